@@ -1,0 +1,48 @@
+"""How true are your probabilities?
+
+>>> import veracity as vc
+>>> round(vc.generalized_mean([0.5, 0.8, 0.9], 0), 6)
+0.711379
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Assessment": "assessment",
+    "assess": "assessment",
+    "Tally": "tally",
+    "Forecasts": "forecasts",
+    "Finding": "forecasts",
+    "Plan": "plan",
+    "generalized_mean": "formulas.means",
+    "risk_profile": "formulas.means",
+    "rule": "formulas.rules",
+    "ScoringRule": "formulas.rules",
+    "adjust": "maps",
+    "InfeasibleTarget": "maps",
+    "PredictionTable": "table",
+    "CoupledNormal": "formulas.coupled",
+    "CoupledExponential": "formulas.coupled",
+    "coupled_log": "formulas.coupled",
+    "coupled_exp": "formulas.coupled",
+    "read": "read",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'veracity' has no attribute {name!r}")
+    value = getattr(import_module(f"veracity.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,5 @@
+"""python -m veracity"""
+
+from veracity.cli import main
+
+main()

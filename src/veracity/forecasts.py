@@ -1,0 +1,102 @@
+"""The one input type: forecasts with what happened, validated once.
+
+Everything that enters veracity becomes a `Forecasts`; nothing downstream checks its input again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something a reader must know about the data or a number."""
+
+    code: str
+    severity: str  # "changes the meaning" | "warning" | "note"
+    message: str
+    count: int = 0
+    rows: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Forecasts:
+    """Forecast probabilities with outcomes. Build with `Forecasts.of`; the fields are taken as checked.
+
+    probabilities  (n,) the probability of classes[1] for two classes given as one column, or (n, k) with k >= 2;
+                   None when only the realised probabilities are known. The input's dtype and memory are kept.
+    outcomes       (n,) column number of what happened; None when only the realised probabilities are known.
+    log_realised   (n,) log-probability of what happened where the input had logs: no underflow to log scores.
+    """
+
+    probabilities: Array | None
+    outcomes: Array | None
+    classes: tuple[Any, ...]
+    weights: Array | None = None
+    counts: Array | None = None
+    log_realised: Array | None = None
+    ideal: Array | None = None
+    features: Array | None = None
+    groups: dict[str, Array] = field(default_factory=dict)
+    case: Array | None = None  # rows with one value are parts of one case (split soft outcomes, repeated outcomes)
+    findings: tuple[Finding, ...] = ()
+    first_row: int = 0  # number of the first row in messages: 0 for arrays, 1 for files
+
+    def __len__(self) -> int:
+        held = self.probabilities if self.probabilities is not None else self.log_realised
+        assert held is not None
+        return len(held)
+
+    @property
+    def k(self) -> int:
+        return len(self.classes)
+
+    @property
+    def matrix(self) -> Array:
+        """(n, k) float64 probabilities; a copy where the input has one column or another dtype."""
+        p = np.asarray(self.probabilities, dtype=np.float64)
+        return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
+
+    @property
+    def positive(self) -> Array:
+        """(n,) probability of classes[1]; two classes only."""
+        p = self.probabilities
+        assert p is not None and self.k == 2
+        return np.asarray(p if p.ndim == 1 else p[:, 1], dtype=np.float64)
+
+    @cached_property
+    def realised(self) -> Array:
+        """(n,) probability given to what happened."""
+        if self.probabilities is None:
+            assert self.log_realised is not None
+            return np.exp(self.log_realised)
+        p, y = self.probabilities, self.outcomes
+        assert y is not None
+        if p.ndim == 1:
+            p = p.astype(np.float64)
+            return np.where(y == 1, p, 1.0 - p)
+        return p[np.arange(len(p)), y].astype(np.float64)
+
+    @cached_property
+    def mass(self) -> Array:
+        """(n,) weight times count of each row."""
+        mass = np.ones(len(self))
+        if self.weights is not None:
+            mass = mass * self.weights
+        if self.counts is not None:
+            mass = mass * self.counts
+        return mass
+
+    @cached_property
+    def prior(self) -> Array:
+        """(k,) weighted frequencies of the outcomes."""
+        assert self.outcomes is not None
+        sums = np.bincount(self.outcomes, weights=self.mass, minlength=self.k)
+        return sums / sums.sum()

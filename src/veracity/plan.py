@@ -1,0 +1,51 @@
+"""Every option with its default: one record for Python, command line, engines and report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+FLOORS = (0.05, 0.01, 0.005, 0.001, 0.0)  # the sweep of CQ Table 2
+ERROR_BINS = 15  # bins of a calibration error, the number other libraries report
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How an assessment is made. Tallies made with different plans refuse to add."""
+
+    floor: float = 0.0
+    end_width: float = 0.005
+    bins: int | str = "auto"
+    preset: str | None = None
+    map: str = "bins"
+    level: float = 0.95
+    bootstrap: int | None = None
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        if self.preset not in (None, "CQ", "N17"):
+            raise ValueError(f"preset: {self.preset!r} is none of 'CQ', 'N17'; leave it out for the defaults")
+        if self.preset == "CQ":
+            object.__setattr__(self, "floor", 0.005)
+            object.__setattr__(self, "end_width", 0.005)
+        if not 0.0 <= self.floor < 0.5:
+            raise ValueError(f"floor: {self.floor!r} is outside [0, 0.5); 0 means no floor")
+        if not 0.0 <= self.end_width < 0.5:
+            raise ValueError(f"end_width: {self.end_width!r} is outside [0, 0.5)")
+        if self.bins != "auto" and (isinstance(self.bins, (str, bool)) or self.bins < 1):
+            raise ValueError(f"bins: {self.bins!r} is neither 'auto' nor a whole number from 1")
+        if not 0.0 < self.level < 1.0:
+            raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
+        if self.bootstrap is not None and self.bootstrap < 2:
+            raise ValueError(f"bootstrap: {self.bootstrap!r} draws; give at least 2, or leave it out")
+
+    @property
+    def cuts(self) -> tuple[float, ...]:
+        """Given edges: each becomes an atom of the grid, so that [a, b) and (a, b] are both exact."""
+        cuts = {i / ERROR_BINS for i in range(1, ERROR_BINS)} | set(FLOORS) | {self.floor}
+        cuts |= {self.end_width, 1.0 - self.end_width}
+        if self.preset == "N17":
+            cuts |= {i / 100 for i in range(1, 100)}
+        return tuple(sorted(c for c in cuts if 0.0 < c < 1.0))
+
+    def with_(self, **options: object) -> Plan:
+        return replace(self, **options)  # type: ignore[arg-type]
