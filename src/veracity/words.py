@@ -54,7 +54,7 @@ WORDS: dict[str, Word] = {
         "The plain average of the probability given to what happened. It forgives surprises, and always picking one "
         "outcome with certainty raises it: a description, not a score to optimise.",
         "(1/n) Σ pᵢ,  pᵢ the probability given to what happened in case i",
-        "CQ eq 3; RP eq 2.6 with r = 1",
+        "CQ eq 2 with ρ = 1; RP eq 2.6",
     ),
     "reported.accuracy": Word(
         "Typical probability of what happened",
@@ -62,7 +62,7 @@ WORDS: dict[str, Word] = {
         "The geometric mean: the log score turned back into a probability (exp(−log loss)). The one of the three that "
         "rewards honest probabilities. Not the share of correct picks.",
         "(∏ pᵢ)^(1/n) = exp(−log loss)",
-        "CQ eq 2; N17 eq 8; RP eq 2.6 with r = 0",
+        "CQ eq 2 with ρ = 0; RP eq 2.6",
     ),
     "reported.robustness": Word(
         "Worst-case-leaning probability of what happened",
@@ -71,14 +71,14 @@ WORDS: dict[str, Word] = {
         "a score to optimise (a forecaster who maximised it would report 0.70 where 0.80 is true). Not adversarial "
         "robustness.",
         "((1/n) Σ pᵢ^(−2/3))^(−3/2)",
-        "CQ eq 4; RP eq 2.6 with r = −2/3",
+        "CQ eq 2 with ρ = −2/3; RP eq 2.6",
     ),
     "measured": Word(
         "… as the outcomes bear out",
         "measured",
         "The same three means, with each probability replaced by how often such forecasts came true.",
         "pᵢ replaced by c(pᵢ), the observed frequency in the bin of pᵢ, corrected for the bias of few cases per bin",
-        "N17 eqs 15–19; CQ section 3",
+        "N17 eqs 15–19; CQ section 4",
     ),
     "divergence": Word(
         "Stated ÷ borne out",
@@ -92,7 +92,7 @@ WORDS: dict[str, Word] = {
         "slope",
         "Below 1 over-confident, above 1 under-confident. (CQ's orientation; N17 prints the reciprocal.)",
         "(decisiveness − robustness) measured ÷ (decisiveness − robustness) reported",
-        "CQ section 4; N17 section 5",
+        "CQ eq 3",
     ),
     "scores.log_loss": Word(
         "Log loss (nats)",
@@ -100,7 +100,7 @@ WORDS: dict[str, Word] = {
         "The mean of −ln of the probability given to what happened: lower is better, and only honest probabilities "
         "make it small. Infinite when something happened that had been ruled out.",
         "−(1/n) Σ ln pᵢ",
-        "HB17 eq 8 (divergence score); KF15 section 2",
+        "HB17 eq 2 (divergence score); KF15 section 2",
     ),
     "scores.brier": Word(
         "Brier score (0 to 2)",
@@ -219,18 +219,18 @@ WORDS: dict[str, Word] = {
         "Base-rate loss",
         "uncertainty",
         "The loss of always forecasting the overall frequencies. Not an error bar.",
-        "e(π)",
-        "HB17 eq 4",
+        "e(π), the score of the base rate",
+        "HB17 eq 7",
     ),
     "decomposition.resolution": Word(
-        "Gain from telling cases apart", "resolution", "Higher is better.", "E d(π, C)", "HB17 eq 5"
+        "Gain from telling cases apart", "resolution", "Higher is better.", "E d(π, C)", "HB17 eq 8"
     ),
     "decomposition.reliability": Word(
         "Miscalibration",
         "reliability term; 0 is best",
         "The distance between what was stated and what happened, bin by bin.",
         "E d(S̄, C) over the bins",
-        "HB17 eq 6",
+        "HB17 eq 9",
     ),
     "decomposition.within": Word(
         "Spread inside the bins",

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
+import os
 import pkgutil
 import sys
+import traceback
+from collections.abc import Sequence
 
 import click
+
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
 class Commands(click.Group):
@@ -21,11 +28,99 @@ class Commands(click.Group):
         command: click.Command = importlib.import_module(f"{__name__}.{name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from difflib import get_close_matches
 
-@click.group(cls=Commands)
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"commands: {', '.join(self.list_commands(ctx))}"
+            if os.path.exists(args[0]):
+                hint = f"to assess this file:  veracity assess {args[0]}"
+            ctx.fail(f"no command `{args[0]}`; {hint}")
+        return super().resolve_command(ctx, args)
+
+
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from veracity import __version__, kernels
+
+        click.echo(f"veracity {__version__} (kernel: {getattr(kernels, 'NAME', 'numpy')})")
+        ctx.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_version,
+    help="Print the version and the kernel in use.",
+)
 def veracity() -> None:
-    """How true are your probabilities?"""
+    """How true are your probabilities?
+
+    Reads forecasts with what happened, and says how far the stated probabilities can be trusted, what is lost, and
+    what would repair it.
+
+    \b
+    Examples:
+      veracity assess forecasts.csv
+      veracity assess forecasts.csv --report out.html
+      veracity compare first.csv second.csv
+      veracity check forecasts.csv --require "reported.accuracy>=0.6"
+      veracity table --counts "83,56;2,12"
+
+    \b
+    Completion of commands and options, for bash (zsh and fish likewise):
+      eval "$(_VERACITY_COMPLETE=bash_source veracity)"
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code: 0 done, 1 a requirement failed, 2 bad input, 130 interrupted."""
+    try:
+        code = veracity.main(args=list(arguments), prog_name="veracity", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else DONE
+    except (click.Abort, KeyboardInterrupt):
+        return _say("interrupted", INTERRUPTED)
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "veracity"
+        return _say(f"{error.format_message()}\n  help:  {path} --help")
+    except click.ClickException as error:
+        return _say(error.format_message())
+    except MemoryError:
+        return _say("not enough memory; give the file as Parquet, or in parts")
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # the reader of our output has left: nothing more to say to anyone
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return BAD_INPUT
+        where = f"{error.filename}: " if error.filename else ""
+        return _say(f"{where}{error.strerror or error}")
+    except ValueError as error:
+        return _say(str(error))
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{os.path.basename(at.filename)}, line {at.lineno}"
+        return _say(f"this should not happen: {type(error).__name__}: {error} ({place})")
+
+
+def _say(message: str, code: int = BAD_INPUT) -> int:
+    with contextlib.suppress(OSError):  # standard error may be closed too
+        click.echo(f"veracity: {message}", err=True)
+    return code
 
 
 def main() -> None:
-    sys.exit(veracity())
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without "…" shows "?" instead of failing
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError:  # reported already; Python would report it again while leaving
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)

@@ -1,0 +1,180 @@
+"""Where results go: options, the checks before any work, and files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--report", metavar="OUT.html", help="Write a page that opens in any browser, offline."),
+    click.option("--json", metavar="OUT|-", help="Write every number as one JSON document; - is standard output."),
+    click.option("--csv", metavar="OUT|-", help="Write every number as a table: name, value, low, high, method."),
+    click.option("--markdown", metavar="OUT|-", help="Write a summary for a pull request or an issue."),
+    click.option("--plots", metavar="DIR", help="Write every picture as PNG and SVG into this folder."),
+    click.option("--force", is_flag=True, help="Overwrite outputs that exist."),
+    click.option("--quiet", is_flag=True, help="Print the verdict only."),
+)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What was asked for. `check()` before the work, `Together` to write."""
+
+    report: str | None = None
+    json: str | None = None
+    csv: str | None = None
+    markdown: str | None = None
+    plots: str | None = None
+    force: bool = False
+    quiet: bool = False
+
+    @classmethod
+    def taken_from(cls, options: dict[str, Any]) -> Outputs:
+        """Takes its own options out of a command's; the others stay."""
+        return cls(**{field.name: options.pop(field.name) for field in fields(cls) if field.name in options})
+
+    @property
+    def files(self) -> dict[str, str]:
+        """{option: path} of the files asked for; "-" is standard output."""
+        wanted = {"report": self.report, "json": self.json, "csv": self.csv, "markdown": self.markdown}
+        return {name: path for name, path in wanted.items() if path is not None}
+
+    @property
+    def to_stdout(self) -> bool:
+        return "-" in self.files.values()
+
+    def check(self) -> None:
+        """Refuse before any work what could not be written after it."""
+        if self.report == "-":
+            raise ValueError("--report -: a page goes to a file; give its name, such as out.html")
+        if list(self.files.values()).count("-") > 1:
+            raise ValueError("standard output takes one document; give the others a file name")
+        seen: dict[str, str] = {}
+        for option, path in self.files.items():
+            if path != "-":
+                check_file(path, self.force)
+                if (twin := seen.setdefault(os.path.realpath(path), option)) != option:
+                    raise ValueError(f"--{twin} and --{option} name the same file, {path}")
+        if self.plots is not None:
+            folder = Path(self.plots)
+            if folder.exists() and not folder.is_dir():
+                raise ValueError(f"--plots {folder}: a file of this name exists; give a folder")
+            if folder.is_dir() and any(folder.iterdir()) and not self.force:
+                raise ValueError(f"--plots {folder}: the folder is not empty; --force writes into it")
+            _check_folder(folder if folder.is_dir() else folder.absolute().parent, str(folder))
+
+
+def output_options(command: Command) -> Command:
+    """The output options of interface.md, taken by `Outputs.taken_from`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def check_file(path: str, force: bool) -> None:
+    target = Path(path)
+    if target.is_dir():
+        raise ValueError(f"{path} is a folder; give a file name")
+    if target.exists() and not force and _regular(target):
+        raise ValueError(f"{path} exists; --force overwrites it")
+    if not target.exists() or _regular(target):
+        _check_folder(target.absolute().parent, path)
+
+
+def _regular(path: Path) -> bool:
+    return stat.S_ISREG(path.stat().st_mode)
+
+
+def _check_folder(folder: Path, path: str) -> None:
+    if not folder.is_dir():
+        raise ValueError(f"{path}: no folder {folder}; make it first")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(f"{path}: cannot write into {folder} ({error.strerror})") from None
+
+
+class Together:
+    """Files that appear together at the end, or not at all.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Together() as files:
+    ...         files.add(Path(folder, "a.txt"), "text")
+    ...         before = sorted(p.name for p in Path(folder).glob("*.txt"))
+    ...     before, sorted(os.listdir(folder))
+    ([], ['a.txt'])
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Path, Path]] = []
+        self._folders: list[Path] = []
+
+    def __enter__(self) -> Together:
+        return self
+
+    def add(self, path: str | Path, content: str | bytes) -> None:
+        """Keep content for path; "-" is standard output, written at once."""
+        data = content.encode() if isinstance(content, str) else content
+        if str(path) == "-":
+            to_stdout(data)
+            return
+        target = Path(path)
+        try:
+            if target.exists() and not _regular(target):  # a device or a named pipe cannot be renamed over
+                target.write_bytes(data)
+                return
+            target = Path(os.path.realpath(target))  # through a link, to what it names
+            part = target.with_name(f".{target.name}.{os.getpid()}.part")
+            self._waiting.append((part, target))
+            part.write_bytes(data)
+        except OSError as error:
+            raise OSError(error.errno, f"{error.strerror}; nothing was written", str(path)) from None
+
+    def folder(self, path: str | Path) -> Path:
+        """A folder for files to come; removed again if it was new and nothing comes of it."""
+        target = Path(path)
+        for missing in [*reversed(target.parents), target]:
+            if not missing.exists():
+                missing.mkdir()
+                self._folders.append(missing)
+        return target
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if kind is None:
+            while self._waiting:
+                os.replace(*self._waiting[0])
+                del self._waiting[0]
+            return
+        for part, _target in self._waiting:
+            part.unlink(missing_ok=True)
+        for made in reversed(self._folders):
+            made.rmdir()
+
+
+def to_stdout(content: str | bytes) -> None:
+    """Write all of it in UTF-8 whatever the terminal says, and notice a full disk or a closed pipe now."""
+    data = content.encode() if isinstance(content, str) else content
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        sys.stdout.write(data.decode())
+    else:
+        stream.write(data)
+    sys.stdout.flush()
+
+
+def lines(text: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in text)
