@@ -1,7 +1,4 @@
-"""The one input type: forecasts with what happened, validated once.
-
-Everything that enters veracity becomes a `Forecasts`; nothing downstream checks its input again.
-"""
+"""The type `Forecasts`: what it holds and what follows from it."""
 
 from __future__ import annotations
 
@@ -12,18 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .findings import Finding
+from .names import Names
+
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something a reader must know about the data or a number."""
-
-    code: str
-    severity: str  # "changes the meaning" | "warning" | "note"
-    message: str
-    count: int = 0
-    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +37,70 @@ class Forecasts:
     case: Array | None = None  # rows with one value are parts of one case (split soft outcomes, repeated outcomes)
     findings: tuple[Finding, ...] = ()
     first_row: int = 0  # number of the first row in messages: 0 for arrays, 1 for files
+    rows: Array | None = None  # the number of every row, where rows were left out or split
+    names: Names = field(default_factory=Names)  # how messages call the outcome, the forecast, the options
+
+    @classmethod
+    def of(
+        cls,
+        y_true: Any,
+        y_proba: Any,
+        *,
+        sample_weight: Any = None,
+        counts: Any = None,
+        labels: Any = None,
+        pos_label: Any = None,
+        nan: str = "raise",
+        soft: str = "split",
+        normalise: bool = False,
+        scale: str = "probability",
+        ideal: Any = None,
+        features: Any = None,
+        groups: Any = None,
+        case: Any = None,
+        first_row: int = 0,
+        names: Names | None = None,
+    ) -> Forecasts:
+        """Forecasts from outcomes and probabilities, every value checked.
+
+        y_proba is (n,), the probability of the second of two classes, or (n, k) with a column per class.
+        Integers within 0…k-1 in y_true are column numbers; other labels, sorted, must be exactly k (else `labels`).
+
+        >>> Forecasts.of([0, 1, 1], [0.2, 0.7, 0.9]).realised
+        array([0.8, 0.7, 0.9])
+        >>> Forecasts.of(["no", "yes"], [83, 20])
+        Traceback (most recent call last):
+        ...
+        ValueError: y_proba[0] = 83: above 1 (all 2 values lie between 20 and 83).
+          if these are percentages:  Forecasts.of(…, scale="percent")
+        """
+        from .check import check
+        from .prepare import prepare
+
+        return check(
+            prepare(
+                y_true,
+                y_proba,
+                sample_weight=sample_weight,
+                counts=counts,
+                labels=labels,
+                pos_label=pos_label,
+                nan=nan,
+                soft=soft,
+                normalise=normalise,
+                scale=scale,
+                ideal=ideal,
+                features=features,
+                groups=groups,
+                case=case,
+                first_row=first_row,
+                names=names,
+            )
+        )
+
+    def row(self, index: int) -> int:
+        """The number that people know a row by: counted from 0 in arrays, from 1 in files."""
+        return int(self.rows[index]) if self.rows is not None else self.first_row + int(index)
 
     def __len__(self) -> int:
         held = self.probabilities if self.probabilities is not None else self.log_realised
@@ -68,7 +121,8 @@ class Forecasts:
     def positive(self) -> Array:
         """(n,) probability of classes[1]; two classes only."""
         p = self.probabilities
-        assert p is not None and self.k == 2
+        assert p is not None
+        assert self.k == 2
         return np.asarray(p if p.ndim == 1 else p[:, 1], dtype=np.float64)
 
     @cached_property
@@ -99,4 +153,5 @@ class Forecasts:
         """(k,) weighted frequencies of the outcomes."""
         assert self.outcomes is not None
         sums = np.bincount(self.outcomes, weights=self.mass, minlength=self.k)
-        return sums / sums.sum()
+        prior: Array = sums / sums.sum()
+        return prior

@@ -1,0 +1,320 @@
+"""Single columns of the input: outcomes to column numbers, weights, counts, numbers that are numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .findings import Finding
+from .names import Names, listed, number
+from .types import Array
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened: column numbers, or shares (n, k) where some outcomes are between 0 and 1."""
+
+    codes: Array
+    classes: tuple[Any, ...]
+    shares: Array | None = None
+    missing: Array | None = None
+    swap: bool = False  # the two columns of the forecast change places so that the event comes second
+    findings: tuple[Finding, ...] = ()
+
+
+def numbers(values: Any, name: str, names: Names) -> Array:
+    """A float32 or float64 array without a copy where it already is one."""
+    if isinstance(values, np.ma.MaskedArray):
+        hidden = int(np.ma.getmaskarray(values).sum())
+        if hidden:
+            raise names.error(
+                f"{name} is a masked array with {hidden:,} masked values.",
+                f'to leave these rows out give {name}.filled(np.nan) and nan="omit"',
+            )
+        values = values.data
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError, RuntimeError) as problem:
+        if "inhomogeneous" in str(problem):
+            raise names.error(
+                f"{name}: rows of different lengths.", "each row needs one probability per class"
+            ) from None
+        raise names.error(f"{name} cannot be read as an array: {problem}") from None
+    if array.dtype.kind in "SU":
+        text = array.reshape(-1)[0] if array.size else ""
+        raise names.error(
+            f"{name} holds text ({str(text)!r}), not numbers.", f"convert it first:  np.asarray({name}, dtype=float)"
+        )
+    if array.dtype.kind == "c":
+        raise names.error(
+            f"{name} holds complex numbers; probabilities are real.", f"give {name}.real if that is meant"
+        )
+    if array.dtype.kind in "mM":
+        raise names.error(f"{name} holds dates or times, not numbers.")
+    if array.dtype.kind == "b" and name != names.weight:
+        raise names.error(
+            f"{name} holds True and False: decisions, not probabilities.",
+            "give the probabilities, such as predict_proba(X)",
+        )
+    if array.dtype.kind == "O":
+        return _from_objects(array, name, names)
+    if array.dtype in (np.float32, np.float64) and array.dtype.isnative:
+        return array
+    return array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+
+
+def _from_objects(array: Array, name: str, names: Names) -> Array:
+    flat = array.reshape(-1)
+    out = np.empty(flat.shape)
+    for i, value in enumerate(flat):
+        try:
+            if isinstance(value, (str, bytes)):
+                raise TypeError
+            out[i] = np.nan if _is_missing(value) else float(value)
+        except (TypeError, ValueError):
+            raise names.error(f"{name} holds {value!r} at position {i}: not a number.") from None
+    return out.reshape(array.shape)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value if not _is_na(value) else True
+
+
+def _is_na(value: Any) -> bool:
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, first_row: int, names: Names) -> Outcome:
+    """Column numbers of the outcomes, by the rule: integers within 0…k-1 are column numbers, else labels."""
+    if isinstance(y, np.ma.MaskedArray):
+        hidden = int(np.ma.getmaskarray(y).sum())
+        if hidden:
+            raise names.error(
+                f"{names.outcome} is a masked array with {hidden:,} masked values.",
+                "leave these rows out of all arrays",
+            )
+        y = y.data
+    if y.ndim != 1:
+        raise names.error(f"{names.outcome} has {y.ndim} dimensions; it needs (n,).")
+    if y.dtype.kind == "c":
+        raise names.error(f"{names.outcome} holds complex numbers; an outcome is a label.")
+    order = _given_labels(labels, k, names) if labels is not None else None
+    y, missing = _present(y)
+    if missing is not None and missing.all():
+        raise names.error(f"all {len(y):,} outcomes in {names.called(names.outcome)} are missing.")
+    if y.dtype.kind == "f":
+        wrong = _fractions(y, missing, order, k, first_row, names)
+        if wrong is not None:
+            classes, swap = _event_second(order or (0, 1), pos_label, k, names)
+            share = np.where(missing, 0.0, wrong) if missing is not None else wrong
+            share = 1.0 - share if swap else share
+            return Outcome(np.zeros(len(y), int), classes, np.column_stack([1.0 - share, share]), missing, swap)
+        y = np.where(missing, 0, y).astype(np.int64) if missing is not None else y.astype(np.int64)
+    plain = order is None or order == tuple(range(k))
+    if y.dtype.kind == "b" and order is None and k == 2:
+        y, order = y.view(np.int8), (False, True)
+        classes, swap = _event_second(order, pos_label, k, names)
+        return Outcome(1 - y if swap else y, classes, missing=missing, swap=swap)
+    if y.dtype.kind in "iu" and plain:
+        seen = y if missing is None else y[~missing]
+        low, high = int(seen.min()), int(seen.max())
+        if low >= 0 and high < k:
+            classes, swap = _event_second(tuple(range(k)), pos_label, k, names)
+            return Outcome(1 - y.astype(np.int8) if swap else y, classes, missing=missing, swap=swap)
+    return _by_label(y, k, order, pos_label, missing, one_column, first_row, names)
+
+
+def _by_label(
+    y: Array,
+    k: int,
+    order: tuple[Any, ...] | None,
+    pos_label: Any,
+    missing: Array | None,
+    one_column: bool,
+    first_row: int,
+    names: Names,
+) -> Outcome:
+    seen = y if missing is None else y[~missing]
+    try:
+        distinct, inverse = np.unique(seen, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(v).__name__ for v in seen})
+        raise names.error(
+            f"{names.outcome} mixes {' and '.join(kinds)}: such labels cannot be compared.", "make all labels one type"
+        ) from None
+    values = tuple(v.item() if isinstance(v, np.generic) else v for v in distinct)
+    findings: tuple[Finding, ...] = ()
+    if order is None:
+        if len(values) != k:
+            raise names.error(
+                f"{names.outcome} has {len(values):,} distinct labels ({listed(values)}), "
+                f"{names.forecast} {'one column for two classes' if one_column else f'{k} columns'}.",
+                "name the classes in the order of the columns:  labels=[…]",
+            )
+        order = values
+        if one_column and pos_label is None and set(values) != {-1, 1}:
+            findings = (Finding.of("event", event=repr(values[1]), option=f"pos_label={values[0]!r}"),)
+    position = {label: i for i, label in enumerate(order)}
+    codes = np.array([position.get(v, -1) for v in values])
+    if (codes < 0).any():
+        bad = codes[inverse] < 0
+        first = int(np.argmax(bad))
+        at = first if missing is None else int(np.flatnonzero(~missing)[first])
+        value = values[int(inverse[first])]
+        hint = (
+            "if these are column numbers:  np.asarray(labels)[y_true]"
+            if isinstance(value, int) and all(isinstance(v, str) for v in order) and names.style == "array"
+            else "correct the outcome, or name every class"
+        )
+        raise names.error(
+            f"{names.cell(names.outcome, first_row + at)} = {value!r}: none of the classes {listed(order)} "
+            f"({int(bad.sum()):,} of {len(y):,} rows).",
+            hint,
+        )
+    classes, swap = _event_second(order, pos_label, k, names)
+    full = codes[inverse]
+    if missing is not None:
+        spread = np.zeros(len(y), full.dtype)
+        spread[~missing] = full
+        full = spread
+    return Outcome(1 - full if swap else full, classes, missing=missing, swap=swap, findings=findings)
+
+
+def _event_second(order: tuple[Any, ...], pos_label: Any, k: int, names: Names) -> tuple[tuple[Any, ...], bool]:
+    """The classes with the event last of two, and whether that changed their order."""
+    if pos_label is None:
+        return order, False
+    if k != 2:
+        raise names.error(f"pos_label is for two classes; {names.forecast} has {k} columns.", "leave it out")
+    if pos_label not in order:
+        raise names.error(f"pos_label={pos_label!r} is none of the labels {listed(order)}.", "name one of them")
+    return (order, False) if pos_label == order[1] else (order[::-1], True)
+
+
+def _given_labels(labels: Any, k: int, names: Names) -> tuple[Any, ...]:
+    order = tuple(v.item() if isinstance(v, np.generic) else v for v in labels)
+    if len(set(order)) != len(order):
+        raise names.error(f"labels: {listed(order, 12)} names a class twice.")
+    if len(order) != k:
+        raise names.error(
+            f"labels names {len(order)} classes, {names.forecast} has {k}.", "one label for each column, in their order"
+        )
+    return order
+
+
+def _present(y: Array) -> tuple[Array, Array | None]:
+    """The outcomes, and which are missing (None: none)."""
+    if y.dtype.kind == "f":
+        missing = np.isnan(y)
+        return y, missing if missing.any() else None
+    if y.dtype.kind != "O":
+        return y, None
+    missing = np.fromiter((_is_missing(v) for v in y), bool, len(y))
+    present = y[~missing]
+    kinds = {type(v) for v in present}
+    if kinds and all(issubclass(t, (bool, np.bool_)) for t in kinds):
+        y = np.where(missing, False, y).astype(bool)
+    elif kinds and all(issubclass(t, (int, float, np.number)) and t is not bool for t in kinds):
+        y = np.where(missing, np.nan, y).astype(float)
+    return y, missing if missing.any() else None
+
+
+def _fractions(
+    y: Array, missing: Array | None, order: tuple[Any, ...] | None, k: int, first_row: int, names: Names
+) -> Array | None:
+    """None when every outcome is a whole number; the shares of the second class when all lie within [0, 1]."""
+    seen = y if missing is None else y[~missing]
+    broken = seen != np.trunc(seen)
+    infinite = ~np.isfinite(seen)
+    if not (broken.any() or infinite.any()):
+        return None
+    if k == 2 and bool(((seen >= 0) & (seen <= 1)).all()) and order in (None, (0, 1)):
+        return y
+    first = int(np.argmax(broken | infinite))
+    at = first if missing is None else int(np.flatnonzero(~missing)[first])
+    raise names.error(
+        f"{names.cell(names.outcome, first_row + at)} = {number(seen[first])}: an outcome is a class"
+        + (", or a share between 0 and 1." if k == 2 else "."),
+        "if these are measurements, cut them into classes first",
+    )
+
+
+def shares_of(y: Array, k: int, labels: Any, first_row: int, names: Names) -> Outcome:
+    """(n, k) outcomes: shares of a case per class (annotators); a matrix of 0 and 1 only is one-hot and refused."""
+    order = _given_labels(labels, k, names) if labels is not None else tuple(range(k))
+    if y.shape[1] == 1:
+        raise names.error(
+            f"{names.outcome} has shape {y.shape}; outcomes have shape (n,).", f"give {names.outcome}[:, 0]"
+        )
+    if y.shape[1] != k:
+        raise names.error(
+            f"{names.outcome} has {y.shape[1]} columns, {names.forecast} {k}.", "outcomes have shape (n,)"
+        )
+    shares = numbers(y.astype(float) if y.dtype.kind == "b" else y, names.outcome, names).astype(np.float64)
+    if np.all((shares == 0) | (shares == 1)) and np.all(shares.sum(axis=1) == 1):
+        raise names.error(
+            f"{names.outcome} is one-hot (a 1 in the column of what happened); outcomes have shape (n,).",
+            f"give {names.outcome}.argmax(axis=1)",
+        )
+    with np.errstate(invalid="ignore"):
+        off = ~((np.abs(shares.sum(axis=1) - 1.0) <= 1e-6) & (shares >= 0).all(axis=1))
+    if off.any():
+        i = int(np.argmax(off))
+        raise names.error(
+            f"row {first_row + i} of {names.outcome} holds {listed(shares[i])}: shares of a case must sum to one."
+        )
+    return Outcome(np.zeros(len(y), int), order, shares)
+
+
+def case_weights(values: Any, n: int, first_row: int, names: Names) -> Array | None:
+    """Importance: finite, not negative, not all zero."""
+    if values is None:
+        return None
+    w = numbers(values, names.weight, names)
+    _fits(w, n, names.weight, names)
+    _not_negative(w, names.weight, first_row, names)
+    if not w.any():
+        raise names.error(
+            f"{names.called(names.weight)}: all {n:,} weights are zero.",
+            "leave the weights out to count every row once",
+        )
+    return w
+
+
+def whole_counts(values: Any, n: int, first_row: int, names: Names) -> Array | None:
+    """How many times each row stands: whole numbers, not negative, not all zero."""
+    if values is None:
+        return None
+    counts = numbers(values, names.count, names)
+    _fits(counts, n, names.count, names)
+    _not_negative(counts, names.count, first_row, names)
+    broken = counts != np.trunc(counts)
+    if broken.any():
+        i = int(np.argmax(broken))
+        raise names.error(
+            f"{names.cell(names.count, first_row + i)} = {number(counts[i])}: a count is a whole number.",
+            f"importance that is not a number of cases:  {names.option('weight', '…')}",
+        )
+    if not counts.any():
+        raise names.error(f"{names.called(names.count)}: all {n:,} counts are zero.", "there is nothing to assess")
+    return counts.astype(np.int64)
+
+
+def _fits(values: Array, n: int, name: str, names: Names) -> None:
+    if values.ndim != 1 or len(values) != n:
+        shape = f"{len(values):,} values" if values.ndim == 1 else f"shape {values.shape}"
+        raise names.error(f"{names.called(name)} has {shape}, {names.forecast} {n:,} rows.", "one value for each row")
+
+
+def _not_negative(values: Array, name: str, first_row: int, names: Names) -> None:
+    bad = ~((values >= 0) & np.isfinite(values))
+    if bad.any():
+        i = int(np.argmax(bad))
+        kind = "missing" if np.isnan(values[i]) else "infinite" if np.isinf(values[i]) else "negative"
+        raise names.error(
+            f"{names.cell(name, first_row + i)} = {number(values[i])}: {kind} "
+            f"({int(bad.sum()):,} of {len(values):,} values).",
+            "correct the value, or leave the row out",
+        )

@@ -1,0 +1,91 @@
+"""Findings: what a reader must know about the data or a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+FIRST = 20  # rows named in a finding
+
+# {count} and {total} are filled in when a finding is made and again when findings of several parts are merged.
+TEXTS = {
+    "zero_probability": (
+        "changes the meaning",
+        "{count} of {total} outcomes had been ruled out (probability 0): log loss is infinite and the typical "
+        "probability of what happened is 0, whatever the other rows say",
+    ),
+    "missing_rows": ("changes the meaning", "{count} of {total} rows have missing values and are left out"),
+    "soft_outcomes": (
+        "note",
+        "{count} of {total} outcomes are between 0 and 1: split ({omit} leaves them out)",
+    ),
+    "soft_omitted": ("changes the meaning", "{count} of {total} outcomes are between 0 and 1: left out"),
+    "zero_weight": ("warning", "{count} of {total} rows have weight 0 and are left out"),
+    "zero_count": ("note", "{count} of {total} rows have count 0 and are left out"),
+    "rescaled_rows": ("warning", "{count} of {total} rows did not sum to one and were rescaled"),
+    "constant_forecast": ("warning", "every forecast is the same: it cannot tell cases apart"),
+    "one_outcome": ("warning", "every outcome is {outcome}: frequencies cannot be compared with forecasts"),
+    "repeated_cases": (
+        "warning",
+        "{count} of {total} rows share their case with another row: rows are not independent",
+    ),
+    "event": ("note", "the event is {event}, the last of the sorted labels ({option} chooses)"),
+    "already_decided": (
+        "changes the meaning",
+        "{count} of {total} forecasts are exactly 0 or 1 and came true: already decided, they raise every mean",
+    ),
+    "first_tokens": ("note", "{count} of {total} log-probabilities are missing (the first token has none): left out"),
+    "softmax": ("note", "softmax over the answer options of each row, not length-normalised"),
+    "not_offered": ("note", "{count} of {total} probabilities are missing: the option was not offered there"),
+    "percent_signs": ("note", "written % signs: {count} values divided by 100"),
+    "pick_only": ("warning", "only the pick and its confidence are given: everything here is about the pick"),
+    "no_number_of_cases": ("warning", "the number of cases is unknown (shares are given): no intervals"),
+    "separate_events": ("note", "{count} columns of separate yes/no events, stacked: rows of one case are dependent"),
+    "worse_than_chance": (
+        "changes the meaning",
+        "higher forecasts go with fewer events: is this the probability of the other outcome? {option}",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something a reader must know about the data or a number."""
+
+    code: str
+    severity: str  # "changes the meaning" | "warning" | "note"
+    message: str
+    count: int = 0
+    rows: tuple[int, ...] = ()
+    total: int = 0
+    details: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, code: str, count: int = 0, total: int = 0, rows: Any = (), **details: Any) -> Finding:
+        severity, text = TEXTS[code]
+        message = text.format(count=f"{count:,}", total=f"{total:,}", **details)
+        first = tuple(int(row) for row in rows[:FIRST])
+        return cls(code, severity, message, int(count), first, int(total), tuple(details.items()))
+
+
+def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings of several parts as one list: one of each kind, with the counts of all parts."""
+    kinds: dict[tuple[str, Any], list[Finding]] = {}
+    for finding in findings:
+        kinds.setdefault((finding.code, finding.details), []).append(finding)
+    merged = []
+    for same in kinds.values():
+        first = same[0]
+        if len(same) == 1 or first.code not in TEXTS:
+            merged.append(replace(first, count=sum(f.count for f in same)))
+            continue
+        rows = sorted({row for f in same for row in f.rows})
+        count, total = sum(f.count for f in same), sum(f.total for f in same)
+        merged.append(Finding.of(first.code, count, total, rows, **dict(first.details)))
+    return tuple(merged)
+
+
+def zero_probability(count: int, total: int, rows: Any) -> Finding:
+    """What happened had been ruled out: legal, but it changes what every number means."""
+    return Finding.of("zero_probability", count, total, rows)
