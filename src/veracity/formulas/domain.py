@@ -1,0 +1,121 @@
+"""The domain checks that formulas call, one line each; all raise ValueError with the argument and the value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[Any]
+
+ROW_SUM_TOLERANCE = 1e-3  # formulas catch confusion of scale or axis; how exact rows must be is decided at the door
+
+
+def first(array: Array, bad: Array) -> str:
+    """The first bad value and where it stands, for a message."""
+    index = tuple(int(i) for i in np.argwhere(bad)[0])
+    place = "" if not index else f" at index {index[0] if len(index) == 1 else index}"
+    return f"{np.asarray(array)[index]!s}{place}"
+
+
+def refuse(name: str, array: Array, bad: Array, rule: str) -> None:
+    if np.any(bad):
+        raise ValueError(f"{name}: {first(array, np.asarray(bad))} {rule}")
+
+
+def finite(name: str, x: ArrayLike) -> Array:
+    a = np.asarray(x, dtype=np.float64)
+    # One sum is cheaper than a mask, and any NaN or infinity survives it.
+    if not np.isfinite(a.sum()):
+        refuse(name, a, ~np.isfinite(a), "is not a finite number")
+    return a
+
+
+def nonnegative(name: str, x: ArrayLike) -> Array:
+    a = finite(name, x)
+    if a.size and a.min() < 0.0:
+        refuse(name, a, a < 0.0, "is negative")
+    return a
+
+
+def probabilities(name: str, x: ArrayLike) -> Array:
+    a = nonnegative(name, x)
+    if a.size and a.max() > 1.0:
+        refuse(name, a, a > 1.0, "is above 1, so no probability")
+    return a
+
+
+def log_values(name: str, x: ArrayLike) -> Array:
+    a = np.asarray(x, dtype=np.float64)
+    refuse(name, a, np.isnan(a) | np.isposinf(a), "is no logarithm of a finite non-negative number")
+    return a
+
+
+def filled(name: str, a: Array) -> Array:
+    if a.ndim == 0 or a.shape[-1] == 0:
+        raise ValueError(f"{name}: shape {a.shape} has no values to average; give at least one")
+    return a
+
+
+def shares(name: str, weights: ArrayLike | None, n: int) -> Array:
+    """Weights that sum to one; equal ones for None."""
+    if weights is None:
+        return np.full(n, 1.0 / n)
+    w = nonnegative(name, weights)
+    if w.shape != (n,):
+        raise ValueError(f"{name}: shape {w.shape} does not fit {n} values; give one weight a value")
+    if not w.any():
+        raise ValueError(f"{name}: all {n} are 0; give at least one positive weight")
+    w = w / w.max()  # before the sum, which could overflow
+    return np.asarray(w / w.sum())
+
+
+def power(name: str, r: ArrayLike) -> Array:
+    """Powers of a mean: any real number and both infinities."""
+    a = np.asarray(r, dtype=np.float64)
+    refuse(name, a, np.isnan(a), "is no power of a mean")
+    return a
+
+
+def above(name: str, x: float, bound: float) -> float:
+    value = float(x)
+    if not bound < value < np.inf:
+        raise ValueError(f"{name}: {x!r} is outside ({bound:g}, inf)")
+    return value
+
+
+def affine_rows(name: str, x: ArrayLike) -> Array:
+    """Rows on the last axis that sum to one, inside the simplex or not."""
+    a = filled(name, finite(name, x))
+    total = a.sum(axis=-1)
+    refuse(
+        f"{name}: row sum", total, np.abs(total - 1.0) > ROW_SUM_TOLERANCE, "is not one; classes go on the last axis"
+    )
+    return a
+
+
+def simplex_rows(name: str, x: ArrayLike) -> Array:
+    """Probability rows on the last axis."""
+    return affine_rows(name, nonnegative(name, x))
+
+
+def classes(name: str, y: ArrayLike, k: int) -> Array:
+    """Column numbers 0 … k−1."""
+    a = np.asarray(y)
+    if a.dtype.kind not in "iu":
+        raise ValueError(f"{name}: {a.dtype} values are no column numbers; give integers 0 to {k - 1}")
+    refuse(name, a, (a < 0) | (a >= k), f"is no column number; the rows have {k} classes")
+    return a
+
+
+def table(n: ArrayLike) -> Array:
+    """Counts or shares of cases, forecast categories by outcomes, none of them empty."""
+    a = nonnegative("counts", n)
+    if a.ndim != 2 or a.shape[0] < 1 or a.shape[1] < 2:
+        raise ValueError(f"counts: shape {a.shape} is no table of forecast categories by two or more outcomes")
+    for axis, what in ((1, "row"), (0, "column")):
+        empty = np.flatnonzero(a.sum(axis=axis) == 0.0)
+        if empty.size:
+            raise ValueError(f"counts: {what} {empty[0]} has no cases; leave it out")
+    return a

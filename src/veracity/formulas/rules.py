@@ -1,0 +1,266 @@
+"""Strictly proper scoring rules, each built from a convex generator (theory: Savage, Gneiting & Raftery 2007).
+
+Symbols: p forecast, q truth, y the column that happened, g generator (negative entropy), b a shift of the gradient.
+The power family g_r(p) = (Σ p^(1+r) − 1)/r, r > −1, joins the log score (r = 0) and the Brier score (r = 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from veracity.formulas import domain
+from veracity.formulas.domain import Array
+from veracity.formulas.means import power_log
+
+Rows = Callable[[Array], Array]
+Pairs = Callable[[Array, Array], Array]
+
+ROUNDING = 2e-15  # of a total of many entries; what is left is scaled away
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringRule:
+    """A strictly proper score, lower is better, zero for certainty that came true. Classes on the last axis.
+
+    key         the name or number that `rule` finds it by
+    generator   g(p), one number a row, 0 at the corners
+    gradient    (x, p) → ∇g at the entries x of the rows p
+    offset      ⟨∇g(p), p⟩ − g(p), one number a row
+    bregman     (p, q) → g(q) − g(p) − ⟨∇g(p), q − p⟩, written so that no term cancels
+    inverse     u → the row with sum one whose gradient is u + c·1 (or the nearest row of the simplex)
+    unit        what one unit of a shift adds to the gradient: b adds to ln p at r = 0 and to p at r = 1
+    rows        the domain check of its rows
+    """
+
+    key: str | float
+    generator: Rows
+    gradient: Pairs
+    offset: Rows
+    bregman: Pairs
+    inverse: Rows
+    unit: float
+    rows: Callable[[str, ArrayLike], Array]
+    bounds: tuple[float, float]
+    cite: str
+
+    @property
+    def name(self) -> str:
+        return self.key if isinstance(self.key, str) else f"power({self.key:.6g})"
+
+    def __repr__(self) -> str:
+        return f"<ScoringRule {self.name}>"
+
+    def __reduce__(self) -> Any:
+        return rule, (self.key,)
+
+    def score(self, p: ArrayLike, y: ArrayLike) -> Any:
+        """Loss of forecast p when class y (column number) happened: d(p, e_y)."""
+        p = self.rows("p", p)
+        y = domain.classes("y", y, p.shape[-1])
+        shape = np.broadcast_shapes(p.shape[:-1], y.shape)
+        happened = np.take_along_axis(
+            np.broadcast_to(p, (*shape, p.shape[-1])), np.broadcast_to(y, shape)[..., None], axis=-1
+        )
+        return (self.offset(p) - self.gradient(happened, p)[..., 0])[()]
+
+    def entropy(self, q: ArrayLike) -> Any:
+        """Expected loss of the forecast q when q is the truth: −g(q)."""
+        return -self.generator(self.rows("q", q))[()]
+
+    def divergence(self, forecast: ArrayLike, truth: ArrayLike) -> Any:
+        """Expected loss beyond the entropy when the truth is q: d(p, q), zero only where the rows are equal."""
+        return self.bregman(self.rows("forecast", forecast), self.rows("truth", truth))[()]
+
+    def shift(self, p: ArrayLike, b: ArrayLike) -> Array:
+        """The row A with ∇g(A) = ∇g(p) + unit·b + c·1 and sum one: KF15's condition for coherent adjustment."""
+        p = self.rows("p", p)
+        return self.inverse(self.gradient(p, p) + self.unit * np.asarray(b, dtype=np.float64))
+
+
+def _sum(terms: Array) -> Array:
+    return np.asarray(terms.sum(axis=-1))
+
+
+def _times(q: Array, x: Array) -> Array:
+    """q·x with 0·∞ = 0."""
+    with np.errstate(invalid="ignore"):
+        return np.where(q == 0.0, 0.0, q * x)
+
+
+def _softmax(u: Array) -> Array:
+    top = u.max(axis=-1, keepdims=True)
+    a = np.exp(u - np.where(np.isneginf(top), 0.0, top))
+    return np.asarray(a / a.sum(axis=-1, keepdims=True))
+
+
+def _kullback_leibler(p: Array, q: Array) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _sum(np.where(q == 0.0, 0.0, q * np.log(q / p)))
+
+
+log = ScoringRule(
+    key="log",
+    generator=lambda p: _sum(_times(p, power_log(p, 0.0))),
+    gradient=lambda x, p: power_log(x, 0.0),
+    offset=lambda p: np.zeros(p.shape[:-1]),
+    bregman=_kullback_leibler,
+    inverse=_softmax,
+    unit=1.0,
+    rows=domain.simplex_rows,
+    bounds=(0.0, np.inf),
+    cite="Good 1952; HB17 eq 8 (divergence score), KF15 section 2.2 (log-loss), N17 eq 5",
+)
+
+brier = ScoringRule(
+    key="brier",
+    generator=lambda p: _sum(p * p) - 1.0,
+    gradient=lambda x, p: 2.0 * x,
+    offset=lambda p: _sum(p * p) + 1.0,
+    bregman=lambda p, q: _sum((p - q) ** 2),
+    inverse=lambda u: (u - u.mean(axis=-1, keepdims=True)) / 2.0 + 1.0 / u.shape[-1],
+    unit=2.0,
+    rows=domain.affine_rows,
+    bounds=(0.0, 2.0),
+    cite="Brier 1950, sum over classes; KF15 section 2.2",
+)
+
+half_brier = ScoringRule(
+    key="half_brier",
+    generator=lambda p: (_sum(p * p) - 1.0) / 2.0,
+    gradient=lambda x, p: x,
+    offset=lambda p: (_sum(p * p) + 1.0) / 2.0,
+    bregman=lambda p, q: _sum((p - q) ** 2) / 2.0,
+    inverse=lambda u: u - u.mean(axis=-1, keepdims=True) + 1.0 / u.shape[-1],
+    unit=1.0,
+    rows=domain.affine_rows,
+    bounds=(0.0, 1.0),
+    cite="HB17 eq 1: half of `brier`; with two classes the one-component Brier score",
+)
+
+spherical = ScoringRule(
+    key="spherical",
+    generator=lambda p: _length(p)[..., 0] - 1.0,
+    gradient=lambda x, p: x / _length(p),
+    offset=lambda p: np.ones(p.shape[:-1]),
+    bregman=lambda p, q: _length(q)[..., 0] * _sum((p / _length(p) - q / _length(q)) ** 2) / 2.0,
+    inverse=lambda u: _to_sum_one(u, _sphere, 1.0 / np.sqrt(u.shape[-1]) - 1.0, monotone=True),
+    unit=1.0,
+    rows=domain.simplex_rows,
+    bounds=(0.0, 1.0),
+    cite="Roby 1965; Gneiting & Raftery 2007 example 2, as a loss 1 − p_y/‖p‖",
+)
+
+
+def power(r: float) -> ScoringRule:
+    """The member r > −1 of the power family: positive r forgives surprises, negative r punishes them.
+
+    Gneiting & Raftery's power score with α = 1 + r, rescaled so that r = 0 is the log and r = 1 the Brier score.
+
+    >>> power(0.0), power(-2/3)
+    (<ScoringRule log>, <ScoringRule power(-0.666667)>)
+    >>> round(float(power(1).score([0.1, 0.9], 1)), 12)
+    0.02
+    """
+    return _power(domain.above("r", r, -1.0))
+
+
+@lru_cache(maxsize=256)
+def _power(r: float) -> ScoringRule:
+    if r == 0.0:
+        return log
+    if r == 1.0:
+        return brier
+    return ScoringRule(
+        key=r,
+        generator=lambda p: _sum(_times(p, power_log(p, r))),
+        gradient=lambda x, p: (1.0 + r) * power_log(x, r),
+        offset=lambda p: _sum(p ** (1.0 + r)) - 1.0,
+        bregman=lambda p, q: _sum(_power_terms(p, q, r)),
+        inverse=lambda u: _to_sum_one(
+            u / (1.0 + r), lambda v: _power_total(v, r), float(power_log(1.0 / u.shape[-1], r)), monotone=r <= 1.0
+        ),
+        unit=1.0 + r,
+        rows=domain.simplex_rows,
+        bounds=(0.0, (1.0 + r) / r if r > 0.0 else np.inf),
+        cite="Gneiting & Raftery 2007 example 3 (power score); Basu et al. 1998 (density power divergence)",
+    )
+
+
+def _power_terms(p: Array, q: Array, r: float) -> Array:
+    """p^(1+r) + q^(1+r)/r − ((1 + r)/r) p^r q, each at least 0; with the shared logarithm nothing is divided by r."""
+    truth = power_log(q, r) - (1.0 + r) * power_log(p, r) - 1.0
+    return np.asarray(np.maximum(p ** (1.0 + r) + _times(q, truth), 0.0))
+
+
+def _length(p: Array) -> Array:
+    return np.asarray(np.sqrt((p * p).sum(axis=-1, keepdims=True)))
+
+
+def _power_total(v: Array, r: float) -> tuple[Array, Array, Array]:
+    """Entries A of link v, how far their total is from one on the link's scale, and its derivative in v + c."""
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        a = np.exp(np.log1p(np.maximum(r * v, -1.0)) / r)
+        total = a.sum(axis=-1, keepdims=True)
+        slope = np.where(a > 0.0, a ** (1.0 - r), 0.0).sum(axis=-1, keepdims=True)
+        return a, power_log(total, r), total ** (r - 1.0) * slope
+
+
+def _sphere(v: Array) -> tuple[Array, Array, Array]:
+    a = np.maximum(1.0 + v, 0.0)
+    length = _length(a)
+    return a, length - 1.0, a.sum(axis=-1, keepdims=True) / length
+
+
+def _to_sum_one(
+    u: Array, total: Callable[[Array], tuple[Array, Array, Array]], smallest: float, *, monotone: bool
+) -> Array:
+    """The entries A(u + c) with the c that makes their total one: Newton from above, inside a bracket.
+
+    The link of a sure class is 0, so c = −max u makes the largest entry one and the total at least one;
+    `smallest` is the largest entry's link when all share equally. The total is convex in c where `monotone`,
+    so that Newton cannot overshoot; elsewhere every third step halves the bracket.
+    """
+    u = u - u.max(axis=-1, keepdims=True)
+    high = np.zeros_like(u[..., :1])
+    low = high + smallest
+    c = high
+    for step in range(200):
+        a, excess, slope = total(u + c)
+        high = np.where(excess > 0.0, c, high)
+        low = np.where(excess < 0.0, c, low)
+        newton = c - excess / slope
+        middle = (low + high) / 2.0
+        safe = (newton > low) & (newton < high)
+        halve = ~safe if monotone or step % 3 < 2 else np.ones_like(safe)
+        after = np.where(halve, middle, newton)
+        done = (np.abs(excess) <= ROUNDING) | (after == c)
+        if done.all():
+            break
+        c = np.where(done, c, after)
+    return np.asarray(a / a.sum(axis=-1, keepdims=True))
+
+
+def rule(which: str | float | ScoringRule) -> ScoringRule:
+    """A scoring rule by name ("log", "brier", "half_brier", "spherical"), by its number r, or itself.
+
+    >>> rule("log") is rule(0)
+    True
+    """
+    if isinstance(which, ScoringRule):
+        return which
+    if isinstance(which, str):
+        named = {known.key: known for known in RULES}
+        if which not in named:
+            raise ValueError(f"rule: {which!r} is none of {', '.join(NAMES)}; or give the number r > -1")
+        return named[which]
+    return power(which)
+
+
+NAMES = ("log", "brier", "half_brier", "spherical")
+RULES = (log, brier, half_brier, spherical, power(-2 / 3), power(-1 / 3), power(0.5), power(2.0))

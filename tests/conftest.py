@@ -1,0 +1,45 @@
+"""What every test can rely on; what a machine lacks is skipped by name."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+settings.register_profile("veracity", derandomize=True, deadline=None)
+settings.load_profile("veracity")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The folder of the project."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Folder of real forecasts beside the project."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("shared data folder absent")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of a real browser."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if path := shutil.which(name):
+            return path
+    return pytest.skip("chromium absent")
+
+
+@pytest.fixture(scope="session")
+def java() -> str:
+    """Path of a Java runtime, for Spark."""
+    path = shutil.which("java")
+    return path if path else pytest.skip("java absent")
