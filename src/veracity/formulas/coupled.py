@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from veracity.formulas import domain
+
 Array = NDArray[np.float64]
 TINY = 1e-150  # a smaller deformation changes nothing, and its products would leave the normal floats
 Draws = np.random.Generator | np.random.RandomState | int | None
@@ -27,7 +29,7 @@ def risk_from_coupling(kappa: float, alpha: float = 2.0, d: int = 1) -> float:
     >>> round(risk_from_coupling(0.5), 6), round(risk_from_coupling(-1 / 3), 6)
     (-0.666667, 1.0)
     """
-    kappa, alpha, d = _coupling(kappa, d), _positive("alpha", alpha), _dimension(d)
+    kappa, alpha, d = _coupling(kappa, d), domain.above("alpha", alpha, 0.0), _dimension(d)
     return -alpha * kappa / (1.0 + d * kappa)
 
 
@@ -37,9 +39,8 @@ def coupling_from_risk(r: float, alpha: float = 2.0, d: int = 1) -> float:
     >>> round(coupling_from_risk(-0.15, d=7), 4)
     0.1579
     """
-    alpha, d = _positive("alpha", alpha), _dimension(d)
-    if not -alpha / d < r < math.inf:
-        raise ValueError(f"r: {r!r} is outside ({-alpha / d:g}, inf) for alpha = {alpha:g}, d = {d}")
+    alpha, d = domain.above("alpha", alpha, 0.0), _dimension(d)
+    r = domain.above("r", r, -alpha / d)
     return -r / (alpha + d * r)
 
 
@@ -81,7 +82,12 @@ def coupled_log(x: ArrayLike, kappa: float, *, alpha: float = 1.0, d: int = 1) -
     >>> round(float(coupled_log(4.0, 1.0)), 12)
     1.0
     """
-    kappa, alpha, d, x = _coupling(kappa, d), _positive("alpha", alpha), _dimension(d), _non_negative("x", x)
+    kappa, alpha, d, x = (
+        _coupling(kappa, d),
+        domain.above("alpha", alpha, 0.0),
+        _dimension(d),
+        domain.nonnegative("x", x),
+    )
     slope = alpha / (1.0 + d * kappa)
     with np.errstate(divide="ignore"):
         return _power_ratio(slope * np.log(x), kappa)
@@ -93,7 +99,7 @@ def coupled_exp(x: ArrayLike, kappa: float, *, alpha: float = 1.0, d: int = 1) -
     >>> round(float(coupled_exp(1.0, 1.0)), 12)
     4.0
     """
-    kappa, alpha, d = _coupling(kappa, d), _positive("alpha", alpha), _dimension(d)
+    kappa, alpha, d = _coupling(kappa, d), domain.above("alpha", alpha, 0.0), _dimension(d)
     return np.exp((1.0 + d * kappa) / alpha * _log_ratio(np.asarray(x, dtype=np.float64), kappa))
 
 
@@ -105,7 +111,7 @@ def risk_log(x: ArrayLike, r: float) -> Any:
     >>> round(float(risk_log(0.5, 1.0)), 12)
     -1.0
     """
-    r, x = _risk(r), _non_negative("x", x)
+    r, x = _risk(r), domain.nonnegative("x", x)
     with np.errstate(divide="ignore"):
         return (1.0 + r) * _power_ratio(np.log(x), r)
 
@@ -188,8 +194,8 @@ class CoupledNormal:
     """
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, kappa: float = 0.0) -> None:
-        self.loc = _finite("loc", loc)
-        matrix = _finite("scale", scale)
+        self.loc = domain.finite("loc", loc)
+        matrix = domain.finite("scale", scale)
         if self.loc.ndim > 1 or matrix.ndim not in (0, 2) or (matrix.ndim and matrix.shape[0] != matrix.shape[1]):
             raise ValueError(
                 f"scale: shape {matrix.shape} with loc of shape {self.loc.shape}; give sigma (a number) or a square "
@@ -199,7 +205,7 @@ class CoupledNormal:
         if self.loc.size not in (1, self.d) or matrix.shape not in ((), (self.d, self.d)):
             raise ValueError(f"scale: matrix of shape {matrix.shape} does not fit loc of length {self.loc.size}")
         if matrix.ndim == 0:
-            matrix = _positive("scale", float(matrix)) ** 2 * np.eye(self.d)
+            matrix = domain.above("scale", float(matrix), 0.0) ** 2 * np.eye(self.d)
         self.scale = matrix
         self.kappa = _coupling(kappa, self.d)
         self._root = _cholesky(matrix)
@@ -374,8 +380,8 @@ class CoupledExponential:
     """
 
     def __init__(self, loc: float = 0.0, scale: float = 1.0, kappa: float = 0.0) -> None:
-        self.loc = float(_finite("loc", loc))
-        self.scale = _positive("scale", scale)
+        self.loc = float(domain.finite("loc", loc))
+        self.scale = domain.above("scale", scale, 0.0)
         self.kappa = _coupling(kappa, 1)
 
     def __repr__(self) -> str:
@@ -523,19 +529,6 @@ def _generator(random_state: Draws) -> Any:
     return np.random.default_rng(random_state)
 
 
-def _finite(name: str, value: ArrayLike) -> Array:
-    array = np.asarray(value, dtype=np.float64)
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name}: {array.tolist()} is not finite")
-    return array
-
-
-def _positive(name: str, value: float) -> float:
-    if not 0.0 < value < math.inf:
-        raise ValueError(f"{name}: {value!r} is not a positive number")
-    return float(value)
-
-
 def _dimension(d: int) -> int:
     if not (isinstance(d, int | np.integer) and d >= 1):
         raise ValueError(f"d: {d!r} is not a whole number from 1")
@@ -543,26 +536,17 @@ def _dimension(d: int) -> int:
 
 
 def _coupling(kappa: float, d: int) -> float:
-    if not -1.0 / _dimension(d) < kappa < math.inf:
-        raise ValueError(f"kappa: {kappa!r} is outside ({-1.0 / d:g}, inf), the domain in {d} dimension(s)")
-    return float(kappa) if abs(kappa) > TINY else 0.0
+    kappa = domain.above("kappa", kappa, -1.0 / _dimension(d))
+    return kappa if abs(kappa) > TINY else 0.0
 
 
 def _risk(r: float) -> float:
-    if not -1.0 < r < math.inf:
-        raise ValueError(f"r: {r!r} is outside (-1, inf), the domain of the logarithm by risk")
-    return float(r) if abs(r) > TINY else 0.0
-
-
-def _non_negative(name: str, x: ArrayLike) -> Array:
-    array = np.asarray(x, dtype=np.float64)
-    if not (array >= 0).all():
-        raise ValueError(f"{name}: {array[~(array >= 0)].flat[0]!r} is not a non-negative number")
-    return array
+    r = domain.above("r", r, -1.0)
+    return r if abs(r) > TINY else 0.0
 
 
 def _distribution(p: ArrayLike) -> Array:
-    p = _non_negative("p", p)
-    if p.ndim != 1 or abs(p.sum() - 1.0) > 1e-8:
-        raise ValueError(f"p: one distribution that sums to one is needed; shape {p.shape}, sum {float(p.sum())!r}")
+    p = domain.simplex_rows("p", p)
+    if p.ndim != 1:
+        raise ValueError(f"p: shape {p.shape}; give one distribution at a time")
     return p
