@@ -1,0 +1,56 @@
+"""The one pass over forecasts that everything else is computed from: in C where it was compiled, else in NumPy."""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.kernels import twin
+from veracity.kernels.grid import Grid
+from veracity.kernels.result import EXPONENTS, PROBLEMS, SCORES, Histogram, Pass, Problem
+
+__all__ = ["EXPONENTS", "NAME", "PROBLEMS", "SCORES", "Histogram", "Pass", "Problem", "scan"]
+
+Array = NDArray[Any]
+
+native: ModuleType | None = None
+NAME = "numpy" if native is None or os.environ.get("VERACITY_KERNEL") == "numpy" else "native"
+
+
+def scan(
+    p: Array,
+    y: Array,
+    grid: Grid,
+    *,
+    weights: Array | None = None,
+    counts: Array | None = None,
+    keep_realised: bool = False,
+    threads: int | None = None,
+    kernel: str | None = None,
+) -> Pass:
+    """Sums, scores, problems and histograms of forecasts p with outcomes y, in one pass.
+
+    p        (n,) probability of column 1 of two, or (n, k); float32 or float64, any memory order.
+    y        (n,) column number of what happened.
+    weights  (n,) float64; counts (n,) int64. Both are taken as checked.
+    kernel   "native" or "numpy"; None takes the best there is.
+
+    >>> from veracity.kernels.grid import grid
+    >>> one = scan(np.array([0.9, 0.8, 0.3]), np.array([1, 1, 0]), grid())
+    >>> one.score_sums[0, 0].round(6)  # -(ln .9 + ln .8 + ln .7)
+    np.float64(0.685179)
+    """
+    kernel = kernel or NAME
+    if kernel not in ("numpy", "native"):
+        raise ValueError(f"kernel: {kernel!r} is neither 'native' nor 'numpy'")
+    if p.dtype not in (np.float32, np.float64):
+        p = p.astype(np.float64)
+    if kernel == "native":
+        if native is None:
+            raise ValueError("kernel: 'native' was not compiled in this installation; use 'numpy'")
+        return native.scan(p, y, grid, weights, counts, keep_realised, threads)  # type: ignore[no-any-return]
+    return twin.scan(p, y, grid, weights, counts, keep_realised)

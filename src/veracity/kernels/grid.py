@@ -1,0 +1,147 @@
+"""The fixed grid of probabilities: fine near 0 and near 1, the same for all data, found by shifting float bits.
+
+A *code* is what the bits give: below 1/2 the exponent and leading mantissa bits of p, from 1/2 up those of 1 - p,
+which is exact there. A *cell* is a code, or a part of one where a given cut divides it, or (on the coarse grid) a
+run of them. Cells are half-open, [edges[i], edges[i + 1]), so histograms on them add in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+FINE = 10  # mantissa bits from 2^-14 up
+TINY = 6  # mantissa bits below
+SHIFT, TINY_SHIFT = 52 - FINE, 52 - TINY
+SPLIT = 2.0**-14
+LEAST = 2.0**-149  # smallest float32; everything smaller but above zero is one cell
+WIDE = tuple(2.0**-e for e in (42, 34, 28, 24, 20, 17))  # the only edges of the coarse grid between 0 and SPLIT
+NESTED = 6  # mantissa bits of the class-wise grid of many classes
+
+
+def _bits(value: float) -> int:
+    return int(np.float64(value).view(np.int64))
+
+
+SPLIT_BITS, LEAST_BITS = _bits(SPLIT), _bits(LEAST)
+SPLIT_CODE = 2 + (SPLIT_BITS - LEAST_BITS >> TINY_SHIFT)
+HALF_CODE = SPLIT_CODE + (_bits(0.5) - SPLIT_BITS >> SHIFT)  # codes below 1/2; as many are kept for those above
+CODES = 2 * HALF_CODE
+
+
+def codes(u: Array) -> Array:
+    """Code of each probability in [0, 1]: p below 1/2 counted up from 0, 1 - p counted down from the end."""
+    u = np.asarray(u, dtype=np.float64)
+    above = u >= 0.5
+    bits = np.where(above, 1.0 - u, u).view(np.int64)
+    bits -= above  # turns (a, b] of 1 - p into the codes of [a, b)
+    code = (bits >> SHIFT) - ((SPLIT_BITS >> SHIFT) - SPLIT_CODE)
+    tiny = np.flatnonzero(bits < SPLIT_BITS)
+    if len(tiny):
+        small = bits.ravel()[tiny]
+        part = np.maximum((small >> TINY_SHIFT) - ((LEAST_BITS >> TINY_SHIFT) - 2), 1)
+        # Minus zero is zero; 1 itself (bits -1) keeps code 1 and so comes last after the flip.
+        part[(small == 0) | (small == np.iinfo(np.int64).min)] = 0
+        code.ravel()[tiny] = part
+    return np.where(above, CODES - 1 - code, code)
+
+
+@cache
+def _lower_edges() -> Array:
+    """Smallest float of each code; codes near 1 that hold no float share the edge of the next one."""
+    lines = np.concatenate(
+        [
+            np.arange(LEAST_BITS, SPLIT_BITS, 1 << TINY_SHIFT),
+            np.arange(SPLIT_BITS, _bits(0.5) + (1 << SHIFT), 1 << SHIFT),
+        ]
+    ).view(np.float64)
+    low = np.concatenate([[0.0, 5e-324], lines[:-1]])
+    upper_ends = np.concatenate([[0.0, LEAST], lines[1:]])[::-1]  # largest 1 - p of each code above 1/2
+    high = 1.0 - np.floor(upper_ends * 2.0**53) * 2.0**-53
+    return np.concatenate([low, high])
+
+
+def _spread(cut: float) -> tuple[float, float]:
+    """The floats from a cut to its float32 neighbour; the cut alone where float32 has only 0 or 1 for it."""
+    rounded = float(np.float32(cut))
+    return (min(cut, rounded), max(cut, rounded)) if 0.0 < rounded < 1.0 else (cut, cut)
+
+
+def _cut_edges(cuts: Iterable[float]) -> Array:
+    """Edges that make every cut an atom; cuts so close that their atoms would overlap share one."""
+    atoms: list[tuple[float, float]] = []
+    for low, high in sorted(_spread(cut) for cut in cuts):
+        if atoms and low <= atoms[-1][1]:
+            atoms[-1] = (atoms[-1][0], max(high, atoms[-1][1]))
+        else:
+            atoms.append((low, high))
+    return np.array([edge for low, high in atoms for edge in (low, np.nextafter(high, 2.0))], dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Cells on [0, 1]: the first is exactly {0}, the last exactly {1}, every cut is an atom. Build with `grid`."""
+
+    edges: Array
+    cuts: tuple[float, ...]
+    coarse: bool
+    nested_edges: Array
+    nested: Array  # nested cell of each cell
+
+    def __len__(self) -> int:
+        return len(self.edges)
+
+    @cached_property
+    def cell_of_code(self) -> Array:
+        """Cell of each code; -1 - (first cell) where a cut divides the code and the edges must be asked."""
+        lower = _lower_edges()
+        first = np.searchsorted(self.edges, lower, side="right") - 1
+        upper = np.append(np.nextafter(lower[1:], 0.0), 1.0)
+        last = np.searchsorted(self.edges, upper, side="right") - 1
+        return np.where(last > first, -1 - first, first).astype(np.int32)
+
+    def locate(self, u: Array) -> Array:
+        """Cell of each probability: np.searchsorted(edges, u, side="right") - 1, but fast.
+
+        >>> fine = grid((0.2,))
+        >>> bool(fine.locate(np.float32(0.2)) == fine.locate(0.2) == fine.atom(0.2))
+        True
+        """
+        cells = np.asarray(self.cell_of_code[codes(u)])
+        divided = np.flatnonzero(cells < 0)
+        if len(divided):
+            values = np.ravel(np.asarray(u, dtype=np.float64))[divided]
+            cells.ravel()[divided] = np.searchsorted(self.edges, values, side="right") - 1
+        return cells
+
+    def atom(self, cut: float) -> int:
+        """Cell of a cut, which holds nothing but the cut and its float32 neighbour."""
+        if cut not in self.cuts:
+            raise ValueError(f"cut: {cut!r} is not one of the grid's cuts {self.cuts}")
+        return int(np.searchsorted(self.edges, cut, side="right")) - 1
+
+
+@lru_cache(maxsize=64)
+def grid(cuts: tuple[float, ...] = (), coarse: bool = False) -> Grid:
+    """The grid with these cuts; `coarse` has only a few wide cells below 2^-14 (for more than 50 classes)."""
+    if not all(0.0 < cut < 1.0 for cut in cuts):
+        raise ValueError(f"cuts: {cuts!r} must lie between 0 and 1; 0 and 1 are atoms already")
+    lower, given = _lower_edges(), _cut_edges(cuts)
+    if coarse:
+        lower = np.concatenate([lower[:2], WIDE, lower[SPLIT_CODE:]])
+    edges = np.unique(np.concatenate([lower, given]))
+    step = 1 << 52 - NESTED
+    lines = np.arange(SPLIT_BITS, _bits(0.5) + step, step).view(np.float64)
+    near_one = 1.0 - np.array([w for w in WIDE if w >= 2.0**-28])
+    nested_edges = np.unique(np.concatenate([[0.0, 1.0], lines, 1.0 - lines, near_one, given]))
+    nested = (np.searchsorted(nested_edges, edges, side="right") - 1).astype(np.int32)
+    for array in (edges, nested_edges, nested):
+        array.setflags(write=False)
+    return Grid(edges, cuts, coarse, nested_edges, nested)

@@ -1,0 +1,98 @@
+"""What one pass over the forecasts gives: sums, problems and histograms, all plain NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+SCORES = ("log", "brier", "spherical", "correct")  # the order of score_sums
+EXPONENTS = np.arange(-18, 19) / 9  # the r of powers
+TINY = 1e-80  # a realised probability below this is listed in `tiny` and left out of `powers`
+LOWEST = 20  # rows with the smallest realised probability that are kept
+FIRST = 5  # rows named for each problem
+PROBLEMS = ("nan", "infinite", "negative", "above_one", "row_sum", "label")
+MANY = 50  # beyond so many classes the class-wise histograms use the nested grid
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows that cannot be used, with the column and value (for row_sum: the sum; for label: the label) of the first."""
+
+    rows: int = 0
+    first: tuple[int, ...] = ()
+    column: int | None = None
+    value: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """Entries by cell, only cells that hold any. `true` entries are those of the class that happened.
+
+    c is the count of a row, w its weight. The weight fields are None without weights; the last three true sums are
+    None in class-wise histograms of more than 50 classes.
+    """
+
+    cells: Array  # int32, ascending
+    all: Array  # int64 Σc
+    true: Array  # int64 Σc
+    all_sum: Array  # Σcw p
+    true_sum: Array | None = None  # Σcw p
+    true_log: Array | None = None  # Σcw ln p over p > 0
+    true_power: Array | None = None  # Σcw p^(-2/3) over p > 0
+    all_weight: Array | None = None  # Σcw
+    true_weight: Array | None = None
+    all_weight2: Array | None = None  # Σcw²
+    true_weight2: Array | None = None
+
+    @staticmethod
+    def merge(parts: Sequence[Histogram]) -> Histogram:
+        """The histogram of all parts together."""
+        if len(parts) == 1:
+            return parts[0]
+        cells, place = np.unique(np.concatenate([part.cells for part in parts]), return_inverse=True)
+        order = np.argsort(place, kind="stable")
+        starts = np.searchsorted(place[order], np.arange(len(cells)))
+        held = {"cells": cells.astype(np.int32)}
+        for field in fields(Histogram)[1:]:
+            columns = [getattr(part, field.name) for part in parts]
+            if all(column is not None for column in columns):
+                column = np.concatenate(columns)[order]
+                held[field.name] = np.add.reduceat(column, starts) if len(cells) else column
+        return Histogram(**held)
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """Everything one sweep over the rows can know. Rows with a problem count in `problems` and nowhere else.
+
+    c is the count of a row (1 if none), w its weight (1 if none).
+    """
+
+    rows: int  # Σc
+    weight: float  # Σcw
+    weight2: float  # Σcw²
+    problems: dict[str, Problem]  # keys PROBLEMS
+    low: float  # smallest and largest value seen, problem rows included, NaN left out; inf and -inf when there is none
+    high: float
+    score_sums: Array  # (4, 3): Σcwx, Σcw²x, Σcw²x² of SCORES; log only where p_y > 0
+    class_sums: Array  # (k, 6) by what happened: Σcw, Σcw², Σcw log, Σcw² log, Σcw brier, Σcw² brier
+    column_sums: Array  # (k,) Σcw p_j
+    powers: Array  # (37,) Σcw p_y^r for r in EXPONENTS where p_y >= TINY
+    tiny: Array  # int64 rows with p_y < TINY, ascending
+    lowest: Array  # int64 rows with the smallest p_y, at most LOWEST, ties by row
+    lowest_realised: Array  # their p_y
+    realised: Array | None  # (n,) p_y on request; NaN in rows with a problem
+    pooled: Histogram
+    top: Histogram
+    classwise: tuple[Histogram, ...]
+
+
+def tolerance(dtype: np.dtype[Any], k: int) -> float:
+    """How far a row may be from one: 1e-6; in float32 also k 2^-23, twice the error of a sequential float32 sum."""
+    return max(1e-6, k * 2.0**-23) if dtype == np.float32 else 1e-6
