@@ -51,6 +51,8 @@ def _log_mean(x: Array, w: Array) -> Callable[[float], Array]:
         lost = (w * zero).sum(axis=-1)
         rest = np.where(zero, 0.0, w)
         total = rest.sum(axis=-1, keepdims=True)
+        with np.errstate(divide="ignore"):  # whichever of the two shares is the smaller is the exact one
+            log_total = np.where(lost < 0.5, np.log1p(-np.minimum(lost, 0.5)), np.log(total[..., 0]))
         kept = rest / np.where(total > 0.0, total, 1.0)
         x = np.where(zero, 0.0, x)
     centre = (kept * x).sum(axis=-1, keepdims=True)
@@ -72,8 +74,7 @@ def _log_mean(x: Array, w: Array) -> Callable[[float], Array]:
             value = centre[..., 0] + np.log1p((kept * np.expm1(r * d)).sum(axis=-1)) / r
         if lost is None:
             return np.asarray(value)
-        with np.errstate(divide="ignore"):
-            return np.where(lost > 0.0, value + np.log1p(-lost) / r if r > 0.0 else -np.inf, value)
+        return np.where(lost > 0.0, value + log_total / r if r > 0.0 else -np.inf, value)
 
     return mean
 

@@ -194,9 +194,13 @@ def _power(r: float) -> ScoringRule:
 
 
 def _power_terms(p: Array, q: Array, r: float) -> Array:
-    """p^(1+r) + q^(1+r)/r − ((1 + r)/r) p^r q, each at least 0; with the shared logarithm nothing is divided by r."""
-    truth = power_log(q, r) - (1.0 + r) * power_log(p, r) - 1.0
-    return np.asarray(np.maximum(p ** (1.0 + r) + _times(q, truth), 0.0))
+    """p^(1+r) + q^(1+r)/r − ((1 + r)/r) p^r q = p^r (p − q) + q (x_q − x_p) with x = (p^r − 1)/r: each at least 0."""
+    x = power_log(p, r)
+    with np.errstate(invalid="ignore"):
+        terms = (1.0 + r * x) * (p - q) + _times(q, power_log(q, r) - x)
+    if r < 0.0:  # p^r is infinite there: excluded is infinitely bad if it can happen, and right if it cannot
+        terms = np.where(p == 0.0, np.where(q == 0.0, 0.0, np.inf), terms)
+    return np.asarray(np.maximum(terms, 0.0))
 
 
 def _length(p: Array) -> Array:
