@@ -24,8 +24,9 @@ class Plan:
     def __post_init__(self) -> None:
         if self.preset not in (None, "CQ", "N17"):
             raise ValueError(f"preset: {self.preset!r} is none of 'CQ', 'N17'; leave it out for the defaults")
+        if self.preset is not None:
+            object.__setattr__(self, "floor", {"CQ": 0.005, "N17": 0.01}[self.preset])
         if self.preset == "CQ":
-            object.__setattr__(self, "floor", 0.005)
             object.__setattr__(self, "end_width", 0.005)
         if not 0.0 <= self.floor < 0.5:
             raise ValueError(f"floor: {self.floor!r} is outside [0, 0.5); 0 means no floor")
@@ -37,6 +38,11 @@ class Plan:
             raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
         if self.bootstrap is not None and self.bootstrap < 2:
             raise ValueError(f"bootstrap: {self.bootstrap!r} draws; give at least 2, or leave it out")
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Floor and ceiling of model probabilities: N17 clips at 0.01 on both sides, otherwise only below."""
+        return (0.01, 0.99) if self.preset == "N17" else (self.floor, 1.0)
 
     @property
     def cuts(self) -> tuple[float, ...]:

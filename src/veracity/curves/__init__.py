@@ -1,0 +1,140 @@
+"""Scalar curves u → c(u): how often entries forecast at u came true.
+
+One file per curve; its `fit(histogram, grid, plan)` gives a `Curve` of bins on cells of the grid. Measured
+metrics are the means of c(u) over what happened (theory section 3); reliability is the curve itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.kernels import Histogram
+from veracity.kernels.grid import Grid
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def names() -> tuple[str, ...]:
+    """The curves there are: one file each in this folder."""
+    return tuple(sorted(module.name for module in iter_modules(__path__)))
+
+
+def fit(name: str, histogram: Histogram, grid: Grid, **options: Any) -> Curve:
+    """Fit the curve called `name`; its file says which options it takes."""
+    if name not in names():
+        raise ValueError(f"curve: no curve is called {name!r}; there are {', '.join(names())}")
+    curve: Curve = import_module(f"{__name__}.{name}").fit(histogram, grid, **options)
+    return curve
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Bins with what was forecast in them and what came true. All arrays have one value per bin.
+
+    start, low, high     first grid cell and the edges: [low, high), the last one closed
+    count, true          entries and true entries (integers: rows, or counts)
+    weight, true_weight  the same weighted; true_weight2 the sum of squared weights of the true entries
+    forecast             mean forecast of all entries
+    model                geometric mean of the true entries: Q_k^(0) of N17 eq 15
+    source               c(u): the share that came true, P_k of N17 eq 16, unless the curve smooths it
+    """
+
+    name: str
+    start: Ints
+    low: Floats
+    high: Floats
+    count: Ints
+    true: Ints
+    weight: Floats
+    true_weight: Floats
+    true_weight2: Floats
+    forecast: Floats
+    model: Floats
+    source: Floats
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def locate(self, u: Floats) -> Ints:
+        """The bin of each value."""
+        bins: Ints = np.searchsorted(self.low, u, side="right") - 1
+        return bins
+
+    def means(self, r: Floats, floor: float = 0.0) -> Floats:
+        """Measured means as published (N17 eq 19 weighted by true counts): (Σ N*_k c_k^r / N)^(1/r)."""
+        return self._root(r, floor, np.zeros(len(self)))
+
+    def corrected(self, r: Floats, floor: float = 0.0) -> Floats:
+        """Measured means without the second-order bias of in-sample frequencies (theory section 3).
+
+        S_r^r = (1/N) Σ_k [N*_k c_k^r − r(r+1)/2 c_k^r (1−c_k)], in logs for r = 0. NaN where too many bins make the
+        power sum negative.
+        """
+        # One row's worth of bias in each bin; with weights a row is worth Σw²/Σw. A floored frequency does not vary.
+        varies = (self.true > 0) & (self.source > floor)
+        row = np.divide(self.true_weight2, self.true_weight, out=np.zeros(len(self)), where=varies)
+        return self._root(r, floor, row * (1.0 - self.source))
+
+    def _root(self, r: Floats, floor: float, bias: Floats) -> Floats:
+        r = np.asarray(r, dtype=np.float64)
+        some = self.true > 0  # bins without true entries have no weight
+        log_c = np.log(np.maximum(self.source[some], floor))[:, None]
+        power = np.exp(log_c * r)
+        weight, bias = self.true_weight[some], bias[some]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = (weight @ power - r * (r + 1.0) / 2.0 * (bias @ power)) / weight.sum()
+            log_mean = (weight @ log_c - bias.sum() / 2.0) / weight.sum()
+            root: Floats = np.where(r == 0.0, np.exp(log_mean), mean ** (1.0 / np.where(r == 0.0, 1.0, r)))
+        return root
+
+    def contributions(self) -> tuple[Floats, Floats]:
+        """−(N*_k/N) ln Q_k, which sums to −ln of geometric accuracy, and N17 eq 17's −w_k ln Q_k, w = P_k / Σ P."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            surprise = np.where(self.true > 0, -np.log(self.model), 0.0)
+            additive = np.where(self.true > 0, self.true_weight / self.true_weight.sum() * surprise, 0.0)
+            published = np.where(self.true > 0, self.source / self.source.sum() * surprise, 0.0)
+        return additive + 0.0, published + 0.0
+
+
+def collect(name: str, histogram: Histogram, grid: Grid, start: Ints) -> Curve:
+    """Sum the cells of a histogram into the bins that begin at the grid cells `start`; empty bins are left out."""
+    h = histogram
+    first = np.searchsorted(h.cells, start)
+    filled = first < np.append(first[1:], len(h.cells))
+    edges = np.append(grid.edges, 1.0)
+    stop = np.append(start[1:], len(grid.edges))
+    start, stop, first = start[filled], stop[filled], first[filled]
+
+    def bins(values: NDArray[Any]) -> NDArray[Any]:
+        return np.add.reduceat(values, first) if len(first) else values[:0]
+
+    count, true = bins(h.all), bins(h.true)
+    weight = bins(h.all_weight) if h.all_weight is not None else count.astype(np.float64)
+    true_weight = bins(h.true_weight) if h.true_weight is not None else true.astype(np.float64)
+    true_weight2 = bins(h.true_weight2) if h.true_weight2 is not None else true.astype(np.float64)
+    zeros = bins(np.where(h.cells == 0, h.true, 0)) > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Class-wise histograms of many classes do not keep the logarithms.
+        logs = np.full(len(first), np.nan) if h.true_log is None else bins(h.true_log)
+        model = np.where(zeros, 0.0, np.exp(logs / true_weight))
+        return Curve(
+            name=name,
+            start=start,
+            low=edges[start],
+            high=edges[stop],
+            count=count,
+            true=true,
+            weight=weight,
+            true_weight=true_weight,
+            true_weight2=true_weight2,
+            forecast=bins(h.all_sum) / weight,
+            model=model,
+            source=true_weight / weight,
+        )

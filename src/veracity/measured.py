@@ -1,0 +1,282 @@
+"""Measured means of a tally: each stated probability replaced by how often such forecasts came true.
+
+Intervals come from row influences with the bins held fixed (theory section 4.1a): the entries of a row are dependent,
+so cells taken one by one would make the intervals too short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity import curves
+from veracity.curves import Curve
+from veracity.curves.bins import number_of_bins
+from veracity.forecasts import Finding, Forecasts
+from veracity.inference import Reading, around_log, undefined, unknown
+from veracity.kernels import Histogram
+from veracity.plan import Plan
+from veracity.sampling import few
+from veracity.scores import AT, NONE, Profile
+from veracity.tally import R, Tally
+
+Floats = NDArray[np.float64]
+
+NOT_MEASURABLE = "only the probability of what happened is given, so it cannot be compared with frequencies"
+MOST_ENTRIES = 200_000  # looked up for the influences of rows; enough for standard errors to a few per cent
+FEWEST_ROWS = 500
+
+
+def pooled(tally: Tally) -> Histogram:
+    """The pooled entries, clipped where the preset N17 clips them before binning."""
+    if tally.plan.preset != "N17":
+        return tally.pooled
+    low, high = (tally.grid.atom(limit) for limit in tally.plan.limits)
+    h = tally.pooled
+    cells = np.clip(h.cells, low, high)
+    first = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]])) if len(cells) else cells
+    sums = {
+        name: np.add.reduceat(values, first)
+        for name in h.__dataclass_fields__
+        if name != "cells" and (values := getattr(h, name)) is not None
+    }
+    clipped = Histogram(cells=cells[first], **sums)
+    entries = clipped.true.astype(float) if clipped.true_weight is None else clipped.true_weight
+    every = clipped.all.astype(float) if clipped.all_weight is None else clipped.all_weight
+    for cell, limit in ((low, tally.plan.limits[0]), (high, tally.plan.limits[1])):
+        at = clipped.cells == cell
+        assert clipped.true_sum is not None and clipped.true_log is not None
+        clipped.all_sum[at], clipped.true_sum[at] = limit * every[at], limit * entries[at]
+        clipped.true_log[at] = np.log(limit) * entries[at]
+    return clipped
+
+
+def curve_of(plan: Plan, histogram: Histogram, tally: Tally, split: bool) -> Curve:
+    """The curve that the plan asks for: bins of equal true counts, or N17's bins of width 0.01."""
+    if plan.preset == "N17":
+        widths = tuple(i / 100 for i in range(1, 100))
+        return curves.fit("width", histogram, tally.grid, cuts=widths, own=plan.limits)
+    bins = number_of_bins(tally.sums.n_eff) if plan.bins == "auto" else int(plan.bins)
+    return curves.fit("bins", histogram, tally.grid, bins=bins, end_width=plan.end_width, split=split)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Measured means, their ratio to the reported ones, and the slope."""
+
+    tally: Tally
+    profile: Profile
+
+    @cached_property
+    def curve(self) -> Curve:
+        """The curve of `measured`: wide bins at small probabilities are split."""
+        return curve_of(self.tally.plan, pooled(self.tally), self.tally, split=True)
+
+    @cached_property
+    def plain_curve(self) -> Curve:
+        """The curve of the published procedure, which `bins` shows."""
+        return curve_of(self.tally.plan, pooled(self.tally), self.tally, split=False)
+
+    @cached_property
+    def values(self) -> Floats:
+        return self.curve.corrected(R, self.tally.plan.floor)
+
+    @cached_property
+    def plain_values(self) -> Floats:
+        return self.plain_curve.means(R, self.tally.plan.floor)
+
+    @cached_property
+    def influences(self) -> Influences:
+        return Influences.of(self.tally, self.curve, self.profile)
+
+    @cached_property
+    def limits(self) -> tuple[Floats, Floats]:
+        readings = [self._reading(self.values, at) for at in range(len(R))]
+        nan = [(np.nan if r.low is None else r.low, np.nan if r.high is None else r.high) for r in readings]
+        low, high = np.array(nan).T
+        return low, high
+
+    def _reading(self, values: Floats, at: int) -> Reading:
+        value = float(values[at])
+        if np.isnan(value):
+            return undefined("too many bins for so few rows: the corrected power sum is negative")
+        reading = around_log(value, self.influences.measured_error(at), self.tally.plan.level)
+        if reading.high is not None and reading.high > 1.0:
+            reading.high = max(1.0, value)
+        return reading
+
+    def measured(self, name: str) -> Reading:
+        return self._reading(self.values, AT[name])
+
+    def plain(self, name: str) -> Reading:
+        return self._reading(self.plain_values, AT[name])
+
+    def divergence(self, name: str) -> Reading:
+        """Reported ÷ measured."""
+        at = AT[name]
+        reported, measured = float(self.profile.values[at]), float(self.values[at])
+        if not measured > 0.0:
+            return undefined("nothing was measured to divide by")
+        if self.profile.failures[at] == NONE or reported == 0.0:
+            return Reading(reported / measured, reason="the reported mean has no interval")
+        return around_log(reported / measured, self.influences.divergence_error(at), self.tally.plan.level)
+
+    def slope(self) -> Reading:
+        """Spread borne out ÷ spread stated (CQ's orientation): below 1 is over-confident."""
+        d, r = AT["decisiveness"], AT["robustness"]
+        stated = float(self.profile.values[d] - self.profile.values[r])
+        borne_out = float(self.values[d] - self.values[r])
+        if stated <= 1e-12:
+            return undefined("all stated probabilities of what happened are equal: no spread to compare with")
+        slope = borne_out / stated
+        if not slope > 0.0:
+            return Reading(slope, reason="no spread is borne out")
+        return around_log(slope, self.influences.slope_error(self.values), self.tally.plan.level)
+
+    def bins(self) -> list[dict[str, float]]:
+        c = self.plain_curve
+        additive, published = c.contributions()
+        return [
+            {
+                "low": float(c.low[i]),
+                "high": float(c.high[i]),
+                "count": int(c.count[i]),
+                "true": int(c.true[i]),
+                "model": float(c.model[i]),
+                "source": float(c.source[i]),
+                "contribution": float(additive[i]),
+                "contribution_eq17": float(published[i]),
+            }
+            for i in range(len(c))
+        ]
+
+    def findings(self) -> tuple[Finding, ...]:
+        found = []
+        if np.isnan(self.values).any():
+            message = "too many bins for so few rows: some measured means are undefined (--bins takes fewer)"
+            found.append(Finding("too_many_bins", "warning", message))
+        if self.tally.k >= 100 and self.tally.plan.floor == 0.0:
+            message = (
+                f"with {self.tally.k} classes and no floor the measured worst-leaning mean cannot be estimated well; "
+                "with floor 0.005 it can"
+            )
+            found.append(Finding("measured_robustness", "note", message))
+        return tuple(found)
+
+
+def not_measurable() -> Reading:
+    return unknown(NOT_MEASURABLE)
+
+
+def rows_to_look_at(tally: Tally) -> Forecasts:
+    """Rows that stand for all: all of them while few, the cells of two classes, a sample by hash otherwise."""
+    rows = max(FEWEST_ROWS, MOST_ENTRIES // tally.k)
+    held = tally.held
+    if held is not None and len(held) <= (rows if tally.k > 2 else 4096):
+        return held
+    if tally.k == 2:
+        return cells_of_two(tally)
+    return few(held if held is not None else tally.sample.rows, rows)
+
+
+def cells_of_two(tally: Tally) -> Forecasts:
+    """Two-class forecasts with the probabilities of a cell brought together: a row per cell and outcome."""
+    h = tally.classwise[1]
+    every = h.all if h.all_weight is None else h.all_weight
+    p = np.clip(h.all_sum / np.where(every > 0, every, 1.0), 0.0, 1.0)
+    counts = np.concatenate([h.true, h.all - h.true])
+    some = counts > 0
+    weights = None
+    if h.all_weight is not None and h.true_weight is not None:
+        mass = np.concatenate([h.true_weight, h.all_weight - h.true_weight])
+        weights = np.maximum(mass[some] / counts[some], 0.0)
+    outcomes = np.repeat([1, 0], len(p))[some]
+    return Forecasts(np.concatenate([p, p])[some], outcomes, tally.classes, weights, counts[some])
+
+
+@dataclass(frozen=True)
+class Influences:
+    """How each row moves ln of the reported and of the measured means: (rows, r) matrices, centred."""
+
+    reported: Floats
+    measured: Floats
+    share: Floats  # of each row in a mean of squares
+    scale: float  # √(Σw²)/Σw of all rows, not only of those looked at
+    values: Floats  # reported means
+
+    @classmethod
+    def of(cls, tally: Tally, curve: Curve, profile: Profile) -> Influences:
+        f = rows_to_look_at(tally)
+        floor, ceiling = tally.plan.limits
+        mass2 = f.mass if f.weights is None else f.mass * f.weights
+        p = np.clip(f.realised, floor, ceiling)
+        hits, true = row_bins(f, curve, tally.plan)
+        return cls(
+            reported=reported_influence(p, f.mass),
+            measured=measured_influence(curve, tally.plan.floor, hits, true, f.mass),
+            share=mass2 / mass2.sum(),
+            scale=float(np.sqrt(tally.sums.weight2) / tally.sums.weight),
+            values=profile.values,
+        )
+
+    def _error(self, influence: Floats) -> float:
+        return float(np.sqrt(self.share @ influence**2)) * self.scale
+
+    def measured_error(self, at: int) -> float:
+        return self._error(self.measured[:, at])
+
+    def divergence_error(self, at: int) -> float:
+        return self._error(self.reported[:, at] - self.measured[:, at])
+
+    def slope_error(self, measured: Floats) -> float:
+        """Standard error of ln slope."""
+        d, r = AT["decisiveness"], AT["robustness"]
+
+        def spread(values: Floats, influence: Floats) -> Floats:
+            moved: Floats = (values[d] * influence[:, d] - values[r] * influence[:, r]) / (values[d] - values[r])
+            return moved
+
+        return self._error(spread(measured, self.measured) - spread(self.values, self.reported))
+
+
+def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, NDArray[np.int64]]:
+    """(rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
+    matrix = np.clip(f.matrix, *plan.limits) if plan.preset == "N17" else f.matrix
+    bins = curve.locate(matrix)
+    rows, k = bins.shape
+    flat = (np.arange(rows)[:, None] * len(curve) + bins).ravel()
+    hits = np.bincount(flat, minlength=rows * len(curve)).reshape(rows, len(curve)).astype(float)
+    assert f.outcomes is not None
+    return hits, bins[np.arange(rows), f.outcomes]
+
+
+def reported_influence(p: Floats, mass: Floats) -> Floats:
+    """d ln P_r of each row: (p^r/mean − 1)/r, in logs for r = 0; zeros do not move a mean that is 0 already."""
+    share = mass / mass.sum()
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        log = np.log(p)[:, None]
+        lowest = np.min(log, initial=0.0, where=np.isfinite(log))
+        x = np.exp((log - np.where(R < 0.0, lowest, 0.0)) * R)
+        ratio = (x / (share @ x) - 1.0) / np.where(R == 0.0, 1.0, R)
+        zero = np.where(R == 0.0, log - share @ log, ratio)
+    return np.where(np.isfinite(zero), zero, 0.0)
+
+
+def measured_influence(curve: Curve, floor: float, hits: Floats, true: NDArray[np.int64], mass: Floats) -> Floats:
+    """d ln S_r of each row: (1+r) c_y^r − r Σ_j c_j^(1+r), relative to the mean; ln c_y + 1 − Σ_j c_j for r = 0."""
+    share = mass / mass.sum()
+    c = np.maximum(curve.source, floor)
+    free = curve.source > floor
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        log = np.where(curve.true > 0, np.log(np.where(curve.true > 0, c, 1.0)), 0.0)[:, None]
+        power = np.exp(log * R)
+        own = np.where(R == 0.0, log + free[:, None], np.where(free[:, None], 1.0 + R, 1.0) * power)
+        all_columns = np.where(free[:, None], np.where(R == 0.0, 1.0, R) * power * c[:, None], 0.0)
+        moved = own[true] - hits @ all_columns
+        mean = share @ np.where(R == 0.0, log, power)[true]
+        relative = np.where(R == 0.0, moved, moved / (mean * np.where(R == 0.0, 1.0, R)))
+    centred: Floats = relative - share @ relative
+    return centred

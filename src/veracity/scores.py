@@ -1,0 +1,344 @@
+"""Scores and reported means of a tally: what was stated, against what happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.forecasts import Finding
+from veracity.inference import DELTA, HALL, WILSON, Reading, around, hall, quantile, undefined, wilson
+from veracity.kernels import Histogram
+from veracity.kernels.grid import Grid
+from veracity.tally import R, Sums, Tally
+
+Floats = NDArray[np.float64]
+
+MEANS = {"decisiveness": 1.0, "accuracy": 0.0, "robustness": -2.0 / 3.0}
+AT = {name: int(np.argmin(np.abs(R - r))) for name, r in MEANS.items()}
+EXACT_AUC_ROWS = 1 << 20  # rows in memory that are sorted for the area under the ROC curve; beyond, cells serve
+SHORT, NONE = 1, 2  # how an interval of a mean with r < 0 can fail: too short, or not to be had
+MOSTLY = 0.5  # rows decide a mean when they make up half of its power sum
+
+
+def mean_and_error(sums: Sums, score: int) -> tuple[float, float]:
+    """Weighted mean of a score and its standard error."""
+    total, total2, square2 = sums.score[score]
+    mean = total / sums.weight
+    variance = square2 - 2.0 * mean * total2 + mean * mean * sums.weight2
+    small = sums.n_eff / (sums.n_eff - 1.0) if sums.n_eff > 1.0 + 1e-9 else np.nan
+    return float(mean), float(np.sqrt(max(variance, 0.0) * small) / sums.weight)
+
+
+def scores(tally: Tally) -> dict[str, Reading]:
+    """Log loss, Brier, spherical, correct picks, perplexity and, for two classes, half Brier and AUC."""
+    s, level = tally.sums, tally.plan.level
+    loss, loss_error = mean_and_error(s, 0)
+    loss = np.inf if s.zeros else max(loss, 0.0)
+    log_loss = around(loss, loss_error, level, (0.0, np.inf))
+    if s.zeros:
+        log_loss = Reading(np.inf, reason=f"{s.zeros:,} outcomes had probability 0: no interval")
+    perplexity = Reading(
+        float(np.exp(loss)), *(None if x is None else float(np.exp(x)) for x in (log_loss.low, log_loss.high)),
+        log_loss.method, log_loss.reason,
+    )  # fmt: skip
+    found = {"log_loss": log_loss}
+    if tally.measurable:
+        brier, brier_error = mean_and_error(s, 1)
+        found["brier"] = around(brier, brier_error, level, (0.0, 2.0))
+        if tally.k == 2:
+            found["half_brier"] = around(brier / 2.0, brier_error / 2.0, level, (0.0, 1.0))
+        spherical, spherical_error = mean_and_error(s, 2)
+        found["spherical"] = around(spherical, spherical_error, level, (0.0, 1.0))
+        correct, _ = mean_and_error(s, 3)
+        found["prediction_accuracy"] = Reading(correct, *wilson(correct, s.n_eff, level), WILSON)
+    found["perplexity"] = perplexity
+    if tally.measurable and tally.k == 2:
+        found["auc"] = auc(tally)
+    return found
+
+
+def baseline(tally: Tally) -> dict[str, float]:
+    """The scores of always forecasting the observed class frequencies."""
+    if not tally.measurable:
+        return {}
+    prior = frequencies(tally)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -float(np.sum(np.where(prior > 0.0, prior * np.log(prior), 0.0)))
+    square = float(prior @ prior)
+    scores = {"log_loss": entropy + 0.0, "brier": 1.0 - square, "spherical": 1.0 - float(np.sqrt(square))}
+    if tally.k == 2:
+        scores["half_brier"] = scores["brier"] / 2.0
+    return {**scores, "prediction_accuracy": float(prior.max())}
+
+
+def frequencies(tally: Tally) -> Floats:
+    """Weighted class frequencies of the outcomes."""
+    by_class = tally.sums.by_class[:, 0]
+    share: Floats = by_class / by_class.sum()
+    return share
+
+
+def skill(tally: Tally) -> dict[str, Reading]:
+    """1 − loss ÷ loss of the base rate: 0 is no better than the base rate, 1 is perfect."""
+    if not tally.measurable:
+        return {}
+    s, prior, level = tally.sums, frequencies(tally), tally.plan.level
+    reference = baseline(tally)
+    with np.errstate(divide="ignore"):
+        # How one outcome of each class moves the loss of the base rate, up to a constant.
+        moves = {"log": -np.log(prior), "brier": 2.0 * float(prior @ prior) - 2.0 * prior + reference["brier"]}
+    found = {}
+    for name, score, column, base in (("log", 0, 3, reference["log_loss"]), ("brier", 1, 5, reference["brier"])):
+        loss = np.inf if name == "log" and s.zeros else s.score[score, 0] / s.weight
+        if base <= 0.0:
+            found[name] = undefined("one outcome only: the base rate has no loss to compare with")
+            continue
+        # 1 − L/U varies as −(x − L)/U + (L/U²)(u − U).
+        a, b = -1.0 / base, loss / base**2
+        u, w2 = np.where(prior > 0.0, moves[name], 0.0), s.by_class[:, 1]
+        mixed = a * b * float(u @ s.by_class[:, column])
+        linear = a * s.score[score, 1] + b * float(u @ w2)
+        constant = -a * loss - b * base
+        square = a * a * s.score[score, 2] + 2.0 * mixed + b * b * float(u * u @ w2)
+        variance = square + 2.0 * constant * linear + constant * constant * s.weight2
+        found[name] = around(1.0 - loss / base, float(np.sqrt(max(variance, 0.0))) / s.weight, level, (-np.inf, 1.0))
+    return found
+
+
+def auc(tally: Tally) -> Reading:
+    """Area under the ROC curve with DeLong's interval; ties count half."""
+    held = tally.held
+    if held is not None and len(held) <= EXACT_AUC_ROWS and held.outcomes is not None:
+        score, y, mass = held.positive, held.outcomes == 1, held.mass
+        order = np.argsort(score, kind="stable")
+        score, y, mass = score[order], y[order], mass[order]
+        first = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]])) if len(score) else order
+        events = np.add.reduceat(mass * y, first) if len(first) else mass
+        others = np.add.reduceat(mass * ~y, first) if len(first) else mass
+    else:
+        h = tally.classwise[1]
+        events = h.true.astype(float) if h.true_weight is None else h.true_weight
+        others = (h.all if h.all_weight is None else h.all_weight) - events
+    return _auc(events, others, tally)
+
+
+def _auc(events: Floats, others: Floats, tally: Tally) -> Reading:
+    p, n = events.sum(), others.sum()
+    if not (p > 0.0 and n > 0.0):
+        return undefined("one outcome only: nothing to rank")
+    below = (np.cumsum(others) - others / 2.0) / n
+    above = 1.0 - (np.cumsum(events) - events / 2.0) / p
+    area = float(events @ below / p)
+    by_class = tally.sums.by_class
+    eff = np.maximum(by_class[:, 0] ** 2 / by_class[:, 1], 1.0)
+    variance = (events @ below**2 / p - area**2) / max(eff[1] - 1.0, 1.0) + (others @ above**2 / n - area**2) / max(
+        eff[0] - 1.0, 1.0
+    )
+    return around(area, float(np.sqrt(max(variance, 0.0))), tally.plan.level, (0.0, 1.0), "DeLong")
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Realised probabilities by cell, floored as the plan says: weights, and sums of p, ln p and p^(−2/3)."""
+
+    rows: NDArray[np.int64]
+    weight: Floats
+    weight2: Floats
+    value: Floats  # the mean in the cell
+    log: Floats  # the mean logarithm
+    sums: Floats  # (3, cells) Σw p, Σw ln p, Σw p^(−2/3)
+
+    @classmethod
+    def of(cls, h: Histogram, grid: Grid, floor: float = 0.0, ceiling: float = 1.0) -> Entries:
+        some = h.true > 0
+        assert h.true_sum is not None and h.true_log is not None and h.true_power is not None
+        rows = h.true[some]
+        weight = rows.astype(float) if h.true_weight is None else h.true_weight[some]
+        weight2 = rows.astype(float) if h.true_weight2 is None else h.true_weight2[some]
+        cells = h.cells[some]
+        sums = np.array([h.true_sum[some], h.true_log[some], h.true_power[some]])
+        zero = cells == 0
+        sums[1, zero], sums[2, zero] = -np.inf, np.inf
+        for limit, beyond in ((floor, cells < _cell(grid, floor)), (ceiling, cells > _cell(grid, ceiling))):
+            if 0.0 < limit < 1.0:
+                clipped = np.array([limit, np.log(limit), limit ** (-2.0 / 3.0)])[:, None] * weight
+                sums = np.where(beyond, clipped, sums)
+        positive = weight > 0.0
+        rows, weight, weight2, sums = rows[positive], weight[positive], weight2[positive], sums[:, positive]
+        return cls(rows, weight, weight2, sums[0] / weight, sums[1] / weight, sums)
+
+    def means(self) -> dict[str, float]:
+        total = self.weight.sum()
+        arithmetic, log, power = self.sums.sum(axis=1) / total
+        with np.errstate(divide="ignore"):
+            return {
+                "decisiveness": float(arithmetic),
+                "accuracy": float(np.exp(log)),
+                "robustness": float(power**-1.5),
+            }
+
+    def profile(self) -> Floats:
+        """ln P_r for all r, from cell means (to about 1e-7; exact sums are used where there is no floor)."""
+        total = self.weight.sum()
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            terms = np.log(self.weight / total)[:, None] + np.where(R == 0.0, 0.0, self.log[:, None] * R)
+            peak = np.max(np.where(np.isfinite(terms), terms, -np.inf), axis=0)
+            powers = (peak + np.log(np.exp(terms - peak).sum(axis=0))) / np.where(R == 0.0, 1.0, R)
+            powers = np.where((R < 0.0) & np.isinf(self.log).any(), -np.inf, powers)
+            found: Floats = np.where(R == 0.0, self.weight @ self.log / total, powers)
+        found[list(AT.values())] = np.log(np.maximum(list(self.means().values()), 0.0) + 0.0)
+        return found
+
+
+def _cell(grid: Grid, limit: float) -> int:
+    return grid.atom(limit) if 0.0 < limit < 1.0 else (0 if limit <= 0.0 else len(grid.edges))
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The reported risk profile with intervals (theory section 4.1b)."""
+
+    tally: Tally
+
+    @cached_property
+    def entries(self) -> Entries:
+        floor, ceiling = self.tally.plan.limits
+        return Entries.of(self.tally.pooled, self.tally.grid, floor, ceiling)
+
+    @cached_property
+    def log_values(self) -> Floats:
+        """ln P_r."""
+        s, (floor, ceiling) = self.tally.sums, self.tally.plan.limits
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if floor > 0.0 or ceiling < 1.0:
+                with np.errstate(divide="ignore"):
+                    return self.entries.profile()
+            values = (s.log_powers - np.log(s.weight)) / np.where(R == 0.0, 1.0, R)
+            values = np.where(R == 0.0, -s.score[0, 0] / s.weight, values)
+            found: Floats = np.where((R <= 0.0) & (s.zeros > 0), -np.inf, values)
+        return np.minimum(found, 0.0) if np.all(found < 1e-9) else found
+
+    @cached_property
+    def values(self) -> Floats:
+        return np.exp(self.log_values)
+
+    @cached_property
+    def relative_moments(self) -> tuple[Floats, Floats]:
+        """Standard error ÷ mean, and skewness, of p^r (of ln p, not divided, for r = 0)."""
+        e = self.entries
+        share = e.weight / e.weight.sum()
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            scaled = np.where(R >= 0.0, e.log[:, None] * R, (e.log[:, None] - e.log.min()) * R)
+            x = np.where(R == 0.0, e.log[:, None], np.exp(scaled))
+            mean = share @ x
+            centred = x - mean
+            variance = share @ centred**2
+            skewness = share @ centred**3 / variance**1.5
+            n = self.tally.sums.n_eff
+            error = np.sqrt(variance / (n - 1.0)) if n > 1.0 + 1e-9 else np.full(len(R), np.nan)
+            return np.where(R == 0.0, error, error / mean), np.where(variance > 0.0, skewness, 0.0)
+
+    @cached_property
+    def tail(self) -> tuple[Floats, Floats]:
+        """Share of Σ p^r that the lowest row holds, and the Hill index of p^r from the √n lowest, for r < 0."""
+        e, s = self.entries, self.tally.sums
+        order = np.argsort(e.log, kind="stable")
+        rows, logs = e.rows[order], e.log[order]
+        lowest = int(np.sqrt(s.rows))
+        before = np.concatenate([[0], np.cumsum(rows)])
+        within = np.clip(lowest - before[:-1], 0, rows)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            next_log = logs[min(int(np.searchsorted(before, lowest, side="right")) - 1, len(logs) - 1)]
+            spacing = next_log - float(within @ logs) / max(lowest, 1)
+            index = 1.0 / (np.abs(R) * spacing) if spacing > 0.0 else np.full(len(R), np.inf)
+            share = np.exp(R * (max(logs[0], np.log(max(self.tally.plan.limits[0], 1e-320))) - self.log_values)) / s.rows
+            if self.tally.plan.limits[0] == 0.0 and self.tally.lowest:
+                share = np.exp(R * (np.log(self.tally.lowest[0][0]) - self.log_values)) / s.rows
+        return share, index
+
+    @cached_property
+    def failures(self) -> NDArray[np.int64]:
+        """For each r: 0, SHORT or NONE."""
+        share, index = self.tail
+        none = (index <= 1.5) | (share > 0.05)
+        short = (index <= 2.0) | (share >= 0.02)
+        return np.where(R < 0.0, np.where(none, NONE, np.where(short, SHORT, 0)), 0)
+
+    @cached_property
+    def limits(self) -> tuple[Floats, Floats]:
+        """Lower and upper ends of the intervals; NaN where there is none."""
+        level, n = self.tally.plan.level, self.tally.sums.n_eff
+        error, skewness = self.relative_moments
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            z = quantile(level)
+            below, above = hall(error, skewness, n, level)
+            # For r < 0 the mean of p^r lies above one, and a larger mean is a smaller P.
+            mean = np.exp(R * self.log_values)
+            low_negative = (mean * (1.0 + above)) ** (1.0 / np.where(R == 0.0, 1.0, R))
+            high_negative = np.maximum(mean * (1.0 - below), 1.0) ** (1.0 / np.where(R == 0.0, 1.0, R))
+            low = np.where(R == 0.0, np.exp(self.log_values - z * error), self.values * (1.0 - z * error / np.abs(R)))
+            high = np.where(R == 0.0, np.exp(self.log_values + z * error), self.values * (1.0 + z * error / np.abs(R)))
+            low, high = np.where(R < 0.0, low_negative, low), np.where(R < 0.0, high_negative, high)
+        nothing = (self.failures == NONE) | ~np.isfinite(error) | (self.values == 0.0)
+        clipped = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+        return np.where(nothing, np.nan, clipped[0]), np.where(nothing, np.nan, clipped[1])
+
+    def reading(self, name: str) -> Reading:
+        at = AT[name]
+        value, low, high = float(self.values[at]), float(self.limits[0][at]), float(self.limits[1][at])
+        if np.isfinite(low) and np.isfinite(high):
+            return Reading(value, low, high, HALL if R[at] < 0.0 else DELTA)
+        if self.tally.sums.zeros and value == 0.0:
+            return Reading(value, reason=f"{self.tally.sums.zeros:,} outcomes had probability 0: no interval")
+        few = self.tally.sums.n_eff <= 1.0 + 1e-9
+        return Reading(value, reason="too few rows for an interval" if few else "a few rows decide it: no interval")
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Which rows decide robustness, and whether its interval can be trusted."""
+        at, found = AT["robustness"], []
+        if self.values[at] > 0.0 and self.failures[at] == SHORT:
+            message = "a few surprises weigh so much that the interval of the worst-leaning mean is too short"
+            found.append(Finding("short_interval", "note", message))
+        decides = self.deciding_rows()
+        if decides is not None and self.failures[at] == NONE:
+            rows, without = decides
+            one = len(rows) == 1
+            message = (
+                f"{'one row decides' if one else f'{len(rows)} rows decide'} the worst-leaning mean: without "
+                f"{'it' if one else f'the {len(rows)} worst'} it is {without:.3g} instead of {self.values[at]:.3g}"
+            )
+            found.append(Finding("rows_decide", "warning", message, len(rows), rows))
+        return tuple(found)
+
+    def deciding_rows(self) -> tuple[tuple[int, ...], float] | None:
+        """The fewest rows that make up half of Σ p^(−2/3), and robustness without them; None if more than are kept."""
+        lowest, s = self.tally.lowest, self.tally.sums
+        p = np.array([p for p, _, _ in lowest])
+        p = p[: max(s.rows - 1, 0)]
+        if not len(p) or p[0] == 0.0 or self.tally.plan.limits[0] > 0.0:
+            return None
+        share = np.exp(-2.0 / 3.0 * (np.log(p) - self.log_values[AT["robustness"]])) / s.rows
+        held = np.cumsum(share)
+        if held[-1] < MOSTLY:
+            return None
+        rows = int(np.argmax(held >= MOSTLY)) + 1
+        rest = max(1.0 - held[rows - 1], np.finfo(float).tiny) * s.rows / (s.rows - rows)
+        without = float(self.values[AT["robustness"]] * rest**-1.5)
+        return tuple(row for _, row, _ in lowest[:rows]), min(without, 1.0)
+
+
+def floors(tally: Tally, levels: tuple[float, ...]) -> list[dict[str, float]]:
+    """The three means at each floor (CQ Table 2)."""
+    profile = Profile(tally)
+    unfloored = tally.plan.limits == (0.0, 1.0)
+    found = []
+    for level in levels:
+        if level == 0.0 and unfloored:
+            means = {name: float(profile.values[at]) for name, at in AT.items()}
+        else:
+            means = Entries.of(tally.pooled, tally.grid, level).means()
+        found.append({"floor": level, **means})
+    return found

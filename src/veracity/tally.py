@@ -1,0 +1,400 @@
+"""The mergeable state of an assessment: moments, grid and rows.
+
+Tallies of parts add to the tally of the whole, in any order: integers exactly, sums to rounding. Whatever an
+assessment says about data that never were in memory together, it says from this.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property, reduce
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity import kernels
+from veracity.forecasts import Finding, Forecasts, merge, prepare, refuse
+from veracity.kernels import Histogram
+from veracity.kernels.grid import Grid, grid
+from veracity.plan import Plan
+from veracity.sampling import Sample, join, sample
+
+Floats = NDArray[np.float64]
+
+R = np.arange(-18, 19) / 9.0  # the risk parameters of the profile: −2 … 2, with −2/3, 0 and 1 among them
+MANY_CLASSES = 50  # beyond, the grid is coarse below 2^-14 and class-wise histograms are nested
+LOWEST = 20  # rows kept that gave least to what happened
+DERIVED = ("zero_probability", "constant_forecast", "one_outcome")  # findings about all rows: found again from the sums
+MAGIC, VERSION = b"veracity tally\n", 1
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Weighted sums over rows; w is weight times count, w² the count times the squared weight.
+
+    score   (4, 3)  Σw x, Σw² x, Σw² x² of log (rows above zero), brier, spherical, correct
+    by_class (k, 6) per outcome Σw, Σw², and Σw x, Σw² x of log and of brier
+    column  (k,)    Σw p_j
+    powers  (37,)   Σw p^r over realised p of at least 1e-80; log_tiny (37,) the logarithm of the rest above zero
+    """
+
+    rows: int
+    weight: float
+    weight2: float
+    zeros: int
+    score: Floats
+    by_class: Floats
+    column: Floats
+    powers: Floats
+    log_tiny: Floats
+
+    @classmethod
+    def zero(cls, k: int) -> Sums:
+        nothing = np.zeros
+        return cls(0, 0.0, 0.0, 0, nothing((4, 3)), nothing((k, 6)), nothing(k), nothing(len(R)), np.full(len(R), -np.inf))
+
+    def __add__(self, other: Sums) -> Sums:
+        plain = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(Sums) if f.name != "log_tiny"}
+        return Sums(**plain, log_tiny=np.logaddexp(self.log_tiny, other.log_tiny))
+
+    @property
+    def log_powers(self) -> Floats:
+        """ln Σ w p^r over rows above zero."""
+        with np.errstate(divide="ignore"):
+            return np.logaddexp(np.log(self.powers), self.log_tiny)
+
+    @property
+    def n_eff(self) -> float:
+        """(Σw)²/Σw²: the number of rows that equal weights would need for the same precision."""
+        return self.weight**2 / self.weight2 if self.weight2 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """State of an assessment. `Tally.of(y_true, y_proba)`; tallies with the same plan add.
+
+    >>> a, b = Tally.of([0, 1], [0.2, 0.7]), Tally.of([1, 1], [0.9, 0.4])
+    >>> (a + b).sums.rows
+    4
+    """
+
+    plan: Plan
+    classes: tuple[Any, ...]
+    sums: Sums
+    pooled: Histogram
+    top: Histogram
+    classwise: tuple[Histogram, ...]
+    lowest: tuple[tuple[float, int, int], ...]  # (probability, row, outcome), smallest first; outcome −1: not known
+    findings: tuple[Finding, ...]
+    cases: int  # rows, except that the parts of a split outcome are one case
+    held: Forecasts | None = None  # all rows, where they are in memory
+    thinned: Sample | None = None
+
+    @classmethod
+    def of(
+        cls,
+        y_true: Any,
+        y_proba: Any,
+        *,
+        sample_weight: Any = None,
+        counts: Any = None,
+        labels: Any = None,
+        pos_label: Any = None,
+        plan: Plan | None = None,
+        **options: Any,
+    ) -> Tally:
+        """Tally of outcomes and probabilities; options are those of `Plan`."""
+        forecasts = prepare(
+            y_true, y_proba, sample_weight=sample_weight, counts=counts, labels=labels, pos_label=pos_label
+        )
+        return cls.count(forecasts, plan or Plan(**options))
+
+    @classmethod
+    def zero(cls, classes: Iterable[Any], plan: Plan | None = None) -> Tally:
+        """The tally of no rows."""
+        classes = tuple(classes)
+        nothing = np.zeros((0, len(classes)))
+        return cls.count(Forecasts(nothing, np.zeros(0, dtype=np.int64), classes), plan or Plan())
+
+    @classmethod
+    def count(cls, f: Forecasts, plan: Plan) -> Tally:
+        """One pass over the rows, which also refuses values that are no probabilities."""
+        if f.probabilities is None:
+            return cls._count_realised(f, plan)
+        assert f.outcomes is not None
+        seen = kernels.scan(f.probabilities, f.outcomes, grid_of(plan, f.k), weights=f.weights, counts=f.counts)
+        refuse({name: problem for name, problem in seen.problems.items() if problem.rows}, f)
+        sums = Sums(
+            rows=int(seen.rows),
+            weight=float(seen.weight),
+            weight2=float(seen.weight2),
+            zeros=0,
+            score=seen.score_sums,
+            by_class=seen.class_sums,
+            column=seen.column_sums,
+            powers=seen.powers,
+            log_tiny=np.full(len(R), -np.inf),
+        )
+        if f.log_realised is not None:
+            sums = _with_logs(sums, f)
+        elif len(seen.tiny):
+            sums = _with_tiny(sums, f, seen.tiny)
+        lowest = tuple((float(p), f.row(i), int(f.outcomes[i])) for i, p in zip(seen.lowest, seen.lowest_realised, strict=True))
+        return cls(
+            plan=plan,
+            classes=f.classes,
+            sums=sums,
+            pooled=seen.pooled,
+            top=seen.top,
+            classwise=tuple(seen.classwise),
+            lowest=lowest,
+            findings=tuple(known for known in f.findings if known.code not in DERIVED),
+            cases=sums.rows if f.case is None else _cases(f),
+            held=f,
+        )
+
+    @classmethod
+    def _count_realised(cls, f: Forecasts, plan: Plan) -> Tally:
+        """Only the probability of what happened is known: moments, and true entries without frequencies."""
+        logs = f.log_realised
+        assert logs is not None
+        p, grid = np.exp(logs), grid_of(plan, f.k)
+        sums = _with_logs(replace(Sums.zero(f.k), **_totals(f)), f)
+        order = np.lexsort([np.arange(len(logs)), logs])[:LOWEST]
+        lowest = tuple((float(p[i]), f.row(i), -1) for i in order)
+        return cls(
+            plan=plan,
+            classes=f.classes,
+            sums=sums,
+            pooled=_histogram(f, p, grid),
+            top=_histogram(f, p[:0], grid),
+            classwise=(),
+            lowest=lowest,
+            findings=tuple(known for known in f.findings if known.code not in DERIVED),
+            cases=sums.rows,
+            held=f,
+        )
+
+    @property
+    def k(self) -> int:
+        return len(self.classes)
+
+    @property
+    def grid(self) -> Grid:
+        return grid_of(self.plan, self.k)
+
+    @property
+    def measurable(self) -> bool:
+        """Whether frequencies can be compared with forecasts: not where only what happened has a probability."""
+        return bool(self.classwise)
+
+    @cached_property
+    def sample(self) -> Sample:
+        """The rows that can be looked at again: all of them, or those with the smallest hash."""
+        if self.thinned is not None:
+            return self.thinned
+        assert self.held is not None
+        return sample(self.held)
+
+    def __add__(self, other: Tally) -> Tally:
+        self._same_kind(other)
+        if not other.sums.rows:
+            return self
+        if not self.sums.rows:
+            return other
+        return Tally(
+            plan=self.plan,
+            classes=self.classes,
+            sums=self.sums + other.sums,
+            pooled=Histogram.merge([self.pooled, other.pooled]),
+            top=Histogram.merge([self.top, other.top]),
+            classwise=tuple(Histogram.merge(pair) for pair in zip(self.classwise, other.classwise, strict=True)),
+            lowest=tuple(sorted(self.lowest + other.lowest)[:LOWEST]),
+            findings=_sorted(merge(self.findings + other.findings)),
+            cases=self.cases + other.cases,
+            thinned=join(self.sample, other.sample),
+        )
+
+    def _same_kind(self, other: Tally) -> None:
+        if not isinstance(other, Tally):
+            raise TypeError(f"a Tally adds to a Tally, not to {type(other).__name__}")
+        mine, theirs = asdict(self.plan), asdict(other.plan)
+        for option, value in mine.items():
+            if value != theirs[option]:
+                raise ValueError(
+                    f"tallies of different plans do not add: {option} is {value!r} in one and {theirs[option]!r} in the "
+                    "other; make both with the same options"
+                )
+        if self.classes != other.classes:
+            raise ValueError(
+                f"tallies of different classes do not add: {list(self.classes)} and {list(other.classes)}; "
+                "give both the same labels="
+            )
+        if self.sums.rows and other.sums.rows and self.measurable != other.measurable:
+            raise ValueError("a tally of realised probabilities only does not add to one of whole forecasts")
+
+    def to_bytes(self) -> bytes:
+        """The state as bytes: a line of JSON and the arrays, with a checksum. No code is stored."""
+        arrays: list[NDArray[Any]] = []
+
+        def put(value: Any) -> Any:
+            if isinstance(value, np.ndarray):
+                arrays.append(np.ascontiguousarray(value))
+                return {"dtype": value.dtype.str, "shape": list(value.shape)}
+            return value
+
+        rows = self.sample.rows
+        state = {
+            "version": VERSION,
+            "plan": asdict(self.plan),
+            "classes": [c.item() if isinstance(c, np.generic) else c for c in self.classes],
+            "sums": {f.name: put(getattr(self.sums, f.name)) for f in fields(Sums)},
+            "histograms": [
+                {f.name: put(getattr(h, f.name)) for f in fields(Histogram)}
+                for h in (self.pooled, self.top, *self.classwise)
+            ],
+            "lowest": self.lowest,
+            "findings": [asdict(f) for f in self.findings],
+            "cases": self.cases,
+            "complete": self.sample.complete,
+            "rows": {
+                name: put(getattr(rows, name))
+                for name in ("probabilities", "outcomes", "weights", "counts", "log_realised")
+            },
+        }
+        head = json.dumps(state).encode()
+        body = len(head).to_bytes(8, "little") + head + b"".join(array.tobytes() for array in arrays)
+        return MAGIC + crc32(body).to_bytes(4, "little") + body
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Tally:
+        """The tally that `to_bytes` wrote."""
+        at = len(MAGIC)
+        if data[:at] != MAGIC:
+            raise ValueError("data: these bytes are no tally; give what Tally.to_bytes() returned")
+        body = data[at + 4 :]
+        if crc32(body) != int.from_bytes(data[at : at + 4], "little"):
+            raise ValueError("data: the tally is damaged (checksum differs); make it again")
+        size = int.from_bytes(body[:8], "little")
+        state = json.loads(body[8 : 8 + size])
+        if state["version"] != VERSION:
+            raise ValueError(f"data: tally version {state['version']}, this program reads {VERSION}; make it again")
+        offset = 8 + size
+
+        def get(value: Any) -> Any:
+            nonlocal offset
+            if not isinstance(value, dict):
+                return value
+            dtype = np.dtype(value["dtype"])
+            size = int(np.prod(value["shape"]))
+            array = np.frombuffer(body, dtype, size, offset).reshape(value["shape"])
+            offset += size * dtype.itemsize
+            return array
+
+        sums = Sums(**{name: get(value) for name, value in state["sums"].items()})
+        histograms = [Histogram(**{name: get(value) for name, value in h.items()}) for h in state["histograms"]]
+        classes = tuple(state["classes"])
+        rows = Forecasts(classes=classes, **{name: get(value) for name, value in state["rows"].items()})
+        return cls(
+            plan=Plan(**state["plan"]),
+            classes=classes,
+            sums=sums,
+            pooled=histograms[0],
+            top=histograms[1],
+            classwise=tuple(histograms[2:]),
+            lowest=tuple((p, row, y) for p, row, y in state["lowest"]),
+            findings=tuple(_finding(f) for f in state["findings"]),
+            cases=state["cases"],
+            thinned=Sample(rows, state["complete"]),
+        )
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    """The sum of at least one tally."""
+    return reduce(lambda a, b: a + b, tallies)
+
+
+def grid_of(plan: Plan, k: int) -> Grid:
+    return grid(plan.cuts, coarse=k > MANY_CLASSES)
+
+
+def _totals(f: Forecasts) -> dict[str, Any]:
+    w = np.ones(len(f)) if f.weights is None else f.weights
+    c = np.ones(len(f), dtype=np.int64) if f.counts is None else f.counts
+    return {"rows": int(c.sum()), "weight": float((c * w).sum()), "weight2": float((c * w * w).sum())}
+
+
+def _with_logs(sums: Sums, f: Forecasts) -> Sums:
+    """The log score and the powers from log-probabilities, which do not underflow."""
+    logs = f.log_realised
+    assert logs is not None
+    above = np.isfinite(logs)
+    x = -logs[above]
+    w, w2 = f.mass[above], _mass2(f)[above]
+    score, by_class = sums.score.copy(), sums.by_class.copy()
+    score[0] = (w @ x, w2 @ x, w2 @ (x * x))
+    if f.outcomes is not None:
+        y = f.outcomes[above]
+        by_class[:, 2] = np.bincount(y, weights=w * x, minlength=f.k)
+        by_class[:, 3] = np.bincount(y, weights=w2 * x, minlength=f.k)
+    none = replace(sums, score=score, by_class=by_class, powers=np.zeros(len(R)))
+    return _with_tiny(none, f, np.arange(len(f)))
+
+
+def _with_tiny(sums: Sums, f: Forecasts, rows: NDArray[np.int64]) -> Sums:
+    """The powers of rows whose p^r would leave the range of floats, as logarithms."""
+    with np.errstate(divide="ignore"):
+        logs = f.log_realised[rows] if f.log_realised is not None else np.log(f.realised[rows])
+    w, c = f.mass[rows], np.ones(len(f), dtype=np.int64)[rows] if f.counts is None else f.counts[rows]
+    above = np.isfinite(logs)
+    zeros = int(c[~above].sum())
+    logs, w = logs[above], w[above]
+    if not len(logs):
+        return replace(sums, zeros=zeros)
+    with np.errstate(divide="ignore"):
+        terms = np.log(w)[:, None] + logs[:, None] * R
+    peak = terms.max(axis=0)
+    return replace(sums, zeros=zeros, log_tiny=peak + np.log(np.exp(terms - peak).sum(axis=0)))
+
+
+def _histogram(f: Forecasts, p: Floats, grid: Grid) -> Histogram:
+    """True entries alone, where nothing is known of the others."""
+    cells, place = np.unique(grid.locate(p), return_inverse=True)
+    mass, mass2 = f.mass[: len(p)], _mass2(f)[: len(p)]
+    above = p > 0.0
+    safe = np.where(above, p, 1.0)
+
+    def sums(values: Any) -> Any:
+        return np.bincount(place, weights=values, minlength=len(cells))
+
+    counts = sums(np.ones(len(p)) if f.counts is None else f.counts[: len(p)]).astype(np.int64)
+    weighted = f.weights is not None
+    weight, weight2 = (sums(mass), sums(mass2)) if weighted else (None, None)
+    logs, powers = sums(mass * above * np.log(safe)), sums(mass * above * safe ** (-2 / 3))
+    total = sums(mass * p)
+    return Histogram(
+        cells.astype(np.int32), counts, counts, total, total, logs, powers, weight, weight, weight2, weight2
+    )
+
+
+def _mass2(f: Forecasts) -> Floats:
+    return f.mass if f.weights is None else f.mass * f.weights
+
+
+def _cases(f: Forecasts) -> int:
+    """Rows, the parts of a split case counted once."""
+    return len(np.unique(f.case)) if f.counts is None else int(f.counts.sum())
+
+
+def _sorted(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """In an order that does not depend on which part came first."""
+    return tuple(sorted(findings, key=lambda f: (f.code, f.message)))
+
+
+def _finding(stored: dict[str, Any]) -> Finding:
+    details = tuple((name, value) for name, value in stored.get("details", ()))
+    return Finding(**{**stored, "rows": tuple(stored["rows"]), "details": details})
