@@ -1,0 +1,165 @@
+"""What all pictures share: themes, titles, tooltips. Colours are Okabe and Ito's, each with a second cue."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+WIDTH, HEIGHT = 420, 320
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 2], [1, 3]]
+SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
+
+Rows = list[dict[str, Any]]
+Chart = Any  # altair's types change from layer to layer; a picture is whatever altair draws
+Columns = Mapping[str, tuple[str, str]]  # {field: (title, d3 format; "" for text)}
+
+
+def _theme(ink: str, soft: str, grid: str, categories: Sequence[str]) -> dict[str, Any]:
+    return {
+        "background": None,  # transparent: the page decides
+        "font": FONT,
+        "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": HEIGHT},
+        "range": {"category": list(categories)},
+        "mark": {"color": categories[0]},
+        "rule": {"color": categories[0]},
+        "axis": {
+            "labelColor": ink,
+            "titleColor": ink,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "gridColor": grid,
+            "domainColor": soft,
+            "tickColor": soft,
+            "labelOverlap": True,
+            "titlePadding": 8,
+        },
+        "legend": {
+            "orient": "bottom",
+            "direction": "horizontal",
+            "labelColor": ink,
+            "titleColor": ink,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "labelLimit": 300,
+            "symbolStrokeWidth": 2,
+            "symbolSize": 80,
+            "symbolOpacity": 1,
+            "symbolBaseFillColor": ink,
+            "symbolBaseStrokeColor": ink,
+        },
+        "header": {"labelColor": ink, "titleColor": ink, "labelFontSize": 12},
+        "title": {
+            "anchor": "start",
+            "color": ink,
+            "subtitleColor": soft,
+            "fontSize": 15,
+            "subtitleFontSize": 12,
+            "fontWeight": 600,
+            "offset": 12,
+        },
+        "style": {
+            "reference": {"color": soft, "strokeWidth": 1.5, "strokeDash": [5, 4]},
+            "guide": {"color": soft, "strokeWidth": 1},
+            "band": {"color": soft, "opacity": 0.22},
+            "quiet": {"color": soft, "opacity": 0.6},
+            "note": {"color": ink, "fontSize": 12},
+            "mean-line": {"color": ink},
+        },
+    }
+
+
+LIGHT = _theme("#222222", "#6b6b6b", "#e4e4e4", ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"])
+DARK = _theme("#e8e8e8", "#a8a8a8", "#3a3d42", ["#56B4E9", "#E69F00", "#3fc79a", "#e39ac4", "#F0E442", "#ff8f4d"])
+THEMES = {"light": LIGHT, "dark": DARK}
+
+PROBABILITY = alt.Scale(domain=[0, 1], nice=False)
+
+
+def document(result: Any) -> dict[str, Any]:
+    """The plain numbers of a result: pictures read nothing else."""
+    if isinstance(result, Mapping):
+        return dict(result)
+    if not hasattr(result, "document"):
+        raise ValueError(f"plot: {type(result).__name__} holds no document; give an assessment")
+    return dict(result.document())
+
+
+def documents(result: Any) -> dict[str, dict[str, Any]]:
+    """{model: document} of one or several assessments."""
+    if isinstance(result, (list, tuple)):
+        return {name_of(d, i): d for i, d in enumerate(map(document, result))}
+    found = document(result)
+    if "models" in found:
+        return {str(name): dict(d) for name, d in found["models"].items()}
+    return {name_of(found): found}
+
+
+def name_of(found: Mapping[str, Any], i: int = 0) -> str:
+    return str(found.get("model") or ("forecasts" if i == 0 else f"forecasts {i + 1}"))
+
+
+def present(rows: Rows, name: str, what: str) -> Rows:
+    if not rows:
+        raise ValueError(f"{name}: this assessment holds no {what}, so there is nothing to draw")
+    return rows
+
+
+def finite(x: Any) -> float | None:
+    """A number that can be drawn; None otherwise."""
+    x = x.get("value") if isinstance(x, Mapping) else x
+    return float(x) if isinstance(x, (int, float)) and math.isfinite(x) else None
+
+
+def end(reading: Any, which: str) -> float | None:
+    return finite(reading.get(which)) if isinstance(reading, Mapping) else None
+
+
+def data(rows: Sequence[Mapping[str, Any]]) -> alt.InlineData:
+    return alt.InlineData(values=[dict(row) for row in rows])
+
+
+def tips(columns: Columns) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip(field=field, title=title, type="quantitative", format=form)
+        if form
+        else alt.Tooltip(field=field, title=title, type="nominal")
+        for field, (title, form) in columns.items()
+    ]
+
+
+def title(text: str, subtitle: str = "") -> alt.TitleParams:
+    """Short lines, so that nothing is cut at 400 px."""
+    return alt.TitleParams(text=textwrap.wrap(text, 44), subtitle=textwrap.wrap(subtitle, 56) or alt.Undefined)
+
+
+def diagonal() -> Chart:
+    corners = data([{"x": 0, "y": 0}, {"x": 1, "y": 1}])
+    return alt.Chart(corners).mark_line(style="reference", clip=True).encode(x="x:Q", y="y:Q")
+
+
+def legend_columns(names: Sequence[str]) -> int:
+    """Two columns of short names, one of long ones, so that a legend fits 400 px."""
+    return 1 if max(map(len, names), default=0) > 18 else 2
+
+
+def categories(domain: Sequence[str]) -> alt.Scale:
+    """Colours in the order of the domain, taken from the theme."""
+    return alt.Scale(domain=list(domain))
+
+
+def dashes(domain: Sequence[str]) -> alt.Scale:
+    return alt.Scale(domain=list(domain), range=[DASHES[i % len(DASHES)] for i in range(len(domain))])
+
+
+def shapes(domain: Sequence[str]) -> alt.Scale:
+    return alt.Scale(domain=list(domain), range=[SHAPES[i % len(SHAPES)] for i in range(len(domain))])
+
+
+STATED, BORNE_OUT = "stated", "borne out"
+SIDES = [STATED, BORNE_OUT]

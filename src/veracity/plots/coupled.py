@@ -1,0 +1,64 @@
+"""Coupled distributions with their weighted generalized mean: the density at one scale from the centre (RP Fig 2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from veracity.plots import _style as style
+
+OF, ORDER = "distribution", 0
+CAPTION = "Densities and the level of their weighted generalized mean."
+COLUMNS = {"name": ("distribution", ""), "x": ("x", ".4~g"), "density": ("density", ".4~g")}
+POINTS = 161
+
+
+def _all(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, (list, tuple)) else [result]
+
+
+def _name(distribution: Any) -> str:
+    return f"κ = {float(distribution.kappa):.3g}".replace("-", "−")
+
+
+def rows(result: Any) -> style.Rows:
+    """Densities four scales to either side of the centre."""
+    found = []
+    for distribution in _all(result):
+        centre, scale = float(np.ravel(distribution.loc)[0]), float(np.sqrt(np.ravel(_matrix(distribution))[0]))
+        for x in np.linspace(centre - 4 * scale, centre + 4 * scale, POINTS):
+            density = float(np.ravel(distribution.pdf(x))[0])
+            found.append({"name": _name(distribution), "x": float(x), "density": density})
+    return found
+
+
+def _matrix(distribution: Any) -> Any:
+    scale = distribution.scale
+    return np.square(scale) if np.ndim(scale) == 0 else scale
+
+
+def chart(result: Any) -> style.Chart:
+    """Densities of one or several one-dimensional distributions; rules: their generalized means."""
+    curves = rows(result)
+    means = [{"name": _name(d), "density": float(d.generalized_mean())} for d in _all(result)]
+    names = [_name(d) for d in _all(result)]
+    colour = alt.Color("name:N", scale=style.categories(names), title=None)
+    dash = alt.StrokeDash("name:N", scale=style.dashes(names), title=None)
+    y = alt.Y("density:Q", title="Density")
+    return alt.layer(
+        alt.Chart(style.data(curves))
+        .mark_line(strokeWidth=2)
+        .encode(x=alt.X("x:Q", title="x"), y=y, color=colour, strokeDash=dash, tooltip=style.tips(COLUMNS)),
+        alt.Chart(style.data(means))
+        .mark_rule(strokeWidth=1.2)
+        .encode(y=y, color=colour, strokeDash=dash, tooltip=style.tips({k: COLUMNS[k] for k in ("name", "density")})),
+    ).properties(
+        width=style.WIDTH,
+        height=style.HEIGHT,
+        title=style.title(
+            "Coupled distributions",
+            "Level lines: the weighted generalized mean, the density one scale from the centre.",
+        ),
+    )

@@ -1,0 +1,85 @@
+"""The parts of the loss for every risk parameter r, as shares of the base-rate loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from veracity.plots import _style as style
+from veracity.words import WORDS
+
+PARTS = {
+    "adjustment": WORDS["losses.AL"].label,
+    "post_calibration": WORDS["losses.PCL"].label,
+    "refinement": WORDS["losses.RL"].label,
+}
+OF, ORDER = "assessment", 50
+CAPTION = (
+    "The steps of the loss ladder for every attitude to risk, as shares of the loss of always saying the "
+    "base rate. At 0 stands the log loss, at 1 the Brier score."
+)
+COLUMNS = {
+    "r": ("risk parameter r", ".3~f"),
+    "adjustment": (PARTS["adjustment"], ".4~g"),
+    "post_calibration": (PARTS["post_calibration"], ".4~g"),
+    "refinement": (PARTS["refinement"], ".4~g"),
+    "remainder": (WORDS["losses.remainder"].label, ".4~g"),
+    "resolution": (WORDS["decomposition.resolution"].label, ".4~g"),
+    "reliability": (WORDS["decomposition.reliability"].label, ".4~g"),
+    "within": (WORDS["decomposition.within"].label, ".4~g"),
+}
+
+
+def rows(result: Any) -> style.Rows:
+    profile = style.document(result).get("decomposed_profile") or {}
+    at = profile.get("r") or []
+    held = [name for name in COLUMNS if profile.get(name)]
+    return [{name: style.finite(profile[name][i]) for name in held} for i in range(len(at))]
+
+
+def chart(result: Any) -> style.Chart:
+    """Stacked shares of UNC_r over r in [-2/3, 2]; the scales of different r cannot be compared, their shares can."""
+    wide = style.present(rows(result), "decomposed_profile", "decomposed risk profile")
+    order = list(PARTS.values())
+    long = [
+        {"r": row["r"], "part": label, "share": row[name], "order": i}
+        for row in wide
+        for i, (name, label) in enumerate(PARTS.items())
+        if row.get(name) is not None
+    ]
+    style.present(long, "decomposed_profile", "finite parts of the loss")
+    base = alt.Chart(style.data(long))
+    x = alt.X(
+        "r:Q",
+        title="Risk parameter r: ← punishes surprises · forgives them →",
+        scale=alt.Scale(domain=[-2 / 3, 2], nice=False),
+    )
+    y = alt.Y("share:Q", stack="zero", title="Share of the base-rate loss", axis=alt.Axis(format=".0%"))
+    colour = alt.Color(
+        "part:N",
+        scale=style.categories(order),
+        sort=order,
+        title=None,
+        legend=alt.Legend(columns=1, symbolType="square", symbolStrokeWidth=0),
+    )
+    stacked = {"x": x, "y": y, "color": colour, "order": alt.Order("order:Q", sort="descending")}
+    one = alt.Chart(style.data([{"y": 1.0}])).mark_rule(style="reference").encode(y="y:Q")
+    named = alt.Chart(style.data([{"r": r, "name": n} for r, n in ((0, "log"), (1, "Brier"))]))
+    columns = {name: COLUMNS[name] for name in wide[0]}
+    return alt.layer(
+        base.mark_area(opacity=0.55).encode(**stacked),
+        base.mark_line(strokeWidth=1.5).encode(
+            **stacked, strokeDash=alt.StrokeDash("part:N", scale=style.dashes(order), sort=order, legend=None)
+        ),
+        one,
+        named.mark_rule(style="guide", opacity=0.6).encode(x="r:Q"),
+        named.mark_text(style="note", align="left", dx=4, dy=2, baseline="top", fontSize=11).encode(
+            x="r:Q", y=alt.value(0), text="name:N"
+        ),
+        alt.Chart(style.data(wide)).mark_rule(opacity=0, strokeWidth=9).encode(x=x, tooltip=style.tips(columns)),
+    ).properties(
+        width=style.WIDTH,
+        height=style.HEIGHT,
+        title=style.title("Where the loss comes from", "Dashed line: always saying the base rate. Lower is better."),
+    )
