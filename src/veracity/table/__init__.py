@@ -1,0 +1,8 @@
+"""Prediction–realization tables: the door for people who have counts (HB17)."""
+
+from __future__ import annotations
+
+from .terms import Terms
+from .types import PredictionTable
+
+__all__ = ["PredictionTable", "Terms"]

@@ -1,0 +1,92 @@
+"""What a table refuses; each message says where, what, and what to do, for people who do not program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Names = tuple[str, ...]
+
+
+def grid(counts: ArrayLike) -> Array:
+    try:
+        cells = np.array(counts, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "counts: rows of different length, or something that is not a number; "
+            "every forecast category (row) needs one number per outcome (column)"
+        ) from None
+    if cells.ndim != 2 or min(cells.shape) < 2:
+        shape = " × ".join(str(size) for size in cells.shape)
+        raise ValueError(
+            f"counts: a table of {shape or 'one number'}; "
+            "at least two forecast categories (rows) and two outcomes (columns) are needed"
+        )
+    return cells
+
+
+def names(argument: str, given: Sequence[Any], size: int) -> Names:
+    found = tuple(str(name) for name in given)
+    if found and len(found) != size:
+        raise ValueError(f"{argument}: {len(found)} names ({', '.join(found)}) for {size} {argument}")
+    for name in found:
+        if found.count(name) > 1:
+            raise ValueError(f"{argument}: the name {name!r} occurs twice; give each its own")
+    return found
+
+
+def cells(counts: Array, rows: Names, columns: Names, unit: str) -> None:
+    def refuse(bad: NDArray[np.bool_], why: str) -> None:
+        for i, j in np.argwhere(bad):
+            raise ValueError(f"counts: {counts[i, j]:g} in row {rows[i]!r}, column {columns[j]!r}: {why}")
+
+    refuse(~np.isfinite(counts), "not a number; every cell needs one, 0 where nothing happened")
+    refuse(counts < 0, "a number of cases cannot be negative")
+    if unit == "counts":
+        remedy = "if these are shares or weights, say so (--shares; in Python PredictionTable.from_shares)"
+        refuse(counts != np.round(counts), f"a number of cases is whole; {remedy}")
+    for i in np.flatnonzero(counts.sum(1) == 0):
+        raise ValueError(
+            f"counts: row {rows[i]!r} is empty: this category was never forecast, "
+            "so nothing can be said about it; leave the row out"
+        )
+    for j in np.flatnonzero(counts.sum(0) == 0):
+        raise ValueError(
+            f"counts: column {columns[j]!r} is empty: this outcome never happened, "
+            "so the table cannot show whether forecasts foresee it; add cases that had it, or leave the column out"
+        )
+
+
+def rate(name: str, value: float) -> float:
+    if not 0.0 <= value <= 1.0:
+        hint = f"; if it is a percentage, write {value / 100:g}" if 1.0 < value <= 100.0 else ""
+        raise ValueError(f"{name}: {value:g} is outside 0 … 1{hint}")
+    return float(value)
+
+
+def forecasts(given: ArrayLike, rows: Names, columns: Names) -> Array:
+    f = np.array(given, dtype=np.float64)
+    if f.ndim == 1 and len(columns) == 2:
+        f = np.stack([1.0 - f, f], -1)
+    if f.shape != (len(rows), len(columns)):
+        raise ValueError(
+            f"forecasts: {len(f)} forecasts for {len(rows)} categories and {len(columns)} outcomes; "
+            "give one probability per category (two outcomes), or one per category and outcome"
+        )
+    for i, j in np.argwhere(~((f >= 0.0) & (f <= 1.0))):
+        event = f[i, -1] if len(columns) == 2 else f[i, j]
+        hint = f"; if it is a percentage, write {event / 100:g}" if 1.0 < event <= 100.0 else ""
+        raise ValueError(f"forecasts: {event:g} for category {rows[i]!r} is no probability (0 … 1){hint}")
+    for i in np.flatnonzero(np.abs(f.sum(1) - 1.0) > 1e-8):
+        raise ValueError(f"forecasts: the probabilities of category {rows[i]!r} sum to {f[i].sum():g} instead of 1")
+    return f
+
+
+def same_length(**arguments: Any) -> None:
+    sizes = {name: len(values) for name, values in arguments.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError("different lengths: " + ", ".join(f"{name} {size}" for name, size in sizes.items()))

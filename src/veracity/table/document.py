@@ -1,0 +1,238 @@
+"""A table as plain data: what JSON, terminal, report and charts show, and back."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from veracity.forecasts import Finding
+from veracity.formulas import tables as formula
+from veracity.formulas.rules import rule
+
+from .types import PredictionTable
+
+SCHEMA = "veracity/table/1"
+PROFILE = tuple(-2 + i / 9 for i in range(12, 37))  # r from −2/3 to 2
+FEW = 5.0  # expected cases in a cell below which the chi-square p is not to be trusted
+
+
+def document(table: PredictionTable) -> dict[str, Any]:
+    """All numbers of interface.md's last paragraph under their names, and what stands beside them."""
+    score = "half_brier" if table.binary else "brier"
+    ratios, exact = table.likelihood_ratios, table.exact_p
+    found: dict[str, Any] = {
+        "schema": SCHEMA,
+        "n": _whole(table.n),
+        **_core(table),
+        "findings": [{"code": f.code, "severity": f.severity, "message": f.message} for f in findings(table)],
+        "prior": table.prior.tolist(),
+        "psep": table.psep,
+        "psep_forecasts": table.psep_forecasts,
+        "psep_unused": _whole(table.psep_unused),
+        "half_brier": table.half_brier,
+        "brier": table.brier,
+        "divergence_score": table.divergence_score,
+        "entropy": table.entropy,
+        "conditional_entropy": table.conditional_entropy,
+        "conditional_entropies": formula.conditional_entropies(table.counts).tolist(),
+        "information_inaccuracy": table.conditional_entropy,
+        "mutual_information": table.mutual_information,
+        "normalized_mutual_information": table.normalized_mutual_information,
+        "g2": table.g2,
+        "df": table.df,
+        "g2_p": table.g2_p,
+        "x2": table.x2,
+        "x2_p": None if table.x2 is None else formula.chi_square_tail(table.x2, table.df),
+        "exact_p": None if exact is None else {"value": exact[0], "method": exact[1]},
+        "mcfadden_r2": table.mcfadden_r2,
+        "sensitivity": table.sensitivity,
+        "specificity": table.specificity,
+        "predictive_values": table.predictive_values.tolist(),
+        "likelihood_ratios": None if ratios is None else ratios.tolist(),
+        "logit": _logit(table),
+        "thresholds": table.thresholds,
+        "intervals": table.intervals() or None,
+        "reliability_taken_as_zero": table.forecasts is None,
+        "reliability_note": reliability_note(table),
+        f"{score}_terms": table.terms(score).document(),
+        "log_terms": table.terms("log").document(),
+        "reliability_as_zero": None,
+        "train": None if table.train is None else {"n": _whole(table.train.n), **_core(table.train)},
+        "prevalence": [_at(table, prevalence) for prevalence in table.prevalences],
+        "decomposed_profile": _profile(table),
+        "curves": _curves(table),
+        "strata": {name: t if isinstance(t, str) else _line(t) for name, t in table.strata.items()},
+        "reasons": _reasons(table),
+    }
+    if table.forecasts is not None:
+        own = replace(table, forecasts=None, train=None)
+        found["reliability_as_zero"] = {
+            f"{score}_terms": own.terms(score).document(),
+            "log_terms": own.terms("log").document(),
+        }
+    if table.train is not None:
+        found["train"][f"{score}_terms"] = table.train.terms(score).document()
+        found["train"]["log_terms"] = table.train.terms("log").document()
+        found["train"]["psep"] = table.train.psep
+    return found
+
+
+def to_json(table: PredictionTable) -> str:
+    return json.dumps(_plain(document(table)), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def from_json(text: str) -> PredictionTable:
+    found = json.loads(text)
+    schema = found.get("schema") if isinstance(found, dict) else None
+    if schema != SCHEMA:
+        raise ValueError(f"schema: {schema!r}; a table is {SCHEMA!r}")
+    strata = {name: s if isinstance(s, str) else _rebuilt(s) for name, s in found["strata"].items()}
+    train = None if found["train"] is None else _rebuilt(found["train"])
+    prevalences = tuple(entry["prevalence"] for entry in found["prevalence"])
+    return replace(_rebuilt(found), train=train, strata=strata, prevalences=prevalences)
+
+
+def reliability_note(table: PredictionTable) -> str:
+    """Whether REL was measured or taken as zero; HB17 asks that it be said."""
+    if table.train is not None:
+        return "Miscalibration (REL) is measured: the forecasts are the shares observed in the training table."
+    if table.forecasts is not None:
+        return "Miscalibration (REL) is measured: forecast probabilities were given."
+    return (
+        "Miscalibration (REL) was taken as zero, not measured: no forecast probabilities were given, "
+        "so each category's own observed share stands for its forecast."
+    )
+
+
+def findings(table: PredictionTable) -> list[Finding]:
+    """What a reader must know before the numbers."""
+    found = []
+    ruled_out = np.isinf(formula.cell_divergences(table.stated, rule("log"))) & (table.counts > 0)
+    for i, j in np.argwhere(ruled_out):
+        message = (
+            f"{_times(table, table.counts[i, j])} {table.columns[j]!r} followed forecast {table.rows[i]!r}, which gave "
+            "it probability 0. The log loss is infinite because of it, and stays so; the Brier score stays finite."
+        )
+        found.append(Finding("ruled_out", "changes the meaning", message, int(table.counts[i, j])))
+    if table.psep < 0:
+        message = (
+            f"{table.columns[-1]!r} was more frequent after the best forecast ({table.rows[0]!r}) than after the worst "
+            f"({table.rows[-1]!r}). Rows go from best to worst and columns from no event to event: is one reversed?"
+        )
+        found.append(Finding("reversed", "changes the meaning", message))
+    if table.n is not None and formula.expected(table.counts).min() < FEW:
+        message = f"A cell expects fewer than {FEW:g} cases: trust the p without approximation more than that of G²."
+        found.append(Finding("few_cases", "warning", message))
+    empty = np.argwhere(table.counts == 0)
+    if len(empty):
+        cells = [f"{table.columns[j]!r} after {table.rows[i]!r}" for i, j in empty[:3]]
+        message = (
+            f"Never happened: {', '.join(cells)}{', …' * (len(empty) > 3)}. Such cells add nothing to scores and "
+            "information (0·ln 0 = 0), and make logistic coefficients infinite."
+        )
+        found.append(Finding("empty_cell", "note", message, len(empty)))
+    if len(table.rows) > 2:
+        share = table.psep_unused / table.counts.sum()
+        cases = f"{share:.0%} of the cases" if table.n is None else f"{table.psep_unused:,.6g} of {table.n:,.6g} cases"
+        message = f"PSEP compares the worst with the best category only and leaves {cases} unused."
+        found.append(Finding("psep_unused", "note", message, int(table.psep_unused)))
+    return found
+
+
+def _times(table: PredictionTable, cases: float) -> str:
+    return "A share of" if table.n is None else "Once" if cases == 1 else f"{cases:,.6g} times"
+
+
+def _reasons(table: PredictionTable) -> dict[str, str]:
+    """Why a number is null."""
+    reasons = {}
+    if not table.binary:
+        reasons["half_brier"] = "needs two outcomes; brier is the score for more"
+        reasons["likelihood_ratios"] = "needs two outcomes"
+    if table.counts.shape != (2, 2):
+        reasons["sensitivity"] = reasons["specificity"] = "needs two categories and two outcomes; see thresholds"
+    if table.n is None:
+        inferential = ("n", "g2", "g2_p", "x2", "x2_p", "exact_p", "intervals", "logit.standard_errors")
+        reasons |= dict.fromkeys(inferential, "the table holds shares and the number of cases is not known")
+    elif table.exact_p is None:
+        reasons["exact_p"] = "needs whole counts"
+    return reasons
+
+
+def _logit(table: PredictionTable) -> dict[str, Any]:
+    """Saturated logistic model against the first outcome; beyond two outcomes one list per category."""
+    b, error = (a[:, 0] if table.binary else a for a in table.logit)
+    known = table.n is not None
+    model, null = formula.log_likelihoods(table.counts)
+    return {
+        "coefficients": b.tolist(),
+        "standard_errors": error.tolist() if known else None,
+        "log_likelihood": model if known else None,
+        "null_log_likelihood": null if known else None,
+    }
+
+
+def _at(table: PredictionTable, prevalence: float) -> dict[str, Any]:
+    d = table.at_prevalence(prevalence)
+    return {"prevalence": prevalence, "predictive_values": d.tolist(), "psep": formula.psep(d)}
+
+
+def _profile(table: PredictionTable) -> dict[str, list[float]]:
+    """The terms of the whole risk axis."""
+    terms = [table.terms(r) for r in PROFILE]
+    names = ("score", "uncertainty", "resolution", "reliability")
+    return {"r": list(PROFILE), **{name: [getattr(t, name) for t in terms] for name in names}}
+
+
+def _curves(table: PredictionTable) -> dict[str, Any]:
+    """What the pictures of two outcomes draw."""
+    if not table.binary:
+        return {}
+    updating = [
+        {"prevalence": float(q), "category": row, "predictive_value": float(d[-1])}
+        for q in np.linspace(0.0, 1.0, 51)
+        for row, d in zip(table.rows, table.at_prevalence(float(q)), strict=True)
+    ]
+    return {"tangents": {name: table.tangents(name) for name in ("log", "half_brier")}, "updating": updating}
+
+
+def _line(table: PredictionTable) -> dict[str, Any]:
+    """What a stratum shows beside the pooled table."""
+    names = ("psep", "half_brier", "brier", "divergence_score", "mutual_information", "g2", "g2_p")
+    numbers = {name: getattr(table, name) for name in names}
+    return {"n": _whole(table.n), **_core(table), "prior": table.prior.tolist(), **numbers}
+
+
+def _core(table: PredictionTable) -> dict[str, Any]:
+    """What `from_json` needs to build the table again."""
+    return {
+        "rows": list(table.rows),
+        "columns": list(table.columns),
+        "counts": [[_whole(cell) for cell in row] for row in table.counts.tolist()],
+        "unit": table.unit,
+        "forecasts": None if table.forecasts is None else table.forecasts.tolist(),
+        "level": table.level,
+        "notes": list(table.notes),
+    }
+
+
+def _rebuilt(core: dict[str, Any]) -> PredictionTable:
+    cases = core["n"] if core["unit"] == "weights" else None
+    fields = {name: core[name] for name in ("counts", "forecasts", "rows", "columns", "unit", "level", "notes")}
+    return PredictionTable(**fields, cases=cases)
+
+
+def _whole(number: float | None) -> float | int | None:
+    return int(number) if number is not None and number.is_integer() else number
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,94 @@
+"""Which category is best and which outcome is the event: by names, by words, or by the data, and always said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+NO_EVENT = ("no", "false", "0", "none", "negative", "absent", "no event", "control", "nein", "non", "no disease", "-")
+EVENT = ("yes", "true", "1", "event", "positive", "present", "case", "ja", "oui", "si", "sí", "disease", "+")
+
+
+def event_last(names: Sequence[str]) -> list[str] | None:
+    """Two names in the order no event, event, when their words tell; None otherwise.
+
+    >>> event_last(["Yes", "No"])
+    ['No', 'Yes']
+    """
+    plain = [name.strip().lower().removesuffix(".0") for name in names]
+    for first, last in ((0, 1), (1, 0)):
+        if len(plain) == 2 and plain[first] in NO_EVENT and plain[last] in EVENT:
+            return [names[first], names[last]]
+    return None
+
+
+def distinct(values: Sequence[Any]) -> list[str]:
+    return list(dict.fromkeys(str(value) for value in values))
+
+
+def outcomes(seen: list[str], columns: Sequence[Any] | None) -> tuple[list[str], tuple[str, ...]]:
+    """Outcomes from no event to event, and what must be said about it."""
+    if columns is not None:
+        return [seen[j] for j in given("columns", columns, seen)], ()
+    ordered = event_last(seen)
+    if ordered is not None:
+        return ordered, ()
+    if len(seen) == 2:
+        a, b = sorted(seen)
+        raise ValueError(
+            f"outcomes {a!r} and {b!r}: which one is the event?\n"
+            f"  name it last:  --columns {b!r},{a!r}   or   --columns {a!r},{b!r}".replace("'", '"')
+        )
+    in_order = ascending(seen)
+    return in_order, (f"Outcomes are in the order {', '.join(in_order)}; --columns gives another.",)
+
+
+def ascending(names: Sequence[str]) -> list[str]:
+    """By value where all are numbers, by letter otherwise."""
+    try:
+        return sorted(names, key=float)
+    except ValueError:
+        return sorted(names)
+
+
+def by_event_share(counts: NDArray[np.float64]) -> list[int]:
+    total = counts.sum(1)
+    share = np.divide(counts[:, -1], total, out=np.zeros(len(counts)), where=total > 0)
+    return [int(i) for i in np.argsort(share, kind="stable")]
+
+
+def given(argument: str, names: Sequence[Any], seen: list[str]) -> list[int]:
+    wanted = [str(name) for name in names]
+    if sorted(wanted) != sorted(seen):
+        raise ValueError(f"{argument}: {', '.join(wanted)} are not the names in the data ({', '.join(seen)})")
+    return [seen.index(name) for name in wanted]
+
+
+def probability_names(f: NDArray[np.float64]) -> tuple[str, ...]:
+    """Categories named by their probability: short where that tells them apart."""
+    for show in ("{:.6g}".format, repr):
+        found = [show(float(row[-1])) if len(row) == 2 else " / ".join(show(float(p)) for p in row) for row in f]
+        if len(set(found)) == len(found):
+            break
+    return tuple(found)
+
+
+def merged(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
+    """One order of categories that contains both; refused where it would have to be guessed.
+
+    >>> merged(("low", "high"), ("low", "medium", "high"))
+    ('low', 'medium', 'high')
+    """
+    longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
+    if [name for name in longer if name in shorter] == list(shorter):
+        return longer
+    try:
+        return tuple(sorted({*a, *b}, key=float))
+    except ValueError:
+        raise ValueError(
+            f"tables with different categories do not add: {', '.join(a)} and {', '.join(b)}; "
+            "give both the same categories in the same order"
+        ) from None

@@ -1,0 +1,367 @@
+"""A table's document as people read it: one list of blocks, shown as text, Markdown, HTML or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from veracity.words import level, number
+
+WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Block:
+    """A small table with its heading and the sentences under it."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+    under: tuple[str, ...] = ()
+
+
+def blocks(found: dict[str, Any]) -> list[Block]:
+    """Everything that is shown, in order; the table itself comes before any number."""
+    shown = [_table(found), _categories(found), _rates(found), _prevalence(found), _scores(found), _parts(found)]
+    return [block for block in [*shown, _information(found), _association(found), _strata(found)] if block is not None]
+
+
+def summary(found: dict[str, Any]) -> list[str]:
+    """What the table says, in plain words."""
+    rows, event = found["rows"], found["columns"][-1]
+    d = [values[-1] for values in found["predictive_values"]]
+    said = [
+        f"{event!r} followed {_percent(d[-1])} of the worst forecasts ({rows[-1]!r}) and {_percent(d[0])} of the best "
+        f"({rows[0]!r}); without a forecast {_percent(found['prior'][-1])}.",
+        f"Knowing the forecast removes {_percent(found['normalized_mutual_information'])} of the uncertainty about the "
+        f"outcome ({number(found['mutual_information'])} of {number(found['entropy'])} nats).",
+    ]
+    skill = found["log_terms"]["skill"]
+    if not found["reliability_taken_as_zero"] and skill < 0:
+        said.append(
+            "The stated probabilities lose more by miscalibration than the forecasts gain: always saying the "
+            "base rate would have a better log loss."
+        )
+    return said
+
+
+def quiet(found: dict[str, Any]) -> str:
+    """One line."""
+    return " ".join(summary(found))
+
+
+# -- blocks -------------------------------------------------------------------------------------------------------
+
+
+def _table(found: dict[str, Any]) -> Block:
+    columns, rows, stated = found["columns"], found["rows"], found["forecasts"]
+    totals = [sum(column) for column in zip(*found["counts"], strict=True)]
+    header = ["forecast", *columns, "all"] + ["stated"] * (stated is not None)
+    lines = [[row, *map(_cases, cells), _cases(sum(cells))] for row, cells in zip(rows, found["counts"], strict=True)]
+    if stated is not None:
+        for line, f in zip(lines, stated, strict=True):
+            line.append(number(f[-1]) if len(f) == 2 else " / ".join(number(p, 2) for p in f))
+    last = ["all", *map(_cases, totals), _cases(sum(totals))] + [""] * (stated is not None)
+    order = f"Rows: forecasts, best ({rows[0]!r}) to worst ({rows[-1]!r}). Columns: what happened"
+    order += f"; the event is {columns[-1]!r}." if len(columns) == 2 else "."
+    kind = "cases" if found["unit"] == "counts" else "expected cases" if found["n"] is not None else "shares of cases"
+    return Block(f"The table ({kind})", header, [*lines, last], (order, *found["notes"]))
+
+
+def _categories(found: dict[str, Any]) -> Block:
+    """What followed each forecast."""
+    intervals, ratios = found["intervals"], found["likelihood_ratios"]
+    event, two = found["columns"][-1], len(found["columns"]) == 2
+    header = ["After the forecast", *([f"{event}"] if two else found["columns"])]
+    header += [f"{level(found)} exact", f"{level(found)} Wilson"] * (intervals is not None)
+    header += ["odds times"] * (ratios is not None)
+    lines = []
+    for i, row in enumerate([*found["rows"], "any"]):
+        values = found["predictive_values"][i] if i < len(found["rows"]) else found["prior"]
+        line = [row, *([number(values[-1])] if two else map(number, values))]
+        if intervals is not None:
+            limits = intervals["predictive_values"][i] if i < len(found["rows"]) else intervals["prior"]
+            line += [_range(limits["exact"]), _range(limits["wilson"])]
+        if ratios is not None:
+            line.append(number(ratios[i], 2) if i < len(found["rows"]) else "")
+        lines.append(line)
+    psep = f"PSEP, worst minus best: {number(found['psep'])}"
+    if intervals is not None:
+        psep += f" ({level(found)} {_range(intervals['psep']['newcombe'])}, Newcombe)"
+    if not found["reliability_taken_as_zero"]:
+        psep += f"; of the stated probabilities {number(found['psep_forecasts'])}"
+    under = [psep + "."]
+    if ratios is not None:
+        under.append("Odds times (likelihood ratio): how much the forecast multiplies the odds of the event.")
+    if not two and intervals is not None:
+        under.append(f"Intervals are those of {event!r}.")
+    return Block("What followed each forecast (predictive values)", header, lines, tuple(under))
+
+
+def _rates(found: dict[str, Any]) -> Block | None:
+    rows, columns, intervals = found["rows"], found["columns"], found["intervals"]
+    if found["sensitivity"] is None:
+        cuts = [
+            [f"{c['from']} or worse", number(c["sensitivity"]), number(c["specificity"])] for c in found["thresholds"]
+        ]
+        title = "Where to draw the line"
+        return Block(title, ["Warn from", "sensitivity", "specificity"], cuts) if cuts else None
+    lines = []
+    for name, row, column in (("sensitivity", rows[1], columns[1]), ("specificity", rows[0], columns[0])):
+        line = [f"{name}: {row!r} before {column!r}", number(found[name])]
+        if intervals is not None:
+            line += [_range(intervals[name]["exact"]), _range(intervals[name]["wilson"])]
+        lines.append(line)
+    header = ["Given the outcome", "share"]
+    header += [f"{level(found)} exact", f"{level(found)} Wilson"] * (intervals is not None)
+    return Block("What had been forecast before each outcome", header, lines)
+
+
+def _prevalence(found: dict[str, Any]) -> Block | None:
+    if not found["prevalence"]:
+        return None
+    header = ["Where the event has prevalence", *(f"{entry['prevalence']:g}" for entry in found["prevalence"])]
+    lines = [
+        [f"{found['columns'][-1]!r} after {row!r}"]
+        + [number(entry["predictive_values"][i][-1]) for entry in found["prevalence"]]
+        for i, row in enumerate(found["rows"])
+    ]
+    lines.append(["PSEP", *(number(entry["psep"]) for entry in found["prevalence"])])
+    under = ("By Bayes' rule, with the same shares of forecasts before each outcome.",)
+    return Block("Predictive values elsewhere", header, lines, under)
+
+
+def _scores(found: dict[str, Any]) -> Block:
+    two = len(found["columns"]) == 2
+    labels = {
+        "log_terms": "log loss (nats)",
+        **({"half_brier_terms": "half Brier (0 to 1)"} if two else {"brier_terms": "Brier (0 to 2)"}),
+    }
+    header = ["Lower is better", "score", "= base-rate loss", "− gain (RES)", "+ miscalibration", "skill"]
+    versions = [("", found)]
+    under = [found["reliability_note"]]
+    if found["train"] is not None:
+        versions = [
+            (", own shares", found["reliability_as_zero"]),
+            (", training shares", found),
+            (", of the training", found["train"]),
+        ]
+        under.append(
+            "Own shares: the table's own shares as forecasts, so that REL is zero by construction. "
+            "Training shares: what was learnt there, scored here."
+        )
+    lines = [
+        [
+            f"{label}{said}",
+            *(
+                number(terms[name]["" + part])
+                for part in ("score", "uncertainty", "resolution", "reliability", "skill")
+            ),
+        ]
+        for name, label in labels.items()
+        for said, terms in versions
+    ]
+    under.append("Gain: from telling cases apart. Skill: the share of the base-rate loss that is saved.")
+    return Block("Scores", header, lines, tuple(under))
+
+
+def _parts(found: dict[str, Any]) -> Block:
+    """RES_i and REL_i."""
+    other = "half_brier_terms" if len(found["columns"]) == 2 else "brier_terms"
+    name = "half Brier" if len(found["columns"]) == 2 else "Brier"
+    header = [
+        "Per case of",
+        "cases",
+        "RES, log loss",
+        "REL, log loss",
+        f"RES, {name}",
+        f"REL, {name}",
+        "left, nats",
+    ]
+    lines = []
+    for log, brier in zip(found["log_terms"]["per_category"], found[other]["per_category"], strict=True):
+        parts = (log["resolution"], log["reliability"], brier["resolution"], brier["reliability"], log["entropy"])
+        lines.append([log["category"], _cases(log["cases"]), *map(number, parts)])
+    return Block(
+        "Where gain (RES) and miscalibration (REL) come from",
+        header,
+        lines,
+        ("Left: uncertainty after this forecast, H(o|f).",),
+    )
+
+
+def _information(found: dict[str, Any]) -> Block:
+    lines = [
+        ["before the forecast, H(o)", number(found["entropy"])],
+        ["after it, H(o|f) (information inaccuracy)", number(found["conditional_entropy"])],
+        ["gained, I(o,f) (expected mutual information)", number(found["mutual_information"])],
+        ["gained, share of H(o) (= McFadden R²)", number(found["normalized_mutual_information"])],
+    ]
+    return Block("Information", ["Uncertainty about the outcome", "nats"], lines)
+
+
+def _association(found: dict[str, Any]) -> Block:
+    if found["g2"] is None:
+        return Block(
+            "Association", ["Test", ""], [["G², X², p, standard errors", "–"]], (_sentence(found["reasons"]["g2"]),)
+        )
+    lines = [
+        ["G² (likelihood ratio, = 2 n I)", f"{found['g2']:.3f}", str(found["df"]), _p(found["g2_p"])],
+        ["X² (Pearson)", f"{found['x2']:.3f}", str(found["df"]), _p(found["x2_p"])],
+    ]
+    under = []
+    if found["exact_p"] is not None:
+        lines.append(["without approximation", "", "", _p(found["exact_p"]["value"])])
+        under.append(f"Without approximation: {found['exact_p']['method']}.")
+    if len(found["columns"]) == 2:
+        b, errors = found["logit"]["coefficients"], found["logit"]["standard_errors"]
+        model = [
+            f"{name} {number(value)} (se {number(error)})"
+            for name, value, error in zip(["b0", *(f"{row!r}" for row in found["rows"][1:])], b, errors, strict=True)
+        ]
+        under.append("Logistic model, log odds: " + ", ".join(model) + ".")
+    return Block("Association of forecast and outcome", ["Test", "value", "df", "p"], lines, tuple(under))
+
+
+def _strata(found: dict[str, Any]) -> Block | None:
+    if not found["strata"]:
+        return None
+    event = found["columns"][-1]
+    header = ["Part", "cases", f"share of {event}", "PSEP", "log loss", "Brier (0 to 2)", "information", "G²", "p"]
+    lines, under = [], []
+    for name, part in [*found["strata"].items(), ("all", found)]:
+        if isinstance(part, str):
+            lines.append([name] + ["–"] * (len(header) - 1))
+            under.append(f"{name}: {part}.")
+            continue
+        numbers = ("psep", "divergence_score", "brier", "mutual_information", "g2")
+        line = [name, _cases(part["n"]), number(part["prior"][-1]), *(number(part[key]) for key in numbers)]
+        lines.append([*line, _p(part["g2_p"])])
+    return Block("Part by part", header, lines, tuple(under))
+
+
+# -- numbers as text ------------------------------------------------------------------------------------------------
+
+
+def _cases(x: float | None) -> str:
+    if x is None:
+        return "–"
+    return f"{x:,.0f}" if float(x).is_integer() and x != 1 else f"{x:,.4g}"
+
+
+def _percent(x: float) -> str:
+    return f"{100.0 * x:.2g} %" if 0.0 < x < 0.0005 else f"{100.0 * x:.1f} %"
+
+
+def _range(limits: list[float]) -> str:
+    return f"{number(limits[0])} … {number(limits[1])}"
+
+
+def _p(p: float | None) -> str:
+    if p is None:
+        return "–"
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}" if p < 0.1 else f"{p:.2f}"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+# -- shapes ---------------------------------------------------------------------------------------------------------
+
+
+def _warnings(found: dict[str, Any]) -> list[str]:
+    return [finding["message"] for finding in found["findings"]]
+
+
+def text(found: dict[str, Any]) -> str:
+    """For the terminal: the table, what it says, then the numbers."""
+    first, *others = blocks(found)
+    lines = [*_aligned(first), ""]
+    for sentence in [*summary(found), *_warnings(found)]:
+        lines += textwrap.wrap(sentence, WIDTH)
+    for block in others:
+        lines += ["", *_aligned(block)]
+    return "\n".join(lines)
+
+
+def _aligned(block: Block) -> list[str]:
+    table = [block.header, *block.rows]
+    widths = [max(len(row[j]) for row in table) for j in range(len(block.header))]
+    shown = [block.title]
+    for row in table:
+        cells = [
+            f"  {row[0]:<{widths[0]}}",
+            *(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)),
+        ]
+        shown.append("  ".join(cells).rstrip())
+    for sentence in block.under:
+        shown += textwrap.wrap(sentence, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return shown
+
+
+def markdown(found: dict[str, Any]) -> str:
+    first, *others = blocks(found)
+    parts = [_markdown(first), "\n".join(f"* {s}" for s in [*summary(found), *_warnings(found)])]
+    return "\n\n".join(["# Prediction–realization table", *parts, *map(_markdown, others)]) + "\n"
+
+
+def _markdown(block: Block) -> str:
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    rule = "|" + "|".join([":--", *["--:"] * (len(block.header) - 1)]) + "|"
+    table = [f"**{block.title}**", "", line(block.header), rule, *map(line, block.rows)]
+    return "\n".join([*table, *(f"\n{sentence}" for sentence in block.under)])
+
+
+def html(found: dict[str, Any]) -> str:
+    """For notebooks: the table and what it says; the report has the rest."""
+    first, *others = blocks(found)
+    said = "".join(f"<p>{escape(s)}</p>" for s in [*summary(found), *_warnings(found)])
+    rest = "".join(map(block_html, others))
+    details = f"<details><summary>All numbers</summary>{rest}</details>"
+    return f"<div class='veracity-table'>{block_html(first)}{said}{details}</div>"
+
+
+def block_html(block: Block) -> str:
+    def line(cells: list[str], tag: str) -> str:
+        first = f"<th scope='{'col' if tag == 'th' else 'row'}' style='text-align:left'>{escape(cells[0])}</th>"
+        return (
+            "<tr>"
+            + first
+            + "".join(f"<{tag} style='text-align:right'>{escape(c)}</{tag}>" for c in cells[1:])
+            + "</tr>"
+        )
+
+    body = "".join(line(row, "td") for row in block.rows)
+    under = "".join(f"<p><small>{escape(sentence)}</small></p>" for sentence in block.under)
+    caption = f"<caption style='text-align:left'><b>{escape(block.title)}</b></caption>"
+    return f"<table>{caption}<thead>{line(block.header, 'th')}</thead><tbody>{body}</tbody></table>{under}"
+
+
+def csv_lines(found: dict[str, Any]) -> str:
+    """name,value: every number and word of the document under its JSON path; curves for pictures are left out."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["name", "value"])
+    writer.writerows(_flat({key: value for key, value in found.items() if key != "curves"}, ""))
+    return out.getvalue()
+
+
+def _flat(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _flat(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from _flat(item, f"{path}.{i}")
+    elif value is not None:
+        exact = repr(value) if isinstance(value, float) and math.isfinite(value) else str(value)
+        yield path, exact

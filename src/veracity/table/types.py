@@ -1,0 +1,493 @@
+"""PredictionTable: forecast categories against outcomes, and every number that follows from the counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from veracity.formulas import tables as formula
+from veracity.formulas.rules import ScoringRule, rule
+
+from . import check, order
+from .terms import Terms, diagram, terms
+
+Array = NDArray[np.float64]
+Rule = str | float | ScoringRule
+
+DRAWS = 9_999  # random tables behind a permutation p
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictionTable:
+    """Forecast categories (rows, best to worst) against outcomes (columns, no event to event).
+
+    counts     (k, K) cases, or weights when `unit` says so
+    forecasts  the probabilities that the categories stand for, (k,) of the last outcome or (k, K); None: each
+               category's own observed frequency, so that REL is zero by construction
+    cases      how many cases lie behind weights; None: unknown, and nothing inferential is given
+    train      the table whose observed frequencies are the forecasts
+    strata     the tables that were added up; a string says why one could not be used
+
+    >>> table = PredictionTable([[83, 56], [2, 12]])  # HB17 scenario A
+    >>> round(table.psep, 3), round(table.half_brier, 3), round(table.divergence_score, 3), round(table.g2, 3)
+    (0.454, 0.23, 0.65, 11.31)
+    """
+
+    counts: Array
+    forecasts: Array | None = None
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    unit: str = "counts"
+    cases: float | None = None
+    train: PredictionTable | None = None
+    level: float = 0.95
+    prevalences: tuple[float, ...] = ()
+    strata: Mapping[str, PredictionTable | str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        counts = check.grid(self.counts)
+        rows = check.names("rows", self.rows, len(counts)) or tuple(f"forecast {i + 1}" for i in range(len(counts)))
+        columns = check.names("columns", self.columns, counts.shape[1]) or _default_columns(counts.shape[1])
+        if self.unit not in ("counts", "weights"):
+            raise ValueError(f"unit: {self.unit!r} is neither 'counts' nor 'weights'")
+        check.cells(counts, rows, columns, self.unit)
+        if self.cases is not None:
+            if self.unit == "counts" or not 0 < self.cases < math.inf:
+                raise ValueError(f"cases: {self.cases!r}; it is the number of cases behind weights, above 0")
+            counts = counts * (self.cases / counts.sum())
+        if not 0.0 < self.level < 1.0:
+            raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
+        if self.prevalences and len(columns) > 2:
+            raise ValueError("prevalence: needs two outcomes; choose one of them with versus_rest")
+        checked = {
+            "counts": counts,
+            "forecasts": None if self.forecasts is None else check.forecasts(self.forecasts, rows, columns),
+            "rows": rows,
+            "columns": columns,
+            "prevalences": tuple(check.rate("prevalence", p) for p in self.prevalences),
+            "notes": tuple(self.notes),
+        }
+        counts.flags.writeable = False
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    # -- other ways in ----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_rates(
+        cls, sens: float, spec: float, prior: float, n: float | None = None, **options: Any
+    ) -> PredictionTable:
+        """The 2 × 2 table that has this sensitivity, specificity and prior; with n also its inferential parts.
+
+        >>> round(float(PredictionTable.from_rates(0.833, 0.844, 0.05).predictive_values[1, 1]), 2)  # Madden 2006
+        0.22
+        """
+        rates = zip(("sensitivity", "specificity", "prior"), (sens, spec, prior), strict=True)
+        shares = formula.shares_from_rates(*(check.rate(name, value) for name, value in rates))
+        if n is not None and not 0 < n < math.inf:
+            raise ValueError(f"n: {n!r} is no number of cases")
+        cells = f"its cells are expected counts of {n:g} cases" if n else "its cells are shares of all cases"
+        note = f"Computed from sensitivity {sens:g}, specificity {spec:g} and prior {prior:g}: {cells}."
+        return cls(shares, unit="weights", cases=n, **{"notes": (note,), **options})
+
+    @classmethod
+    def from_shares(
+        cls, shares: ArrayLike, forecasts: ArrayLike | None = None, *, n: float | None = None, **options: Any
+    ) -> PredictionTable:
+        """A table of shares or weights instead of counts; n says how many cases lie behind them, if known."""
+        stated = None if forecasts is None else np.asarray(forecasts, dtype=np.float64)
+        return cls(check.grid(shares), stated, unit="weights", cases=n, **options)
+
+    @classmethod
+    def from_tidy(
+        cls,
+        category: Sequence[Any],
+        outcome: Sequence[Any],
+        n: ArrayLike | None = None,
+        *,
+        rows: Sequence[Any] | None = None,
+        columns: Sequence[Any] | None = None,
+        **options: Any,
+    ) -> PredictionTable:
+        """One entry per category and outcome with its number of cases n; without n, one entry per case.
+
+        Categories without `rows` are ordered by the observed share of the event, outcomes without `columns` by their
+        words (no before yes); the notes say so.
+
+        >>> PredictionTable.from_tidy(["high", "low", "low"], ["yes", "no", "yes"], [5, 9, 1]).rows
+        ('low', 'high')
+        """
+        check.same_length(category=category, outcome=outcome)
+        seen = order.distinct(category)
+        names, notes = order.outcomes(order.distinct(outcome), columns)
+        counts = np.zeros((len(seen), len(names)))
+        cell = np.ravel_multi_index(_numbers(category, seen) + _numbers(outcome, names), counts.shape)
+        np.add.at(counts.reshape(-1), cell, 1.0 if n is None else np.asarray(n, dtype=np.float64))
+        if rows is None:
+            by = order.by_event_share(counts)
+            notes += (f"Rows are ordered by the observed share of {names[-1]!r}, lowest first; --rows gives another.",)
+        else:
+            by = order.given("rows", rows, seen)
+        options = {"notes": notes, **options}
+        return cls(counts[by], rows=tuple(seen[i] for i in by), columns=tuple(names), **options)
+
+    @classmethod
+    def from_rows(
+        cls,
+        y_true: Sequence[Any],
+        categories: Sequence[Any] | None = None,
+        *,
+        y_proba: ArrayLike | None = None,
+        rows: Sequence[Any] | None = None,
+        columns: Sequence[Any] | None = None,
+        **options: Any,
+    ) -> PredictionTable:
+        """Case by case: outcomes with forecast categories, or with probabilities (equal ones form a category).
+
+        >>> PredictionTable.from_rows([0, 1, 1], y_proba=[0.2, 0.2, 0.9]).counts
+        array([[1., 1.],
+               [0., 1.]])
+        """
+        if (categories is None) == (y_proba is None):
+            raise ValueError("give either categories or y_proba: the one names the forecast, the other says how likely")
+        if categories is not None:
+            return cls.from_tidy(categories, y_true, rows=rows, columns=columns, **options)
+        p = np.asarray(y_proba, dtype=np.float64)
+        check.same_length(y_true=y_true, y_proba=p)
+        names, notes = order.outcomes(order.distinct(y_true), columns)
+        p = np.stack([1.0 - p, p], -1) if p.ndim == 1 else p
+        if p.shape[1] != len(names):
+            raise ValueError(f"y_proba: {p.shape[1]} columns for {len(names)} outcomes ({', '.join(names)})")
+        # sorted by the last outcome first; + 0.0 makes −0 and 0 one forecast
+        f, row = np.unique(p[:, ::-1] + 0.0, axis=0, return_inverse=True)
+        f = f[:, ::-1]
+        counts = np.zeros(f.shape)
+        np.add.at(counts.reshape(-1), np.ravel_multi_index((row.reshape(-1), *_numbers(y_true, names)), f.shape), 1.0)
+        return cls(counts, f, order.probability_names(f), tuple(names), **{"notes": notes, **options})
+
+    @classmethod
+    def from_probabilities(cls, p: ArrayLike, n: ArrayLike, events: ArrayLike, **options: Any) -> PredictionTable:
+        """Forecast probability, number of cases, number of events: one entry per forecast category.
+
+        >>> round(PredictionTable.from_probabilities([0.1, 0.8], [50, 20], [4, 17]).half_brier, 4)
+        0.09
+        """
+        stated, total, happened = (np.asarray(given, dtype=np.float64) for given in (p, n, events))
+        check.same_length(p=stated, n=total, events=happened)
+        for i in np.flatnonzero(happened > total):
+            raise ValueError(
+                f"events: {happened[i]:g} events among {total[i]:g} cases at probability {stated[i]:g}; "
+                "there cannot be more events than cases"
+            )
+        by = np.argsort(stated, kind="stable")
+        f = np.column_stack([1.0 - stated, stated])[by]
+        for i in np.flatnonzero(np.diff(stated[by]) == 0):
+            raise ValueError(f"p: probability {stated[by][i]:g} stands in two rows; add up their cases")
+        counts = np.column_stack([total - happened, happened])[by]
+        return cls(counts, f, **{"rows": order.probability_names(f), **options})
+
+    @classmethod
+    def pooled(cls, tables: Mapping[str, PredictionTable | str]) -> PredictionTable:
+        """The sum of several tables (years, sites), which keeps each as a stratum."""
+        usable = [table for table in tables.values() if isinstance(table, PredictionTable)]
+        if not usable:
+            raise ValueError("; ".join(f"{name}: {why}" for name, why in tables.items()) or "tables: none given")
+        total = usable[0]
+        for table in usable[1:]:
+            total = total + table
+        return replace(total, strata=dict(tables))
+
+    def __add__(self, other: PredictionTable) -> PredictionTable:
+        """The cases of both. A category that one of them lacks counts as no cases there."""
+        if not isinstance(other, PredictionTable):
+            return NotImplemented
+        mine, theirs = ", ".join(self.columns), ", ".join(other.columns)
+        if self.columns != other.columns:
+            raise ValueError(f"tables with different outcomes do not add: {mine} and {theirs}")
+        if self.n is None or other.n is None or self.unit != other.unit:
+            raise ValueError("a table of shares adds to another only when both say how many cases lie behind them (n)")
+        if (self.forecasts is None) != (other.forecasts is None):
+            raise ValueError("one table states forecast probabilities and the other does not: they do not add")
+        rows = order.merged(self.rows, other.rows)
+        counts = np.zeros((len(rows), len(self.columns)))
+        forecasts = np.full_like(counts, np.nan)
+        for table in (self, other):
+            for row, cells, f in zip(table.rows, table.counts, table.stated, strict=True):
+                i = rows.index(row)
+                counts[i] += cells
+                if table.forecasts is not None and not (np.isnan(forecasts[i, 0]) or np.array_equal(forecasts[i], f)):
+                    raise ValueError(f"category {row!r} stands for different probabilities in the two: they do not add")
+                forecasts[i] = f
+        cases = None if self.unit == "counts" else self.n + other.n
+        stated = None if self.forecasts is None else forecasts
+        notes = tuple(dict.fromkeys([*self.notes, *other.notes]))
+        return replace(self, counts=counts, forecasts=stated, rows=rows, cases=cases, strata={}, notes=notes)
+
+    def scored_with(self, train: PredictionTable) -> PredictionTable:
+        """This table (validation) with the observed frequencies of another (training) as forecasts (HB17 C1 → C2).
+
+        >>> training, validation = PredictionTable([[98, 6], [18, 28]]), PredictionTable([[9, 3], [3, 14]])
+        >>> round(validation.scored_with(training).terms("log").reliability, 3)
+        0.144
+        """
+        if train.columns != self.columns:
+            raise ValueError(f"train: outcomes {', '.join(train.columns)}; this table has {', '.join(self.columns)}")
+        for row in self.rows:
+            if row not in train.rows:
+                raise ValueError(f"train: no category {row!r} in the training table ({', '.join(train.rows)})")
+        forecasts = train.predictive_values[[train.rows.index(row) for row in self.rows]]
+        return replace(self, forecasts=forecasts, train=train)
+
+    def versus_rest(self, column: str) -> PredictionTable:
+        """Two outcomes: this one as the event, all others together as no event."""
+        if column not in self.columns:
+            raise ValueError(f"column: {column!r} is no outcome here; there are {', '.join(self.columns)}")
+        at = self.columns.index(column)
+
+        def two(a: Array) -> Array:
+            return np.column_stack([np.delete(a, at, 1).sum(1), a[:, at]])
+
+        forecasts = None if self.forecasts is None else two(self.forecasts)
+        columns = (f"not {column}", column)
+        return replace(
+            self, counts=two(self.counts), forecasts=forecasts, columns=columns, train=None, strata={}, notes=()
+        )
+
+    # -- numbers ----------------------------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> float | None:
+        """Number of cases; None for weights of an unknown number."""
+        return float(self.counts.sum()) if self.unit == "counts" else self.cases
+
+    @property
+    def binary(self) -> bool:
+        return len(self.columns) == 2
+
+    @property
+    def prior(self) -> Array:
+        return formula.prior(self.counts)
+
+    @property
+    def predictive_values(self) -> Array:
+        """(k, K) Pr(outcome | forecast)."""
+        return formula.predictive_values(self.counts)
+
+    @property
+    def stated(self) -> Array:
+        """(k, K) the probabilities that are scored: the forecasts, or the observed frequencies in their place."""
+        return self.predictive_values if self.forecasts is None else self.forecasts
+
+    @property
+    def sensitivity(self) -> float | None:
+        return float(formula.sensitivity(self.counts)[0]) if self.counts.shape == (2, 2) else None
+
+    @property
+    def specificity(self) -> float | None:
+        return float(formula.specificity(self.counts)[0]) if self.counts.shape == (2, 2) else None
+
+    @property
+    def likelihood_ratios(self) -> Array | None:
+        return formula.likelihood_ratios(self.counts) if self.binary else None
+
+    @property
+    def psep(self) -> float:
+        """Separation of the observed frequencies of the last outcome, worst category minus best."""
+        return formula.psep(self.predictive_values)
+
+    @property
+    def psep_forecasts(self) -> float:
+        """The same of the forecast probabilities."""
+        return formula.psep(self.stated)
+
+    @property
+    def psep_unused(self) -> float:
+        """Cases in categories between best and worst, which PSEP does not use."""
+        return float(self.counts[1:-1].sum())
+
+    @property
+    def half_brier(self) -> float | None:
+        return formula.score(self.counts, self.stated, rule("half_brier")) if self.binary else None
+
+    @property
+    def brier(self) -> float:
+        return formula.score(self.counts, self.stated, rule("brier"))
+
+    @property
+    def divergence_score(self) -> float:
+        return formula.score(self.counts, self.stated, rule("log"))
+
+    @property
+    def entropy(self) -> float:
+        return formula.entropy(self.counts)
+
+    @property
+    def conditional_entropy(self) -> float:
+        return formula.conditional_entropy(self.counts)
+
+    @property
+    def mutual_information(self) -> float:
+        return formula.mutual_information(self.counts)
+
+    @property
+    def normalized_mutual_information(self) -> float:
+        return formula.normalized_mutual_information(self.counts)
+
+    @property
+    def mcfadden_r2(self) -> float:
+        return formula.mcfadden_r2(self.counts)
+
+    @property
+    def g2(self) -> float | None:
+        return None if self.n is None else formula.g2(self.counts)
+
+    @property
+    def x2(self) -> float | None:
+        return None if self.n is None else formula.x2(self.counts)
+
+    @property
+    def df(self) -> int:
+        return formula.degrees_of_freedom(self.counts)
+
+    @property
+    def g2_p(self) -> float | None:
+        return None if self.g2 is None else formula.chi_square_tail(self.g2, self.df)
+
+    @cached_property
+    def exact_p(self) -> tuple[float, str] | None:
+        """p without the chi-square approximation, and how: Fisher's for 2 × 2, random tables beyond."""
+        if self.unit != "counts":
+            return None
+        if self.counts.shape == (2, 2):
+            return formula.fisher_p(self.counts), "Fisher's exact test, two-sided"
+        return formula.permutation_p(self.counts, DRAWS, 0), f"{DRAWS:,} random tables with the same totals, seed 0"
+
+    @property
+    def logit(self) -> tuple[Array, Array]:
+        """Coefficients (k, K−1) of the saturated logistic model and their standard errors (NaN without n)."""
+        b, error = formula.saturated_logit(self.counts)
+        return b, error if self.n is not None else np.full_like(error, np.nan)
+
+    @property
+    def thresholds(self) -> list[dict[str, Any]]:
+        """Sensitivity and specificity when every category from one on counts as a forecast of the event."""
+        if not self.binary:
+            return []
+        rates = zip(self.rows[1:], formula.sensitivity(self.counts), formula.specificity(self.counts), strict=True)
+        return [{"from": row, "sensitivity": float(sens), "specificity": float(spec)} for row, sens, spec in rates]
+
+    def at_prevalence(self, prevalence: float) -> Array:
+        """(k, 2) predictive values where the event is more or less common; Pr(forecast | outcome) stays.
+
+        >>> PredictionTable.from_rates(0.833, 0.844, 0.36).at_prevalence(0.85)[1, 1].round(2)
+        np.float64(0.97)
+        """
+        if not self.binary:
+            raise ValueError("prevalence: needs two outcomes; choose one of them with versus_rest")
+        event = check.rate("prevalence", prevalence)
+        return formula.posterior(formula.likelihoods(self.counts), [1.0 - event, event])
+
+    def terms(self, name: Rule = "log") -> Terms:
+        """UNC, RES, REL and their parts for 'log', 'half_brier', 'brier' or any r > −1 of the risk axis.
+
+        >>> round(PredictionTable([[83, 56], [2, 12]]).terms("log").resolution, 3)
+        0.037
+        """
+        return terms(self.counts, self.stated, self.rows, rule(name))
+
+    def tangents(self, name: Rule = "log") -> dict[str, Any]:
+        """Curve, tangents and divergences of HB17 Figs 1–4 for any rule of the risk axis; two outcomes."""
+        if not self.binary:
+            raise ValueError("tangents: need two outcomes; choose one of them with versus_rest")
+        return diagram(self.counts, self.stated, self.rows, rule(name))
+
+    def intervals(self) -> dict[str, Any]:
+        """Clopper–Pearson ('exact') and Wilson limits of prior, predictive values, sensitivity and specificity."""
+        if self.n is None:
+            return {}
+        z = NormalDist().inv_cdf(0.5 + self.level / 2.0)
+        event, total = self.counts[:, -1], self.counts.sum(1)
+        x, n = [*event, event.sum()], [*total, total.sum()]
+        if self.counts.shape == (2, 2):
+            x, n = [*x, self.counts[1, 1], self.counts[0, 0]], [*n, *self.counts.sum(0)[::-1]]
+        limits = np.stack([*formula.clopper_pearson(x, n, self.level), *formula.wilson(x, n, z)], 1).tolist()
+        both = [{"exact": limit[:2], "wilson": limit[2:]} for limit in limits]
+        k = len(self.rows)
+        (best_low, best_high), (worst_low, worst_high) = both[0]["wilson"], both[k - 1]["wilson"]
+        best, worst = self.predictive_values[[0, -1], -1]
+        newcombe = [  # Newcombe 1998, method 10: the two Wilson intervals combined
+            self.psep - math.hypot(worst - worst_low, best_high - best),
+            self.psep + math.hypot(worst_high - worst, best - best_low),
+        ]
+        rates = dict(zip(("prior", "sensitivity", "specificity"), both[k:], strict=False))
+        return {"level": self.level, "predictive_values": both[:k], **rates, "psep": {"newcombe": newcombe}}
+
+    # -- ways out ---------------------------------------------------------------------------------------------------
+
+    def document(self) -> dict[str, Any]:
+        """Everything as plain data: what JSON, terminal, report and charts show."""
+        from .document import document
+
+        return document(self)
+
+    def to_json(self) -> str:
+        """One JSON document; infinities and NaN as strings."""
+        from .document import to_json
+
+        return to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> PredictionTable:
+        from .document import from_json
+
+        return from_json(text)
+
+    def to_markdown(self) -> str:
+        from .page import markdown
+
+        return markdown(self.document())
+
+    def to_csv(self) -> str:
+        """name,value: every number under its JSON path."""
+        from .page import csv_lines
+
+        return csv_lines(self.document())
+
+    def __str__(self) -> str:
+        from .page import text
+
+        return text(self.document())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from .page import html
+
+        return html(self.document())
+
+    def plot(self, name: str, **options: Any) -> Any:
+        """bregman_tangents, predictive_values, table_mosaic or attributes: an Altair chart."""
+        return import_module("veracity.plots").plot(name, self, **options)
+
+    def report(self, path: str | Path) -> None:
+        """Write one self-contained HTML page."""
+        Path(path).write_text(import_module("veracity.report").render_table(self), encoding="utf-8")
+
+
+def _default_columns(outcomes: int) -> tuple[str, ...]:
+    return ("no event", "event") if outcomes == 2 else tuple(f"outcome {j + 1}" for j in range(outcomes))
+
+
+def _numbers(values: Sequence[Any], names: list[str]) -> tuple[NDArray[np.int64]]:
+    place = {name: i for i, name in enumerate(names)}
+    return (np.array([place[str(value)] for value in values], dtype=np.int64),)
