@@ -1,0 +1,323 @@
+"""The papers' sources as forecasts, drawn with a seed.
+
+>>> f = simulate("n17-matched", 4, seed=1)
+>>> len(f), f.classes
+(4, (0, 1))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from veracity.forecasts import Forecasts
+from veracity.formulas.coupled import CoupledNormal, coupling_from_risk
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A named source: `draw(n, generator)` gives the forecasts; `n` is the usual number of rows."""
+
+    about: str
+    n: int
+    draw: Callable[[int, Generator], Forecasts]
+    fixed: bool = False  # a table of the paper, always the same n rows
+
+
+def simulate(name: str, n: int | None = None, *, seed: int = 0) -> Forecasts:
+    """Draw the source `name`, n rows, the same for the same seed."""
+    if name not in SIMULATIONS:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, SIMULATIONS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(SIMULATIONS)}"
+        raise ValueError(f"name: no simulation {name!r}; {hint}")
+    source = SIMULATIONS[name]
+    rows = source.n if n is None else n
+    if rows < 1:
+        raise ValueError(f"n: {n!r} rows; give at least 1")
+    if source.fixed and rows != source.n:
+        raise ValueError(f"n: {name} is a table of {source.n} rows, not {n}; leave n out")
+    return source.draw(rows, np.random.default_rng(seed))
+
+
+# ---- N17 Figs 2–7: two classes on a line ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TwoClasses:
+    """Green (class 0) and orange (class 1) with equal priors: where the data come from and what the model believes."""
+
+    source: tuple[CoupledNormal, CoupledNormal]
+    model: tuple[CoupledNormal, CoupledNormal]
+    amplitude: float = 1.0  # factor on the model's orange density, as if orange had other odds
+
+    def log_odds(self, x: Any) -> Any:
+        """ln of the model's odds for orange."""
+        return self.model[1].logpdf(x) - self.model[0].logpdf(x) + math.log(self.amplitude)
+
+    def true_log_odds(self, x: Any) -> Any:
+        return self.source[1].logpdf(x) - self.source[0].logpdf(x)
+
+    def draw(self, n: int, generator: Generator) -> Forecasts:
+        y = generator.integers(0, 2, n)
+        green, orange = (density.rvs(n, generator) for density in self.source)
+        p = 1.0 / (1.0 + np.exp(-self.log_odds(np.where(y == 1, orange, green))))
+        return Forecasts(probabilities=p, outcomes=y, classes=(0, 1))
+
+
+def _on_line(*, kappa: float = 0.5, mean: float = 2.0, variance: float = 1.0, tail: float | None = None) -> TwoClasses:
+    """N17's source with one error in the orange model."""
+    source = (CoupledNormal(0.0, 1.0, kappa), CoupledNormal(2.0, 1.0, kappa))
+    orange = CoupledNormal(mean, math.sqrt(variance), kappa if tail is None else tail)
+    return TwoClasses(source, (source[0], orange))
+
+
+def _both_tails(source: float, model: float) -> TwoClasses:
+    return TwoClasses(
+        (CoupledNormal(0.0, 1.0, source), CoupledNormal(2.0, 1.0, source)),
+        (CoupledNormal(0.0, 1.0, model), CoupledNormal(2.0, 1.0, model)),
+    )
+
+
+_MATCHED = _on_line()
+EXAMPLES: dict[str, tuple[str, TwoClasses]] = {
+    "matched": ("Figs 2, 3: model = source", _MATCHED),
+    "mean-1": ("Figs 4, 5a: orange mean 1 instead of 2", _on_line(mean=1.0)),
+    "mean-3": ("Fig 5b: orange mean 3 instead of 2", _on_line(mean=3.0)),
+    "variance-0.5": ("Fig 6a: orange variance 0.5 instead of 1", _on_line(variance=0.5)),
+    "variance-2": ("Fig 6b: orange variance 2 instead of 1", _on_line(variance=2.0)),
+    "tail-0": ("Figs 6c, 7: both models Gaussian, source kappa 0.5", _both_tails(0.5, 0.0)),
+    "tail-0-orange": ("Fig 6c read literally: only the orange model Gaussian", _on_line(tail=0.0)),
+    "tail-0.5": ("Fig 6d: Gaussian source, both models kappa 0.5", _both_tails(0.0, 0.5)),
+    "tail-0.5-orange": ("Fig 6d read literally: only the orange model kappa 0.5", _on_line(kappa=0.0, tail=0.5)),
+    "amplitude-0.5": ("orange density halved in the model", TwoClasses(_MATCHED.source, _MATCHED.model, 0.5)),
+    "amplitude-2": ("orange density doubled in the model", TwoClasses(_MATCHED.source, _MATCHED.model, 2.0)),
+}
+
+
+# ---- N17 Fig 1, RP Figs 3–5: ten dimensions, few training points ----------------------------------------------------
+
+TAILS = {"gaussian": 0.0, "heavy": -0.15, "compact": 0.6}  # r_D, the same in every dimension
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Two coupled Gaussians per number of dimensions, with parameters estimated from the training points."""
+
+    means: tuple[Array, Array]
+    scales: tuple[Array, Array]
+
+    def forecast(self, x: Array, tail: str, d: int) -> Array:
+        """Probability of class 1 from the first d features; 0.5 where both densities are zero."""
+        kappa = coupling_from_risk(TAILS[tail], d=d)
+        green, orange = (
+            CoupledNormal(mean[:d], scale[:d, :d], kappa).logpdf(x[:, :d])
+            for mean, scale in zip(self.means, self.scales, strict=True)
+        )
+        with np.errstate(invalid="ignore", over="ignore"):
+            p = 1.0 / (1.0 + np.exp(green - orange))
+        return np.where(np.isneginf(green) & np.isneginf(orange), 0.5, p)
+
+
+def ten_dimensions(generator: Generator, reading: str = "A", test: int = 1000) -> tuple[Fitted, Array, Array]:
+    """One draw of the experiment: the fitted models, the test points (2 × test, 10) and their classes.
+
+    Reading A: 25 training points and a full covariance per class. B: 25 points in total (13 + 12) and one pooled
+    covariance. Means 0 and 1 in every coordinate, unit variances (what the papers leave open was found by fit).
+    """
+    if reading not in ("A", "B"):
+        raise ValueError(f"reading: {reading!r} is neither 'A' nor 'B'")
+    sizes = (25, 25) if reading == "A" else (13, 12)
+    train = [generator.standard_normal((size, 10)) + label for label, size in enumerate(sizes)]
+    means = tuple(part.mean(axis=0) for part in train)
+    squares = [(part - mean).T @ (part - mean) for part, mean in zip(train, means, strict=True)]
+    if reading == "A":
+        scales = tuple(square / (size - 1) for square, size in zip(squares, sizes, strict=True))
+    else:
+        scales = (sum(squares) / (sum(sizes) - 2),) * 2
+    y = np.repeat([0, 1], test)
+    x = generator.standard_normal((2 * test, 10)) + y[:, None]
+    return Fitted(means, scales), x, y
+
+
+def _few_points(reading: str, tail: str, d: int) -> Callable[[int, Generator], Forecasts]:
+    def draw(n: int, generator: Generator) -> Forecasts:
+        fitted, x, y = ten_dimensions(generator, reading, (n + 1) // 2)
+        return Forecasts(probabilities=fitted.forecast(x, tail, d)[:n], outcomes=y[:n], classes=(0, 1))
+
+    return draw
+
+
+# ---- calibrated classifiers, and sharper ones -----------------------------------------------------------------------
+
+
+def _outcomes(p: Array, generator: Generator) -> NDArray[np.int64]:
+    """One class per row, drawn from the row."""
+    below = p.cumsum(axis=1) < generator.random((len(p), 1))
+    return np.asarray(np.minimum(below.sum(axis=1), p.shape[1] - 1))
+
+
+def softmax(z: Array) -> Array:
+    powers = np.exp(z - z.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def _dirichlet(k: int, concentration: float, sharpness: float = 1.0) -> Callable[[int, Generator], Forecasts]:
+    """Rows from a Dirichlet, outcomes from the rows; the forecast is the row to the power `sharpness`."""
+
+    def draw(n: int, generator: Generator) -> Forecasts:
+        p = generator.dirichlet(np.full(k, concentration), n)
+        y = _outcomes(p, generator)
+        if sharpness != 1.0:
+            p = softmax(sharpness * np.log(np.maximum(p, 1e-300)))  # a Dirichlet row may underflow to 0
+        return Forecasts(probabilities=p, outcomes=y, classes=tuple(range(k)))
+
+    return draw
+
+
+DISPERSION = 0.7  # spread of the log strength from image to image
+ROWS_AT_ONCE = 2000
+
+
+def _network(k: int, strength: float, sharpness: float) -> Callable[[int, Generator], Forecasts]:
+    """A softmax network: normal logits times a strength that varies from image to image; outcomes from the softmax.
+
+    `strength` sets the share of correct picks; the reported softmax takes `sharpness` times the logits, so 1 is
+    calibrated and 2 over-confident (temperature 1/2).
+    """
+
+    def draw(n: int, generator: Generator) -> Forecasts:
+        p, y = np.empty((n, k)), np.empty(n, dtype=np.int64)
+        for start in range(0, n, ROWS_AT_ONCE):
+            rows = slice(start, min(start + ROWS_AT_ONCE, n))
+            size = rows.stop - start
+            z = np.exp(strength + DISPERSION * generator.standard_normal((size, 1))) * generator.standard_normal(
+                (size, k)
+            )
+            y[rows] = _outcomes(softmax(z), generator)
+            p[rows] = softmax(sharpness * z)
+        return Forecasts(probabilities=p, outcomes=y, classes=tuple(range(k)))
+
+    return draw
+
+
+@dataclass(frozen=True)
+class Network:
+    """A column of CQ Table 1: classes, prediction accuracy, and the strength of the simulation that has it."""
+
+    title: str
+    k: int
+    prediction_accuracy: float
+    strength: float
+
+
+NETWORKS = {
+    "alexnet-gtsrb": Network("AlexNet, GTSRB", 43, 0.974, 4.33),
+    "densenet-gtsrb": Network("DenseNet, GTSRB", 43, 0.948, 3.64),
+    "alexnet-imagenet": Network("AlexNet, ImageNet", 1000, 0.568, 1.83),
+    "densenet-imagenet": Network("DenseNet, ImageNet", 1000, 0.687, 2.21),
+}
+
+
+# ---- tables of HB17 and KF15 ----------------------------------------------------------------------------------------
+
+# forecast categories from best to worst, outcomes no event and event
+SCENARIOS = {
+    "a": [[83, 56], [2, 12]],
+    "b": [[64, 7], [2, 27]],
+    "c1": [[98, 6], [18, 28]],
+    "c2": [[9, 3], [3, 14]],
+}
+
+
+def _scenario(counts: list[list[int]], trained_on: list[list[int]]) -> Callable[[int, Generator], Forecasts]:
+    def draw(n: int, generator: Generator) -> Forecasts:
+        del n, generator
+        p = [events / (others + events) for others, events in trained_on]
+        cells = np.array(counts).ravel()
+        return Forecasts(
+            probabilities=np.repeat(np.repeat(p, 2), cells), outcomes=np.repeat([0, 1, 0, 1], cells), classes=(0, 1)
+        )
+
+    return draw
+
+
+KF15_FEATURES = np.array([[3, 2], [3, 2], [3, 1], [3, 1], [1, 1], [1, 1], [1, 1], [1, 1]])
+KF15_OUTCOMES = np.array([0, 0, 0, 1, 0, 0, 1, 1])  # column numbers: class 1 is column 0
+KF15_MODELS = {1: (0.3, 0.0), 2: (0.25, 0.15)}  # slope and intercept of S_1 in the first feature
+
+
+def _kf15_model(number: int) -> Callable[[int, Generator], Forecasts]:
+    def draw(n: int, generator: Generator) -> Forecasts:
+        del n, generator
+        slope, intercept = KF15_MODELS[number]
+        s = slope * KF15_FEATURES[:, 0] + intercept
+        q = 0.5 * KF15_FEATURES[:, 1]
+        return Forecasts(
+            probabilities=np.column_stack([s, 1.0 - s]),
+            outcomes=KF15_OUTCOMES,
+            classes=("first", "second"),
+            ideal=np.column_stack([q, 1.0 - q]),
+            features=KF15_FEATURES,
+        )
+
+    return draw
+
+
+def random_task(generator: Generator, n: int, k: int) -> tuple[Array, Array]:
+    """Scores (n, k) and target (k,) of KF15 Table 4: uniform numbers, rows made to sum to one."""
+    scores, target = generator.random((n, k)), generator.random(k)
+    return scores / scores.sum(axis=1, keepdims=True), target / target.sum()
+
+
+def _task(k: int) -> Callable[[int, Generator], Forecasts]:
+    def draw(n: int, generator: Generator) -> Forecasts:
+        scores, target = random_task(generator, n, k)
+        y = _outcomes(np.broadcast_to(target, (n, k)), generator)
+        return Forecasts(probabilities=scores, outcomes=y, classes=tuple(range(k)))
+
+    return draw
+
+
+# ---- all of them ----------------------------------------------------------------------------------------------------
+
+
+def _all() -> dict[str, Simulation]:
+    named = {f"n17-{name}": Simulation(f"N17 {about}", 1000, case.draw) for name, (about, case) in EXAMPLES.items()}
+    for reading in ("A", "B"):
+        for tail, r in TAILS.items():
+            for d in (2, 4, 6, 8, 10):
+                about = f"N17 Fig 1, {tail} model (r_D = {r:g}), {d} dimensions, reading {reading}"
+                named[f"n17-fig1-{reading.lower()}-{tail}-{d}"] = Simulation(about, 2000, _few_points(reading, tail, d))
+    for k, concentration in ((2, 0.8), (3, 0.8), (10, 0.3)):
+        for word, sharpness in (("calibrated", 1.0), ("sharp", 2.0), ("flat", 0.5)):
+            about = f"Dirichlet({concentration:g}) forecasts of {k} classes, {word} (power {sharpness:g})"
+            named[f"dirichlet-{k}-{word}"] = Simulation(about, 1000, _dirichlet(k, concentration, sharpness))
+    for name, net in NETWORKS.items():
+        for word, sharpness in (("calibrated", 1.0), ("sharp", 2.0)):
+            about = f"softmax of {net.k} classes with the correct picks of CQ's {net.title}, {word}"
+            named[f"cq-{name}-{word}"] = Simulation(about, 5000, _network(net.k, net.strength, sharpness))
+    for name, counts in SCENARIOS.items():
+        about, n = f"HB17 Table 1, scenario {name.upper()}", int(np.sum(counts))
+        named[f"hb17-{name}"] = Simulation(about, n, _scenario(counts, counts), fixed=True)
+    c2 = SCENARIOS["c2"]
+    named["hb17-c2-from-c1"] = Simulation(
+        "HB17 Fig 4: outcomes of C2, forecasts of C1", int(np.sum(c2)), _scenario(c2, SCENARIOS["c1"]), fixed=True
+    )
+    for number in KF15_MODELS:
+        named[f"kf15-model-{number}"] = Simulation(f"KF15 Table 1, Model {number}", 8, _kf15_model(number), fixed=True)
+    for k in (2, 10, 50):
+        named[f"kf15-task-{k}"] = Simulation(f"KF15 Table 4: a random task of {k} classes", 1000, _task(k))
+    return named
+
+
+SIMULATIONS = _all()
