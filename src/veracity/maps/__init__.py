@@ -1,0 +1,80 @@
+"""Maps from rows to rows, one per file: adjustments (stage A), stage C, and calibrators as remedies.
+
+A file here whose name does not start with `_` is a map: it defines `fit(forecasts, *, …) -> Fitted`. They are found by
+listing the folder and imported when asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from veracity.forecasts import Forecasts
+from veracity.formulas.rules import ScoringRule
+from veracity.formulas.rules import rule as rule_of
+
+from ._fitted import SCHEMA, Fitted
+from ._support import InfeasibleTarget
+from ._target import checked_scores
+
+__all__ = ["Fitted", "InfeasibleTarget", "adjust", "adjustment", "fit", "from_json", "names"]
+
+
+def names() -> list[str]:
+    return sorted(name for _, name, _ in pkgutil.iter_modules(__path__) if not name.startswith("_"))
+
+
+def _module(name: str) -> Any:
+    if name not in names():
+        raise ValueError(f"map: {name!r} is none of {', '.join(names())}")
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+def fit(name: str, forecasts: Forecasts, **options: Any) -> Fitted:
+    """Fit the map of that name."""
+    fitted: Fitted = _module(name).fit(forecasts, **options)
+    return fitted
+
+
+def from_json(text: str) -> Fitted:
+    """A fitted map from what `to_json` wrote."""
+    try:
+        document = json.loads(text)
+        schema, name, classes, parameters = (document[key] for key in ("schema", "map", "classes", "parameters"))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"map: this is no map in JSON ({error}); `veracity calibrate fit` writes one") from None
+    if schema != SCHEMA:
+        raise ValueError(f"map: schema {schema!r} is not {SCHEMA!r}; this version cannot read it")
+    kinds = [kind for kind in vars(_module(name)).values() if isinstance(kind, type) and issubclass(kind, Fitted)]
+    fitted: Fitted = next(kind for kind in kinds if kind.name == name).from_parameters(tuple(classes), parameters)
+    return fitted
+
+
+def adjustment(rule: str | float | ScoringRule) -> tuple[str, dict[str, float]]:
+    """Name and options of the adjustment that is coherent with a scoring rule."""
+    key = rule_of(rule).key
+    if isinstance(key, float):
+        return "coherent", {"r": key}
+    if key == "spherical":
+        raise ValueError("rule: adjustment is defined for the power family; give 'log', 'brier' or a number r > -1")
+    return ("multiplicative" if key == "log" else "additive"), {}
+
+
+def adjust(y_proba: ArrayLike, target: ArrayLike, rule: str | float | ScoringRule = "log") -> Fitted:
+    """Fit the map that moves the mean score of every class to its target with the least loss (KF15 section 4).
+
+    rule: "log" or 0 multiplies and renormalises, "brier" or 1 adds, another r > −1 shifts the gradient of that score.
+    The result is callable on rows and has `.shift`, `.weights` (r = 0), `.outside` and `.edge`.
+
+    >>> adjust([[.9, .1]] * 4 + [[.3, .7]] * 4, [.625, .375]).weights.round(2).tolist()
+    [1.18, 1.0]
+    """
+    scores = checked_scores(y_proba)
+    classes = tuple(range(2 if scores.ndim == 1 else scores.shape[1]))
+    name, options = adjustment(rule)
+    return fit(name, Forecasts(scores, None, classes), target=np.asarray(target), **options)

@@ -1,0 +1,171 @@
+"""Column means by a shift of the gradient: the convex problem behind every coherent adjustment.
+
+Minimise F(b) = mean g*(∇g(S) + b) − ⟨π, b⟩. Its gradient is mean A − π, its Hessian the Laplacian with the couplings
+mean[h_j h_l / Σh], h = A^(1−r): no entry of it is a difference, so nothing cancels for confident scores.
+Each Newton step is one pass of weighted means over the rows, so it runs on streams as on arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, cg
+
+from ._fitted import as_rows, blocks
+
+Array = NDArray[Any]
+Chunks = Callable[[], Iterable[tuple[Array, Array]]]  # a pass: rows (m, k) with their shares of the whole mass
+Place = Callable[[Array, Array], tuple[Array, Array, Array | float]]  # (rows, b) → A, h, Σh
+Rows = Callable[[Array], Array]
+Moments = Callable[[Array], tuple[Array, Array]]  # b → mean A, couplings
+
+TOLERANCE = 1e-12
+MOST_STEPS = 500
+DENSE = 200  # classes up to which the couplings are kept as a matrix
+
+
+def in_memory(scores: Array, shares: Array, k: int) -> Chunks:
+    """Chunks of arrays; the input's dtype and its one column for two classes are kept until a block is used."""
+    if scores.ndim == 2 and scores.dtype == np.float64 and scores.size <= 1 << 17:
+        return lambda: ((scores, shares),)
+    return lambda: ((as_rows(scores[part], k), shares[part]) for part in blocks(len(scores), k))
+
+
+def mean_of(chunks: Chunks, k: int) -> Array:
+    total = np.zeros(k)
+    for rows, shares in chunks():
+        total += shares @ rows
+    return total
+
+
+def moments(chunks: Chunks, place: Place, b: Array, *, couplings: bool = True) -> tuple[Array, Array]:
+    """One pass: mean A and, when asked, the couplings."""
+    k = len(b)
+    mean, coupling = np.zeros(k), np.zeros((k, k) if couplings else 0)
+    for rows, shares in chunks():
+        a, h, total = place(rows, b)
+        mean += shares @ a
+        if couplings:
+            coupling += (h * (shares / total)[:, None]).T @ h
+    return mean, coupling
+
+
+def hessian_times(chunks: Chunks, place: Place, b: Array, v: Array) -> Array:
+    """One pass: the Hessian times v without a k × k matrix."""
+    out = np.zeros(len(b))
+    for rows, shares in chunks():
+        _, h, total = place(rows, b)
+        out += shares @ h * v - (shares * (h @ v) / total) @ h
+    return out
+
+
+def laplacian_direction(coupling: Array, gap: Array, members: list[Array]) -> Array | None:
+    """−H⁻¹ gap with the class of the largest diagonal pinned in every block; None where couplings vanish."""
+    off = coupling.copy()
+    np.fill_diagonal(off, 0.0)
+    degree = off.sum(axis=1)
+    free = np.ones(len(gap), bool)
+    free[[block[np.argmax(degree[block])] for block in members]] = False
+    out = np.zeros(len(gap))
+    root = np.sqrt(degree[free])
+    if not (root > 0.0).all():
+        return None
+    scaled = -off[free][:, free] / root[:, None] / root
+    np.fill_diagonal(scaled, 1.0)
+    try:
+        out[free] = np.linalg.solve(scaled, -gap[free] / root) / root
+    except np.linalg.LinAlgError:
+        return None
+    return out if np.isfinite(out).all() else None
+
+
+def newton(
+    measure: Moments,
+    target: Array,
+    b: Array,
+    members: list[Array],
+    *,
+    cap: float,
+    direction: Callable[[Array, Array, Array], Array | None],
+    fallback: Rows,
+) -> tuple[Array, int]:
+    """Shift b with |mean A − target| < 1e-12, and the number of steps.
+
+    members    the class numbers of each block
+    direction  (couplings, gap, b) → a Newton direction, or None where it does not exist
+    fallback   mean A → a safe descent direction
+    """
+    mean, coupling = measure(b)
+    for step in range(MOST_STEPS):
+        gap = mean - target
+        d = direction(coupling, gap, b)
+        if np.abs(gap).max() < TOLERANCE:
+            # The couplings are at hand: one more step costs no pass and takes the gap to rounding.
+            return (b + d if d is not None and np.ptp(d) < 1e-4 else b), step
+        if d is None or not gap @ d < 0.0:
+            d = fallback(mean)
+        spread = max(float(np.ptp(d[block])) for block in members)
+        d = d * min(1.0, cap / spread) if spread > 0.0 else d
+        slope, t = float(gap @ d), 1.0
+        while True:
+            mean, coupling = measure(b + t * d)
+            ahead = float((mean - target) @ d)
+            if ahead <= -0.9 * slope or t < 1e-9:
+                break
+            t *= float(np.clip(slope / (slope - ahead), 0.1, 0.5))
+        b = b + t * d
+    raise ValueError(
+        f"target: no adjustment found in {MOST_STEPS} steps, class means still differ by "
+        f"{np.abs(mean - target).max():.1g}; the target lies at the edge of what these scores allow: "
+        "choose one nearer to the mean score"
+    )
+
+
+def solve(
+    chunks: Chunks,
+    place: Place,
+    target: Array,
+    b: Array,
+    block: Array,
+    *,
+    cap: float,
+    fallback: Rows,
+) -> tuple[Array, int]:
+    """Newton with the matrix of couplings, or beyond 200 classes with conjugate gradients and no matrix."""
+    k = len(target)
+    members = [np.flatnonzero(block == label) for label in range(block.max() + 1)]
+    members = [block for block in members if block.size]
+    if k <= DENSE:
+        return newton(
+            lambda b: moments(chunks, place, b),
+            target,
+            b,
+            members,
+            cap=cap,
+            direction=lambda coupling, gap, b: laplacian_direction(coupling, gap, members),
+            fallback=fallback,
+        )
+
+    def direction(coupling: Array, gap: Array, b: Array) -> Array | None:
+        if np.abs(gap).max() < TOLERANCE:
+            return None
+        hessian = LinearOperator(
+            (k, k), matvec=lambda v: hessian_times(chunks, place, b, np.ravel(v)), dtype=np.float64
+        )
+        scale = LinearOperator((k, k), matvec=lambda v: np.ravel(v) / target, dtype=np.float64)
+        forcing = min(0.1, float(np.abs(gap).max() / target.max()))
+        d, _ = cg(hessian, -gap, rtol=forcing, maxiter=50, M=scale)
+        return np.asarray(d)
+
+    return newton(
+        lambda b: moments(chunks, place, b, couplings=False),
+        target,
+        b,
+        members,
+        cap=cap,
+        direction=direction,
+        fallback=fallback,
+    )

@@ -1,0 +1,107 @@
+"""What every fitted map is: plain numbers, callable on rows, JSON both ways."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[Any]
+
+SCHEMA = "veracity/map/1"
+BLOCK = 1 << 17  # entries handled at a time: a few copies of a block stay in cache
+
+
+def as_rows(block: Array, k: int) -> Array:
+    """(m, k) float64 of a block; one column means the probability of the second of two classes."""
+    p = np.asarray(block, dtype=np.float64)
+    if p.ndim == 2:
+        return p
+    rows = np.empty((len(p), k))
+    rows[:, 0], rows[:, 1] = 1.0 - p, p
+    return rows
+
+
+def blocks(n: int, k: int) -> Iterator[slice]:
+    """Slices of n rows that keep the working arrays small."""
+    size = max(1, BLOCK // max(k, 1))
+    return (slice(start, start + size) for start in range(0, n, size))
+
+
+def checked_rows(rows: ArrayLike, k: int) -> Array:
+    """Rows for a fitted map: (n, k), or (n,) for two classes, finite."""
+    p = np.atleast_1d(rows)
+    if p.dtype.kind not in "fiu" or p.shape[1:] not in ((k,), () if k == 2 else (k,)):
+        raise ValueError(
+            f"rows: {p.dtype} of shape {p.shape}; this map was fitted on {k} classes: give numbers of shape (n, {k})"
+            + (" or (n,)" if k == 2 else "")
+        )
+    if not np.isfinite(p.sum()):
+        bad = np.argwhere(~np.isfinite(p))[0]
+        raise ValueError(f"rows: row {bad[0]} holds {p[tuple(bad)]}, not a finite number")
+    return p
+
+
+def plain(value: Any) -> Any:
+    """Values that JSON can hold, infinities as words."""
+    if isinstance(value, np.ndarray):
+        return [plain(v) for v in value.tolist()]
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return repr(value) if isinstance(value, float) and not np.isfinite(value) else value
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A map from rows to rows with its numbers. Subclasses add fields and `rows`."""
+
+    classes: tuple[Any, ...]
+
+    name: ClassVar[str] = ""
+    needs_labels: ClassVar[bool] = True
+
+    @property
+    def k(self) -> int:
+        return len(self.classes)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "classes"}
+
+    @property
+    def text(self) -> str:
+        """The map with its main number in a few words."""
+        return self.name
+
+    def rows(self, p: Array) -> Array:
+        """(m, k) mapped rows of a checked (m, k) block."""
+        raise NotImplementedError
+
+    def __call__(self, rows: ArrayLike) -> Array:
+        """(n, k) mapped rows."""
+        p = checked_rows(rows, self.k)
+        out = np.empty((len(p), self.k))
+        for part in blocks(len(p), self.k):
+            out[part] = self.rows(as_rows(p[part], self.k))
+        return out
+
+    def to_json(self) -> str:
+        document = {"schema": SCHEMA, "map": self.name, "classes": plain(self.classes)}
+        return json.dumps(document | {"parameters": {k: plain(v) for k, v in self.parameters.items()}}, indent=1)
+
+    @classmethod
+    def from_parameters(cls, classes: tuple[Any, ...], parameters: dict[str, Any]) -> Self:
+        known = {f.name for f in fields(cls)} - {"classes"}
+        if set(parameters) != known:
+            raise ValueError(f"map {cls.name}: parameters {sorted(parameters)} are not {sorted(known)}")
+        values = {
+            name: np.asarray(value, dtype=np.float64) if isinstance(value, list) else value
+            for name, value in parameters.items()
+        }
+        return cls(classes=classes, **values)

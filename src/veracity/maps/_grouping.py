@@ -1,0 +1,48 @@
+"""Which rows are exactly equal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._fitted import as_rows, blocks
+
+Array = NDArray[Any]
+
+
+def equal_rows(p: Array) -> tuple[Array, Array]:
+    """Group number of each row and the first row of each group; −0.0 equals 0.0.
+
+    Rows are sorted by a 64-bit hash of their bits, which is quick, and then compared exactly.
+    """
+    if p.ndim == 1 or p.shape[1] == 1:
+        _, first, label = np.unique(np.ravel(p) + 0.0, return_index=True, return_inverse=True)
+        return label.ravel(), first
+    n, k = p.shape
+    odd = np.random.default_rng(0).integers(0, 2**63, k, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    key = np.empty(n, np.uint64)
+    for part in blocks(n, k):
+        bits = (as_rows(p[part], k) + 0.0).view(np.uint64)
+        bits = (bits ^ (bits >> np.uint64(29))) * odd
+        key[part] = (bits ^ (bits >> np.uint64(32))).sum(axis=1)
+    order = np.argsort(key, kind="stable")
+    new = np.ones(n, bool)
+    new[1:] = key[order[1:]] != key[order[:-1]]
+    for part in blocks(n - 1, k):
+        here, before = order[1:][part], order[:-1][part]
+        if ((p[here] != p[before]).any(axis=1) & ~new[1:][part]).any():  # two rows with one hash
+            _, first, label = np.unique(p + 0.0, axis=0, return_index=True, return_inverse=True)
+            return label.ravel(), first
+    label = np.empty(n, np.int64)
+    label[order] = np.cumsum(new) - 1
+    return label, order[new]
+
+
+def class_means(label: Array, groups: int, outcomes: Array, mass: Array, prior: Array) -> Array:
+    """(groups, k) weighted class frequencies; the overall ones where a group has no mass."""
+    k = len(prior)
+    sums = np.bincount(label * k + outcomes, weights=mass, minlength=groups * k).reshape(groups, k)
+    total = sums.sum(axis=1, keepdims=True)
+    return np.where(total > 0.0, sums / np.where(total > 0.0, total, 1.0), prior)

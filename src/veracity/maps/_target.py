@@ -1,0 +1,97 @@
+"""Scores and targets of an adjustment, checked; and what zeros among the scores allow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from veracity.forecasts import Forecasts
+
+from ._dual import Chunks
+from ._support import blocks_of_support
+
+Array = NDArray[Any]
+
+
+def checked_target(target: ArrayLike, classes: tuple[Any, ...]) -> Array:
+    """(k,) class probabilities that sum to one; one number means the second of two classes."""
+    k = len(classes)
+    try:
+        pi = np.asarray(target, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"target: {target!r} holds no numbers; give one probability for each of the {k} classes"
+        ) from None
+    if pi.ndim == 0 and k == 2:
+        pi = np.array([1.0 - pi, pi])
+    if pi.shape != (k,):
+        raise ValueError(f"target: shape {pi.shape} does not fit the {k} classes {', '.join(map(str, classes))}")
+    bad = np.flatnonzero(~(np.isfinite(pi) & (pi >= 0.0)))
+    if bad.size:
+        raise ValueError(f"target: {pi[bad[0]]} for class {classes[bad[0]]} is no probability; give values from 0 to 1")
+    if abs(pi.sum() - 1.0) > 1e-8:
+        raise ValueError(f"target: the values sum to {pi.sum():.10g}, not to 1; divide them by their sum")
+    return np.asarray(pi / pi.sum())
+
+
+def checked_scores(y_proba: ArrayLike) -> Array:
+    """(n, k) or (n,) scores without bad values or all-zero rows; the dtype of floats is kept."""
+    p = np.asarray(y_proba)
+    if p.dtype.kind not in "fiub":
+        raise ValueError(f"y_proba: {p.dtype} values are no numbers; give probabilities of shape (n, k)")
+    if p.ndim not in (1, 2) or p.size == 0 or (p.ndim == 2 and p.shape[1] < 2):
+        raise ValueError(f"y_proba: shape {p.shape}; give (n, k) with k of at least 2, or (n,) for two classes")
+    p = p if p.dtype.kind == "f" else p.astype(np.float64)
+    low, total = p.min(), p if p.ndim == 1 else p.sum(axis=1)
+    if not np.isfinite(total).all() or low < 0.0 or (p.ndim == 1 and p.max() > 1.0):
+        bad = np.argwhere(~np.isfinite(p) | (p < 0.0) | ((p.ndim == 1) & (p > 1.0)))[0]
+        raise ValueError(f"y_proba: row {bad[0]} holds {p[tuple(bad)]}, no probability; give values from 0 to 1")
+    if p.ndim == 2:
+        off = np.flatnonzero(total == 0.0)
+        if off.size:
+            raise ValueError(
+                f"y_proba: row {off[0]} is all zeros ({off.size} such rows); drop it or give its probabilities"
+            )
+        off = np.flatnonzero(np.abs(total - 1.0) > 1e-3)
+        if off.size:
+            raise ValueError(
+                f"y_proba: row {off[0]} sums to {total[off[0]]:.6g} ({off.size} of {len(p)} rows do not sum to one); "
+                "divide each row by its sum"
+            )
+    return p
+
+
+def scores_of(forecasts: Forecasts) -> Array:
+    if forecasts.probabilities is None:
+        raise ValueError("only the probability of what happened is known; maps need the whole row of probabilities")
+    return forecasts.probabilities
+
+
+def blocks_and_levels(chunks: Chunks, mass: float, target: Array, classes: tuple[Any, ...]) -> tuple[Array, Array]:
+    """Block and level of each class from the zeros among the scores; raises InfeasibleTarget.
+
+    One pass over the rows. `mass` is their whole mass, so that counts become whole numbers again.
+    """
+    k = len(target)
+    found: dict[bytes, float] = {}
+    for rows, shares in chunks():
+        positive = rows > 0.0
+        if positive.all():
+            everywhere = np.packbits(np.ones(k, bool)).tobytes()
+            found[everywhere] = found.get(everywhere, 0.0) + float(shares.sum())
+            continue
+        packed = np.packbits(positive, axis=1)
+        keys, first = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_inverse=True)
+        sums = np.bincount(first.ravel(), weights=shares)
+        for key, share in zip(keys.tolist(), sums, strict=True):
+            found[key] = found.get(key, 0.0) + float(share)
+    patterns = np.array([np.unpackbits(np.frombuffer(key, np.uint8), count=k) for key in found], dtype=bool)
+    held = np.array(list(found.values())) * mass
+    if patterns.all():
+        return np.zeros(k, int), np.zeros(k, int)
+    whole = np.rint(held)
+    held = whole if np.abs(held - whole).max() < 1e-6 else held
+    kept = held > 0.0
+    return blocks_of_support(patterns[kept], held[kept], target, classes)

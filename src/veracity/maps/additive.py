@@ -1,0 +1,51 @@
+"""Adjustment coherent with the Brier score: A = S + b (KF15 4.1). It may leave [0, 1] and is then no probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from veracity.forecasts import Forecasts
+
+from ._dual import in_memory, mean_of
+from ._fitted import Fitted
+from ._target import checked_target, scores_of
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Additive(Fitted):
+    """A = S + shift; `outside` values of the fitted rows left [0, 1]."""
+
+    shift: Array
+    outside: int
+
+    name: ClassVar[str] = "additive"
+    needs_labels: ClassVar[bool] = False
+    edge: ClassVar[int] = 0
+
+    @property
+    def text(self) -> str:
+        return "match class frequencies (shift)"
+
+    def rows(self, p: Array) -> Array:
+        return np.asarray(p + self.shift)
+
+
+def fit(forecasts: Forecasts, *, target: ArrayLike | None = None) -> Additive:
+    """b = target − mean S; the target is the class frequencies of the outcomes when none is given.
+
+    >>> S = np.array([.9] * 4 + [.3] * 4)
+    >>> fit(Forecasts(np.column_stack([S, 1 - S]), None, (1, 2)), target=[.625, .375]).shift.round(6).tolist()
+    [0.025, -0.025]
+    """
+    scores, k, mass = scores_of(forecasts), forecasts.k, forecasts.mass
+    pi = checked_target(forecasts.prior if target is None else target, forecasts.classes)
+    chunks = in_memory(scores, mass / mass.sum(), k)
+    shift = pi - mean_of(chunks, k)
+    outside = sum(int(((rows + shift < 0.0) | (rows + shift > 1.0)).sum()) for rows, _ in chunks())
+    return Additive(forecasts.classes, shift=shift, outside=outside)

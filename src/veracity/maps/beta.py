@@ -1,0 +1,56 @@
+"""Beta calibration: log odds = a ln p − b ln(1 − p) + c with a, b ≥ 0 (Kull, Silva Filho & Flach 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from veracity.forecasts import Forecasts
+
+from ._fitted import Fitted
+from ._logistic import applied, logistic, logs, one_versus_rest
+from ._target import scores_of
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Beta(Fitted):
+    """coefficients (1, 3) or (k, 3): a, b, c of each class against the rest."""
+
+    coefficients: Array
+
+    name: ClassVar[str] = "beta"
+
+    @property
+    def text(self) -> str:
+        if len(self.coefficients) > 1:
+            return "beta, class by class"
+        a, b, c = self.coefficients[0]
+        return f"beta a {a:.2f}, b {b:.2f}, c {c:.2f}"
+
+    def rows(self, p: Array) -> Array:
+        return applied(
+            p, lambda x, c: np.asarray(expit(c[0] * logs(x) - c[1] * logs(1.0 - x) + c[2])), self.coefficients
+        )
+
+
+def fit(forecasts: Forecasts) -> Beta:
+    scores_of(forecasts)
+
+    def curve(p: Array, happened: Array) -> Array:
+        features = np.column_stack([logs(p), -logs(1.0 - p), np.ones(len(p))])
+        used = np.array([True, True, True])
+        while True:  # a negative a or b is set to zero and the rest fitted again, as the authors do
+            coefficients = np.zeros(3)
+            coefficients[used] = logistic(features[:, used], happened.astype(float), forecasts.mass)
+            negative = np.flatnonzero(coefficients[:2] < 0.0)
+            if not negative.size:
+                return coefficients
+            used[negative[0]] = False
+
+    return Beta(forecasts.classes, coefficients=one_versus_rest(forecasts, curve))

@@ -1,0 +1,146 @@
+"""Stage C by cells of equal population.
+
+Two classes: bins of all rows by the probability of the second class. More classes: predicted class × bins of its
+probability, at least 10·k rows a cell; classes picked too seldom share one cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from veracity.forecasts import Forecasts
+
+from ._fitted import Fitted, as_rows, blocks, checked_rows
+from ._grouping import class_means
+from ._target import scores_of
+
+Array = NDArray[Any]
+
+FEWEST, MOST = 5, 50  # bins when their number is not given
+PER_BIN = 10  # rows a bin, times the number of classes beyond two
+
+
+def equal_population_edges(values: Array, counts: Array | None, bins: int, least: int = 1) -> Array:
+    """Inner edges that cut the values into bins of `array_split` sizes, each with `least` rows or more; ties go up."""
+    order = None if counts is None else np.argsort(values, kind="stable")
+    ordered = np.sort(values) if order is None else values[order]
+    upto = np.arange(len(values) + 1) if counts is None else np.concatenate([[0], np.cumsum(counts[order])])
+    n = int(upto[-1])
+    sizes = np.full(bins, n // bins)
+    sizes[: n % bins] += 1
+    cuts = np.cumsum(sizes)[:-1]
+    below, above = (ordered[np.searchsorted(upto, place, side="right") - 1] for place in (cuts - 1, cuts))
+    middle = (below + above) / 2.0
+    edges: list[float] = []
+    last = 0
+    for edge in np.unique(np.where(middle > below, middle, above)):
+        rows = int(upto[np.searchsorted(ordered, edge)])
+        if min(rows - last, n - rows) >= least:
+            edges.append(float(edge))
+            last = rows
+    return np.asarray(edges, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Bins(Fitted):
+    """edges and numbers: for the one probability of two classes, or for each predicted class, the inner edges of its
+    bins [a, b) and the cell of each bin; means (cells, k): class frequencies in the cells."""
+
+    edges: tuple[Array, ...]
+    numbers: tuple[Array, ...]
+    means: Array
+
+    name: ClassVar[str] = "bins"
+
+    @property
+    def text(self) -> str:
+        return f"bins ({len(self.means)} cells)"
+
+    def cells(self, rows: ArrayLike) -> Array:
+        """(n,) cell of each row."""
+        p = checked_rows(rows, self.k)
+        out = np.empty(len(p), np.int64)
+        for part in blocks(len(p), self.k):
+            pick, value = projected(p[part], self.k)
+            for group, (edges, number) in enumerate(zip(self.edges, self.numbers, strict=True)):
+                held = pick == group if len(self.edges) > 1 else slice(None)
+                out[part][held] = number[np.searchsorted(edges, value[held], side="right")]
+        return out
+
+    def __call__(self, rows: ArrayLike) -> Array:
+        return np.asarray(self.means[self.cells(rows)])
+
+    @classmethod
+    def from_parameters(cls, classes: tuple[Any, ...], parameters: dict[str, Any]) -> Self:
+        edges = tuple(np.asarray(e, dtype=np.float64) for e in parameters["edges"])
+        numbers = tuple(np.asarray(e, dtype=np.int64) for e in parameters["numbers"])
+        means = np.asarray(parameters["means"], dtype=np.float64)
+        return cls(classes, edges=edges, numbers=numbers, means=means)
+
+
+def projected(p: Array, k: int) -> tuple[Array, Array]:
+    """Group and value that a row is binned by: the positive class, or the picked class and its probability."""
+    if k == 2:
+        return np.zeros(len(p), np.intp), np.asarray(p if p.ndim == 1 else p[:, 1], dtype=np.float64)
+    rows = as_rows(p, k)
+    pick = rows.argmax(axis=1)
+    return pick, rows[np.arange(len(rows)), pick]
+
+
+def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> Bins:
+    """Cells of equal row counts (weights do not move edges, counts do) and the weighted class frequencies in them.
+
+    `bins` is their number: of all for two classes, of each predicted class otherwise; "auto" is one for every ten rows
+    (10·k beyond two classes), 5 to 50 in all for two classes.
+    """
+    scores, outcomes, k, counts = scores_of(forecasts), forecasts.outcomes, forecasts.k, forecasts.counts
+    assert outcomes is not None
+    n = len(scores)
+    pick, value = np.empty(n, np.intp), np.empty(n)
+    for part in blocks(n, k):
+        pick[part], value[part] = projected(scores[part], k)
+    if k == 2:
+        rows = int(effective_rows(forecasts))
+        wanted = min(max(rows // PER_BIN, FEWEST), MOST) if bins == "auto" else int(bins)
+        edges = [equal_population_edges(value, counts, min(wanted, len(value)))]
+        numbers = [np.arange(len(edges[0]) + 1)]
+    else:
+        edges, numbers = cells_by_pick(pick, value, counts, k, MOST if bins == "auto" else int(bins))
+    cells = 1 + max(int(number.max()) for number in numbers)
+    empty = Bins(forecasts.classes, edges=tuple(edges), numbers=tuple(numbers), means=np.empty((cells, k)))
+    means = class_means(empty.cells(scores), cells, outcomes, forecasts.mass, forecasts.prior)
+    return Bins(forecasts.classes, edges=empty.edges, numbers=empty.numbers, means=means)
+
+
+def cells_by_pick(
+    pick: Array, value: Array, counts: Array | None, k: int, most: int
+) -> tuple[list[Array], list[Array]]:
+    """Edges and cell numbers for each predicted class; classes picked too seldom share a cell."""
+    least = PER_BIN * k
+    rows = np.bincount(pick, weights=counts, minlength=k).astype(int)
+    seldom = rows < least
+    own_cell = seldom.all() or rows[seldom].sum() >= least
+    cells = 1 if own_cell else 0
+    edges, numbers = [np.empty(0)] * k, [np.zeros(1, np.int64)] * k
+    for group in np.flatnonzero(~seldom):
+        mine = pick == group
+        share = None if counts is None else counts[mine]
+        edges[group] = equal_population_edges(value[mine], share, min(most, rows[group] // least), least)
+        numbers[group] = cells + np.arange(len(edges[group]) + 1)
+        cells += len(numbers[group])
+    if not own_cell:  # too few even together: they join the unsurest cell of the class picked most
+        for group in np.flatnonzero(seldom):
+            numbers[group] = numbers[int(np.argmax(rows))][:1]
+    return edges, numbers
+
+
+def effective_rows(forecasts: Forecasts) -> float:
+    """n_eff = (Σw)²/Σw², a count being so many rows."""
+    weights = np.ones(len(forecasts)) if forecasts.weights is None else forecasts.weights
+    counts = np.ones(len(forecasts)) if forecasts.counts is None else forecasts.counts
+    squares = float((counts * weights * weights).sum())
+    return float((counts * weights).sum()) ** 2 / squares if squares > 0.0 else 0.0

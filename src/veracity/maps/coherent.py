@@ -1,0 +1,134 @@
+"""Adjustment coherent with any member r of the power family: the gradient shifts by one vector for all rows.
+
+KF15's condition (1) says that ∇g(A) − ∇g(S) is the same for all rows up to a multiple of (1, …, 1). r = 0 is the
+multiplicative adjustment; r = 1 here stays in the simplex, unlike `additive`. For r > 0 entries may touch the edge;
+there ∇g(A) − ∇g(S) exceeds the shift by a multiplier μ ≥ 0 and loss = adjustment + post-adjustment + mean μ of what
+happened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from veracity.forecasts import Forecasts
+from veracity.formulas.rules import power
+
+from ._dual import Chunks, in_memory, solve
+from ._fitted import Fitted
+from ._target import blocks_and_levels, checked_target, scores_of
+
+Array = NDArray[Any]
+
+
+def nearest_in_simplex(v: Array) -> Array:
+    """The row of the simplex nearest to each row: v + c, floored at zero, with sum one."""
+    falling = -np.sort(-v, axis=-1)
+    with np.errstate(invalid="ignore"):
+        c = (1.0 - np.cumsum(falling, axis=-1)) / np.arange(1, v.shape[-1] + 1)
+        held = (falling + c > 0.0).sum(axis=-1, keepdims=True) - 1
+    return np.asarray(np.maximum(v + np.take_along_axis(c, held, axis=-1), 0.0))
+
+
+def shifted(rows: Array, b: Array, r: float, level: Array | None = None) -> Array:
+    """The rows of the simplex whose gradient is ∇g(S) + b + c(S)·1."""
+    rule = power(r)
+    v = rule.gradient(rows, rows) / rule.unit + b
+    if level is not None:
+        reach = np.where(rows > 0.0, level, -1.0).max(axis=1)
+        v[level != reach[:, None]] = -np.inf
+    return nearest_in_simplex(v) if r == 1.0 else rule.inverse(rule.unit * v)
+
+
+@dataclass(frozen=True, eq=False)
+class Coherent(Fitted):
+    """Rows with gradient ∇g(S) + shift.
+
+    shift   (k,) in units in which it adds to ln S at r = 0 and to S at r = 1; −inf for a class the target rules out
+    edge    how many values of the fitted rows touch zero though their score did not (r > 0)
+    """
+
+    r: float
+    shift: Array
+    level: Array
+    steps: int
+    edge: int
+
+    name: ClassVar[str] = "coherent"
+    needs_labels: ClassVar[bool] = False
+    outside: ClassVar[int] = 0
+
+    @property
+    def text(self) -> str:
+        return f"match class frequencies (r = {self.r:.3g})"
+
+    def rows(self, p: Array) -> Array:
+        return shifted(p, self.shift, self.r, self.level if self.level.any() else None)
+
+    def multipliers(self, rows: ArrayLike) -> Array:
+        """(n, k) μ ≥ 0: how much more than the shift the gradient rose where a value touches zero."""
+        p = np.asarray(rows, dtype=np.float64)
+        a, rule = self.rows(p), power(self.r)
+        if self.r <= 0.0:
+            return np.zeros_like(a)
+        rise = rule.gradient(a, a) - rule.gradient(p, p) - rule.unit * self.shift
+        inside = np.where(a > 0.0, rise, np.nan)
+        with np.errstate(invalid="ignore"):
+            excess = rise - np.nanmean(inside, axis=1, keepdims=True)
+        return np.where((a > 0.0) | ~np.isfinite(self.shift), 0.0, np.maximum(excess, 0.0))
+
+
+def fit_chunks(
+    chunks: Chunks, mass: float, target: ArrayLike, classes: tuple[Any, ...], r: float, start: Array | None = None
+) -> Coherent:
+    k = len(classes)
+    pi = checked_target(target, classes)
+    kept = pi > 0.0
+    if not kept.all():
+        whole = chunks
+        chunks = lambda: ((rows[:, kept], shares) for rows, shares in whole())  # noqa: E731
+    wanted, names = pi[kept], tuple(c for c, keep in zip(classes, kept, strict=True) if keep)
+    block, level = np.zeros(len(wanted), int), np.zeros(len(wanted), int)
+    if r <= 0.0:
+        block, level = blocks_and_levels(chunks, mass, wanted, names)
+    forced = level if level.any() else None
+
+    def place(rows: Array, b: Array) -> tuple[Array, Array, Array]:
+        a = shifted(rows, b, r, forced)
+        with np.errstate(divide="ignore"):
+            h = a if r == 0.0 else np.where(a > 0.0, a ** (1.0 - r), 0.0)
+        return a, h, h.sum(axis=1)
+
+    # Links have the range 1/r above r = 0 and none below.
+    cap = 2.0 / r if r > 0.0 else 8.0 if r == 0.0 else np.inf
+    first = np.zeros(len(wanted)) if start is None else start[kept]
+    b, steps = solve(
+        chunks, place, wanted, first, block, cap=cap, fallback=lambda mean: (wanted - mean) * min(cap, 1e3)
+    )
+    shift, levels = np.full(k, -np.inf), np.zeros(k, int)
+    shift[kept], levels[kept] = b - b.mean(), level
+    edge = 0
+    if r > 0.0:
+        edge = sum(int(((shifted(rows, b, r) == 0.0) & (rows > 0.0)).sum()) for rows, _ in chunks())
+    return Coherent(classes, r=r, shift=shift, level=levels, steps=steps, edge=edge)
+
+
+def fit(
+    forecasts: Forecasts, *, r: float = 0.5, target: ArrayLike | None = None, start: Array | None = None
+) -> Coherent:
+    """The shift for the target class frequencies; those of the outcomes when none are given.
+
+    `start` is a shift to begin from, such as that of a neighbouring r.
+
+    >>> S = np.array([[.9, .1]] * 4 + [[.3, .7]] * 4)
+    >>> fit(Forecasts(S, None, (1, 2)), r=0.0, target=[.625, .375])(S[3:5]).round(3).tolist()
+    [[0.914, 0.086], [0.336, 0.664]]
+    """
+    scores, mass, k = scores_of(forecasts), forecasts.mass, forecasts.k
+    power(r)  # refuses r <= −1
+    chunks = in_memory(scores, mass / mass.sum(), k)
+    wanted = forecasts.prior if target is None else target
+    return fit_chunks(chunks, float(mass.sum()), wanted, forecasts.classes, float(r), start)

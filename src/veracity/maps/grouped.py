@@ -1,0 +1,57 @@
+"""Stage C by exact equality: the class frequencies among rows with the same score vector (KF15 section 3.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from veracity.forecasts import Forecasts
+
+from ._fitted import Fitted, as_rows, checked_rows
+from ._grouping import class_means, equal_rows
+from ._target import scores_of
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped(Fitted):
+    """seen (g, k): the distinct score vectors; means (g, k): the class frequencies among their rows."""
+
+    seen: Array
+    means: Array
+
+    name: ClassVar[str] = "grouped"
+
+    @property
+    def text(self) -> str:
+        return f"grouped ({len(self.seen)} distinct rows)"
+
+    def cells(self, rows: ArrayLike) -> Array:
+        """(n,) number of the equal fitted row."""
+        p = as_rows(checked_rows(rows, self.k), self.k)
+        label, _ = equal_rows(np.concatenate([self.seen, p]))
+        number = np.full(label.max() + 1, -1)
+        number[label[: len(self.seen)]] = np.arange(len(self.seen))
+        cell = number[label[len(self.seen) :]]
+        unseen = np.flatnonzero(cell < 0)
+        if unseen.size:
+            raise ValueError(
+                f"rows: row {unseen[0]} {p[unseen[0]].tolist()} equals none of the fitted rows "
+                f"({unseen.size} such rows); use bins or isotonic for new scores"
+            )
+        return cell
+
+    def __call__(self, rows: ArrayLike) -> Array:
+        return np.asarray(self.means[self.cells(rows)])
+
+
+def fit(forecasts: Forecasts) -> Grouped:
+    scores, outcomes = scores_of(forecasts), forecasts.outcomes
+    assert outcomes is not None
+    label, first = equal_rows(scores)
+    means = class_means(label, len(first), outcomes, forecasts.mass, forecasts.prior)
+    return Grouped(forecasts.classes, seen=as_rows(scores[first], forecasts.k) + 0.0, means=means)

@@ -1,0 +1,27 @@
+"""The map that changes nothing: what every remedy is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+from veracity.forecasts import Forecasts
+
+from ._fitted import Fitted
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Identity(Fitted):
+    name: ClassVar[str] = "identity"
+    needs_labels: ClassVar[bool] = False
+
+    def rows(self, p: Array) -> Array:
+        return p
+
+
+def fit(forecasts: Forecasts) -> Identity:
+    return Identity(forecasts.classes)

@@ -1,0 +1,121 @@
+"""Adjustment coherent with the log score: A ∝ w·S, with weights w that give columns their target means (KF15 4.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from veracity.forecasts import Forecasts
+
+from ._dual import Chunks, in_memory, mean_of, solve
+from ._fitted import Fitted
+from ._target import blocks_and_levels, checked_target, scores_of
+
+Array = NDArray[Any]
+
+STEP_CAP = 8.0  # of the range of log weights in one step
+
+
+def tilt(rows: Array, u: Array, level: Array | None = None) -> Array:
+    """Rows in proportion to e^u·S; with levels, only the classes of the highest level in a row's support stay."""
+    if level is not None and level.any():
+        reach = np.where(rows > 0.0, level, -1.0).max(axis=1)
+        rows = np.where(level == reach[:, None], rows, 0.0)
+    finite = u[np.isfinite(u)]
+    low, high = finite.min(), finite.max()
+    if high - low < 1300.0:  # a row's largest score is at least 1/k, so the products stay within float64
+        a = rows * np.exp(u - (low + high) / 2.0)
+    else:
+        with np.errstate(divide="ignore"):
+            logs = np.log(rows) + u
+        a = np.exp(logs - logs.max(axis=1, keepdims=True))
+    total = a @ np.ones(a.shape[1])
+    a /= total[:, None]
+    return np.asarray(a)
+
+
+@dataclass(frozen=True, eq=False)
+class Multiplicative(Fitted):
+    """A_ij ∝ w_j S_ij.
+
+    shift   (k,) log weights; −inf for a class the target rules out. Comparable within a block only.
+    block   (k,) classes whose weight ratios are finite share a number
+    level   (k,) where the weights run away, only the classes of the highest level in a row keep probability
+    """
+
+    shift: Array
+    block: Array
+    level: Array
+    steps: int
+
+    name: ClassVar[str] = "multiplicative"
+    needs_labels: ClassVar[bool] = False
+    outside: ClassVar[int] = 0
+    edge: ClassVar[int] = 0
+
+    @property
+    def weights(self) -> Array:
+        """(k,) w, the smallest positive one of each block 1; infinite above level 0."""
+        out = np.zeros(self.k)
+        for label in np.unique(self.block):
+            members = (self.block == label) & np.isfinite(self.shift)
+            if members.any():
+                with np.errstate(over="ignore"):
+                    out[members] = np.exp(self.shift[members] - self.shift[members].min())
+        out[(self.level > self.level[out > 0].min()) & (out > 0)] = np.inf
+        return out
+
+    @property
+    def text(self) -> str:
+        return "match class frequencies (weights)"
+
+    def rows(self, p: Array) -> Array:
+        kept = np.isfinite(self.shift)
+        lost = np.flatnonzero(~(p[:, kept] > 0.0).any(axis=1))
+        if lost.size:
+            raise ValueError(f"rows: {p[lost[0]].tolist()} gives probability only to classes that the target rules out")
+        return tilt(p, self.shift, np.where(kept, self.level, -1.0) if self.level.any() else None)
+
+
+def fit_chunks(chunks: Chunks, mass: float, target: ArrayLike, classes: tuple[Any, ...]) -> Multiplicative:
+    """From passes over rows (m, k) with their shares of the mass: a stream, or arrays in blocks."""
+    k = len(classes)
+    pi = checked_target(target, classes)
+    kept = pi > 0.0
+    if not kept.all():
+        whole = chunks
+        chunks = lambda: ((rows[:, kept], shares) for rows, shares in whole())  # noqa: E731
+    names = tuple(c for c, keep in zip(classes, kept, strict=True) if keep)
+    wanted = pi[kept]
+    block, level = blocks_and_levels(chunks, mass, wanted, names)
+    forced = level if level.any() else None
+
+    def place(rows: Array, u: Array) -> tuple[Array, Array, float]:
+        a = tilt(rows, u, forced)
+        return a, a, 1.0
+
+    def fixed_point(mean: Array) -> Array:
+        return np.asarray(np.clip(np.log(wanted) - np.log(np.maximum(mean, 1e-300)), -STEP_CAP / 2, STEP_CAP / 2))
+
+    start = np.log(wanted) - np.log(mean_of(chunks, len(wanted)))
+    u, steps = solve(chunks, place, wanted, start, block, cap=STEP_CAP, fallback=fixed_point)
+    shift, blocks, levels = np.full(k, -np.inf), np.full(k, -1), np.zeros(k, int)
+    shift[kept], blocks[kept], levels[kept] = u, block, level
+    return Multiplicative(classes, shift=shift, block=blocks, level=levels, steps=steps)
+
+
+def fit(forecasts: Forecasts, *, target: ArrayLike | None = None) -> Multiplicative:
+    """Weights for the target class frequencies; those of the outcomes when none are given. KF15 section 4.1.
+
+    >>> S = np.array([.9] * 4 + [.3] * 4)
+    >>> fitted = fit(Forecasts(np.column_stack([S, 1 - S]), None, (1, 2)), target=[.625, .375])
+    >>> fitted.weights.round(2).tolist(), fitted([[.9, .1]]).round(3).tolist()
+    ([1.18, 1.0], [[0.914, 0.086]])
+    """
+    scores, mass = scores_of(forecasts), forecasts.mass
+    wanted = forecasts.prior if target is None else target
+    shares = mass / mass.sum()
+    return fit_chunks(in_memory(scores, shares, forecasts.k), float(mass.sum()), wanted, forecasts.classes)

@@ -1,0 +1,56 @@
+"""Platt scaling: a straight line on the log odds, with Platt's smoothed targets (Platt 1999)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from veracity.forecasts import Forecasts
+
+from ._fitted import Fitted
+from ._logistic import applied, logistic, logs, one_versus_rest
+from ._target import scores_of
+from .bins import effective_rows
+
+Array = NDArray[Any]
+
+
+def log_odds(p: Array) -> Array:
+    return logs(p) - logs(1.0 - p)
+
+
+@dataclass(frozen=True, eq=False)
+class Platt(Fitted):
+    """coefficients (1, 2) or (k, 2): slope and intercept on the log odds of each class against the rest."""
+
+    coefficients: Array
+
+    name: ClassVar[str] = "platt"
+
+    @property
+    def text(self) -> str:
+        if len(self.coefficients) > 1:
+            return "Platt, class by class"
+        slope, intercept = self.coefficients[0]
+        return f"Platt slope {slope:.2f}, intercept {intercept:.2f}"
+
+    def rows(self, p: Array) -> Array:
+        return applied(p, lambda x, c: np.asarray(expit(c[0] * log_odds(x) + c[1])), self.coefficients)
+
+
+def fit(forecasts: Forecasts) -> Platt:
+    """Targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2) instead of 1 and 0 keep the slope finite on separable rows."""
+    scores_of(forecasts)
+    mass = forecasts.mass
+    rows = mass * effective_rows(forecasts) / mass.sum()
+
+    def curve(p: Array, happened: Array) -> Array:
+        events, others = rows[happened].sum(), rows[~happened].sum()
+        targets = np.where(happened, (events + 1.0) / (events + 2.0), 1.0 / (others + 2.0))
+        return logistic(np.column_stack([log_odds(p), np.ones(len(p))]), targets, mass)
+
+    return Platt(forecasts.classes, coefficients=one_versus_rest(forecasts, curve))
