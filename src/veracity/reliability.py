@@ -1,0 +1,162 @@
+"""Calibration errors, reliability curves, sharpness and ROC of a tally."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.curves import Curve, collect
+from veracity.inference import consistency_band, quantile, wilson
+from veracity.kernels import Histogram
+from veracity.kernels.grid import Grid
+from veracity.plan import ERROR_BINS
+from veracity.tally import MANY_CLASSES, Tally
+
+Floats = NDArray[np.float64]
+
+MOST_BINS = 15  # of a reliability curve
+FEWEST_ROWS = 20  # a bin of a reliability curve, while there are rows enough
+ROC_POINTS = 200
+
+
+def class_grid(tally: Tally) -> Grid:
+    """The grid of the class-wise histograms: nested cells for many classes."""
+    return replace(tally.grid, edges=tally.grid.nested_edges) if tally.k > MANY_CLASSES else tally.grid
+
+
+def right_closed(histogram: Histogram, grid: Grid) -> Curve:
+    """The bins (a, b] of a calibration error; 0 goes into the first."""
+    start = [0, *(grid.atom(i / ERROR_BINS) + 1 for i in range(1, ERROR_BINS))]
+    return collect("width", histogram, grid, np.array(start, dtype=np.int64))
+
+
+def calibration_error(tally: Tally) -> dict[str, Any]:
+    """Mean absolute gap between forecast and frequency in 15 bins (a, b]: top label, class by class, pooled."""
+    grid = class_grid(tally)
+    by_class = [_error(right_closed(h, grid), tally) for h in tally.classwise]
+    average = {name: float(np.mean([error[name] for error in by_class])) for name in ("value", "debiased")}
+    # Classes share rows; the largest possible error of their average adds their errors up.
+    average["error"] = float(np.mean([error["error"] for error in by_class]))
+    average["max"] = max(error["max"] for error in by_class)
+    found = {
+        "top_label": _error(right_closed(tally.top, tally.grid), tally),
+        "classwise": average,
+        "pooled": _error(right_closed(tally.pooled, tally.grid), tally),
+    }
+    z = quantile(tally.plan.level)
+    return {
+        name: {
+            "value": e["value"],
+            "low": max(e["value"] - z * e["error"], 0.0) if np.isfinite(e["error"]) else None,
+            "high": min(e["value"] + z * e["error"], 1.0) if np.isfinite(e["error"]) else None,
+            "method": "delta method, bins fixed",
+            "debiased": e["debiased"],
+            "max": e["max"],
+            "bins": ERROR_BINS,
+            "closed": "right",
+            "norm": "l1",
+        }
+        for name, e in found.items()
+    }
+
+
+def _error(curve: Curve, tally: Tally) -> dict[str, float]:
+    """The gap, the same less the gap that chance alone would show, the largest gap, and the standard error."""
+    from scipy.special import ndtr
+
+    share = curve.weight / curve.weight.sum()
+    gap = np.abs(curve.source - curve.forecast)
+    rows = curve.weight * tally.sums.n_eff / tally.sums.weight
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.sqrt(curve.source * (1.0 - curve.source) / rows)
+        # A gap of normal noise around `gap` is on average this large (folded normal): what exceeds it is bias.
+        z = np.where(error > 0.0, gap / np.where(error > 0.0, error, 1.0), np.inf)
+        noisy = error * np.sqrt(2.0 / np.pi) * np.exp(-(z**2) / 2.0) + gap * (1.0 - 2.0 * ndtr(-z))
+    bias = np.where(error > 0.0, noisy - gap, 0.0)
+    return {
+        "value": float(share @ gap),
+        "debiased": float(max(share @ (gap - bias), 0.0)),
+        "max": float(gap.max()),
+        "error": float(np.sqrt(np.sum((share * error) ** 2))),
+    }
+
+
+def equal_mass(histogram: Histogram, grid: Grid, rows: float) -> Curve:
+    """Bins with about equally many entries."""
+    bins = int(np.clip(rows // FEWEST_ROWS, 1, MOST_BINS))
+    before = np.cumsum(histogram.all) - histogram.all
+    place = before * bins // max(int(histogram.all.sum()), 1)
+    first = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]])) if len(place) else place
+    start = histogram.cells[first].astype(np.int64)
+    start[:1] = 0
+    return collect("bins", histogram, grid, start)
+
+
+def reliability(tally: Tally, pooled: Curve) -> dict[str, Any]:
+    """Reliability of the pick, of each class, and of all entries pooled; sharpness; ROC."""
+    rows, grid = tally.sums.n_eff, class_grid(tally)
+    if tally.k == 2:
+        by_class = [equal_mass(h, grid, rows) for h in tally.classwise]
+    else:
+        # Most entries of a class are small, so bins of equal mass would all lie near zero.
+        by_class = [right_closed(h, grid) for h in tally.classwise]
+    sharp = right_closed(tally.classwise[1] if tally.k == 2 else tally.top, grid if tally.k == 2 else tally.grid)
+    return {
+        "pooled": _points(pooled, tally),
+        "top_label": _points(equal_mass(tally.top, tally.grid, rows), tally),
+        "classwise": {str(c): _points(curve, tally) for c, curve in zip(tally.classes, by_class, strict=True)},
+        "sharpness": [
+            {"low": float(low), "high": float(high), "count": int(count)}
+            for low, high, count in zip(sharp.low, sharp.high, sharp.count, strict=True)
+        ],
+        "roc": roc(tally) if tally.k == 2 else [],
+    }
+
+
+def _points(curve: Curve, tally: Tally) -> list[dict[str, Any]]:
+    rows = curve.weight * tally.sums.n_eff / tally.sums.weight
+    band = consistency_band(curve.forecast, rows, tally.plan.level)
+    points = []
+    for i in range(len(curve)):
+        low, high = wilson(float(curve.source[i]), float(rows[i]), tally.plan.level)
+        points.append(
+            {
+                "low": float(curve.low[i]),
+                "high": float(curve.high[i]),
+                "count": int(curve.count[i]),
+                "true": int(curve.true[i]),
+                "forecast": float(curve.forecast[i]),
+                "observed": float(curve.source[i]),
+                "observed_low": low,
+                "observed_high": high,
+                "band_low": float(band[0][i]),
+                "band_high": float(band[1][i]),
+            }
+        )
+    return points
+
+
+def roc(tally: Tally) -> list[dict[str, float]]:
+    """Rates of true and false alarms at thresholds on the grid, at most 200 of them."""
+    h = tally.classwise[1]
+    events = h.true.astype(float) if h.true_weight is None else h.true_weight
+    others = (h.all if h.all_weight is None else h.all_weight) - events
+    if not (events.sum() > 0.0 and others.sum() > 0.0):
+        return []
+    hits = np.concatenate([np.cumsum(events[::-1])[::-1] / events.sum(), [0.0]])
+    alarms = np.concatenate([np.cumsum(others[::-1])[::-1] / others.sum(), [0.0]])
+    threshold = np.append(class_grid(tally).edges[h.cells], np.inf)
+    # Evenly along the curve: no step longer than 1/100 of its length.
+    along = (1.0 - hits) + (1.0 - alarms)
+    keep = np.unique(np.searchsorted(along, np.linspace(0.0, 2.0, ROC_POINTS)).clip(0, len(along) - 1))
+    return [
+        {
+            "threshold": float(threshold[i]),
+            "false_positive_rate": float(alarms[i]),
+            "true_positive_rate": float(hits[i]),
+        }
+        for i in keep
+    ]
