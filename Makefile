@@ -2,15 +2,20 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
+# The environment's own pip, or the machine's where venv came without one.
+PIP = $$($(BIN)/python -m pip --version >/dev/null 2>&1 && echo $(BIN)/python -m pip || echo $(PYTHON) -m pip --python $(BIN)/python)
+INSTALL = $(PIP) install --quiet --disable-pip-version-check
+COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url \
+  --no-emit-trusted-host --no-emit-find-links --no-header --no-annotate
 
-.PHONY: setup demo test fast slow lint bench prepare lock clean
+.PHONY: setup demo test fast lint bench prepare lock clean
 
 setup: $(STAMP)
 
 $(STAMP): requirements/dev.txt pyproject.toml setup.py src/veracity/kernels/native.c
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(PYTHON) -m venv .venv || $(PYTHON) -m venv --without-pip --clear .venv
+	$(INSTALL) --require-hashes -r requirements/dev.txt
+	$(INSTALL) --no-deps --no-build-isolation -e .
 	touch $(STAMP)
 
 demo: setup
@@ -20,6 +25,7 @@ demo: setup
 prepare: setup
 	sh tests/prepare.sh
 
+# The whole suite; -ra names every skipped test and why.
 test: prepare lint
 	$(BIN)/python -m pytest -n 2 -ra
 
@@ -31,14 +37,16 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/pre-commit validate-config
 
 bench: setup
 	$(BIN)/python -m bench
 
-lock:
-	$(BIN)/python -m pip install --quiet pip-tools
-	$(BIN)/pip-compile --quiet --all-extras --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url \
-	  --no-emit-trusted-host --no-emit-find-links --no-header --no-annotate -o requirements/dev.txt pyproject.toml
+# New versions: both requirements files, with hashes and without the name of any host.
+lock: setup
+	$(INSTALL) pip-tools
+	$(COMPILE) --upgrade --all-extras -o requirements/dev.txt pyproject.toml
+	$(COMPILE) -c requirements/dev.txt -o requirements/runtime.txt pyproject.toml
 
 clean:
 	rm -rf .venv build dist *.egg-info src/*.egg-info

@@ -1,0 +1,104 @@
+"""The repository itself: nothing names a host or a machine, every dependency is justified, bundled data are sound.
+
+Style, types and layers are checked by `make lint`, which `make test` runs first.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+HOSTS = ("pypi" + ".org", "pythonhosted", "anaconda.org/", "index" + "-url", "extra-index", "find" + "-links http")
+MACHINE = re.compile(r"(?<![\w.])/(?:home|root|Users|work)/\w")
+
+
+def tracked() -> list[Path]:
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("git or its history absent")
+    return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def texts() -> list[tuple[Path, str]]:
+    out = []
+    for path in tracked():
+        try:
+            out.append((path, path.read_text(encoding="utf-8")))
+        except UnicodeDecodeError:
+            continue
+    assert out
+    return out
+
+
+def test_no_file_names_a_package_host():
+    allowed = {"--no-emit-" + "index" + "-url"}  # `make lock` asks for files without it
+    for path, text in texts():
+        for word in allowed:
+            text = text.replace(word, "")
+        found = [host for host in HOSTS if host in text]
+        assert not found, f"{path.relative_to(ROOT)} names {found}"
+
+
+def test_no_file_names_a_machine_path():
+    for path, text in texts():
+        assert not MACHINE.search(text), f"{path.relative_to(ROOT)}: {MACHINE.search(text)}"
+
+
+def test_nothing_is_left_undone():
+    unfinished = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b|mark\.(?:skip|xfail)\b")
+    for path, text in texts():
+        if path.suffix in (".py", ".c", ".sh", ".toml", ".md"):
+            assert not unfinished.search(text), f"{path.relative_to(ROOT)}: {unfinished.search(text)}"
+
+
+def requirements(lines: list[str]) -> set[str]:
+    return {re.match(r"[A-Za-z0-9._-]+", line)[0].lower() for line in lines}
+
+
+def declared() -> dict[str, set[str]]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return {"run": requirements(project["dependencies"])} | {
+        extra: requirements(names) for extra, names in project["optional-dependencies"].items()
+    }
+
+
+def test_every_dependency_is_justified():
+    rows = re.findall(r"^\| ([\w.-]+) \|", (ROOT / "docs/dependencies.md").read_text(), flags=re.M)
+    assert set().union(*declared().values()) == set(rows) - {"package"}
+
+
+def pinned(name: str) -> dict[str, list[str]]:
+    text = (ROOT / "requirements" / name).read_text()
+    blocks = re.split(r"\n(?=[A-Za-z])", text)
+    return {b.split("==")[0].lower(): [b.split("==")[1].split()[0], *re.findall(r"sha256:\w{64}", b)] for b in blocks}
+
+
+def test_every_pin_has_hashes_and_runtime_is_a_part_of_dev():
+    dev, runtime = pinned("dev.txt"), pinned("runtime.txt")
+    assert all(len(entry) > 1 for entry in (*dev.values(), *runtime.values()))
+    assert set().union(*declared().values()) <= set(dev)
+    assert declared()["run"] <= set(runtime)
+    assert {name: dev[name] for name in runtime} == runtime
+    assert not {"pytest", "scikit-learn", "pyspark", "pandas"} & set(runtime)
+
+
+@pytest.mark.parametrize(
+    ("model", "sureness"), [("logistic_regression", 0.0), ("naive_bayes", 1.0), ("random_forest", -1.0)]
+)
+def test_bundled_forecasts_are_what_the_demonstration_says(model, sureness):
+    header, *lines = (ROOT / "demo" / f"{model}.csv").read_text().splitlines()
+    assert header == "label," + ",".join(f"p_{k}" for k in range(10))
+    table = np.array([line.split(",") for line in lines], dtype=float)
+    label, p = table[:, 0].astype(int), table[:, 1:]
+    assert len(p) == 1797
+    np.testing.assert_allclose(p.sum(1), 1.0, atol=1e-12)
+    assert np.all(p[np.arange(len(p)), label] > 0)
+    assert (p.argmax(1) == label).mean() > 0.9
+    excess = p.max(1).mean() - (p.argmax(1) == label).mean()  # over-confident models state more than they hold
+    assert abs(excess) < 0.02 if sureness == 0.0 else sureness * excess > 0.05
