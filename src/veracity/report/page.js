@@ -1,0 +1,54 @@
+"use strict";
+(() => {
+  const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const charts = read("charts"), themes = read("themes");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const places = [...document.querySelectorAll("[data-chart]")];
+  let round = 0, drawnAt = 0;
+
+  // Widths follow the page, so that text keeps its size on a narrow screen.
+  const fitted = (spec, room) => {
+    const copy = structuredClone(spec);
+    const wide = Math.min(room, 680);
+    if (copy.vconcat) {
+      for (const part of copy.vconcat) part.width = Math.max(140, wide - (part.encoding || part.layer ? 62 : 0) - margin(part));
+    } else {
+      copy.width = wide;
+      copy.autosize = { type: "fit-x", contains: "padding" };
+    }
+    return copy;
+  };
+  // Panels with names on their left need more room there than numbers do.
+  const margin = (part) => {
+    const layers = part.layer || [part];
+    const y = layers.map((l) => l.encoding && l.encoding.y).find((e) => e && e.type === "nominal");
+    return y ? 80 : 8;
+  };
+
+  async function draw() {
+    const mine = ++round;
+    drawnAt = document.documentElement.clientWidth;
+    document.body.removeAttribute("data-drawn");
+    for (const place of places) {
+      if (mine !== round) return;
+      const spec = fitted(charts[place.dataset.chart], place.clientWidth);
+      await vegaEmbed(place, spec, {
+        renderer: "svg",
+        config: dark.matches ? themes.dark : themes.light,
+        tooltip: { theme: dark.matches ? "dark" : "light" },
+        actions: { export: true, source: false, compiled: false, editor: false },
+      });
+      await new Promise((next) => setTimeout(next, 0));
+    }
+    if (mine === round) document.body.dataset.drawn = String(places.length);
+  }
+
+  dark.addEventListener("change", draw);
+  let waiting;
+  addEventListener("resize", () => {
+    if (matchMedia("print").matches || Math.abs(document.documentElement.clientWidth - drawnAt) < 8) return;
+    clearTimeout(waiting);
+    waiting = setTimeout(draw, 150);
+  });
+  draw();
+})();
