@@ -50,10 +50,11 @@ def refuse(problems: Any, forecasts: Forecasts) -> None:
 
     The message is composed by looking again, here: an error may cost a second pass, and the words stay in one place.
     """
-    if not problems:
+    found = {kind: p for kind, p in problems.items() if p.rows} if hasattr(problems, "items") else problems
+    if not found:
         return
     check(forecasts)
-    raise forecasts.names.error(f"{forecasts.names.forecast}: not probabilities ({problems}).")
+    raise forecasts.names.error(f"{forecasts.names.forecast}: not probabilities ({found}).")
 
 
 def _blocks(p: Array) -> Iterator[tuple[int, Array]]:
@@ -194,8 +195,14 @@ def _findings(forecasts: Forecasts) -> tuple[Finding, ...]:
 
 
 def _zero(forecasts: Forecasts) -> tuple[Finding, ...]:
-    impossible = forecasts.log_realised == -np.inf if forecasts.log_realised is not None else forecasts.realised == 0
-    where = np.flatnonzero(impossible)
+    p, y = forecasts.probabilities, forecasts.outcomes
+    if forecasts.log_realised is not None:
+        where = np.flatnonzero(forecasts.log_realised == -np.inf)
+    elif p is not None and y is not None and p.ndim == 1:
+        ends = np.flatnonzero((p == 0) | (p == 1))  # few: the outcomes of the others need no look
+        where = ends[p[ends] != y[ends]]
+    else:
+        where = np.flatnonzero(forecasts.realised == 0)
     if not len(where):
         return ()
     return (zero_probability(len(where), len(forecasts), [forecasts.row(i) for i in where[:FIRST]]),)

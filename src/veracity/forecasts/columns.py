@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 from .findings import Finding
 from .names import Names, listed, number
 from .types import Array
+
+RowOf = Callable[[int], int]  # the number that people know a row by
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def _is_na(value: Any) -> bool:
     return type(value).__name__ in ("NAType", "NaTType")
 
 
-def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, first_row: int, names: Names) -> Outcome:
+def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, row: RowOf, names: Names) -> Outcome:
     """Column numbers of the outcomes, by the rule: integers within 0…k-1 are column numbers, else labels."""
     if isinstance(y, np.ma.MaskedArray):
         hidden = int(np.ma.getmaskarray(y).sum())
@@ -105,7 +108,7 @@ def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, fi
     if missing is not None and missing.all():
         raise names.error(f"all {len(y):,} outcomes in {names.called(names.outcome)} are missing.")
     if y.dtype.kind == "f":
-        wrong = _fractions(y, missing, order, k, first_row, names)
+        wrong = _fractions(y, missing, order, k, row, names)
         if wrong is not None:
             classes, swap = _event_second(order or (0, 1), pos_label, k, names)
             share = np.where(missing, 0.0, wrong) if missing is not None else wrong
@@ -123,7 +126,7 @@ def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, fi
         if low >= 0 and high < k:
             classes, swap = _event_second(tuple(range(k)), pos_label, k, names)
             return Outcome(1 - y.astype(np.int8) if swap else y, classes, missing=missing, swap=swap)
-    return _by_label(y, k, order, pos_label, missing, one_column, first_row, names)
+    return _by_label(y, k, order, pos_label, missing, one_column, row, names)
 
 
 def _by_label(
@@ -133,7 +136,7 @@ def _by_label(
     pos_label: Any,
     missing: Array | None,
     one_column: bool,
-    first_row: int,
+    row: RowOf,
     names: Names,
 ) -> Outcome:
     seen = y if missing is None else y[~missing]
@@ -169,7 +172,7 @@ def _by_label(
             else "correct the outcome, or name every class"
         )
         raise names.error(
-            f"{names.cell(names.outcome, first_row + at)} = {value!r}: none of the classes {listed(order)} "
+            f"{names.cell(names.outcome, row(at))} = {value!r}: none of the classes {listed(order)} "
             f"({int(bad.sum()):,} of {len(y):,} rows).",
             hint,
         )
@@ -222,7 +225,7 @@ def _present(y: Array) -> tuple[Array, Array | None]:
 
 
 def _fractions(
-    y: Array, missing: Array | None, order: tuple[Any, ...] | None, k: int, first_row: int, names: Names
+    y: Array, missing: Array | None, order: tuple[Any, ...] | None, k: int, row: RowOf, names: Names
 ) -> Array | None:
     """None when every outcome is a whole number; the shares of the second class when all lie within [0, 1]."""
     seen = y if missing is None else y[~missing]
@@ -235,13 +238,13 @@ def _fractions(
     first = int(np.argmax(broken | infinite))
     at = first if missing is None else int(np.flatnonzero(~missing)[first])
     raise names.error(
-        f"{names.cell(names.outcome, first_row + at)} = {number(seen[first])}: an outcome is a class"
+        f"{names.cell(names.outcome, row(at))} = {number(seen[first])}: an outcome is a class"
         + (", or a share between 0 and 1." if k == 2 else "."),
         "if these are measurements, cut them into classes first",
     )
 
 
-def shares_of(y: Array, k: int, labels: Any, first_row: int, names: Names) -> Outcome:
+def shares_of(y: Array, k: int, labels: Any, row: RowOf, names: Names) -> Outcome:
     """(n, k) outcomes: shares of a case per class (annotators); a matrix of 0 and 1 only is one-hot and refused."""
     order = _given_labels(labels, k, names) if labels is not None else tuple(range(k))
     if y.shape[1] == 1:
@@ -263,18 +266,18 @@ def shares_of(y: Array, k: int, labels: Any, first_row: int, names: Names) -> Ou
     if off.any():
         i = int(np.argmax(off))
         raise names.error(
-            f"row {first_row + i} of {names.outcome} holds {listed(shares[i])}: shares of a case must sum to one."
+            f"row {row(i)} of {names.outcome} holds {listed(shares[i])}: shares of a case must sum to one."
         )
     return Outcome(np.zeros(len(y), int), order, shares)
 
 
-def case_weights(values: Any, n: int, first_row: int, names: Names) -> Array | None:
+def case_weights(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
     """Importance: finite, not negative, not all zero."""
     if values is None:
         return None
     w = numbers(values, names.weight, names)
     _fits(w, n, names.weight, names)
-    _not_negative(w, names.weight, first_row, names)
+    _not_negative(w, names.weight, row, names)
     if not w.any():
         raise names.error(
             f"{names.called(names.weight)}: all {n:,} weights are zero.",
@@ -283,18 +286,18 @@ def case_weights(values: Any, n: int, first_row: int, names: Names) -> Array | N
     return w
 
 
-def whole_counts(values: Any, n: int, first_row: int, names: Names) -> Array | None:
+def whole_counts(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
     """How many times each row stands: whole numbers, not negative, not all zero."""
     if values is None:
         return None
     counts = numbers(values, names.count, names)
     _fits(counts, n, names.count, names)
-    _not_negative(counts, names.count, first_row, names)
+    _not_negative(counts, names.count, row, names)
     broken = counts != np.trunc(counts)
     if broken.any():
         i = int(np.argmax(broken))
         raise names.error(
-            f"{names.cell(names.count, first_row + i)} = {number(counts[i])}: a count is a whole number.",
+            f"{names.cell(names.count, row(i))} = {number(counts[i])}: a count is a whole number.",
             f"importance that is not a number of cases:  {names.option('weight', '…')}",
         )
     if not counts.any():
@@ -308,13 +311,12 @@ def _fits(values: Array, n: int, name: str, names: Names) -> None:
         raise names.error(f"{names.called(name)} has {shape}, {names.forecast} {n:,} rows.", "one value for each row")
 
 
-def _not_negative(values: Array, name: str, first_row: int, names: Names) -> None:
+def _not_negative(values: Array, name: str, row: RowOf, names: Names) -> None:
     bad = ~((values >= 0) & np.isfinite(values))
     if bad.any():
         i = int(np.argmax(bad))
         kind = "missing" if np.isnan(values[i]) else "infinite" if np.isinf(values[i]) else "negative"
         raise names.error(
-            f"{names.cell(name, first_row + i)} = {number(values[i])}: {kind} "
-            f"({int(bad.sum()):,} of {len(values):,} values).",
+            f"{names.cell(name, row(i))} = {number(values[i])}: {kind} ({int(bad.sum()):,} of {len(values):,} values).",
             "correct the value, or leave the row out",
         )

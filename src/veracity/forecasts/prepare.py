@@ -37,8 +37,14 @@ def prepare(
     case: Any = None,
     first_row: int = 0,
     names: Names | None = None,
+    rows: Any = None,
+    absent: bool = False,
+    model: str | None = None,
 ) -> Forecasts:
-    """Everything but the look at each probability; see `Forecasts.of` for the arguments."""
+    """Everything but the look at each probability; see `Forecasts.of` for the arguments.
+
+    rows: the numbers of the rows where they are not first_row, first_row + 1, …; absent: NaN means "not offered".
+    """
     names = names or Names()
     _one_of("nan", nan, ("raise", "omit"))
     _one_of("soft", soft, ("split", "omit", "refuse"))
@@ -53,18 +59,18 @@ def prepare(
         )
     k = 2 if p.ndim == 1 else p.shape[1]
     n = len(p)
+    part = _Rows(n, first_row, rows=None if rows is None else np.asarray(rows))
     if y.ndim == 2:
-        outcome = shares_of(y, k, labels, first_row, names)
+        outcome = shares_of(y, k, labels, part.number, names)
     else:
-        outcome = codes_of(y, k, labels, pos_label, p.ndim == 1, first_row, names)
+        outcome = codes_of(y, k, labels, pos_label, p.ndim == 1, part.number, names)
     findings = list(outcome.findings)
-    part = _Rows(n, first_row)
     part.arrays = {
         "p": p,
         "y": outcome.codes,
         "shares": outcome.shares,
-        "weights": case_weights(sample_weight, n, first_row, names),
-        "counts": whole_counts(counts, n, first_row, names),
+        "weights": case_weights(sample_weight, n, part.number, names),
+        "counts": whole_counts(counts, n, part.number, names),
         "ideal": _as_forecast(ideal, p, "ideal", names),
         "features": _beside(features, n, "features", names),
         "case": _beside(case, n, "case", names),
@@ -72,6 +78,11 @@ def prepare(
     kept_groups = {str(name): _beside(column, n, f"groups[{name!r}]", names) for name, column in (groups or {}).items()}
     part.arrays |= {f"group {name}": column for name, column in kept_groups.items()}
 
+    if absent:
+        p, part.arrays["offered"] = _not_offered(p, outcome.codes, scale, part, names)
+        part.arrays["p"] = p
+        hidden = int((~part.arrays["offered"]).sum())
+        findings += [Finding.of("not_offered", hidden, p.size)] if hidden else []
     if nan == "omit":
         missing: Array = np.asarray(np.isnan(p) if p.ndim == 1 else np.isnan(p).any(axis=1))
         if outcome.missing is not None:
@@ -81,7 +92,7 @@ def prepare(
         gone = np.flatnonzero(outcome.missing)
         raise names.error(
             f"{len(gone):,} of {n:,} outcomes in {names.called(names.outcome)} are missing "
-            f"(first: row {first_row + gone[0]}).",
+            f"(first: row {part.number(gone[0])}).",
             f"leave these rows out:  {names.option('nan', 'omit')}",
         )
     for column, code in (("weights", "zero_weight"), ("counts", "zero_count")):
@@ -117,6 +128,8 @@ def prepare(
         findings=tuple(findings),
         first_row=first_row,
         rows=part.rows,
+        offered=part.arrays.get("offered"),
+        model=model,
         names=names,
     )
 
@@ -132,6 +145,8 @@ def prepare_realised(
     case: Any = None,
     first_row: int = 0,
     names: Names | None = None,
+    rows: Any = None,
+    model: str | None = None,
 ) -> Forecasts:
     """Only the probability given to what happened is known (token log-probabilities)."""
     names = names or Names()
@@ -143,11 +158,11 @@ def prepare_realised(
             f"{names.forecast} has shape {p.shape}: one probability of what happened for each row is needed."
         )
     n = len(p)
-    part = _Rows(n, first_row)
+    part = _Rows(n, first_row, rows=None if rows is None else np.asarray(rows))
     part.arrays = {
         "p": p,
-        "weights": case_weights(sample_weight, n, first_row, names),
-        "counts": whole_counts(counts, n, first_row, names),
+        "weights": case_weights(sample_weight, n, part.number, names),
+        "counts": whole_counts(counts, n, part.number, names),
         "case": _beside(case, n, "case", names),
     }
     kept_groups = {str(name): _beside(column, n, f"groups[{name!r}]", names) for name, column in (groups or {}).items()}
@@ -179,6 +194,7 @@ def prepare_realised(
         findings=tuple(findings),
         first_row=first_row,
         rows=part.rows,
+        model=model,
         names=names,
     )
 
@@ -276,6 +292,22 @@ def from_logs(p: Array, y: Array, scale: str, part: _Rows, names: Names) -> tupl
         with np.errstate(divide="ignore"):
             return np.exp(z), np.where(y == 1, z, np.log(-np.expm1(z)))
     return np.exp(z), z[np.arange(len(y)), y]
+
+
+def _not_offered(p: Array, y: Array, scale: str, part: _Rows, names: Names) -> tuple[Array, Array]:
+    """Options that a row did not have: they hold nothing and enter no bin."""
+    if p.ndim == 1:
+        raise names.error("options that differ by row need one column per option.")
+    offered: Array = ~np.isnan(p)
+    lost = ~offered[np.arange(len(p)), y]
+    if lost.any():
+        i = int(np.argmax(lost))
+        raise names.error(
+            f"row {part.number(i)}: what happened (`{names.columns[int(y[i])] if names.columns else int(y[i])}`) "
+            "was not offered there.",
+            "correct the outcome, or leave the row out",
+        )
+    return np.where(offered, p, -np.inf if scale in ("logit", "log") else 0.0), offered
 
 
 def _normalised(p: Array, part: _Rows, names: Names) -> tuple[Array, list[Finding]]:

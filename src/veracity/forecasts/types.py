@@ -38,6 +38,8 @@ class Forecasts:
     findings: tuple[Finding, ...] = ()
     first_row: int = 0  # number of the first row in messages: 0 for arrays, 1 for files
     rows: Array | None = None  # the number of every row, where rows were left out or split
+    offered: Array | None = None  # (n, k) bool: options that a row had, where they differ by row; others hold 0
+    model: str | None = None
     names: Names = field(default_factory=Names)  # how messages call the outcome, the forecast, the options
 
     @classmethod
