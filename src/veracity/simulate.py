@@ -70,8 +70,13 @@ class TwoClasses:
     def draw(self, n: int, generator: Generator) -> Forecasts:
         y = generator.integers(0, 2, n)
         green, orange = (density.rvs(n, generator) for density in self.source)
-        p = 1.0 / (1.0 + np.exp(-self.log_odds(np.where(y == 1, orange, green))))
-        return Forecasts(probabilities=p, outcomes=y, classes=(0, 1))
+        return _from_log_odds(self.log_odds(np.where(y == 1, orange, green)), y)
+
+
+def _from_log_odds(log_odds: Array, y: NDArray[np.int64]) -> Forecasts:
+    """Both probabilities, each from the log odds: 1 - p would lose the small one."""
+    p = np.exp(np.column_stack([-np.logaddexp(0.0, log_odds), -np.logaddexp(0.0, -log_odds)]))
+    return Forecasts(probabilities=p, outcomes=y, classes=(0, 1))
 
 
 def _on_line(*, kappa: float = 0.5, mean: float = 2.0, variance: float = 1.0, tail: float | None = None) -> TwoClasses:
@@ -116,19 +121,20 @@ class Fitted:
     means: tuple[Array, Array]
     scales: tuple[Array, Array]
 
-    def forecast(self, x: Array, tail: str, d: int) -> Array:
-        """Probability of class 1 from the first d features; 0.5 where both densities are zero."""
+    def log_odds(self, x: Array, tail: str, d: int) -> Array:
+        """ln of the odds for class 1 from the first d features; even odds where both densities are zero."""
         kappa = coupling_from_risk(TAILS[tail], d=d)
         green, orange = (
             CoupledNormal(mean[:d], scale[:d, :d], kappa).logpdf(x[:, :d])
             for mean, scale in zip(self.means, self.scales, strict=True)
         )
-        with np.errstate(invalid="ignore", over="ignore"):
-            p = 1.0 / (1.0 + np.exp(green - orange))
-        return np.where(np.isneginf(green) & np.isneginf(orange), 0.5, p)
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isneginf(green) & np.isneginf(orange), 0.0, orange - green)
 
 
-def ten_dimensions(generator: Generator, reading: str = "A", test: int = 1000) -> tuple[Fitted, Array, Array]:
+def ten_dimensions(
+    generator: Generator, reading: str = "A", test: int = 1000
+) -> tuple[Fitted, Array, NDArray[np.int64]]:
     """One draw of the experiment: the fitted models, the test points (2 × test, 10) and their classes.
 
     Reading A: 25 training points and a full covariance per class. B: 25 points in total (13 + 12) and one pooled
@@ -152,7 +158,7 @@ def ten_dimensions(generator: Generator, reading: str = "A", test: int = 1000) -
 def _few_points(reading: str, tail: str, d: int) -> Callable[[int, Generator], Forecasts]:
     def draw(n: int, generator: Generator) -> Forecasts:
         fitted, x, y = ten_dimensions(generator, reading, (n + 1) // 2)
-        return Forecasts(probabilities=fitted.forecast(x, tail, d)[:n], outcomes=y[:n], classes=(0, 1))
+        return _from_log_odds(fitted.log_odds(x, tail, d)[:n], y[:n])
 
     return draw
 
