@@ -19,10 +19,27 @@ from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
 
 from ._fitted import SCHEMA, Fitted
+from ._ideal import Ideal, ideal, ideal_from_features
+from ._label_shift import em
+from ._remedies import remedies, winner
 from ._support import InfeasibleTarget
 from ._target import checked_scores
 
-__all__ = ["Fitted", "InfeasibleTarget", "adjust", "adjustment", "fit", "from_json", "names"]
+__all__ = [
+    "Fitted",
+    "Ideal",
+    "InfeasibleTarget",
+    "adjust",
+    "adjustment",
+    "em",
+    "fit",
+    "from_json",
+    "ideal",
+    "ideal_from_features",
+    "names",
+    "remedies",
+    "winner",
+]
 
 
 def names() -> list[str]:

@@ -1,0 +1,311 @@
+"""Where the loss comes from: the stages P, S, A, C, Q, Y and the expected divergence between any two (KF15).
+
+P prior · S scores · A adjusted · C calibrated · Q ideal · Y what happened. Each step towards Y removes a cause of loss:
+loss = adjustment + post-adjustment calibration + grouping + irreducible (KF15 Theorem 4), and
+loss = uncertainty − resolution + reliability (Murphy), for every rule of the power family.
+What a stage that is only approximate leaves unexplained is the remainder; it is reported, never hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.formulas.rules import ScoringRule
+from veracity.formulas.rules import rule as rule_of
+
+Array = NDArray[Any]
+Rule = str | float | ScoringRule
+
+BLOCK = 1 << 17  # entries handled at a time
+PAIRS = {  # KF15 Table 2
+    "L": "SY",
+    "AL": "SA",
+    "PCL": "AC",
+    "CL": "SC",
+    "GL": "CQ",
+    "IL": "QY",
+    "EL": "SQ",
+    "PEL": "AQ",
+    "RL": "CY",
+    "PL": "AY",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """The stages of one set of forecasts. Build it from fitted maps; nothing here fits.
+
+    S             (n, k), or (n,) the probability of the second of two classes
+    outcomes      (n,) column numbers
+    C             (n, k); or (g, k) class frequencies of cells with `cells` (n,) their numbers
+    A             rule → (n, k) adjusted scores, or None where none exist: each rule has its own adjustment
+    Q             (n, k) ideal probabilities; without them GL, IL, EL and PEL cannot be told apart
+    mass          (n,) weight times count
+    counts        (n,) how many rows each stands for: corrections count rows
+    prior         (k,) class frequencies; those of the outcomes when left out
+    log_realised  (n,) ln of the score of what happened where it is known better than from S
+    """
+
+    S: Array
+    outcomes: Array
+    C: Array
+    A: Callable[[ScoringRule], Array | None] | None = None
+    Q: Array | None = None
+    cells: Array | None = None
+    mass: Array | None = None
+    counts: Array | None = None
+    prior: Array | None = None
+    log_realised: Array | None = None
+    _held: dict[str, Array | None] = field(default_factory=dict, repr=False)
+
+    @property
+    def k(self) -> int:
+        return int(self.C.shape[1])
+
+    @cached_property
+    def shares(self) -> Array:
+        """(n,) share of the whole mass."""
+        n = len(self.outcomes)
+        return np.full(n, 1.0 / n) if self.mass is None else self.mass / self.mass.sum()
+
+    @cached_property
+    def frequencies(self) -> Array:
+        """(k,) class probabilities of stage P."""
+        if self.prior is not None:
+            return np.asarray(self.prior, dtype=np.float64)
+        return np.bincount(self.outcomes, weights=self.shares, minlength=self.k)
+
+    def adjusted(self, rule: ScoringRule) -> Array | None:
+        if rule.name not in self._held:
+            self._held.clear()  # one matrix at a time
+            self._held[rule.name] = None if self.A is None else self.A(rule)
+        return self._held[rule.name]
+
+    def _parts(self) -> Iterator[slice]:
+        size = max(1, BLOCK // self.k)
+        return (slice(start, start + size) for start in range(0, len(self.outcomes), size))
+
+    def _has(self, stage: str, rule: ScoringRule) -> bool:
+        return not ((stage == "Q" and self.Q is None) or (stage == "A" and self.adjusted(rule) is None))
+
+    def _stage(self, stage: str, rule: ScoringRule, part: slice) -> Array:
+        """(m, k) rows of a stage."""
+        if stage == "P":
+            return np.broadcast_to(self.frequencies, (len(self.outcomes[part]), self.k))
+        if stage == "C":
+            return self.C[part] if self.cells is None else self.C[self.cells[part]]
+        held = {"S": self.S, "A": self.adjusted(rule) if stage == "A" else None, "Q": self.Q}[stage]
+        if held is None:
+            raise ValueError(f"stage {stage} is not known in this chain")
+        rows = np.asarray(held[part], dtype=np.float64)
+        return rows if rows.ndim == 2 else np.column_stack([1.0 - rows, rows])
+
+    def rows(self, rule: Rule, from_: str, to: str) -> Array:
+        """(n,) divergence of stage `to` from stage `from_`, row by row."""
+        rule = rule_of(rule)
+        if from_ not in "PSACQ" or to not in "SACQY" or len(from_) != 1 or len(to) != 1:
+            raise ValueError(f"no loss from {from_!r} to {to!r}; stages in order are P, S, A, C, Q, Y")
+        out = np.empty(len(self.outcomes))
+        if rule.name == "log" and from_ + to == "SY" and self.log_realised is not None:
+            return -np.asarray(self.log_realised, dtype=np.float64)
+        for part in self._parts():
+            before = self._stage(from_, rule, part)
+            if to == "Y":
+                out[part] = rule.score(before, self.outcomes[part])
+            else:
+                out[part] = rule.divergence(before, self._stage(to, rule, part))
+        return out
+
+    def mean(self, rows: Array) -> float:
+        """Weighted mean; rows without mass take no part even where they are infinite."""
+        counted = self.shares > 0.0
+        return float(self.shares[counted] @ rows[counted])
+
+    def loss(self, rule: Rule, from_: str, to: str) -> float:
+        """Expected divergence of stage `to` from stage `from_`: `loss("log", "S", "Y")` is the log loss.
+
+        >>> S = np.array([[.9, .1]] * 4 + [[.3, .7]] * 4)
+        >>> y = np.array([0, 0, 0, 1, 0, 0, 1, 1])
+        >>> chain = Chain(S, y, C=np.array([[.75, .25]] * 4 + [[.5, .5]] * 4))
+        >>> round(chain.loss("log", "S", "Y"), 3), round(chain.loss("log", "S", "C"), 3)   # KF15 Table 3
+        (0.717, 0.09)
+        """
+        return self.mean(self.rows(rule, from_, to))
+
+    def losses(self, rule: Rule) -> dict[str, float | None]:
+        """The ten losses of KF15 Table 2 and the remainder L − AL − PCL − GL − IL; None where a stage is unknown.
+
+        Without Q the remainder is L − AL − PCL − RL; without A it is L − CL − RL. Infinite on both sides is 0.
+        """
+        rule = rule_of(rule)
+        out: dict[str, float | None] = {
+            name: self.loss(rule, *pair) if all(self._has(stage, rule) for stage in pair) else None
+            for name, pair in PAIRS.items()
+        }
+        steps = [out["CL"]] if out["AL"] is None else [out["AL"], out["PCL"]]
+        steps += [out["RL"]] if out["GL"] is None else [out["GL"], out["IL"]]
+        out["remainder"] = _without(out["L"], sum(step for step in steps if step is not None))
+        return out
+
+    def influence(self, rule: Rule, name: str) -> Array:
+        """(n,) numbers whose weighted mean is the loss and whose spread gives its sampling error.
+
+        The loss between two stages changes with row i as the difference of their scores for what happened there
+        (the three-point identity); the mean of the differences misses the loss by the remainder only.
+        """
+        rule, before, after = rule_of(rule), PAIRS[name][0], PAIRS[name][1]
+        rows = self.rows(rule, before, "Y")
+        if after != "Y":
+            with np.errstate(invalid="ignore"):
+                rows = rows - self.rows(rule, after, "Y")
+        value = self.loss(rule, before, after)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(rows + (value - self.mean(rows)) if np.isfinite(value) else rows)
+
+    def _cell_means(self, rule: ScoringRule) -> Array:
+        """(g, k) mean S of each cell."""
+        assert self.cells is not None
+        sums = np.zeros_like(self.C, dtype=np.float64)
+        for part in self._parts():
+            np.add.at(sums, self.cells[part], self._stage("S", rule, part) * self.shares[part][:, None])
+        total = np.bincount(self.cells, weights=self.shares, minlength=len(self.C))[:, None]
+        return np.where(total > 0.0, sums / np.where(total > 0.0, total, 1.0), self.C)
+
+    def terms(self, rule: Rule) -> dict[str, float]:
+        """loss = uncertainty − resolution + reliability + within (HB17; Stephenson et al. 2008 for `within`).
+
+        With cells, reliability is the divergence of their class frequencies from their mean score, and `within` is
+        what the spread of scores inside cells adds; for `brier` it is within_variance − within_covariance.
+        Without cells reliability is the divergence row by row and `within` the remainder.
+        """
+        rule = rule_of(rule)
+        uncertainty, resolution = float(rule.entropy(self.frequencies)), self.loss(rule, "P", "C")
+        loss = self.loss(rule, "S", "Y")
+        if self.cells is None:
+            reliability = self.loss(rule, "S", "C")
+            within = _without(loss, uncertainty - resolution + reliability)
+            return _named(uncertainty, resolution, reliability, within)
+        size = np.bincount(self.cells, weights=self.shares, minlength=len(self.C))
+        centre = self._cell_means(rule)
+        reliability = float(size @ np.where(size > 0.0, rule.divergence(centre, self.C), 0.0))
+        out = _named(uncertainty, resolution, reliability, 0.0)
+        variance = covariance = of_loss = 0.0
+        for part in self._parts():
+            s, c, y = self._stage("S", rule, part), self.cells[part], self.outcomes[part]
+            share = self.shares[part]
+            of_loss += float(share @ rule.score(centre[c], y))
+            if rule.name == "brier":
+                spread = s - centre[c]
+                variance += float(share @ (spread**2).sum(axis=1))
+                here = np.arange(len(y))
+                covariance += 2.0 * float(share @ (spread[here, y] - (spread * self.C[c]).sum(axis=1)))
+        out["within"] = _without(loss, of_loss)
+        if rule.name == "brier":
+            out |= {"within_variance": variance, "within_covariance": covariance}
+        return out
+
+    def term_influences(self, rule: Rule) -> dict[str, Array]:
+        """(n,) influences of the terms: the part of each row in uncertainty, resolution, reliability and within."""
+        rule = rule_of(rule)
+        prior, calibrated, loss = (self.rows(rule, stage, "Y") for stage in "PCS")
+        value = self.terms(rule)
+        if self.cells is None:
+            centre = loss
+        else:
+            mean, r = self._cell_means(rule), _power_of(rule)
+            centre = np.empty(len(loss))
+            for part in self._parts():
+                f, c = mean[self.cells[part]], self.C[self.cells[part]]
+                s, y = self._stage("S", rule, part), self.outcomes[part]
+                with np.errstate(divide="ignore", invalid="ignore"):  # how a cell's divergence moves with its mean
+                    move = np.where(s == f, 0.0, (1.0 + r) * f ** (r - 1.0) * (f - c) * (s - f))
+                centre[part] = rule.score(f, y) + move.sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            rows = {
+                "uncertainty": prior,
+                "resolution": prior - calibrated,
+                "reliability": centre - calibrated,
+                "within": loss - centre,
+            }
+            return {n: v + (value[n] - self.mean(v)) if np.isfinite(value[n]) else v for n, v in rows.items()}
+
+    def corrections(self, rule: Rule) -> dict[str, float]:
+        """What in-sample class frequencies add to each term by chance; subtract it.
+
+        Brier: Ferro & Fricker 2012, without bias. Log and other r: the second-order term, (classes − 1)/2n a cell for
+        the log score (Miller & Madow). Cells of one row tell nothing about their own error and count as zero for Brier.
+        """
+        rule = rule_of(rule)
+        r = _power_of(rule)
+        cells = self.cells
+        if cells is None:
+            raise ValueError("corrections need the cells that C was counted in")
+        size = np.bincount(cells, weights=self.shares, minlength=len(self.C))
+        square = self.shares**2 if self.counts is None else self.shares**2 / np.maximum(self.counts, 1)
+        squares = np.bincount(cells, weights=square, minlength=len(self.C))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rows = np.where(squares > 0.0, size**2 / squares, 0.0)
+        held = float(size @ _chance(self.C, rows, r))
+        whole = float(_chance(self.frequencies[None], np.array([1.0 / square.sum()]), r)[0])
+        return {"uncertainty": -whole, "resolution": held - whole, "reliability": held, "CL": held, "RL": -held}
+
+    def profile(self, rs: Sequence[float]) -> dict[str, list[float | None]]:
+        """Every term along the risk axis as shares of the uncertainty at that r; one C for all r."""
+        out: dict[str, list[float | None]] = {"r": [float(r) for r in rs]}
+        for r in rs:
+            terms, losses = self.terms(float(r)), self.losses(float(r))
+            named: dict[str, float | None] = {name: terms[name] for name in NAMES}
+            named |= {"adjustment": losses["AL"], "post_calibration": losses["PCL"]}
+            named |= {"refinement": losses["RL"], "remainder": losses["remainder"]}
+            unit = terms["uncertainty"]
+            for name, value in named.items():
+                out.setdefault(name, []).append(None if value is None or unit <= 0.0 else value / unit)
+        return out
+
+
+NAMES = ("uncertainty", "resolution", "reliability", "within")
+
+
+def _named(*values: float) -> dict[str, float]:
+    return dict(zip(NAMES, values, strict=True))
+
+
+def _without(whole: float | None, parts: float) -> float:
+    """whole − parts; infinite on both sides leaves nothing to explain."""
+    assert whole is not None
+    return 0.0 if np.isinf(whole) and whole == parts else float(whole - parts)
+
+
+def _power_of(rule: ScoringRule) -> float:
+    if rule.name in ("log", "brier"):
+        return 0.0 if rule.name == "log" else 1.0
+    if not isinstance(rule.key, float):
+        raise ValueError(f"rule: {rule.name} is not of the power family; give 'log', 'brier' or a number r > -1")
+    return rule.key
+
+
+def _chance(c: Array, rows: Array, r: float) -> Array:
+    """(g,) expected shortfall of the entropy of frequencies c counted in so many rows: ½(1 + r) Σ c^r (1 − c)/rows."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = 0.5 * (1.0 + r) * np.where(c > 0.0, c**r * (1.0 - c), 0.0).sum(axis=1)
+        return np.where(rows - (r == 1.0) > 1e-9, each / (rows - (r == 1.0)), 0.0)
+
+
+def corp(rule: Rule, S: Array, C: Array, outcomes: Array, mass: Array | None = None) -> dict[str, float]:
+    """Miscalibration, discrimination and uncertainty by score differences, with isotonic C (Dimitriadis et al. 2021).
+
+    miscalibration = score of S − score of C; discrimination = score of the base rate − score of C.
+    """
+    chain = Chain(S, outcomes, C, mass=mass)
+    loss, calibrated, base = (chain.loss(rule, stage, "Y") for stage in "SCP")
+    return {
+        "miscalibration": _without(loss, calibrated),
+        "discrimination": _without(base, calibrated),
+        "uncertainty": base,
+    }

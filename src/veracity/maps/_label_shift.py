@@ -1,0 +1,57 @@
+"""Class frequencies estimated from unlabelled scores under label shift (Saerens, Latinne & Decaestecker 2002)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from veracity.forecasts import Finding, Forecasts
+
+from ._dual import in_memory, moments
+from ._target import checked_target, scores_of
+from .multiplicative import tilt
+
+Array = NDArray[Any]
+
+CHANGE = 1e-10  # of a frequency in one round
+MOST_ROUNDS = 5000
+ABSENT = 1e-6  # a frequency below this is on its way to zero
+
+
+def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, Finding]:
+    """Class frequencies here, when the model's own were `trained_on`, and a warning about what that assumes.
+
+    Rounds of π ← mean over rows of S·π/trained_on, normalised: they climb the likelihood of π. Labels are not used.
+    A maximum at the edge of the simplex means that label shift does not describe the scores: ValueError.
+    """
+    scores, mass, k, classes = scores_of(forecasts), forecasts.mass, forecasts.k, forecasts.classes
+    before = checked_target(trained_on, classes)
+    if (before == 0.0).any():
+        name = classes[int(np.argmin(before))]
+        raise ValueError(f"trained_on: class {name} has frequency 0; a model cannot have learned it: leave it out")
+    chunks = in_memory(scores, mass / mass.sum(), k)
+    pi = before
+    for _ in range(MOST_ROUNDS):
+        found, _ = moments(chunks, lambda rows, u: (tilt(rows, u), rows, 1.0), np.log(pi / before), couplings=False)
+        change = np.abs(found - pi).max()
+        gone = (found < ABSENT) & (found < pi)
+        if gone.any():
+            names = ", ".join(str(c) for c, out in zip(classes, gone, strict=True) if out)
+            raise ValueError(
+                f"em: the estimate leaves the simplex at {names}: the scores ask for fewer than no cases of it; label "
+                "shift does not describe these scores, or the training frequencies are wrong: give the target instead"
+            )
+        pi = found
+        if change < CHANGE:
+            break
+    else:
+        raise ValueError(f"em: no estimate in {MOST_ROUNDS} rounds; the scores say too little about the frequencies")
+    values = ", ".join(f"{c} {p:.4g}" for c, p in zip(classes, pi, strict=True))
+    return pi / pi.sum(), Finding(
+        code="label_shift",
+        severity="warning",
+        message=f"class frequencies were estimated from the scores ({values}), assuming that only they changed since "
+        "training (label shift) and that the scores were calibrated there; labels can check it, scores alone cannot",
+    )
