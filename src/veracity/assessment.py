@@ -1,0 +1,504 @@
+"""The assessment: everything that can be said about a set of forecasts, as plain data.
+
+What one pass gives is there at once; the verdict, the ladder and the curves are computed when first asked for and
+kept. An assessment read from JSON holds what the document holds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from veracity import __version__, kernels
+from veracity.bootstrap import Bootstrap
+from veracity.document import Readings, decode, encode, plain, readings
+from veracity.forecasts import Finding, Forecasts, prepare, zero_probability
+from veracity.inference import Reading, undefined
+from veracity.ladder import Ladder
+from veracity.measured import Measured, not_measurable
+from veracity.plan import FLOORS, Plan
+from veracity.reliability import calibration_error, reliability
+from veracity.sampling import take
+from veracity.scores import MEANS, Profile, baseline, floors, scores, skill
+from veracity.sentences import sentences
+from veracity.tally import R, Tally
+from veracity.verdict import Verdict, verdict
+
+SCHEMA, SEVERAL = "veracity/assessment/1", "veracity/assessments/1"
+EMPTY = "there are no rows"
+RULES = ("log", "brier")
+SURPRISES_SHARE = 0.1  # of the log loss in the five largest surprises, before it is a finding
+FEW_EVENTS = 20
+
+
+class Assessment:
+    """What `assess` returns. Readings act as floats and have .low, .high and .method.
+
+    >>> a = assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> round(a.reported.accuracy, 6), round(a.scores.half_brier, 6)
+    (0.741736, 0.075)
+    """
+
+    def __init__(self, sections: dict[str, Any], tally: Tally | None = None) -> None:
+        self._sections, self._tally = sections, tally
+
+    # -- what is there --------------------------------------------------------------------------------------------
+
+    def _section(self, name: str) -> Any:
+        if name not in self._sections:
+            if self._tally is None:
+                raise AttributeError(f"this assessment was read from a document without {name!r}; make it again")
+            self._sections[name] = _LATER[name](self)
+        return self._sections[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in _ALL:
+            raise AttributeError(f"an assessment has no {name!r}; there are {', '.join(_ALL)}")
+        section = self._section(name)
+        if name in _READINGS:
+            return Readings(section, name)
+        return section
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *_ALL]
+
+    def decomposition(self, rule: str = "log") -> Readings:
+        """loss = uncertainty − resolution + reliability + within, under "log" or "brier"."""
+        return Readings({k: v for k, v in self._by_rule("decomposition", rule).items() if k != "map"}, "decomposition")
+
+    def losses(self, rule: str = "log") -> Readings:
+        """The losses of KF15 Table 2: L = AL + PCL + GL + IL + remainder, under "log" or "brier"."""
+        return Readings(self._by_rule("losses", rule), "losses")
+
+    def _by_rule(self, section: str, rule: str) -> dict[str, Reading]:
+        if rule not in RULES:
+            raise ValueError(f"rule: {rule!r} is none of {', '.join(RULES)}")
+        found: dict[str, Reading] = self._section(section)[rule]
+        return found
+
+    def remedies(self) -> list[dict[str, Any]] | None:
+        """What each adjustment and calibrator would gain, cross-fitted. Computed when asked for."""
+        if self._sections.get("remedies") is None and self._tally is not None:
+            self._sections["remedies"] = _ladder(self).remedies()
+        found: list[dict[str, Any]] | None = self._sections.get("remedies")
+        return found
+
+    # -- as data --------------------------------------------------------------------------------------------------
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document as Python values, every section computed (remedies only if asked for before)."""
+        if self._tally is not None:
+            for name in _LATER:
+                self._section(name)
+        values = {name: self._sections.get(name) for name in ("schema", "model", *_ALL, "remedies")}
+        values["findings"] = [_finding_dict(finding) for finding in values["findings"]]
+        document: dict[str, Any] = plain(values)
+        document["classes"] = list(self.classes)
+        return document
+
+    def to_json(self, indent: int | None = None) -> str:
+        return encode(self.document(), indent)
+
+    @classmethod
+    def from_json(cls, text: str) -> Assessment:
+        """An assessment from what `to_json` wrote."""
+        try:
+            document = decode(text)
+        except ValueError as error:
+            raise ValueError(f"text: this is no JSON ({error}); give what to_json() returned") from None
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+            schema = document.get("schema") if isinstance(document, dict) else None
+            raise ValueError(f"text: schema {schema!r} is not {SCHEMA!r}; give the document of one assessment")
+        return cls.from_document(document)
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Assessment:
+        sections = {name: readings(value) for name, value in document.items()}
+        sections["classes"] = tuple(document["classes"])
+        sections["findings"] = tuple(Finding(**{**f, "rows": tuple(f["rows"])}) for f in document["findings"])
+        return cls(sections)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The readings as a flat table: name, value, low, high, method."""
+        table: list[dict[str, Any]] = []
+
+        def walk(path: str, value: Any) -> None:
+            if isinstance(value, Reading):
+                table.append({"name": path, **{"reason": None, **value.to_dict()}})
+            elif isinstance(value, Mapping):
+                for key, item in value.items():
+                    walk(f"{path}.{key}", item)
+
+        for name in ("scores", "skill", "reported", "measured", "measured_plain", "divergence", "slope"):
+            walk(name, self._sections[name])
+        for name in ("decomposition", "losses"):
+            if self._tally is not None or name in self._sections:
+                walk(name, self._section(name))
+        return table
+
+    def to_frame(self) -> Any:
+        """The readings as a polars frame: name, value, low, high, method, reason."""
+        from veracity.read import frame_of
+
+        return frame_of(self.rows())
+
+    # -- for people -----------------------------------------------------------------------------------------------
+
+    def plot(self, name: str) -> Any:
+        """A picture by name, an Altair chart: `a.plot("reliability").save("x.png")`."""
+        return import_module("veracity.plots").chart(name, self)
+
+    def report(self, path: Any) -> None:
+        """Write the report, one HTML file that opens offline."""
+        self.remedies()
+        import_module("veracity.report").write(self, path)
+
+    def _repr_html_(self) -> str:
+        html: str = import_module("veracity.report").fragment(self)
+        return html
+
+    def __repr__(self) -> str:
+        means = "\n".join(
+            f"  {name:<13} stated {self.reported[name]!r}   borne out {self.measured[name]!r}" for name in MEANS
+        )
+        return (
+            f"Assessment of {self.n:,} forecasts, {len(self.classes)} classes\n"
+            f"  log loss      {self.scores.log_loss!r}\n{means}\n  slope         {self._sections['slope']!r}"
+        )
+
+
+def _finding_dict(finding: Finding) -> dict[str, Any]:
+    return {name: getattr(finding, name) for name in ("code", "severity", "message", "count", "rows")}
+
+
+class Assessments:
+    """Assessments of several models, by name."""
+
+    def __init__(self, models: Mapping[str, Assessment]) -> None:
+        self.models = dict(models)
+
+    def __getitem__(self, name: str) -> Assessment:
+        return self.models[name]
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def document(self) -> dict[str, Any]:
+        return {"schema": SEVERAL, "models": {name: a.document() for name, a in self.models.items()}}
+
+    def to_json(self, indent: int | None = None) -> str:
+        return encode(self.document(), indent)
+
+    @classmethod
+    def from_json(cls, text: str) -> Assessments:
+        import json
+
+        document = json.loads(text)
+        if document.get("schema") != SEVERAL:
+            raise ValueError(f"text: schema {document.get('schema')!r} is not {SEVERAL!r}")
+        return cls({name: Assessment.from_json(json.dumps(one)) for name, one in document["models"].items()})
+
+    def report(self, path: Any) -> None:
+        for a in self.models.values():
+            a.remedies()
+        import_module("veracity.report").write(self, path)
+
+    def plot(self, name: str) -> Any:
+        return import_module("veracity.plots").chart(name, self)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(f"{name}: {a!r}" for name, a in self.models.items())
+
+
+# -- making one -----------------------------------------------------------------------------------------------------
+
+
+def assess(
+    y_true: Any,
+    y_proba: Any = None,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    labels: Any = None,
+    pos_label: Any = None,
+    floor: float = 0.0,
+    end_width: float = 0.005,
+    bins: int | str = "auto",
+    preset: str | None = None,
+    map: str = "bins",
+    groups: Any = None,
+    ideal: Any = None,
+    features: Any = None,
+    level: float = 0.95,
+    bootstrap: int | None = None,
+    random_state: int = 0,
+    **reading: Any,
+) -> Any:
+    """How good the forecasts are, why they lose what they lose, and what would help.
+
+    y_true, y_proba: outcomes and probabilities, (n,) or (n, k); or one Forecasts, one Tally, or one frame with
+    label=, proba= and the other reading options. Returns an `Assessment` (`Assessments` where a frame holds several
+    models).
+    """
+    started = time.perf_counter()
+    plan = Plan(floor, end_width, bins, preset, map, level, bootstrap, random_state)
+    if isinstance(y_true, Tally):
+        return of_tally(y_true, started=started)
+    if isinstance(y_true, Forecasts):
+        return of_tally(Tally.count(y_true, plan), started=started)
+    if y_proba is None:
+        from veracity.read import Reading as Options
+        from veracity.read import frame
+
+        models = frame(y_true, Options(**reading))
+        found = {name: of_tally(Tally.count(f, plan), model=name) for name, f in models.items()}
+        return next(iter(found.values())) if len(found) == 1 else Assessments(found)
+    if reading:
+        raise TypeError(f"assess() got {', '.join(reading)}: these options read a frame, not arrays")
+    if np.size(y_true) == 0 and np.size(y_proba) == 0:
+        k = np.shape(y_proba)[1] if np.ndim(y_proba) == 2 else 2
+        return of_tally(Tally.zero(range(k) if labels is None else labels, plan), started=started)
+    forecasts = prepare(
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        counts=counts,
+        labels=labels,
+        pos_label=pos_label,
+        groups=groups,
+        ideal=ideal,
+        features=features,
+    )
+    return of_tally(Tally.count(forecasts, plan), started=started)
+
+
+def of_tally(
+    tally: Tally,
+    *,
+    model: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    groups: Mapping[str, Mapping[str, Tally]] | None = None,
+    started: float | None = None,
+) -> Assessment:
+    """The assessment of a tally; `groups` are tallies of parts of the same rows, by column and value."""
+    plan, s = tally.plan, tally.sums
+    sections: dict[str, Any] = {
+        "schema": SCHEMA,
+        "model": model,
+        "n": tally.cases,
+        "classes": tally.classes,
+        "floor": plan.limits[0],
+        "level": plan.level,
+    }
+    sections |= _empty(tally) if s.rows == 0 else _at_once(tally)
+    sections["surprises"] = [
+        {"row": row, "outcome": None if y < 0 else str(tally.classes[y]), "probability": p} for p, row, y in tally.lowest
+    ]
+    if groups is not None:
+        sections["groups"] = {c: {v: _group(t) for v, t in parts.items()} for c, parts in groups.items()}
+    sections["provenance"] = {
+        "command": None,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "version": __version__,
+        "kernel": kernels.NAME,
+        "engine": "local",
+        "inputs": [],
+        "reading": None,
+        "plan": asdict(plan),
+        "seconds": round(time.perf_counter() - started, 6) if started is not None else None,
+        **(provenance or {}),
+    }
+    return Assessment(sections, tally)
+
+
+def _at_once(tally: Tally) -> dict[str, Any]:
+    """The sections that the one pass fills."""
+    profile = Profile(tally)
+    low, high = profile.limits
+    found: dict[str, Any] = {
+        "scores": scores(tally),
+        "skill": skill(tally),
+        "baseline": baseline(tally),
+        "reported": {name: profile.reading(name) for name in MEANS},
+    }
+    risk = {"r": R, "reported": profile.values, "reported_low": low, "reported_high": high}
+    if tally.measurable:
+        m = Measured(tally, profile)
+        found["measured"] = {name: m.measured(name) for name in MEANS}
+        found["measured_plain"] = {name: m.plain(name) for name in MEANS}
+        found["divergence"] = {name: m.divergence(name) for name in MEANS}
+        found["slope"] = m.slope()
+        risk |= {"measured": m.values, "measured_low": m.limits[0], "measured_high": m.limits[1]}
+        found |= {"bins": m.bins(), "calibration_error": calibration_error(tally)}
+        findings = profile.findings() + m.findings()
+    else:
+        nothing = {name: not_measurable() for name in MEANS}
+        found |= {"measured": nothing, "measured_plain": nothing, "divergence": nothing, "slope": not_measurable()}
+        risk |= {"measured": None, "measured_low": None, "measured_high": None}
+        found |= {"bins": [], "calibration_error": {}}
+        m, findings = None, profile.findings()
+    if tally.plan.bootstrap:
+        _resample(found, Bootstrap(tally, m.curve if m else None), risk)
+    found["risk_profile"] = risk
+    found["floors"] = floors(tally, FLOORS)
+    found["findings"] = _findings(tally) + findings
+    found["_measured"] = m
+    return found
+
+
+def _resample(found: dict[str, Any], b: Bootstrap, risk: dict[str, Any]) -> None:
+    """Put bootstrap intervals in the place of the others."""
+    for name, values in b.scores().items():
+        if name in found["scores"]:
+            found["scores"][name] = b.interval(values, found["scores"][name])
+    means = b.means()
+    for section in ("reported", "measured", "divergence"):
+        for name, values in means.get(section, {}).items():
+            found[section][name] = b.interval(values, found[section][name])
+    if "slope" in means:
+        found["slope"] = b.interval(means["slope"]["slope"], found["slope"])
+    tail = (1.0 - b.tally.plan.level) / 2.0
+    risk["reported_low"], risk["reported_high"] = np.nanquantile(b.reported(), [tail, 1.0 - tail], axis=0)
+
+
+def _findings(tally: Tally) -> tuple[Finding, ...]:
+    """What the whole set shows: zeros, one outcome, one forecast, few events, heavy surprises."""
+    s, found = tally.sums, list(tally.findings)
+    if s.zeros:
+        found.insert(0, zero_probability(s.zeros, s.rows, [row for p, row, _ in tally.lowest if p == 0.0]))
+    if s.rows == 1:
+        found.append(Finding("one_row", "changes the meaning", "there is only one row: nothing can be compared", 1))
+    if tally.measurable and s.rows > 1:
+        seen = np.flatnonzero(s.by_class[:, 0] > 0.0)
+        if len(seen) == 1:
+            found.append(Finding.of("one_outcome", s.rows, s.rows, outcome=str(tally.classes[seen[0]])))
+        elif tally.k == 2 and (events := int(min(h.true.sum() for h in tally.classwise))) < FEW_EVENTS:
+            name = tally.classes[int(np.argmin([h.true.sum() for h in tally.classwise]))]
+            message = f"only {events} outcomes are {name}: read the intervals, not the values"
+            found.append(Finding("few_events", "warning", message, events))
+        if all(len(h.cells) == 1 for h in tally.classwise):
+            found.append(Finding.of("constant_forecast", s.rows, s.rows))
+        if s.n_eff < 1.0 + 1e-9:
+            message = "all weight is on one row: no interval can be given"
+            found.append(Finding("one_weight", "changes the meaning", message, 1))
+    if not s.zeros and s.rows >= 50:
+        worst = tally.lowest[:5]
+        total = s.score[0, 0] * s.rows / s.weight
+        share = float(-np.log([p for p, _, _ in worst if p > 0.0]).sum() / total) if total > 0.0 else 0.0
+        if share >= SURPRISES_SHARE:
+            rows = tuple(row for _, row, _ in worst)
+            message = f"the 5 largest surprises make up {share:.0%} of the log loss"
+            found.append(Finding("surprises", "note", message, 5, rows))
+    return tuple(found)
+
+
+def _empty(tally: Tally) -> dict[str, Any]:
+    """Every section of no rows: undefined, and a finding that says why."""
+    names = ["log_loss", "brier", "spherical", "prediction_accuracy", "perplexity"]
+    names += ["half_brier", "auc"] if tally.k == 2 else []
+    nothing = {name: undefined(EMPTY) for name in MEANS}
+    no_values = np.full(len(R), np.nan)
+    profiles = ("reported", "reported_low", "reported_high", "measured", "measured_low", "measured_high")
+    return {
+        "scores": {name: undefined(EMPTY) for name in names},
+        "skill": {rule: undefined(EMPTY) for rule in RULES},
+        "baseline": {},
+        **{section: dict(nothing) for section in ("reported", "measured", "measured_plain", "divergence")},
+        "slope": undefined(EMPTY),
+        "risk_profile": {"r": R, **dict.fromkeys(profiles, no_values)},
+        "floors": [{"floor": floor, **dict.fromkeys(MEANS, np.nan)} for floor in FLOORS],
+        "bins": [],
+        "calibration_error": {},
+        "findings": (*tally.findings, Finding("empty", "changes the meaning", EMPTY)),
+        "_measured": None,
+    }
+
+
+# -- sections computed at first access ------------------------------------------------------------------------------
+
+
+def _tally(a: Assessment) -> Tally:
+    assert a._tally is not None
+    return a._tally
+
+
+def _ladder(a: Assessment) -> Ladder:
+    if "_ladder" not in a._sections:
+        a._sections["_ladder"] = Ladder(_tally(a))
+    ladder: Ladder = a._sections["_ladder"]
+    return ladder
+
+
+def _verdict_of(a: Assessment) -> Verdict:
+    if "_verdict" not in a._sections:
+        t = _tally(a)
+        a._sections["_verdict"] = verdict(t) if t.sums.rows else Verdict("undetermined", undefined(EMPTY), EMPTY)
+    found: Verdict = a._sections["_verdict"]
+    return found
+
+
+def _verdict_detail(a: Assessment) -> dict[str, Any]:
+    v = _verdict_of(a)
+    return {
+        "level": v.level,
+        "zero_rows": _tally(a).sums.zeros,
+        "slope_adjusted": v.slope_adjusted,
+        "reason": v.reason,
+        "rows_needed": v.rows_needed,
+        "sentences": sentences(_tally(a), v, a.slope, _ladder(a).losses("log"), a._sections["findings"]),
+    }
+
+
+def _curves(a: Assessment) -> dict[str, Any]:
+    m: Measured | None = a._sections["_measured"]
+    if m is None:
+        return {"pooled": [], "top_label": [], "classwise": {}, "sharpness": [], "roc": []}
+    return reliability(_tally(a), m.plain_curve)
+
+
+def _groups(a: Assessment) -> dict[str, Any]:
+    held = _tally(a).held
+    if held is None:
+        return {}
+    plan = replace(_tally(a).plan, bootstrap=None)
+    found: dict[str, Any] = {}
+    for column, values in held.groups.items():
+        names, place = np.unique(np.asarray(values).astype(str), return_inverse=True)
+        parts = (np.flatnonzero(place == i) for i in range(len(names)))
+        found[column] = {
+            str(name): _group(Tally.count(replace(take(held, part), groups={}, rows=None), plan))
+            for name, part in zip(names, parts, strict=True)
+        }
+    return found
+
+
+def _group(tally: Tally) -> dict[str, Any]:
+    found = _at_once(tally)
+    kept = {name: found[name] for name in ("scores", "reported", "measured", "slope")}
+    return {"n": tally.cases, **kept, "verdict": verdict(tally).word}
+
+
+_LATER: dict[str, Callable[[Assessment], Any]] = {
+    "verdict": lambda a: _verdict_of(a).word,
+    "verdict_detail": _verdict_detail,
+    "decomposition": lambda a: {rule: _ladder(a).decomposition(rule) for rule in RULES},
+    "losses": lambda a: {rule: _ladder(a).losses(rule) for rule in RULES},
+    "decomposed_profile": lambda a: _ladder(a).profile(),
+    "corp": lambda a: _ladder(a).corp(),
+    "adjustment": lambda a: _ladder(a).adjustment(),
+    "curves": _curves,
+    "groups": _groups,
+}
+_READINGS = ("scores", "skill", "reported", "measured", "measured_plain", "divergence")
+_ALL = (
+    "n", "classes", "floor", "level", "scores", "skill", "baseline", "reported", "measured", "measured_plain",
+    "divergence", "slope", "verdict", "verdict_detail", "risk_profile", "floors", "decomposition", "losses",
+    "decomposed_profile", "corp", "calibration_error", "curves", "bins", "adjustment", "groups", "surprises",
+    "findings", "provenance",
+)  # fmt: skip

@@ -1,0 +1,203 @@
+"""The loss ladder of a tally: where the loss comes from, and what would remove it.
+
+Fits the maps, builds the chain of stages, and gives every loss with its interval.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity import maps
+from veracity.chain import Chain, corp
+from veracity.forecasts import Finding, Forecasts
+from veracity.formulas.rules import ScoringRule
+from veracity.inference import Reading, around, undefined, unknown
+from veracity.measured import NOT_MEASURABLE, cells_of_two
+from veracity.sampling import few
+from veracity.tally import R, Tally
+
+Floats = NDArray[np.float64]
+
+MOST_ENTRIES = 20_000_000  # of rows looked at again; beyond, cells of two classes or a sample of rows serve
+EXACT_ROWS = 1 << 20  # of two classes
+PROFILE_ENTRIES = 200_000
+PROFILE_R = R[(R > -0.7) & (np.arange(len(R)) % 3 == 0)]  # −2/3, −1/3, 0, … 2
+MANY_CLASSES = 50  # beyond, no isotonic curve for each class
+NOT_SEPARABLE = (
+    "grouping and irreducible loss cannot be told apart from these inputs: give the ideal probabilities, features, or "
+    "repeated outcomes"
+)
+LOSSES = ("L", "AL", "PCL", "CL", "GL", "IL", "EL", "PEL", "RL", "PL", "remainder")
+TERMS = ("uncertainty", "resolution", "reliability", "within")
+
+
+class Ladder:
+    """Losses, decompositions, CORP, adjustments and remedies of one tally, each computed when asked for."""
+
+    def __init__(self, tally: Tally) -> None:
+        self.tally = tally
+        self.findings: tuple[Finding, ...] = ()
+
+    @cached_property
+    def rows(self) -> Forecasts:
+        held, k = self.tally.held, self.tally.k
+        if held is not None and (len(held) <= EXACT_ROWS if k == 2 else len(held) * k <= MOST_ENTRIES):
+            return held
+        if held is None and self.tally.sample.complete:
+            return self.tally.sample.rows
+        if k == 2:
+            return cells_of_two(self.tally)
+        return few(held, MOST_ENTRIES // k) if held is not None else self.tally.sample.rows
+
+    @property
+    def basis(self) -> str:
+        """What the numbers stand on: all rows, cells, or a sample."""
+        held, sample = self.tally.held, self.tally.thinned
+        if self.rows is held or (sample is not None and sample.complete and self.rows is sample.rows):
+            return "row influences"
+        if self.tally.k == 2:
+            return "row influences, on cells of the grid"
+        return f"row influences, on a sample of {len(self.rows):,} rows"
+
+    @cached_property
+    def problem(self) -> str | None:
+        """Why there is no ladder, if there is none."""
+        if not self.tally.sums.rows:
+            return "there are no rows"
+        return None if self.tally.measurable else NOT_MEASURABLE
+
+    @cached_property
+    def stage_c(self) -> maps.Fitted:
+        return maps.fit(self.tally.plan.map, self.rows)
+
+    @cached_property
+    def chain(self) -> Chain:
+        return self._chain(self.rows)
+
+    def _chain(self, f: Forecasts) -> Chain:
+        assert f.probabilities is not None and f.outcomes is not None
+        fitted = self.stage_c
+        held_cells: Any = getattr(fitted, "cells", None)
+        if held_cells is not None:
+            stage_c, cells = fitted.means, held_cells(f.probabilities)  # type: ignore[attr-defined]
+        else:
+            stage_c, cells = fitted(f.probabilities), None
+        ideal = f.ideal
+        if ideal is not None and ideal.ndim == 1:
+            ideal = np.column_stack([1.0 - ideal, ideal])
+        return Chain(
+            f.probabilities,
+            f.outcomes,
+            stage_c,
+            A=lambda rule: self._adjusted(f, rule),
+            Q=ideal,
+            cells=cells,
+            mass=f.mass,
+            log_realised=f.log_realised,
+        )
+
+    def _adjusted(self, f: Forecasts, rule: ScoringRule) -> Floats | None:
+        name, options = maps.adjustment(rule)
+        try:
+            adjusted: Floats = maps.fit(name, f, **options)(f.probabilities)
+        except maps.InfeasibleTarget:
+            return None
+        return adjusted
+
+    def _reading(self, value: float | None, influence: Any, bounds: tuple[float, float] = (-np.inf, np.inf)) -> Reading:
+        if value is None:
+            return unknown(NOT_SEPARABLE)
+        if not np.isfinite(value):
+            return around(value, np.nan, self.tally.plan.level)
+        f, s = self.rows, self.tally.sums
+        mass2 = f.mass if f.weights is None else f.mass * f.weights
+        with np.errstate(invalid="ignore"):
+            x = influence()
+            spread = float(np.sqrt(mass2 @ (x - value) ** 2 / mass2.sum()))
+        error = spread * np.sqrt(s.weight2) / s.weight if s.n_eff > 1.0 + 1e-9 else np.nan
+        return around(value, error, self.tally.plan.level, bounds, self.basis)
+
+    def losses(self, rule: str) -> dict[str, Reading]:
+        if self.problem:
+            return dict.fromkeys(LOSSES, unknown(self.problem))
+        values, found = self.chain.losses(rule), {}
+        for name in LOSSES:
+            value = values[name]
+            if name == "remainder":
+                found[name] = undefined("undefined") if value is None else Reading(value)
+            elif value is None and name in ("AL", "PCL", "PL"):
+                found[name] = unknown("the class frequencies cannot be matched: a probability of zero stands in the way")
+            else:
+                found[name] = self._reading(value, lambda name=name: self.chain.influence(rule, name), (0.0, np.inf))
+        return found
+
+    def decomposition(self, rule: str) -> dict[str, Any]:
+        if self.problem:
+            return {**dict.fromkeys(TERMS, unknown(self.problem)), "map": self.tally.plan.map}
+        values, influences = self.chain.terms(rule), self.chain.term_influences(rule)
+        found: dict[str, Any] = {}
+        for name in TERMS:
+            bounds = (-np.inf, np.inf) if name == "within" else (0.0, np.inf)
+            found[name] = self._reading(values[name], lambda name=name: influences[name], bounds)
+        return {**found, "map": self.tally.plan.map}
+
+    def profile(self) -> dict[str, Any]:
+        """All terms along the risk axis as shares of the base-rate loss at that r."""
+        if self.problem:
+            return {"r": []}
+        f = few(self.rows, max(500, PROFILE_ENTRIES // self.tally.k))
+        return dict((self.chain if f is self.rows else self._chain(f)).profile(PROFILE_R.tolist()))
+
+    def adjustment(self) -> dict[str, Any]:
+        """What matching the class frequencies does under each rule: weights or shifts, and the loss after it."""
+        if self.problem:
+            return {}
+        f, found, names = self.rows, {}, [str(c) for c in self.tally.classes]
+        for rule, attribute in (("log", "weights"), ("brier", "shift")):
+            name, options = maps.adjustment(rule)
+            try:
+                fitted = maps.fit(name, f, **options)
+            except maps.InfeasibleTarget as error:
+                found[rule] = {attribute: None, "loss": None, "reason": str(error)}
+                continue
+            moved = dict(zip(names, getattr(fitted, attribute).tolist(), strict=True))
+            found[rule] = {attribute: moved, "loss": self.chain.loss(rule, "A", "Y")}
+        return found
+
+    def corp(self) -> dict[str, Any]:
+        """Miscalibration, discrimination and uncertainty with isotonic C: two classes, or the pick and each class."""
+        if self.problem:
+            return {}
+        f = self.rows
+        if self.tally.k == 2:
+            return self._corp(f.positive, f.outcomes == 1)
+        matrix = f.matrix
+        pick = matrix.argmax(axis=1)
+        found: dict[str, Any] = {"top_label": self._corp(matrix[np.arange(len(pick)), pick], pick == f.outcomes)}
+        if self.tally.k <= MANY_CLASSES:
+            found["classwise"] = {
+                str(c): self._corp(matrix[:, j], f.outcomes == j) for j, c in enumerate(self.tally.classes)
+            }
+        return found
+
+    def _corp(self, p: Floats, event: NDArray[np.bool_]) -> dict[str, dict[str, Reading]]:
+        f = Forecasts(p, event.astype(np.int64), (False, True), self.rows.weights, self.rows.counts)
+        calibrated = maps.fit("isotonic", f)(p)
+        scores = np.column_stack([1.0 - p, p])
+        assert f.outcomes is not None
+        return {
+            rule: {name: Reading(value) for name, value in corp(rule, scores, calibrated, f.outcomes, f.mass).items()}
+            for rule in ("brier", "log")
+        }
+
+    def remedies(self) -> list[dict[str, Any]] | None:
+        """Cross-fitted gain of every adjustment and calibrator against doing nothing."""
+        if self.problem:
+            return None
+        plan = self.tally.plan
+        found: list[dict[str, Any]] = maps.remedies(self.rows, seed=plan.random_state, level=plan.level)
+        return found

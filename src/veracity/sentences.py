@@ -1,0 +1,112 @@
+"""The verdict in plain words: what was ruled out and happened, the level, then the confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from veracity.forecasts import Finding
+from veracity.inference import Reading
+from veracity.plan import FLOORS
+from veracity.scores import Entries
+from veracity.tally import Tally
+from veracity.verdict import MATCHED, Verdict
+
+NAMED_ROWS = 5
+SURE = 0.9  # a pick is called sure from here
+
+
+def sentences(
+    tally: Tally, verdict: Verdict, slope: Reading, losses: Mapping[str, Reading], findings: Sequence[Finding]
+) -> list[str]:
+    """Sentences in the order in which they are read."""
+    if not tally.sums.rows:
+        return ["There are no rows to assess."]
+    said = _zeros(tally) + _level(tally, verdict) + _confidence(tally, verdict, slope, losses)
+    said += [f"{f.message[0].upper()}{f.message[1:]}." for f in findings if f.code in ("rows_decide", "few_events")]
+    return said
+
+
+def _zeros(tally: Tally) -> list[str]:
+    z, n = tally.sums.zeros, tally.sums.rows
+    if not z:
+        return []
+    floor = FLOORS[2]
+    typical = Entries.of(tally.pooled, tally.grid, floor).means()["accuracy"]
+    rows = [str(row) for p, row, _ in tally.lowest if p == 0.0]
+    more = ", …" if z > NAMED_ROWS else ""
+    return [
+        f"{z:,} of {n:,} outcomes had been ruled out (probability 0). Log loss is infinite and the typical probability "
+        f"is 0, whatever the other {n - z:,} rows say. Rows {', '.join(rows[:NAMED_ROWS])}{more}. "
+        f"With a floor of {floor}: {typical:.3f}."
+    ]
+
+
+def _level(tally: Tally, verdict: Verdict) -> list[str]:
+    if verdict.level is None:
+        return []
+    share = {name: (pair["forecast"], pair["observed"]) for name, pair in verdict.level.items()}
+    if tally.k == 2:
+        says, happened = share[str(tally.classes[1])]
+        word = "high" if says > happened else "low"
+        return [f"It is too {word} overall: it says {says:.3g}, {happened:.3g} happened."]
+    most = max(share, key=lambda name: share[name][0] - share[name][1])
+    least = min(share, key=lambda name: share[name][0] - share[name][1])
+    return [
+        f"It favours some classes: most over-used {most} ({share[most][0]:.3f}, true {share[most][1]:.3f}), "
+        f"most under-used {least} ({share[least][0]:.3f}, true {share[least][1]:.3f})."
+    ]
+
+
+def _confidence(tally: Tally, verdict: Verdict, slope: Reading, losses: Mapping[str, Reading]) -> list[str]:
+    adjusted, n = verdict.slope_adjusted, tally.sums.rows
+    if not tally.measurable:
+        return [
+            "Not measurable here. Only the probability of what happened is given, so it cannot be compared with "
+            "frequencies."
+        ]
+    if verdict.word == "matched":
+        remaining = f" What loss remains is {losses['RL']:.3f} nats that recalibration cannot remove." * _finite(losses, "RL")
+        return [
+            f"Matched. Stated probabilities agree with what happened, within {100 * (MATCHED[1] - 1):.0f} % in spread "
+            f"(interval {adjusted.low:.2f} to {adjusted.high:.2f}).{remaining}"
+        ]
+    if verdict.word == "undetermined":
+        if adjusted.low is None:
+            return [f"Undetermined: {verdict.reason}."]
+        needed = f" About {verdict.rows_needed:,} cases would settle a difference of this size." if verdict.rows_needed else ""
+        return [
+            f"Undetermined. {n:,} cases cannot tell over- from under-confidence (slope {adjusted:.2f}, "
+            f"{adjusted.low:.2f} to {adjusted.high:.2f}).{needed}"
+        ]
+    over = verdict.word == "over-confident"
+    said = "Over-confident. Its probabilities are too extreme" if over else "Under-confident. Its probabilities are too cautious"
+    where = _where_it_shows(tally, over)
+    first = f"{said}: {where}." if where else f"{said}."
+    if not _finite(losses, "L", "CL", "AL"):
+        return [first]
+    return [
+        first,
+        f"{losses['CL']:.3f} of {losses['L']:.3f} nats of log loss is calibration loss (in-sample, an upper estimate); "
+        f"{losses['AL']:.3f} of it goes away by matching the class frequencies.",
+    ]
+
+
+def _finite(losses: Mapping[str, Reading], *names: str) -> bool:
+    return all(np.isfinite(losses[name]) for name in names)
+
+
+def _where_it_shows(tally: Tally, over: bool) -> str:
+    """The surest picks, if they show it, else all picks: what was said and what happened."""
+    h, grid = tally.top, tally.grid
+    every = h.all.astype(float) if h.all_weight is None else h.all_weight
+    true = h.true.astype(float) if h.true_weight is None else h.true_weight
+    for least, words in ((SURE, f"when it says {SURE} or more, "), (0.0, "of its picks ")):
+        held = grid.edges[h.cells] >= least
+        if h.all[held].sum() < 20:
+            continue
+        says, right = h.all_sum[held].sum() / every[held].sum(), true[held].sum() / every[held].sum()
+        if (right < says) == over and round(says, 3) != round(right, 3):
+            return f"{words}it says {says:.3g} on average, and {right:.3g} happens"
+    return ""
