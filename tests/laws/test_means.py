@@ -104,6 +104,15 @@ def test_nothing_underflows_or_overflows():
     assert log_generalized_mean([-1e6, -2e6], -2.0) == pytest.approx(-2e6 + math.log(2) / 2, rel=1e-15)
     assert log_generalized_mean([-1e6, -2e6], 700.0) == pytest.approx(-1e6 - math.log(2) / 700, rel=1e-15)
     assert generalized_mean([1e200, 1e300], 1.0) == pytest.approx(5e299, rel=1e-12)
+    assert generalized_mean([1e308, 1e308], 1.0) == pytest.approx(1e308, rel=1e-12)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_extreme_powers_are_their_limits(sign):
+    p = np.array([0.1, 0.5, 0.9])
+    assert generalized_mean(p, sign * 1e308) == generalized_mean(p, sign * np.inf)
+    assert generalized_mean(p, sign * 5e-324) == generalized_mean(p, 0.0)
+    assert generalized_mean([0.0, 0.5], sign * 5e-324) == 0.0
 
 
 def test_metrics_are_three_points_of_the_profile():

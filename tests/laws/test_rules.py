@@ -85,6 +85,18 @@ def test_gradient_is_that_of_the_generator(rule_):
 
 
 @every
+def test_generator_and_gradient_alone_make_the_same_rule(rule_):
+    bare = ScoringRule.of("bare", rule_.generator, rule_.gradient, inverse=rule_.inverse)
+    p, q = rows(26), rows(27)
+    np.testing.assert_allclose(bare.divergence(p, q), rule_.divergence(p, q), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(bare.score(p, 1), rule_.score(p, 1), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(bare.entropy(p), rule_.entropy(p))
+    np.testing.assert_allclose(bare.shift(p, [1e-3, 0, 0, 0]), rule_.shift(p, np.array([1e-3, 0, 0, 0]) / rule_.unit))
+    with pytest.raises(ValueError, match="'bare' was given without inverse gradient"):
+        ScoringRule.of("bare", rule_.generator, rule_.gradient).shift(p, [0.1, 0, 0, 0])
+
+
+@every
 def test_three_point_identity_row_by_row(rule_):
     one, two, three = rows(8), rows(9), rows(10)
     phi = [np.stack([rule_.score(v, j) for j in range(4)], -1) for v in (one, two)]

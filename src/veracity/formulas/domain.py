@@ -26,8 +26,9 @@ def refuse(name: str, array: Array, bad: Array, rule: str) -> None:
 
 def finite(name: str, x: ArrayLike) -> Array:
     a = np.asarray(x, dtype=np.float64)
-    # One sum is cheaper than a mask, and any NaN or infinity survives it.
-    if not np.isfinite(a.sum()):
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = a.sum()  # cheaper than a mask, and any NaN or infinity survives it
+    if not np.isfinite(total):
         refuse(name, a, ~np.isfinite(a), "is not a finite number")
     return a
 

@@ -20,6 +20,7 @@ R_GRID: Array = (np.arange(37) - 18) / 9  # −2 + i/9, rounded once, so that �
 R_GRID.flags.writeable = False
 
 LARGEST_EXPONENT = 500.0  # beyond it the sum is anchored at its largest term: exp overflows at 709
+SMALLEST_POWER, LARGEST_POWER = 1e-150, 1e20  # beyond them the limits 0 and ±∞ are the same number
 
 
 def log_generalized_mean(log_p: ArrayLike, r: ArrayLike, weights: ArrayLike | None = None) -> Any:
@@ -62,11 +63,11 @@ def _log_mean(x: Array, w: Array) -> Callable[[float], Array]:
     d_low, d_high = d.min(axis=-1), d.max(axis=-1)
 
     def mean(r: float) -> Array:
-        if np.isinf(r):
+        if abs(r) > LARGEST_POWER:
             return np.asarray(high if r > 0 else low)
         top = np.maximum(r * d_high, r * d_low)
         anchor = np.where(top > LARGEST_EXPONENT, top, 0.0)
-        if r == 0.0:
+        if abs(r) < SMALLEST_POWER:
             value = centre[..., 0]
         elif anchor.any():
             value = centre[..., 0] + (anchor + np.log((kept * np.exp(r * d - anchor[..., None])).sum(axis=-1))) / r
@@ -74,7 +75,8 @@ def _log_mean(x: Array, w: Array) -> Callable[[float], Array]:
             value = centre[..., 0] + np.log1p((kept * np.expm1(r * d)).sum(axis=-1)) / r
         if lost is None:
             return np.asarray(value)
-        return np.where(lost > 0.0, value + log_total / r if r > 0.0 else -np.inf, value)
+        with np.errstate(over="ignore"):
+            return np.where(lost > 0.0, value + log_total / r if r > 0.0 else -np.inf, value)
 
     return mean
 
@@ -205,7 +207,7 @@ def entropy(p: ArrayLike) -> Any:
     0.693147
     """
     p = domain.simplex_rows("p", p)
-    return -_sum_times_log(p, p)
+    return 0.0 - _sum_times_log(p, p)
 
 
 def cross_entropy(forecast: ArrayLike, truth: ArrayLike) -> Any:
@@ -214,7 +216,7 @@ def cross_entropy(forecast: ArrayLike, truth: ArrayLike) -> Any:
     >>> round(float(cross_entropy([0.25, 0.75], [0.5, 0.5])), 6)
     0.836988
     """
-    return -_sum_times_log(domain.simplex_rows("truth", truth), domain.simplex_rows("forecast", forecast))
+    return 0.0 - _sum_times_log(domain.simplex_rows("truth", truth), domain.simplex_rows("forecast", forecast))
 
 
 def divergence(forecast: ArrayLike, truth: ArrayLike) -> Any:

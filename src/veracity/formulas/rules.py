@@ -50,6 +50,43 @@ class ScoringRule:
     bounds: tuple[float, float]
     cite: str
 
+    @classmethod
+    def of(
+        cls,
+        key: str,
+        generator: Rows,
+        gradient: Pairs,
+        *,
+        inverse: Rows | None = None,
+        bounds: tuple[float, float] = (0.0, np.inf),
+        cite: str = "",
+    ) -> ScoringRule:
+        """A rule from its generator and gradient alone; with the inverse gradient its rows can be shifted too.
+
+        >>> square = ScoringRule.of("square", lambda p: (p**2).sum(-1) - 1, lambda x, p: 2 * x)
+        >>> round(float(square.score([0.1, 0.9], 1)), 12)
+        0.02
+        """
+
+        def offset(p: Array) -> Array:
+            return _sum(_times(p, gradient(p, p))) - generator(p)
+
+        def no_inverse(u: Array) -> Array:
+            raise ValueError(f"rule: {key!r} was given without inverse gradient; its rows cannot be shifted")
+
+        return cls(
+            key=key,
+            generator=generator,
+            gradient=gradient,
+            offset=offset,
+            bregman=lambda p, q: generator(q) + offset(p) - _sum(_times(q, gradient(p, p))),
+            inverse=inverse or no_inverse,
+            unit=1.0,
+            rows=domain.simplex_rows,
+            bounds=bounds,
+            cite=cite,
+        )
+
     @property
     def name(self) -> str:
         return self.key if isinstance(self.key, str) else f"power({self.key:.6g})"
@@ -57,7 +94,7 @@ class ScoringRule:
     def __repr__(self) -> str:
         return f"<ScoringRule {self.name}>"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> Any:  # functions do not travel between processes, names and numbers do
         return rule, (self.key,)
 
     def score(self, p: ArrayLike, y: ArrayLike) -> Any:
@@ -72,7 +109,7 @@ class ScoringRule:
 
     def entropy(self, q: ArrayLike) -> Any:
         """Expected loss of the forecast q when q is the truth: −g(q)."""
-        return -self.generator(self.rows("q", q))[()]
+        return (0.0 - self.generator(self.rows("q", q)))[()]
 
     def divergence(self, forecast: ArrayLike, truth: ArrayLike) -> Any:
         """Expected loss beyond the entropy when the truth is q: d(p, q), zero only where the rows are equal."""
