@@ -23,17 +23,17 @@ def module(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")
 
 
-def plot(name: str, result: Any, *, theme: str = "light", **options: Any) -> Any:
+def chart(name: str, result: Any, *, theme: str = "light", **options: Any) -> Any:
     """The picture `name` of a result, an Altair chart whose `save` writes pages that open offline."""
     from veracity.plots._style import THEMES
 
     if theme not in THEMES:
         raise ValueError(f"theme: {theme!r} is none of {', '.join(THEMES)}")
-    chart = module(name).chart(result, **options)
-    chart.config = {**THEMES[theme], "background": "#ffffff" if theme == "light" else "#16181c"}
+    made = module(name).chart(result, **options)
+    made.config = {**THEMES[theme], "background": "#ffffff" if theme == "light" else "#16181c"}
     # altair's own save links to a content network; this one is whole in itself
-    object.__setattr__(chart, "save", functools.partial(save, chart))
-    return chart
+    object.__setattr__(made, "save", functools.partial(save, made))
+    return made
 
 
 def save(chart: Any, path: str | Path, **options: Any) -> None:

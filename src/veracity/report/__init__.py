@@ -20,38 +20,42 @@ PLAIN_TEXT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028
 
 
 def render(result: Any) -> str:
-    """The page of one assessment, of several, or of a prediction–realization table."""
+    """The page of one assessment, or of several."""
+    return _page("page.html", _view.page(result))
+
+
+def render_table(table: Any) -> str:
+    """The page of a prediction–realization table."""
+    return _page("table.html", _view.table(table))
+
+
+def _page(template: str, view: dict[str, Any]) -> str:
     from veracity.plots._style import THEMES
 
-    view = _view.page(result)
     charts = {figure["id"]: figure["spec"] for figure in _view.figures_of(view)}
-    page = (
-        _environment()
-        .get_template("table.html" if view["kind"] == "table" else "page.html")
-        .render(
-            view=view,
-            style=Markup(_file("style.css")),
-            script=Markup(_file("page.js")),
-            runtime=Markup(runtime()) if charts else "",
-            charts=Markup(inline_json(charts)),
-            themes=Markup(inline_json(THEMES)),
-        )
+    page = _environment().get_template(template)
+    return page.render(
+        view=view,
+        style=Markup(_file("style.css")),
+        script=Markup(_file("page.js")),
+        runtime=Markup(runtime()) if charts else "",
+        charts=Markup(inline_json(charts)),
+        themes=Markup(inline_json(THEMES)),
     )
-    return page + "\n"
 
 
-def save(result: Any, path: str | Path) -> None:
+def write(result: Any, path: str | Path) -> None:
     """Write the page whole or not at all."""
     target = Path(os.path.realpath(path))
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_text(render(result), encoding="utf-8")
+        part.write_text(render_table(result) if _view.is_table(result) else render(result), encoding="utf-8")
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)
 
 
-def notebook(result: Any) -> str:
+def fragment(result: Any) -> str:
     """The verdict and the main numbers as a piece of HTML, for a notebook cell."""
     view = _view.summary(result)
     return _environment().get_template("notebook.html").render(view=view)
@@ -102,13 +106,17 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters.update(
-        number=_number, percent=_percent, interval=words.interval, emphasis=_emphasis, why=words.why, digits=_digits
+        number=_number, percent=_percent, interval=_interval, emphasis=_emphasis, why=words.why, digits=_digits
     )
     return environment
 
 
 def _number(x: Any, digits: int = 3) -> Markup:
     return _data(x, words.number(x, digits))
+
+
+def _interval(reading: Any, as_percent: bool = False) -> str:
+    return words.interval(reading, words.percent if as_percent else words.number)
 
 
 def _digits(x: Any) -> str:

@@ -21,8 +21,6 @@ View = dict[str, Any]
 def page(result: Any) -> View:
     """Everything the page shows."""
     found = document(result)
-    if str(found.get("schema", "")).startswith("veracity/table"):
-        return table(found, result)
     if "models" not in found:
         one = model(found, "m1")
         return {"kind": "one", "title": one["head"], "models": [one], "definitions": definitions([found])}
@@ -50,7 +48,7 @@ def summary(result: Any) -> View:
     if "models" in found:
         ranked = sorted(found["models"].items(), key=lambda item: _loss(item[1]))
         return {"kind": "many", "rows": [_side_row(name, d) for name, d in _ends(ranked, MOST_SIDE_BY_SIDE)]}
-    if str(found.get("schema", "")).startswith("veracity/table"):
+    if is_table(found):
         return {"kind": "table", "numbers": table_numbers(found), "n": found.get("n")}
     return {"kind": "one", **_first_screen(found)}
 
@@ -391,8 +389,13 @@ def table_numbers(found: Mapping[str, Any]) -> list[View]:
     ]
 
 
-def table(found: Mapping[str, Any], result: Any) -> View:
+def is_table(result: Any) -> bool:
+    return str(document(result).get("schema", "")).startswith("veracity/table")
+
+
+def table(result: Any) -> View:
     """A prediction–realization table: the counts first, then what they say."""
+    found = document(result)
     figures = [made for module in _modules("table") if (made := figure(module, result, "t")) is not None]
     split = []
     for key, label in (

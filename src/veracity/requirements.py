@@ -1,0 +1,186 @@
+"""The requirements of `veracity check`: `[MODEL:]path OP value`, where path is a name in the JSON document."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from veracity.words import number
+
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_SHAPE = re.compile(r"^\s*(?P<path>[^<>=!]+?)\s*(?P<sign>>=|<=|==|!=|>|<|=)\s*(?P<limit>\S.*?)\s*$")
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One line of --require.
+
+    >>> Requirement.parse("losses.log.CL.high<=0.02")
+    Requirement(path='losses.log.CL.high', sign='<=', limit=0.02)
+    """
+
+    path: str
+    sign: str
+    limit: float | str
+
+    @classmethod
+    def parse(cls, text: str) -> Requirement:
+        match = _SHAPE.match(text)
+        if match is None:
+            raise ValueError(
+                f"--require: {text!r} is no requirement\n  write NAME>=NUMBER, such as "
+                '--require "reported.accuracy>=0.6"   comparisons: >= <= > < == !='
+            )
+        path, sign = match["path"], match["sign"].replace("=", "==") if match["sign"] == "=" else match["sign"]
+        if path.rpartition(":")[2].rpartition(".")[2] == "verdict":
+            if sign not in ("==", "!="):
+                raise ValueError(f'--require: {text!r}: a verdict is a word; write "verdict==matched"')
+            return cls(path, sign, match["limit"])
+        try:
+            limit = float(match["limit"])
+        except ValueError:
+            raise ValueError(f"--require: {text!r}: {match['limit']!r} is no number") from None
+        if math.isnan(limit):
+            raise ValueError(f"--require: {text!r}: nothing can be compared with nan")
+        return cls(path, sign, limit)
+
+    def __str__(self) -> str:
+        return f"{self.path}{self.sign}{self.limit if isinstance(self.limit, str) else f'{self.limit:g}'}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one requirement came out for one model."""
+
+    requirement: Requirement
+    model: str | None
+    value: float | str | None
+    met: bool
+    reason: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.model}: " if self.model else ""
+        held = self.value if isinstance(self.value, str) else number(self.value, 4)
+        why = f" ({self.reason})" if self.reason else ""
+        return f"{'met   ' if self.met else 'FAILED'}  {where}{self.requirement}   is {held}{why}"
+
+
+def check(document: Mapping[str, Any], requirements: list[Requirement]) -> list[Outcome]:
+    """Every requirement against the document of one assessment or of several."""
+    models: dict[str | None, Mapping[str, Any]] = dict(document.get("models") or {None: document})
+    outcomes = []
+    for requirement in requirements:
+        wanted, path = _model_of(requirement.path, models)
+        for model, one in models.items():
+            if wanted is None or model == wanted:
+                outcomes.append(_outcome(requirement, model if "models" in document else None, one, path))
+    return outcomes
+
+
+def _model_of(path: str, models: Mapping[str | None, Any]) -> tuple[str | None, str]:
+    """The model a path begins with, longest name first; None: all of them."""
+    names = sorted((name for name in models if name is not None), key=len, reverse=True)
+    names += [name for one in models.values() if (name := one.get("model")) and name not in names]
+    for name in names:
+        if path.startswith(f"{name}:"):
+            return (name if name in models else None), path[len(name) + 1 :].strip()
+    if ":" in path:
+        asked = path.partition(":")[0]
+        raise ValueError(f"--require {path}: no model `{asked}`{_near(asked, names)}")
+    return None, path
+
+
+def _outcome(requirement: Requirement, model: str | None, document: Mapping[str, Any], path: str) -> Outcome:
+    found = lookup(document, path)
+    reason = str(found.get("reason") or "") if isinstance(found, Mapping) else ""
+    value = found.get("value") if isinstance(found, Mapping) else found
+    if isinstance(requirement.limit, str):
+        return Outcome(requirement, model, str(value), COMPARISONS[requirement.sign](str(value), requirement.limit))
+    if value is None or isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+        return Outcome(requirement, model, None, False, reason or "not known, so it cannot be met")
+    return Outcome(
+        requirement, model, float(value), COMPARISONS[requirement.sign](float(value), requirement.limit), reason
+    )
+
+
+def lookup(document: Mapping[str, Any], path: str) -> Any:
+    """What stands in the document under a path; a class or group whose name has dots is found too.
+
+    >>> lookup({"reported": {"accuracy": {"value": 0.7, "low": 0.6}}}, "reported.accuracy.low")
+    0.6
+    """
+    if path in ("accuracy", "decisiveness", "robustness"):
+        raise ValueError(_two_meanings(document, path))
+    found = _walk(document, path)
+    if found is _MISSING or (isinstance(found, (Mapping, list)) and not _is_reading(found)):
+        raise ValueError(f"--require: no number `{path}` in the document{_near(path, list(numbers(document)))}")
+    return found
+
+
+_MISSING = object()
+
+
+def _walk(held: Any, path: str) -> Any:
+    if not path:
+        return held
+    if isinstance(held, list):
+        first, _, rest = path.partition(".")
+        return _walk(held[int(first)], rest) if first.isdigit() and int(first) < len(held) else _MISSING
+    if not isinstance(held, Mapping):
+        return _MISSING
+    for key in held:
+        if path == str(key) or path.startswith(f"{key}."):
+            found = _walk(held[key], path[len(str(key)) + 1 :])
+            if found is not _MISSING:
+                return found
+    return _MISSING
+
+
+def _is_reading(held: Any) -> bool:
+    return isinstance(held, Mapping) and "value" in held
+
+
+def numbers(held: Any, path: str = "") -> Iterator[str]:
+    """The names of all numbers and readings in a document."""
+    if _is_reading(held):
+        yield path
+        held = {name: x for name, x in held.items() if name != "value"}
+    if isinstance(held, Mapping):
+        for key, value in held.items():
+            yield from numbers(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(held, (int, float)) and not isinstance(held, bool):
+        yield path
+
+
+def _two_meanings(document: Mapping[str, Any], name: str) -> str:
+    if name != "accuracy":
+        return f"--require: `{name}` is two things here: reported.{name} (stated) and measured.{name} (borne out). Name one."
+
+    def at(path: str) -> str:
+        found = _walk(document, path)
+        return number(found) if found is not _MISSING and found is not None else "not known"
+
+    return (
+        f"`accuracy` is two things here: reported.accuracy = {at('reported.accuracy')} (geometric mean probability of what "
+        f"happened) and scores.prediction_accuracy = {at('scores.prediction_accuracy')} (share of correct picks). Name one."
+    )
+
+
+def _near(name: str, names: list[str]) -> str:
+    by_end = [held for held in names if held.rpartition(".")[2] == name.rpartition(".")[2]]
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or by_end[:3]
+    return (
+        f"; did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else f"; there are {', '.join(names[:8])}"
+    )
