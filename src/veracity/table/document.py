@@ -188,16 +188,64 @@ def _profile(table: PredictionTable) -> dict[str, list[float]]:
     return {"r": list(PROFILE), **{name: [getattr(t, name) for t in terms] for name in names}}
 
 
+def _mosaic(table: PredictionTable) -> dict[str, Any]:
+    """The table as areas of the unit square, and the borders that a table without association would have."""
+    share, d = formula.category_shares(table.counts), table.predictive_values[:, ::-1]
+    right, high = share.cumsum(), d.cumsum(1)
+    cells = [
+        {
+            "category": row,
+            "outcome": column,
+            "cases": _whole(float(table.counts[i, -1 - j])),
+            "share": float(d[i, j]),
+            "left": float(right[i] - share[i]),
+            "middle": float(right[i] - share[i] / 2),
+            "right": float(right[i]),
+            "low": float(high[i, j] - d[i, j]) if j else 0.0,
+            "high": float(high[i, j]),
+            "labelled": bool(share[i] >= 0.04),  # names of narrower columns would overlap
+        }
+        for i, row in enumerate(table.rows)
+        for j, column in enumerate(table.columns[::-1])
+    ]
+    return {"mosaic": cells, "mosaic_prior": table.prior[::-1].cumsum()[:-1].tolist()}
+
+
+def _attributes(table: PredictionTable) -> dict[str, Any]:
+    """Stated against observed, and where a forecast adds skill: nearer to the diagonal than the prior is."""
+    if table.forecasts is None or not table.binary:
+        return {"attributes": [], "attributes_skill": []}
+    limits = table.intervals().get("predictive_values", [{}] * len(table.rows))
+    points = [
+        {
+            "category": row,
+            "stated": float(table.stated[i, 1]),
+            "observed": float(table.predictive_values[i, 1]),
+            "low": limits[i].get("wilson", [None])[0],
+            "high": limits[i].get("wilson", [None])[-1],
+            "cases": _whole(float(table.counts[i].sum())),
+        }
+        for i, row in enumerate(table.rows)
+    ]
+    base = float(table.prior[1])
+    skill = [
+        {"stated": x, "low": 0.0 if x < base else (x + base) / 2, "high": (x + base) / 2 if x < base else 1.0}
+        for x in (0.0, base - 1e-9, base + 1e-9, 1.0)
+    ]
+    return {"attributes": points, "attributes_skill": skill}
+
+
 def _curves(table: PredictionTable) -> dict[str, Any]:
-    """What the pictures of two outcomes draw."""
+    """What the pictures draw."""
+    areas = {**_mosaic(table), **_attributes(table)}
     if not table.binary:
-        return {}
+        return areas
     updating = [
         {"prevalence": float(q), "category": row, "predictive_value": float(d[-1])}
         for q in np.linspace(0.0, 1.0, 51)
         for row, d in zip(table.rows, table.at_prevalence(float(q)), strict=True)
     ]
-    return {"tangents": {name: table.tangents(name) for name in ("log", "half_brier")}, "updating": updating}
+    return {"tangents": {name: table.tangents(name) for name in ("log", "half_brier")}, "updating": updating, **areas}
 
 
 def _line(table: PredictionTable) -> dict[str, Any]:

@@ -90,5 +90,5 @@ def merged(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
     except ValueError:
         raise ValueError(
             f"tables with different categories do not add: {', '.join(a)} and {', '.join(b)}; "
-            "give both the same categories in the same order"
+            "give both the same categories in the same order (--rows)"
         ) from None

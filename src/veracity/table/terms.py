@@ -84,10 +84,11 @@ def tangent(p: float, rule: ScoringRule) -> dict[str, float]:
     return {"slope": slope, "at_0": at_0, "at_1": at_1}
 
 
-def diagram(n: Array, f: Array, rows: tuple[str, ...], rule: ScoringRule) -> dict[str, Any]:
+def diagram(n: Array, f: Array, rows: tuple[str, ...], columns: tuple[str, ...], rule: ScoringRule) -> dict[str, Any]:
     """Curve, tangents and Bregman divergences of HB17 Figs 1–4, two outcomes.
 
-    forecasts  the tangent at each forecast (Figs 1, 2, 4); its gaps to the curve at 0 and 1 are the scores
+    forecasts  the tangent at each forecast (Figs 1, 2, 4)
+    gaps       between tangent and curve at 0 and 1: the scores of the two outcomes
     prior      the tangent at the prior (Fig 3); its gap to the curve at an observed frequency is RES_i
     observed   the observed frequencies, on the curve and on both tangents
     """
@@ -97,7 +98,16 @@ def diagram(n: Array, f: Array, rows: tuple[str, ...], rule: ScoringRule) -> dic
 
     grid = np.linspace(0.0, 1.0, 101)
     prior = point(float(formula.prior(n)[-1]))
-    forecasts = [{"category": row, **point(float(p))} for row, p in zip(rows, f[:, -1], strict=True)]
+    forecasts: list[dict[str, Any]] = [
+        {"category": row, **point(float(p))} for row, p in zip(rows, f[:, -1], strict=True)
+    ]
+    ends = formula.curve([0.0, 1.0], rule)
+    gaps = [
+        {"category": at["category"], "outcome": columns[j], "p": j, "curve": float(ends[j]), "tangent": at[end]}
+        | {"gap": float(ends[j]) - at[end], "slope": at["slope"]}
+        for at in forecasts
+        for j, end in enumerate(("at_0", "at_1"))
+    ]
     observed = []
     for row, d, at in zip(rows, formula.predictive_values(n)[:, -1], forecasts, strict=True):
         heights = {"on_prior": _height(prior, float(d)), "on_forecast": _height(at, float(d))}
@@ -106,6 +116,7 @@ def diagram(n: Array, f: Array, rows: tuple[str, ...], rule: ScoringRule) -> dic
         "rule": rule.name,
         "curve": [{"p": float(p), "g": float(g)} for p, g in zip(grid, formula.curve(grid, rule), strict=True)],
         "forecasts": forecasts,
+        "gaps": gaps,
         "prior": prior,
         "observed": observed,
     }

@@ -197,6 +197,13 @@ class PredictionTable:
         return cls(counts, f, **{"rows": order.probability_names(f), **options})
 
     @classmethod
+    def read(cls, path: str | Path, **asked: Any) -> PredictionTable:
+        """From a text file in matrix, tidy, probability or case-by-case form; `asked` as files.Asked."""
+        from .files import Asked, read
+
+        return read(str(path), Asked(**asked))
+
+    @classmethod
     def pooled(cls, tables: Mapping[str, PredictionTable | str]) -> PredictionTable:
         """The sum of several tables (years, sites), which keeps each as a stratum."""
         usable = [table for table in tables.values() if isinstance(table, PredictionTable)]
@@ -409,7 +416,7 @@ class PredictionTable:
         """Curve, tangents and divergences of HB17 Figs 1–4 for any rule of the risk axis; two outcomes."""
         if not self.binary:
             raise ValueError("tangents: need two outcomes; choose one of them with versus_rest")
-        return diagram(self.counts, self.stated, self.rows, rule(name))
+        return diagram(self.counts, self.stated, self.rows, self.columns, rule(name))
 
     def intervals(self) -> dict[str, Any]:
         """Clopper–Pearson ('exact') and Wilson limits of prior, predictive values, sensitivity and specificity."""
@@ -477,7 +484,7 @@ class PredictionTable:
 
     def plot(self, name: str, **options: Any) -> Any:
         """bregman_tangents, predictive_values, table_mosaic or attributes: an Altair chart."""
-        return import_module("veracity.plots").plot(name, self, **options)
+        return import_module("veracity.plots").chart(name, self, **options)
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained HTML page."""

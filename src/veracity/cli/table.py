@@ -1,0 +1,186 @@
+"""`veracity table`: forecast categories against outcomes, from counts alone."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from veracity.cli._output import Outputs, Together, output_options, to_stdout
+
+PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
+    "table_mosaic": ("table_mosaic", {}),
+    "predictive_values": ("predictive_values", {}),
+    "attributes": ("attributes", {}),
+    "bregman_tangents_log": ("bregman_tangents", {"rule": "log"}),
+    "bregman_tangents_half_brier": ("bregman_tangents", {"rule": "half_brier"}),
+    "bregman_tangents_prior": ("bregman_tangents", {"rule": "log", "at": "prior"}),
+}
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="[COUNTS.csv]...")
+@click.option("--counts", metavar='"83,56;2,12"', help="The table itself: rows by ; and cells by comma.")
+@click.option("--sens", type=float, metavar="S", help="Sensitivity; with --spec and --prior instead of counts.")
+@click.option("--spec", type=float, metavar="S", help="Specificity.")
+@click.option("--prior", type=float, metavar="P", help="Prior probability (prevalence) of the event.")
+@click.option(
+    "--n", "cases", type=float, metavar="N", help="Number of cases behind rates or shares: gives p and intervals."
+)
+@click.option("--shares", is_flag=True, help="The numbers are shares or weights, not whole cases.")
+@click.option("--train", metavar="TABLE", help="A file, or counts: its observed shares are the forecasts to be scored.")
+@click.option("--rows", metavar="NAMES", help="Names of the forecast categories, best to worst: low,high.")
+@click.option("--columns", metavar="NAMES", help="Names of the outcomes, no event to event: no,yes.")
+@click.option("--category", metavar="COL", help="Column of the forecast category (tidy and case-by-case files).")
+@click.option("--label", metavar="COL", help="Column of the outcome (tidy and case-by-case files).")
+@click.option("--count", metavar="COL", help="Column of the number of cases.")
+@click.option("--weight", metavar="COL", help="Column of the share of cases, where there are no counts.")
+@click.option("--group", metavar="COL", help="One table per value of this column, and all together.")
+@click.option(
+    "--prevalence",
+    type=float,
+    multiple=True,
+    metavar="P",
+    help="Predictive values where the event has this prevalence; repeatable.",
+)
+@click.option("--level", type=float, default=0.95, show_default=True, help="Level of the intervals.")
+@output_options
+def command(**options: Any) -> None:
+    """Evaluate a table of forecasts against outcomes.
+
+    Rows are forecast categories from best to worst, columns outcomes from no event to event. Several files are
+    evaluated one by one and together.
+
+    \b
+    Examples:
+      veracity table --counts "83,56;2,12" --rows "not at risk,at risk" --columns "no disease,disease"
+      veracity table counts.csv --report out.html
+      veracity table --sens .83 --spec .84 --prior .36 --prevalence .05 --prevalence .85
+      veracity table --counts "9,3;3,14" --train "98,6;18,28"
+
+    \b
+    Files (any delimiter):
+      forecast,no,yes      one line per category:   low,83,56
+      forecast,observed,n  one line per pair:       low,yes,56
+      p,n,events           one line per forecast:   0.4,139,56
+      forecast,observed    one line per case:       low,yes
+    """
+    outputs = Outputs.taken_from(options)
+    outputs.check()
+    table = _table(**options)
+    found = table.document()
+    with Together() as files:
+        if outputs.report is not None:
+            from importlib import import_module
+
+            files.add(outputs.report, import_module("veracity.report").render_table(table))
+        for option, make in (("json", table.to_json), ("csv", table.to_csv), ("markdown", table.to_markdown)):
+            path = outputs.files.get(option)
+            if path is not None:
+                files.add(path, make())
+        if outputs.plots is not None:
+            _plots(files, files.folder(outputs.plots), table)
+    if not outputs.to_stdout:
+        from veracity.table.page import quiet, text
+
+        to_stdout((quiet(found) if outputs.quiet else text(found)) + "\n")
+    written = [path for path in (*outputs.files.values(), outputs.plots) if path not in (None, "-")]
+    if written and not outputs.quiet:
+        click.echo("written: " + ", ".join(str(path) for path in written), err=True)
+
+
+def _table(
+    files: tuple[str, ...],
+    counts: str | None,
+    sens: float | None,
+    spec: float | None,
+    prior: float | None,
+    cases: float | None,
+    shares: bool,
+    train: str | None,
+    rows: str | None,
+    columns: str | None,
+    prevalence: tuple[float, ...],
+    level: float,
+    **where: Any,
+) -> Any:
+    from veracity.table import PredictionTable
+    from veracity.table.files import Asked
+
+    rates = {"--sens": sens, "--spec": spec, "--prior": prior}
+    given = [name for name, value in rates.items() if value is not None]
+    ways = [bool(files), counts is not None, bool(given)]
+    if sum(ways) != 1:
+        said = "several ways of giving a table at once" if sum(ways) else "no table given"
+        raise ValueError(
+            f"{said}; give one:\n  a file:  veracity table counts.csv\n"
+            '  counts:  veracity table --counts "83,56;2,12"\n'
+            "  rates:   veracity table --sens .83 --spec .84 --prior .36"
+        )
+    if given and len(given) < 3:
+        missing = ", ".join(name for name in rates if name not in given)
+        raise ValueError(f"{' and '.join(given)} alone make no table; give {missing} too")
+    if cases is not None and not (given or shares or where["weight"]):
+        raise ValueError(
+            "--n: the number of cases follows from the counts; "
+            "--n belongs to rates (--sens …) and to shares (--shares, --weight)"
+        )
+    names: dict[str, Any] = {"rows": _split(rows), "columns": _split(columns)}
+    options = {"level": level, "prevalences": prevalence}
+    asked = Asked(**names, n=cases, shares=shares, options=options, **where)
+    if sens is not None and spec is not None and prior is not None:
+        named = {key: value for key, value in names.items() if value is not None}
+        table = PredictionTable.from_rates(sens, spec, prior, cases, **named, **options)
+    elif counts is not None:
+        table = _from_counts(counts, asked)
+    else:
+        table = _from_files(files, asked)
+    if train is None:
+        return table
+    learnt = replace(asked, n=None, shares=False, group=None, weight=None, options={"level": level})
+    is_file = os.path.exists(train) or not re.fullmatch(r"[\d\s.,;−+-]+", train)
+    training = (
+        _from_files((train,), learnt)
+        if is_file
+        else _from_counts(train, replace(learnt, rows=table.rows, columns=table.columns))
+    )
+    return table.scored_with(training)
+
+
+def _from_counts(counts: str, asked: Any) -> Any:
+    from veracity.table.files import parse_counts
+
+    return parse_counts(counts, asked)
+
+
+def _from_files(files: tuple[str, ...], asked: Any) -> Any:
+    from veracity.table import PredictionTable
+    from veracity.table.files import read
+
+    if len(files) == 1:
+        return read(files[0], asked)
+    stems = [Path(file).stem for file in files]
+    names = stems if len(set(stems)) == len(stems) else list(files)
+    part = replace(asked, partial=True)
+    return PredictionTable.pooled({name: read(file, part) for name, file in zip(names, files, strict=True)})
+
+
+def _split(names: str | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(name.strip() for name in names.split(","))
+
+
+def _plots(files: Together, folder: Path, table: Any) -> None:
+    """Every picture that this table allows, as PNG and SVG."""
+    from veracity import plots
+
+    for name, (picture, options) in PICTURES.items():
+        try:
+            chart = table.plot(picture, **options)
+        except ValueError:  # needs two outcomes, or stated probabilities
+            continue
+        for form in ("png", "svg"):
+            files.add(folder / f"{name}.{form}", plots.rendered(chart, form))

@@ -1,0 +1,47 @@
+"""What a forecast means where the event is more or less common: predictive values against prevalence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from veracity.plots import _style as style
+from veracity.plots._table import category_colour, category_dash
+
+COLUMNS = {
+    "prevalence": ("prevalence", ".2f"),
+    "category": ("forecast", ""),
+    "predictive_value": ("probability of the event", ".3f"),
+}
+
+
+def rows(result: Any) -> style.Rows:
+    return list((style.document(result).get("curves") or {}).get("updating") or [])
+
+
+def chart(result: Any) -> style.Chart:
+    """Bayes' rule at every prevalence (HB17, after Madden 2006); dots: the table's own prevalence."""
+    found = style.document(result)
+    lines = style.present(rows(result), "predictive_values", "two outcomes")
+    categories, event = [str(row) for row in found["rows"]], found["columns"][-1]
+    x = alt.X("prevalence:Q", scale=style.PROBABILITY, title=f"Prevalence of {event}")
+    y = alt.Y("predictive_value:Q", scale=style.PROBABILITY, title=f"Probability of {event} after the forecast")
+    named = {"color": category_colour(categories), "tooltip": style.tips(COLUMNS)}
+    own = [
+        {"prevalence": found["prior"][-1], "category": row, "predictive_value": values[-1]}
+        for row, values in zip(categories, found["predictive_values"], strict=True)
+    ]
+    dash = category_dash(categories)
+    return alt.layer(
+        style.diagonal(),
+        alt.Chart(style.data(lines)).mark_line(strokeWidth=2).encode(x=x, y=y, strokeDash=dash, **named),
+        alt.Chart(style.data(own)).mark_point(filled=True, opacity=1, size=70).encode(x=x, y=y, **named),
+    ).properties(
+        width=style.WIDTH,
+        height=style.HEIGHT,
+        title=style.title(
+            "What a forecast means elsewhere",
+            "Dots: at the table's own prevalence. Dashed: a forecast that tells nothing.",
+        ),
+    )

@@ -1,0 +1,400 @@
+"""Counts from text and small text files: matrix, tidy, probability and case-by-case form.
+
+The csv module reads them: a table of counts is small, and waiting for a data frame library would cost more.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import check, order
+from .types import PredictionTable
+
+DELIMITERS = ("\t", ";", ",", "|", " ")
+CASES = ("n", "count", "counts", "cases", "total", "freq", "frequency", "number")
+EVENTS = ("events", "positives", "event_count", "n_events")
+RATES = ("obs_freq", "event_rate", "observed_frequency", "observed_freq", "obar_i")
+PROBABILITIES = ("p", "prob", "proba", "probability", "forecast_probability", "forecast", "risk", "predicted_risk", "y")
+OUTCOMES = (
+    *("outcome", "observed", "observation", "obs", "truth", "true", "y_true", "event", "label", "target", "status"),
+    *("disease", "result", "actual", "realization"),
+)
+CATEGORIES = ("forecast", "forecast_category", "category", "predicted", "prediction", "pred", "test", "risk", "class")
+TOTALS = ("total", "all", "sum", "summe", "gesamt", "totals")
+FORMS = (
+    "  matrix:       forecast,no,yes  then one line per category:  low,83,56\n"
+    "  tidy:         forecast,observed,n  then one line per pair:  low,yes,56\n"
+    "  probability:  p,n,events  then one line per forecast:  0.4,139,56\n"
+    "  case by case: forecast,observed  then one line per case:  low,yes"
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user says about a file; None: recognise it."""
+
+    rows: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    label: str | None = None
+    category: str | None = None
+    count: str | None = None
+    weight: str | None = None
+    group: str | None = None
+    n: float | None = None
+    shares: bool = False
+    partial: bool = False  # one of several files: it may lack categories that `rows` names
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Cells of a text file. Columns are found by name, compared lower-case with blanks, dots and hyphens as _."""
+
+    name: str
+    header: list[str]
+    cells: list[list[str]]
+    comma: bool  # decimal comma
+
+    def column(self, at: int) -> list[str]:
+        return [row[at] for row in self.cells]
+
+    def find(self, names: Sequence[str], taken: Sequence[int] = ()) -> int | None:
+        plain = [_plain(title) for title in self.header]
+        return next((plain.index(name) for name in names if name in plain and plain.index(name) not in taken), None)
+
+    def named(self, title: str, option: str) -> int:
+        if title in self.header:
+            return self.header.index(title)
+        raise ValueError(f"{self.name}: no column `{title}` ({option}); columns: {', '.join(self.header)}")
+
+    def numbers(self, at: int) -> list[float]:
+        found = [self.number(cell) for cell in self.column(at)]
+        for i, value in enumerate(found):
+            if value is None:
+                cell = self.cells[i][at]
+                what = f"{cell!r} is not a number" if cell else "the cell is empty; write 0 where nothing happened"
+                raise ValueError(f"{self.name}: row {i + 1}, column `{self.header[at]}`: {what}")
+        return [value for value in found if value is not None]
+
+    def numeric(self, at: int) -> bool:
+        return all(self.number(cell) is not None for cell in self.column(at))
+
+    def number(self, cell: str) -> float | None:
+        return _number(cell, self.comma)
+
+
+def parse_counts(text: str, asked: Asked) -> PredictionTable:
+    """ "83,56;2,12": rows by ;, cells by comma or blank."""
+    lines = [line.strip() for line in re.split(r"[;\n]", text.strip().strip(";"))]
+    cells = [[cell.strip() for cell in (line.split(",") if "," in line else line.split())] for line in lines]
+    grid = []
+    for i, line in enumerate(cells):
+        if not any(line):
+            raise ValueError(f'counts: row {i + 1} of "{text}" is empty; rows are separated by one ;')
+        for j, cell in enumerate(line):
+            if _number(cell, False) is None:
+                what = f"{cell!r} is not a number" if cell else "nothing stands there; write 0 where nothing happened"
+                raise ValueError(f'counts: row {i + 1}, column {j + 1} of "{text}": {what}')
+        grid.append([_number(cell, False) for cell in line])
+    notes = (
+        ()
+        if asked.rows and asked.columns
+        else ("If your table has the event or the positive test first, turn it round; --rows and --columns name it.",)
+    )
+    return _made(grid, asked, asked.rows or (), asked.columns or (), notes)
+
+
+def read(path: str, asked: Asked) -> PredictionTable:
+    """The table in a text file, whichever form it has; what was derived is in its notes."""
+    sheet = _sheet(path)
+    named = {"count": asked.count, "weight": asked.weight, "label": asked.label, "category": asked.category}
+    at = {role: sheet.named(title, f"--{role}") for role, title in named.items() if title is not None}
+    group = None if asked.group is None else sheet.named(asked.group, "--group")
+    if (made := _probability_form(sheet, asked, at, group)) is not None:
+        return made
+    if (made := _tidy_form(sheet, asked, at, group)) is not None:
+        return made
+    if group is None and (made := _matrix_form(sheet, asked)) is not None:
+        return made
+    raise ValueError(
+        f"{sheet.name}: not a table of forecasts against outcomes (columns: {', '.join(sheet.header)}).\n"
+        f"  forms that are read:\n{FORMS}"
+    )
+
+
+# -- forms --------------------------------------------------------------------------------------------------------
+
+
+def _probability_form(sheet: Sheet, asked: Asked, at: dict[str, int], group: int | None) -> PredictionTable | None:
+    stated, events, rate = sheet.find(PROBABILITIES), sheet.find(EVENTS), sheet.find(RATES)
+    cases = at.get("count", sheet.find(CASES))
+    weight = at.get("weight")
+    if stated is None or (events is None and rate is None) or not sheet.numeric(stated):
+        return None
+    if group is not None:
+        raise ValueError(
+            f"{sheet.name}: --group splits the tidy and the case-by-case form, not one line per probability"
+        )
+    p = sheet.numbers(stated)
+    columns = asked.columns or ("no event", "event")
+    notes = (f"Rows: forecast probabilities `{sheet.header[stated]}`, lowest first.",)
+    options = {**asked.options, "columns": columns, "notes": notes}
+    if cases is not None and weight is None:
+        n = sheet.numbers(cases)
+        if events is None:
+            assert rate is not None
+            return PredictionTable.from_probabilities(p, n, _events(sheet, sheet.numbers(rate), n, rate), **options)
+        happened = sheet.numbers(events)
+        if rate is not None:
+            _agree(sheet, happened, n, rate)
+        return PredictionTable.from_probabilities(p, n, happened, **options)
+    if weight is None:
+        numeric = [sheet.header[j] for j in range(len(sheet.header)) if j not in (stated, rate) and sheet.numeric(j)]
+        hint = f"\n  choose:  --weight {numeric[-1]}" if numeric else ""
+        raise ValueError(f"{sheet.name}: shares of the event but no number of cases per forecast{hint}")
+    if rate is None:
+        raise ValueError(f"{sheet.name}: --weight needs a column of observed frequencies ({', '.join(RATES[:2])})")
+    share, observed = np.array(sheet.numbers(weight)), np.array(sheet.numbers(rate))
+    for i in np.flatnonzero(~((observed >= 0) & (observed <= 1))):
+        raise ValueError(f"{sheet.name}: row {i + 1}, `{sheet.header[rate]}` = {observed[i]:g} is outside 0 … 1")
+    by = np.argsort(p, kind="stable")
+    f = np.column_stack([1.0 - np.array(p), p])[by]
+    shares = np.column_stack([share * (1.0 - observed), share * observed])[by]
+    return PredictionTable.from_shares(shares, f, n=asked.n, rows=order.probability_names(f), **options)
+
+
+def _events(sheet: Sheet, rate: list[float], n: list[float], at: int) -> list[float]:
+    """Whole numbers of events from printed shares."""
+    events = [round(share * cases) for share, cases in zip(rate, n, strict=True)]
+    _agree(sheet, [float(e) for e in events], n, at)
+    return [float(e) for e in events]
+
+
+def _agree(sheet: Sheet, events: list[float], n: list[float], at: int) -> None:
+    for i, (share, happened, cases) in enumerate(zip(sheet.numbers(at), events, n, strict=True)):
+        printed = 0.5 * 10.0 ** -len(re.sub(r".*[.,]", "", sheet.cells[i][at]))
+        if cases and abs(share - happened / cases) > printed + 1e-12:
+            raise ValueError(
+                f"{sheet.name}: row {i + 1}, `{sheet.header[at]}` = {share:g}, but {happened:g} of {cases:g} cases is "
+                f"{happened / cases:.4g}; correct the one that is wrong, or leave the column out"
+            )
+
+
+def _tidy_form(sheet: Sheet, asked: Asked, at: dict[str, int], group: int | None) -> PredictionTable | None:
+    cases = at.get("weight", at.get("count", sheet.find(CASES)))
+    if cases is not None and not sheet.numeric(cases):
+        cases = None
+    taken = [j for j in (cases, group) if j is not None]
+    outcome = at.get("label", sheet.find(OUTCOMES, taken))
+    category = at.get("category", sheet.find(CATEGORIES, [*taken, *([outcome] if outcome is not None else [])]))
+    others = [j for j in range(len(sheet.header)) if j not in taken]
+    if len(others) == 2 and outcome is not None and category is None:
+        category = next(j for j in others if j != outcome)
+    if outcome is None or category is None:
+        return None
+    missing = [i for i, row in enumerate(sheet.cells) if not row[outcome] or not row[category]]
+    if missing:
+        raise ValueError(
+            f"{sheet.name}: row {missing[0] + 1}: forecast or outcome is empty; complete the row or remove it"
+        )
+    weights = None if cases is None else np.array(sheet.numbers(cases))
+    counted = "each line counts once" if cases is None else f"cases `{sheet.header[cases]}`"
+    read_as = f"Forecast `{sheet.header[category]}`, outcome `{sheet.header[outcome]}`, {counted}."
+    forecast, happened = sheet.column(category), sheet.column(outcome)
+    shares = asked.shares or "weight" in at
+    table = PredictionTable.from_tidy(
+        forecast,
+        happened,
+        weights,
+        rows=asked.rows and tuple(row for row in asked.rows if row in forecast or not asked.partial),
+        columns=asked.columns,
+        **({"unit": "weights", "cases": asked.n} if shares else {}),
+        **asked.options,
+    )
+    table = _noted(table, read_as)
+    return table if group is None else _stratified(table, sheet.column(group), forecast, happened, weights)
+
+
+def _stratified(
+    table: PredictionTable, group: list[str], forecast: list[str], happened: list[str], weights: Any
+) -> PredictionTable:
+    """The pooled table with one stratum per value of a column."""
+    strata: dict[str, PredictionTable | str] = {}
+    mass = np.ones(len(group)) if weights is None else weights
+    for name in order.ascending(order.distinct(group)):
+        counts = np.zeros(table.counts.shape)
+        for g, f, o, w in zip(group, forecast, happened, mass, strict=True):
+            if g == name:
+                counts[table.rows.index(f), table.columns.index(o)] += w
+        used = counts.sum(1) > 0
+        rows = tuple(row for row, use in zip(table.rows, used, strict=True) if use)
+        try:
+            strata[name] = PredictionTable(counts[used], rows=rows, columns=table.columns, level=table.level)
+        except ValueError as error:
+            strata[name] = str(error).removeprefix("counts: ")
+    return replace(table, strata=strata)
+
+
+def _matrix_form(sheet: Sheet, asked: Asked) -> PredictionTable | None:
+    width = len(sheet.header)
+    bare = all(sheet.number(title) is not None for title in sheet.header)
+    if bare:  # no names at all: the first line holds counts
+        whole = replace(sheet, header=["" for _ in sheet.header], cells=[sheet.header, *sheet.cells])
+        return _made(
+            np.array([whole.numbers(j) for j in range(width)]).T, asked, asked.rows or (), asked.columns or (), ()
+        )
+    stated = None
+    if _plain(sheet.header[0]) in PROBABILITIES and sheet.numeric(0):
+        stated = sheet.numbers(0)
+        if min(stated) < 0.0 or max(stated) > 1.0 or all(p in (0.0, 1.0) for p in stated):
+            stated = None
+    if width < 3 or not all(sheet.numeric(j) for j in range(1, width)):
+        return None
+    columns = sheet.header[1:]
+    rows = [row[0] for row in sheet.cells]
+    grid = np.array([sheet.numbers(j) for j in range(1, width)]).T
+    grid, rows, columns, notes = _without_totals(sheet, grid, rows, columns)
+    across, said = _direction(asked.columns, columns, "--columns", "Columns")
+    down, also = _direction(asked.rows, rows, "--rows", "Rows")
+    options = dict(asked.options)
+    if stated is not None:
+        options["forecasts"] = [stated[i] for i in down]
+    return _made(
+        grid[np.ix_(down, across)],
+        asked,
+        [rows[i] for i in down],
+        [columns[j] for j in across],
+        (*notes, *said, *also),
+        **options,
+    )
+
+
+def _direction(
+    given: Sequence[str] | None, names: list[str], option: str, what: str
+) -> tuple[list[int], tuple[str, ...]]:
+    """The order of rows or columns: as given, by yes and no words, or as written."""
+    if given is not None:
+        return order.given(option, given, names), ()
+    words = order.event_last(names)
+    if words is None or words == names:
+        return list(range(len(names))), ()
+    return [names.index(name) for name in words], (f"{what} turned round by their words: {' before '.join(words)}.",)
+
+
+def _without_totals(
+    sheet: Sheet, grid: np.ndarray[Any, Any], rows: list[str], columns: list[str]
+) -> tuple[np.ndarray[Any, Any], list[str], list[str], tuple[str, ...]]:
+    notes: list[str] = []
+    if _plain(rows[-1]) in TOTALS and len(rows) > 2:
+        _sums(sheet, grid[:-1].sum(0), grid[-1], f"row {rows[-1]!r}", columns)
+        notes.append(f"Row {rows[-1]!r} holds totals and is left out.")
+        grid, rows = grid[:-1], rows[:-1]
+    if _plain(columns[-1]) in TOTALS and len(columns) > 2:
+        _sums(sheet, grid[:, :-1].sum(1), grid[:, -1], f"column {columns[-1]!r}", rows)
+        notes.append(f"Column {columns[-1]!r} holds totals and is left out.")
+        grid, columns = grid[:, :-1], columns[:-1]
+    return grid, rows, columns, tuple(notes)
+
+
+def _sums(sheet: Sheet, added: Any, printed: Any, where: str, names: list[str]) -> None:
+    for i in np.flatnonzero(np.abs(added - printed) > 1e-9):
+        raise ValueError(
+            f"{sheet.name}: {where} says {printed[i]:g} for {names[i]!r}, but the cells add up to {added[i]:g}; "
+            "correct the one that is wrong"
+        )
+
+
+def _made(
+    grid: Any, asked: Asked, rows: Sequence[str], columns: Sequence[str], notes: tuple[str, ...], **more: Any
+) -> PredictionTable:
+    options = {**asked.options, **more, "rows": tuple(rows), "columns": tuple(columns), "notes": notes}
+    if len({len(line) for line in grid}) > 1:
+        widths = ", ".join(str(len(line)) for line in grid)
+        raise ValueError(f"counts: rows of different length ({widths}); each category needs one number per outcome")
+    if asked.shares:
+        return PredictionTable.from_shares(grid, n=asked.n, **options)
+    return PredictionTable(check.grid(grid), **options)
+
+
+def _noted(table: PredictionTable, note: str) -> PredictionTable:
+    return replace(table, notes=(note, *table.notes))
+
+
+# -- text -----------------------------------------------------------------------------------------------------------
+
+
+def _sheet(path: str) -> Sheet:
+    name = "standard input" if path == "-" else Path(path).name
+    data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    lines = _decoded(data, name).splitlines()
+    delimiter = None
+    if lines and (told := re.fullmatch(r'"?sep=(.)"?', lines[0].strip())):
+        delimiter, lines = told[1], lines[1:]
+    lines = [line for line in lines if line.strip(" \t;,|")]
+    if len(lines) < 2:
+        what = "one line only" if lines else "empty"
+        raise ValueError(f"{name}: {what}; a table needs at least two.\n  forms that are read:\n{FORMS}")
+    delimiter = delimiter or _delimiter(lines)
+    cells = _split(lines, delimiter)
+    width = max(len(row) for row in cells)
+    cells = [row + [""] * (width - len(row)) for row in cells]
+    used = [j for j in range(width) if any(row[j] for row in cells)]
+    cells = [[row[j] for j in used] for row in cells]
+    return Sheet(name, cells[0], cells[1:], comma=delimiter != ",")
+
+
+def _decoded(data: bytes, name: str) -> str:
+    if data[:4] == b"PK\x03\x04" or data[:4] == b"\xd0\xcf\x11\xe0":
+        raise ValueError(f"{name}: an Excel workbook: save the sheet as CSV (any delimiter) and try again")
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    if data[:4] == b"PAR1" or (b"\x00" in data[:200] and data[:2] not in (b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError(f"{name}: not a text file; a table is read from CSV (any delimiter)")
+    for encoding in ("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", "cp1252"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("latin-1")
+
+
+def _delimiter(lines: list[str]) -> str:
+    """The first that cuts every line into the same number of fields, two at least."""
+    for delimiter in DELIMITERS:
+        widths = {len(row) for row in _split(lines, delimiter)}
+        if len(widths) == 1 and widths.pop() > 1:
+            return delimiter
+    return next((d for d in DELIMITERS if d in lines[0]), ",")
+
+
+def _split(lines: list[str], delimiter: str) -> list[list[str]]:
+    if delimiter == " ":
+        return [line.split() for line in lines]
+    return [[cell.strip() for cell in row] for row in csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter)]
+
+
+def _number(cell: str, comma: bool) -> float | None:
+    text = cell.strip().replace("−", "-")
+    percent = text.endswith("%")
+    text = text.rstrip("% ")
+    if comma and re.fullmatch(r"[+-]?\d*,\d+", text):
+        text = text.replace(",", ".")
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value / 100.0 if percent else value
+
+
+def _plain(title: str) -> str:
+    return re.sub(r"[ .\-]", "_", title.strip().lower())
