@@ -166,15 +166,16 @@ def numbers(held: Any, path: str = "") -> Iterator[str]:
 
 def _two_meanings(document: Mapping[str, Any], name: str) -> str:
     if name != "accuracy":
-        return f"--require: `{name}` is two things here: reported.{name} (stated) and measured.{name} (borne out). Name one."
+        return f"`{name}` is two things here: reported.{name} (stated) and measured.{name} (borne out). Name one."
 
     def at(path: str) -> str:
         found = _walk(document, path)
         return number(found) if found is not _MISSING and found is not None else "not known"
 
     return (
-        f"`accuracy` is two things here: reported.accuracy = {at('reported.accuracy')} (geometric mean probability of what "
-        f"happened) and scores.prediction_accuracy = {at('scores.prediction_accuracy')} (share of correct picks). Name one."
+        f"`accuracy` is two things here: reported.accuracy = {at('reported.accuracy')} (geometric mean probability of "
+        f"what happened) and scores.prediction_accuracy = {at('scores.prediction_accuracy')} (share of correct picks). "
+        "Name one."
     )
 
 

@@ -1,0 +1,219 @@
+"""The summary people read in a terminal: the verdict, what was stated, what the outcomes bear out, scores."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from veracity import words
+from veracity.words import MEANS, SHORT, count, interval, number, percent
+
+LABEL, NAME = 39, 16  # width of the first column, and of its first word
+WIDE, NARROW, SMALL = 112, 100, 90  # below these, columns get shorter names or fall away
+MOST_MODELS, MOST_GROUPS, MOST_FINDINGS = 20, 12, 6
+FLOOR_SHOWN = 0.005
+
+
+def width() -> int:
+    return max(60, min(shutil.get_terminal_size((120, 24)).columns, 140))
+
+
+def styled(text: str, colour: bool) -> str:
+    """**bold** for a terminal; nothing for a file."""
+    return re.sub(r"\*\*(.+?)\*\*", lambda m: click.style(m[1], bold=True) if colour else m[1], text)
+
+
+def summary(document: Mapping[str, Any], wide: int, report: str | None = None) -> Iterator[str]:
+    """The lines for one assessment or several."""
+    if "models" in document:
+        yield from _side_by_side(document["models"], wide)
+    else:
+        yield from _verdict(document, wide)
+        yield ""
+        yield from _means(document, wide)
+        yield from _scores(document, wide)
+        yield from _remedies(document)
+        yield from _groups(document, wide)
+        yield from _findings(document, wide)
+    more = f"report: {report}" if report else "classes, curves, definitions: add --report out.html"
+    yield from ("", more)
+
+
+def verdict_only(document: Mapping[str, Any]) -> Iterator[str]:
+    """One line per model: what --quiet prints."""
+    if "models" not in document:
+        yield " ".join(words.sentences(document)[:1])
+        return
+    for name, one in document["models"].items():
+        yield f"{name}: {' '.join(words.sentences(one)[:1])}"
+
+
+def _wrapped(text: str, wide: int, indent: str = "") -> Iterator[str]:
+    """Lines of at most `wide`, marks of emphasis not counted; words are never cut."""
+    yield from textwrap.wrap(text, wide, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _verdict(document: Mapping[str, Any], wide: int) -> Iterator[str]:
+    for sentence in words.sentences(document):
+        yield from _wrapped(sentence, wide)
+    for message in words.grave(document):
+        yield from _wrapped(message, wide)
+
+
+def _means(document: Mapping[str, Any], wide: int) -> Iterator[str]:
+    stated, borne = document.get("reported") or {}, document.get("measured") or {}
+    ratio = document.get("divergence") or {}
+    level = words.level(document)
+    known = any(words.value(reading) is not None for reading in borne.values())
+    header = f"{words.MEANS_HEADING:<{LABEL}}{words.STATED:>8}  {level:<17}"
+    if known:
+        header += f"{words.BORNE_OUT:>9}  {level:<17}" if wide >= SMALL else f"{words.BORNE_OUT:>9}"
+        header += words.RATIO if wide >= WIDE else "  ratio" if wide >= NARROW else ""
+    yield header.rstrip()
+    for name in MEANS:
+        if name not in stated:
+            continue
+        reading = stated[name]
+        line = f"  {SHORT[name].label:<{NAME - 1}}{f'({SHORT[name].paper})':<{LABEL - NAME - 1}}"
+        line += f"{number(reading):>8}  {_ends(reading):<17}"
+        if known:
+            line += f"{number(borne.get(name)):>9}  "
+            line += f"{_ends(borne.get(name)):<17}" if wide >= SMALL else ""
+            line += f"{number(ratio.get(name), 2):>7}" if wide >= NARROW else ""
+        yield line.rstrip()
+        if not interval(reading) and words.why(reading):
+            yield from _wrapped(f"    no interval: {words.why(reading)}", wide, "    ")
+        if (floored := _floored(document, name, reading)) is not None:
+            yield f"    {f'with floor {FLOOR_SHOWN:g}':<{LABEL - 4}}{number(floored):>8}"
+    slope = document.get("slope")
+    if words.value(slope) is not None:
+        ends = f" ({interval(slope, _two)})" if interval(slope) else ""
+        yield f"  slope {number(slope, 2)}{ends}: below 1 is over-confident"
+
+
+def _two(x: Any) -> str:
+    return number(x, 2)
+
+
+def _ends(reading: Any) -> str:
+    return interval(reading) or ("" if words.value(reading) is None else "none")
+
+
+def _floored(document: Mapping[str, Any], name: str, reading: Any) -> float | None:
+    """The mean with a small floor, where a few rows decide the one without."""
+    if name == "decisiveness" or interval(reading) or (document.get("floor") or 0.0) > 0:
+        return None
+    for row in document.get("floors") or []:
+        if row.get("floor") == FLOOR_SHOWN:
+            return words.value(row.get(name))
+    return None
+
+
+def _scores(document: Mapping[str, Any], wide: int) -> Iterator[str]:
+    held, base = document.get("scores") or {}, document.get("baseline") or {}
+    rows = [
+        ("log_loss", "log loss (nats)", number),
+        ("brier", "Brier (0 to 2)", number),
+        ("perplexity", "perplexity", number) if "brier" not in held else ("", "", number),
+        ("prediction_accuracy", "correct picks", percent),
+    ]
+    rows = [row for row in rows if held.get(row[0]) is not None]
+    if not rows:
+        return
+    header = f"{'Scores                lower is better':<{LABEL}}{'value':>8}  {words.level(document):<17}"
+    yield ""
+    yield (header + (words.BASE_RATE if base else "")).rstrip()
+    for name, label, show in rows:
+        line = f"  {label:<{LABEL - 2}}{show(held[name]):>8}  {interval(held[name], show).replace(' %', ''):<17}"
+        yield (line + (f"{show(base[name]):>9}" if name in base else "")).rstrip()
+
+
+def _remedies(document: Mapping[str, Any]) -> Iterator[str]:
+    entries = document.get("remedies") or []
+    if not entries:
+        return
+    yield ""
+    yield f"{'What would help (cross-fitted)':<{LABEL}}gain in log loss"
+    for entry in entries:
+        name, needs = words.remedy(entry)
+        gain = (entry.get("log") or {}).get("gain")
+        low, high = (gain.get("low"), gain.get("high")) if isinstance(gain, Mapping) else (None, None)
+        unclear = low is not None and high is not None and low <= 0 <= high
+        note = f"not clear with {count(int(document['n']), 'case')}" if unclear else needs
+        yield f"  {name:<{LABEL - 2}}{number(gain):>8}  {interval(gain):<17}{note}".rstrip()
+
+
+def _groups(document: Mapping[str, Any], wide: int) -> Iterator[str]:
+    for column, levels in (document.get("groups") or {}).items():
+        ordered = sorted(levels.items(), key=lambda item: -float(item[1].get("n") or 0))
+        yield ""
+        heading = f"By {column}"[: LABEL - 1]
+        yield f"{heading:<{LABEL}}{'cases':>8}  log loss  typical: stated  borne out  slope  verdict"
+        for level, part in ordered[:MOST_GROUPS]:
+            loss, slope = (part.get("scores") or {}).get("log_loss"), part.get("slope")
+            stated, borne = ((part.get(side) or {}).get("accuracy") for side in ("reported", "measured"))
+            line = f"  {str(level)[: LABEL - 3]:<{LABEL - 2}}{part.get('n', 0):>8,}  {number(loss):>8}"
+            line += f"  {number(stated):>15}  {number(borne):>9}  {number(slope, 2):>5}  {part.get('verdict') or ''}"
+            yield line[: max(wide, 100)].rstrip()
+        if len(ordered) > MOST_GROUPS:
+            yield f"  {len(ordered) - MOST_GROUPS} smaller groups are in --json and --report"
+
+
+def _findings(document: Mapping[str, Any], wide: int) -> Iterator[str]:
+    rest = [f for f in document.get("findings") or [] if f.get("severity") != "changes the meaning"]
+    if not rest:
+        return
+    yield ""
+    lines = [f["message"] + _rows(f) for f in rest]
+    if len(lines) == 1:
+        yield from _wrapped(f"1 finding: {lines[0]}", wide)
+        return
+    yield f"{count(len(lines), 'finding')}:"
+    for line in lines[:MOST_FINDINGS]:
+        yield from _wrapped(f"  {line}", wide, "    ")
+    if len(lines) > MOST_FINDINGS:
+        yield f"  and {len(lines) - MOST_FINDINGS} more in --report and --json"
+
+
+def _rows(finding: Mapping[str, Any]) -> str:
+    rows = list(finding.get("rows") or [])
+    if not rows or "row" in finding["message"]:
+        return ""
+    return f" (rows {', '.join(map(str, rows[:3]))}{', …' if len(rows) > 3 else ''})"
+
+
+def _side_by_side(models: Mapping[str, Any], wide: int) -> Iterator[str]:
+    ranked = sorted(models.items(), key=lambda item: _loss(item[1]))
+    shown = ranked if len(ranked) <= MOST_MODELS else ranked[: MOST_MODELS // 2] + ranked[-MOST_MODELS // 2 :]
+    longest = min(max((len(name) for name, _ in shown), default=5), 36)
+    header = (
+        f"{'':<{longest}}   log loss  {words.level(shown[0][1]):<16}  Brier  correct   average  typical  worst-leaning"
+    )
+    for name, document in shown:
+        yield from _wrapped(f"**{name}**: {' '.join(words.sentences(document)[:1])}", wide)
+    yield ""
+    yield f"{words.MEANS_HEADING} and scores, lowest log loss first"
+    yield header if wide >= NARROW else header[: longest + 47].rstrip()
+    for name, document in shown:
+        held, means = document.get("scores") or {}, document.get("reported") or {}
+        loss = held.get("log_loss")
+        line = f"{name[:longest]:<{longest}}   {number(loss):>8}  {interval(loss):<16}  {number(held.get('brier')):>5}"
+        line += f"  {percent(held.get('prediction_accuracy')):>7}"
+        if wide >= NARROW:
+            line += "".join(f"{number(means.get(mean)):>{size}}" for mean, size in zip(MEANS, (10, 9, 15), strict=True))
+        yield line.rstrip()
+    if len(ranked) > len(shown):
+        yield f"{len(ranked) - len(shown)} models between these are in --csv and --json"
+    grave = {message for document in models.values() for message in words.grave(document)}
+    for message in sorted(grave)[:MOST_FINDINGS]:
+        yield from _wrapped(message, wide)
+
+
+def _loss(document: Mapping[str, Any]) -> float:
+    loss = words.value((document.get("scores") or {}).get("log_loss"))
+    return float("inf") if loss is None or loss != loss else loss
