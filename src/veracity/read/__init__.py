@@ -1,0 +1,116 @@
+"""Files and frames to forecasts: recognised, checked, in batches.
+
+`recognise` says how the columns are understood, `batches` yields `Forecasts` that have been prepared but whose values
+have not been looked at (the pass that counts them does that), `read` gives whole, checked forecasts by model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from ..forecasts import Forecasts, check
+from .build import Builder, weights_of
+from .files import BATCH, Table, _filtered, expanded, of_frame, stem, table_of
+from .layouts import Layout
+from .pairing import concatenated, paired
+from .reading import Reading
+from .rules import recognise as _recognise
+
+__all__ = ["Layout", "Reading", "Source", "batches", "frame", "frame_source", "paired", "read", "recognise", "source"]
+
+Paths = Sequence[str | Path] | str | Path
+
+
+class Source:
+    """Files or a frame with the layout that was recognised: read once, iterated as often as wanted."""
+
+    def __init__(self, tables: list[Table], layout: Layout, reading: Reading) -> None:
+        self.tables, self.layout, self.reading = tables, layout, reading
+
+    def batches(self, batch_rows: int = BATCH) -> Iterator[Forecasts]:
+        """Prepared, unchecked forecasts; several models take turns (`Forecasts.model`)."""
+        weights = weights_of(self.reading, self.tables)
+        offset = 0
+        told: set[str | None] = set()
+        for table in self.tables:
+            for part in Builder(table, self.layout, self.reading, weights, offset).batches(batch_rows):
+                # what the layout says of the whole is said once for each model
+                yield part if part.model in told else replace(part, findings=(*self.layout.findings, *part.findings))
+                told.add(part.model)
+            offset += table.rows
+
+    def read(self) -> dict[str, Forecasts]:
+        """All rows of each model, every value checked."""
+        parts: dict[str, list[Forecasts]] = {name: [] for name in self.layout.named_models}
+        for part in self.batches(1 << 62):
+            assert part.model is not None
+            parts[part.model].append(part)
+        made = {name: check(concatenated(held)) for name, held in parts.items() if held}
+        if not made:
+            raise self.tables[0].error("no row belongs to a model.", "look at the model column")
+        return made
+
+
+def source(paths: Paths, reading: Reading | None = None) -> Source:
+    """Open files as parts of one set and recognise their layout."""
+    reading = reading or Reading()
+    files = expanded(paths)
+    tables = [table_of(path, reading) for path in files]
+    first = tables[0]
+    for other in tables[1:]:
+        if set(other.columns) != set(first.columns):
+            only = [c for c in (*first.columns, *other.columns) if (c in first.columns) != (c in other.columns)]
+            raise ValueError(
+                f"{first.name} and {other.name} have different columns ({', '.join(only[:6])})\n"
+                "  parts of one set have the same columns; several models:  veracity compare FILE FILE"
+            )
+    layout = _recognise(first, reading, stem(files[0]), first.preset)
+    if len(tables) > 1:
+        note = re.sub(r" \([\d,]+ of [\d,]+\)$", "", layout.outcome_note)  # counts of the first file only
+        rows = sum(t.rows for t in tables)
+        layout = replace(layout, files=tuple(t.name for t in tables), rows=rows, tally=(), outcome_note=note)
+    return Source(tables, layout, reading)
+
+
+def recognise(paths: Paths, reading: Reading | None = None) -> Layout:
+    """How the columns of these files are understood; `.describe()` is the block that is printed."""
+    return source(paths, reading).layout
+
+
+def batches(paths: Paths, reading: Reading | None = None, *, batch_rows: int = BATCH) -> Iterator[Forecasts]:
+    """Forecasts of these files, batch by batch; memory is bounded by the batch."""
+    return source(paths, reading).batches(batch_rows)
+
+
+def read(paths: Paths, reading: Reading | None = None) -> dict[str, Forecasts]:
+    """Forecasts of these files by model, whole and checked."""
+    return source(paths, reading).read()
+
+
+def frame(data: Any, reading: Reading | None = None) -> dict[str, Forecasts]:
+    """Forecasts of a pandas, polars, pyarrow or duckdb frame by model."""
+    return frame_source(data, reading).read()
+
+
+def frame_source(data: Any, reading: Reading | None = None) -> Source:
+    """A frame with the layout that was recognised."""
+    reading = reading or Reading()
+    try:
+        native = nw.from_native(data)
+    except TypeError:
+        raise ValueError(
+            f"a {type(data).__name__} is no frame\n  give a pandas, polars, pyarrow or duckdb frame"
+        ) from None
+    eager = native.collect("polars") if isinstance(native, nw.LazyFrame) else native
+    made: pl.DataFrame = eager.to_polars()
+    if made.height == 0:
+        raise ValueError("the frame has no rows\n  there is nothing to assess")
+    table = _filtered(of_frame(made, "frame", "frame"), reading)
+    return Source([table], _recognise(table, reading, "frame"), reading)

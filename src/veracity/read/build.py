@@ -1,0 +1,389 @@
+"""From rows of a table to `Forecasts`, by the layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..forecasts import Finding, Forecasts, Names, check, prepare, prepare_realised
+from .files import BATCH, Table, table_of
+from .layouts import Layout
+from .reading import Reading, canonical
+
+Array = Any
+N, CLASS, OUTCOMES, CLASSES, P = "\0n", "\0class", "\0outcomes", "\0classes", "\0p"  # columns of a pivot
+
+
+class Builder:
+    """Makes the forecasts of one table, batch by batch or whole."""
+
+    def __init__(self, table: Table, layout: Layout, reading: Reading, weights: Array = None, offset: int = 0) -> None:
+        self.table, self.layout, self.reading = table, layout, reading
+        self.weights, self.offset = weights, offset  # weights from a file, and where this table starts in them
+
+    @cached_property
+    def columns(self) -> list[str]:
+        extra = [c for c in (self.reading.weight, self.reading.count) if c in self.table.columns]
+        return list(dict.fromkeys([*self.layout.columns, *extra, *self.reading.group, *self.reading.feature]))
+
+    def batches(self, size: int = BATCH) -> Iterator[Forecasts]:
+        if self.layout.kind in ("long", "lm-eval"):  # rows of one case may lie anywhere; options differ by row
+            numbers, frame = self.table.read(self.columns)
+            yield from self.forecasts(frame, self.table.first_row, numbers, True)
+            return
+        whole = self.table.rows <= size
+        for start, numbers, frame in self.table.batches(self.columns, size):
+            if frame.height:
+                yield from self.forecasts(frame, start, numbers, whole)
+
+    def forecasts(self, frame: pl.DataFrame, start: int, numbers: Array, whole: bool) -> Iterator[Forecasts]:
+        layout = self.layout
+        if layout.kind == "long":
+            frame, numbers = self._pivoted(frame, start, numbers)
+            layout = replace(layout, models=tuple((m, tuple(P + c for c in layout.labels)) for m, _ in layout.models))
+        weight = self._weights(frame, start, numbers)
+        if layout.model_column is None:
+            for model, columns in layout.models:
+                yield self._one(frame, model, columns, start, numbers, weight, whole)
+            return
+        values = frame[layout.model_column].cast(pl.String)
+        for model, columns in layout.models:
+            index = (values == model).fill_null(False).arg_true().to_numpy()
+            if len(index):
+                rows = numbers[index] if numbers is not None else start + index
+                held = None if weight is None else weight[index]
+                yield self._one(frame[index], model, columns, start, rows, held, whole)
+
+    # ---------------------------------------------------------------- one model
+
+    def _one(
+        self,
+        frame: pl.DataFrame,
+        model: str,
+        columns: tuple[str, ...],
+        start: int,
+        numbers: Array,
+        weight: Array,
+        whole: bool,
+    ) -> Forecasts:
+        layout, reading = self.layout, self.reading
+        names = self.table.names(
+            outcome=layout.outcome or "outcome",
+            forecast=columns[0] if len(columns) == 1 else "forecast",
+            columns=tuple(c.removeprefix(P) for c in columns),
+            weight=reading.weight or "weight",
+            count=reading.count or "count",
+            whole=whole,
+        )
+        count = _numbers(frame[reading.count]) if reading.count else None
+        given: dict[str, Any] = {
+            "sample_weight": weight,
+            "counts": count,
+            "nan": reading.nan,
+            "groups": {c: labels(frame[c]) for c in reading.group},
+            "case": self._case(frame),
+            "first_row": start,
+            "rows": numbers,
+            "names": names,
+            "model": model,
+        }
+        if layout.kind == "realised":
+            return self._realised(frame, columns[0], given)
+        given |= {
+            "soft": reading.soft,
+            "normalise": reading.normalise,
+            "scale": reading.scale or layout.scale,
+            "features": _features(frame, reading.feature),
+            "ideal": matrix(frame, layout.ideal) if layout.ideal else None,
+        }
+        if "count" in layout.roles:
+            given["counts"] = _numbers(frame[layout.roles["count"]])
+        if "n" in layout.roles or "frequency" in layout.roles:
+            return self._counted(frame, columns[0], given, names)
+        if layout.kind == "events":
+            return self._events(frame, columns, given)
+        p = matrix(frame, columns)
+        if layout.kind == "pairs":
+            y = _pair_outcomes(matrix(frame, layout.outcomes))
+        elif layout.kind == "top":
+            y = self._picked(frame, names, start, numbers)
+        else:
+            y = self._outcomes(frame, names, start, numbers)
+        if reading.versus_rest:
+            return self._versus_rest(y, p, given)
+        absent = reading.absent == "nan" or layout.kind == "lm-eval"
+        made = prepare(y, p, absent=absent and bool(np.isnan(p).any()), **given)
+        made = replace(made, classes=layout.classes)
+        return _decided(made) if layout.outcome == f"{columns[0]}_outcome" else made
+
+    def _outcomes(self, frame: pl.DataFrame, names: Names, start: int, numbers: Array) -> Array:
+        """Column numbers of what happened; NaN where it is missing; shares where outcomes are fractions."""
+        assert self.layout.outcome is not None
+        column, reading = frame[self.layout.outcome], self.reading
+        if reading.cut:
+            if not column.dtype.is_numeric():
+                raise self.table.error(f"outcome `{column.name}` holds text: it cannot be cut.", "leave --cut out")
+            values = _numbers(column)
+            cut = np.searchsorted(reading.cut, values, side="left").astype(float)
+            cut[np.isnan(values)] = np.nan
+            return cut if np.isnan(cut).any() else cut.astype(np.int64)
+        wanted = self.layout.labels
+        if reading.versus_rest and len(self.layout.models[0][1]) == 1:
+            inside = {canonical(v) for v in reading.versus_rest}
+            return _codes(column, None, inside, names, start, numbers)
+        plain = wanted == tuple(str(i) for i in range(len(wanted)))
+        if plain and column.dtype.is_numeric():
+            return _numbers(column, integers=True)
+        return _codes(column, wanted, None, names, start, numbers)
+
+    def _picked(self, frame: pl.DataFrame, names: Names, start: int, numbers: Array) -> Array:
+        assert self.layout.outcome is not None
+        pick = self.layout.roles.get("pick")
+        if pick is None:
+            return self._outcomes(frame, names, start, numbers)
+        truth, said = frame[self.layout.outcome], frame[pick]
+        same = (truth.cast(pl.String) == said.cast(pl.String)).cast(pl.Float64)
+        return same.to_numpy()
+
+    def _versus_rest(self, y: Array, p: Array, given: dict[str, Any]) -> Forecasts:
+        """Some classes together against all others."""
+        reading, layout = self.reading, self.layout
+        chosen = [canonical(v) for v in reading.versus_rest]
+        event = ",".join(chosen)
+        if p.ndim == 1:
+            return replace(prepare(y, p, **given), classes=("rest", event))
+        order = [canonical(c) for c in layout.classes]
+        missing = [c for c in chosen if c not in order]
+        if missing:
+            raise self.table.error(f"no class {missing[0]}: the classes are {' '.join(order)}.", "name some of them")
+        index = [order.index(c) for c in chosen]
+        made = prepare(y, p, **(given | {"ideal": None}))  # settles scale, missing and soft outcomes
+        check(made)  # the rows as they stand: their sums are lost below
+        assert made.outcomes is not None
+        together = made.matrix[:, index].sum(axis=1)
+        together = np.where((together > 1) & (together <= 1 + 1e-9), 1.0, together)  # rounding of the sum
+        happened = np.isin(made.outcomes, index).astype(np.int8)
+        return replace(made, probabilities=together, outcomes=happened, classes=("rest", event), log_realised=None)
+
+    def _realised(self, frame: pl.DataFrame, column: str, given: dict[str, Any]) -> Forecasts:
+        return prepare_realised(_numbers(frame[column]), scale=self.layout.scale, **given)
+
+    def _counted(self, frame: pl.DataFrame, column: str, given: dict[str, Any], names: Names) -> Forecasts:
+        """Each row is two: the events and the others, with their numbers or shares."""
+        layout = self.layout
+        p = _numbers(frame[column])
+        twice: dict[str, Any] = {
+            "groups": {c: np.repeat(v, 2) for c, v in given["groups"].items()},
+            "rows": np.repeat(_numbers_of(frame, given), 2),
+            "features": None if given["features"] is None else np.repeat(given["features"], 2, axis=0),
+            "ideal": None if given["ideal"] is None else np.repeat(given["ideal"], 2, axis=0),
+            "case": None,
+        }
+        y = np.tile(np.array([1, 0]), len(p))
+        if "frequency" in layout.roles:
+            frequency = _numbers(frame[layout.roles["frequency"]])
+            share = given["sample_weight"] if given["sample_weight"] is not None else np.ones(len(p))
+            twice["sample_weight"] = np.column_stack([share * frequency, share * (1 - frequency)]).reshape(-1)
+            twice["counts"] = None if given["counts"] is None else np.repeat(given["counts"], 2)
+        else:
+            n, events = _numbers(frame[layout.roles["n"]]), _numbers(frame[layout.roles["events"]])
+            twice["counts"] = np.column_stack([events, n - events]).reshape(-1)
+            twice["names"] = replace(names, count=layout.roles["n"])
+            weight = given["sample_weight"]
+            twice["sample_weight"] = None if weight is None else np.repeat(weight, 2)
+        made = prepare(y, np.repeat(p, 2), **(given | twice))
+        return replace(made, findings=tuple(f for f in made.findings if f.code not in ("zero_count", "zero_weight")))
+
+    def _events(self, frame: pl.DataFrame, columns: tuple[str, ...], given: dict[str, Any]) -> Forecasts:
+        """Separate yes/no events in columns, stacked case by case; the column's name is the group `event`."""
+        m = len(columns)
+        names = replace(given["names"], forecast="forecast", columns=())
+        stacked: dict[str, Any] = {
+            "groups": {c: np.repeat(v, m) for c, v in given["groups"].items()}
+            | {"event": np.tile(np.array(columns, dtype=object), frame.height)},
+            "rows": np.repeat(_numbers_of(frame, given), m),
+            "case": np.repeat(given["case"] if given["case"] is not None else _numbers_of(frame, given), m),
+            "sample_weight": None if given["sample_weight"] is None else np.repeat(given["sample_weight"], m),
+            "counts": None if given["counts"] is None else np.repeat(given["counts"], m),
+            "features": None,
+            "ideal": None,
+            "names": names,
+        }
+        p, y = matrix(frame, columns), matrix(frame, self.layout.outcomes)
+        return _decided(prepare(y.reshape(-1).astype(np.float64), p.reshape(-1), **(given | stacked)))
+
+    def _pivoted(self, frame: pl.DataFrame, start: int, numbers: Array) -> tuple[pl.DataFrame, Array]:
+        """Long rows as one row per case and model with a column per class."""
+        layout, table = self.layout, self.table
+        klass, value, outcome = layout.roles["class"], layout.roles["value"], layout.outcome
+        assert outcome is not None
+        key = [c for c in ([layout.model_column] if layout.model_column else []) + list(layout.case) if c]
+        rows = numbers if numbers is not None else np.arange(start, start + frame.height)
+        frame = frame.with_columns(
+            pl.Series(N, rows), pl.col(klass).map_elements(canonical, return_dtype=pl.String).alias(CLASS)
+        )
+        twice = frame.select([*key, CLASS]).is_duplicated()
+        if twice.any():
+            row = int(frame[N][int(twice.arg_max() or 0)])
+            raise table.error(
+                f"row {row}: class {frame[CLASS][int(twice.arg_max() or 0)]} of one case stands there twice.",
+                f"name the columns of a case:  {table.option('id', 'COL,COL')}",
+            )
+        extra = [c for c in frame.columns if c not in (*key, klass, value, outcome, CLASS, N)]
+        made = frame.group_by(key, maintain_order=True).agg(
+            pl.col(outcome).first(),
+            pl.col(outcome).n_unique().alias(OUTCOMES),
+            pl.col(N).first(),
+            *[pl.col(c).first() for c in extra],
+            *[pl.col(value).filter(pl.col(CLASS) == c).first().alias(P + c) for c in layout.labels],
+            pl.len().alias(CLASSES),
+        )
+        odd = made.filter(pl.col(OUTCOMES) > 1)
+        if odd.height:
+            raise table.error(
+                f"row {odd[N][0]}: one case has several outcomes in `{outcome}`.",
+                f"name the columns of a case:  {table.option('id', 'COL,COL')}",
+            )
+        short = made.filter(pl.col(CLASSES) != len(layout.labels))
+        if short.height and not self.reading.absent and self.reading.nan == "raise":
+            raise table.error(
+                f"row {short[N][0]}: a case with {short[CLASSES][0]} of {len(layout.labels)} classes "
+                f"({short.height:,} of {made.height:,} cases).",
+                f"leave these cases out:  {table.option('nan', 'omit')}"
+                f"      or, if an option was not offered:  {table.option('absent', 'nan')}",
+            )
+        return made, made[N].to_numpy()
+
+    def _case(self, frame: pl.DataFrame) -> Array:
+        layout = self.layout
+        if not layout.case or layout.kind in ("lm-eval",):
+            return None
+        if len(layout.case) == 1:
+            return labels(frame[layout.case[0]])
+        text = pl.concat_str(
+            [pl.lit(f"{c}=") + pl.col(c).cast(pl.String).fill_null("") for c in layout.case], separator=", "
+        )
+        return frame.select(text.alias("case"))["case"].to_numpy()
+
+    def _weights(self, frame: pl.DataFrame, start: int, numbers: Array) -> Array:
+        if self.weights is not None:
+            rows = numbers if numbers is not None else np.arange(start, start + frame.height)
+            return self.weights[self.offset + np.asarray(rows, dtype=np.int64) - self.table.first_row]
+        return _numbers(frame[self.reading.weight]) if self.reading.weight else None
+
+
+def matrix(frame: pl.DataFrame, columns: tuple[str, ...]) -> Array:
+    """(n,) or (n, k) floats, without a copy for one column of floats; missing is NaN."""
+    if len(columns) == 1:
+        return _numbers(frame[columns[0]])
+    kinds = {frame[c].dtype for c in columns}
+    wanted = pl.Float32 if kinds == {pl.Float32} else pl.Float64
+    return frame.select(pl.col(c).cast(wanted).fill_null(np.nan) for c in columns).to_numpy(order="c")
+
+
+def _numbers(column: pl.Series, integers: bool = False) -> Array:
+    if column.null_count():
+        return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    if column.dtype.is_integer() and not integers:
+        return column.cast(pl.Float64).to_numpy()
+    return column.to_numpy() if column.dtype.is_numeric() else column.cast(pl.Float64).to_numpy()
+
+
+def _numbers_of(frame: pl.DataFrame, given: dict[str, Any]) -> Array:
+    if given["rows"] is not None:
+        return np.asarray(given["rows"])
+    return np.arange(given["first_row"], given["first_row"] + frame.height)
+
+
+def labels(column: pl.Series) -> Array:
+    """Values of a group or id: numbers as they are, anything else as text."""
+    return (
+        column.to_numpy()
+        if column.dtype.is_numeric() and not column.null_count()
+        else column.cast(pl.String).to_numpy()
+    )
+
+
+def _codes(
+    column: pl.Series, wanted: tuple[str, ...] | None, inside: set[str] | None, names: Names, start: int, numbers: Array
+) -> Array:
+    """Column numbers of labels; a label that is none of the classes is an error that names its row."""
+    distinct = column.unique()
+    values = [v for v in distinct.to_list() if v is not None and v == v]
+    if inside is not None:
+        mapping = {v: int(canonical(v) in inside) for v in values}
+    else:
+        assert wanted is not None
+        place = {label: i for i, label in enumerate(wanted)}
+        mapping = {v: place.get(canonical(v), -1) for v in values}
+        if any(code < 0 for code in mapping.values()):
+            bad = column.is_in([v for v, code in mapping.items() if code < 0])
+            index = int(bad.arg_max() or 0)
+            row = int(numbers[index]) if numbers is not None else start + index
+            known = ", ".join(wanted[:8]) + (", …" if len(wanted) > 8 else "")
+            raise names.error(
+                f"{names.cell(names.outcome, row)} = {column[index]}: none of the classes {known} "
+                f"({int(bad.sum()):,} of {column.len():,} rows).",
+                "correct the outcome, or choose the columns of all classes with " + names.option("proba", "PATTERN"),
+            )
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    codes = column.replace_strict(list(mapping), list(mapping.values()), default=None, return_dtype=pl.Int32)
+    return codes.to_numpy() if not codes.null_count() else codes.cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+def _pair_outcomes(shares: Array) -> Array:
+    """Outcomes given as a column per class: column numbers, or shares where there are ties."""
+    hard = bool(np.all((shares == 0) | (shares == 1)) and np.all(shares.sum(axis=1) == 1))
+    return shares.argmax(axis=1) if hard else shares.astype(np.float64)
+
+
+def _decided(made: Forecasts) -> Forecasts:
+    """Forecasts kept up after the event: exact zeros and ones that came true are no forecasts any more."""
+    p, y = made.probabilities, made.outcomes
+    assert p is not None
+    true = np.flatnonzero(((p == 0) | (p == 1)) & (p == y))
+    if len(true) < 0.1 * len(p):
+        return made
+    rows = [made.row(i) for i in true[:20]]
+    return replace(made, findings=(*made.findings, Finding.of("already_decided", len(true), len(p), rows)))
+
+
+def _features(frame: pl.DataFrame, names: tuple[str, ...]) -> Array:
+    if not names:
+        return None
+    columns = [
+        _numbers(frame[c]) if frame[c].dtype.is_numeric() else frame[c].cast(pl.Categorical).to_physical().to_numpy()
+        for c in names
+    ]
+    return np.column_stack(columns)
+
+
+def weights_of(reading: Reading, tables: list[Table]) -> Array:
+    """Weights from a file of their own: one column, one row for each row of the data."""
+    name = reading.weight
+    if not name or name in tables[0].columns:
+        return None
+    path = Path(name)
+    if not path.is_file():
+        raise tables[0].error(
+            f"--weight {name}: neither a column nor a file." if tables[0].style == "file" else f"no column `{name}`.",
+            f"columns: {', '.join(tables[0].columns[:12])}",
+        )
+    held = table_of(path, Reading())
+    numeric = [c for c in held.columns if held.sample[c].dtype.is_numeric()]
+    if len(numeric) != 1:
+        raise held.error(
+            f"{len(numeric)} columns of numbers; weights are one column.", "keep only the weights in this file"
+        )
+    _, frame = held.read(numeric)
+    total = sum(t.rows for t in tables)
+    if not tables[0].numbered and frame.height != total:
+        raise held.error(f"{frame.height:,} weights for {total:,} rows.", "one weight for each row of the data")
+    return _numbers(frame[numeric[0]])

@@ -1,0 +1,135 @@
+"""Sets of columns that hold one probability per class."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from . import roles
+from .reading import canonical
+from .roles import Column
+
+if TYPE_CHECKING:
+    from .rules import Search
+
+STEMS = re.compile(
+    r"^(\.pred_|\.prob_|y_proba_|y_prob_|proba_|prob_|probability_|probabilities_|p_|pred_|logits?_|log_?probs?_|log_?p_)(.+)$",
+    re.IGNORECASE,
+)
+DIGITS = re.compile(r"^(.*?)(\d+)$")
+
+
+@dataclass(frozen=True)
+class ClassSet:
+    """Columns of one model with the class that each is for."""
+
+    columns: tuple[str, ...]
+    classes: tuple[str, ...]
+    stem: str = ""
+    model: str | None = None
+    why: str = ""
+    scale: str = "probability"
+
+
+def class_sets(search: Search) -> list[ClassSet]:
+    """Every set of at least two columns with a common stem, or named like labels, that sums to one."""
+    scale = search.reading.scale
+    pool = [c for c in search.pool.values() if c.numeric and c.present.len() and c.name != search.reading.label]
+    labelled = [
+        c
+        for c in search.all.values()
+        if 2 <= len(c.labels) <= roles.MANY and (c.name in search.pool or c.name == search.reading.label)
+    ]
+    groups: dict[tuple[str, str], list[tuple[Column, str]]] = {}
+    for column in labelled:
+        values = set(column.labels)
+        for c in pool:
+            if c is column:
+                continue
+            if canonical(c.name) in values:
+                groups.setdefault(("like " + column.name, ""), []).append((c, canonical(c.name)))
+            for value in values:
+                if c.name.endswith(value) and len(c.name) > len(value):
+                    groups.setdefault(("ends " + column.name, c.name[: -len(value)]), []).append((c, value))
+    for c in pool:
+        for kind, regex in (("stem", STEMS), ("digits", DIGITS)):
+            match = regex.match(c.name)
+            if match:
+                groups.setdefault((kind, match[1]), []).append((c, canonical(match[2])))
+    found: dict[tuple[str, ...], ClassSet] = {}
+    for (kind, stem), members in groups.items():
+        if len(members) < 2 or len({k for _, k in members}) != len(members):
+            continue
+        columns = tuple(c.name for c, _ in members)
+        own = scale or _scale_of(stem)
+        if columns in found or not _sums(search.table.sample, members, own):
+            continue
+        if kind.startswith("like") and set(search.all[kind[5:]].labels) - {k for _, k in members}:
+            continue
+        named = "columns named like the classes" if kind.startswith("like") else f"columns {stem}<class>"
+        sums = "" if own == "logit" else "; rows sum to one"
+        found[columns] = ClassSet(columns, tuple(k for _, k in members), stem, None, f"{named} (rule 5){sums}", own)
+    sets = list(found.values())
+    return [s for s in sets if not any(set(s.columns) < set(o.columns) for o in sets)]
+
+
+def given_sets(matched: list[tuple[str | None, str | None, str]], search: Search) -> list[ClassSet]:
+    """The sets that --proba means: one per model."""
+    models: dict[str | None, list[tuple[str | None, str]]] = {}
+    for model, klass, column in matched:
+        models.setdefault(model, []).append((klass, column))
+    sets = []
+    for model, members in models.items():
+        columns = tuple(c for _, c in members)
+        classes = tuple(canonical(k) if k is not None else "" for k, _ in members)
+        if not all(classes):
+            classes = _named(columns, search)
+        if len(set(classes)) != len(classes):
+            raise search.table.error(
+                f"{search.table.option('proba', search.reading.proba)} gives two columns the class "
+                f"{next(c for c in classes if classes.count(c) > 1)}.",
+                "let * stand for the class and {model} for the model",
+            )
+        stem = search.reading.scale or _scale_of(columns[0])
+        sets.append(ClassSet(columns, classes, columns[0], model, "as given", stem))
+    return sets
+
+
+def _named(columns: tuple[str, ...], search: Search) -> tuple[str, ...]:
+    """Classes of listed columns: their names, or what is left without the common stem."""
+    names = tuple(canonical(c) for c in columns)
+    label = search.reading.label
+    seen = [search.all[label]] if label in search.all else list(search.pool.values())
+    if any(c.labels and set(c.labels) <= set(names) for c in seen):
+        return names
+    for regex in (STEMS, DIGITS):
+        matches = [regex.match(c) for c in columns]
+        if all(matches) and len({m[1] for m in matches if m}) == 1:
+            return tuple(canonical(m[2]) for m in matches if m)
+    return names
+
+
+def _scale_of(stem: str) -> str:
+    """A written logit or logprob in the stem says the scale."""
+    word = roles.plain(stem)
+    if word.startswith("logit"):
+        return "logit"
+    return "log" if re.match(r"log_?p", word) else "probability"
+
+
+def _sums(sample: pl.DataFrame, members: list[tuple[Column, str]], scale: str) -> bool:
+    names = [c.name for c, _ in members]
+    if scale == "logit":
+        return True
+    if scale == "log":
+        logs = np.exp(sample.select(pl.col(names).cast(pl.Float64)).to_numpy())
+        return bool(np.mean(np.abs(np.nansum(logs, axis=1) - 1) < 1e-3) >= 0.99)
+    if any(c.low < 0 or c.high > 100 for c, _ in members):
+        return False
+    if all(c.high <= 1 for c, _ in members) and scale == "probability":
+        return roles.sum_to_one(sample, names)
+    return roles.share_of_sums(sample, names, 100.0) >= 0.99

@@ -1,0 +1,336 @@
+"""Files and frames as tables: columns, a sample for the rules, and batches of rows."""
+
+from __future__ import annotations
+
+import glob
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..forecasts import Names
+from . import text
+from .layouts import Layout
+from .reading import Reading, nearest
+
+BATCH = 1 << 18
+SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
+ROW = "\0row"  # the number of a row, where rows are left out before they are read
+COMPRESSED = (".gz", ".zst", ".zstd")
+TEXTS = (".csv", ".tsv", ".txt", ".dat", ".tab", ".psv")
+KNOWN = (*TEXTS, ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".jsonl", ".ndjson", ".npz")
+
+
+@dataclass
+class Table:
+    """One file or frame. `kinds` says what the strings of a text file are; numbers are made batch by batch."""
+
+    name: str
+    style: str
+    lazy: pl.LazyFrame
+    columns: tuple[str, ...]
+    rows: int
+    sample: pl.DataFrame
+    whole: bool
+    facts: tuple[str, ...] = ()
+    kinds: dict[str, str] = field(default_factory=dict)
+    numbered: bool = False  # the lazy frame has a column ROW
+    keep: Any = None
+    path: Path | None = None
+    preset: Layout | None = None  # nested JSON is understood while it is flattened
+
+    @property
+    def first_row(self) -> int:
+        return 1 if self.style == "file" else 0
+
+    def names(self, **words: Any) -> Names:
+        return Names(style=self.style, file=self.name if self.style == "file" else "", **words)
+
+    def error(self, what: str, remedy: str = "") -> ValueError:
+        return self.names().error(what, remedy)
+
+    def column(self, name: str) -> str:
+        """The column of this name, or an error that lists what there is."""
+        if name in self.columns:
+            return name
+        shown = ", ".join(self.columns[:12]) + (", …" if len(self.columns) > 12 else "")
+        raise self.error(f"no column `{name}`{nearest(name, self.columns)}   columns: {shown}")
+
+    def command(self, *options: tuple[str, Any], verb: str = "assess") -> str:
+        """A ready command with these options."""
+        if self.style == "file":
+            words = " ".join(f"--{name.replace('_', '-')} {quoted(str(value))}" for name, value in options)
+            return f"veracity {verb} {quoted(self.name)} {words}".rstrip()
+        words = ", ".join(f'{name}="{value}"' for name, value in options)
+        return f"{verb}(frame, {words})"
+
+    def companion(self, words: Sequence[str]) -> str | None:
+        """The file beside this one whose name is the same without such a word: hpc_cv.csv for weights-hpc-cv.csv."""
+
+        def bare(path: Path) -> str:
+            parts = "".join(c if c.isalnum() else " " for c in stem(path).lower()).split()
+            return " ".join(part for part in parts if part not in words)
+
+        if self.path is None:
+            return None
+        beside = sorted(p for p in self.path.parent.iterdir() if p != self.path and _extension(p) in KNOWN)
+        return next((p.name for p in beside if bare(p) == bare(self.path)), None)
+
+    def option(self, name: str, value: Any = True) -> str:
+        return self.names().option(name, quoted(str(value)) if self.style == "file" and value is not True else value)
+
+    def batches(self, columns: Sequence[str], size: int = BATCH) -> Iterator[tuple[int, Any, pl.DataFrame]]:
+        """(number of the first row, numbers of all rows or None, the columns as numbers and text)."""
+        wanted = list(dict.fromkeys(columns)) + ([ROW] if self.numbered else [])
+        start = self.first_row
+        for raw in collect_batches(self.lazy.select(wanted), size):
+            numbers = raw[ROW].to_numpy() if self.numbered else None
+            raw = raw.drop(ROW) if self.numbered else raw
+            yield start, numbers, self._typed(raw, start, numbers)
+            start += raw.height
+
+    def read(self, columns: Sequence[str]) -> tuple[Any, pl.DataFrame]:
+        """All rows of some columns, and their numbers."""
+        parts = list(self.batches(columns))
+        if not parts:
+            return None, pl.DataFrame(schema=dict.fromkeys(columns, pl.Float64))
+        numbers = np.concatenate([n for _, n, _ in parts]) if parts[0][1] is not None else None
+        return numbers, pl.concat([frame for _, _, frame in parts], how="vertical_relaxed")
+
+    def _typed(self, raw: pl.DataFrame, start: int, numbers: Any) -> pl.DataFrame:
+        def failure(name: str, index: int, value: Any) -> ValueError:
+            row = int(numbers[index]) if numbers is not None else start + index
+            return self.error(f"row {row}, `{name}` = {value!r}: not a number.", "correct the value, or leave it empty")
+
+        return text.typed(raw, self.kinds, failure) if self.kinds else raw
+
+
+def quoted(word: str) -> str:
+    """A word as a shell needs it."""
+    return f"'{word}'" if any(c in word for c in ' *?[]{}|;&()$<>"!') or not word else word
+
+
+def collect_batches(lazy: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
+    """The one call of polars' unstable batch iterator."""
+    yield from lazy.collect_batches(chunk_size=size, maintain_order=True)
+
+
+def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
+    """Files that paths, globs and folders mean, in order."""
+    if isinstance(paths, (str, Path)):
+        paths = [paths]
+    if not paths:
+        raise ValueError("no file given\n  name a CSV, Parquet, Arrow or JSON lines file")
+    found: list[Path] = []
+    for given in paths:
+        path = Path(given)
+        if str(given) == "-" or path.is_file():
+            found.append(path)
+        elif path.is_dir():
+            inside = sorted(f for f in path.rglob("*") if f.is_file() and _extension(f) in KNOWN)
+            if not inside:
+                raise ValueError(f"{given}: no file that can be read in this folder\n  kinds: {', '.join(KNOWN)}")
+            found += inside
+        else:
+            matches = sorted(Path(m) for m in glob.glob(str(given), recursive=True))
+            if not matches:
+                raise ValueError(f"{given}: no such file{_beside(path)}")
+            found += [m for m in matches if m.is_file()]
+    return found
+
+
+def _beside(path: Path) -> str:
+    try:
+        names = [f.name for f in path.parent.iterdir()]
+    except OSError:
+        return ""
+    hint = nearest(path.name, names)
+    return "" if hint == "." else hint.replace("`", "")
+
+
+def _extension(path: Path) -> str:
+    parts = [s.lower() for s in path.suffixes]
+    if parts and parts[-1] in COMPRESSED:
+        parts = parts[:-1]
+    return parts[-1] if parts else ""
+
+
+def stem(path: Path) -> str:
+    """The name of a file without its endings."""
+    name = path.name
+    for suffix in (*COMPRESSED, *KNOWN):
+        if name.lower().endswith(suffix):
+            name = name[: -len(suffix)]
+    return name
+
+
+def table_of(path: Path, reading: Reading) -> Table:
+    """A file as a table; its kind is known by its ending, or by its first bytes."""
+    keep = None
+    shown = path.name
+    if str(path) == "-":
+        keep = tempfile.NamedTemporaryFile()  # noqa: SIM115  lives as long as the table
+        keep.write(sys.stdin.buffer.read())
+        keep.flush()
+        path, shown = Path(keep.name), "stdin"
+    if path.stat().st_size == 0:
+        raise ValueError(f"{shown}: the file is empty\n  it needs a line of column names and at least one row")
+    with path.open("rb") as file:
+        magic = file.read(8)
+    ending = _extension(path)
+    if ending in (".xlsx", ".xls", ".ods") or magic[:4] == b"\xd0\xcf\x11\xe0":
+        raise ValueError(f"{shown}: Excel workbook: save the sheet as CSV (any delimiter) and try again")
+    try:
+        if magic[:4] == b"PAR1" or ending in (".parquet", ".pq"):
+            table = _columnar(pl.scan_parquet(path, glob=False), shown)
+        elif magic[:6] == b"ARROW1":
+            table = _columnar(pl.scan_ipc(path), shown)
+        elif ending in (".arrow", ".feather", ".ipc"):
+            table = of_frame(pl.read_ipc_stream(path), shown, "file")
+        elif ending == ".npz" or (magic[:2] == b"PK" and ending == ""):
+            table = _arrays(path, shown)
+        elif ending in (".jsonl", ".ndjson", ".json") or (ending not in TEXTS and _starts_like_json(path)):
+            from . import jsonl
+
+            table = jsonl.table_of(path, shown)
+        elif magic[:2] == b"PK":
+            raise ValueError(f"{shown}: a zip archive\n  unpack it, or save the sheet of a workbook as CSV")
+        else:
+            table = _text(path, shown)
+    except (pl.exceptions.PolarsError, OSError, EOFError) as problem:
+        raise ValueError(f"{shown}: cannot be read ({str(problem).splitlines()[0]})\n  is it complete?") from None
+    table.keep, table.path = (table.keep, keep), path
+    return _filtered(table, reading)
+
+
+def of_frame(frame: pl.DataFrame, name: str, style: str, **more: Any) -> Table:
+    frame = _plain(frame)
+    return Table(name, style, frame.lazy(), tuple(frame.columns), frame.height, frame, True, **more)
+
+
+def _plain(frame: Any) -> Any:
+    """Categories, dates and decimals as text and floats."""
+    schema = frame.collect_schema()
+    casts = []
+    for name, kind in schema.items():
+        if isinstance(kind, (pl.Categorical, pl.Enum)) or kind.is_temporal():
+            casts.append(pl.col(name).cast(pl.String))
+        elif isinstance(kind, pl.Decimal):
+            casts.append(pl.col(name).cast(pl.Float64))
+    return frame.with_columns(casts) if casts else frame
+
+
+def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
+    lazy = _plain(lazy)
+    columns = tuple(lazy.collect_schema().names())
+    rows = int(lazy.select(pl.len()).collect().item())
+    whole = rows <= SLICES * SLICE
+    if whole:
+        sample = lazy.collect()
+    else:
+        starts = [i * (rows - SLICE) // (SLICES - 1) for i in range(SLICES)]
+        sample = pl.concat([lazy.slice(start, SLICE).collect() for start in starts])
+    if rows == 0:
+        raise ValueError(f"{shown}: no rows\n  there is nothing to assess")
+    return Table(shown, "file", lazy, columns, rows, sample, whole)
+
+
+def _text(path: Path, shown: str) -> Table:
+    plain = text.opened(path, shown)
+    numbered = plain.lazy.with_row_index(ROW, offset=1)
+    lazy = (
+        numbered.filter(~pl.all_horizontal(pl.col(c).is_null() for c in plain.columns)) if plain.columns else numbered
+    )
+    table = Table(
+        shown,
+        "file",
+        lazy,
+        plain.columns,
+        0,
+        pl.DataFrame(),
+        plain.whole is not None,
+        plain.facts,
+        plain.kinds,
+        True,
+        plain,
+    )
+    _resample(table)
+    if table.rows == 0:
+        raise ValueError(f"{shown}: no rows below the column names\n  there is nothing to assess")
+    return table
+
+
+def _resample(table: Table) -> None:
+    """The sample and number of rows of what is left in the table."""
+    if table.whole:
+        numbers, table.sample = table.read(table.columns)
+        table.rows = table.sample.height
+        if table.numbered and table.rows:
+            # memory is at hand: hand out slices of what has been converted already
+            held = table.sample.with_columns(pl.Series(ROW, numbers))
+            dense = bool(numbers[-1] - numbers[0] + 1 == len(numbers) and numbers[0] == table.first_row)
+            table.lazy, table.kinds = (table.sample if dense else held).lazy(), table.kinds
+            table.numbered = not dense
+    else:
+        head = table.lazy.head(SLICES * SLICE).collect()
+        numbers = head[ROW].to_numpy() if table.numbered else None
+        table.sample = table._typed(head.drop(ROW, strict=False), table.first_row, numbers)
+        table.rows = int(table.lazy.select(pl.len()).collect().item())
+
+
+def _filtered(table: Table, reading: Reading) -> Table:
+    """Only the rows that every --where condition holds for, with their own numbers."""
+    if not reading.where:
+        return table
+    conditions = []
+    for condition in reading.where:
+        name, value = condition.split("=", 1)
+        unequal = name.endswith("!")
+        name = table.column(name.removesuffix("!").strip())
+        value = value.strip()
+        column = pl.col(name)
+        same = column.cast(pl.String).str.strip_chars() == value
+        with suppress(ValueError):
+            same = same | (column.cast(pl.Float64, strict=False) == float(value))
+        same = same.fill_null(False)
+        conditions.append(~same if unequal else same)
+    if not table.numbered:
+        table.lazy, table.numbered = table.lazy.with_row_index(ROW, offset=table.first_row), True
+    table.lazy = table.lazy.filter(*conditions)
+    _resample(table)
+    if table.rows == 0:
+        raise table.error(f"no row has {' and '.join(reading.where)}.", "look at the values of the column")
+    return table
+
+
+def _starts_like_json(path: Path) -> bool:
+    return text._head(path).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{"
+
+
+def _arrays(path: Path, shown: str) -> Table:
+    """An .npz of outcomes and probabilities as a table with one column per class."""
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            arrays = {name: held[name] for name in held.files}
+    except (ValueError, OSError) as problem:
+        raise ValueError(f"{shown}: cannot be read ({problem})\n  save plain arrays with numpy.savez") from None
+    columns: dict[str, Any] = {}
+    for name, values in arrays.items():
+        if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1):
+            columns[name] = values.reshape(-1)
+        elif values.ndim == 2:
+            stem_ = "logit_" if "logit" in name.lower() else "p"
+            columns |= {f"{stem_}{j}": values[:, j] for j in range(values.shape[1])}
+    lengths = {len(v) for v in columns.values()}
+    if len(lengths) != 1:
+        shapes = ", ".join(f"{name} {v.shape}" for name, v in arrays.items())
+        raise ValueError(
+            f"{shown}: the arrays have different lengths: {shapes}\n  one row for each case in every array"
+        )
+    return of_frame(pl.DataFrame(columns), shown, "file")

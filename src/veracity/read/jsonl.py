@@ -1,0 +1,189 @@
+"""JSON lines: answer options with log-probabilities, token log-probabilities, or a plain table."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ..forecasts import Finding
+from .files import ROW, Table, _columnar, of_frame
+from .layouts import Layout
+
+TOKENS = ("token_logprobs", "logprobs")
+OPTIONS = ("resps", "options", "choices")
+ANSWERS = ("target", "answer", "label", "correct_answer", "gold")
+
+
+def table_of(path: Path, shown: str) -> Table:
+    """A JSON lines file; nested rows are flattened here, flat ones are read by polars."""
+    first = next(_rows(path, shown), None)
+    if first is None:
+        raise ValueError(f"{shown}: the file is empty\n  it needs one JSON object per line")
+    row = first[1]
+    options = next((key for key in OPTIONS if key in row and _is_options(row[key])), None)
+    if options and any(key in row for key in ANSWERS):
+        return _answers(path, shown, options)
+    tokens = next((key for key in TOKENS if isinstance(row.get(key), list)), None)
+    if tokens:
+        return _tokens(path, shown, tokens)
+    nested = [key for key, value in row.items() if isinstance(value, (list, dict))]
+    return _columnar(pl.scan_ndjson(path, infer_schema_length=10_000).drop(nested, strict=False), shown)
+
+
+def _rows(path: Path, shown: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic == b"\x28\xb5\x2f\xfd":
+        lines: Iterator[str] = iter(pl.read_lines(path).to_series().to_list())
+    elif magic[:2] == b"\x1f\x8b":
+        lines = gzip.open(path, "rt", encoding="utf-8-sig")
+    else:
+        lines = path.open(encoding="utf-8-sig")
+    number = 0
+    for line in lines:
+        if not line.strip():
+            continue
+        number += 1
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as problem:
+            if line.lstrip()[:1] == "[":
+                raise ValueError(f"{shown}: a JSON array\n  write one object per line (JSON lines)") from None
+            raise ValueError(f"{shown}: row {number} is no JSON ({problem.msg})\n  one object per line") from None
+        if not isinstance(row, dict):
+            raise ValueError(f"{shown}: row {number} is no JSON object\n  write one object per line (JSON lines)")
+        yield number, row
+
+
+def _number(value: Any) -> float | None:
+    """The log-probability in an option, however deep it is wrapped: -1.2, "-1.2", [[-1.2, false]]."""
+    while isinstance(value, list) and value:
+        value = value[0]
+    if isinstance(value, dict):
+        value = value.get("logprob")
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return float(value)
+    if isinstance(value, str) and re.fullmatch(r"-?(\d+(\.\d*)?([eE][+-]?\d+)?|inf)", value.strip()):
+        return float(value)
+    return None
+
+
+def _is_options(value: Any) -> bool:
+    held = list(value.values()) if isinstance(value, dict) else value
+    return isinstance(held, list) and len(held) >= 2 and all(_number(v) is not None for v in held)
+
+
+def _answers(path: Path, shown: str, key: str) -> Table:
+    """Log-probabilities per answer option with the right answer: one column per option, missing where not offered."""
+    made: list[dict[str, Any]] = []
+    names: dict[str, None] = {}
+    answer = ""
+    for number, row in _rows(path, shown):
+        value = row.get(key)
+        if value is None or not _is_options(value):
+            raise ValueError(f"{shown}: row {number}: `{key}` holds no numbers for at least two options")
+        held = value if isinstance(value, dict) else {str(i): v for i, v in enumerate(value)}
+        answer = next((name for name in ANSWERS if name in row), "")
+        right = _right(row.get(answer), list(held), row)
+        if right is None:
+            raise ValueError(
+                f"{shown}: row {number}: `{answer or 'target'}` = {row.get(answer)!r} is none of the options "
+                f"{', '.join(held)}\n"
+                "  the right answer is the number or the name of an option"
+            )
+        names |= dict.fromkeys(held)
+        flat = {k: v for k, v in row.items() if not isinstance(v, (list, dict)) and k != answer}
+        made.append(flat | {f"{key}.{name}": _number(v) for name, v in held.items()} | {answer: right})
+    columns = tuple(f"{key}.{name}" for name in names)
+    frame = pl.DataFrame(made, infer_schema_length=None)
+    values = frame.select(columns)
+    low, high = min(values[c].min() for c in columns), max(values[c].max() for c in columns)  # type: ignore[type-var]
+    as_given = low >= 0 and high <= 1  # type: ignore[operator]
+    findings = () if as_given else (Finding.of("softmax"),)
+    labels = tuple(names)
+    from .reading import labels_of
+
+    layout = Layout(
+        "lm-eval",
+        (("", columns),),
+        labels_of(labels),
+        answer,
+        labels=labels,
+        scale="probability" if as_given else "logit",
+        why="probabilities per option (rule 1)" if as_given else "log-probabilities per option (rule 1)",
+        outcome_note=f"up to {len(labels)} options",
+        model_column="model" if "model" in frame.columns and frame["model"].n_unique() > 1 else None,
+        unused=tuple((c, "") for c in frame.columns if c not in (*columns, answer)),
+        findings=findings,
+    )
+    return of_frame(frame, shown, "file", preset=layout)
+
+
+def _right(value: Any, options: list[str], row: dict[str, Any]) -> str | None:
+    """The option that is right, by name, by number, or by the text of the choices."""
+    if isinstance(value, bool) or value is None:
+        return None
+    text = str(value).strip()
+    if text in options:
+        return text
+    if isinstance(value, float) and value.is_integer() and str(int(value)) in options:
+        return str(int(value))
+    doc = row.get("doc")
+    choices = doc.get("choices") if isinstance(doc, dict) else None
+    if isinstance(choices, dict):
+        choices = choices.get("text")
+    if isinstance(choices, list):
+        texts = [str(c).strip() for c in choices]
+        if text in texts and texts.index(text) < len(options):
+            return options[texts.index(text)]
+    if len(text) == 1 and text.isalpha() and options[0] == "0":
+        place = ord(text.upper()) - ord("A")
+        return options[place] if place < len(options) else None
+    if text.isdigit() and int(text) < len(options) and not any(o.isdigit() for o in options):
+        return options[int(text)]
+    return None
+
+
+def _tokens(path: Path, shown: str, key: str) -> Table:
+    """Token log-probabilities, one row per token; the first token has none."""
+    made: list[dict[str, Any]] = []
+    rows: list[int] = []
+    missing = answers = total = 0
+    for number, row in _rows(path, shown):
+        values = row.get(key)
+        if not isinstance(values, list):
+            raise ValueError(f"{shown}: row {number}: `{key}` holds no list")
+        flat = {k: v for k, v in row.items() if not isinstance(v, (list, dict))}
+        answers += 1
+        for value in values:
+            total += 1
+            found = _number(value)
+            if found is None:
+                missing += 1
+                continue
+            made.append(flat | {key: found})
+            rows.append(number)
+    if not made:
+        raise ValueError(f"{shown}: no log-probability in `{key}`\n  there is nothing to assess")
+    findings = (Finding.of("first_tokens", missing, total),) if missing else ()
+    frame = pl.DataFrame(made, infer_schema_length=None).with_columns(pl.Series(ROW, rows))
+    columns = tuple(c for c in frame.columns if c != ROW)
+    scale = "log" if float(frame[key].min()) < 0 else "probability"  # type: ignore[arg-type]
+    layout = Layout(
+        "realised",
+        (("", (key,)),),
+        scale=scale,
+        why=f"log-probability of each token (rule 8): {answers:,} answers, {len(made):,} tokens; the unit is a token",
+        unused=tuple((c, "") for c in columns if c != key),
+        findings=findings,
+    )
+    sample = frame.drop(ROW)
+    return Table(shown, "file", frame.lazy(), columns, frame.height, sample, True, numbered=True, preset=layout)

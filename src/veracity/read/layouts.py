@@ -1,0 +1,110 @@
+"""The layout that was recognised, and the block that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..forecasts import Finding
+
+INDENT = 15  # width of the column names in the printed block
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the columns of a table are understood.
+
+    models    one entry per model: its name and its forecast columns, in the order of `classes`
+              (one column: the probability of classes[1])
+    outcome   the column of what happened; for pairs one column per class
+    """
+
+    kind: str
+    models: tuple[tuple[str, tuple[str, ...]], ...]
+    classes: tuple[Any, ...] = ()
+    outcome: str | None = None
+    outcomes: tuple[str, ...] = ()
+    scale: str = "probability"
+    model_column: str | None = None
+    case: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()  # how the classes are written in the outcome column
+    roles: dict[str, str] = field(default_factory=dict)  # further columns by role: n, events, pick, class, value, …
+    why: str = ""
+    outcome_note: str = ""
+    unused: tuple[tuple[str, str], ...] = ()  # (column, remark)
+    remark: str = ""
+    files: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    rows: int = 0
+    tally: tuple[tuple[str, int], ...] = ()  # how often each class happened, where every row was seen
+    findings: tuple[Finding, ...] = ()
+    ideal: tuple[str, ...] = ()
+
+    @property
+    def named_models(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.models)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that must be read."""
+        wanted = [c for _, columns in self.models for c in columns]
+        wanted += [c for c in (self.outcome, self.model_column) if c]
+        wanted += [*self.outcomes, *self.case, *self.roles.values(), *self.ideal]
+        return tuple(dict.fromkeys(wanted))
+
+    def _forecast(self) -> str:
+        if len(self.models) > 1 and not self.model_column:
+            return " · ".join(dict.fromkeys(run_of(columns) for _, columns in self.models))
+        return run_of(self.models[0][1]) if self.models else ""
+
+    def describe(self) -> str:
+        """The block that is printed: what was read and how it was understood."""
+        head = f"read {shown_files(self.files)}: {self.rows:,} rows" + "".join(f", {f}" for f in self.facts)
+        rows = []
+        if self.outcome or self.outcomes:
+            rows.append(("outcome", self.outcome or run_of(self.outcomes), self.outcome_note))
+        rows.append(("forecast", self._forecast(), self.why))
+        if self.model_column:
+            rows.append(("models", self.model_column, f"{len(self.models)}: {some(self.named_models)}"))
+        elif len(self.models) > 1:
+            rows.append(("models", str(len(self.models)), some(self.named_models)))
+        if self.unused:
+            shown = ", ".join(name + (f" ({why})" if why else "") for name, why in self.unused[:12])
+            shown += f", … ({len(self.unused)} columns)" if len(self.unused) > 12 else ""
+            rows.append(("not used", shown, self.remark))
+        lines = [head]
+        for role, columns, note in rows:
+            width = INDENT if len(columns) < INDENT else len(columns) + 8 if role == "not used" else len(columns) + 2
+            lines.append(f"  {role:<8} {columns:<{width}}{note}".rstrip())
+        lines += [f"  note     {finding.message}" for finding in self.findings]
+        return "\n".join(lines)
+
+    def one_line(self) -> str:
+        """The same parts on one line."""
+        parts = [f"read {shown_files(self.files)}: {self.rows:,} rows"]
+        if self.outcome or self.outcomes:
+            counts = ", ".join(f"{name} {n:,}" for name, n in self.tally) if 0 < len(self.tally) <= 4 else ""
+            parts.append(f"outcome {self.outcome or run_of(self.outcomes)}" + (f" ({counts})" if counts else ""))
+        many = len(self.classes) > 4
+        parts.append(f"{len(self.classes)} classes {self._forecast()}" if many else f"forecast {self._forecast()}")
+        if len(self.models) > 1:
+            parts.append(f"{len(self.models)} models: {some(self.named_models)}")
+        if self.unused:
+            names = [name for name, _ in self.unused]
+            parts.append("not used " + ", ".join(names[:6]) + (", …" if len(names) > 6 else ""))
+        parts += [finding.message for finding in self.findings]
+        return " · ".join(parts)
+
+
+def run_of(columns: Sequence[str]) -> str:
+    """Names of columns; a long list by its ends: p0…p9."""
+    return " ".join(columns) if len(columns) <= 6 else f"{columns[0]}…{columns[-1]}"
+
+
+def some(names: Sequence[str], limit: int = 6) -> str:
+    return ", ".join(names[:limit]) + (", …" if len(names) > limit else "")
+
+
+def shown_files(files: Sequence[str]) -> str:
+    return files[0] if len(files) == 1 else f"{files[0]} … {files[-1]} ({len(files)} files)"

@@ -1,0 +1,173 @@
+"""Forecasts put together: parts of one model, and models on the same cases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..forecasts import Forecasts, merge
+
+
+def concatenated(parts: list[Forecasts]) -> Forecasts:
+    """Parts of one set as one."""
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    if any(part.classes != first.classes for part in parts):
+        raise ValueError("parts of one set have different classes\n  read them apart")
+
+    def joined(name: str) -> Any:
+        held = [getattr(part, name) for part in parts]
+        if all(values is None for values in held):
+            return None
+        if name == "weights":
+            held = [np.ones(len(p)) if v is None else v for p, v in zip(parts, held, strict=True)]
+        if name in ("rows", "case"):
+            held = [
+                np.arange(p.first_row, p.first_row + len(p)) if v is None else v
+                for p, v in zip(parts, held, strict=True)
+            ]
+        return np.concatenate(held)
+
+    one_file = len({part.names.file for part in parts}) == 1
+    arrays = ("probabilities", "outcomes", "weights", "counts", "log_realised", "ideal", "features", "case", "offered")
+    rows = joined("rows") if one_file and any(p.rows is not None for p in parts) else None
+    return replace(
+        first,
+        **{name: joined(name) for name in arrays},
+        rows=rows,
+        groups={g: np.concatenate([part.groups[g] for part in parts]) for g in first.groups},
+        findings=merge(finding for part in parts for finding in part.findings),
+    )
+
+
+def paired(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
+    """The cases that all models have, in one order, and a sentence that counts them.
+
+    Cases meet by id, else by row. One case with two outcomes is refused.
+    """
+    names = list(models)
+    first = models[names[0]]
+    for name, other in models.items():
+        if other.classes != first.classes and set(other.classes) != set(first.classes):
+            raise ValueError(
+                f"{names[0]} and {name} have different classes: {_some(first.classes)} and {_some(other.classes)}\n"
+                "  models are compared on the same classes"
+            )
+        if other.classes != first.classes:
+            raise ValueError(
+                f"{names[0]} and {name} have their classes in different orders\n  give one order:  --order "
+                + ",".join(map(str, first.classes))
+            )
+    keys = {name: _keys(f) for name, f in models.items()}
+    if all(key is None for key in keys.values()):
+        return _by_row(models)
+    if any(key is None for key in keys.values()):
+        raise ValueError("some models have case ids and others not\n  name the id of every model:  --id COL")
+    lists = {name: _unique(name, models[name], key) for name, key in keys.items()}
+    common = set.intersection(*(set(places) for places in lists.values()))
+    if not common:
+        raise ValueError(f"no case is in all {len(models)} models\n  are the ids the same?  --id COL")
+    order = [key for key in lists[names[0]] if key in common]
+    _same_outcomes(models, lists, order)
+    made = {}
+    for name, forecasts in models.items():
+        made[name] = _taken(forecasts, np.concatenate([lists[name][key] for key in order]))
+    total = len(set.union(*(set(places) for places in lists.values())))
+    return made, f"{len(order):,} of {total:,} cases are in all {len(models)} models"
+
+
+def _some(values: Any) -> str:
+    values = [str(v) for v in values]
+    return ", ".join(values[:6]) + (", …" if len(values) > 6 else "")
+
+
+def _keys(f: Forecasts) -> Any:
+    if any(finding.code == "soft_outcomes" for finding in f.findings) and f.case is not None and f.rows is not None:
+        return None if np.array_equal(f.case, f.rows) else f.case
+    return f.case
+
+
+def _by_row(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
+    """Without ids: the same rows of one file, or files of the same length with the same outcomes."""
+    numbers = {
+        name: f.rows if f.rows is not None else np.arange(f.first_row, f.first_row + len(f))
+        for name, f in models.items()
+    }
+    files = {f.names.file for f in models.values()}
+    first = next(iter(models))
+    if len(files) > 1:
+        for name, f in models.items():
+            if len(f) != len(models[first]):
+                raise ValueError(
+                    f"{first} has {len(models[first]):,} rows, {name} {len(f):,}: they cannot be paired by row\n"
+                    "  name the column that identifies a case:  --id COL"
+                )
+            mine, theirs = np.asarray(models[first].outcomes), np.asarray(f.outcomes)
+            if not np.array_equal(mine, theirs):
+                apart = int(np.argmax(mine != theirs))
+                raise ValueError(
+                    f"row {f.row(apart)}: {first} and {name} have different outcomes; "
+                    "paired comparison needs one outcome per case\n"
+                    "  name the column that identifies a case:  --id COL"
+                )
+        return models, f"{len(models[first]):,} cases, paired by row"
+    common = set.intersection(*(set(n.tolist()) for n in numbers.values()))
+    if not common:
+        raise ValueError("no row is in all models\n  name the column that identifies a case:  --id COL")
+    total = len(set.union(*(set(n.tolist()) for n in numbers.values())))
+    kept = np.array(sorted(common))
+    made = {name: _taken(f, np.flatnonzero(np.isin(numbers[name], kept))) for name, f in models.items()}
+    said = (
+        f"{len(kept):,} cases"
+        if len(kept) == total
+        else f"{len(kept):,} of {total:,} cases are in all {len(models)} models"
+    )
+    return made, f"{said}, paired by row"
+
+
+def _unique(name: str, f: Forecasts, keys: Any) -> dict[Any, Any]:
+    """The places of every case; a case stands once unless its outcome was split."""
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.asarray(keys[order][1:] != keys[order][:-1])])
+    rows = f.rows if f.rows is not None else np.arange(len(f))
+    places = {}
+    for part in np.split(order, starts[1:]):
+        if len(part) > 1 and len(set(rows[part].tolist())) > 1:
+            raise f.names.error(
+                f"case {keys[part[0]]} stands more than once for {name} (rows {f.row(part[0])} and {f.row(part[1])}).",
+                "name all columns that identify a case:  --id COL,COL",
+            )
+        places[keys[part[0]]] = part
+    return {keys[i]: places[keys[i]] for i in sorted(p[0] for p in places.values())}
+
+
+def _same_outcomes(models: dict[str, Forecasts], lists: dict[str, dict[Any, Any]], order: list[Any]) -> None:
+    names = list(models)
+    first = models[names[0]]
+    for name in names[1:]:
+        other = models[name]
+        for key in order:
+            a, b = first.outcomes, other.outcomes
+            assert a is not None
+            assert b is not None
+            mine, theirs = a[lists[names[0]][key]], b[lists[name][key]]
+            if not np.array_equal(mine, theirs):
+                raise other.names.error(
+                    f"case {_brief(str(key))} has outcome {first.classes[int(mine[0])]} for one model and "
+                    f"{first.classes[int(theirs[0])]} for another; paired comparison needs one outcome per case."
+                )
+
+
+def _brief(key: str) -> str:
+    parts = key.split(", ")
+    return key if len(parts) <= 3 else ", ".join(parts[:3]) + ", …"
+
+
+def _taken(f: Forecasts, index: Any) -> Forecasts:
+    arrays = ("probabilities", "outcomes", "weights", "counts", "log_realised", "ideal", "features", "case", "offered")
+    held: dict[str, Any] = {name: None if getattr(f, name) is None else getattr(f, name)[index] for name in arrays}
+    rows = f.rows[index] if f.rows is not None else f.first_row + np.asarray(index)
+    return replace(f, **held, rows=rows, groups={g: v[index] for g, v in f.groups.items()})

@@ -1,0 +1,147 @@
+"""What the user says about the input: one record for the command line and for frames in Python."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+LAYOUTS = ("auto", "wide", "long", "binary", "pairs", "top", "realised", "counts", "lm-eval")
+SCALES = ("probability", "logit", "log", "percent")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Options that say how columns are to be understood; None and empty mean: recognise it."""
+
+    label: str | None = None
+    proba: str | None = None
+    positive_proba: str | None = None
+    positive: str | None = None
+    layout: str = "auto"
+    scale: str | None = None
+    weight: str | None = None
+    count: str | None = None
+    model: str | None = None  # "none" pools all models
+    id: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    nan: str = "raise"
+    soft: str = "split"
+    normalise: bool = False
+    cut: tuple[float, ...] = ()
+    versus_rest: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    absent: str | None = None  # "nan": a missing value in a class column means that the option was not offered
+    group: tuple[str, ...] = ()
+    ideal: str | None = None
+    feature: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("id", "where", "versus_rest", "order", "group", "feature"):
+            object.__setattr__(self, name, _texts(getattr(self, name), split=name != "where"))
+        object.__setattr__(self, "cut", _limits(self.cut))
+        if self.positive is not None:
+            object.__setattr__(self, "positive", canonical(self.positive))
+        for name, choices in (
+            ("layout", LAYOUTS),
+            ("scale", (None, *SCALES)),
+            ("nan", ("raise", "omit")),
+            ("soft", ("split", "omit", "refuse")),
+            ("absent", (None, "nan")),
+        ):
+            if getattr(self, name) not in choices:
+                known = ", ".join(repr(c) for c in choices if c)
+                raise ValueError(f"{name}: {getattr(self, name)!r} is none of {known}")
+        for condition in self.where:
+            if "=" not in condition:
+                raise ValueError(f"where: {condition!r} is no condition\n  write COL=VALUE or COL!=VALUE")
+        if self.proba and self.positive_proba:
+            raise ValueError(
+                "proba and positive_proba exclude one another\n  classes: proba; one probability: positive_proba"
+            )
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Columns that have a role by option; the rules leave them alone."""
+        names = (self.label, self.count, self.model if self.model != "none" else None, self.weight)
+        return tuple(n for n in names if n) + self.id + self.group + self.feature
+
+
+def _texts(value: Any, split: bool) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    items: Iterable[Any] = [value] if isinstance(value, (str, int, float)) else value
+    parts = [str(item).split(",") if split else [str(item)] for item in items]
+    return tuple(part.strip() for item in parts for part in item if part.strip())
+
+
+def _limits(value: Any) -> tuple[float, ...]:
+    try:
+        limits = tuple(float(x) for x in ([value] if isinstance(value, (int, float)) else _texts(value, split=True)))
+    except ValueError:
+        raise ValueError(f"cut: {value!r} is no list of numbers\n  write limits such as 0.2,4.4") from None
+    if list(limits) != sorted(set(limits)):
+        raise ValueError(f"cut: {', '.join(f'{x:g}' for x in limits)} must rise\n  write the limits from low to high")
+    return limits
+
+
+def canonical(value: Any) -> str:
+    """A label as text, the same for 1, 1.0, "1" and "1.0"."""
+    text = str(value).strip()
+    if isinstance(value, bool):
+        return text
+    try:
+        as_float = float(text)
+    except ValueError:
+        return text
+    return str(int(as_float)) if as_float.is_integer() and abs(as_float) < 1e15 else text
+
+
+def labels_of(texts: Sequence[str]) -> tuple[Any, ...]:
+    """Class names as integers where all of them are, otherwise as text."""
+    return tuple(int(t) for t in texts) if all(re.fullmatch(r"-?\d+", t) for t in texts) else tuple(texts)
+
+
+def matching(pattern: str, columns: Sequence[str]) -> list[tuple[str | None, str | None, str]]:
+    """(model, class, column) for each column that a comma list of names and globs means, in the file's order.
+
+    >>> matching("{model}_cat*", ["obs", "p24_cat0", "p24_cat1"])
+    [('p24', '0', 'p24_cat0'), ('p24', '1', 'p24_cat1')]
+    """
+    found: dict[str, tuple[str | None, str | None, str]] = {}
+    for item in (part.strip() for part in pattern.split(",")):
+        if item in columns:
+            found.setdefault(item, (None, None, item))
+            continue
+        regex = _regex(item)
+        for column in columns:
+            match = re.fullmatch(regex, column)
+            if match:
+                parts = match.groupdict()
+                found.setdefault(column, (parts.get("model"), parts.get("cls"), column))
+    return list(found.values())
+
+
+def _regex(glob: str) -> str:
+    """A glob as a regular expression; the first `*` is the class, `{model}` the model."""
+    tokens = re.findall(r"\{model\}|\[[^\]]+\]|.", glob, flags=re.DOTALL)
+    known = {"{model}": "(?P<model>.+?)", "?": "."}
+    stars = iter(["(?P<cls>.*)"])
+    parts = []
+    for token in tokens:
+        if token == "*":
+            parts.append(next(stars, ".*"))
+        elif len(token) > 2 and token[0] == "[":
+            parts.append(token.replace("[!", "[^", 1))
+        else:
+            parts.append(known.get(token) or re.escape(token))
+    return "".join(parts)
+
+
+def nearest(name: str, columns: Sequence[str]) -> str:
+    """ "did you mean" for a column that is not there."""
+    same = [c for c in columns if c.lower() == name.lower()]
+    close = same or difflib.get_close_matches(name, columns, 1, 0.6)
+    return f"; did you mean `{close[0]}`?" if close else "."

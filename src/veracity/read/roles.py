@@ -1,0 +1,163 @@
+"""What a column could be, by its name and by the values seen."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property, lru_cache
+
+import numpy as np
+import polars as pl
+
+from .reading import canonical
+
+OUTCOMES = (
+    *("y_true", "y", "true", "truth", "true_label", "ground_truth", "gold", "label", "target", "class", "outcome"),
+    *("observed", "observation", "obs", "event", "correct_answer", "resolution", "resolved_to", "result"),
+)
+WEAK_OUTCOMES = ("answer", "actual", "status")
+PROBABILITIES = (
+    *("y_proba", "y_prob", "y_score", "proba", "prob", "probability", "p", "risk", "forecast", "frcst", "fcst"),
+    *("prediction", "predicted", "confidence"),
+)
+PROBABILITY_WORDS = {"prob", "proba", "probability", "risk"}
+PICKS = ("pred", "y_pred", "pred_label", "predicted_label", "predicted_class", "predicted", "prediction")
+WEIGHTS = ("sample_weight", "case_weight", "case_weights", "weight", "weights", "w")
+IDS = ("id", "case_id", "row_id", "doc_id", "question_id", "patient_id", "plotid", "idx")
+MODELS = ("model", "model_id", "model_name", "forecaster")
+TIMES = ("date", "time", "timestamp", "dt", "valid_date", "forecast_date", "year")
+CASES = ("n", "count", "cases", "total")
+EVENTS = ("events", "positives")
+FREQUENCIES = ("obs_freq", "event_rate")
+REALISED = ("p_true", "logprob", "token_logprob", "log_prob", "logp", "p_realised", "true_prob", "token_logprobs")
+RIGHT = ("correct", "is_correct")
+
+EVENT_WORDS = {
+    "yes": "no",
+    "true": "false",
+    "1": "0",
+    "event": "no event",
+    "positive": "negative",
+    "present": "absent",
+    "ja": "nein",
+    "oui": "non",
+    "si": "no",
+    "sí": "no",
+    "y": "n",
+    "t": "f",
+}
+MANY = 1000  # a column with more distinct values than this is no set of labels
+
+
+@lru_cache(maxsize=4096)
+def plain(name: str) -> str:
+    """A name as names are compared: lower case, blanks, dots and hyphens as underscores."""
+    return re.sub(r"[\s.\-]+", "_", name.strip().lower()).strip("_")
+
+
+def named_probability(name: str) -> bool:
+    return plain(name) in PROBABILITIES or bool(PROBABILITY_WORDS & set(plain(name).split("_")))
+
+
+class Column:
+    """One column of the sample: its kind and its values."""
+
+    def __init__(self, name: str, values: pl.Series) -> None:
+        self.name, self.plain = name, plain(name)
+        self.values = values
+        self.numeric = values.dtype.is_numeric()
+
+    @cached_property
+    def present(self) -> pl.Series:
+        kept = self.values.drop_nulls()
+        return kept.drop_nans() if kept.dtype.is_float() else kept
+
+    @cached_property
+    def distinct(self) -> int:
+        return self.present.n_unique()
+
+    @cached_property
+    def low(self) -> float:
+        return float(self.present.min()) if self.numeric and self.present.len() else np.nan  # type: ignore[arg-type]
+
+    @cached_property
+    def high(self) -> float:
+        return float(self.present.max()) if self.numeric and self.present.len() else np.nan  # type: ignore[arg-type]
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Distinct values as text, sorted; empty when there are too many or they are fractions."""
+        if self.present.dtype.is_nested() or not 0 < self.distinct <= MANY:
+            return ()
+        values = self.present.unique().sort().to_list()
+        if self.numeric and any(float(v) != int(v) for v in values if np.isfinite(v)):
+            return ()
+        return tuple(dict.fromkeys(canonical(v) for v in values))
+
+    @property
+    def within(self) -> bool:
+        """Numeric, with every present value in [0, 1]."""
+        return self.numeric and self.present.len() > 0 and self.low >= 0 and self.high <= 1
+
+    @property
+    def probability(self) -> bool:
+        return self.within and self.distinct > 2
+
+    @property
+    def two_valued(self) -> bool:
+        return self.distinct == 2 and len(self.labels) == 2
+
+    @property
+    def outcome_like(self) -> bool:
+        """Two values, 0/½/1, or a single one that is known to be half of a pair."""
+        if self.two_valued:
+            return True
+        if self.numeric:
+            return self.within and set(self.present.unique().to_list()) <= {0, 0.5, 1}
+        return len(self.labels) == 1 and event_of(self.labels) is not None
+
+    @property
+    def fractions(self) -> bool:
+        return self.within and bool(((self.present > 0) & (self.present < 1)).any())
+
+
+def event_of(labels: tuple[str, ...]) -> tuple[str, str] | None:
+    """(the other, the event) of two labels, or of the one that was seen; None when the words do not say.
+
+    >>> event_of(("No", "Yes"))
+    ('No', 'Yes')
+    >>> event_of(("1", "2")) is None
+    True
+    """
+    low = [label.lower() for label in labels]
+    if len(labels) == 1:
+        if low[0] in EVENT_WORDS:
+            return EVENT_WORDS[low[0]], labels[0]
+        for event, other in EVENT_WORDS.items():
+            if other == low[0] and event not in ("si", "sí"):
+                return labels[0], event
+        return None
+    for i, j in ((0, 1), (1, 0)):
+        word = low[i]
+        if word in ("1", "y", "t"):
+            if low[j] in (EVENT_WORDS[word], "-1"):
+                return labels[j], labels[i]
+        elif word in EVENT_WORDS and low[j] not in EVENT_WORDS:
+            return labels[j], labels[i]
+    return None
+
+
+def columns_of(frame: pl.DataFrame) -> dict[str, Column]:
+    return {name: Column(name, frame[name]) for name in frame.columns}
+
+
+def share_of_sums(frame: pl.DataFrame, names: list[str], total: float = 1.0) -> float:
+    """Share of complete rows whose values sum to `total` within a thousandth of it."""
+    matrix = frame.select(pl.col(names).cast(pl.Float64)).to_numpy()
+    complete = matrix[~np.isnan(matrix).any(axis=1)]
+    if not len(complete):
+        return 0.0
+    return float(np.mean(np.abs(complete.sum(axis=1) - total) <= 1e-3 * total))
+
+
+def sum_to_one(frame: pl.DataFrame, names: list[str]) -> bool:
+    return share_of_sums(frame, names) >= 0.99

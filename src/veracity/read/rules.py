@@ -1,0 +1,756 @@
+"""Recognition of layouts: ordered rules, the first that fits wins; two readings are refused with a ready command."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..forecasts import Finding
+from . import roles
+from .classes import DIGITS, ClassSet, class_sets, given_sets
+from .files import Table
+from .layouts import Layout, run_of
+from .reading import Reading, canonical, labels_of, matching
+from .roles import Column
+
+
+def recognise(table: Table, reading: Reading, stem: str, preset: Layout | None = None) -> Layout:
+    """The layout of a table, by options first and rules after."""
+    search = Search(table, reading, stem)
+    found = search.preset(preset) if preset is not None else search.run()
+    if table.kinds:
+        used = [c for c in found.columns if "percent" in table.kinds.get(c, "")]
+        if used:
+            count = sum(table.sample[c].count() for c in used)
+            found = replace(found, findings=(*found.findings, Finding.of("percent_signs", count)))
+    return replace(found, files=(table.name,), facts=table.facts, rows=table.rows)
+
+
+class Search:
+    """One search for a reading of one table."""
+
+    def __init__(self, table: Table, reading: Reading, stem: str) -> None:
+        self.table, self.reading, self.stem = table, reading, stem
+        self.all = roles.columns_of(table.sample)
+        taken = {table.column(name) for name in reading.given if name != reading.weight}
+        if reading.weight in table.columns:
+            taken.add(reading.weight)
+        if reading.ideal:
+            taken |= {c for _, _, c in self._matched("ideal", reading.ideal)}
+        self.pool = {name: column for name, column in self.all.items() if name not in taken}
+        self.scale = reading.scale or "probability"
+
+    # ---------------------------------------------------------------- the order of the rules
+
+    def run(self) -> Layout:
+        table, reading = self.table, self.reading
+        rules: dict[str, Callable[[], Layout | None]] = {
+            "counts": self.counts,
+            "long": self.long,
+            "pairs": self.pairs,
+            "wide": self.wide,
+            "top": self.top,
+            "binary": self.binary,
+            "realised": self.realised,
+        }
+        if reading.layout != "auto":
+            if reading.layout == "lm-eval":
+                raise table.error(
+                    "no log-probabilities of answer options here.",
+                    "lm-eval is a layout of JSON lines (resps and target)",
+                )
+            found = self.wide() if reading.proba and reading.layout == "wide" else rules[reading.layout]()
+            if found is None:
+                raise table.error(
+                    f"the columns do not fit the layout {reading.layout}: {self._listing()}",
+                    "name the columns with --label and --proba, or leave --layout out"
+                    if table.style == "file"
+                    else "name the columns with label= and proba=, or leave layout out",
+                )
+            return self._models(found)
+        if reading.proba:
+            found = self.wide()
+            assert found is not None
+            return self._models(found)
+        if reading.positive_proba:
+            found = self.binary()
+            assert found is not None
+            return self._models(found)
+        for rule in rules.values():
+            found = rule()
+            if found is not None:
+                self._only_reading(found)
+                return self._models(found)
+        raise self._refusal()
+
+    def preset(self, found: Layout) -> Layout:
+        wanted = self.reading.layout
+        if wanted not in ("auto", found.kind):
+            raise self.table.error(f"these JSON lines hold {found.kind}, not {wanted}.", "leave --layout out")
+        model = self.reading.model or found.model_column
+        return self._models(replace(found, model_column=None if model == "none" else model))
+
+    # ---------------------------------------------------------------- rule 2: counts
+
+    def counts(self) -> Layout | None:
+        n = self._first(roles.CASES, lambda c: c.numeric)
+        events = self._first(roles.EVENTS, lambda c: c.numeric)
+        frequency = self._first(roles.FREQUENCIES, lambda c: c.within)
+        if n and events:
+            over = (self.table.sample[events] > self.table.sample[n]).fill_null(False)
+            p = self._one_probability(exclude=(n, events))
+            if p is None:
+                return None
+            if over.any():
+                row = int(over.arg_max() or 0)
+                raise self.table.error(
+                    f"row {row + self.table.first_row}: {self.table.sample[events][row]:g} `{events}` of "
+                    f"{self.table.sample[n][row]:g} `{n}`.",
+                    "there cannot be more events than cases",
+                )
+            found = Layout("counts", ((self.stem, (p,)),), (0, 1), roles={"n": n, "events": events}, outcome=events)
+            return self._done(found, f"{events} of {n} cases (rule 2)", why="probability of the event")
+        if frequency and "wide" not in self.reading.layout:
+            p = self._one_probability(exclude=(frequency,))
+            if p is None:
+                return None
+            if not self.reading.weight and not self.reading.count:
+                shares = [c for c, col in self.pool.items() if col.within and c not in (p, frequency)]
+                raise self.table.error(
+                    f"`{frequency}` is a frequency: the share of cases of each row is needed.",
+                    "choose:  " + "      ".join(self.table.option("weight", c) for c in shares[:3])
+                    if shares
+                    else f"give it with {self.table.option('weight', 'COL')}",
+                )
+            found = Layout("counts", ((self.stem, (p,)),), (0, 1), roles={"frequency": frequency}, outcome=frequency)
+            if not self.reading.count:
+                found = replace(found, findings=(Finding.of("no_number_of_cases"),))
+            return self._done(found, "observed frequency (rule 2)", why="probability of the event")
+        if n and len(self.pool) == 3 and not self.reading.label:
+            forecast, outcome = (c for c in self.pool if c != n)
+            if self.pool[outcome].numeric and not self.pool[forecast].numeric:
+                forecast, outcome = outcome, forecast
+            if self.pool[outcome].outcome_like and self.pool[forecast].within and not self.pool[outcome].fractions:
+                found = self._binary(outcome, [forecast])
+                return replace(found, kind="counts", roles={"count": n}, why=f"{n} is the number of cases (rule 2)")
+            if self.pool[outcome].labels and self.pool[forecast].labels and not self.pool[forecast].probability:
+                raise self.table.error(
+                    f"forecast categories by outcomes with their number `{n}`: a table, not single forecasts.",
+                    f"veracity table {self.table.name}" if self.table.style == "file" else "PredictionTable(counts)",
+                )
+        return None
+
+    # ---------------------------------------------------------------- rule 3: long
+
+    def long(self) -> Layout | None:
+        named = {c.plain: name for name, c in self.all.items()}
+        if {"predicted_label", "predicted"} <= set(named):
+            klass, value = named["predicted_label"], named["predicted"]
+        elif {"output_type_id", "value"} <= set(named):
+            klass, value = named["output_type_id"], named["value"]
+        else:
+            return None
+        outcome = self.reading.label or next((named[c] for c in roles.OUTCOMES if c in named), None)
+        if outcome is None:
+            return None
+        if not self.all[value].numeric:
+            return None
+        labels = self.all[klass].labels
+        model = self._model_column()
+        rest = [c for c in self.all if c not in (klass, value, outcome, model, *self._aside())]
+        case = self.reading.id or tuple(rest)
+        labels = self._ordered(labels)
+        found = Layout(
+            "long",
+            ((self.stem, (value,)),),
+            labels_of(labels),
+            outcome,
+            labels=labels,
+            roles={"class": klass, "value": value},
+            case=case,
+            model_column=model,
+        )
+        note = f"{len(labels)} classes: {' '.join(labels)}"
+        return self._done(found, note, why=f"one row per case and class in {klass} (rule 3)", keep=case)
+
+    # ---------------------------------------------------------------- rule 4: pairs
+
+    def pairs(self) -> Layout | None:
+        pairs = [(c, f"{c}_outcome") for c in self.pool if f"{c}_outcome" in self.pool]
+        pairs = [(p, o) for p, o in pairs if self.pool[p].numeric and self.pool[o].within]
+        if not pairs or self.reading.label or self.reading.proba or self.reading.positive_proba:
+            return None
+        forecast, outcome = [p for p, _ in pairs], [o for _, o in pairs]
+        if len(pairs) == 1:
+            return self._binary(outcome[0], forecast)
+        sample = self.table.sample
+        if roles.sum_to_one(sample, forecast) and roles.sum_to_one(sample, outcome):
+            order = self._ordered(tuple(forecast))
+            if self.reading.positive is not None and len(order) == 2:
+                order = tuple(sorted(order, key=lambda c: c == self.reading.positive))
+            kept = tuple(f"{c}_outcome" for c in order)
+            found = Layout("pairs", ((self.stem, tuple(order)),), tuple(order), outcomes=kept)
+            return self._done(found, "one column per class", why="pairs X, X_outcome (rule 4); rows sum to one")
+        found = Layout("pairs", ((self.stem, tuple(forecast)),), (0, 1), outcomes=tuple(outcome), roles={})
+        found = replace(found, findings=(Finding.of("separate_events", len(forecast)),))
+        why = "pairs X, X_outcome (rule 4) that do not sum to one: separate yes/no events"
+        return self._done(replace(found, kind="events"), "event = 1", why=why)
+
+    # ---------------------------------------------------------------- rule 5: wide
+
+    def wide(self) -> Layout | None:
+        table, reading = self.table, self.reading
+        if reading.proba:
+            sets = given_sets(self._matched("proba", reading.proba), self)
+            if len(sets) == 1 and len(sets[0].columns) == 1:
+                return self._binary(self._outcome_for_one(sets[0].columns), list(sets[0].columns))
+        else:
+            sets = class_sets(self)
+        if not sets:
+            return None
+        if len(sets) > 1 and not reading.proba:
+            first, second = sets[:2]
+            where = " and ".join(f"{s.columns[0]}…{s.columns[-1]}" for s in (first, second))
+            pattern = "{model}" + _common_end(first.stem, second.stem) + "*"
+            raise table.error(
+                f"two sets of class columns: {where}.",
+                f"as two models:  {table.command(('proba', pattern))}      "
+                f"one of them:  {table.option('proba', first.stem + '*')}",
+            )
+        chosen = sets[0]
+        if any(set(s.classes) != set(chosen.classes) for s in sets):
+            raise table.error(
+                f"the models have different classes: {' '.join(chosen.classes)} and {' '.join(sets[1].classes)}.",
+                "name the columns of one of them",
+            )
+        outcome, labels = self._outcome_of(chosen)
+        if outcome is None:
+            return None
+        return self._wide(sets, outcome, labels)
+
+    def _wide(self, sets: list[ClassSet], outcome: str, labels: tuple[str, ...]) -> Layout:
+        chosen = sets[0]
+        order = self._ordered(chosen.classes)
+        if len(order) == 2 and not self.reading.order:
+            pair = roles.event_of(order)
+            positive = self.reading.positive
+            if positive is not None and positive not in order:
+                raise self.table.error(f"no class {positive}: the classes are {' '.join(order)}.", "name one of them")
+            event = positive if positive is not None else pair[1] if pair else order[1]
+            order = tuple(sorted(order, key=lambda c: c == event))
+        elif self.reading.positive is not None and len(order) != 2:
+            raise self.table.error(
+                f"--positive is for two classes; there are {len(order)}.",
+                f"one class against the others:  {self.table.option('versus_rest', self.reading.positive)}",
+            )
+        models = tuple((s.model or self.stem, tuple(s.columns[s.classes.index(c)] for c in order)) for s in sets)
+        classes = labels_of(order)
+        found = Layout("wide", models, classes, outcome, labels=order, scale=self._scale_of(chosen))
+        if self.reading.cut:
+            note = self._cut_note(order)
+        else:
+            seen = self.all[outcome].labels
+            note = f"{len(order)} classes: {_short(seen or order)}"
+            if self.reading.versus_rest:
+                note += f"; event = {' or '.join(self.reading.versus_rest)} against the rest"
+            elif len(order) == 2:
+                other = "" if self.reading.positive else f" ({self.table.option('positive', order[0])} for the other)"
+                note += f"; event = {order[1]}{other}"
+        return self._done(found, note, why=chosen.why)
+
+    def _outcome_of(self, chosen: ClassSet) -> tuple[str | None, tuple[str, ...]]:
+        table, reading = self.table, self.reading
+        taken = set(chosen.columns)
+        if reading.label:
+            column = self.all[table.column(reading.label)]
+            if not reading.cut and column.numeric and not column.labels:
+                raise self._needs_cut(column, chosen)
+            return column.name, column.labels
+        fits = [
+            c
+            for name, c in self.pool.items()
+            if name not in taken and c.labels and set(c.labels) <= set(chosen.classes) and not self._is_pick(c)
+        ]
+        if reading.cut:
+            fits = [c for name, c in self.pool.items() if name not in taken and c.plain in roles.OUTCOMES and c.numeric]
+        if len(fits) > 1:
+            known = [c for c in fits if c.plain in roles.OUTCOMES]
+            fits = known if len(known) == 1 else fits
+        if len(fits) > 1:
+            raise self._two_outcomes(fits)
+        if fits:
+            return fits[0].name, fits[0].labels
+        numbers = [c for n, c in self.pool.items() if n not in taken and c.plain in roles.OUTCOMES]
+        if len(numbers) == 1 and numbers[0].numeric and not (numbers[0].two_valued and len(chosen.classes) > 2):
+            raise self._needs_cut(numbers[0], chosen)
+        if len(numbers) == 1 and numbers[0].labels:
+            other = [v for v in numbers[0].labels if v not in chosen.classes]
+            raise table.error(
+                f"outcome `{numbers[0].name}` holds {_short(other)}, the classes are {_short(chosen.classes)}.",
+                "name the columns like the outcomes, or the outcome column with " + table.option("label", "COL"),
+            )
+        if reading.proba:
+            raise table.error(
+                f"class columns {run_of(chosen.columns)}, but no column holds only their classes ({_short(chosen.classes)}).",
+                f"name the outcome:  {table.option('label', 'COL')}   columns: {run_of(list(self.pool))}",
+            )
+        return None, ()
+
+    # ---------------------------------------------------------------- rule 6: top
+
+    def top(self) -> Layout | None:
+        confidence = self._first(("confidence",), lambda c: c.numeric)
+        if confidence is None:
+            return None
+        right = self._first(roles.RIGHT, lambda c: c.outcome_like)
+        finding = (Finding.of("pick_only"),)
+        if right:
+            labels = roles.event_of(self.all[right].labels) or ("0", "1")
+            found = Layout(
+                "top", ((self.stem, (confidence,)),), ("wrong", "right"), right, labels=labels, findings=finding
+            )
+            return self._done(found, "event = the pick was right", why="confidence of the pick (rule 6)")
+        pick = self._first(roles.PICKS, lambda c: bool(c.labels))
+        label = self.reading.label or self._first((*roles.OUTCOMES, *roles.WEAK_OUTCOMES), lambda c: bool(c.labels))
+        if pick and label and set(self.all[pick].labels) & set(self.all[label].labels):
+            found = Layout(
+                "top", ((self.stem, (confidence,)),), ("wrong", "right"), label, roles={"pick": pick}, findings=finding
+            )
+            return self._done(found, f"event = {label} is {pick}", why="confidence of the pick (rule 6)")
+        return None
+
+    # ---------------------------------------------------------------- rule 7: binary
+
+    def binary(self) -> Layout | None:
+        reading = self.reading
+        if reading.positive_proba:
+            columns = [c for _, _, c in self._matched("positive_proba", reading.positive_proba)]
+            return self._binary(self._outcome_for_one(columns), columns)
+        outcome = self._named_outcome()
+        if outcome is not None:
+            columns = self._event_columns(outcome)
+            return self._binary(outcome, columns) if columns else None
+        two = [c for c in self.pool.values() if c.two_valued and not self._is_pick(c)]
+        columns = self._event_columns(None)
+        if len(columns) != 1:
+            return None
+        two = [c for c in two if c.name not in columns]
+        if len(two) == 1:
+            return self._binary(two[0].name, columns)
+        if len(two) > 1:
+            raise self._two_outcomes(two)
+        several = [
+            c for c in self.pool.values() if c.name not in columns and 3 <= len(c.labels) <= 20 and not self._is_pick(c)
+        ]
+        if len(several) == 1:
+            raise self._more_than_two(several[0], columns[0])
+        return None
+
+    def _named_outcome(self) -> str | None:
+        if self.reading.label:
+            return self.table.column(self.reading.label)
+        known = [c for c in self.pool.values() if c.plain in roles.OUTCOMES and (c.outcome_like or self.reading.cut)]
+        if self.reading.versus_rest:
+            known = [c for c in self.pool.values() if c.plain in roles.OUTCOMES and c.labels]
+        known = known or [c for c in self.pool.values() if c.plain in roles.WEAK_OUTCOMES and c.two_valued]
+        if len(known) > 1:
+            raise self._two_outcomes(known)
+        return known[0].name if known else None
+
+    def _outcome_for_one(self, columns: Any) -> str:
+        outcome = self._named_outcome()
+        if outcome is not None:
+            return outcome
+        two = [c for c in self.pool.values() if c.two_valued and c.name not in columns and not self._is_pick(c)]
+        if len(two) == 1:
+            return two[0].name
+        if two:
+            raise self._two_outcomes(two)
+        raise self.table.error(
+            "no column with two values for the outcome.",
+            f"name it:  {self.table.option('label', 'COL')}   columns: {run_of(list(self.pool))}",
+        )
+
+    def _event_columns(self, outcome: str | None) -> list[str]:
+        """Columns that could be the probability of the event."""
+        pool = [c for c in self.pool.values() if c.name != outcome]
+        if self.scale == "percent":
+            fits = [c for c in pool if c.numeric and c.distinct > 2 and c.low >= 0 and c.high <= 100]
+            named = [c for c in fits if roles.named_probability(c.name)]
+            return [c.name for c in (named or fits)]
+        if self.scale in ("logit", "log"):
+            fits = [c for c in pool if c.numeric and c.distinct > 2]
+            named = [c for c in fits if roles.named_probability(c.name) or self.scale in c.plain]
+            return [c.name for c in (named or fits)]
+        fits = [c for c in pool if c.probability]
+        named = [c for c in fits if roles.named_probability(c.name)]
+        if not fits:  # a forecast by name that is out of range is still the forecast: the check says what is wrong
+            fits = [c for c in pool if c.numeric and roles.named_probability(c.name)]
+            return [c.name for c in fits] if len(fits) == 1 else []
+        return [c.name for c in (named or fits)]
+
+    def _binary(self, outcome: str, columns: list[str]) -> Layout:
+        column = self.all[outcome]
+        labels: tuple[str, ...] = ("0", "1")
+        classes: tuple[Any, ...] = (0, 1)
+        reading = self.reading
+        if reading.cut:
+            if len(reading.cut) != 1:
+                raise self.table.error(
+                    f"{len(reading.cut)} limits for one probability column.", "one limit makes two classes"
+                )
+            note = f"event = above {reading.cut[0]:g}"
+        elif reading.versus_rest:
+            note = f"event = {' or '.join(reading.versus_rest)}"
+        elif column.fractions or (column.numeric and set(column.labels) <= {"0", "1"} and reading.positive is None):
+            note = "event = 1"
+        else:
+            labels = self._event(column, columns)
+            classes = labels_of(labels)
+            note = f"event = {labels[1]}"
+        if self.table.whole and not column.fractions and not reading.cut and not reading.versus_rest:
+            hits = sum(1 for v in column.present.to_list() if canonical(v) == labels[1])
+            note += f" ({hits:,} of {column.present.len():,})"
+        models = tuple((self.stem if len(columns) == 1 else c, (c,)) for c in columns)
+        scale = self.scale
+        if not reading.scale and len(columns) == 1:
+            words = roles.plain(columns[0]).split("_")
+            scale = "logit" if "logit" in words else "log" if {"logprob", "logp"} & set(words) else scale
+        why = "" if len(columns) == 1 else "one model per column (rule 7)"
+        return self._done(Layout("binary", models, classes, outcome, labels=labels, scale=scale), note, why=why)
+
+    def _event(self, column: Column, columns: list[str]) -> tuple[str, str]:
+        labels, positive = column.labels, self.reading.positive
+        if positive is not None:
+            if positive not in labels:
+                raise self.table.error(
+                    f"outcome `{column.name}` holds {_short(labels)}, not {positive}.",
+                    "name the value that is the event",
+                )
+            others = [v for v in labels if v != positive]
+            if len(others) > 1:
+                raise self._more_than_two(column, columns[0])
+            return (others[0] if others else "other"), positive
+        if len(labels) > 2 or not labels:
+            raise self._more_than_two(column, columns[0])
+        pair = roles.event_of(labels)
+        if pair is None:
+            options = "   or   ".join(self.table.option("positive", v) for v in labels)
+            raise self.table.error(
+                f"outcome `{column.name}` holds {' and '.join(labels)}; which one does `{columns[0]}` forecast?   {options}"
+            )
+        return pair
+
+    # ---------------------------------------------------------------- rule 8: realised
+
+    def realised(self) -> Layout | None:
+        column = self._first(roles.REALISED, lambda c: c.numeric)
+        if self.reading.layout == "realised" and column is None:
+            given = self.reading.positive_proba or self.reading.proba
+            column = self.table.column(given) if given else self._one_probability(())
+        if column is None:
+            return None
+        scale = self.reading.scale or ("log" if "log" in roles.plain(column) else "probability")
+        found = Layout("realised", ((self.stem, (column,)),), scale=scale)
+        return self._done(
+            found, "", why="probability of what happened only (rule 8): it cannot be compared with frequencies"
+        )
+
+    # ---------------------------------------------------------------- shared parts
+
+    def _models(self, found: Layout) -> Layout:
+        """The model column, if rows of one model do not repeat a case."""
+        reading = self.reading
+        if found.kind == "long" or len(found.models) > 1 or found.kind in ("counts", "events"):
+            return self._with_extras(found)
+        column = found.model_column or self._model_column()
+        if column is None:
+            return self._with_extras(found)
+        if not reading.model and self.table.whole and column not in found.case:
+            rest = [c for c in self.all if c not in found.columns] if not reading.id else [*reading.id, column]
+            if self.table.sample.select(rest).is_duplicated().any():
+                unused = tuple(
+                    (c, "rows of one model repeat a case" if c == column else why) for c, why in found.unused
+                )
+                return self._with_extras(replace(found, unused=unused))
+        case = reading.id or tuple(c for c in self.all if c not in (*found.columns, column, *self._aside()))
+        unused = () if not reading.id else tuple((c, why) for c, why in found.unused if c != column)
+        names = self._model_values(column)
+        columns = found.models[0][1]
+        found = replace(found, models=tuple((n, columns) for n in names), model_column=column, case=case, unused=unused)
+        return self._with_extras(found)
+
+    def _with_extras(self, found: Layout) -> Layout:
+        if found.kind == "long":
+            names = self._model_values(found.model_column) if found.model_column else (self.stem,)
+            found = replace(found, models=tuple((n, found.models[0][1]) for n in names))
+        elif self.reading.id and not found.case:
+            found = replace(found, case=self.reading.id)
+        if self.reading.ideal:
+            matched = [c for _, _, c in self._matched("ideal", self.reading.ideal)]
+            if len(matched) != len(found.models[0][1]):
+                raise self.table.error(
+                    f"the ideal has {len(matched)} columns, the forecast {len(found.models[0][1])}.", "one for each"
+                )
+            found = replace(found, ideal=tuple(matched))
+        return found
+
+    def _model_values(self, column: str) -> tuple[str, ...]:
+        _, frame = self.table.read([column])
+        return tuple(str(v) for v in frame[column].unique(maintain_order=True).to_list() if v is not None)
+
+    def _model_column(self) -> str | None:
+        if self.reading.model == "none":
+            return None
+        if self.reading.model:
+            return self.table.column(self.reading.model)
+        name = self._first(roles.MODELS, lambda c: 2 <= c.distinct <= 50)
+        return name if name and (self.table.whole or self.reading.id) else None
+
+    def _aside(self) -> tuple[str, ...]:
+        """Columns that have a role by option and are no part of a case."""
+        weight = self.reading.weight if self.reading.weight in self.table.columns else None
+        return tuple(c for c in (weight, self.reading.count) if c) + self.reading.feature
+
+    def _done(self, found: Layout, outcome_note: str, why: str, keep: tuple[str, ...] = ()) -> Layout:
+        used = {*found.columns, *keep, *self.reading.given}
+        unused, remark = [], ""
+        for name, column in self.all.items():
+            if name in used:
+                continue
+            why_not = "looks like a predicted label" if self._is_pick(column) and column.labels else ""
+            twin = self._percent_of(column, found)
+            why_not = f"looks like `{twin}` in percent" if twin else why_not
+            if column.plain in roles.WEIGHTS and not self.reading.weight:
+                remark = f"{name} is not used as case weights ({self.table.option('weight', name)} would)"
+            unused.append((name, why_not))
+        return replace(
+            found, why=why, outcome_note=outcome_note, unused=tuple(unused), remark=remark, tally=self._tally(found)
+        )
+
+    def _tally(self, found: Layout) -> tuple[tuple[str, int], ...]:
+        if (
+            not self.table.whole
+            or not found.outcome
+            or len(found.labels) > 4
+            or self.reading.cut
+            or found.kind == "long"
+        ):
+            return ()
+        counts: dict[str, int] = dict.fromkeys(found.labels, 0)
+        for value in self.all[found.outcome].present.to_list():
+            label = canonical(value)
+            if label not in counts:
+                return ()
+            counts[label] += 1
+        return tuple(sorted(counts.items()))
+
+    def _percent_of(self, column: Column, found: Layout) -> str | None:
+        if not column.numeric or column.high <= 1:
+            return None
+        for _, columns in found.models:
+            values = self.table.sample[columns[0]]
+            if len(columns) == 1 and values.dtype.is_numeric():
+                apart = (column.values - 100 * values).abs().max()
+                if apart is not None and float(apart) < 1e-6:  # type: ignore[arg-type]
+                    return columns[0]
+        return None
+
+    def _is_pick(self, column: Column) -> bool:
+        return column.plain in roles.PICKS and not column.probability and column.name != self.reading.label
+
+    def _first(self, names: tuple[str, ...], fits: Callable[[Column], bool]) -> str | None:
+        for wanted in names:
+            for name, column in self.pool.items():
+                if column.plain == wanted and fits(column):
+                    return name
+        return None
+
+    def _one_probability(self, exclude: tuple[str, ...]) -> str | None:
+        fits = [c for c in self.pool.values() if c.within and c.name not in exclude]
+        named = [c for c in fits if c.plain in roles.PROBABILITIES] or [
+            c for c in fits if roles.named_probability(c.name)
+        ]
+        fits = named or fits
+        return fits[0].name if len(fits) == 1 else None
+
+    def _ordered(self, classes: tuple[str, ...]) -> tuple[str, ...]:
+        order = tuple(canonical(c) for c in self.reading.order)
+        if not order or self.reading.versus_rest:
+            return classes
+        if set(order) != set(classes) or len(order) != len(classes):
+            raise self.table.error(
+                f"the order {','.join(order)} does not name each class once: the classes are {' '.join(classes)}.",
+                self.table.option("order", ",".join(classes)),
+            )
+        return order
+
+    def _scale_of(self, chosen: ClassSet) -> str:
+        return self.reading.scale or chosen.scale
+
+    def _matched(self, option: str, pattern: str) -> list[tuple[str | None, str | None, str]]:
+        found = matching(pattern, self.table.columns)
+        for item in (part.strip() for part in pattern.split(",")):
+            if not matching(item, self.table.columns):
+                if any(c in item for c in "*?[{"):
+                    raise self.table.error(
+                        f"no column fits {self.table.option(option, item)}.", f"columns: {run_of(self.table.columns)}"
+                    )
+                self.table.column(item)
+        for _, _, name in found:
+            if not self.all[name].numeric:
+                value = self.all[name].present
+                first = value[0] if value.len() else "nothing"
+                raise self.table.error(
+                    f"`{name}` holds text ({first!r}), not probabilities.", "choose columns of numbers"
+                )
+        return found
+
+    # ---------------------------------------------------------------- refusals
+
+    def _only_reading(self, found: Layout) -> None:
+        """A second complete reading of other columns: nobody may choose but the user."""
+        if found.kind != "wide" or self.reading.label:
+            return
+        rest = [c for n, c in self.pool.items() if n not in found.columns and not self._is_pick(c)]
+        two, one = [c for c in rest if c.two_valued], [c for c in rest if c.probability]
+        if len(two) == 1 and len(one) == 1:
+            raise self.table.error(
+                f"two readings: classes {run_of(found.models[0][1])} with outcome `{found.outcome}`, "
+                f"or `{one[0].name}` with outcome `{two[0].name}`.",
+                f"choose:  {self.table.option('label', found.outcome)}   or   "
+                f"{self.table.option('positive_proba', one[0].name)}",
+            )
+
+    def _needs_cut(self, column: Column, chosen: ClassSet) -> ValueError:
+        classes = chosen.classes
+        # limits with which each class would happen as often as it is forecast on average
+        shares = np.nancumsum([float(self.table.sample[c].mean() or 0) for c in chosen.columns])[:-1]  # type: ignore[arg-type]
+        ranked = np.sort(column.present.to_numpy())
+        limits = [f"{x:g}" for x in ranked[np.minimum((shares * len(ranked)).astype(int), len(ranked) - 1)]]
+        arrows = ", ".join(f"≤ {x} → {c}" for x, c in zip(limits, classes, strict=False))
+        return self.table.error(
+            f"outcome `{column.name}` is a number ({column.low:g} to {column.high:g}, {column.distinct} values), "
+            f"the classes are {', '.join(classes)}.",
+            f"give the limits between the classes:  {self.table.option('cut', ','.join(limits))}"
+            f"        ({arrows}, above → {classes[-1]})",
+        )
+
+    def _cut_note(self, order: tuple[str, ...]) -> str:
+        cut = self.reading.cut
+        if len(cut) != len(order) - 1:
+            raise self.table.error(
+                f"{len(cut)} limits cut {len(cut) + 1} classes, the forecast has {len(order)}: {' '.join(order)}.",
+                f"give {len(order) - 1} limits, from low to high",
+            )
+        return (
+            "cut: " + ", ".join(f"≤ {x:g} → {c}" for x, c in zip(cut, order, strict=False)) + f", above → {order[-1]}"
+        )
+
+    def _two_outcomes(self, fits: list[Column]) -> ValueError:
+        names = ", ".join(f"`{c.name}`" for c in fits[:4])
+        differ = ""
+        if len(fits) == 2:
+            _, both = self.table.read([c.name for c in fits])
+            apart = int((both[fits[0].name].cast(str) != both[fits[1].name].cast(str)).fill_null(True).sum())
+            differ = f" (they differ in {apart:,} of {both.height:,} rows)"
+        many = "two" if len(fits) == 2 else str(len(fits))
+        return self.table.error(
+            f"{many} columns could be the outcome: {names}{differ}.",
+            f"choose:  {self.table.option('label', fits[0].name)}",
+        )
+
+    def _more_than_two(self, column: Column, forecast: str) -> ValueError:
+        many = {3: "three", 4: "four", 5: "five"}.get(column.distinct, f"{column.distinct:,}")
+        values = f" ({_short(column.labels, ', ')})" if column.labels else ""
+        what = f"one probability column `{forecast}`, but `{column.name}` has {many} values{values}."
+        what += " An outcome for one probability has two values."
+        if not column.labels:
+            middle = f"{float(column.present.median() or 0):g}" if column.numeric else "X"  # type: ignore[arg-type]
+            return self.table.error(what, f"if it is a measurement, cut it:  {self.table.option('cut', middle)}")
+        event = column.labels[1] if len(column.labels) > 1 else column.labels[0]
+        return self.table.error(
+            what,
+            f"if one value is the event:  {self.table.option('label', column.name)} "
+            f"{self.table.option('versus_rest', event)}",
+        )
+
+    def _listing(self) -> str:
+        described: list[str] = []
+        runs = self._runs()
+        for first, last, size in runs[:10]:
+            if size > 1:
+                described.append(f"`{first}`…`{last}` ({size} columns of numbers)")
+                continue
+            column = self.all[first]
+            could = (
+                "a probability"
+                if column.probability
+                else "two values"
+                if column.two_valued
+                else "numbers"
+                if column.numeric
+                else f"{column.distinct:,} values"
+            )
+            described.append(f"`{column.name}` ({could})")
+        return ", ".join(described) + (f", … ({len(self.all)} columns)" if len(runs) > 10 else "")
+
+    def _runs(self) -> list[tuple[str, str, int]]:
+        """Columns, with long numbered rows of them (the members of an ensemble) taken together."""
+        stems = {name: DIGITS.match(name) for name in self.all}
+        sizes = Counter(m[1] for name, m in stems.items() if m and self.all[name].numeric)
+        runs: list[tuple[str, str, int]] = []
+        for name, match in stems.items():
+            if match and sizes[match[1]] > 5 and self.all[name].numeric:
+                if runs and runs[-1][2] > 0 and (before := DIGITS.match(runs[-1][0])) and before[1] == match[1]:
+                    runs[-1] = (runs[-1][0], name, runs[-1][2] + 1)
+                    continue
+            runs.append((name, name, 1))
+        return runs
+
+    def _refusal(self) -> ValueError:
+        table = self.table
+        if len(self.all) == 1:
+            (only,) = self.all.values()
+            weights = table.style == "file" and only.plain in roles.WEIGHTS
+            what = f"nothing to assess in {table.name}: one column `{only.name}`, no outcome and no probability."
+            if weights:
+                data = table.companion(roles.WEIGHTS) or "FILE"
+                what += f"   weights for another file:  veracity assess {data} --weight {table.name}"
+            return ValueError(what)
+        two = [c for c in self.pool.values() if c.outcome_like and c.distinct == 2 and not self._is_pick(c)]
+        one = [c for c in self.pool.values() if c.probability]
+        what = f"not clear which column is the outcome and which the forecast: {self._listing()}"
+        if len(two) == 1 and len(one) > 1:
+            return table.error(
+                what,
+                f"as {len(one)} models:  {table.command(('label', two[0].name), verb='compare')}      "
+                f"one of them:  {table.option('label', two[0].name)} {table.option('positive_proba', one[0].name)}",
+            )
+        if two and one:
+            return table.error(
+                what, f"for example:  {table.command(('label', two[0].name), ('positive_proba', one[0].name))}"
+            )
+        if not one:
+            return table.error(
+                what,
+                "no column holds probabilities (numbers between 0 and 1); percentages need "
+                + table.option("scale", "percent"),
+            )
+        return table.error(what, f"name both:  {table.command(('label', 'COL'), ('positive_proba', one[0].name))}")
+
+
+def _short(values: Any, between: str = " ") -> str:
+    values = list(values)
+    return between.join(map(str, values)) if len(values) <= 12 else f"{values[0]}…{values[-1]} ({len(values)})"
+
+
+def _common_end(a: str, b: str) -> str:
+    end = ""
+    while len(end) < min(len(a), len(b)) and a[-len(end) - 1] == b[-len(end) - 1]:
+        end = a[-len(end) - 1] + end
+    return end

@@ -1,0 +1,213 @@
+"""Text tables: encoding, delimiter, decimal comma, per cent signs, missing values; plain UTF-8 for polars."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+DELIMITERS = ("\t", ";", ",", "|")
+MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "#DIV/0!", "#VALUE!"]
+LINES = 200  # the delimiter is judged on so many lines
+AGREE = 0.99
+IN_MEMORY = 1 << 26  # text files up to so many bytes are read whole, so that every value is known to the rules
+SAMPLE = 20_000  # rows of a larger one that the rules look at
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text table made plain: where it lies, how it was written, its raw columns as strings."""
+
+    lazy: pl.LazyFrame
+    columns: tuple[str, ...]
+    facts: tuple[str, ...]
+    kinds: dict[str, str]  # column -> "text", "whole", "number", "comma", "percent", "comma percent"
+    whole: pl.DataFrame | None  # all rows as strings, when the file is small
+    sample: pl.DataFrame
+    keep: tempfile._TemporaryFileWrapper[bytes] | None = None  # a rewritten copy lives as long as this
+
+
+def opened(path: Path, shown: str) -> Text:
+    """A text file as columns of strings, with what each column holds."""
+    head = _head(path)
+    encoding, facts = _encoding(head)
+    try:
+        lines = head.decode(encoding, errors="ignore").lstrip("\ufeff").splitlines()
+    except LookupError:
+        raise ValueError(f"{shown}: unknown encoding {encoding}") from None
+    skip = 0
+    delimiter: str | None = None
+    if lines and re.fullmatch(r"sep=.", lines[0].strip("\r\n") or "-"):
+        delimiter, skip = lines[0].strip("\r\n")[4], 1
+    body = [line for line in lines[skip:] if line.strip()][: LINES + 1]
+    if len(lines) > 2 and not head.endswith((b"\n", b"\r", b"\n\0")) and len(head) >= _HEAD:
+        body = body[:-1] if len(body) <= LINES else body
+    if not body:
+        raise ValueError(f"{shown}: the file is empty\n  it needs a line of column names and at least one row")
+    delimiter = delimiter or _delimiter(body)
+    facts = (f"delimiter {_shown(delimiter)}", *facts) if delimiter else (*facts,)
+    keep = None
+    if encoding not in ("utf-8", "utf-8-sig") or delimiter == " ":
+        keep = _rewritten(path, encoding, skip, delimiter == " ")
+        path, skip = Path(keep.name), 0
+        delimiter = "\t" if delimiter == " " else delimiter
+    lazy = _scan(path, delimiter or "\x1f", skip)
+    try:
+        columns = tuple(lazy.collect_schema().names())
+        small = path.stat().st_size <= IN_MEMORY
+        raw = lazy.collect() if small else lazy.head(SAMPLE).collect()
+    except pl.exceptions.PolarsError as problem:
+        raise _ragged(path, delimiter or "\x1f", skip, shown, problem) from None
+    names = {name: name.strip() for name in columns}
+    if len(set(names.values())) < len(names):
+        names = {name: name for name in columns}
+    full = [c for c in columns if raw[c].null_count() < raw.height or (raw.height == 0 and c)]
+    raw = raw.select(pl.col(c).str.strip_chars().replace(MISSING, [None] * len(MISSING)).alias(names[c]) for c in full)
+    kinds = {c: _kind(raw[c], delimiter == ",") for c in raw.columns}
+    if any("comma" in kind for kind in kinds.values()):
+        facts = (*facts, "decimal comma")
+    frame = lazy.select(
+        pl.col(c).str.strip_chars().replace(MISSING, [None] * len(MISSING)).alias(names[c]) for c in full
+    )
+    return Text(raw.lazy() if small else frame, tuple(raw.columns), facts, kinds, raw if small else None, raw, keep)
+
+
+_HEAD = 1 << 18
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        start = file.read(_HEAD)
+    if start[:2] == b"\x1f\x8b":
+        with gzip.open(path, "rb") as file:
+            return file.read(_HEAD)
+    if start[:4] == b"\x28\xb5\x2f\xfd":
+        lines = pl.scan_lines(path).head(LINES * 2).collect().to_series().to_list()
+        return ("\n".join(lines) + "\n").encode()
+    return start
+
+
+def _encoding(head: bytes) -> tuple[str, tuple[str, ...]]:
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16", ("UTF-16",)
+    if head[1:2] == b"\0":
+        return "utf-16-le", ("UTF-16",)
+    if head[:3] == b"\xef\xbb\xbf":
+        return "utf-8-sig", ()
+    try:
+        head[: _HEAD - 4 if len(head) >= _HEAD else None].decode("utf-8")
+        return "utf-8", ()
+    except UnicodeDecodeError as problem:
+        if len(head) >= _HEAD and problem.start > len(head) - 8:
+            return "utf-8", ()
+        return "cp1252", ("Windows-1252",)
+
+
+def _fields(line: str, delimiter: str) -> int:
+    if delimiter == " ":
+        return len(line.split())
+    return len(re.sub(r'"[^"]*"', "", line).split(delimiter))
+
+
+def _delimiter(lines: list[str]) -> str | None:
+    """The first of tab ; , | and runs of blanks that gives the same number of fields on nearly all lines."""
+    for delimiter in (*DELIMITERS, " "):
+        fields = [_fields(line, delimiter) for line in lines]
+        most = max(set(fields), key=fields.count)
+        if most >= 2 and fields.count(most) >= AGREE * len(fields) - 1e-9:
+            return delimiter
+    header = [d for d in DELIMITERS if _fields(lines[0], d) >= 2]
+    return header[0] if len(header) == 1 and len(lines) < 3 else None
+
+
+def _shown(delimiter: str) -> str:
+    return {"\t": "tab", " ": "blanks"}.get(delimiter, f'"{delimiter}"')
+
+
+def _scan(path: Path, delimiter: str, skip: int) -> pl.LazyFrame:
+    return pl.scan_csv(
+        path,
+        separator=delimiter,
+        infer_schema=False,
+        skip_lines=skip,
+        empty_string_is_null=True,
+        glob=False,
+    )
+
+
+def _chunks(path: Path, encoding: str) -> Iterator[str]:
+    gz = path.open("rb").read(2) == b"\x1f\x8b"
+    with gzip.open(path, "rt", encoding=encoding, newline=None) if gz else path.open(encoding=encoding) as file:
+        yield from file
+
+
+def _rewritten(path: Path, encoding: str, skip: int, blanks: bool) -> tempfile._TemporaryFileWrapper[bytes]:
+    """A copy in UTF-8, runs of blanks as tabs, line by line: memory does not grow with the file."""
+    copy = tempfile.NamedTemporaryFile(suffix=".csv")  # noqa: SIM115  lives as long as the table
+    try:
+        for number, line in enumerate(_chunks(path, encoding)):
+            if number >= skip:
+                text = line.lstrip("\ufeff").rstrip("\r\n") if number == 0 else line.rstrip("\r\n")
+                copy.write(("\t".join(text.split()) if blanks else text).encode() + b"\n")
+    except UnicodeDecodeError as problem:
+        raise ValueError(f"{path.name}: not {encoding} text ({problem.reason})\n  save it as UTF-8") from None
+    copy.flush()
+    return copy
+
+
+def _ragged(path: Path, delimiter: str, skip: int, shown: str, problem: Exception) -> ValueError:
+    lines = list(_chunks(path, "utf-8"))[skip:]
+    width = _fields(lines[0], delimiter) if lines else 0
+    for row, line in enumerate(lines[1:], start=1):
+        if _fields(line, delimiter) > width:
+            return ValueError(
+                f"{shown}: row {row} has {_fields(line, delimiter)} fields, the header {width}\n"
+                f"  a value that contains the delimiter needs quotes"
+            )
+    return ValueError(f"{shown}: cannot be read as text ({str(problem).splitlines()[0]})")
+
+
+def _kind(column: pl.Series, comma_delimiter: bool) -> str:
+    """What the strings of a column are."""
+    present = column.drop_nulls()
+    if not present.len():
+        return "number"
+    percent = bool(present.str.ends_with("%").all())
+    if percent:
+        present = present.str.strip_suffix("%").str.strip_chars()
+    if bool(present.str.contains(r"^[+-]?\d{1,18}$").all()):
+        return "percent" if percent else "whole"
+    if present.cast(pl.Float64, strict=False).null_count() == 0:
+        return "percent" if percent else "number"
+    if not comma_delimiter and bool(present.str.contains(r"^[+-]?\d+(,\d+)?(?:[eE][+-]?\d+)?$").all()):
+        return "comma percent" if percent else "comma"
+    return "text"
+
+
+def typed(raw: pl.DataFrame, kinds: dict[str, str], where: Any) -> pl.DataFrame:
+    """Strings as numbers where the column holds numbers; `where(column, index, value)` words a failure."""
+    out = []
+    for name in raw.columns:
+        column, kind = raw[name], kinds.get(name, "text")
+        if kind == "text" or column.dtype != pl.String:
+            out.append(column)
+            continue
+        text = column
+        if "percent" in kind:
+            text = text.str.strip_suffix("%").str.strip_chars()
+        if "comma" in kind:
+            text = text.str.replace(",", ".", literal=True)
+        numbers = text.cast(pl.Int64 if kind == "whole" else pl.Float64, strict=False)
+        if kind == "whole" and numbers.null_count() > column.null_count():
+            numbers = text.cast(pl.Float64, strict=False)
+        if numbers.null_count() > column.null_count():
+            index = int((numbers.is_null() & column.is_not_null()).arg_max() or 0)
+            raise where(name, index, column[index])
+        out.append((numbers / 100.0 if "percent" in kind else numbers).alias(name))
+    return pl.DataFrame(out)
