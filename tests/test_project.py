@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-HOSTS = ("pypi" + ".org", "pythonhosted", "anaconda.org/", "index" + "-url", "extra-index", "find" + "-links http")
+HOSTS = ("pypi.org", "pythonhosted", "anaconda.org", "index-url", "find-links http")
 MACHINE = re.compile(r"(?<![\w.])/(?:home|root|Users|work)/\w")
 
 
@@ -26,8 +26,11 @@ def tracked() -> list[Path]:
 
 
 def texts() -> list[tuple[Path, str]]:
+    """Every tracked text but this file, which must name what it forbids."""
     out = []
     for path in tracked():
+        if path == Path(__file__).resolve():
+            continue
         try:
             out.append((path, path.read_text(encoding="utf-8")))
         except UnicodeDecodeError:
@@ -37,10 +40,8 @@ def texts() -> list[tuple[Path, str]]:
 
 
 def test_no_file_names_a_package_host():
-    allowed = {"--no-emit-" + "index" + "-url"}  # `make lock` asks for files without it
     for path, text in texts():
-        for word in allowed:
-            text = text.replace(word, "")
+        text = text.replace("--no-emit-index-url", "")  # `make lock` asks for files without it
         found = [host for host in HOSTS if host in text]
         assert not found, f"{path.relative_to(ROOT)} names {found}"
 
@@ -51,7 +52,7 @@ def test_no_file_names_a_machine_path():
 
 
 def test_nothing_is_left_undone():
-    unfinished = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b|mark\.(?:skip|xfail)\b")
+    unfinished = re.compile(r"\b(?:TODO|FIXME|XXX)\b|mark\.(?:skip|xfail)\b")
     for path, text in texts():
         if path.suffix in (".py", ".c", ".sh", ".toml", ".md"):
             assert not unfinished.search(text), f"{path.relative_to(ROOT)}: {unfinished.search(text)}"
