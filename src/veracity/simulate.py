@@ -116,17 +116,26 @@ TAILS = {"gaussian": 0.0, "heavy": -0.15, "compact": 0.6}  # r_D, the same in ev
 
 @dataclass(frozen=True)
 class Fitted:
-    """Two coupled Gaussians per number of dimensions, with parameters estimated from the training points."""
+    """Two coupled Gaussians with estimated parameters; the model of d dimensions uses the first d features."""
 
     means: tuple[Array, Array]
     scales: tuple[Array, Array]
 
-    def log_odds(self, x: Array, tail: str, d: int) -> Array:
-        """ln of the odds for class 1 from the first d features; even odds where both densities are zero."""
+    def distances(self, x: Array) -> tuple[Array, Array]:
+        """(n, 10) squared distances from each class in the first 1, …, 10 features."""
+        whitened = (
+            (x - mean) @ np.linalg.inv(np.linalg.cholesky(scale)).T
+            for mean, scale in zip(self.means, self.scales, strict=True)
+        )
+        green, orange = ((part**2).cumsum(axis=1) for part in whitened)  # the factor of a leading block leads too
+        return green, orange
+
+    def log_odds(self, distances: tuple[Array, Array], tail: str, d: int) -> Array:
+        """ln of the odds for class 1 in d dimensions; even odds where both densities are zero."""
         kappa = coupling_from_risk(TAILS[tail], d=d)
         green, orange = (
-            CoupledNormal(mean[:d], scale[:d, :d], kappa).logpdf(x[:, :d])
-            for mean, scale in zip(self.means, self.scales, strict=True)
+            CoupledNormal(mean[:d], scale[:d, :d], kappa).logpdf_at(distance[:, d - 1])
+            for mean, scale, distance in zip(self.means, self.scales, distances, strict=True)
         )
         with np.errstate(invalid="ignore"):
             return np.where(np.isneginf(green) & np.isneginf(orange), 0.0, orange - green)
@@ -158,7 +167,7 @@ def ten_dimensions(
 def _few_points(reading: str, tail: str, d: int) -> Callable[[int, Generator], Forecasts]:
     def draw(n: int, generator: Generator) -> Forecasts:
         fitted, x, y = ten_dimensions(generator, reading, (n + 1) // 2)
-        return _from_log_odds(fitted.log_odds(x, tail, d)[:n], y[:n])
+        return _from_log_odds(fitted.log_odds(fitted.distances(x), tail, d)[:n], y[:n])
 
     return draw
 

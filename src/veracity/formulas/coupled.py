@@ -240,8 +240,12 @@ class CoupledNormal:
         return np.asarray(distances.reshape(x.shape[:-1]))
 
     def logpdf(self, x: ArrayLike) -> Any:
+        return self.logpdf_at(self.squared_distance(x))
+
+    def logpdf_at(self, squared_distance: ArrayLike) -> Any:
+        """Log-density at the squared distance Q from loc."""
         half = (1.0 + self.d * self.kappa) / 2.0
-        return -half * _log_ratio(self.squared_distance(x), self.kappa) - self._log_normaliser
+        return -half * _log_ratio(np.asarray(squared_distance, dtype=np.float64), self.kappa) - self._log_normaliser
 
     def pdf(self, x: ArrayLike) -> Any:
         return np.exp(self.logpdf(x))
@@ -342,8 +346,7 @@ class CoupledNormal:
         if r == 0:
             return math.exp(-self.entropy())
         if r == self.risk:  # the closed form, continuous through kappa = 0
-            half = (1.0 + self.d * self.kappa) / 2.0
-            return math.exp(-half * float(_log_ratio(np.array(float(self.d)), self.kappa)) - self._log_normaliser)
+            return math.exp(self.logpdf_at(self.d))
         return math.exp(-(self._log_power_integral(1.0 - r) - (1.0 - r) * self._log_normaliser) / r)
 
     def _gamma_argument(self, power: float) -> float:

@@ -39,9 +39,10 @@ def experiment(reading: str, draws: int, seed: int = 0) -> Experiment:
     profiles: dict[str, dict[int, list[Any]]] = {tail: {d: [] for d in DIMENSIONS} for tail in TAILS}
     for number, child in enumerate(np.random.SeedSequence([seed, ord(reading)]).spawn(draws)):
         fitted, x, y = ten_dimensions(np.random.default_rng(child), reading)
+        distances, sign = fitted.distances(x), np.where(y == 1, 1.0, -1.0)
         for tail in TAILS:
             for d in DIMENSIONS:
-                odds = fitted.log_odds(x, tail, d) * np.where(y == 1, 1.0, -1.0)  # for what happened
+                odds = fitted.log_odds(distances, tail, d) * sign  # for what happened
                 picks = (odds > 0).mean() + (odds == 0).mean() / 2.0  # a tie is half right
                 log_p = -np.logaddexp(0.0, -odds)
                 results[tail][d].append([picks, *np.exp(log_generalized_mean(log_p, [1.0, 0.0, -2 / 3]))])
