@@ -12,6 +12,7 @@ from .findings import FIRST, Finding, zero_probability
 from .names import Names, number
 from .types import Array, Forecasts
 
+SAID = ("soft_outcomes", "separate_events")  # findings that already say why rows share a case
 BLOCK = 1 << 18  # entries looked at together: stays in cache
 
 
@@ -185,7 +186,7 @@ def _findings(forecasts: Forecasts) -> tuple[Finding, ...]:
         found.append(Finding.of("constant_forecast", n, n))
     if n > 1 and bool(np.all(y == y[0])):
         found.append(Finding.of("one_outcome", n, n, outcome=str(forecasts.classes[int(y[0])])))
-    if forecasts.case is not None and not any(f.code == "soft_outcomes" for f in forecasts.findings):
+    if forecasts.case is not None and not any(f.code in SAID for f in forecasts.findings):
         _, inverse, times = np.unique(forecasts.case, return_inverse=True, return_counts=True)
         shared = np.flatnonzero(times[inverse] > 1)
         if len(shared):

@@ -23,7 +23,19 @@ from .pairing import concatenated, paired
 from .reading import Reading
 from .rules import recognise as _recognise
 
-__all__ = ["Layout", "Reading", "Source", "batches", "frame", "frame_source", "paired", "read", "recognise", "source"]
+__all__ = [
+    "Layout",
+    "Reading",
+    "Source",
+    "batches",
+    "frame",
+    "frame_of",
+    "frame_source",
+    "paired",
+    "read",
+    "recognise",
+    "source",
+]
 
 Paths = Sequence[str | Path] | str | Path
 
@@ -114,3 +126,8 @@ def frame_source(data: Any, reading: Reading | None = None) -> Source:
         raise ValueError("the frame has no rows\n  there is nothing to assess")
     table = _filtered(of_frame(made, "frame", "frame"), reading)
     return Source([table], _recognise(table, reading, "frame"), reading)
+
+
+def frame_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    """Rows of a result as a polars frame."""
+    return pl.DataFrame(list(rows), infer_schema_length=None)
