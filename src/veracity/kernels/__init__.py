@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 
 from veracity.kernels import twin
 from veracity.kernels.grid import Grid
-from veracity.kernels.result import EXPONENTS, PROBLEMS, SCORES, Histogram, Pass, Problem
+from veracity.kernels.result import EXPONENTS, PROBLEMS, SCORES, Histogram, Histograms, Pass, Problem
 
-__all__ = ["EXPONENTS", "NAME", "PROBLEMS", "SCORES", "Histogram", "Pass", "Problem", "scan"]
+__all__ = ["EXPONENTS", "NAME", "PROBLEMS", "SCORES", "Histogram", "Histograms", "Pass", "Problem", "scan"]
 
 Array = NDArray[Any]
 
-native: ModuleType | None = None
+native: ModuleType | None
+try:
+    from veracity.kernels import native
+except ImportError:  # installed where there was no compiler
+    native = None
 NAME = "numpy" if native is None or os.environ.get("VERACITY_KERNEL") == "numpy" else "native"
 
 

@@ -54,7 +54,7 @@ def codes(u: Array) -> Array:
 
 
 @cache
-def _lower_edges() -> Array:
+def lower_edges() -> Array:
     """Smallest float of each code; codes near 1 that hold no float share the edge of the next one."""
     lines = np.concatenate(
         [
@@ -101,7 +101,7 @@ class Grid:
     @cached_property
     def cell_of_code(self) -> Array:
         """Cell of each code; -1 - (first cell) where a cut divides the code and the edges must be asked."""
-        lower = _lower_edges()
+        lower = lower_edges()
         first = np.searchsorted(self.edges, lower, side="right") - 1
         upper = np.append(np.nextafter(lower[1:], 0.0), 1.0)
         last = np.searchsorted(self.edges, upper, side="right") - 1
@@ -133,7 +133,7 @@ def grid(cuts: tuple[float, ...] = (), coarse: bool = False) -> Grid:
     """The grid with these cuts; `coarse` has only a few wide cells below 2^-14 (for more than 50 classes)."""
     if not all(0.0 < cut < 1.0 for cut in cuts):
         raise ValueError(f"cuts: {cuts!r} must lie between 0 and 1; 0 and 1 are atoms already")
-    lower, given = _lower_edges(), _cut_edges(cuts)
+    lower, given = lower_edges(), _cut_edges(cuts)
     if coarse:
         lower = np.concatenate([lower[:2], WIDE, lower[SPLIT_CODE:]])
     edges = np.unique(np.concatenate([lower, given]))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from functools import cached_property
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,37 @@ class Histogram:
 
 
 @dataclass(frozen=True, eq=False)
+class Histograms(Sequence[Histogram]):
+    """Histograms one after another in long arrays; each is cut out when it is asked for."""
+
+    offsets: Array  # int64: where each begins, and the end
+    joined: dict[str, Array]  # the fields of Histogram
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def _made(self) -> dict[int, Histogram]:
+        return {}
+
+    @overload
+    def __getitem__(self, i: int) -> Histogram: ...
+    @overload
+    def __getitem__(self, i: slice) -> tuple[Histogram, ...]: ...
+    def __getitem__(self, i: int | slice) -> Histogram | tuple[Histogram, ...]:
+        if isinstance(i, slice):
+            return tuple(self[j] for j in range(*i.indices(len(self))))
+        j = range(len(self))[i]
+        if j not in self._made:
+            part = slice(self.offsets[j], self.offsets[j + 1])
+            self._made[j] = Histogram(**{name: values[part] for name, values in self.joined.items()})
+        return self._made[j]
+
+    def __iter__(self) -> Iterator[Histogram]:
+        return (self[j] for j in range(len(self)))
+
+
+@dataclass(frozen=True, eq=False)
 class Pass:
     """Everything one sweep over the rows can know. Rows with a problem count in `problems` and nowhere else.
 
@@ -90,7 +122,7 @@ class Pass:
     realised: Array | None  # (n,) p_y on request; NaN in rows with a problem
     pooled: Histogram
     top: Histogram
-    classwise: tuple[Histogram, ...]
+    classwise: Sequence[Histogram]
 
 
 def tolerance(dtype: np.dtype[Any], k: int) -> float:

@@ -1,0 +1,154 @@
+/* Blocks of more than 50 classes: pooled on the grid, class-wise on the nested grid.
+ *
+ * Rows sum to one, so few entries of a row reach 2^-14: only those go to a class-wise histogram, whose lowest cell
+ * follows from the totals. */
+#ifndef VERACITY_MANY_H
+#define VERACITY_MANY_H
+
+#include "few.h"
+
+/* One entry of class j on the nested grid. */
+INLINE void add_nested(const Job *job, Scratch *s, int64_t j, int32_t place, double u, int mass, int64_t c, double m,
+                       double m2) {
+    slot *r = s->nested + (j * job->grid.nested_cells + job->grid.nested[place]) * (mass ? 4 : 2);
+    if (mass) {
+        r[0].i += c;
+        r[1].d += m * u;
+        r[2].d += m;
+        r[3].d += m2;
+    } else {
+        r[0].i++;
+        r[1].d += u;
+    }
+}
+
+INLINE void add_nested_true(const Job *job, Scratch *s, int64_t j, int32_t place, int mass, int64_t c, double m,
+                            double m2) {
+    slot *r = s->nested_yes + (j * job->grid.nested_cells + job->grid.nested[place]) * (mass ? 3 : 1);
+    if (mass) {
+        r[0].i += c;
+        r[1].d += m;
+        r[2].d += m2;
+    } else
+        r[0].i++;
+}
+
+/* Σp and Σp² of a row of doubles, its largest value, and whether all are probabilities. */
+CLONES static int sweep_double(const double *row, int64_t k, double *sum, double *squares, double *low, double *high) {
+    double s[LANES] = {0}, q[LANES] = {0}, least[LANES], most[LANES];
+    int64_t outside = 0, j = 0;
+    for (int l = 0; l < LANES; l++) least[l] = most[l] = row[0];
+    for (; j + LANES <= k; j += LANES)
+        for (int l = 0; l < LANES; l++) {
+            double x = row[j + l];
+            outside += !(x >= 0.0) | !(x <= 1.0);
+            s[l] += x;
+            q[l] += x * x;
+            least[l] = x < least[l] ? x : least[l];
+            most[l] = x > most[l] ? x : most[l];
+        }
+    for (; j < k; j++) {
+        double x = row[j];
+        outside += !(x >= 0.0) | !(x <= 1.0);
+        s[0] += x;
+        q[0] += x * x;
+        least[0] = x < least[0] ? x : least[0];
+        most[0] = x > most[0] ? x : most[0];
+    }
+    *sum = *squares = 0.0;
+    *low = least[0];
+    *high = most[0];
+    for (int l = 0; l < LANES; l++) {
+        *sum += s[l];
+        *squares += q[l];
+        if (least[l] < *low) *low = least[l];
+        if (most[l] > *high) *high = most[l];
+    }
+    return outside == 0;
+}
+
+CLONES static void add_columns(double *columns, const double *row, int64_t k, double m) {
+    for (int64_t j = 0; j < k; j++) columns[j] += m * row[j];
+}
+
+INLINE void scatter_row(Work *w, const double *row, int64_t i, int mass) {
+    const Job *job = w->job;
+    const Grid *g = &job->grid;
+    Scratch *s = &w->scratch;
+    int64_t c = mass ? w->count[i] : 1, k = job->k;
+    double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0;
+    for (int64_t j0 = 0; j0 < k; j0 += ENTRIES) {
+        int64_t count = k - j0 < ENTRIES ? k - j0 : ENTRIES;
+        find_codes(row + j0, count, w->place);
+        for (int64_t j = 0; j < count; j++) {
+            double u = row[j0 + j];
+            int32_t place = w->place[j];
+            if (is_divided(g, place)) place = part_of(g, place, u);
+            add_entry(job, s, 0, place, u, mass, c, m, m2);
+            if (u >= g->least_hit) add_nested(job, s, j0 + j, place, u, mass, c, m, m2);
+        }
+    }
+}
+
+/* The entry of what happened, and the top entry. */
+INLINE void scatter_true(Work *w, int64_t i, int mass) {
+    const Job *job = w->job;
+    Scratch *s = &w->scratch;
+    int64_t c = mass ? w->count[i] : 1;
+    double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0, u = w->realised[i];
+    int32_t place = place_of(&job->grid, u), top = place_of(&job->grid, w->top[i]);
+    add_true(job, s, 0, place, u, w->log[i], w->power[i], mass, c, m, m2);
+    add_nested_true(job, s, w->y[i], place, mass, c, m, m2);
+    add_entry(job, s, 1, top, w->top[i], mass, c, m, m2);
+    if (w->correct[i] != 0.0) add_true(job, s, 1, place, u, w->log[i], w->power[i], mass, c, m, m2);
+}
+
+static void read_row(const Job *job, int64_t row, double *to) {
+    for (int64_t j = 0; j < job->k; j++) to[j] = value_at(job, row, j);
+}
+
+/* Whether no class before y has as much as y, given that none has more. */
+static int first_of_ties(const double *row, int64_t y) {
+    for (int64_t j = 0; j < y; j++)
+        if (row[j] == row[y]) return 0;
+    return 1;
+}
+
+static void many_block(Work *w, int64_t start, int64_t n) {
+    const Job *job = w->job;
+    int64_t kept = 0;
+    read_rows(w, start, n);
+    double *row = w->block_columns;
+    for (int64_t i = 0; i < n; i++) {
+        double sum, squares, low, high;
+        read_row(job, start + i, row);
+        int inside = sweep_double(row, job->k, &sum, &squares, &low, &high);
+        int good = inside ? check_sum(w, start + i, sum) : check_values(w, start + i);
+        if (inside) {
+            if (low < w->low) w->low = low;
+            if (high > w->high) w->high = high;
+        }
+        good &= check_label(w, start + i, w->y[i]);
+        if (!good) continue;
+        keep_row(w, kept, i);
+        int64_t y = w->y[kept];
+        w->realised[kept] = row[y];
+        w->squares[kept] = squares;
+        w->top[kept] = high;
+        w->correct[kept] = row[y] == high && first_of_ties(row, y);
+        add_columns(w->columns, row, job->k, job->mass ? w->m[kept] : 1.0);
+        if (job->mass)
+            scatter_row(w, row, kept, 1);
+        else
+            scatter_row(w, row, kept, 0);
+        kept++;
+    }
+    add_rows(w, kept);
+    for (int64_t i = 0; i < kept; i++)
+        if (job->mass)
+            scatter_true(w, i, 1);
+        else
+            scatter_true(w, i, 0);
+}
+
+#endif
