@@ -455,6 +455,13 @@ def _verdict_detail(a: Assessment) -> dict[str, Any]:
     }
 
 
+def _losses(a: Assessment) -> dict[str, Any]:
+    ladder = _ladder(a)
+    found = {rule: ladder.losses(rule) for rule in RULES}
+    a._sections["findings"] += ladder.findings()
+    return found
+
+
 def _curves(a: Assessment) -> dict[str, Any]:
     m: Measured | None = a._sections["_measured"]
     if m is None:
@@ -488,7 +495,7 @@ _LATER: dict[str, Callable[[Assessment], Any]] = {
     "verdict": lambda a: _verdict_of(a).word,
     "verdict_detail": _verdict_detail,
     "decomposition": lambda a: {rule: _ladder(a).decomposition(rule) for rule in RULES},
-    "losses": lambda a: {rule: _ladder(a).losses(rule) for rule in RULES},
+    "losses": lambda a: _losses(a),
     "decomposed_profile": lambda a: _ladder(a).profile(),
     "corp": lambda a: _ladder(a).corp(),
     "adjustment": lambda a: _ladder(a).adjustment(),

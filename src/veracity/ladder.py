@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 MOST_ENTRIES = 20_000_000  # of rows looked at again; beyond, cells of two classes or a sample of rows serve
 EXACT_ROWS = 1 << 20  # of two classes
-PROFILE_ENTRIES = 200_000
+PROFILE_ENTRIES = 40_000
 PROFILE_R = R[(R > -0.7) & (np.arange(len(R)) % 3 == 0)]  # −2/3, −1/3, 0, … 2
 MANY_CLASSES = 50  # beyond, no isotonic curve for each class
 NOT_SEPARABLE = (
@@ -40,7 +40,6 @@ class Ladder:
 
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
-        self.findings: tuple[Finding, ...] = ()
 
     @cached_property
     def rows(self) -> Forecasts:
@@ -75,6 +74,15 @@ class Ladder:
         return maps.fit(self.tally.plan.map, self.rows)
 
     @cached_property
+    def ideal(self) -> maps.Ideal:
+        """Stage Q where the data tell it: given, from equal features, from repeated outcomes."""
+        return maps.ideal(self.rows, seed=self.tally.plan.random_state)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """How Q was found, where it was asked for."""
+        return () if self.problem or self.ideal.finding.code == "not_separable" else (self.ideal.finding,)
+
+    @cached_property
     def chain(self) -> Chain:
         return self._chain(self.rows)
 
@@ -86,7 +94,7 @@ class Ladder:
             stage_c, cells = fitted.means, held_cells(f.probabilities)  # type: ignore[attr-defined]
         else:
             stage_c, cells = fitted(f.probabilities), None
-        ideal = f.ideal
+        ideal = self.ideal.Q if f is self.rows else None
         if ideal is not None and ideal.ndim == 1:
             ideal = np.column_stack([1.0 - ideal, ideal])
         return Chain(
@@ -129,6 +137,8 @@ class Ladder:
             value = values[name]
             if name == "remainder":
                 found[name] = undefined("undefined") if value is None else Reading(value)
+            elif name == "GL" and self.ideal.grouping is not None:
+                found[name] = _at_least(self.ideal.grouping[rule])
             elif value is None and name in ("AL", "PCL", "PL"):
                 found[name] = unknown("the class frequencies cannot be matched: a probability of zero stands in the way")
             else:
@@ -201,3 +211,9 @@ class Ladder:
         plan = self.tally.plan
         found: list[dict[str, Any]] = maps.remedies(self.rows, seed=plan.random_state, level=plan.level)
         return found
+
+
+def _at_least(bound: float) -> Reading:
+    """A loss of which only a lower bound is known."""
+    reason = "only a lower bound can be given: too many distinct features"
+    return Reading(np.nan, bound, None, "lower bound by a cross-fitted partition of the features", reason, known=False)

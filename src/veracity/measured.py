@@ -139,10 +139,11 @@ class Measured:
     def bins(self) -> list[dict[str, float]]:
         c = self.plain_curve
         additive, published = c.contributions()
+        low, high = curves.shown(c.low, self.tally.plan.cuts), curves.shown(c.high, self.tally.plan.cuts)
         return [
             {
-                "low": float(c.low[i]),
-                "high": float(c.high[i]),
+                "low": low[i],
+                "high": high[i],
                 "count": int(c.count[i]),
                 "true": int(c.true[i]),
                 "model": float(c.model[i]),

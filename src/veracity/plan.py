@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 FLOORS = (0.05, 0.01, 0.005, 0.001, 0.0)  # the sweep of CQ Table 2
 ERROR_BINS = 15  # bins of a calibration error, the number other libraries report
@@ -44,7 +45,7 @@ class Plan:
         """Floor and ceiling of model probabilities: N17 clips at 0.01 on both sides, otherwise only below."""
         return (0.01, 0.99) if self.preset == "N17" else (self.floor, 1.0)
 
-    @property
+    @cached_property
     def cuts(self) -> tuple[float, ...]:
         """Given edges: each becomes an atom of the grid, so that [a, b) and (a, b] are both exact."""
         cuts = {i / ERROR_BINS for i in range(1, ERROR_BINS)} | set(FLOORS) | {self.floor}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.curves import Curve, collect
+from veracity.curves import Curve, collect, shown
 from veracity.inference import consistency_band, quantile, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
@@ -109,23 +109,27 @@ def reliability(tally: Tally, pooled: Curve) -> dict[str, Any]:
         "top_label": _points(equal_mass(tally.top, tally.grid, rows), tally),
         "classwise": {str(c): _points(curve, tally) for c, curve in zip(tally.classes, by_class, strict=True)},
         "sharpness": [
-            {"low": float(low), "high": float(high), "count": int(count)}
-            for low, high, count in zip(sharp.low, sharp.high, sharp.count, strict=True)
+            {"low": low, "high": high, "count": int(count)}
+            for low, high, count in zip(*_edges(sharp, tally), sharp.count, strict=True)
         ],
         "roc": roc(tally) if tally.k == 2 else [],
     }
 
 
+def _edges(curve: Curve, tally: Tally) -> tuple[list[float], list[float]]:
+    return shown(curve.low, tally.plan.cuts), shown(curve.high, tally.plan.cuts)
+
+
 def _points(curve: Curve, tally: Tally) -> list[dict[str, Any]]:
     rows = curve.weight * tally.sums.n_eff / tally.sums.weight
     band = consistency_band(curve.forecast, rows, tally.plan.level)
-    points = []
+    points, edges = [], _edges(curve, tally)
     for i in range(len(curve)):
         low, high = wilson(float(curve.source[i]), float(rows[i]), tally.plan.level)
         points.append(
             {
-                "low": float(curve.low[i]),
-                "high": float(curve.high[i]),
+                "low": edges[0][i],
+                "high": edges[1][i],
                 "count": int(curve.count[i]),
                 "true": int(curve.true[i]),
                 "forecast": float(curve.forecast[i]),

@@ -96,6 +96,9 @@ def skill(tally: Tally) -> dict[str, Reading]:
         if base <= 0.0:
             found[name] = undefined("one outcome only: the base rate has no loss to compare with")
             continue
+        if np.isinf(loss):
+            found[name] = Reading(-np.inf, reason="infinite: no interval")
+            continue
         # 1 − L/U varies as −(x − L)/U + (L/U²)(u − U).
         a, b = -1.0 / base, loss / base**2
         u, w2 = np.where(prior > 0.0, moves[name], 0.0), s.by_class[:, 1]

@@ -14,6 +14,7 @@ from veracity.tally import Tally
 from veracity.verdict import MATCHED, Verdict
 
 NAMED_ROWS = 5
+EXPLAINED = 0.1  # of the log loss may be unexplained by the ladder
 SURE = 0.9  # a pick is called sure from here
 
 
@@ -86,6 +87,13 @@ def _confidence(tally: Tally, verdict: Verdict, slope: Reading, losses: Mapping[
     first = f"{said}: {where}." if where else f"{said}."
     if not _finite(losses, "L", "CL", "AL"):
         return [first]
+    if abs(losses["remainder"]) > EXPLAINED * losses["L"]:
+        # Cells of many classes explain too little for a calibration loss that could be compared with the loss.
+        return [
+            first,
+            f"{losses['AL']:.3f} of {losses['L']:.3f} nats of log loss goes away by matching the class frequencies "
+            "(no labels needed).",
+        ]
     return [
         first,
         f"{losses['CL']:.3f} of {losses['L']:.3f} nats of log loss is calibration loss (in-sample, an upper estimate); "

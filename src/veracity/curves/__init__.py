@@ -103,6 +103,14 @@ class Curve:
         return additive + 0.0, published + 0.0
 
 
+def shown(edges: Floats, cuts: tuple[float, ...]) -> list[float]:
+    """Edges as people know them: an atom reaches from a cut to its float32 neighbour, and is called by the cut."""
+    given = np.array([*cuts, np.inf])
+    nearest = np.searchsorted(given, edges * (1.0 - 1e-6))
+    named: list[float] = np.where(np.abs(given[nearest] - edges) <= 1e-6 * edges, given[nearest], edges).tolist()
+    return named
+
+
 def collect(name: str, histogram: Histogram, grid: Grid, start: Ints) -> Curve:
     """Sum the cells of a histogram into the bins that begin at the grid cells `start`; empty bins are left out."""
     h = histogram

@@ -1,0 +1,188 @@
+"""Tallies add: associative, commutative, with a zero, and the same for any partition of the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from veracity import Plan, Tally, assess
+from veracity.forecasts import Forecasts
+from veracity.kernels import Histogram
+
+EXACT = ("cells", "all", "true")
+
+
+def task(seed: int, n: int, k: int, extra: str, dtype: str = "f8") -> Forecasts:
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(k, 0.4), n).astype(dtype)
+    p[rng.random(n) < 0.2] = np.eye(k)[0]  # atoms at 0 and 1
+    p[rng.random(n) < 0.1] = 1.0 / k
+    y = np.array([rng.choice(k, p=row / row.sum()) for row in p.astype("f8")], dtype=np.int64)
+    y[rng.random(n) < 0.05] = k - 1  # some outcomes that had been ruled out
+    if k == 2 and seed % 2:
+        p = p[:, 1].copy()
+    weights = rng.gamma(2.0, size=n) if "weights" in extra else None
+    counts = rng.integers(1, 4, n) if "counts" in extra else None
+    return Forecasts(p, y, tuple(range(k)), weights, counts)
+
+
+def part(f: Forecasts, rows: np.ndarray) -> Forecasts:
+    def cut(values: np.ndarray | None) -> np.ndarray | None:
+        return None if values is None else values[rows]
+
+    return Forecasts(
+        cut(f.probabilities), cut(f.outcomes), f.classes, cut(f.weights), cut(f.counts), rows=np.asarray(rows)
+    )
+
+
+def same(a: Tally, b: Tally, tolerance: float = 1e-12) -> None:
+    for mine, yours in zip((a.pooled, a.top, *a.classwise), (b.pooled, b.top, *b.classwise), strict=True):
+        for name in Histogram.__dataclass_fields__:
+            x, y = getattr(mine, name), getattr(yours, name)
+            if x is None:
+                assert y is None
+            elif name in EXACT:
+                np.testing.assert_array_equal(x, y, err_msg=name)
+            else:
+                # The lowest cell of many classes is a total less the other cells: exact relative to the total.
+                np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance * np.abs(x).sum(), err_msg=name)
+    assert (a.sums.rows, a.sums.zeros, a.cases) == (b.sums.rows, b.sums.zeros, b.cases)
+    for name in ("weight", "weight2", "score", "by_class", "column", "powers", "log_tiny"):
+        np.testing.assert_allclose(
+            getattr(a.sums, name), getattr(b.sums, name), rtol=tolerance, atol=1e-12, err_msg=name
+        )
+    assert a.lowest == b.lowest
+    one, other = a.sample, b.sample
+    assert one.complete == other.complete
+    np.testing.assert_array_equal(one.rows.counts, other.rows.counts)
+    np.testing.assert_array_equal(one.rows.probabilities, other.rows.probabilities)
+    np.testing.assert_array_equal(one.rows.outcomes, other.rows.outcomes)
+
+
+KINDS = [(2, ""), (2, "weights"), (2, "counts"), (3, ""), (3, "weights counts"), (10, "counts"), (60, "")]
+
+
+@pytest.mark.parametrize(("k", "extra"), KINDS)
+@settings(max_examples=8)
+@given(seed=st.integers(0, 1000), n=st.integers(1, 300), parts=st.integers(1, 9))
+def test_any_partition_gives_the_same(k: int, extra: str, seed: int, n: int, parts: int) -> None:
+    f = task(seed, n, k, extra)
+    rng = np.random.default_rng(seed)
+    place = rng.integers(0, parts, n)
+    pieces = [Tally.count(part(f, np.flatnonzero(place == i)), Plan()) for i in range(parts)]  # some may be empty
+    whole = Tally.count(part(f, np.arange(n)), Plan())
+    merged = pieces[0]
+    for piece in pieces[1:]:
+        merged = merged + piece
+    if parts == 1:
+        merged = merged + Tally.zero(f.classes)
+    same(whole, merged)
+    order = rng.permutation(parts)
+    shuffled = Tally.zero(f.classes)
+    for i in order:
+        shuffled = shuffled + pieces[i]
+    same(whole, shuffled)
+
+
+@pytest.mark.parametrize(("k", "extra"), KINDS)
+def test_associative_and_commutative(k: int, extra: str) -> None:
+    a, b, c = (Tally.count(part(task(seed, 150, k, extra), np.arange(150)), Plan()) for seed in (2, 4, 6))
+    same((a + b) + c, a + (b + c))
+    same(a + b, b + a)
+
+
+@pytest.mark.parametrize(("k", "extra"), KINDS)
+def test_measured_metrics_are_the_same_to_the_last_bit(k: int, extra: str) -> None:
+    """In memory, in seven uneven parts, and merged in random order."""
+    n = 3000
+    f = task(8, n, k, extra)
+    cuts = [0, 10, 11, 700, 701, 1500, 2999, n]
+    pieces = [
+        Tally.count(part(f, np.arange(a, b)), Plan()) for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+    ]
+    order = np.random.default_rng(1).permutation(7)
+    merged = pieces[order[0]]
+    for i in order[1:]:
+        merged = merged + pieces[i]
+    one, many = assess(f), assess(merged)
+    for name in ("decisiveness", "accuracy", "robustness"):
+        if "weights" in extra:
+            assert many.measured[name] == pytest.approx(one.measured[name], rel=1e-12)
+        else:
+            assert float(many.measured[name]) == float(one.measured[name]) or np.isnan(one.measured[name])
+            assert float(many.measured_plain[name]) == float(one.measured_plain[name])
+        assert many.reported[name] == pytest.approx(one.reported[name], rel=1e-12)
+    for name in ("low", "high", "count", "true"):
+        assert [b[name] for b in many.bins] == [b[name] for b in one.bins]
+
+
+@pytest.mark.parametrize(("k", "extra"), KINDS)
+def test_bytes_both_ways(k: int, extra: str) -> None:
+    tally = Tally.count(part(task(3, 400, k, extra), np.arange(400)), Plan(bins=7, floor=0.01))
+    back = Tally.from_bytes(tally.to_bytes())
+    same(tally, back, 0.0)
+    assert back.plan == tally.plan
+    assert back.to_bytes() == tally.to_bytes()
+
+
+def test_bytes_that_are_no_tally() -> None:
+    data = Tally.of([0, 1], [0.2, 0.7]).to_bytes()
+    with pytest.raises(ValueError, match="no tally"):
+        Tally.from_bytes(b"PK" + data)
+    with pytest.raises(ValueError, match="damaged"):
+        Tally.from_bytes(data[:-3] + b"abc")
+
+
+def test_different_plans_refuse_to_add() -> None:
+    with pytest.raises(ValueError, match="end_width is 0.005 in one and 0.01 in the other"):
+        Tally.of([0, 1], [0.2, 0.7]) + Tally.of([0, 1], [0.2, 0.7], end_width=0.01)
+    with pytest.raises(ValueError, match="different classes"):
+        Tally.of([0, 1], [0.2, 0.7]) + Tally.of(["a", "b"], [0.2, 0.7])
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_a_count_of_two_is_the_row_twice(k: int) -> None:
+    f = task(5, 500, k, "")
+    counts = np.random.default_rng(0).integers(1, 4, 500)
+    counted = assess(f.outcomes, f.probabilities, counts=counts).document()
+    rows = np.repeat(np.arange(500), counts)
+    repeated = assess(f.outcomes[rows], f.probabilities[rows]).document()
+    for name in ("measured", "measured_plain", "bins", "calibration_error", "floors", "n", "verdict"):
+        close(counted[name], repeated[name])
+    for name in ("scores", "skill", "reported", "divergence", "slope", "risk_profile", "losses", "decomposition", "corp"):
+        close(counted[name], repeated[name])
+    assert [b["true"] for b in counted["bins"]] == [b["true"] for b in repeated["bins"]]
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_weight_of_two_is_the_row_twice_for_weighted_means(k: int) -> None:
+    f = task(5, 500, k, "")
+    weights = np.random.default_rng(0).integers(1, 4, 500)
+    weighted = assess(f.outcomes, f.probabilities, sample_weight=weights.astype(float))
+    rows = np.repeat(np.arange(500), weights)
+    repeated = assess(f.outcomes[rows], f.probabilities[rows])
+    for section in ("scores", "reported"):
+        for name, reading in getattr(weighted, section).items():
+            assert reading == pytest.approx(getattr(repeated, section)[name], rel=1e-12, nan_ok=True)
+    scaled = assess(f.outcomes, f.probabilities, sample_weight=weights * 1e3)
+    close(scaled.document()["measured"], weighted.document()["measured"])
+    close(scaled.document()["scores"], weighted.document()["scores"])
+
+
+def close(a: object, b: object) -> None:
+    if isinstance(a, dict):
+        assert isinstance(b, dict)
+        assert a.keys() == b.keys()
+        for key in a:
+            close(a[key], b[key])
+    elif isinstance(a, list):
+        assert isinstance(b, list)
+        for x, y in zip(a, b, strict=True):
+            close(x, y)
+    elif isinstance(a, float):
+        # Intervals are square roots of sums of squares: their rounding is larger than that of the values.
+        assert a == pytest.approx(b, rel=1e-9, abs=1e-12, nan_ok=True)
+    else:
+        assert a == b
