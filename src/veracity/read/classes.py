@@ -14,7 +14,7 @@ from .reading import canonical
 from .roles import Column
 
 if TYPE_CHECKING:
-    from .rules import Search
+    from .pool import Pool
 
 STEMS = re.compile(
     r"^(\.pred_|\.prob_|y_proba_|y_prob_|proba_|prob_|probability_|probabilities_|p_|pred_|logits?_|log_?probs?_|log_?p_)(.+)$",
@@ -35,8 +35,12 @@ class ClassSet:
     scale: str = "probability"
 
 
-def class_sets(search: Search) -> list[ClassSet]:
-    """Every set of at least two columns with a common stem, or named like labels, that sums to one."""
+def class_sets(search: Pool, loose: bool = False) -> list[ClassSet]:
+    """Every set of at least two columns with a common stem, or named like labels, that sums to one.
+
+    loose: the sums may be off where a column holds just these classes (to say so, or to rescale the rows).
+    """
+    loose = loose or search.reading.normalise
     scale = search.reading.scale
     pool = [c for c in search.pool.values() if c.numeric and c.present.len() and c.name != search.reading.label]
     labelled = [
@@ -66,18 +70,21 @@ def class_sets(search: Search) -> list[ClassSet]:
             continue
         columns = tuple(c.name for c, _ in members)
         own = scale or _scale_of(stem)
-        if columns in found or not _sums(search.table.sample, members, own):
+        if columns in found:
+            continue
+        sums = _sums(search.table.sample, members, own)
+        if not sums and not (loose and own == "probability" and _meant(members, labelled)):
             continue
         if kind.startswith("like") and set(search.all[kind[5:]].labels) - {k for _, k in members}:
             continue
         named = "columns named like the classes" if kind.startswith("like") else f"columns {stem}<class>"
-        sums = "" if own == "logit" else "; rows sum to one"
-        found[columns] = ClassSet(columns, tuple(k for _, k in members), stem, None, f"{named} (rule 5){sums}", own)
+        why = f"{named} (rule 5)" + (f"; rows sum to {sums}" if sums else "")
+        found[columns] = ClassSet(columns, tuple(k for _, k in members), stem, None, why, own)
     sets = list(found.values())
     return [s for s in sets if not any(set(s.columns) < set(o.columns) for o in sets)]
 
 
-def given_sets(matched: list[tuple[str | None, str | None, str]], search: Search) -> list[ClassSet]:
+def given_sets(matched: list[tuple[str | None, str | None, str]], search: Pool) -> list[ClassSet]:
     """The sets that --proba means: one per model."""
     models: dict[str | None, list[tuple[str | None, str]]] = {}
     for model, klass, column in matched:
@@ -99,7 +106,7 @@ def given_sets(matched: list[tuple[str | None, str | None, str]], search: Search
     return sets
 
 
-def _named(columns: tuple[str, ...], search: Search) -> tuple[str, ...]:
+def _named(columns: tuple[str, ...], search: Pool) -> tuple[str, ...]:
     """Classes of listed columns: their names, or what is left without the common stem."""
     names = tuple(canonical(c) for c in columns)
     label = search.reading.label
@@ -121,15 +128,23 @@ def _scale_of(stem: str) -> str:
     return "log" if re.match(r"log_?p", word) else "probability"
 
 
-def _sums(sample: pl.DataFrame, members: list[tuple[Column, str]], scale: str) -> bool:
+def _meant(members: list[tuple[Column, str]], labelled: list[Column]) -> bool:
+    """Numbers within [0, 1] for the very classes that one other column holds."""
+    classes = {k for _, k in members}
+    names = {c.name for c, _ in members}
+    return all(c.within for c, _ in members) and any(c.name not in names and set(c.labels) == classes for c in labelled)
+
+
+def _sums(sample: pl.DataFrame, members: list[tuple[Column, str]], scale: str) -> str:
+    """What the rows sum to, in words; empty when they do not."""
     names = [c.name for c, _ in members]
     if scale == "logit":
-        return True
+        return "anything: logits"
     if scale == "log":
         logs = np.exp(sample.select(pl.col(names).cast(pl.Float64)).to_numpy())
-        return bool(np.mean(np.abs(np.nansum(logs, axis=1) - 1) < 1e-3) >= 0.99)
+        return "one" if np.mean(np.abs(np.nansum(logs, axis=1) - 1) < 1e-3) >= 0.99 else ""
     if any(c.low < 0 or c.high > 100 for c, _ in members):
-        return False
+        return ""
     if all(c.high <= 1 for c, _ in members) and scale == "probability":
-        return roles.sum_to_one(sample, names)
-    return roles.share_of_sums(sample, names, 100.0) >= 0.99
+        return "one" if roles.sum_to_one(sample, names) else ""
+    return "100" if roles.share_of_sums(sample, names, 100.0) >= 0.99 else ""

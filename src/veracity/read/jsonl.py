@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from ..forecasts import Finding
+from . import text
 from .files import ROW, Table, _columnar, of_frame
 from .layouts import Layout
 
@@ -32,6 +33,9 @@ def table_of(path: Path, shown: str) -> Table:
     tokens = next((key for key in TOKENS if isinstance(row.get(key), list)), None)
     if tokens:
         return _tokens(path, shown, tokens)
+    if first[0] == 1 and path.stat().st_size < text.IN_MEMORY:
+        for _ in _rows(path, shown):  # a line that is no JSON is named by its number
+            pass
     nested = [key for key, value in row.items() if isinstance(value, (list, dict))]
     return _columnar(pl.scan_ndjson(path, infer_schema_length=10_000).drop(nested, strict=False), shown)
 
@@ -42,7 +46,7 @@ def _rows(path: Path, shown: str) -> Iterator[tuple[int, dict[str, Any]]]:
     if magic == b"\x28\xb5\x2f\xfd":
         lines: Iterator[str] = iter(pl.read_lines(path).to_series().to_list())
     elif magic[:2] == b"\x1f\x8b":
-        lines = gzip.open(path, "rt", encoding="utf-8-sig")
+        lines = gzip.open(path, "rt", encoding="utf-8-sig")  # noqa: SIM115  closed when the rows are through
     else:
         lines = path.open(encoding="utf-8-sig")
     number = 0

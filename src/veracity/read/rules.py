@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ..forecasts import Finding
 from . import roles
-from .classes import DIGITS, ClassSet, class_sets, given_sets
+from .classes import ClassSet, class_sets, given_sets
 from .files import Table
 from .layouts import Layout, run_of
-from .reading import Reading, canonical, labels_of, matching
+from .reading import Reading, canonical, labels_of
+from .refusals import Refusals, short
 from .roles import Column
 
 
@@ -30,19 +28,8 @@ def recognise(table: Table, reading: Reading, stem: str, preset: Layout | None =
     return replace(found, files=(table.name,), facts=table.facts, rows=table.rows)
 
 
-class Search:
-    """One search for a reading of one table."""
-
-    def __init__(self, table: Table, reading: Reading, stem: str) -> None:
-        self.table, self.reading, self.stem = table, reading, stem
-        self.all = roles.columns_of(table.sample)
-        taken = {table.column(name) for name in reading.given if name != reading.weight}
-        if reading.weight in table.columns:
-            taken.add(reading.weight)
-        if reading.ideal:
-            taken |= {c for _, _, c in self._matched("ideal", reading.ideal)}
-        self.pool = {name: column for name, column in self.all.items() if name not in taken}
-        self.scale = reading.scale or "probability"
+class Search(Refusals):
+    """One search for a reading of one table: options first, then the rules in their order."""
 
     # ---------------------------------------------------------------- the order of the rules
 
@@ -92,7 +79,8 @@ class Search:
         if wanted not in ("auto", found.kind):
             raise self.table.error(f"these JSON lines hold {found.kind}, not {wanted}.", "leave --layout out")
         model = self.reading.model or found.model_column
-        return self._models(replace(found, model_column=None if model == "none" else model))
+        models = tuple((self.stem, columns) for _, columns in found.models)
+        return self._models(replace(found, models=models, model_column=None if model == "none" else model))
 
     # ---------------------------------------------------------------- rule 2: counts
 
@@ -136,7 +124,8 @@ class Search:
                 forecast, outcome = outcome, forecast
             if self.pool[outcome].outcome_like and self.pool[forecast].within and not self.pool[outcome].fractions:
                 found = self._binary(outcome, [forecast])
-                return replace(found, kind="counts", roles={"count": n}, why=f"{n} is the number of cases (rule 2)")
+                found = replace(found, kind="counts", roles={"count": n}, unused=())
+                return replace(found, why=f"{n} is the number of cases (rule 2)")
             if self.pool[outcome].labels and self.pool[forecast].labels and not self.pool[forecast].probability:
                 raise self.table.error(
                     f"forecast categories by outcomes with their number `{n}`: a table, not single forecasts.",
@@ -254,7 +243,7 @@ class Search:
             note = self._cut_note(order)
         else:
             seen = self.all[outcome].labels
-            note = f"{len(order)} classes: {_short(seen or order)}"
+            note = f"{len(order)} classes: {short(seen or order)}"
             if self.reading.versus_rest:
                 note += f"; event = {' or '.join(self.reading.versus_rest)} against the rest"
             elif len(order) == 2:
@@ -290,12 +279,12 @@ class Search:
         if len(numbers) == 1 and numbers[0].labels:
             other = [v for v in numbers[0].labels if v not in chosen.classes]
             raise table.error(
-                f"outcome `{numbers[0].name}` holds {_short(other)}, the classes are {_short(chosen.classes)}.",
+                f"outcome `{numbers[0].name}` holds {short(other)}, the classes are {short(chosen.classes)}.",
                 "name the columns like the outcomes, or the outcome column with " + table.option("label", "COL"),
             )
         if reading.proba:
             raise table.error(
-                f"class columns {run_of(chosen.columns)}, but no column holds only their classes ({_short(chosen.classes)}).",
+                f"class columns {run_of(chosen.columns)}, but no column holds only {short(chosen.classes)}.",
                 f"name the outcome:  {table.option('label', 'COL')}   columns: {run_of(list(self.pool))}",
             )
         return None, ()
@@ -338,17 +327,20 @@ class Search:
         columns = self._event_columns(None)
         if len(columns) != 1:
             return None
+        if roles.plain(columns[0]) in roles.REALISED and reading.layout != "binary":
+            return None
         two = [c for c in two if c.name not in columns]
         if len(two) == 1:
             return self._binary(two[0].name, columns)
         if len(two) > 1:
             raise self._two_outcomes(two)
-        several = [
-            c for c in self.pool.values() if c.name not in columns and 3 <= len(c.labels) <= 20 and not self._is_pick(c)
-        ]
+        several = [c for c in self.pool.values() if c.name not in columns and self._few_labels(c)]
         if len(several) == 1:
             raise self._more_than_two(several[0], columns[0])
         return None
+
+    def _few_labels(self, column: Column) -> bool:
+        return 3 <= len(column.labels) <= 20 and not self._is_pick(column) and column.plain not in roles.IDS
 
     def _named_outcome(self) -> str | None:
         if self.reading.label:
@@ -428,7 +420,7 @@ class Search:
         if positive is not None:
             if positive not in labels:
                 raise self.table.error(
-                    f"outcome `{column.name}` holds {_short(labels)}, not {positive}.",
+                    f"outcome `{column.name}` holds {short(labels)}, not {positive}.",
                     "name the value that is the event",
                 )
             others = [v for v in labels if v != positive]
@@ -441,7 +433,8 @@ class Search:
         if pair is None:
             options = "   or   ".join(self.table.option("positive", v) for v in labels)
             raise self.table.error(
-                f"outcome `{column.name}` holds {' and '.join(labels)}; which one does `{columns[0]}` forecast?   {options}"
+                f"outcome `{column.name}` holds {' and '.join(labels)}; "
+                f"which one does `{columns[0]}` forecast?   {options}"
             )
         return pair
 
@@ -459,294 +452,6 @@ class Search:
         return self._done(
             found, "", why="probability of what happened only (rule 8): it cannot be compared with frequencies"
         )
-
-    # ---------------------------------------------------------------- shared parts
-
-    def _models(self, found: Layout) -> Layout:
-        """The model column, if rows of one model do not repeat a case."""
-        reading = self.reading
-        if found.kind == "long" or len(found.models) > 1 or found.kind in ("counts", "events"):
-            return self._with_extras(found)
-        column = found.model_column or self._model_column()
-        if column is None:
-            return self._with_extras(found)
-        if not reading.model and self.table.whole and column not in found.case:
-            rest = [c for c in self.all if c not in found.columns] if not reading.id else [*reading.id, column]
-            if self.table.sample.select(rest).is_duplicated().any():
-                unused = tuple(
-                    (c, "rows of one model repeat a case" if c == column else why) for c, why in found.unused
-                )
-                return self._with_extras(replace(found, unused=unused))
-        case = reading.id or tuple(c for c in self.all if c not in (*found.columns, column, *self._aside()))
-        unused = () if not reading.id else tuple((c, why) for c, why in found.unused if c != column)
-        names = self._model_values(column)
-        columns = found.models[0][1]
-        found = replace(found, models=tuple((n, columns) for n in names), model_column=column, case=case, unused=unused)
-        return self._with_extras(found)
-
-    def _with_extras(self, found: Layout) -> Layout:
-        if found.kind == "long":
-            names = self._model_values(found.model_column) if found.model_column else (self.stem,)
-            found = replace(found, models=tuple((n, found.models[0][1]) for n in names))
-        elif self.reading.id and not found.case:
-            found = replace(found, case=self.reading.id)
-        if self.reading.ideal:
-            matched = [c for _, _, c in self._matched("ideal", self.reading.ideal)]
-            if len(matched) != len(found.models[0][1]):
-                raise self.table.error(
-                    f"the ideal has {len(matched)} columns, the forecast {len(found.models[0][1])}.", "one for each"
-                )
-            found = replace(found, ideal=tuple(matched))
-        return found
-
-    def _model_values(self, column: str) -> tuple[str, ...]:
-        _, frame = self.table.read([column])
-        return tuple(str(v) for v in frame[column].unique(maintain_order=True).to_list() if v is not None)
-
-    def _model_column(self) -> str | None:
-        if self.reading.model == "none":
-            return None
-        if self.reading.model:
-            return self.table.column(self.reading.model)
-        name = self._first(roles.MODELS, lambda c: 2 <= c.distinct <= 50)
-        return name if name and (self.table.whole or self.reading.id) else None
-
-    def _aside(self) -> tuple[str, ...]:
-        """Columns that have a role by option and are no part of a case."""
-        weight = self.reading.weight if self.reading.weight in self.table.columns else None
-        return tuple(c for c in (weight, self.reading.count) if c) + self.reading.feature
-
-    def _done(self, found: Layout, outcome_note: str, why: str, keep: tuple[str, ...] = ()) -> Layout:
-        used = {*found.columns, *keep, *self.reading.given}
-        unused, remark = [], ""
-        for name, column in self.all.items():
-            if name in used:
-                continue
-            why_not = "looks like a predicted label" if self._is_pick(column) and column.labels else ""
-            twin = self._percent_of(column, found)
-            why_not = f"looks like `{twin}` in percent" if twin else why_not
-            if column.plain in roles.WEIGHTS and not self.reading.weight:
-                remark = f"{name} is not used as case weights ({self.table.option('weight', name)} would)"
-            unused.append((name, why_not))
-        return replace(
-            found, why=why, outcome_note=outcome_note, unused=tuple(unused), remark=remark, tally=self._tally(found)
-        )
-
-    def _tally(self, found: Layout) -> tuple[tuple[str, int], ...]:
-        if (
-            not self.table.whole
-            or not found.outcome
-            or len(found.labels) > 4
-            or self.reading.cut
-            or found.kind == "long"
-        ):
-            return ()
-        counts: dict[str, int] = dict.fromkeys(found.labels, 0)
-        for value in self.all[found.outcome].present.to_list():
-            label = canonical(value)
-            if label not in counts:
-                return ()
-            counts[label] += 1
-        return tuple(sorted(counts.items()))
-
-    def _percent_of(self, column: Column, found: Layout) -> str | None:
-        if not column.numeric or column.high <= 1:
-            return None
-        for _, columns in found.models:
-            values = self.table.sample[columns[0]]
-            if len(columns) == 1 and values.dtype.is_numeric():
-                apart = (column.values - 100 * values).abs().max()
-                if apart is not None and float(apart) < 1e-6:  # type: ignore[arg-type]
-                    return columns[0]
-        return None
-
-    def _is_pick(self, column: Column) -> bool:
-        return column.plain in roles.PICKS and not column.probability and column.name != self.reading.label
-
-    def _first(self, names: tuple[str, ...], fits: Callable[[Column], bool]) -> str | None:
-        for wanted in names:
-            for name, column in self.pool.items():
-                if column.plain == wanted and fits(column):
-                    return name
-        return None
-
-    def _one_probability(self, exclude: tuple[str, ...]) -> str | None:
-        fits = [c for c in self.pool.values() if c.within and c.name not in exclude]
-        named = [c for c in fits if c.plain in roles.PROBABILITIES] or [
-            c for c in fits if roles.named_probability(c.name)
-        ]
-        fits = named or fits
-        return fits[0].name if len(fits) == 1 else None
-
-    def _ordered(self, classes: tuple[str, ...]) -> tuple[str, ...]:
-        order = tuple(canonical(c) for c in self.reading.order)
-        if not order or self.reading.versus_rest:
-            return classes
-        if set(order) != set(classes) or len(order) != len(classes):
-            raise self.table.error(
-                f"the order {','.join(order)} does not name each class once: the classes are {' '.join(classes)}.",
-                self.table.option("order", ",".join(classes)),
-            )
-        return order
-
-    def _scale_of(self, chosen: ClassSet) -> str:
-        return self.reading.scale or chosen.scale
-
-    def _matched(self, option: str, pattern: str) -> list[tuple[str | None, str | None, str]]:
-        found = matching(pattern, self.table.columns)
-        for item in (part.strip() for part in pattern.split(",")):
-            if not matching(item, self.table.columns):
-                if any(c in item for c in "*?[{"):
-                    raise self.table.error(
-                        f"no column fits {self.table.option(option, item)}.", f"columns: {run_of(self.table.columns)}"
-                    )
-                self.table.column(item)
-        for _, _, name in found:
-            if not self.all[name].numeric:
-                value = self.all[name].present
-                first = value[0] if value.len() else "nothing"
-                raise self.table.error(
-                    f"`{name}` holds text ({first!r}), not probabilities.", "choose columns of numbers"
-                )
-        return found
-
-    # ---------------------------------------------------------------- refusals
-
-    def _only_reading(self, found: Layout) -> None:
-        """A second complete reading of other columns: nobody may choose but the user."""
-        if found.kind != "wide" or self.reading.label:
-            return
-        rest = [c for n, c in self.pool.items() if n not in found.columns and not self._is_pick(c)]
-        two, one = [c for c in rest if c.two_valued], [c for c in rest if c.probability]
-        if len(two) == 1 and len(one) == 1:
-            raise self.table.error(
-                f"two readings: classes {run_of(found.models[0][1])} with outcome `{found.outcome}`, "
-                f"or `{one[0].name}` with outcome `{two[0].name}`.",
-                f"choose:  {self.table.option('label', found.outcome)}   or   "
-                f"{self.table.option('positive_proba', one[0].name)}",
-            )
-
-    def _needs_cut(self, column: Column, chosen: ClassSet) -> ValueError:
-        classes = chosen.classes
-        # limits with which each class would happen as often as it is forecast on average
-        shares = np.nancumsum([float(self.table.sample[c].mean() or 0) for c in chosen.columns])[:-1]  # type: ignore[arg-type]
-        ranked = np.sort(column.present.to_numpy())
-        limits = [f"{x:g}" for x in ranked[np.minimum((shares * len(ranked)).astype(int), len(ranked) - 1)]]
-        arrows = ", ".join(f"≤ {x} → {c}" for x, c in zip(limits, classes, strict=False))
-        return self.table.error(
-            f"outcome `{column.name}` is a number ({column.low:g} to {column.high:g}, {column.distinct} values), "
-            f"the classes are {', '.join(classes)}.",
-            f"give the limits between the classes:  {self.table.option('cut', ','.join(limits))}"
-            f"        ({arrows}, above → {classes[-1]})",
-        )
-
-    def _cut_note(self, order: tuple[str, ...]) -> str:
-        cut = self.reading.cut
-        if len(cut) != len(order) - 1:
-            raise self.table.error(
-                f"{len(cut)} limits cut {len(cut) + 1} classes, the forecast has {len(order)}: {' '.join(order)}.",
-                f"give {len(order) - 1} limits, from low to high",
-            )
-        return (
-            "cut: " + ", ".join(f"≤ {x:g} → {c}" for x, c in zip(cut, order, strict=False)) + f", above → {order[-1]}"
-        )
-
-    def _two_outcomes(self, fits: list[Column]) -> ValueError:
-        names = ", ".join(f"`{c.name}`" for c in fits[:4])
-        differ = ""
-        if len(fits) == 2:
-            _, both = self.table.read([c.name for c in fits])
-            apart = int((both[fits[0].name].cast(str) != both[fits[1].name].cast(str)).fill_null(True).sum())
-            differ = f" (they differ in {apart:,} of {both.height:,} rows)"
-        many = "two" if len(fits) == 2 else str(len(fits))
-        return self.table.error(
-            f"{many} columns could be the outcome: {names}{differ}.",
-            f"choose:  {self.table.option('label', fits[0].name)}",
-        )
-
-    def _more_than_two(self, column: Column, forecast: str) -> ValueError:
-        many = {3: "three", 4: "four", 5: "five"}.get(column.distinct, f"{column.distinct:,}")
-        values = f" ({_short(column.labels, ', ')})" if column.labels else ""
-        what = f"one probability column `{forecast}`, but `{column.name}` has {many} values{values}."
-        what += " An outcome for one probability has two values."
-        if not column.labels:
-            middle = f"{float(column.present.median() or 0):g}" if column.numeric else "X"  # type: ignore[arg-type]
-            return self.table.error(what, f"if it is a measurement, cut it:  {self.table.option('cut', middle)}")
-        event = column.labels[1] if len(column.labels) > 1 else column.labels[0]
-        return self.table.error(
-            what,
-            f"if one value is the event:  {self.table.option('label', column.name)} "
-            f"{self.table.option('versus_rest', event)}",
-        )
-
-    def _listing(self) -> str:
-        described: list[str] = []
-        runs = self._runs()
-        for first, last, size in runs[:10]:
-            if size > 1:
-                described.append(f"`{first}`…`{last}` ({size} columns of numbers)")
-                continue
-            column = self.all[first]
-            could = (
-                "a probability"
-                if column.probability
-                else "two values"
-                if column.two_valued
-                else "numbers"
-                if column.numeric
-                else f"{column.distinct:,} values"
-            )
-            described.append(f"`{column.name}` ({could})")
-        return ", ".join(described) + (f", … ({len(self.all)} columns)" if len(runs) > 10 else "")
-
-    def _runs(self) -> list[tuple[str, str, int]]:
-        """Columns, with long numbered rows of them (the members of an ensemble) taken together."""
-        stems = {name: DIGITS.match(name) for name in self.all}
-        sizes = Counter(m[1] for name, m in stems.items() if m and self.all[name].numeric)
-        runs: list[tuple[str, str, int]] = []
-        for name, match in stems.items():
-            if match and sizes[match[1]] > 5 and self.all[name].numeric:
-                if runs and runs[-1][2] > 0 and (before := DIGITS.match(runs[-1][0])) and before[1] == match[1]:
-                    runs[-1] = (runs[-1][0], name, runs[-1][2] + 1)
-                    continue
-            runs.append((name, name, 1))
-        return runs
-
-    def _refusal(self) -> ValueError:
-        table = self.table
-        if len(self.all) == 1:
-            (only,) = self.all.values()
-            weights = table.style == "file" and only.plain in roles.WEIGHTS
-            what = f"nothing to assess in {table.name}: one column `{only.name}`, no outcome and no probability."
-            if weights:
-                data = table.companion(roles.WEIGHTS) or "FILE"
-                what += f"   weights for another file:  veracity assess {data} --weight {table.name}"
-            return ValueError(what)
-        two = [c for c in self.pool.values() if c.outcome_like and c.distinct == 2 and not self._is_pick(c)]
-        one = [c for c in self.pool.values() if c.probability]
-        what = f"not clear which column is the outcome and which the forecast: {self._listing()}"
-        if len(two) == 1 and len(one) > 1:
-            return table.error(
-                what,
-                f"as {len(one)} models:  {table.command(('label', two[0].name), verb='compare')}      "
-                f"one of them:  {table.option('label', two[0].name)} {table.option('positive_proba', one[0].name)}",
-            )
-        if two and one:
-            return table.error(
-                what, f"for example:  {table.command(('label', two[0].name), ('positive_proba', one[0].name))}"
-            )
-        if not one:
-            return table.error(
-                what,
-                "no column holds probabilities (numbers between 0 and 1); percentages need "
-                + table.option("scale", "percent"),
-            )
-        return table.error(what, f"name both:  {table.command(('label', 'COL'), ('positive_proba', one[0].name))}")
-
-
-def _short(values: Any, between: str = " ") -> str:
-    values = list(values)
-    return between.join(map(str, values)) if len(values) <= 12 else f"{values[0]}…{values[-1]} ({len(values)})"
 
 
 def _common_end(a: str, b: str) -> str:

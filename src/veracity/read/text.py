@@ -50,7 +50,7 @@ def opened(path: Path, shown: str) -> Text:
         body = body[:-1] if len(body) <= LINES else body
     if not body:
         raise ValueError(f"{shown}: the file is empty\n  it needs a line of column names and at least one row")
-    delimiter = delimiter or _delimiter(body)
+    delimiter = delimiter or _delimiter(body, shown)
     facts = (f"delimiter {_shown(delimiter)}", *facts) if delimiter else (*facts,)
     keep = None
     if encoding not in ("utf-8", "utf-8-sig") or delimiter == " ":
@@ -115,15 +115,22 @@ def _fields(line: str, delimiter: str) -> int:
     return len(re.sub(r'"[^"]*"', "", line).split(delimiter))
 
 
-def _delimiter(lines: list[str]) -> str | None:
+def _delimiter(lines: list[str], shown: str) -> str | None:
     """The first of tab ; , | and runs of blanks that gives the same number of fields on nearly all lines."""
     for delimiter in (*DELIMITERS, " "):
         fields = [_fields(line, delimiter) for line in lines]
         most = max(set(fields), key=fields.count)
         if most >= 2 and fields.count(most) >= AGREE * len(fields) - 1e-9:
             return delimiter
-    header = [d for d in DELIMITERS if _fields(lines[0], d) >= 2]
-    return header[0] if len(header) == 1 and len(lines) < 3 else None
+    for delimiter in DELIMITERS:  # nearly all lines agree with the header: the others are named
+        width = _fields(lines[0], delimiter)
+        odd = [i for i, line in enumerate(lines) if _fields(line, delimiter) != width]
+        if width >= 2 and len(odd) <= 0.2 * len(lines):
+            raise ValueError(
+                f"{shown}: row {odd[0]} has {_fields(lines[odd[0]], delimiter)} fields, the header {width}\n"
+                "  a value that contains the delimiter needs quotes"
+            )
+    return None
 
 
 def _shown(delimiter: str) -> str:

@@ -1,0 +1,176 @@
+"""The columns of a table while its layout is searched: which are free, what they look like, what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from . import roles
+from .classes import ClassSet
+from .files import Table
+from .layouts import Layout, run_of
+from .reading import Reading, canonical, matching
+from .roles import Column
+
+
+class Pool:
+    """Columns that are free to be given a role, and what every rule needs of them."""
+
+    def __init__(self, table: Table, reading: Reading, stem: str) -> None:
+        self.table, self.reading, self.stem = table, reading, stem
+        self.all = roles.columns_of(table.sample)
+        taken = {table.column(name) for name in reading.given if name != reading.weight}
+        if reading.weight in table.columns:
+            taken.add(reading.weight)
+        if reading.ideal:
+            taken |= {c for _, _, c in self._matched("ideal", reading.ideal)}
+        self.pool = {name: column for name, column in self.all.items() if name not in taken}
+        self.scale = reading.scale or "probability"
+
+    def _models(self, found: Layout) -> Layout:
+        """The model column, if rows of one model do not repeat a case."""
+        reading = self.reading
+        if found.kind == "long" or len(found.models) > 1 or found.kind in ("counts", "events"):
+            return self._with_extras(found)
+        column = found.model_column or self._model_column()
+        if column is None:
+            return self._with_extras(found)
+        if not reading.model and self.table.whole and column not in found.case:
+            rest = [c for c in self.all if c not in found.columns] if not reading.id else [*reading.id, column]
+            if self.table.sample.select(rest).is_duplicated().any():
+                unused = tuple(
+                    (c, "rows of one model repeat a case" if c == column else why) for c, why in found.unused
+                )
+                return self._with_extras(replace(found, unused=unused))
+        case = reading.id or tuple(c for c in self.all if c not in (*found.columns, column, *self._aside()))
+        unused = () if not reading.id else tuple((c, why) for c, why in found.unused if c != column)
+        names = self._model_values(column)
+        columns = found.models[0][1]
+        found = replace(found, models=tuple((n, columns) for n in names), model_column=column, case=case, unused=unused)
+        return self._with_extras(found)
+
+    def _with_extras(self, found: Layout) -> Layout:
+        if found.kind == "long":
+            names = self._model_values(found.model_column) if found.model_column else (self.stem,)
+            found = replace(found, models=tuple((n, found.models[0][1]) for n in names))
+        elif self.reading.id and not found.case:
+            found = replace(found, case=self.reading.id)
+        if self.reading.ideal:
+            matched = [c for _, _, c in self._matched("ideal", self.reading.ideal)]
+            if len(matched) != len(found.models[0][1]):
+                raise self.table.error(
+                    f"the ideal has {len(matched)} columns, the forecast {len(found.models[0][1])}.", "one for each"
+                )
+            found = replace(found, ideal=tuple(matched))
+        return found
+
+    def _model_values(self, column: str) -> tuple[str, ...]:
+        _, frame = self.table.read([column])
+        return tuple(str(v) for v in frame[column].unique(maintain_order=True).to_list() if v is not None)
+
+    def _model_column(self) -> str | None:
+        if self.reading.model == "none":
+            return None
+        if self.reading.model:
+            return self.table.column(self.reading.model)
+        name = self._first(roles.MODELS, lambda c: 2 <= c.distinct <= 50)
+        return name if name and (self.table.whole or self.reading.id) else None
+
+    def _aside(self) -> tuple[str, ...]:
+        """Columns that have a role by option and are no part of a case."""
+        weight = self.reading.weight if self.reading.weight in self.table.columns else None
+        return tuple(c for c in (weight, self.reading.count) if c) + self.reading.feature
+
+    def _done(self, found: Layout, outcome_note: str, why: str, keep: tuple[str, ...] = ()) -> Layout:
+        used = {*found.columns, *keep, *self.reading.given}
+        unused, remark = [], ""
+        for name, column in self.all.items():
+            if name in used:
+                continue
+            why_not = "looks like a predicted label" if self._is_pick(column) and column.labels else ""
+            twin = self._percent_of(column, found)
+            why_not = f"looks like `{twin}` in percent" if twin else why_not
+            if column.plain in roles.WEIGHTS and not self.reading.weight:
+                remark = f"{name} is not used as case weights ({self.table.option('weight', name)} would)"
+            unused.append((name, why_not))
+        return replace(
+            found, why=why, outcome_note=outcome_note, unused=tuple(unused), remark=remark, tally=self._tally(found)
+        )
+
+    def _tally(self, found: Layout) -> tuple[tuple[str, int], ...]:
+        if (
+            not self.table.whole
+            or not found.outcome
+            or len(found.labels) > 4
+            or self.reading.cut
+            or found.kind == "long"
+        ):
+            return ()
+        counts: dict[str, int] = dict.fromkeys(found.labels, 0)
+        for value in self.all[found.outcome].present.to_list():
+            label = canonical(value)
+            if label not in counts:
+                return ()
+            counts[label] += 1
+        return tuple(sorted(counts.items()))
+
+    def _percent_of(self, column: Column, found: Layout) -> str | None:
+        if not column.numeric or column.high <= 1:
+            return None
+        for _, columns in found.models:
+            values = self.table.sample[columns[0]]
+            if len(columns) == 1 and values.dtype.is_numeric():
+                apart = (column.values - 100 * values).abs().max()
+                if apart is not None and float(apart) < 1e-6:  # type: ignore[arg-type]
+                    return columns[0]
+        return None
+
+    def _is_pick(self, column: Column) -> bool:
+        return column.plain in roles.PICKS and not column.probability and column.name != self.reading.label
+
+    def _first(self, names: tuple[str, ...], fits: Callable[[Column], bool]) -> str | None:
+        for wanted in names:
+            for name, column in self.pool.items():
+                if column.plain == wanted and fits(column):
+                    return name
+        return None
+
+    def _one_probability(self, exclude: tuple[str, ...]) -> str | None:
+        fits = [c for c in self.pool.values() if c.within and c.name not in exclude]
+        named = [c for c in fits if c.plain in roles.PROBABILITIES] or [
+            c for c in fits if roles.named_probability(c.name)
+        ]
+        fits = named or fits
+        return fits[0].name if len(fits) == 1 else None
+
+    def _ordered(self, classes: tuple[str, ...]) -> tuple[str, ...]:
+        order = tuple(canonical(c) for c in self.reading.order)
+        if not order or self.reading.versus_rest:
+            return classes
+        if set(order) != set(classes) or len(order) != len(classes):
+            raise self.table.error(
+                f"the order {','.join(order)} does not name each class once: the classes are {' '.join(classes)}.",
+                self.table.option("order", ",".join(classes)),
+            )
+        return order
+
+    def _scale_of(self, chosen: ClassSet) -> str:
+        return self.reading.scale or chosen.scale
+
+    def _matched(self, option: str, pattern: str) -> list[tuple[str | None, str | None, str]]:
+        found = matching(pattern, self.table.columns)
+        for item in (part.strip() for part in pattern.split(",")):
+            if not matching(item, self.table.columns):
+                if any(c in item for c in "*?[{"):
+                    raise self.table.error(
+                        f"no column fits {self.table.option(option, item)}.", f"columns: {run_of(self.table.columns)}"
+                    )
+                self.table.column(item)
+        for _, _, name in found:
+            if not self.all[name].numeric:
+                value = self.all[name].present
+                first = value[0] if value.len() else "nothing"
+                raise self.table.error(
+                    f"`{name}` holds text ({first!r}), not probabilities.", "choose columns of numbers"
+                )
+        return found
