@@ -39,11 +39,11 @@ def check(forecasts: Forecasts) -> Forecasts:
     """Refuse values that are no probabilities; add the findings that need a look at every row."""
     if forecasts.probabilities is None:
         return _check_realised(forecasts)
-    _refuse_values(forecasts.probabilities, forecasts, forecasts.names)
+    seen = _refuse_values(forecasts.probabilities, forecasts, forecasts.names)
     if forecasts.ideal is not None:
         named = replace(forecasts.names, forecast="ideal", columns=())
         _refuse_values(forecasts.ideal, forecasts, named)
-    return replace(forecasts, findings=forecasts.findings + _findings(forecasts))
+    return replace(forecasts, findings=forecasts.findings + _findings(forecasts, seen))
 
 
 def refuse(problems: Any, forecasts: Forecasts) -> None:
@@ -94,7 +94,7 @@ def _look(p: Array) -> _Seen:
     return seen
 
 
-def _refuse_values(p: Array, forecasts: Forecasts, names: Names) -> None:
+def _refuse_values(p: Array, forecasts: Forecasts, names: Names) -> _Seen:
     seen = _look(p)
     first = seen.first or {}
     if seen.missing:
@@ -142,6 +142,7 @@ def _refuse_values(p: Array, forecasts: Forecasts, names: Names) -> None:
             f"{seen.off:,} of {len(p):,} rows do not sum to one (first: row {forecasts.row(i)}, sum {number(total)}).",
             f"fix the {'file' if names.file else 'forecasts'}, or rescale these rows:  {names.option('normalise')}",
         )
+    return seen
 
 
 def _missing(p: Array, count: int, forecasts: Forecasts, names: Names) -> ValueError:
@@ -176,15 +177,16 @@ def _check_realised(forecasts: Forecasts) -> Forecasts:
     return replace(forecasts, findings=forecasts.findings + _zero(forecasts))
 
 
-def _findings(forecasts: Forecasts) -> tuple[Finding, ...]:
-    found = list(_zero(forecasts))
+def _findings(forecasts: Forecasts, seen: _Seen) -> tuple[Finding, ...]:
+    inside = seen.low > 0.0 and (seen.high < 1.0 or forecasts.k > 2)  # nothing was ruled out
+    found = [] if inside else list(_zero(forecasts))
     p, y = forecasts.probabilities, forecasts.outcomes
     assert p is not None
     assert y is not None
     n = len(p)
-    if n > 1 and bool(np.all(p[-1] == p[0])) and all(bool(np.all(block == p[0])) for _, block in _blocks(p)):
+    if n > 1 and all(bool(np.all(p[i : i + 4096] == p[0])) for i in range(0, n, 4096)):
         found.append(Finding.of("constant_forecast", n, n))
-    if n > 1 and bool(np.all(y == y[0])):
+    if n > 1 and y[-1] == y[0] and all(bool(np.all(y[i : i + 4096] == y[0])) for i in range(0, n, 4096)):
         found.append(Finding.of("one_outcome", n, n, outcome=str(forecasts.classes[int(y[0])])))
     if forecasts.case is not None and not any(f.code in SAID for f in forecasts.findings):
         _, inverse, times = np.unique(forecasts.case, return_inverse=True, return_counts=True)
