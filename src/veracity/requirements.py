@@ -71,7 +71,7 @@ class Outcome:
     reason: str = ""
 
     def __str__(self) -> str:
-        where = f"{self.model}: " if self.model else ""
+        where = f"{self.model}: " if self.model and not self.requirement.path.startswith(f"{self.model}:") else ""
         held = self.value if isinstance(self.value, str) else number(self.value, 4)
         why = f" ({self.reason})" if self.reason else ""
         return f"{'met   ' if self.met else 'FAILED'}  {where}{self.requirement}   is {held}{why}"

@@ -6,6 +6,7 @@ The API and the JSON keep the papers' names; on screen the quantity comes first 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -288,24 +289,27 @@ BASE_RATE = "always saying the base rate"
 CAPTION = "On the line: what it says is what happens. Below: too sure."
 CAPTION_TOP = "On the line: the pick is right as often as it says. Below: too sure."
 
-REMEDIES = {
-    "adjust": ("match class frequencies", "needs no labels"),
-    "multiplicative": ("match class frequencies (multiplicative)", "needs no labels"),
-    "additive": ("match class frequencies (additive)", "needs no labels"),
-    "temperature": ("one temperature", "needs labels"),
-    "platt": ("logistic recalibration", "needs labels"),
-    "beta": ("beta recalibration", "needs labels"),
-    "isotonic": ("monotone recalibration", "needs labels"),
-    "bins": ("recalibration by bins", "needs labels"),
-}
-
 
 def remedy(entry: Mapping[str, Any]) -> tuple[str, str]:
-    """The name of a remedy and whether it needs labelled cases."""
-    name = str(entry.get("map", "?"))
-    label, needs = REMEDIES.get(name, (name, "needs labels"))
-    parameter = entry.get("temperature")
-    return (f"temperature {number(parameter)}" if parameter is not None else label), str(entry.get("needs", needs))
+    """The name of a remedy and what it needs."""
+    return str(entry.get("parameters") or entry.get("map")), "needs labels" if entry.get(
+        "needs_labels", True
+    ) else "needs no labels"
+
+
+def gain(entry: Mapping[str, Any], rule: str) -> dict[str, Any] | None:
+    """What a remedy saves under a rule, as a reading; None where it cannot be scored."""
+    held = entry.get(rule) or {}
+    if held.get("gain") is None:
+        return None
+    return {"value": held["gain"], "low": held.get("low"), "high": held.get("high"), "reason": None}
+
+
+def helpful(document: Mapping[str, Any], rule: str = "log") -> list[Mapping[str, Any]]:
+    """The remedies that can be scored under a rule, the largest gain first."""
+    known = [(gain(entry, rule), entry) for entry in document.get("remedies") or []]
+    finite = [(held["value"], entry) for held, entry in known if held and math.isfinite(held["value"])]
+    return [entry for _, entry in sorted(finite, key=lambda pair: -pair[0])]
 
 
 def value(reading: Any) -> float | None:
@@ -388,14 +392,37 @@ def plain(text: str) -> str:
 
 
 def sentences(document: Mapping[str, Any]) -> list[str]:
-    """The verdict in plain language, in the order in which it is said."""
+    """The verdict in plain language, in the order in which it is said, its word emphasised.
+
+    >>> sentences({"verdict_detail": {"sentences": ["Matched. Stated probabilities agree."]}})
+    ['**Matched.** Stated probabilities agree.']
+    """
     said = (document.get("verdict_detail") or {}).get("sentences")
-    return list(said) if said else [f"**{str(document.get('verdict') or 'undetermined').capitalize()}.**"]
+    if not said:
+        return [f"**{str(document.get('verdict') or 'undetermined').capitalize()}.**"]
+    return [_VERDICT_WORD.sub(r"**\1**", str(sentence)) for sentence in said]
+
+
+_VERDICT_WORD = re.compile(r"^((?:Over-confident|Under-confident|Matched|Undetermined|Not measurable here)[.:])")
 
 
 def grave(document: Mapping[str, Any]) -> list[str]:
     """Findings that change what every number below them means; they stand with the verdict."""
-    return [f["message"] for f in document.get("findings") or [] if f.get("severity") == "changes the meaning"]
+    return [f["message"] for f in unsaid(document) if f.get("severity") == "changes the meaning"]
+
+
+def other_findings(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The findings that stand at the end."""
+    return [f for f in unsaid(document) if f.get("severity") != "changes the meaning"]
+
+
+def unsaid(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Findings that the sentences of the verdict have not told already."""
+    detail = document.get("verdict_detail") or {}
+    said = " ".join(map(str, detail.get("sentences") or [])).lower()
+    told = {"zero_probability"} if detail.get("zero_rows") and said else set()
+    found = document.get("findings") or []
+    return [f for f in found if f.get("code") not in told and str(f.get("message", "")).lower().rstrip(".") not in said]
 
 
 def level(document: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ import errno
 import importlib
 import os
 import pkgutil
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -46,7 +47,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
         from veracity import __version__, kernels
 
-        click.echo(f"veracity {__version__} (kernel: {getattr(kernels, 'NAME', 'numpy')})")
+        click.echo(f"veracity {__version__} (kernel: {kernels.NAME})")
         ctx.exit()
 
 
@@ -82,7 +83,8 @@ def veracity() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code: 0 done, 1 a requirement failed, 2 bad input, 130 interrupted."""
     try:
-        code = veracity.main(args=list(arguments), prog_name="veracity", standalone_mode=False)
+        said = {"command": shlex.join(["veracity", *arguments])}
+        code = veracity.main(args=list(arguments), prog_name="veracity", standalone_mode=False, obj=said)
         sys.stdout.flush()
         return code if isinstance(code, int) else DONE
     except (click.Abort, KeyboardInterrupt):
@@ -110,7 +112,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _say(message: str, code: int = BAD_INPUT) -> int:
     with contextlib.suppress(OSError):  # standard error may be closed too
-        click.echo(f"veracity: {message}", err=True)
+        click.echo(message if message.startswith("veracity ") else f"veracity: {message}", err=True)
     return code
 
 

@@ -42,7 +42,7 @@ def _one(document: Mapping[str, Any]) -> Iterator[str]:
             reference = show(base[score]) if score in base else ""
             label, ends = words.WORDS[f"scores.{score}"].full, interval(held[score], show)
             yield f"| {label} | {show(held[score])} | {ends} | {reference} |"
-    rest = [f for f in document.get("findings") or [] if f.get("severity") != "changes the meaning"]
+    rest = words.other_findings(document)
     if rest:
         yield ""
         yield from (f"- {_safe(f['message'])}" for f in rest[:10])

@@ -15,7 +15,7 @@ from veracity.words import MEANS, SHORT, count, interval, number, percent
 
 LABEL, NAME = 39, 16  # width of the first column, and of its first word
 WIDE, NARROW, SMALL = 112, 100, 90  # below these, columns get shorter names or fall away
-MOST_MODELS, MOST_GROUPS, MOST_FINDINGS = 20, 12, 6
+MOST_MODELS, MOST_SENTENCES, MOST_GROUPS, MOST_FINDINGS, MOST_REMEDIES = 20, 6, 12, 6, 3
 FLOOR_SHOWN = 0.005
 
 
@@ -47,10 +47,10 @@ def summary(document: Mapping[str, Any], wide: int, report: str | None = None) -
 def verdict_only(document: Mapping[str, Any]) -> Iterator[str]:
     """One line per model: what --quiet prints."""
     if "models" not in document:
-        yield " ".join(words.sentences(document)[:1])
+        yield " ".join(words.sentences(document))
         return
     for name, one in document["models"].items():
-        yield f"{name}: {' '.join(words.sentences(one)[:1])}"
+        yield f"{name}: {' '.join(words.sentences(one))}"
 
 
 def _wrapped(text: str, wide: int, indent: str = "") -> Iterator[str]:
@@ -87,7 +87,7 @@ def _means(document: Mapping[str, Any], wide: int) -> Iterator[str]:
             line += f"{number(ratio.get(name), 2):>7}" if wide >= NARROW else ""
         yield line.rstrip()
         if not interval(reading) and words.why(reading):
-            yield from _wrapped(f"    no interval: {words.why(reading)}", wide, "    ")
+            yield from _wrapped(f"    {words.why(reading)}", wide, "    ")
         if (floored := _floored(document, name, reading)) is not None:
             yield f"    {f'with floor {FLOOR_SHOWN:g}':<{LABEL - 4}}{number(floored):>8}"
     slope = document.get("slope")
@@ -134,15 +134,16 @@ def _scores(document: Mapping[str, Any], wide: int) -> Iterator[str]:
 
 
 def _remedies(document: Mapping[str, Any]) -> Iterator[str]:
-    entries = document.get("remedies") or []
+    entries = words.helpful(document)
     if not entries:
         return
+    free = [entry for entry in entries[MOST_REMEDIES:] if not entry.get("needs_labels", True)]
     yield ""
     yield f"{'What would help (cross-fitted)':<{LABEL}}gain in log loss"
-    for entry in entries:
+    for entry in [*entries[:MOST_REMEDIES], *free]:
         name, needs = words.remedy(entry)
-        gain = (entry.get("log") or {}).get("gain")
-        low, high = (gain.get("low"), gain.get("high")) if isinstance(gain, Mapping) else (None, None)
+        gain = words.gain(entry, "log")
+        low, high = (gain["low"], gain["high"]) if gain else (None, None)
         unclear = low is not None and high is not None and low <= 0 <= high
         note = f"not clear with {count(int(document['n']), 'case')}" if unclear else needs
         yield f"  {name:<{LABEL - 2}}{number(gain):>8}  {interval(gain):<17}{note}".rstrip()
@@ -165,7 +166,7 @@ def _groups(document: Mapping[str, Any], wide: int) -> Iterator[str]:
 
 
 def _findings(document: Mapping[str, Any], wide: int) -> Iterator[str]:
-    rest = [f for f in document.get("findings") or [] if f.get("severity") != "changes the meaning"]
+    rest = words.other_findings(document)
     if not rest:
         return
     yield ""
@@ -191,14 +192,13 @@ def _side_by_side(models: Mapping[str, Any], wide: int) -> Iterator[str]:
     ranked = sorted(models.items(), key=lambda item: _loss(item[1]))
     shown = ranked if len(ranked) <= MOST_MODELS else ranked[: MOST_MODELS // 2] + ranked[-MOST_MODELS // 2 :]
     longest = min(max((len(name) for name, _ in shown), default=5), 36)
-    header = (
-        f"{'':<{longest}}   log loss  {words.level(shown[0][1]):<16}  Brier  correct   average  typical  worst-leaning"
-    )
-    for name, document in shown:
-        yield from _wrapped(f"**{name}**: {' '.join(words.sentences(document)[:1])}", wide)
-    yield ""
+    header = f"{'':<{longest}}   log loss  {words.level(shown[0][1]):<16}  Brier  correct"
+    header += "   average  typical  worst-leaning  verdict" if wide >= NARROW else ""
+    for name, document in shown if len(shown) <= MOST_SENTENCES else ():
+        yield from _wrapped(f"{name}: {' '.join(words.sentences(document))}", wide, "  ")
+        yield ""
     yield f"{words.MEANS_HEADING} and scores, lowest log loss first"
-    yield header if wide >= NARROW else header[: longest + 47].rstrip()
+    yield header
     for name, document in shown:
         held, means = document.get("scores") or {}, document.get("reported") or {}
         loss = held.get("log_loss")
@@ -206,6 +206,7 @@ def _side_by_side(models: Mapping[str, Any], wide: int) -> Iterator[str]:
         line += f"  {percent(held.get('prediction_accuracy')):>7}"
         if wide >= NARROW:
             line += "".join(f"{number(means.get(mean)):>{size}}" for mean, size in zip(MEANS, (10, 9, 15), strict=True))
+            line += f"  {document.get('verdict') or ''}"
         yield line.rstrip()
     if len(ranked) > len(shown):
         yield f"{len(ranked) - len(shown)} models between these are in --csv and --json"

@@ -171,14 +171,16 @@ def scores(found: Mapping[str, Any]) -> list[View]:
 
 
 def remedies(found: Mapping[str, Any]) -> list[View]:
+    ordered = words.helpful(found)
+    ordered += [entry for entry in found.get("remedies") or [] if entry not in ordered]
     return [
         {
             "name": words.remedy(entry)[0],
             "needs": words.remedy(entry)[1],
-            "log": (entry.get("log") or {}).get("gain"),
-            "brier": (entry.get("brier") or {}).get("gain"),
+            "log": words.gain(entry, "log"),
+            "brier": words.gain(entry, "brier"),
         }
-        for entry in found.get("remedies") or []
+        for entry in ordered
     ]
 
 
