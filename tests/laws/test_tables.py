@@ -78,15 +78,28 @@ def test_chi_square_tail(df, x):
 
 
 @given(st.integers(1, 20_000), st.data(), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
-def test_intervals_of_a_proportion_agree_with_scipy(n, data, level):
+def test_exact_interval_has_the_binomial_tails(n, data, level):
     x = data.draw(st.integers(0, n))
-    for mine, name in (
-        (t.clopper_pearson([x], [n], level), "exact"),
-        (t.wilson([x], [n], stats.norm.isf((1 - level) / 2)), "wilson"),
-    ):
-        theirs = stats.binomtest(x, n).proportion_ci(level, method=name)
-        assert float(mine[0][0]) == pytest.approx(theirs.low, rel=1e-9, abs=1e-13)
-        assert float(mine[1][0]) == pytest.approx(theirs.high, rel=1e-9, abs=1e-13)
+    (low,), (high,) = t.clopper_pearson([x], [n], level)
+    tail = (1 - level) / 2
+    assert low == 0 if x == 0 else stats.binom.sf(x - 1, n, low) == pytest.approx(tail, rel=1e-9)
+    assert high == 1 if x == n else stats.binom.cdf(x, n, high) == pytest.approx(tail, rel=1e-9)
+
+
+@given(st.integers(1, 200), st.data(), st.sampled_from([0.5, 0.95]))
+@settings(max_examples=30)
+def test_wilson_interval_agrees_with_scipy(n, data, level):
+    x = data.draw(st.integers(0, n))
+    theirs = stats.binomtest(x, n).proportion_ci(level, method="wilson")
+    (low,), (high,) = t.wilson([x], [n], stats.norm.isf((1 - level) / 2))
+    assert (low, high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+@pytest.mark.parametrize(("x", "n"), [(0, 1), (1, 10**6), (500_000, 10**6), (10**6 - 1, 10**6), (3.25, 7.5)])
+def test_exact_interval_of_many_or_fractional_cases(x, n):
+    low, high = t.clopper_pearson([x], [n], 0.95)
+    assert low[0] == pytest.approx(stats.beta.ppf(0.025, x, n - x + 1) if x else 0.0, rel=1e-9)
+    assert high[0] == pytest.approx(stats.beta.ppf(0.975, x + 1, n - x), rel=1e-9)
 
 
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=4))

@@ -199,7 +199,7 @@ def _parts(found: dict[str, Any]) -> Block:
 def _information(found: dict[str, Any]) -> Block:
     lines = [
         ["before the forecast, H(o)", number(found["entropy"])],
-        ["after it, H(o|f) (information inaccuracy)", number(found["conditional_entropy"])],
+        ["still missing after it, H(o|f)", number(found["conditional_entropy"])],
         ["gained, I(o,f) (expected mutual information)", number(found["mutual_information"])],
         ["gained, share of H(o) (= McFadden R²)", number(found["normalized_mutual_information"])],
     ]

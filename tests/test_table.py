@@ -1,0 +1,437 @@
+"""PredictionTable: ways in, numbers against published tables, ways out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from veracity import PredictionTable, rule
+from veracity.formulas.rules import RULES
+
+A = [[83, 56], [2, 12]]
+C1, C2 = [[98, 6], [18, 28]], [[9, 3], [3, 14]]
+
+
+# -- ways in ------------------------------------------------------------------------------------------------------
+
+
+def test_every_way_in_makes_the_same_table():
+    names = {"rows": ("low", "high"), "columns": ("no", "yes")}
+    whole = PredictionTable(A, **names)
+    category = ["low"] * 139 + ["high"] * 14
+    outcome = ["no"] * 83 + ["yes"] * 56 + ["no"] * 2 + ["yes"] * 12
+    tidy = PredictionTable.from_tidy(["high", "low", "high", "low"], ["yes", "yes", "no", "no"], [12, 56, 2, 83])
+    rates = PredictionTable.from_rates(12 / 68, 83 / 85, 68 / 153, 153, **names)
+    shares = PredictionTable.from_shares(np.array(A) / 153, n=153, **names)
+    for other in (tidy, PredictionTable.from_rows(outcome, category), rates, shares):
+        assert other.rows == whole.rows
+        assert other.columns == whole.columns
+        assert other.counts == pytest.approx(whole.counts, abs=1e-12)
+        assert other.g2 == pytest.approx(whole.g2, abs=1e-10)
+        assert other.divergence_score == pytest.approx(whole.divergence_score, abs=1e-12)
+
+
+def test_rows_are_ordered_by_the_event_share_and_it_is_said():
+    table = PredictionTable.from_tidy(["b", "a", "b", "a"], ["yes", "yes", "no", "no"], [1, 9, 9, 1])
+    assert table.rows == ("b", "a")
+    assert "ordered by the observed share of 'yes'" in " ".join(table.notes)
+    assert PredictionTable.from_tidy(["b", "a", "b", "a"], ["yes", "yes", "no", "no"], rows=["a", "b"]).rows == (
+        "a",
+        "b",
+    )
+
+
+def test_two_unknown_outcomes_ask_for_the_event():
+    with pytest.raises(ValueError, match="which one is the event"):
+        PredictionTable.from_rows(["good", "poor"], ["a", "b"])
+    assert PredictionTable.from_rows(["good", "poor"], ["a", "b"], columns=["good", "poor"]).columns == ("good", "poor")
+
+
+def test_probabilities_are_sorted_and_named():
+    table = PredictionTable.from_probabilities([0.8, 0.1], [20, 50], [17, 4])
+    assert table.rows == ("0.1", "0.8")
+    assert table.counts.tolist() == [[46, 4], [3, 17]]
+
+
+def test_row_data_and_their_table_are_identical():
+    rng = np.random.default_rng(3)
+    p = rng.integers(0, 11, 500) / 10
+    y = (rng.random(500) < 0.1 + 0.8 * p).astype(int)
+    table = PredictionTable.from_rows(y, y_proba=p)
+    rows = np.column_stack([1 - p, p])
+    for scoring in RULES:
+        if scoring.name == "spherical" or scoring.bounds[1] < math.inf:
+            assert table.terms(scoring).score == pytest.approx(np.mean(scoring.score(rows, y)), abs=1e-12)
+    # a forecast of 0 that came true: both are infinite
+    assert math.isinf(table.divergence_score) == math.isinf(np.mean(rule("log").score(rows, y)))
+    inside = np.clip(p, 0.05, 0.95)
+    table = PredictionTable.from_rows(y, y_proba=inside)
+    for scoring in RULES:
+        mean = np.mean(scoring.score(np.column_stack([1 - inside, inside]), y))
+        assert table.terms(scoring).score == pytest.approx(mean, abs=1e-12)
+
+
+def test_row_data_assessed_and_tabulated_agree():
+    assessment = pytest.importorskip("veracity.assessment")
+    rng = np.random.default_rng(5)
+    p = rng.integers(1, 10, 400) / 10
+    y = (rng.random(400) < p).astype(int)
+    table, assessed = PredictionTable.from_rows(y, y_proba=p), assessment.assess(y, p)
+    assert table.divergence_score == pytest.approx(float(assessed.scores.log_loss), abs=1e-12)
+    assert table.half_brier == pytest.approx(float(assessed.scores.half_brier), abs=1e-12)
+
+
+def test_negative_zero_and_zero_are_one_forecast():
+    assert len(PredictionTable.from_rows([0, 1, 0, 1], y_proba=[0.0, -0.0, 1.0, 1.0]).rows) == 2
+
+
+# -- adding ---------------------------------------------------------------------------------------------------------
+
+
+def test_tables_add():
+    total = PredictionTable(A) + PredictionTable(C2)
+    assert total.counts.tolist() == [[92, 59], [5, 26]]
+    assert total.n == 182
+
+
+def test_a_category_that_one_table_lacks_counts_as_no_cases():
+    small = PredictionTable(A, rows=("low", "high"))
+    large = PredictionTable([[5, 1], [3, 3], [1, 5]], rows=("low", "medium", "high"))
+    assert (small + large).rows == (large + small).rows == ("low", "medium", "high")
+    assert (small + large).counts.tolist() == [[88, 57], [3, 3], [3, 17]]
+
+
+def test_probability_tables_add_by_probability():
+    one = PredictionTable.from_probabilities([0.1, 0.5], [10, 10], [1, 5])
+    two = PredictionTable.from_probabilities([0.1, 0.3, 0.9], [10, 10, 10], [1, 3, 9])
+    assert (one + two).rows == ("0.1", "0.3", "0.5", "0.9")
+    assert (one + two).forecasts[:, 1].tolist() == [0.1, 0.3, 0.5, 0.9]
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "said"),
+    [
+        (PredictionTable(A), PredictionTable(A, columns=("no", "yes")), "different outcomes"),
+        (PredictionTable(A), PredictionTable(A, rows=("a", "b")), "different categories"),
+        (PredictionTable(A), PredictionTable(A, [0.4, 0.9]), "states forecast probabilities"),
+        (PredictionTable(A, [0.3, 0.9]), PredictionTable(A, [0.4, 0.9]), "different probabilities"),
+        (PredictionTable(A), PredictionTable.from_rates(0.8, 0.8, 0.5), "how many cases"),
+    ],
+)
+def test_what_does_not_add_says_why(one, two, said):
+    with pytest.raises(ValueError, match=said):
+        one + two
+
+
+def test_strata_stand_beside_the_pooled_line():
+    parts = {"2021": PredictionTable(C1), "2022": PredictionTable(C2), "2023": "column 'event' is empty"}
+    document = PredictionTable.pooled(parts).document()
+    assert document["n"] == 179
+    assert document["strata"]["2022"]["psep"] == pytest.approx(0.573529, abs=5e-7)
+    assert document["strata"]["2023"] == "column 'event' is empty"
+    page = str(PredictionTable.pooled(parts))
+    assert re.search(r"2022 +29 .*\n +2023 +– ", page)
+
+
+# -- training against validation ------------------------------------------------------------------------------------
+
+
+def test_training_against_validation_shows_both_decompositions():
+    document = PredictionTable(C2).scored_with(PredictionTable(C1)).document()
+    assert document["log_terms"]["score"] == pytest.approx(0.650263, abs=5e-7)
+    assert document["log_terms"]["reliability"] == pytest.approx(0.144401, abs=5e-7)
+    assert document["reliability_as_zero"]["log_terms"]["score"] == pytest.approx(0.505862, abs=5e-7)
+    assert document["reliability_as_zero"]["log_terms"]["reliability"] == 0.0
+    assert document["train"]["log_terms"]["score"] == pytest.approx(0.358189, abs=5e-7)
+    assert document["psep"] == pytest.approx(0.573529, abs=5e-7)
+    assert document["psep_forecasts"] == pytest.approx(0.551003, abs=5e-7)
+    assert "is measured" in document["reliability_note"]
+    assert "taken as zero" in PredictionTable(C2).document()["reliability_note"]
+
+
+def test_training_needs_the_same_categories_and_outcomes():
+    with pytest.raises(ValueError, match="no category 'forecast 3'"):
+        PredictionTable([[5, 1], [3, 3], [1, 5]]).scored_with(PredictionTable(C1))
+    with pytest.raises(ValueError, match="outcomes"):
+        PredictionTable(C2).scored_with(PredictionTable(C1, columns=("no", "yes")))
+
+
+# -- more categories, more outcomes -----------------------------------------------------------------------------------
+
+
+def test_psep_beyond_two_categories_says_what_it_leaves_unused():
+    table = PredictionTable([[50, 5], [30, 10], [5, 20]])
+    assert table.psep == pytest.approx(20 / 25 - 5 / 55, abs=1e-15)
+    assert table.psep_unused == 40
+    assert "leaves 40 of 120 cases unused" in str(table)
+    assert table.sensitivity is None
+    assert [cut["sensitivity"] for cut in table.thresholds] == pytest.approx([30 / 35, 20 / 35])
+    assert [cut["specificity"] for cut in table.thresholds] == pytest.approx([50 / 85, 80 / 85])
+
+
+def test_more_outcomes():
+    table = PredictionTable([[50, 5, 2], [10, 20, 5], [2, 8, 30]], columns=("none", "some", "much"))
+    document = table.document()
+    assert document["half_brier"] is None
+    assert document["brier_terms"]["score"] == pytest.approx(table.brier, abs=1e-15)
+    assert "half_brier_terms" not in document
+    assert document["df"] == 4
+    assert np.shape(document["logit"]["coefficients"]) == (3, 2)
+    assert str(table)
+    two = table.versus_rest("much")
+    assert two.counts.tolist() == [[55, 2], [30, 5], [10, 30]]
+    assert two.half_brier == pytest.approx(two.brier / 2, abs=1e-15)
+
+
+# -- published tables -----------------------------------------------------------------------------------------------
+
+
+def tampere(shared: Path, lead: str, heavy: bool) -> PredictionTable:
+    with (shared / "pop_tampere" / "pop_daily.csv").open(encoding="utf-8") as file:
+        days = list(csv.DictReader(file))
+    limit = 4.4 if heavy else 0.2
+    columns = ["cat2"] if heavy else ["cat1", "cat2"]
+    whole = [d for d in days if d["obs"] not in ("", "NA") and all(d[f"{lead}_{c}"] not in ("", "NA") for c in columns)]
+    # probabilities are tenths; their sums are not exactly
+    p = [round(sum(float(day[f"{lead}_{column}"]) for column in columns), 10) for day in whole]
+    return PredictionTable.from_rows([int(float(day["obs"]) > limit) for day in whole], y_proba=p)
+
+
+@pytest.mark.parametrize(
+    ("lead", "heavy", "published", "reference"),
+    [
+        ("p24", False, (0.144, 0.025, 0.060, 0.179, 0.194), "rain_p24"),
+        ("p24", True, (0.037, 0.003, 0.020, 0.054, 0.312), "heavy_p24"),
+        ("p48", False, (0.178, 0.027, 0.036, 0.187, 0.047), "rain_p48"),
+        ("p48", True, (0.044, 0.003, 0.011, 0.052, 0.146), "heavy_p48"),
+    ],
+)
+def test_tampere_published_page(shared, lead, heavy, published, reference):
+    table = tampere(shared, lead, heavy)
+    terms = table.terms("half_brier")
+    found = (terms.score, terms.reliability, terms.resolution, terms.uncertainty, terms.skill)
+    assert found == pytest.approx(published, abs=5e-4)
+    listed = json.loads((shared / "reference.json").read_text())[f"pop_tampere/{reference}"]
+    assert table.n == listed["n"]
+    assert terms.score == pytest.approx(listed["brier_half"], abs=1e-12)
+    murphy = listed["murphy_unique"]
+    assert (terms.reliability, terms.resolution, terms.uncertainty) == pytest.approx(
+        (murphy["REL"], murphy["RES"], murphy["UNC"]), abs=1e-12
+    )
+    assert table.divergence_score == math.inf  # days that had been ruled out
+    assert any(finding["code"] == "ruled_out" for finding in table.document()["findings"])
+
+
+def test_hughes_and_topp(shared):
+    table = PredictionTable.read(shared / "pop_tampere" / "hughes_topp_table1.csv")
+    listed = json.loads((shared / "reference.json").read_text())["pop_tampere/hughes_topp_table1"]
+    log, brier = table.terms("log"), table.terms("half_brier")
+    assert log.score == pytest.approx(listed["log_loss"], abs=1e-12)
+    assert brier.score == pytest.approx(listed["brier_half"], abs=1e-12)
+    for terms, name in ((log, "log_decomp_nats"), (brier, "murphy_unique")):
+        assert (terms.reliability, terms.resolution, terms.uncertainty) == pytest.approx(
+            (listed[name]["REL"], listed[name]["RES"], listed[name]["UNC"]), abs=1e-12
+        )
+    appendix = {  # rows k = 1 … 8 of their appendix, weighted by the cases of the row
+        ("half_brier", "reliability"): (0.0367, 0.3682, 0.7837, 1.2998, 0.6821, 0.4091, 2.3564, 1.7894),
+        ("half_brier", "resolution"): (2.0745, 2.5642, 1.3162, 0.5157, 0.0106, 0.3691, 0.0328, 1.9014),
+        ("log", "reliability"): (0.4862, 2.9939, 2.9746, 3.6576, 1.5491, 0.8286, 4.8346, 3.8702),
+        ("log", "resolution"): (8.6362, 10.8561, 4.5399, 1.6589, 0.0302, 0.9292, 0.0883, 4.5244),
+    }
+    for (name, part), rows in appendix.items():
+        weighted = [getattr(c, part) * c.cases for c in table.terms(name).per_category[:8]]
+        assert weighted == pytest.approx(rows, abs=5e-5)
+
+
+def test_wilks(shared):
+    table = PredictionTable.read(shared / "wilks_pop_table" / "wilks_table.csv", weight="p_y_corrected")
+    listed = json.loads((shared / "reference.json").read_text())["wilks_pop_table"]
+    terms = table.terms("half_brier")
+    assert len(table.rows) == 12
+    assert table.prior[1] == pytest.approx(listed["obar"], abs=1e-12)
+    found = (terms.score, terms.reliability, terms.resolution, terms.uncertainty, terms.skill)
+    assert found == pytest.approx([listed[name] for name in ("BS", "REL", "RES", "UNC", "BSS")], abs=1e-12)
+    assert table.n is None
+    assert table.document()["g2"] is None
+    assert "number of cases is not known" in table.document()["reasons"]["g2"]
+    known = PredictionTable.read(shared / "wilks_pop_table" / "wilks_table.csv", weight="p_y_corrected", n=12402)
+    assert known.g2 == pytest.approx(2 * 12402 * table.mutual_information, rel=1e-12)
+
+
+def test_finley(shared):
+    table = PredictionTable.read(shared / "verification_misc" / "finley_1884.csv")
+    assert table.rows == ("no", "yes")
+    assert table.counts.tolist() == [[2680, 23], [72, 28]]
+    assert table.sensitivity == pytest.approx(28 / 51)
+
+
+# -- ways out -------------------------------------------------------------------------------------------------------
+
+
+def test_document_has_the_names_of_the_interface():
+    document = PredictionTable(A).document()
+    names = """n psep half_brier divergence_score entropy conditional_entropy mutual_information
+        normalized_mutual_information g2 df g2_p x2 mcfadden_r2 sensitivity specificity predictive_values
+        likelihood_ratios logit half_brier_terms log_terms"""
+    assert set(names.split()) <= set(document)
+    for terms in ("half_brier_terms", "log_terms"):
+        assert {"score", "uncertainty", "resolution", "reliability", "per_category"} <= set(document[terms])
+    assert document["g2_p"] == pytest.approx(0.000770, abs=5e-6)
+    assert document["likelihood_ratios"] == pytest.approx([(56 / 68) / (83 / 85), (12 / 68) / (2 / 85)])
+
+
+def test_json_both_ways():
+    table = PredictionTable(C2, prevalences=(0.1, 0.5)).scored_with(PredictionTable(C1))
+    table = PredictionTable.pooled({"a": table, "b": table})
+    text = table.to_json()
+    assert PredictionTable.from_json(text).to_json() == text
+    shares = PredictionTable.from_rates(0.8, 0.9, 0.2)
+    assert PredictionTable.from_json(shares.to_json()).to_json() == shares.to_json()
+    with pytest.raises(ValueError, match="schema"):
+        PredictionTable.from_json("{}")
+
+
+def test_infinities_are_strings_in_json():
+    table = PredictionTable([[9, 1], [0, 8]], [0.0, 0.8])
+    document = json.loads(table.to_json())
+    assert document["divergence_score"] == "inf"
+    assert document["log_terms"]["reliability"] == "inf"
+    assert document["likelihood_ratios"][1] == "inf"
+    assert document["logit"]["coefficients"][1] == "inf"
+    assert math.isfinite(document["half_brier"])
+    assert "infinite because of it, and stays so" in " ".join(str(table).split())
+    assert PredictionTable.from_json(table.to_json()).to_json() == table.to_json()
+
+
+def test_exact_p():
+    assert PredictionTable(A).exact_p == (pytest.approx(0.0013615, abs=5e-8), "Fisher's exact test, two-sided")
+    value, how = PredictionTable([[5, 1], [3, 3], [1, 5]]).exact_p
+    assert 0 < value < 1
+    assert "random tables" in how
+
+
+def test_page_shows_the_table_before_any_number():
+    page = str(PredictionTable(A, rows=("not at risk", "at risk"), columns=("no disease", "disease")))
+    lines = page.splitlines()
+    assert lines[1].split() == ["forecast", "no", "disease", "disease", "all"]
+    assert lines[3].split() == ["at", "risk", "2", "12", "14"]
+    assert page.index("at risk") < page.index("PSEP")
+    assert "accuracy" not in page
+    assert max(map(len, lines)) <= 110
+
+
+def test_markdown_html_and_csv_say_the_same():
+    table = PredictionTable(A, rows=("a|b", "<c>"), prevalences=(0.05,))
+    assert "a\\|b" in table.to_markdown()
+    assert "&lt;c&gt;" in table._repr_html_()
+    assert "<c>" not in table._repr_html_()
+    rows = dict(csv.reader(io.StringIO(table.to_csv())))
+    assert float(rows["psep"]) == table.psep
+    assert float(rows["log_terms.per_category.1.resolution"]) == table.terms("log").per_category[1].resolution
+
+
+def test_intervals():
+    limits = PredictionTable(A).intervals()
+    assert limits["sensitivity"]["exact"] == pytest.approx([0.0947, 0.2879], abs=5e-4)
+    assert limits["predictive_values"][1]["wilson"] == pytest.approx([0.6006, 0.9599], abs=5e-5)
+    low, high = limits["psep"]["newcombe"]
+    assert low < PredictionTable(A).psep < high
+    assert PredictionTable.from_rates(0.8, 0.8, 0.5).intervals() == {}
+
+
+def test_the_whole_risk_axis():
+    document = PredictionTable(C2).scored_with(PredictionTable(C1)).document()
+    profile = document["decomposed_profile"]
+    assert profile["r"][0] == pytest.approx(-2 / 3)
+    assert profile["r"][-1] == 2
+    at = profile["r"].index(0.0)
+    assert profile["reliability"][at] == pytest.approx(0.144401, abs=5e-7)
+    parts = np.array(profile["uncertainty"]) - profile["resolution"] + profile["reliability"]
+    assert profile["score"] == pytest.approx(parts, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("table_mosaic", {}),
+        ("predictive_values", {}),
+        ("attributes", {}),
+        ("bregman_tangents", {}),
+        ("bregman_tangents", {"rule": "half_brier"}),
+        ("bregman_tangents", {"rule": -2 / 3}),
+        ("bregman_tangents", {"at": "prior"}),
+    ],
+)
+def test_pictures(name, options):
+    table = PredictionTable(C2).scored_with(PredictionTable(C1))
+    drawn = json.dumps(table.plot(name, **options).to_dict())
+    assert "forecast 2" in drawn or name == "attributes"
+    again = PredictionTable.from_json(table.to_json())
+    assert json.dumps(again.plot(name, **options).to_dict()) == drawn
+
+
+def test_pictures_that_a_table_does_not_allow_say_why():
+    with pytest.raises(ValueError, match="stated probabilities"):
+        PredictionTable(A).plot("attributes")
+    with pytest.raises(ValueError, match="two outcomes"):
+        PredictionTable([[5, 1, 2], [1, 5, 2]]).plot("bregman_tangents", rule=0.5)
+    assert PredictionTable([[5, 1, 2], [1, 5, 2]]).plot("table_mosaic")
+
+
+def test_a_picture_with_an_upright_tangent_is_drawn():
+    assert PredictionTable([[9, 1], [2, 8]], [0.0, 0.8]).plot("bregman_tangents")
+
+
+# -- bad input ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: PredictionTable([[83, -1], [2, 12]]), "-1 in row 'forecast 1', column 'event'.*cannot be negative"),
+        (lambda: PredictionTable([[83, 5.5], [2, 12]]), "5.5 .*is whole; if these are shares or weights"),
+        (lambda: PredictionTable([[83, math.nan], [2, 12]]), "not a number"),
+        (lambda: PredictionTable([[0, 0], [2, 12]]), "never forecast.*leave the row out"),
+        (lambda: PredictionTable([[83, 0], [2, 0]]), "never happened"),
+        (lambda: PredictionTable([[83, 56]]), "at least two forecast categories"),
+        (lambda: PredictionTable([[83, 56], [2]]), "rows of different length"),
+        (lambda: PredictionTable(A, rows=("a",)), "1 names .a. for 2 rows"),
+        (lambda: PredictionTable(A, rows=("a", "a")), "occurs twice"),
+        (lambda: PredictionTable(A, [0.4, 1.2]), "no probability"),
+        (lambda: PredictionTable(A, [40, 86]), "if it is a percentage, write 0.4"),
+        (lambda: PredictionTable(A, [[0.5, 0.4], [0.2, 0.8]]), "sum to 0.9"),
+        (lambda: PredictionTable(A, [0.5]), "1 forecasts for 2 categories"),
+        (lambda: PredictionTable(A, level=95), "level"),
+        (lambda: PredictionTable(A, prevalences=(5,)), "prevalence: 5 .*write 0.05"),
+        (lambda: PredictionTable(A, unit="cases"), "neither"),
+        (lambda: PredictionTable(A, cases=10), "cases"),
+        (lambda: PredictionTable.from_rates(83, 0.8, 0.4), "sensitivity: 83 .*write 0.83"),
+        (lambda: PredictionTable.from_rates(0.8, -0.1, 0.4), "specificity: -0.1"),
+        (lambda: PredictionTable.from_rates(0.8, 0.8, math.nan), "prior: nan"),
+        (lambda: PredictionTable.from_rates(0.8, 0.8, 0.4, 0), "n: 0"),
+        (lambda: PredictionTable.from_rates(0.8, 0.8, 0.0), "never happened"),
+        (lambda: PredictionTable.from_probabilities([0.1, 0.9], [10, 10], [1, 11]), "11 events among 10 cases"),
+        (lambda: PredictionTable.from_probabilities([0.1, 0.1], [10, 10], [1, 1]), "stands in two rows"),
+        (lambda: PredictionTable.from_probabilities([0.1, 0.9], [10, 0], [1, 0]), "never forecast"),
+        (lambda: PredictionTable.from_rows([0, 1], ["a"]), "different lengths: category 1, outcome 2"),
+        (lambda: PredictionTable.from_rows([0, 1]), "either categories or y_proba"),
+        (lambda: PredictionTable.from_rows([0, 1], y_proba=[[0.1, 0.2, 0.7]] * 2), "3 columns for 2 outcomes"),
+        (lambda: PredictionTable(A).versus_rest("x"), "no outcome here"),
+        (lambda: PredictionTable(A).terms("gini"), "gini"),
+        (lambda: PredictionTable(A).at_prevalence(2.0), "prevalence"),
+    ],
+)
+def test_bad_input_is_refused_in_plain_words(make, said):
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+def test_a_table_turned_round_is_noticed():
+    assert "is one reversed?" in str(PredictionTable(A[::-1]))
