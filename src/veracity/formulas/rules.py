@@ -21,8 +21,9 @@ from veracity.formulas.means import power_log
 Rows = Callable[[Array], Array]
 Pairs = Callable[[Array, Array], Array]
 
-ROUNDING = 2e-15  # of a total of many entries; what is left is scaled away
-MOST_STEPS = 200  # halving alone needs 60; at most 15 have been seen for r <= 1
+ROUNDING = 1e-14  # of a total of many entries; what is missing to one is put right at the end
+FASTEST = 1e150  # of an entry at the edge, so that sums stay finite
+MOST_STEPS = 200  # Newton needs about 10, halving alone 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,7 @@ def _times(q: Array, x: Array) -> Array:
 def _softmax(u: Array) -> Array:
     top = u.max(axis=-1, keepdims=True)
     a = np.exp(u - np.where(np.isneginf(top), 0.0, top))
-    return np.asarray(a / a.sum(axis=-1, keepdims=True))
+    return _share(a)
 
 
 def _kullback_leibler(p: Array, q: Array) -> Array:
@@ -187,7 +188,7 @@ spherical = ScoringRule(
     gradient=lambda x, p: x / _length(p),
     offset=lambda p: np.ones(p.shape[:-1]),
     bregman=lambda p, q: _length(q)[..., 0] * _sum((p / _length(p) - q / _length(q)) ** 2) / 2.0,
-    inverse=lambda u: _to_sum_one(u, _sphere, 1.0 / np.sqrt(u.shape[-1]) - 1.0, monotone=True),
+    inverse=lambda u: _share(_meet_total(u, _sphere, 1.0 / np.sqrt(u.shape[-1]) - 1.0, monotone=True)),
     unit=1.0,
     rows=domain.simplex_rows,
     bounds=(0.0, 1.0),
@@ -198,7 +199,8 @@ spherical = ScoringRule(
 def power(r: float) -> ScoringRule:
     """The member r > −1 of the power family: positive r forgives surprises, negative r punishes them.
 
-    Gneiting & Raftery's power score with α = 1 + r, rescaled so that r = 0 is the log and r = 1 the Brier score.
+    Gneiting & Raftery's power score with α = 1 + r, rescaled so that r = 0 is `log` and r = 1 is `brier`, the one
+    member whose rows and shifts may leave [0, 1].
 
     >>> power(0.0), power(-2/3)
     (<ScoringRule log>, <ScoringRule power(-0.666667)>)
@@ -220,9 +222,7 @@ def _power(r: float) -> ScoringRule:
         gradient=lambda x, p: (1.0 + r) * power_log(x, r),
         offset=lambda p: _sum(p ** (1.0 + r)) - 1.0,
         bregman=lambda p, q: _sum(_power_terms(p, q, r)),
-        inverse=lambda u: _to_sum_one(
-            u / (1.0 + r), lambda v: _power_total(v, r), float(power_log(1.0 / u.shape[-1], r)), monotone=r <= 1.0
-        ),
+        inverse=lambda u: _power_inverse(u / (1.0 + r), r),
         unit=1.0 + r,
         rows=domain.simplex_rows,
         bounds=(0.0, (1.0 + r) / r if r > 0.0 else np.inf),
@@ -244,6 +244,20 @@ def _length(p: Array) -> Array:
     return np.asarray(np.sqrt((p * p).sum(axis=-1, keepdims=True)))
 
 
+def _power_inverse(u: Array, r: float) -> Array:
+    a = _meet_total(u, lambda v: _power_total(v, r), float(power_log(1.0 / u.shape[-1], r)), monotone=r <= 1.0)
+    # For r > 1 entries at the edge move faster than c can be resolved: what is missing to one belongs to them.
+    with np.errstate(divide="ignore", over="ignore"):
+        speed = np.where(a > 0.0, a ** (1.0 - r), 0.0)
+    finite = np.minimum(speed, FASTEST)
+    a = np.maximum(a + _share(finite) * (1.0 - a.sum(axis=-1, keepdims=True)), 0.0)
+    return _share(a)
+
+
+def _share(a: Array) -> Array:
+    return np.asarray(a / a.sum(axis=-1, keepdims=True))
+
+
 def _power_total(v: Array, r: float) -> tuple[Array, Array, Array]:
     """Entries A of link v, how far their total is from one on the link's scale, and its derivative in v + c."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -259,10 +273,10 @@ def _sphere(v: Array) -> tuple[Array, Array, Array]:
     return a, length - 1.0, a.sum(axis=-1, keepdims=True) / length
 
 
-def _to_sum_one(
+def _meet_total(
     u: Array, total: Callable[[Array], tuple[Array, Array, Array]], smallest: float, *, monotone: bool
 ) -> Array:
-    """The entries A(u + c) with the c that makes their total one: Newton from above, inside a bracket.
+    """The entries A(u + c) with the c at which their total is met: Newton from above, inside a bracket.
 
     The link of a sure class is 0, so c = −max u makes the largest entry one and the total at least one;
     `smallest` is the largest entry's link when all share equally. The total is convex in c where `monotone`,
@@ -284,7 +298,7 @@ def _to_sum_one(
         left, c, low, high = left[going], after[going], low[going], high[going]
         if not left.size:
             break
-    return np.asarray((out / out.sum(axis=-1, keepdims=True)).reshape(u.shape))
+    return np.asarray(out.reshape(u.shape))
 
 
 def rule(which: str | float | ScoringRule) -> ScoringRule:
