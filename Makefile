@@ -12,7 +12,7 @@ COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-ex
 
 setup: $(STAMP)
 
-$(STAMP): requirements/dev.txt pyproject.toml setup.py src/veracity/kernels/native.c
+$(STAMP): requirements/dev.txt pyproject.toml setup.py $(wildcard src/veracity/kernels/*.[ch])
 	$(PYTHON) -m venv .venv || $(PYTHON) -m venv --without-pip --clear .venv
 	$(INSTALL) --require-hashes -r requirements/dev.txt
 	$(INSTALL) --no-deps --no-build-isolation -e .
