@@ -17,6 +17,9 @@ from veracity.forecasts import Forecasts
 MOST_ROWS = 1 << 17
 MOST_BYTES = 64_000_000
 HASHED_COLUMNS = 8  # evenly spaced; enough to tell rows apart, few enough for a thousand classes
+BLOCK = 1 << 14  # rows hashed together: stays in cache
+ONE, FOLD = np.uint64(1), np.uint64(32)
+MULTIPLY, ODD = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +32,6 @@ class Sample:
 
 def hash_rows(f: Forecasts) -> NDArray[np.uint64]:
     """64 bits from each row's outcome and probabilities, the same for float32 and float64 input."""
-    h = np.zeros(len(f), dtype=np.uint64)
     p = f.probabilities
     columns: list[Any]
     if p is None:
@@ -38,19 +40,23 @@ def hash_rows(f: Forecasts) -> NDArray[np.uint64]:
         columns = [p]
     else:
         columns = [p[:, j] for j in np.unique(np.linspace(0, p.shape[1] - 1, HASHED_COLUMNS).astype(int))]
-    if f.outcomes is not None:
-        h = _mix(f.outcomes.astype(np.uint64) + np.uint64(1))
-    for column in columns:
-        # Adding zero turns −0 into 0.
-        h = _mix(h ^ (column.astype(np.float64) + 0.0).view(np.uint64))
-    return h
+    out = np.zeros(len(f), dtype=np.uint64)
+    for start in range(0, len(f), BLOCK):
+        part = slice(start, start + BLOCK)
+        h, bits = out[part], np.empty(len(out[part]))
+        if f.outcomes is not None:
+            np.multiply(f.outcomes[part].astype(np.uint64) + ONE, ODD, out=h)
+        for column in columns:
+            np.add(column[part], 0.0, out=bits)  # turns −0 into 0
+            h ^= bits.view(np.uint64)
+            _mix(h)
+    return out
 
 
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64: every input bit moves every output bit."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+def _mix(h: NDArray[np.uint64]) -> None:
+    """In place, one round of splitmix64's finaliser: every input bit moves the leading output bits, which decide."""
+    h ^= h >> FOLD
+    h *= MULTIPLY
 
 
 def take(f: Forecasts, index: Any) -> Forecasts:
@@ -92,15 +98,47 @@ def capacity(k: int) -> int:
     return max(1, min(MOST_ROWS, MOST_BYTES // (8 * max(k, 1))))
 
 
+class Growing:
+    """The sample of rows that arrive in parts. Most rows of a long stream are ruled out by their hash alone."""
+
+    def __init__(self) -> None:
+        self._parts: list[Forecasts] = []
+        self._waiting, self._complete = 0, True
+        self._limit: np.uint64 | None = None  # a row with a larger hash is not in the sample, whatever comes
+
+    def add(self, f: Forecasts, complete: bool = True) -> None:
+        """`complete`: these are all rows of the part, not a sample of them."""
+        self._complete &= complete
+        if self._limit is not None:
+            near = np.flatnonzero(hash_rows(f) <= self._limit)
+            self._complete &= len(near) == len(f)
+            f = take(f, near)
+        self._parts.append(_plain(f))
+        self._waiting += len(f)
+        if self._waiting > 2 * capacity(f.k):
+            self.sample()
+
+    def sample(self) -> Sample:
+        """The sample of everything added; at least one part."""
+        rows = concatenate(self._parts)
+        made = _thin(rows, hash_rows(rows), self._complete)
+        self._parts, self._waiting, self._complete = [made.rows], 0, made.complete
+        if len(made.rows) >= capacity(rows.k):
+            self._limit = hash_rows(made.rows).max()
+        return made
+
+
 def sample(f: Forecasts) -> Sample:
     """The sample of all rows of f."""
     return _thin(_plain(f), hash_rows(f), complete=True)
 
 
-def join(a: Sample, b: Sample) -> Sample:
-    """The sample of the rows behind both."""
-    rows = concatenate([a.rows, b.rows])
-    return _thin(rows, hash_rows(rows), a.complete and b.complete)
+def join(*samples: Sample) -> Sample:
+    """The sample of the rows behind all."""
+    growing = Growing()
+    for one in samples:
+        growing.add(one.rows, one.complete)
+    return growing.sample()
 
 
 def _plain(f: Forecasts) -> Forecasts:
@@ -129,21 +167,40 @@ def concatenate(parts: list[Forecasts]) -> Forecasts:
 
 def _thin(f: Forecasts, h: NDArray[np.uint64], complete: bool) -> Sample:
     most = capacity(f.k)
-    if len(f) > 4 * most:
+    if len(f) > 2 * most:
         # A first cut by hash alone; equal rows share their hash, so no row loses part of its count.
-        distinct = np.unique(h)
-        if len(distinct) > most:
-            kept = h <= distinct[most - 1]
-            f, h, complete = take(f, kept), h[kept], False
-    full = _fingerprint(f)
-    order = np.lexsort([full, h])
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (h[order][1:] != h[order][:-1]) | (full[order][1:] != full[order][:-1])
+        limit = np.partition(h, most)[most]
+        distinct = np.unique(h[h <= limit])
+        distinct = distinct if len(distinct) >= most else np.unique(h)
+        if len(distinct) >= most:
+            kept = np.flatnonzero(h <= distinct[most - 1])
+            complete &= len(kept) == len(h)
+            f, h = take(f, kept), h[kept]
+    order, new = _distinct(f, h)
     first = np.flatnonzero(new)
     assert f.counts is not None
     counts = np.add.reduceat(f.counts[order], first) if len(first) else f.counts[:0]
     thin = replace(take(f, order[first[:most]]), counts=counts[:most])
     return Sample(thin, complete and len(first) <= most)
+
+
+def _distinct(f: Forecasts, h: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Rows in the order of (hash, fingerprint), and which of them differ from the one before."""
+    order = np.argsort(h, kind="stable")
+    new = np.ones(len(h), dtype=bool)
+    new[1:] = h[order][1:] != h[order][:-1]
+    tied = ~new
+    tied[:-1] |= ~new[1:]
+    if tied.any():  # few in continuous forecasts: only these are looked at whole
+        rows = order[tied]
+        full = _fingerprint(take(f, rows))
+        again = np.lexsort([full, h[rows]])
+        full, shared = full[again], h[rows][again]
+        order[tied] = rows[again]
+        differs = np.ones(len(rows), dtype=bool)
+        differs[1:] = (shared[1:] != shared[:-1]) | (full[1:] != full[:-1])
+        new[tied] = differs
+    return order, new
 
 
 def _fingerprint(f: Forecasts) -> NDArray[np.uint64]:
@@ -153,5 +210,7 @@ def _fingerprint(f: Forecasts) -> NDArray[np.uint64]:
     columns += [values for values in (f.outcomes, f.log_realised, f.weights) if values is not None]
     full = np.zeros(len(f), dtype=np.uint64)
     for column in columns:
-        full = _mix(full * np.uint64(3) ^ (column.astype(np.float64) + 0.0).view(np.uint64))
+        full *= ODD
+        full ^= (column.astype(np.float64) + 0.0).view(np.uint64)
+        _mix(full)
     return full
