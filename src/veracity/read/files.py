@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import glob
+import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -175,10 +175,10 @@ def table_of(path: Path, reading: Reading) -> Table:
     keep = None
     shown = path.name
     if str(path) == "-":
-        keep = tempfile.NamedTemporaryFile()  # noqa: SIM115  lives as long as the table
-        keep.write(sys.stdin.buffer.read())
-        keep.flush()
-        path, shown = Path(keep.name), "stdin"
+        keep = text.Scratch()
+        with keep.path.open("wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        path, shown = keep.path, "stdin"
     if path.stat().st_size == 0:
         raise ValueError(f"{shown}: the file is empty\n  it needs a line of column names and at least one row")
     with path.open("rb") as file:

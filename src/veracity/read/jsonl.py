@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,9 @@ ANSWERS = ("target", "answer", "label", "correct_answer", "gold")
 
 def table_of(path: Path, shown: str) -> Table:
     """A JSON lines file; nested rows are flattened here, flat ones are read by polars."""
-    first = next(_rows(path, shown), None)
+    rows = _rows(path, shown)
+    first = next(rows, None)
+    rows.close()
     if first is None:
         raise ValueError(f"{shown}: the file is empty\n  it needs one JSON object per line")
     row = first[1]
@@ -40,17 +42,9 @@ def table_of(path: Path, shown: str) -> Table:
     return _columnar(pl.scan_ndjson(path, infer_schema_length=10_000).drop(nested, strict=False), shown)
 
 
-def _rows(path: Path, shown: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic == b"\x28\xb5\x2f\xfd":
-        lines: Iterator[str] = iter(pl.read_lines(path).to_series().to_list())
-    elif magic[:2] == b"\x1f\x8b":
-        lines = gzip.open(path, "rt", encoding="utf-8-sig")  # noqa: SIM115  closed when the rows are through
-    else:
-        lines = path.open(encoding="utf-8-sig")
+def _rows(path: Path, shown: str) -> Generator[tuple[int, dict[str, Any]], None, None]:
     number = 0
-    for line in lines:
+    for line in _lines(path):
         if not line.strip():
             continue
         number += 1
@@ -63,6 +57,17 @@ def _rows(path: Path, shown: str) -> Iterator[tuple[int, dict[str, Any]]]:
         if not isinstance(row, dict):
             raise ValueError(f"{shown}: row {number} is no JSON object\n  write one object per line (JSON lines)")
         yield number, row
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic == b"\x28\xb5\x2f\xfd":
+        yield from pl.read_lines(path).to_series()
+        return
+    compressed = magic[:2] == b"\x1f\x8b"
+    with gzip.open(path, "rt", encoding="utf-8-sig") if compressed else path.open(encoding="utf-8-sig") as lines:
+        yield from lines
 
 
 def _number(value: Any) -> float | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import tempfile
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +32,7 @@ class Text:
     kinds: dict[str, str]  # column -> "text", "whole", "number", "comma", "percent", "comma percent"
     whole: pl.DataFrame | None  # all rows as strings, when the file is small
     sample: pl.DataFrame
-    keep: tempfile._TemporaryFileWrapper[bytes] | None = None  # a rewritten copy lives as long as this
+    keep: Scratch | None = None  # a rewritten copy lives as long as this
 
 
 def opened(path: Path, shown: str) -> Text:
@@ -55,7 +57,7 @@ def opened(path: Path, shown: str) -> Text:
     keep = None
     if encoding not in ("utf-8", "utf-8-sig") or delimiter == " ":
         keep = _rewritten(path, encoding, skip, delimiter == " ")
-        path, skip = Path(keep.name), 0
+        path, skip = keep.path, 0
         delimiter = "\t" if delimiter == " " else delimiter
     lazy = _scan(path, delimiter or "\x1f", skip)
     try:
@@ -149,22 +151,33 @@ def _scan(path: Path, delimiter: str, skip: int) -> pl.LazyFrame:
 
 
 def _chunks(path: Path, encoding: str) -> Iterator[str]:
-    gz = path.open("rb").read(2) == b"\x1f\x8b"
-    with gzip.open(path, "rt", encoding=encoding, newline=None) if gz else path.open(encoding=encoding) as file:
-        yield from file
+    with path.open("rb") as file:
+        compressed = file.read(2) == b"\x1f\x8b"
+    with gzip.open(path, "rt", encoding=encoding) if compressed else path.open(encoding=encoding) as lines:
+        yield from lines
 
 
-def _rewritten(path: Path, encoding: str, skip: int, blanks: bool) -> tempfile._TemporaryFileWrapper[bytes]:
+class Scratch:
+    """A temporary file that goes when nobody holds it any more."""
+
+    def __init__(self, suffix: str = "") -> None:
+        handle, name = tempfile.mkstemp(suffix=suffix)
+        os.close(handle)
+        self.path = Path(name)
+        weakref.finalize(self, self.path.unlink, missing_ok=True)
+
+
+def _rewritten(path: Path, encoding: str, skip: int, blanks: bool) -> Scratch:
     """A copy in UTF-8, runs of blanks as tabs, line by line: memory does not grow with the file."""
-    copy = tempfile.NamedTemporaryFile(suffix=".csv")  # noqa: SIM115  lives as long as the table
+    copy = Scratch(".csv")
     try:
-        for number, line in enumerate(_chunks(path, encoding)):
-            if number >= skip:
-                text = line.lstrip("\ufeff").rstrip("\r\n") if number == 0 else line.rstrip("\r\n")
-                copy.write(("\t".join(text.split()) if blanks else text).encode() + b"\n")
+        with copy.path.open("w", encoding="utf-8", newline="") as file:
+            for number, line in enumerate(_chunks(path, encoding)):
+                if number >= skip:
+                    bare = line.lstrip("\ufeff").rstrip("\r\n") if number == 0 else line.rstrip("\r\n")
+                    file.write(("\t".join(bare.split()) if blanks else bare) + "\n")
     except UnicodeDecodeError as problem:
         raise ValueError(f"{path.name}: not {encoding} text ({problem.reason})\n  save it as UTF-8") from None
-    copy.flush()
     return copy
 
 
