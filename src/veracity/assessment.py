@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from veracity import __version__, kernels
+from veracity import __version__, kernels, maps
 from veracity.bootstrap import Bootstrap
 from veracity.document import Readings, decode, encode, plain, readings
 from veracity.forecasts import Finding, Forecasts, prepare, zero_probability
@@ -247,6 +247,8 @@ def assess(
     models).
     """
     started = time.perf_counter()
+    if map not in maps.names():
+        raise ValueError(f"map: {map!r} is none of {', '.join(maps.names())}")
     plan = Plan(floor, end_width, bins, preset, map, level, bootstrap, random_state)
     if isinstance(y_true, Tally):
         return of_tally(y_true, started=started)

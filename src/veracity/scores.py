@@ -40,10 +40,9 @@ def scores(tally: Tally) -> dict[str, Reading]:
     log_loss = around(loss, loss_error, level, (0.0, np.inf))
     if s.zeros:
         log_loss = Reading(np.inf, reason=f"{s.zeros:,} outcomes had probability 0: no interval")
-    perplexity = Reading(
-        float(np.exp(loss)), *(None if x is None else float(np.exp(x)) for x in (log_loss.low, log_loss.high)),
-        log_loss.method, log_loss.reason,
-    )  # fmt: skip
+    with np.errstate(over="ignore"):
+        ends = (None if x is None else float(np.exp(x)) for x in (log_loss.low, log_loss.high))
+        perplexity = Reading(float(np.exp(loss)), *ends, log_loss.method, log_loss.reason)
     found = {"log_loss": log_loss}
     if tally.measurable:
         brier, brier_error = mean_and_error(s, 1)
@@ -93,7 +92,7 @@ def skill(tally: Tally) -> dict[str, Reading]:
     found = {}
     for name, score, column, base in (("log", 0, 3, reference["log_loss"]), ("brier", 1, 5, reference["brier"])):
         loss = np.inf if name == "log" and s.zeros else s.score[score, 0] / s.weight
-        if base <= 0.0:
+        if base < 1e-100:
             found[name] = undefined("one outcome only: the base rate has no loss to compare with")
             continue
         if np.isinf(loss):
@@ -136,7 +135,7 @@ def _auc(events: Floats, others: Floats, tally: Tally) -> Reading:
     above = 1.0 - (np.cumsum(events) - events / 2.0) / p
     area = float(events @ below / p)
     by_class = tally.sums.by_class
-    eff = np.maximum(by_class[:, 0] ** 2 / by_class[:, 1], 1.0)
+    eff = by_class[:, 0] ** 2 / np.maximum(by_class[:, 1], np.finfo(float).tiny)
     variance = (events @ below**2 / p - area**2) / max(eff[1] - 1.0, 1.0) + (others @ above**2 / n - area**2) / max(
         eff[0] - 1.0, 1.0
     )

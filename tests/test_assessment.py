@@ -1,0 +1,239 @@
+"""Assessments: edge cases, JSON both ways, intervals, presets."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+
+import jsonschema
+import numpy as np
+import pytest
+
+import veracity as vc
+from veracity.assessment import Assessments
+
+SCHEMA = json.loads((resources.files("veracity") / "schema" / "assessment-1.json").read_text())
+MEANS = ("decisiveness", "accuracy", "robustness")
+
+
+def valid(a: vc.Assessment) -> dict:
+    text = a.to_json()
+    document = json.loads(text)
+    jsonschema.validate(document, SCHEMA)
+    assert vc.Assessment.from_json(text).to_json() == text
+    return document
+
+
+def draw(seed: int, n: int, k: int, sharpen: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    q = rng.dirichlet(np.full(k, 0.8), n)
+    y = (rng.random((n, 1)) > np.cumsum(q, axis=1)[:, :-1]).sum(axis=1)
+    p = q**sharpen
+    return y, p / p.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 60])
+@pytest.mark.parametrize("options", [{}, {"preset": "CQ"}, {"preset": "N17"}, {"bootstrap": 50}, {"floor": 0.02, "bins": 7}])
+def test_document_follows_the_schema_and_reads_back(k: int, options: dict) -> None:
+    y, p = draw(1, 400, k)
+    document = valid(vc.assess(y, p, **options))
+    assert document["n"] == 400
+    assert document["provenance"]["plan"]["preset"] == options.get("preset")
+
+
+def test_readings_act_as_floats_with_intervals() -> None:
+    y, p = draw(2, 2000, 3)
+    a = vc.assess(y, p)
+    assert a.reported.accuracy == pytest.approx(np.exp(np.mean(np.log(p[np.arange(2000), y]))), rel=1e-12)
+    assert a.reported.accuracy.low < a.reported.accuracy < a.reported.accuracy.high
+    assert a.reported.accuracy.method == "delta method"
+    assert a.reported.robustness.method.startswith("Hall")
+    assert a.scores.perplexity == pytest.approx(1.0 / a.reported.accuracy, rel=1e-12)
+    assert a.divergence.accuracy == pytest.approx(a.reported.accuracy / a.measured.accuracy, rel=1e-12)
+    d, r = a.reported.decisiveness - a.reported.robustness, a.measured.decisiveness - a.measured.robustness
+    assert a.slope == pytest.approx(r / d, rel=1e-12)
+    assert a.losses("log")["L"] == pytest.approx(a.scores.log_loss, rel=1e-12)
+    with pytest.raises(AttributeError, match="no 'precision'"):
+        _ = a.precision
+    with pytest.raises(ValueError, match="rule: 'mse' is none of"):
+        a.losses("mse")
+
+
+def test_decomposition_and_losses_add_up() -> None:
+    y, p = draw(3, 3000, 2, sharpen=1.5)
+    a = vc.assess(y, p)
+    for rule, loss in (("log", a.scores.log_loss), ("brier", a.scores.brier)):
+        d = a.decomposition(rule)
+        assert d.uncertainty - d.resolution + d.reliability + d.within == pytest.approx(loss, rel=1e-12)
+        x = a.losses(rule)
+        assert x["AL"] + x["PCL"] + x["RL"] + x["remainder"] == pytest.approx(loss, rel=1e-12)
+        assert not x["GL"].known
+        assert "cannot be told apart" in x["GL"].reason
+    assert a.baseline["log_loss"] == pytest.approx(a.decomposition("log").uncertainty, rel=1e-12)
+
+
+def test_ideal_probabilities_separate_grouping_and_irreducible_loss() -> None:
+    rng = np.random.default_rng(0)
+    q = rng.choice([0.1, 0.4, 0.8], 3000)
+    y = (rng.random(3000) < q).astype(int)
+    p = np.where(q > 0.3, 0.55, 0.1)  # two groups forecast as one
+    a = vc.assess(y, p, features=q, map="grouped")
+    x = a.losses("brier")
+    assert x["AL"] + x["PCL"] + x["GL"] + x["IL"] == pytest.approx(x["L"], abs=1e-11)
+    assert abs(x["remainder"]) < 1e-11
+    assert x["GL"] > 0.05
+    assert any(f.code == "ideal_from_features" for f in a.findings)
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "code"),
+    [
+        ([], [], "empty"),
+        ([], np.zeros((0, 3)), "empty"),
+        ([1], [0.7], "one_row"),
+        ([1], [[0.1, 0.2, 0.7]], "one_row"),
+        ([1, 1, 1], [0.7, 0.6, 0.9], "one_outcome"),
+        ([0, 1, 0, 1], [0.5] * 4, "constant_forecast"),
+        ([0, 1, 0, 1], [0.3] * 4, "constant_forecast"),
+        ([0, 1], [0.0, 0.0], "zero_probability"),
+        ([0, 1], [1.0, 0.0], "zero_probability"),
+        ([0, 2, 1], np.eye(3)[[0, 2, 1]], None),
+        ([0, 1, 2], np.full((3, 3), 1 / 3), "constant_forecast"),
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"preset": "N17"}, {"preset": "CQ"}, {"bins": 500}, {"bootstrap": 10}])
+def test_little_or_strange_data_give_a_defined_result(y: list, p: object, code: str | None, options: dict) -> None:
+    a = vc.assess(y, p, **options)
+    valid(a)
+    repr(a)
+    assert a.verdict == "undetermined"
+    assert a.verdict_detail["reason"]
+    if code is not None:
+        assert code in {f.code for f in a.findings}
+
+
+def test_all_weight_on_one_row() -> None:
+    a = vc.assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], sample_weight=[1e-300, 1.0, 1e-300, 1e-300])
+    valid(a)
+    assert a.reported.accuracy == pytest.approx(0.7)
+    assert "one_weight" in {f.code for f in a.findings}
+
+
+def test_zeros_give_infinite_log_loss_and_name_the_rows() -> None:
+    y, p = draw(4, 200, 3)
+    p[17] = np.eye(3)[(y[17] + 1) % 3]
+    a = vc.assess(y, p)
+    valid(a)
+    assert a.scores.log_loss == np.inf
+    assert a.reported.accuracy == 0.0
+    assert a.reported.robustness == 0.0
+    assert a.scores.log_loss.low is None
+    finding = next(f for f in a.findings if f.code == "zero_probability")
+    assert finding.rows == (17,)
+    assert a.verdict_detail["sentences"][0].startswith("1 of 200 outcomes had been ruled out")
+
+
+def test_log_probabilities_do_not_underflow() -> None:
+    logs = np.array([[-1000.0, 0.0], [np.log(0.5), np.log(0.5)]])
+    a = vc.assess(vc.Forecasts.of([0, 1], logs, scale="log"))
+    assert a.scores.log_loss == pytest.approx((1000.0 + np.log(2)) / 2, rel=1e-12)
+    assert a.reported.robustness == pytest.approx(np.exp(-1000.0 + 1.5 * np.log(2.0)), rel=1e-9)
+
+
+def test_floor_raises_every_mean_and_leaves_the_log_loss() -> None:
+    y, p = draw(5, 1000, 5, sharpen=3.0)
+    plain, floored = vc.assess(y, p), vc.assess(y, p, floor=0.05)
+    assert floored.scores.log_loss == plain.scores.log_loss
+    realised = np.maximum(p[np.arange(1000), y], 0.05)
+    for name, r in zip(MEANS, (1.0, 0.0, -2 / 3), strict=True):
+        assert floored.reported[name] == pytest.approx(vc.generalized_mean(realised, r), rel=1e-12)
+        assert floored.reported[name] > plain.reported[name]
+    at = {row["floor"]: row for row in plain.floors}
+    assert at[0.05]["robustness"] == pytest.approx(floored.reported.robustness, rel=1e-12)
+    assert at[0.0]["robustness"] == pytest.approx(plain.reported.robustness, rel=1e-12)
+
+
+def test_risk_profile_is_the_generalized_mean() -> None:
+    y, p = draw(6, 500, 4)
+    a = vc.assess(y, p)
+    realised = p[np.arange(500), y]
+    expected = vc.risk_profile(realised, r=a.risk_profile["r"])
+    np.testing.assert_allclose(a.risk_profile["reported"], expected, rtol=1e-12)
+    floored = vc.assess(y, p, floor=0.01)
+    # With a floor, values between the three named means come from cells, which are exact to 1e-7.
+    np.testing.assert_allclose(
+        floored.risk_profile["reported"], vc.risk_profile(np.maximum(realised, 0.01), r=a.risk_profile["r"]), rtol=2e-7
+    )
+
+
+def test_contributions_sum_to_the_log_loss() -> None:
+    y, p = draw(7, 800, 3)
+    a = vc.assess(y, p)
+    assert sum(b["contribution"] for b in a.bins) == pytest.approx(a.scores.log_loss, rel=1e-9)
+    assert sum(b["true"] for b in a.bins) == 800
+    assert sum(b["count"] for b in a.bins) == 2400
+
+
+def test_groups() -> None:
+    y, p = draw(8, 600, 3)
+    g = np.repeat(["a", "b", "<c>"], 200)
+    a = vc.assess(y, p, groups={"site": g})
+    assert set(a.groups["site"]) == {"a", "b", "<c>"}
+    part = vc.assess(y[g == "b"], p[g == "b"])
+    assert a.groups["site"]["b"]["scores"]["log_loss"] == part.scores.log_loss
+    valid(a)
+
+
+def test_calibration_error_counts_right_closed_bins() -> None:
+    p, y = np.array([0.2, 0.2, 0.6, 0.8, 0.4]), np.array([0, 1, 1, 1, 0])
+    a = vc.assess(y, p)
+    conf, correct = np.maximum(p, 1 - p), (p > 0.5) == y
+    which = np.ceil(conf * 15 - 1e-12).astype(int)
+    gaps = [abs(correct[which == b].mean() - conf[which == b].mean()) * (which == b).mean() for b in np.unique(which)]
+    assert a.calibration_error["top_label"]["value"] == pytest.approx(sum(gaps), rel=1e-12)
+
+
+def test_several_models_as_one_document() -> None:
+    y, p = draw(9, 200, 3)
+    both = Assessments({"one": vc.assess(y, p), "two": vc.assess(y, p, floor=0.01)})
+    document = json.loads(both.to_json())
+    assert document["schema"] == "veracity/assessments/1"
+    for model in document["models"].values():
+        jsonschema.validate(model, SCHEMA)
+    assert Assessments.from_json(both.to_json()).to_json() == both.to_json()
+
+
+def test_text_that_is_no_assessment() -> None:
+    with pytest.raises(ValueError, match="no JSON"):
+        vc.Assessment.from_json("hello")
+    with pytest.raises(ValueError, match="schema None is not"):
+        vc.Assessment.from_json("{}")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"floor": 0.7}, "floor: 0.7 is outside"),
+        ({"bins": 0}, "bins: 0 is neither"),
+        ({"level": 95}, "level: 95 is outside"),
+        ({"preset": "X"}, "preset: 'X' is none of"),
+        ({"bootstrap": 1}, "bootstrap: 1 draws"),
+        ({"map": "splines"}, "map: 'splines' is none of"),
+    ],
+)
+def test_options_that_make_no_sense(options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        vc.assess([0, 1], [0.2, 0.7], **options)
+
+
+def test_bootstrap_is_seeded_and_agrees_with_the_delta_method() -> None:
+    y, p = draw(10, 2000, 3)
+    delta, first, again = vc.assess(y, p), *(vc.assess(y, p, bootstrap=400) for _ in range(2))
+    other = vc.assess(y, p, bootstrap=400, random_state=1)
+    for section, name in (("scores", "log_loss"), ("scores", "brier"), ("measured", "accuracy"), ("reported", "decisiveness")):
+        d, b, o = (getattr(a, section)[name] for a in (delta, first, other))
+        assert (b.low, b.high) == (getattr(again, section)[name].low, getattr(again, section)[name].high)
+        assert (b.low, b.high) != (o.low, o.high)
+        assert b.method.startswith("bootstrap, 400 draws")
+        # 400 draws place an end of the interval to about a tenth of its width.
+        assert b.high - b.low == pytest.approx(d.high - d.low, rel=0.15)
