@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 from zlib import crc32
 
@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import kernels
+from veracity.cells import Cells
 from veracity.forecasts import Finding, Forecasts, merge, prepare, refuse
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid, grid
 from veracity.plan import Plan
-from veracity.sampling import Sample, join, sample
+from veracity.sampling import Growing, Sample, sample, take
 
 Floats = NDArray[np.float64]
 
@@ -201,27 +202,13 @@ class Tally:
         return sample(self.held)
 
     def __add__(self, other: Tally) -> Tally:
-        self._same_kind(other)
-        if not other.sums.rows:
-            return self
-        if not self.sums.rows:
-            return other
-        return Tally(
-            plan=self.plan,
-            classes=self.classes,
-            sums=self.sums + other.sums,
-            pooled=Histogram.merge([self.pooled, other.pooled]),
-            top=Histogram.merge([self.top, other.top]),
-            classwise=tuple(Histogram.merge(pair) for pair in zip(self.classwise, other.classwise, strict=True)),
-            lowest=tuple(sorted(self.lowest + other.lowest)[:LOWEST]),
-            findings=_sorted(merge(self.findings + other.findings)),
-            cases=self.cases + other.cases,
-            thinned=join(self.sample, other.sample),
-        )
+        return total((self, other))
 
     def _same_kind(self, other: Tally) -> None:
         if not isinstance(other, Tally):
             raise TypeError(f"a Tally adds to a Tally, not to {type(other).__name__}")
+        if self.plan is other.plan and self.classes == other.classes and self.measurable == other.measurable:
+            return
         mine, theirs = asdict(self.plan), asdict(other.plan)
         for option, value in mine.items():
             if value != theirs[option]:
@@ -313,9 +300,77 @@ class Tally:
         )
 
 
+class Running:
+    """A sum of tallies that grows in place: what a stream is counted into."""
+
+    def __init__(self) -> None:
+        self._first: Tally | None = None  # the only one so far, or one of no rows
+        self._sums: Sums | None = None
+        self._lowest: tuple[tuple[float, int, int], ...] = ()
+        self._findings: tuple[Finding, ...] = ()
+        self._cases = 0
+        self._sample = Growing()
+
+    def add(self, tally: Tally) -> None:
+        """Add a tally of the same plan and classes."""
+        if self._first is None:
+            self._first = tally
+            return
+        self._first._same_kind(tally)
+        if not self._first.sums.rows:
+            self._first = tally
+        elif tally.sums.rows:
+            if self._sums is None:
+                self._start(self._first)
+            self._put(tally)
+
+    def _start(self, first: Tally) -> None:
+        grid = first.grid
+        size = len(grid) if first.k <= MANY_CLASSES else len(grid.nested_edges)
+        self._whole, self._classwise = Cells(2, len(grid)), Cells(len(first.classwise), size)
+        self._put(first)
+        # Its rows need not stay in memory.
+        self._first = replace(first, held=None, thinned=Sample(take(first.sample.rows, slice(0)), False))
+
+    def _put(self, tally: Tally) -> None:
+        self._sums = tally.sums if self._sums is None else self._sums + tally.sums
+        self._whole.add((tally.pooled, tally.top))
+        if tally.classwise:
+            self._classwise.add(tally.classwise)
+        self._lowest = tuple(sorted(self._lowest + tally.lowest)[:LOWEST])
+        self._findings = merge(self._findings + tally.findings)
+        self._cases += tally.cases
+        if tally.held is not None:
+            self._sample.add(tally.held)
+        else:
+            self._sample.add(tally.sample.rows, tally.sample.complete)
+
+    def tally(self) -> Tally:
+        """The sum so far."""
+        if self._first is None:
+            raise ValueError("nothing to add: give at least one tally")
+        if self._sums is None:
+            return self._first
+        pooled, top = self._whole.histograms()
+        return replace(
+            self._first,
+            sums=self._sums,
+            pooled=pooled,
+            top=top,
+            classwise=tuple(self._classwise.histograms()) if self._first.classwise else (),
+            lowest=self._lowest,
+            findings=_sorted(self._findings),
+            cases=self._cases,
+            thinned=self._sample.sample(),
+        )
+
+
 def total(tallies: Iterable[Tally]) -> Tally:
     """The sum of at least one tally."""
-    return reduce(lambda a, b: a + b, tallies)
+    running = Running()
+    for tally in tallies:
+        running.add(tally)
+    return running.tally()
 
 
 def grid_of(plan: Plan, k: int) -> Grid:
