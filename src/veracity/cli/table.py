@@ -72,7 +72,6 @@ def command(**options: Any) -> None:
     outputs = Outputs.taken_from(options)
     outputs.check()
     table = _table(**options)
-    found = table.document()
     with Together() as files:
         if outputs.report is not None:
             from importlib import import_module
@@ -87,6 +86,7 @@ def command(**options: Any) -> None:
     if not outputs.to_stdout:
         from veracity.table.page import quiet, text
 
+        found = table.document()
         to_stdout((quiet(found) if outputs.quiet else text(found)) + "\n")
     written = [path for path in (*outputs.files.values(), outputs.plots) if path not in (None, "-")]
     if written and not outputs.quiet:

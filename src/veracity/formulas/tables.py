@@ -312,10 +312,11 @@ def _beta_quantile(p: float, a: Array, b: Array) -> Array:
             density = np.exp((a - 1.0) * np.log(x) + (b - 1.0) * np.log1p(-x) - log_b)
             low, high = np.where(excess < 0.0, x, low), np.where(excess < 0.0, high, x)
             newton = x - excess / density
-            after = np.where((newton > low) & (newton < high), newton, (low + high) / 2.0)
-            if np.all(np.abs(after - x) <= 1e-15 * x):
-                break
+            after = np.where((newton >= low) & (newton <= high), newton, (low + high) / 2.0)
+            settled = np.all(np.abs(after - x) <= 1e-12 * np.minimum(x, 1.0 - x))
             x = after
+            if settled:
+                break
     return x
 
 
