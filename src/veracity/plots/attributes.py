@@ -8,6 +8,11 @@ import altair as alt
 
 from veracity.plots import _style as style
 
+OF, ORDER = "table", 30
+CAPTION = (
+    "On the dashed line: what it says is what happens. In the grey part forecasts improve on always "
+    "saying the base rate."
+)
 COLUMNS = {
     "category": ("forecast", ""),
     "stated": ("stated", ".3~f"),

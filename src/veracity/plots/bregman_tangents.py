@@ -10,6 +10,11 @@ import altair as alt
 from veracity.plots import _style as style
 from veracity.plots._table import category_colour, category_dash
 
+OF, ORDER = "table", 40
+CAPTION = (
+    "The curve of the log loss and its tangents at the forecasts: the gaps at 0 and 1 are the scores of "
+    "the two outcomes (HB17 Figs 1 to 4)."
+)
 RULES = {"log": "log loss", "half_brier": "half Brier score", "brier": "Brier score"}
 COLUMNS = {
     "category": ("forecast", ""),

@@ -9,6 +9,8 @@ import altair as alt
 from veracity.plots import _style as style
 from veracity.plots._table import category_colour, category_dash
 
+OF, ORDER = "table", 20
+CAPTION = "The probability of the event after each forecast, by Bayes' rule, where the event is more or less common."
 COLUMNS = {
     "prevalence": ("prevalence", ".2f"),
     "category": ("forecast", ""),

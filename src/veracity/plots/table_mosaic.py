@@ -8,6 +8,11 @@ import altair as alt
 
 from veracity.plots import _style as style
 
+OF, ORDER = "table", 10
+CAPTION = (
+    "Each column is a forecast, as wide as it was frequent; its parts are what followed. Dashed: what "
+    "happens without a forecast."
+)
 COLUMNS = {
     "category": ("forecast", ""),
     "outcome": ("what happened", ""),
