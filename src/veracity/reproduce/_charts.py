@@ -38,6 +38,9 @@ def lines(
         "y": alt.Y(f"{y}:Q", title=y, scale=alt.Scale(domain=y_domain, nice=False) if y_domain else alt.Undefined),
         "order": alt.Order("order:Q"),
     }
+    if colour and colour == dash:  # one legend needs one domain
+        colours = colours or dict(zip(dashes or [], PALETTE, strict=False))
+        dashes = list(colours)
     if colour:
         scale = alt.Scale(
             domain=list(colours) if colours else alt.Undefined,
@@ -46,7 +49,7 @@ def lines(
         encoding["color"] = alt.Color(f"{colour}:N", scale=scale, title=None, sort=None)
     if dash:
         encoding["strokeDash"] = alt.StrokeDash(
-            f"{dash}:N", title=None, sort=dashes, scale=alt.Scale(domain=dashes) if dashes else alt.Undefined
+            f"{dash}:N", title=None, sort=None, scale=alt.Scale(domain=dashes) if dashes else alt.Undefined
         )
     return (
         alt.Chart(rows, title=title, width=width, height=height)
