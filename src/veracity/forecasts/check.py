@@ -42,7 +42,10 @@ def check(forecasts: Forecasts) -> Forecasts:
     seen = _refuse_values(forecasts.probabilities, forecasts, forecasts.names)
     if forecasts.ideal is not None:
         named = replace(forecasts.names, forecast="ideal", columns=())
-        _refuse_values(forecasts.ideal, forecasts, named)
+        try:
+            _refuse_values(forecasts.ideal, forecasts, named)
+        except ValueError as problem:  # the scale is for the forecast: the ideal has none
+            raise ValueError(f"{str(problem).splitlines()[0]}\n  give the ideal as probabilities") from None
     return replace(forecasts, findings=forecasts.findings + _findings(forecasts, seen))
 
 
@@ -134,7 +137,7 @@ def _refuse_values(p: Array, forecasts: Forecasts, names: Names) -> _Seen:
             remedy = f"if these are percentages:  {names.option('scale', 'percent')}"
         else:
             remedy = f"if these are logits:  {names.option('scale', 'logit')}"
-        raise names.error(f"{where} = {number(value) if value > 1.001 else repr(value)}: above 1 {span}.", remedy)
+        raise names.error(f"{where} = {number(value)}: above 1 {span}.", remedy)
     if seen.off:
         i = first["off"][0]
         total = float(np.sum(p[i], dtype=np.float64))

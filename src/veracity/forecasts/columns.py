@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .findings import Finding
-from .names import Names, listed, number
+from .names import Names, listed, many, number
 from .types import Array
 
 RowOf = Callable[[int], int]  # the number that people know a row by
@@ -33,7 +33,7 @@ def numbers(values: Any, name: str, names: Names) -> Array:
         hidden = int(np.ma.getmaskarray(values).sum())
         if hidden:
             raise names.error(
-                f"{name} is a masked array with {hidden:,} masked values.",
+                f"{name} is a masked array with {many(hidden, 'masked value')}.",
                 f'to leave these rows out give {name}.filled(np.nan) and nan="omit"',
             )
         values = values.data
@@ -55,7 +55,7 @@ def numbers(values: Any, name: str, names: Names) -> Array:
             f"{name} holds complex numbers; probabilities are real.", f"give {name}.real if that is meant"
         )
     if array.dtype.kind in "mM":
-        raise names.error(f"{name} holds dates or times, not numbers.")
+        raise names.error(f"{name} holds dates or times, not numbers.", "give probabilities")
     if array.dtype.kind == "b" and name != names.weight:
         raise names.error(
             f"{name} holds True and False: decisions, not probabilities.",
@@ -77,7 +77,9 @@ def _from_objects(array: Array, name: str, names: Names) -> Array:
                 raise TypeError
             out[i] = np.nan if _is_missing(value) else float(value)
         except (TypeError, ValueError):
-            raise names.error(f"{name} holds {value!r} at position {i}: not a number.") from None
+            raise names.error(
+                f"{name} holds {value!r} at position {i}: not a number.", "give numbers; None and nan are missing"
+            ) from None
     return out.reshape(array.shape)
 
 
@@ -95,18 +97,20 @@ def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, ro
         hidden = int(np.ma.getmaskarray(y).sum())
         if hidden:
             raise names.error(
-                f"{names.outcome} is a masked array with {hidden:,} masked values.",
+                f"{names.outcome} is a masked array with {many(hidden, 'masked value')}.",
                 "leave these rows out of all arrays",
             )
         y = y.data
     if y.ndim != 1:
-        raise names.error(f"{names.outcome} has {y.ndim} dimensions; it needs (n,).")
+        raise names.error(f"{names.outcome} has {y.ndim} dimensions; it needs one.", "give one outcome per row: (n,)")
     if y.dtype.kind == "c":
-        raise names.error(f"{names.outcome} holds complex numbers; an outcome is a label.")
+        raise names.error(f"{names.outcome} holds complex numbers.", "an outcome is a label: a number or a word")
     order = _given_labels(labels, k, names) if labels is not None else None
     y, missing = _present(y)
     if missing is not None and missing.all():
-        raise names.error(f"all {len(y):,} outcomes in {names.called(names.outcome)} are missing.")
+        raise names.error(
+            f"all {len(y):,} outcomes in {names.called(names.outcome)} are missing.", "there is nothing to assess"
+        )
     if y.dtype.kind == "f":
         wrong = _fractions(y, missing, order, k, row, names)
         if wrong is not None:
@@ -152,7 +156,7 @@ def _by_label(
     if order is None:
         if len(values) != k:
             raise names.error(
-                f"{names.outcome} has {len(values):,} distinct labels ({listed(values)}), "
+                f"{names.outcome} has {many(len(values), 'distinct label')} ({listed(values)}), "
                 f"{names.forecast} {'one column for two classes' if one_column else f'{k} columns'}.",
                 "name the classes in the order of the columns:  labels=[…]",
             )
@@ -199,7 +203,9 @@ def _event_second(order: tuple[Any, ...], pos_label: Any, k: int, names: Names) 
 def _given_labels(labels: Any, k: int, names: Names) -> tuple[Any, ...]:
     order = tuple(v.item() if isinstance(v, np.generic) else v for v in labels)
     if len(set(order)) != len(order):
-        raise names.error(f"labels: {listed(order, 12)} names a class twice.")
+        raise names.error(
+            f"labels: {listed(order, 12)} names a class twice.", "name each class once, in the order of the columns"
+        )
     if len(order) != k:
         raise names.error(
             f"labels names {len(order)} classes, {names.forecast} has {k}.", "one label for each column, in their order"
@@ -266,7 +272,8 @@ def shares_of(y: Array, k: int, labels: Any, row: RowOf, names: Names) -> Outcom
     if off.any():
         i = int(np.argmax(off))
         raise names.error(
-            f"row {row(i)} of {names.outcome} holds {listed(shares[i])}: shares of a case must sum to one."
+            f"row {row(i)} of {names.outcome} holds {listed(shares[i])}: shares of a case must sum to one.",
+            "correct the row; one outcome per case has shape (n,)",
         )
     return Outcome(np.zeros(len(y), int), order, shares)
 

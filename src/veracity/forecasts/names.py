@@ -56,5 +56,11 @@ def listed(values: Any, limit: int = 6) -> str:
 
 
 def number(x: Any) -> str:
-    """A value as short as it stays true."""
-    return f"{float(x):.6g}"
+    """A value as short as it stays true: 1.0000002 is not 1."""
+    value = float(x) + 0.0  # no negative zero
+    return repr(value) if value != 1 and abs(value - 1) < 1e-5 else f"{value:.6g}"
+
+
+def many(n: int, what: str) -> str:
+    """ "1 row", "2,000 rows"."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -13,7 +13,7 @@ import numpy as np
 
 from .columns import case_weights, codes_of, numbers, shares_of, whole_counts
 from .findings import Finding
-from .names import Names
+from .names import Names, many, number
 from .types import Array, Forecasts
 
 SCALES = ("probability", "percent", "logit", "log")
@@ -54,8 +54,9 @@ def prepare(
     _not_swapped(y, p, names)
     if y.ndim == 0 or len(y) != len(p):
         raise names.error(
-            f"{names.outcome} has {y.size if y.ndim == 0 else len(y):,} outcomes, "
-            f"{names.forecast} {len(p):,} rows: one outcome for each forecast is needed."
+            f"{names.outcome} has {many(y.size if y.ndim == 0 else len(y), 'outcome')}, "
+            f"{names.forecast} {len(p):,} rows.",
+            "one outcome for each forecast is needed, in the same order",
         )
     k = 2 if p.ndim == 1 else p.shape[1]
     n = len(p)
@@ -87,7 +88,7 @@ def prepare(
         missing: Array = np.asarray(np.isnan(p) if p.ndim == 1 else np.isnan(p).any(axis=1))
         if outcome.missing is not None:
             missing |= outcome.missing
-        findings += part.leave_out(missing, "missing_rows")
+        findings += part.leave_out(missing, "missing_rows", names)
     elif outcome.missing is not None:
         gone = np.flatnonzero(outcome.missing)
         raise names.error(
@@ -98,7 +99,7 @@ def prepare(
     for column, code in (("weights", "zero_weight"), ("counts", "zero_count")):
         values = part.arrays[column]
         if values is not None and not values.all():
-            findings += part.leave_out(values == 0, code)
+            findings += part.leave_out(values == 0, code, names)
     shares = part.arrays["shares"]
     if shares is not None:
         findings += part.settle_soft(shares, soft, names)
@@ -155,7 +156,8 @@ def prepare_realised(
     p = numbers(y_proba, names.forecast, names)
     if p.ndim != 1 or not len(p):
         raise names.error(
-            f"{names.forecast} has shape {p.shape}: one probability of what happened for each row is needed."
+            f"{names.forecast} has shape {p.shape}; it needs (n,).",
+            "give the probability of what happened, one for each row",
         )
     n = len(p)
     part = _Rows(n, first_row, rows=None if rows is None else np.asarray(rows))
@@ -167,14 +169,17 @@ def prepare_realised(
     }
     kept_groups = {str(name): _beside(column, n, f"groups[{name!r}]", names) for name, column in (groups or {}).items()}
     part.arrays |= {f"group {name}": column for name, column in kept_groups.items()}
-    findings = part.leave_out(np.isnan(p), "missing_rows") if nan == "omit" else []
+    findings = part.leave_out(np.isnan(p), "missing_rows", names) if nan == "omit" else []
     p = part.arrays["p"]
     if scale == "log":
         log_p = p.astype(np.float64)
         above = log_p > 0
         if above.any():
             i = int(np.argmax(above))
-            raise names.error(f"{names.at(part.number(i))} = {log_p[i]:g}: a log-probability cannot be above 0.")
+            raise names.error(
+                f"{names.at(part.number(i))} = {log_p[i]:g}: a log-probability cannot be above 0.",
+                f"if these are probabilities:  {names.option('scale', 'probability')}",
+            )
     elif scale == "logit":
         from scipy.special import log_expit
 
@@ -218,13 +223,17 @@ class _Rows:
         self.rows = self.numbers()[index]
         self.arrays = {name: None if values is None else values[index] for name, values in self.arrays.items()}
 
-    def leave_out(self, out: Array, code: str) -> list[Finding]:
+    def leave_out(self, out: Array, code: str, names: Names) -> list[Finding]:
         if not out.any():
             return []
         gone = self.numbers()[out]
         total = len(out)
         if len(gone) == total:
-            raise ValueError(f"no row is left: all {total:,} rows would be left out ({code.replace('_', ' ')})")
+            why = {"missing_rows": "missing values", "zero_weight": "weight 0", "zero_count": "count 0"}
+            raise names.error(
+                f"no row is left: all {total:,} have {why.get(code, 'outcomes between 0 and 1')}.",
+                "look at the columns; there is nothing to assess",
+            )
         self.take(np.flatnonzero(~out))
         return [Finding.of(code, len(gone), total, gone)]
 
@@ -242,7 +251,7 @@ class _Rows:
                 f"split them:  {names.option('soft', 'split')}      leave them out:  {names.option('soft', 'omit')}",
             )
         if soft == "omit":
-            return self.leave_out(between, "soft_omitted")
+            return self.leave_out(between, "soft_omitted", names)
         row, column = np.nonzero(shares > 0)
         if self.arrays["case"] is None:
             self.arrays["case"] = self.numbers()
@@ -258,9 +267,11 @@ def forecast_matrix(y_proba: Any, names: Names) -> Array:
     p = numbers(y_proba, names.forecast, names)
     what = names.forecast
     if p.ndim not in (1, 2):
-        raise names.error(f"{what} has {p.ndim} dimensions; it needs (n,) for two classes or (n, k) for k.")
+        raise names.error(
+            f"{what} has {p.ndim} dimensions; it needs one or two.", "give (n,) for two classes, (n, k) for k"
+        )
     if p.size == 0:
-        raise names.error(f"{what} is empty: there is nothing to assess.")
+        raise names.error(f"{what} is empty: there is nothing to assess.", "give at least one row")
     if p.ndim == 2 and p.shape[1] == 1:
         raise names.error(
             f"{what} has shape {p.shape}: a single column is the probability of the event in shape (n,).",
@@ -324,7 +335,8 @@ def _normalised(p: Array, part: _Rows, names: Names) -> tuple[Array, list[Findin
     if hopeless.any() and not np.isnan(p[hopeless]).any():
         i = int(np.argmax(hopeless))
         raise names.error(
-            f"row {part.number(i)} of {names.called(names.forecast)} sums to {sums[i]:g}: it cannot be rescaled to one."
+            f"row {part.number(i)} of {names.called(names.forecast)} sums to {number(sums[i])}: it cannot be rescaled.",
+            "correct the row, or leave it out",
         )
     p = p.astype(np.float64)
     p[off] /= sums[off, None]
@@ -359,7 +371,8 @@ def _beside(values: Any, n: int, name: str, names: Names) -> Array | None:
         return None
     array = _array(values, name)
     if array.ndim == 0 or len(array) != n:
-        raise names.error(f"{name} has {array.size if array.ndim == 0 else len(array):,} rows, {names.forecast} {n:,}.")
+        rows = many(array.size if array.ndim == 0 else len(array), "row")
+        raise names.error(f"{name} has {rows}, {names.forecast} {n:,}.", "one value for each row")
     return array
 
 
@@ -368,7 +381,10 @@ def _as_forecast(ideal: Any, p: Array, name: str, names: Names) -> Array | None:
         return None
     values = numbers(ideal, name, names)
     if values.shape != p.shape:
-        raise names.error(f"{name} has shape {values.shape}, {names.forecast} {p.shape}: they need the same.")
+        raise names.error(
+            f"{name} has shape {values.shape}, {names.forecast} {p.shape}: they need the same.",
+            "one ideal probability for each forecast",
+        )
     return values
 
 
