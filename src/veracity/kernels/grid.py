@@ -22,7 +22,7 @@ TINY = 6  # mantissa bits below
 SHIFT, TINY_SHIFT = 52 - FINE, 52 - TINY
 SPLIT = 2.0**-14
 LEAST = 2.0**-149  # smallest float32; everything smaller but above zero is one cell
-WIDE = tuple(2.0**-e for e in (42, 34, 28, 24, 20, 17))  # the only edges of the coarse grid between 0 and SPLIT
+WIDE = tuple(2.0**-e for e in (30, 24, 20, 17))  # the only edges of the coarse grid between 0 and SPLIT
 NESTED = 6  # mantissa bits of the class-wise grid of many classes
 
 
@@ -139,7 +139,7 @@ def grid(cuts: tuple[float, ...] = (), coarse: bool = False) -> Grid:
     edges = np.unique(np.concatenate([lower, given]))
     step = 1 << 52 - NESTED
     lines = np.arange(SPLIT_BITS, _bits(0.5) + step, step).view(np.float64)
-    near_one = 1.0 - np.array([w for w in WIDE if w >= 2.0**-28])
+    near_one = 1.0 - np.array(WIDE)
     nested_edges = np.unique(np.concatenate([[0.0, 1.0], lines, 1.0 - lines, near_one, given]))
     nested = (np.searchsorted(nested_edges, edges, side="right") - 1).astype(np.int32)
     for array in (edges, nested_edges, nested):

@@ -91,16 +91,16 @@ INLINE void scatter_row(Work *w, const double *row, int64_t i, int mass) {
 }
 
 /* The entry of what happened, and the top entry. */
-INLINE void scatter_true(Work *w, int64_t i, int mass) {
+INLINE void scatter_true(Work *w, int64_t i, int32_t place, int mass) {
     const Job *job = w->job;
     Scratch *s = &w->scratch;
     int64_t c = mass ? w->count[i] : 1;
     double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0, u = w->realised[i];
-    int32_t place = place_of(&job->grid, u), top = place_of(&job->grid, w->top[i]);
+    int32_t top = place_of(&job->grid, w->top[i]);
     add_true(job, s, 0, place, u, w->log[i], w->power[i], mass, c, m, m2);
     add_nested_true(job, s, w->y[i], place, mass, c, m, m2);
     add_entry(job, s, 1, top, w->top[i], mass, c, m, m2);
-    if (w->correct[i] != 0.0) add_true(job, s, 1, place, u, w->log[i], w->power[i], mass, c, m, m2);
+    if (w->correct[i] != 0.0) add_true(job, s, 1, top, u, w->log[i], w->power[i], mass, c, m, m2);
 }
 
 static void read_row(const Job *job, int64_t row, double *to) {
@@ -144,11 +144,13 @@ static void many_block(Work *w, int64_t start, int64_t n) {
         kept++;
     }
     add_rows(w, kept);
-    for (int64_t i = 0; i < kept; i++)
+    for (int64_t i = 0; i < kept; i++) {
+        int32_t place = place_of(&job->grid, w->realised[i]);
         if (job->mass)
-            scatter_true(w, i, 1);
+            scatter_true(w, i, place, 1);
         else
-            scatter_true(w, i, 0);
+            scatter_true(w, i, place, 0);
+    }
 }
 
 #endif

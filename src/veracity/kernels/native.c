@@ -1,13 +1,32 @@
 /* The pass over forecasts in C: Python's limited API, buffers in, bytes out, the interpreter free while it runs. */
 #include <Python.h>
 #include <pthread.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "emit.h"
-#include "many.h"
+#include "packed.h"
 
 /* Scratch memory of the last pass, all zero; kept because clearing it is what small passes would spend their time on. */
 enum { KEPT = 4, KEPT_BYTES = 48 << 20 };
 static Scratch kept[KEPT];
+
+/* Zeros, on huge pages where the system has them: scattered updates of small pages wait for addresses. */
+static void *get_zeros(size_t size) {
+#if defined(__linux__)
+    size_t page = (size_t)2 << 20;
+    if (size >= page) {
+        void *at = aligned_alloc(page, (size + page - 1) / page * page);
+        if (at) {
+            madvise(at, size, MADV_HUGEPAGE);
+            memset(at, 0, size);
+        }
+        return at;
+    }
+#endif
+    return calloc(1, size);
+}
 
 static int get_scratch(Scratch *s, const Job *job) {
     Scratch want = {0};
@@ -27,12 +46,12 @@ static int get_scratch(Scratch *s, const Job *job) {
             return 1;
         }
     *s = want;
-    s->all = calloc(1, want.all_size);
-    s->yes = calloc(1, want.yes_size);
-    s->touched = calloc(1, want.touched_size);
+    s->all = get_zeros(want.all_size);
+    s->yes = get_zeros(want.yes_size);
+    s->touched = get_zeros(want.touched_size);
     if (nested) {
-        s->nested = calloc(1, want.nested_size);
-        s->nested_yes = calloc(1, want.nested_yes_size);
+        s->nested = get_zeros(want.nested_size);
+        s->nested_yes = get_zeros(want.nested_yes_size);
     }
     return s->all && s->yes && s->touched && (!nested || (s->nested && s->nested_yes));
 }
@@ -62,11 +81,14 @@ static void *work_on(void *argument) {
     if (columns <= MANY && step > ENTRIES / columns) step = ENTRIES / columns;
     for (int64_t start = w->begin; start < w->end && !w->failed; start += step) {
         int64_t n = w->end - start < step ? w->end - start : step;
-        if (columns > MANY)
+        if (w->packed)
+            packed_block(w, start, n);
+        else if (columns > MANY)
             many_block(w, start, n);
         else
             few_block(w, start, n);
     }
+    if (w->packed) end_packed(w);
     return NULL;
 }
 
@@ -79,7 +101,9 @@ static int prepare_work(Work *w, const Job *job, int64_t begin, int64_t end) {
     w->high = -INFINITY;
     size_t k = (size_t)job->k;
     w->classes = calloc(6 * k, sizeof(double));
-    w->columns = calloc(k, sizeof(double));
+    w->columns = calloc(k + 2 * LANES, sizeof(double));
+    w->packed = job->packed ? new_packed(job) : NULL;
+    if (job->packed && !w->packed) return 0;
     w->block_classes = calloc(6 * k, sizeof(double));
     w->block_columns = calloc(k + LANES, sizeof(double));
     return get_scratch(&w->scratch, job) && w->classes && w->columns && w->block_classes && w->block_columns;
@@ -91,6 +115,7 @@ static void end_work(Work *w, int clean) {
     free(w->block_classes);
     free(w->block_columns);
     free(w->tiny);
+    free_packed(w->packed);
     put_scratch(&w->scratch, clean);
 }
 
@@ -221,6 +246,8 @@ static PyObject *pass(const Job *job, int threads) {
     return result;
 }
 
+static int wide; /* whether this processor has the widest vectors */
+
 enum { P, Y, WEIGHTS, COUNTS, REALISED, CELL, NESTED, DIVIDED, FIRST_PART, PART_EDGES, BUFFERS };
 
 static PyObject *scan(PyObject *self, PyObject *arguments) {
@@ -268,6 +295,8 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
     job.grid.words = (job.grid.places + 63) / 64;
     job.grid.coarse = coarse;
     job.histograms = job.k > MANY ? 2 : job.k + 1;
+    job.packed = job.k > MANY && job.item == 4 && !job.mass && coarse;
+    job.wide = wide;
     job.all_step = job.nested_step = job.mass ? 4 : 2;
     job.true_step = job.mass ? 6 : 4;
     job.nested_true_step = job.mass ? 3 : 1;
@@ -284,6 +313,7 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The pass 
                                     NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__native(void) {
+    wide = has_wide();
     PyObject *made = PyModule_Create(&module);
     if (made && PyModule_AddIntConstant(made, "PARTS", PARTS) < 0) Py_CLEAR(made);
     return made;

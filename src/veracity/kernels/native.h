@@ -66,7 +66,7 @@ typedef struct {
     int item; /* bytes of a probability: 4 or 8 */
     char y_kind;
     int y_item;
-    int one_column, mass, direct; /* direct: rows lie in memory as they are needed */
+    int one_column, mass, packed, wide, direct; /* direct: rows lie in memory as they are needed */
     double allowed;
     double *realised;
     Grid grid;
@@ -98,7 +98,7 @@ typedef struct {
     int lowest_count, failed;
     Problem problems[PROBLEMS];
     Scratch scratch;
-    void *packed; /* many.h */
+    void *packed; /* packed.h */
     /* one block */
     double p[ENTRIES + LANES], realised[ROWS], squares[ROWS], log[ROWS], root[ROWS], power[ROWS], brier[ROWS];
     double spherical[ROWS], correct[ROWS], top[ROWS], m[ROWS], m2[ROWS];

@@ -1,0 +1,179 @@
+/* Two sweeps over a float32 row of many classes: is it a forecast, and where do its entries lie. */
+#ifndef VERACITY_SWEEP_H
+#define VERACITY_SWEEP_H
+
+#include "native.h"
+
+enum { LEVELS = 5 };                                      /* wide cells between 0 and 2^-14 */
+static const int LEVEL_ENDS[LEVELS] = {30, 24, 20, 17, 14}; /* upper end of each: 2^-end; as WIDE in grid.py */
+#define ONE_BITS 0x3F800000u
+#define SPLIT_FLOAT 0x38800000 /* 2^-14 */
+
+INLINE int32_t level_bits(int level) { return (127 - LEVEL_ENDS[level]) << 23; }
+
+/* Sums over the level cells of all rows of a thread; counts are those below each end. */
+typedef struct {
+    double sums[LEVELS];
+    int64_t below[LEVELS], zeros;
+} Levels;
+
+/* Bits of the largest and smallest entry, seen as unsigned: beyond those of 1 an entry is no probability, or minus
+ * zero. Returns the sum. */
+CLONES static double check_plain(const float *row, int64_t k, uint32_t *most, uint32_t *least) {
+    double sum[2 * LANES] = {0};
+    uint32_t high[2 * LANES] = {0}, low[2 * LANES];
+    int64_t j = 0;
+    memset(low, 255, sizeof low);
+    for (; j + 2 * LANES <= k; j += 2 * LANES) {
+        uint32_t bits[2 * LANES];
+        memcpy(bits, row + j, sizeof bits);
+        for (int l = 0; l < 2 * LANES; l++) {
+            sum[l] += row[j + l];
+            high[l] = bits[l] > high[l] ? bits[l] : high[l];
+            low[l] = bits[l] < low[l] ? bits[l] : low[l];
+        }
+    }
+    for (; j < k; j++) {
+        uint32_t bits;
+        memcpy(&bits, row + j, 4);
+        sum[j % LANES] += row[j];
+        high[0] = bits > high[0] ? bits : high[0];
+        low[0] = bits < low[0] ? bits : low[0];
+    }
+    for (int l = 1; l < 2 * LANES; l++) {
+        sum[0] += sum[l];
+        high[0] = high[l] > high[0] ? high[l] : high[0];
+        low[0] = low[l] < low[0] ? low[l] : low[0];
+    }
+    *most = high[0];
+    *least = low[0];
+    return sum[0];
+}
+
+/* Adds a row to the column sums and levels, lists bits and columns of entries from 2^-14 up; returns their number. */
+CLONES static int64_t find_plain(const float *row, int64_t k, double *columns, double *squares, Levels *levels,
+                                 int32_t *hit_bits, int32_t *hit_columns) {
+    double square[LANES] = {0}, sums[LEVELS][LANES] = {{0}};
+    int64_t below[LEVELS][LANES] = {{0}}, zeros = 0, hits = 0, j = 0;
+    for (; j + LANES <= k; j += LANES)
+        for (int l = 0; l < LANES; l++) {
+            double x = row[j + l];
+            columns[j + l] += x;
+            square[l] += x * x;
+        }
+    for (; j < k; j++) {
+        columns[j] += row[j];
+        square[0] += (double)row[j] * row[j];
+    }
+    for (int level = 0; level < LEVELS; level++) {
+        double end = ldexp(1.0, -LEVEL_ENDS[level]);
+        for (j = 0; j + LANES <= k; j += LANES)
+            for (int l = 0; l < LANES; l++) {
+                double x = row[j + l];
+                sums[level][l] += x < end ? x : 0.0;
+                below[level][l] += x < end;
+            }
+        for (; j < k; j++) {
+            double x = row[j];
+            sums[level][0] += x < end ? x : 0.0;
+            below[level][0] += x < end;
+        }
+    }
+    for (j = 0; j < k; j++) zeros += row[j] == 0.0f;
+    for (j = 0; j < k; j++) {
+        int32_t bits;
+        memcpy(&bits, row + j, 4);
+        hit_bits[hits] = bits;
+        hit_columns[hits] = (int32_t)j;
+        hits += bits >= SPLIT_FLOAT;
+    }
+    *squares = 0.0;
+    for (int l = 0; l < LANES; l++) *squares += square[l];
+    levels->zeros += zeros;
+    for (int level = 0; level < LEVELS; level++)
+        for (int l = 0; l < LANES; l++) {
+            /* row by row, so that the difference of two sums keeps its digits */
+            levels->sums[level] += sums[level][l] - (level ? sums[level - 1][l] : 0.0);
+            levels->below[level] += below[level][l];
+        }
+    return hits;
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define WIDE_VECTORS __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+
+WIDE_VECTORS static double check_wide(const float *row, int64_t k, uint32_t *most, uint32_t *least) {
+    __m512i high = _mm512_setzero_si512(), low = _mm512_set1_epi32(-1);
+    __m512d even = _mm512_setzero_pd(), odd = even;
+    for (int64_t j = 0; j < k; j += 16) {
+        __mmask16 in = k - j >= 16 ? 0xFFFF : (__mmask16)((1u << (k - j)) - 1);
+        __m512 x = _mm512_maskz_loadu_ps(in, row + j);
+        __m512i bits = _mm512_castps_si512(x);
+        high = _mm512_max_epu32(high, bits);
+        low = _mm512_mask_min_epu32(low, in, low, bits);
+        even = _mm512_add_pd(even, _mm512_cvtps_pd(_mm512_castps512_ps256(x)));
+        odd = _mm512_add_pd(odd, _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)));
+    }
+    *most = _mm512_reduce_max_epu32(high);
+    *least = _mm512_reduce_min_epu32(low);
+    return _mm512_reduce_add_pd(_mm512_add_pd(even, odd));
+}
+
+WIDE_VECTORS static int64_t find_wide(const float *row, int64_t k, double *columns, double *squares, Levels *levels,
+                                      int32_t *hit_bits, int32_t *hit_columns) {
+    __m512d square = _mm512_setzero_pd(), square2 = square, sums[LEVELS];
+    __m512i below[LEVELS], zeros = _mm512_setzero_si512(), minus = _mm512_set1_epi32(-1), ends[LEVELS];
+    __m512i column = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    int64_t hits = 0;
+    for (int level = 0; level < LEVELS; level++) {
+        sums[level] = square;
+        below[level] = zeros;
+        ends[level] = _mm512_set1_epi32(level_bits(level));
+    }
+    for (int64_t j = 0; j < k; j += 16) {
+        __mmask16 in = k - j >= 16 ? 0xFFFF : (__mmask16)((1u << (k - j)) - 1);
+        __m512i bits = _mm512_maskz_loadu_epi32(in, row + j);
+        __m512d a = _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(bits)));
+        __m512d b = _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_extracti64x4_epi64(bits, 1)));
+        double *to = columns + j; /* padded to whole vectors */
+        _mm512_storeu_pd(to, _mm512_add_pd(_mm512_loadu_pd(to), a));
+        _mm512_storeu_pd(to + 8, _mm512_add_pd(_mm512_loadu_pd(to + 8), b));
+        square = _mm512_fmadd_pd(a, a, square);
+        square2 = _mm512_fmadd_pd(b, b, square2);
+        zeros = _mm512_mask_sub_epi32(zeros, _mm512_mask_testn_epi32_mask(in, bits, bits), zeros, minus);
+        __mmask16 small = 0;
+        for (int level = 0; level < LEVELS; level++) {
+            small = _mm512_mask_cmplt_epi32_mask(in, bits, ends[level]);
+            below[level] = _mm512_mask_sub_epi32(below[level], small, below[level], minus);
+            sums[level] = _mm512_mask_add_pd(sums[level], (__mmask8)small, sums[level], a);
+            sums[level] = _mm512_mask_add_pd(sums[level], (__mmask8)(small >> 8), sums[level], b);
+        }
+        __mmask16 hit = (__mmask16)(in & ~small);
+        _mm512_storeu_si512(hit_bits + hits, _mm512_maskz_compress_epi32(hit, bits));
+        _mm512_storeu_si512(hit_columns + hits, _mm512_maskz_compress_epi32(hit, column));
+        hits += __builtin_popcount(hit);
+        column = _mm512_add_epi32(column, _mm512_set1_epi32(16));
+    }
+    *squares = _mm512_reduce_add_pd(_mm512_add_pd(square, square2));
+    levels->zeros += _mm512_reduce_add_epi32(zeros);
+    for (int level = LEVELS - 1; level >= 0; level--) {
+        if (level) sums[level] = _mm512_sub_pd(sums[level], sums[level - 1]);
+        levels->sums[level] += _mm512_reduce_add_pd(sums[level]);
+        levels->below[level] += _mm512_reduce_add_epi32(below[level]);
+    }
+    return hits;
+}
+
+static int has_wide(void) {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+#else
+#define check_wide check_plain
+#define find_wide find_plain
+static int has_wide(void) { return 0; }
+#endif
+
+#endif
