@@ -41,9 +41,7 @@ def chart(result: Any) -> style.Chart:
             line.mark_point(filled=True, size=110, shape="cross", style="mean-line", opacity=1).encode(
                 x=across, y=up, tooltip=tooltips
             ),
-            line.mark_text(style="note", align="right", dx=-9, dy=-8, fontWeight="bold").encode(
-                x=across, y=up, text="mean:N"
-            ),
+            *model_versus_source.named(means, across, up, "model"),
         ]
     said = f"Slope {slope:.2f} (below 1 is over-confident). " if slope is not None else ""
     return alt.layer(*layers).properties(

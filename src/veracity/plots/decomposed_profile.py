@@ -19,6 +19,7 @@ CAPTION = (
     "The steps of the loss ladder for every attitude to risk, as shares of the loss of always saying the "
     "base rate. At 0 stands the log loss, at 1 the Brier score."
 )
+CUT = 3.0  # of the base-rate loss: what lies above is not drawn
 COLUMNS = {
     "r": ("risk parameter r", ".3~f"),
     "adjustment": (PARTS["adjustment"], ".4~g"),
@@ -42,20 +43,29 @@ def chart(result: Any) -> style.Chart:
     """Stacked shares of UNC_r over r in [-2/3, 2]; the scales of different r cannot be compared, their shares can."""
     wide = style.present(rows(result), "decomposed_profile", "decomposed risk profile")
     order = list(PARTS.values())
+    whole = [row for row in wide if all(row.get(name) is not None for name in PARTS)]
+    style.present(whole, "decomposed_profile", "finite parts of the loss")
     long = [
         {"r": row["r"], "part": label, "share": row[name], "order": i}
-        for row in wide
+        for row in whole
         for i, (name, label) in enumerate(PARTS.items())
-        if row.get(name) is not None
     ]
-    style.present(long, "decomposed_profile", "finite parts of the loss")
+    tallest = max(sum(max(row[name], 0.0) for name in PARTS) for row in whole)
+    top = max(1.05, min(1.05 * tallest, CUT))
+    cut = f" Cut at {CUT:.0%}: surprises make the loss much larger on the left." if tallest > CUT else ""
     base = alt.Chart(style.data(long))
     x = alt.X(
         "r:Q",
         title="Risk parameter r: ← punishes surprises · forgives them →",
         scale=alt.Scale(domain=[-2 / 3, 2], nice=False),
     )
-    y = alt.Y("share:Q", stack="zero", title="Share of the base-rate loss", axis=alt.Axis(format=".0%"))
+    y = alt.Y(
+        "share:Q",
+        stack="zero",
+        title="Share of the base-rate loss",
+        axis=alt.Axis(format=".0%"),
+        scale=alt.Scale(domain=[0, top], nice=False),
+    )
     colour = alt.Color(
         "part:N",
         scale=style.categories(order),
@@ -68,8 +78,8 @@ def chart(result: Any) -> style.Chart:
     named = alt.Chart(style.data([{"r": r, "name": n} for r, n in ((0, "log"), (1, "Brier"))]))
     columns = {name: COLUMNS[name] for name in wide[0]}
     return alt.layer(
-        base.mark_area(opacity=0.55).encode(**stacked),
-        base.mark_line(strokeWidth=1.5).encode(
+        base.mark_area(opacity=0.55, clip=True).encode(**stacked),
+        base.mark_line(strokeWidth=1.5, clip=True).encode(
             **stacked, strokeDash=alt.StrokeDash("part:N", scale=style.dashes(order), sort=order, legend=None)
         ),
         one,
@@ -81,5 +91,7 @@ def chart(result: Any) -> style.Chart:
     ).properties(
         width=style.WIDTH,
         height=style.HEIGHT,
-        title=style.title("Where the loss comes from", "Dashed line: always saying the base rate. Lower is better."),
+        title=style.title(
+            "Where the loss comes from", f"Dashed line: always saying the base rate. Lower is better.{cut}"
+        ),
     )

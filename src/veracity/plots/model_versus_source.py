@@ -56,6 +56,21 @@ def _by_class(found: dict[str, Any]) -> style.Rows:
     ]
 
 
+def named(means: style.Rows, x: alt.X, y: alt.Y, across: str = "source") -> list[style.Chart]:
+    """The names of the marks, to their left, or to their right where the axis is near."""
+    sides: list[tuple[Any, int, style.Rows]] = [
+        ("right", -9, [mean for mean in means if mean[across] >= 0.3]),
+        ("left", 9, [mean for mean in means if mean[across] < 0.3]),
+    ]
+    return [
+        alt.Chart(style.data(some))
+        .mark_text(style="note", align=align, dx=dx, dy=-8, fontWeight="bold")
+        .encode(x=x, y=y, text="mean:N")
+        for align, dx, some in sides
+        if some
+    ]
+
+
 def chart(result: Any) -> style.Chart:
     """Bubbles: bins, larger where they cost more log loss; marks: the means, their line against 45° (N17 Fig 3)."""
     found = style.document(result)
@@ -107,9 +122,7 @@ def chart(result: Any) -> style.Chart:
             line.mark_point(filled=True, size=110, shape="cross", style="mean-line", opacity=1).encode(
                 x=x, y=y, tooltip=tooltips
             ),
-            line.mark_text(style="note", align="right", dx=-9, dy=-8, fontWeight="bold").encode(
-                x=x, y=y, text="mean:N"
-            ),
+            *named(means, x, y),
         ]
     note = f"{angle}Grey bubbles: bins, larger where they cost more log loss."
     return alt.layer(*layers).properties(

@@ -101,12 +101,16 @@ def head(found: Mapping[str, Any]) -> str:
     named = ", ".join(classes) if len(classes) <= 4 else f"{classes[0]} … {classes[-1]}"
     parts = [
         ", ".join(filter(None, inputs[:3])) + (f" and {len(inputs) - 3} more" if len(inputs) > 3 else ""),
-        str(found["model"]) if found.get("model") else "",
+        str(found["model"]) if found.get("model") and not any(_stem(i) == found["model"] for i in inputs) else "",
         words.count(int(found["n"]), "case") if found.get("n") is not None else "",
         f"{len(classes)} classes: {named}" if classes else "",
         str(made.get("date") or "")[:16].replace("T", " "),
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]
 
 
 def means(found: Mapping[str, Any]) -> list[View]:
