@@ -27,6 +27,10 @@ TEXTS = (".csv", ".tsv", ".txt", ".dat", ".tab", ".psv")
 KNOWN = (*TEXTS, ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".jsonl", ".ndjson", ".npz")
 
 
+class NoRows(ValueError):
+    """A file without rows: nothing to assess alone, nothing to add as a part."""
+
+
 @dataclass
 class Table:
     """One file or frame. `kinds` says what the strings of a text file are; numbers are made batch by batch."""
@@ -41,6 +45,7 @@ class Table:
     facts: tuple[str, ...] = ()
     kinds: dict[str, str] = field(default_factory=dict)
     numbered: bool = False  # the lazy frame has a column ROW
+    passed: int = 0  # rows of the file before the first one of the lazy frame
     keep: Any = None
     path: Path | None = None
     preset: Layout | None = None  # nested JSON is understood while it is flattened
@@ -88,7 +93,7 @@ class Table:
     def batches(self, columns: Sequence[str], size: int = BATCH) -> Iterator[tuple[int, Any, pl.DataFrame]]:
         """(number of the first row, numbers of all rows or None, the columns as numbers and text)."""
         wanted = list(dict.fromkeys(columns)) + ([ROW] if self.numbered else [])
-        start = self.first_row
+        start = self.first_row + self.passed
         for raw in collect_batches(self.lazy.select(wanted), size):
             numbers = raw[ROW].to_numpy() if self.numbered else None
             raw = raw.drop(ROW) if self.numbered else raw
@@ -204,7 +209,10 @@ def table_of(path: Path, reading: Reading) -> Table:
         else:
             table = _text(path, shown)
     except (pl.exceptions.PolarsError, OSError, EOFError) as problem:
-        raise ValueError(f"{shown}: cannot be read ({str(problem).splitlines()[0]})\n  is it complete?") from None
+        raise ValueError(
+            f"{shown}: damaged, cut short, or not what its name says\n"
+            "  write it again, or give it the ending of its kind"
+        ) from problem
     table.keep, table.path = (table.keep, keep), path
     return _filtered(table, reading)
 
@@ -237,7 +245,7 @@ def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
         starts = [i * (rows - SLICE) // (SLICES - 1) for i in range(SLICES)]
         sample = pl.concat([lazy.slice(start, SLICE).collect() for start in starts])
     if rows == 0:
-        raise ValueError(f"{shown}: no rows\n  there is nothing to assess")
+        raise NoRows(f"{shown}: no rows\n  there is nothing to assess")
     return Table(shown, "file", lazy, columns, rows, sample, whole)
 
 
@@ -262,7 +270,7 @@ def _text(path: Path, shown: str) -> Table:
     )
     _resample(table)
     if table.rows == 0:
-        raise ValueError(f"{shown}: no rows below the column names\n  there is nothing to assess")
+        raise NoRows(f"{shown}: no rows below the column names\n  there is nothing to assess")
     return table
 
 
@@ -288,6 +296,16 @@ def _filtered(table: Table, reading: Reading) -> Table:
     """Only the rows that every --where condition holds for, with their own numbers."""
     if not reading.where:
         return table
+    narrow(table, reading)
+    _resample(table)
+    if table.rows == 0:
+        what = f"no row has {' and '.join(reading.where)}."
+        raise NoRows(str(table.error(what, "look at the values of the column")))
+    return table
+
+
+def narrow(table: Table, reading: Reading) -> None:
+    """Leave out of the lazy frame the rows for which a --where condition does not hold."""
     conditions = []
     for condition in reading.where:
         name, value = condition.split("=", 1)
@@ -303,10 +321,6 @@ def _filtered(table: Table, reading: Reading) -> Table:
     if not table.numbered:
         table.lazy, table.numbered = table.lazy.with_row_index(ROW, offset=table.first_row), True
     table.lazy = table.lazy.filter(*conditions)
-    _resample(table)
-    if table.rows == 0:
-        raise table.error(f"no row has {' and '.join(reading.where)}.", "look at the values of the column")
-    return table
 
 
 def _starts_like_json(path: Path) -> bool:
@@ -318,8 +332,8 @@ def _arrays(path: Path, shown: str) -> Table:
     try:
         with np.load(path, allow_pickle=False) as held:
             arrays = {name: held[name] for name in held.files}
-    except (ValueError, OSError) as problem:
-        raise ValueError(f"{shown}: cannot be read ({problem})\n  save plain arrays with numpy.savez") from None
+    except (ValueError, OSError, EOFError) as problem:
+        raise ValueError(f"{shown}: no plain arrays in it\n  save them with numpy.savez") from problem
     columns: dict[str, Any] = {}
     for name, values in arrays.items():
         if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1):

@@ -1,0 +1,208 @@
+"""Input that is never in memory as a whole: parts, each read batch by batch by whoever counts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from ..forecasts import Forecasts
+from .build import Builder
+from .files import ROW, NoRows, Table, _filtered, _plain, expanded, narrow, of_frame, stem, table_of
+from .layouts import Layout
+from .reading import Reading
+from .rules import recognise
+
+ENTRIES, MOST_ROWS, FEWEST_ROWS = 1 << 23, 1 << 20, 1 << 12  # of a batch
+PART_BYTES = 1 << 28  # a larger Parquet file is cut, where parts go to different workers
+BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError)
+
+
+class Unreadable(ValueError):
+    """A part that is damaged or gone."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file, or some rows of a Parquet file."""
+
+    path: str
+    first: int = 0  # rows passed over
+    rows: int | None = None  # None: all that follow
+
+    @property
+    def name(self) -> str:
+        shown = Path(self.path).name
+        return shown if self.rows is None else f"{shown}, rows {self.first + 1:,} to {self.first + self.rows:,}"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Forecasts of all models in some rows of the input. `share`: how much of the part has been read, where known."""
+
+    forecasts: tuple[Forecasts, ...]
+    rows: int
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class Stream:
+    """How parts are understood: by the layout that was recognised in the first."""
+
+    layout: Layout
+    reading: Reading
+    columns: tuple[str, ...]
+    first: str
+
+    def batches(self, part: Part, skip: int = 0) -> Iterator[Batch]:
+        """Forecasts of a part after `skip` of its rows."""
+        try:
+            table = self._opened(part, skip)
+            if table is not None:
+                yield from self._of_table(table, skip)
+        except ValueError as problem:
+            if isinstance(problem.__cause__, BROKEN) or Path(part.path).stat().st_size == 0:
+                raise Unreadable(str(problem)) from None
+            raise
+        except BROKEN as problem:
+            lines = str(problem).splitlines() or [type(problem).__name__]
+            raise Unreadable(f"{part.name}: cannot be read ({lines[0]})\n  is it complete?") from None
+
+    def of_frames(self, frames: Iterable[Any], name: str) -> Iterator[Batch]:
+        """Forecasts of frames of any kind, one after another: a partition of a distributed frame."""
+        start = 0
+        for frame in frames:
+            made: pl.DataFrame = frame if isinstance(frame, pl.DataFrame) else nw.from_native(frame).to_polars()
+            if made.height:
+                table = of_frame(made, name, "frame")
+                self._same_columns(table)
+                if self.reading.where:
+                    narrow(table, self.reading)
+                for batch in self._of_table(table):
+                    shifted = (replace(f, first_row=f.first_row + start) for f in batch.forecasts)
+                    yield Batch(tuple(shifted), batch.rows)
+                start += made.height
+
+    def _opened(self, part: Part, skip: int) -> Table | None:
+        path = Path(part.path)
+        with path.open("rb") as file:
+            columnar = file.read(4) == b"PAR1"
+        if columnar:
+            lazy = _plain(pl.scan_parquet(path, glob=False))
+            columns, rows = tuple(lazy.collect_schema().names()), int(lazy.select(pl.len()).collect().item())
+            table = Table(path.name, "file", lazy, columns, rows, pl.DataFrame(), False)
+            if self.reading.where:
+                table.lazy, table.numbered = lazy.with_row_index(ROW, offset=table.first_row), True
+            if part.rows is not None:
+                table.rows, table.lazy = part.rows, table.lazy.slice(part.first, part.rows)
+            if self.reading.where:
+                narrow(table, self.reading)
+        else:
+            try:
+                table = table_of(path, self.reading)
+            except NoRows:
+                return None
+        self._same_columns(table)
+        table.passed = part.first + skip
+        table.lazy = table.lazy.slice(skip) if skip else table.lazy
+        return table
+
+    def _same_columns(self, table: Table) -> None:
+        if set(table.columns) != set(self.columns):
+            only = [c for c in (*self.columns, *table.columns) if (c in self.columns) != (c in table.columns)]
+            raise ValueError(
+                f"{self.first} and {table.name} have different columns ({', '.join(only[:6])})\n"
+                "  parts of one set have the same columns; several models:  veracity compare FILE FILE"
+            )
+
+    def _of_table(self, table: Table, skip: int = 0) -> Iterator[Batch]:
+        builder = Builder(table, self.layout, self.reading)
+        if self.layout.kind in ("long", "lm-eval"):  # rows of one case may lie anywhere in the file
+            yield Batch(tuple(builder.batches()), table.rows, 1.0)
+            return
+        size = min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
+        done = skip
+        for start, numbers, frame in table.batches(builder.columns, size):
+            if frame.height:
+                self._known_models(frame, table)
+                done += frame.height
+                made = tuple(builder.forecasts(frame, start, numbers, whole=False))
+                yield Batch(made, frame.height, min(1.0, done / table.rows) if table.rows else None)
+
+    def _known_models(self, frame: pl.DataFrame, table: Table) -> None:
+        """A model that the first part did not have would be lost."""
+        column = self.layout.model_column
+        if column is not None:
+            found = frame[column].cast(pl.String).unique().drop_nulls().to_list()
+            unknown = sorted(set(found) - set(self.layout.named_models))
+            if unknown:
+                raise table.error(
+                    f"model `{unknown[0]}` in `{column}` is not in {self.first}.",
+                    "put the files in an order in which the first holds every model",
+                )
+
+
+def opened(
+    paths: Sequence[str | Path] | str | Path, reading: Reading, *, cut: bool = False, skip_broken: bool = False
+) -> tuple[Stream, list[Part]]:
+    """Parts of files, and how they are read; `cut`: large Parquet files in several parts."""
+    files = expanded(paths)
+    if Path("-") in files:
+        raise ValueError("standard input cannot be read in parts\n  write it to a file first")
+    parts = [part for path in files for part in (_cut(path) if cut else [Part(str(path))])]
+    stream = _recognised(files, reading, skip_broken)
+    if stream.layout.kind in ("long", "lm-eval"):
+        parts = [Part(str(path)) for path in files]
+    return stream, parts
+
+
+def _recognised(files: Sequence[Path], reading: Reading, skip_broken: bool) -> Stream:
+    """The layout of the first file that has rows."""
+    problem: ValueError | None = None
+    for path in files:
+        try:
+            table = table_of(path, reading)
+        except NoRows as empty:
+            problem = problem or empty
+        except (ValueError, OSError) as broken:
+            if not skip_broken:
+                raise
+            problem = broken if isinstance(broken, ValueError) else ValueError(f"{path.name}: {broken}")
+        else:
+            if reading.weight and reading.weight not in table.columns:
+                raise table.error(
+                    f"--weight {reading.weight}: not a column.",
+                    "data read in parts take weights from a column of their own",
+                )
+            layout = recognise(table, reading, stem(path), table.preset)
+            if len(files) > 1:
+                layout = replace(layout, files=tuple(f.name for f in files), rows=0, tally=())
+            return Stream(layout, reading, table.columns, table.name)
+    assert problem is not None
+    raise problem
+
+
+def of_sample(frame: Any, reading: Reading, name: str) -> Stream:
+    """How the partitions of a distributed frame are read, from some of its rows."""
+    made: pl.DataFrame = frame if isinstance(frame, pl.DataFrame) else nw.from_native(frame).to_polars()
+    if made.height == 0:
+        raise ValueError(f"{name} has no rows\n  there is nothing to assess")
+    table = _filtered(of_frame(made, name, "frame"), reading)
+    return Stream(recognise(table, reading, name), reading, table.columns, name)
+
+
+def _cut(path: Path) -> list[Part]:
+    """Parts of about PART_BYTES where a file can be entered in the middle."""
+    size = path.stat().st_size
+    if size <= PART_BYTES or path.suffix.lower() not in (".parquet", ".pq"):
+        return [Part(str(path))]
+    try:
+        rows = int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+    except BROKEN:
+        return [Part(str(path))]  # whoever reads it will say so
+    step = max(1, -(-rows * PART_BYTES // size))
+    return [Part(str(path), first, min(step, rows - first)) for first in range(0, rows, step)]
