@@ -168,7 +168,7 @@ def _extension(path: Path) -> str:
 
 def stem(path: Path) -> str:
     """The name of a file without its endings."""
-    name = path.name
+    name = "stdin" if str(path) == "-" else path.name
     for suffix in (*COMPRESSED, *KNOWN):
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
@@ -255,18 +255,11 @@ def _text(path: Path, shown: str) -> Table:
     lazy = (
         numbered.filter(~pl.all_horizontal(pl.col(c).is_null() for c in plain.columns)) if plain.columns else numbered
     )
+    whole = plain.whole is not None
     table = Table(
-        shown,
-        "file",
-        lazy,
-        plain.columns,
-        0,
-        pl.DataFrame(),
-        plain.whole is not None,
-        plain.facts,
-        plain.kinds,
-        True,
-        plain,
+        *(shown, "file", lazy, plain.columns, 0, pl.DataFrame(), whole, plain.facts, plain.kinds),
+        numbered=True,
+        keep=plain,
     )
     _resample(table)
     if table.rows == 0:

@@ -98,7 +98,10 @@ def _answers(path: Path, shown: str, key: str) -> Table:
     for number, row in _rows(path, shown):
         value = row.get(key)
         if value is None or not _is_options(value):
-            raise ValueError(f"{shown}: row {number}: `{key}` holds no numbers for at least two options")
+            raise ValueError(
+                f"{shown}: row {number}: `{key}` holds no numbers for at least two options\n"
+                "  each option needs its log-probability"
+            )
         held = value if isinstance(value, dict) else {str(i): v for i, v in enumerate(value)}
         answer = next((name for name in ANSWERS if name in row), "")
         right = _right(row.get(answer), list(held), row)
@@ -169,7 +172,7 @@ def _tokens(path: Path, shown: str, key: str) -> Table:
     for number, row in _rows(path, shown):
         values = row.get(key)
         if not isinstance(values, list):
-            raise ValueError(f"{shown}: row {number}: `{key}` holds no list")
+            raise ValueError(f"{shown}: row {number}: `{key}` holds no list\n  every row needs one")
         flat = {k: v for k, v in row.items() if not isinstance(v, (list, dict))}
         answers += 1
         for value in values:

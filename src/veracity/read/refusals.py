@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ..forecasts.names import many
 from . import roles
 from .classes import DIGITS, ClassSet, class_sets
 from .layouts import Layout, run_of
@@ -35,7 +36,8 @@ class Refusals(Pool):
     def _needs_cut(self, column: Column, chosen: ClassSet) -> ValueError:
         classes = chosen.classes
         # limits with which each class would happen as often as it is forecast on average
-        shares = np.nancumsum([float(self.table.sample[c].mean() or 0) for c in chosen.columns])[:-1]  # type: ignore[arg-type]
+        means = [self.table.sample[c].mean() or 0.0 for c in chosen.columns]
+        shares = np.cumsum(np.array(means, dtype=float))[:-1]
         ranked = np.sort(column.present.to_numpy())
         limits = [f"{x:g}" for x in ranked[np.minimum((shares * len(ranked)).astype(int), len(ranked) - 1)]]
         arrows = ", ".join(f"≤ {x} → {c}" for x, c in zip(limits, classes, strict=False))
@@ -50,8 +52,9 @@ class Refusals(Pool):
         cut = self.reading.cut
         if len(cut) != len(order) - 1:
             raise self.table.error(
-                f"{len(cut)} limits cut {len(cut) + 1} classes, the forecast has {len(order)}: {' '.join(order)}.",
-                f"give {len(order) - 1} limits, from low to high",
+                f"{many(len(cut), 'limit')} cut {len(cut) + 1} classes, "
+                f"the forecast has {len(order)}: {' '.join(order)}.",
+                f"give {many(len(order) - 1, 'limit')}, from low to high",
             )
         return (
             "cut: " + ", ".join(f"≤ {x:g} → {c}" for x, c in zip(cut, order, strict=False)) + f", above → {order[-1]}"
@@ -147,7 +150,10 @@ class Refusals(Pool):
         if len(self.all) == 1:
             (only,) = self.all.values()
             weights = table.style == "file" and only.plain in roles.WEIGHTS
-            what = f"nothing to assess in {table.name}: one column `{only.name}`, no outcome and no probability."
+            no = "no outcome" if only.within else "no outcome and no probability"
+            what = f"nothing to assess in {table.name}: one column `{only.name}`, {no}."
+            if only.within:
+                what += f"\n  if it is the probability of what happened:  {table.option('layout', 'realised')}"
             if weights:
                 data = table.companion(roles.WEIGHTS) or "FILE"
                 what += f"   weights for another file:  veracity assess {data} --weight {table.name}"

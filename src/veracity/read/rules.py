@@ -200,6 +200,9 @@ class Search(Refusals):
         else:
             sets = class_sets(self)
         if not sets:
+            meant = [s for s in class_sets(self, loose=True) if len(s.classes) > 2]
+            if len(meant) == 1:
+                raise self._sums_off(meant[0])
             return None
         if len(sets) > 1 and not reading.proba:
             first, second = sets[:2]
