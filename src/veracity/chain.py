@@ -168,15 +168,6 @@ class Chain:
         with np.errstate(invalid="ignore"):
             return np.asarray(rows + (value - self.mean(rows)) if np.isfinite(value) else rows)
 
-    def _cell_means(self, rule: ScoringRule) -> Array:
-        """(g, k) mean S of each cell."""
-        assert self.cells is not None
-        sums = np.zeros_like(self.C, dtype=np.float64)
-        for part in self._parts():
-            np.add.at(sums, self.cells[part], self._stage("S", rule, part) * self.shares[part][:, None])
-        total = np.bincount(self.cells, weights=self.shares, minlength=len(self.C))[:, None]
-        return np.where(total > 0.0, sums / np.where(total > 0.0, total, 1.0), self.C)
-
     def terms(self, rule: Rule) -> dict[str, float]:
         """loss = uncertainty − resolution + reliability + within (HB17; Stephenson et al. 2008 for `within`).
 
@@ -185,30 +176,66 @@ class Chain:
         Without cells reliability is the divergence row by row and `within` the remainder.
         """
         rule = rule_of(rule)
-        uncertainty, resolution = float(rule.entropy(self.frequencies)), self.loss(rule, "P", "C")
-        loss = self.loss(rule, "S", "Y")
+        uncertainty, loss = float(rule.entropy(self.frequencies)), self.loss(rule, "S", "Y")
         if self.cells is None:
-            reliability = self.loss(rule, "S", "C")
+            resolution, reliability = self.loss(rule, "P", "C"), self.loss(rule, "S", "C")
             within = _without(loss, uncertainty - resolution + reliability)
             return _named(uncertainty, resolution, reliability, within)
-        size = np.bincount(self.cells, weights=self.shares, minlength=len(self.C))
-        centre = self._cell_means(rule)
+        size, centre = self._sizes, self._centres
+        resolution = float(size @ rule.divergence(self.frequencies, self.C))
         reliability = float(size @ np.where(size > 0.0, rule.divergence(centre, self.C), 0.0))
-        out = _named(uncertainty, resolution, reliability, 0.0)
-        variance = covariance = of_loss = 0.0
-        for part in self._parts():
-            s, c, y = self._stage("S", rule, part), self.cells[part], self.outcomes[part]
-            share = self.shares[part]
-            of_loss += float(share @ rule.score(centre[c], y))
-            if rule.name == "brier":
-                spread = s - centre[c]
-                variance += float(share @ (spread**2).sum(axis=1))
-                here = np.arange(len(y))
-                covariance += 2.0 * float(share @ (spread[here, y] - (spread * self.C[c]).sum(axis=1)))
-        out["within"] = _without(loss, of_loss)
+        if self._counted:
+            of_centres = uncertainty - resolution + reliability
+        else:
+            of_centres = self._mean_of(lambda part: rule.score(centre[self._cell(part)], self.outcomes[part]))
+        out = _named(uncertainty, resolution, reliability, _without(loss, of_centres))
         if rule.name == "brier":
-            out |= {"within_variance": variance, "within_covariance": covariance}
+            out["within_variance"] = self._mean_of(lambda part: (self._spread(part) ** 2).sum(axis=1))
+            out["within_covariance"] = 2.0 * self._mean_of(self._together)
         return out
+
+    def _cell(self, part: slice) -> Array:
+        assert self.cells is not None
+        return np.asarray(self.cells[part])
+
+    def _spread(self, part: slice) -> Array:
+        """(m, k) S less the mean S of its cell."""
+        return self._stage("S", rule_of("brier"), part) - self._centres[self._cell(part)]
+
+    def _together(self, part: slice) -> Array:
+        """(m,) product of the deviations of S and of Y from their cells' means."""
+        spread, y = self._spread(part), self.outcomes[part]
+        return np.asarray(spread[np.arange(len(y)), y] - (spread * self.C[self._cell(part)]).sum(axis=1))
+
+    def _mean_of(self, rows: Callable[[slice], Array]) -> float:
+        return float(sum(self.shares[part] @ rows(part) for part in self._parts()))
+
+    @cached_property
+    def _sizes(self) -> Array:
+        """(g,) share of each cell."""
+        assert self.cells is not None
+        return np.bincount(self.cells, weights=self.shares, minlength=len(self.C))
+
+    @cached_property
+    def _counted(self) -> bool:
+        """Whether C is what these outcomes give in the cells: then terms need one pass over the rows."""
+        if self.cells is None or self.prior is not None:
+            return False
+        key = self.cells * self.k + self.outcomes
+        sums = np.bincount(key, weights=self.shares, minlength=self.C.size).reshape(self.C.shape)
+        return bool(np.abs(sums - self.C * self._sizes[:, None]).max() < 1e-14)
+
+    @cached_property
+    def _centres(self) -> Array:
+        """(g, k) mean S of each cell."""
+        assert self.cells is not None
+        sums = np.zeros(self.C.shape)
+        for part in self._parts():
+            rows = self._stage("S", rule_of("log"), part) * self.shares[part][:, None]
+            for j in range(self.k):
+                sums[:, j] += np.bincount(self.cells[part], weights=rows[:, j], minlength=len(self.C))
+        total = self._sizes[:, None]
+        return np.where(total > 0.0, sums / np.where(total > 0.0, total, 1.0), self.C)
 
     def term_influences(self, rule: Rule) -> dict[str, Array]:
         """(n,) influences of the terms: the part of each row in uncertainty, resolution, reliability and within."""
@@ -218,7 +245,7 @@ class Chain:
         if self.cells is None:
             centre = loss
         else:
-            mean, r = self._cell_means(rule), _power_of(rule)
+            mean, r = self._centres, _power_of(rule)
             centre = np.empty(len(loss))
             for part in self._parts():
                 f, c = mean[self.cells[part]], self.C[self.cells[part]]
@@ -246,7 +273,7 @@ class Chain:
         cells = self.cells
         if cells is None:
             raise ValueError("corrections need the cells that C was counted in")
-        size = np.bincount(cells, weights=self.shares, minlength=len(self.C))
+        size = self._sizes
         square = self.shares**2 if self.counts is None else self.shares**2 / np.maximum(self.counts, 1)
         squares = np.bincount(cells, weights=square, minlength=len(self.C))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -259,10 +286,17 @@ class Chain:
         """Every term along the risk axis as shares of the uncertainty at that r; one C for all r."""
         out: dict[str, list[float | None]] = {"r": [float(r) for r in rs]}
         for r in rs:
-            terms, losses = self.terms(float(r)), self.losses(float(r))
+            rule = rule_of(float(r))
+            terms = self.terms(rule)
             named: dict[str, float | None] = {name: terms[name] for name in NAMES}
-            named |= {"adjustment": losses["AL"], "post_calibration": losses["PCL"]}
-            named |= {"refinement": losses["RL"], "remainder": losses["remainder"]}
+            known = self._has("A", rule)
+            adjustment = self.loss(rule, "S", "A") if known else None
+            calibration = self.loss(rule, "A" if known else "S", "C")
+            base = terms["uncertainty"] - terms["resolution"]
+            refinement = base if self._counted else self.loss(rule, "C", "Y")
+            loss = base + terms["reliability"] + terms["within"]
+            named |= {"adjustment": adjustment, "post_calibration": calibration, "refinement": refinement}
+            named["remainder"] = _without(loss, (adjustment or 0.0) + calibration + refinement)
             unit = terms["uncertainty"]
             for name, value in named.items():
                 out.setdefault(name, []).append(None if value is None or unit <= 0.0 else value / unit)

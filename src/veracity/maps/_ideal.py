@@ -122,7 +122,7 @@ def grouping_bound(forecasts: Forecasts, features: Array, *, seed: int = 0) -> d
             share = mass.sum() / whole
             for name in total:
                 total[name] += share * _excess(name, leaf, happened[look_at], expected[1], mass)
-    return {name: max(value, 0.0) for name, value in total.items()}
+    return {name: max(float(value), 0.0) for name, value in total.items()}
 
 
 def _take(forecasts: Forecasts, rows: Array) -> Forecasts:

@@ -45,7 +45,7 @@ def remedies(forecasts: Forecasts, *, folds: int = 5, seed: int = 0, level: floa
         for rule in RULES:
             entry[rule] = gain(forecasts, before[rule], losses(forecasts, mapped, rule), level)
         out.append(entry | {"rows": len(forecasts), "folds": folds})
-    return sorted(out, key=lambda entry: -np.inf if entry["log"]["gain"] is None else -entry["log"]["gain"])
+    return sorted(out, key=lambda entry: np.inf if entry["log"]["gain"] is None else -entry["log"]["gain"])
 
 
 def winner(forecasts: Forecasts, found: list[dict[str, Any]], rule: str = "log") -> Fitted | None:
@@ -147,6 +147,6 @@ def gain(forecasts: Forecasts, before: Array | None, after: Array | None, level:
     else:
         counts = 1.0 if forecasts.counts is None else np.maximum(forecasts.counts, 1)
         variance = float((influence**2 / counts).sum())
-    reach = float(ndtri(0.5 + level / 2.0)) * np.sqrt(variance)
+    reach = float(ndtri(0.5 + level / 2.0) * np.sqrt(variance))
     share = None if not np.isfinite(loss) or loss == 0.0 else 1.0 - value / loss
     return {"gain": value, "low": value - reach, "high": value + reach, "share": share}

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from veracity.forecasts import Forecasts
 
+from . import temperature
 from ._fitted import Fitted, as_rows, blocks
 from ._logistic import logs
 from ._target import scores_of
@@ -48,25 +49,23 @@ def fit(forecasts: Forecasts) -> Vector:
     scores, outcomes, k = scores_of(forecasts), forecasts.outcomes, forecasts.k
     assert outcomes is not None
     shares = forecasts.mass / forecasts.mass.sum()
-    parts = list(blocks(len(scores), k))
-    square = sum(shares[part] @ logs(as_rows(scores[part], k)) ** 2 for part in parts)
+    parts = [(logs(as_rows(scores[part], k)), outcomes[part], shares[part]) for part in blocks(len(scores), k)]
+    square = sum(share @ x**2 for x, _, share in parts)
     scale = np.sqrt(np.maximum(square, 1e-12))  # slopes and intercepts then have one size
 
     def loss(x: Array) -> tuple[float, Array]:
         slopes, intercepts = x[:k] / scale, x[k:]
         value, gradient = 0.0, np.zeros(2 * k)
-        for part in parts:
-            x_part, y = logs(as_rows(scores[part], k)), outcomes[part]
+        for x_part, y, share in parts:
             z = x_part * slopes + intercepts
             q, total = softmax(z)
             here = np.arange(len(y))
-            value += float(shares[part] @ (total - z[here, y]))
+            value += float(share @ (total - z[here, y]))
             q[here, y] -= 1.0
-            q *= shares[part][:, None]
-            gradient[:k] += (q * x_part).sum(axis=0) / scale
-            gradient[k:] += q.sum(axis=0)
+            gradient[:k] += np.einsum("i,ij,ij->j", share, q, x_part) / scale
+            gradient[k:] += share @ q
         return value, gradient
 
-    start = np.concatenate([scale, np.zeros(k)])
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "gtol": 1e-8, "ftol": 1e-13})
+    start = np.concatenate([scale / temperature.fit(forecasts).temperature, np.zeros(k)])
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "gtol": 1e-7, "ftol": 1e-11})
     return Vector(forecasts.classes, slopes=found.x[:k] / scale, intercepts=found.x[k:] - found.x[k:].mean())
