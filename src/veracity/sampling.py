@@ -39,7 +39,7 @@ def hash_rows(f: Forecasts) -> NDArray[np.uint64]:
     elif p.ndim == 1:
         columns = [p]
     else:
-        columns = [p[:, j] for j in np.unique(np.linspace(0, p.shape[1] - 1, HASHED_COLUMNS).astype(int))]
+        columns = [p[:, j] for j in np.unique(np.linspace(0, p.shape[1] - 1, most_columns).astype(int))]
     out = np.zeros(len(f), dtype=np.uint64)
     for start in range(0, len(f), BLOCK):
         part = slice(start, start + BLOCK)
@@ -84,14 +84,14 @@ def few(f: Forecasts, rows: int) -> Forecasts:
     """About `rows` rows of f, chosen by hash: a row given twice is chosen like the same row counted twice."""
     if len(f) <= rows:
         return f
-    h = hash_rows(f)
+    h = hash_rows(f, 2)
     limit = np.partition(h, rows - 1)[rows - 1]
+    kept = np.flatnonzero(h <= limit)
     # Many equal rows count once, or a few values would be all of the sample.
-    distinct = np.unique(h[h <= limit])
-    if len(distinct) * 2 < rows:
+    if len(np.unique(h[kept])) * 2 < rows:
         distinct = np.unique(h)
-        limit = distinct[min(rows, len(distinct)) - 1]
-    return take(f, np.flatnonzero(h <= limit))
+        kept = np.flatnonzero(h <= distinct[min(rows, len(distinct)) - 1])
+    return take(f, kept[:: max(1, len(kept) // (4 * rows))])
 
 
 def capacity(k: int) -> int:
@@ -170,8 +170,8 @@ def _thin(f: Forecasts, h: NDArray[np.uint64], complete: bool) -> Sample:
     if len(f) > 2 * most:
         # A first cut by hash alone; equal rows share their hash, so no row loses part of its count.
         limit = np.partition(h, most)[most]
-        distinct = np.unique(h[h <= limit])
-        distinct = distinct if len(distinct) >= most else np.unique(h)
+        distinct = _sorted_values(h[h <= limit])
+        distinct = distinct if len(distinct) >= most else _sorted_values(h)
         if len(distinct) >= most:
             kept = np.flatnonzero(h <= distinct[most - 1])
             complete &= len(kept) == len(h)
@@ -182,6 +182,12 @@ def _thin(f: Forecasts, h: NDArray[np.uint64], complete: bool) -> Sample:
     counts = np.add.reduceat(f.counts[order], first) if len(first) else f.counts[:0]
     thin = replace(take(f, order[first[:most]]), counts=counts[:most])
     return Sample(thin, complete and len(first) <= most)
+
+
+def _sorted_values(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The distinct values; np.unique hashes them first, which takes longer."""
+    h = np.sort(h)
+    return h[np.concatenate([[True], h[1:] != h[:-1]])]
 
 
 def _distinct(f: Forecasts, h: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:

@@ -1,0 +1,87 @@
+"""A file from which a run that was killed goes on: the state, and how far it had come."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from veracity.engines._sums import Sum
+from veracity.plan import Plan
+from veracity.read import Reading
+from veracity.read.parts import Part
+
+MAGIC = b"veracity checkpoint 1\n"
+
+
+class Checkpoint:
+    """Knows what it belongs to: the files with size and time of change, the plan, the reading."""
+
+    def __init__(self, path: str | Path, parts: Sequence[Part], reading: Reading, plan: Plan | None) -> None:
+        self.path = Path(path)
+        if not self.path.absolute().parent.is_dir():
+            raise ValueError(f"checkpoint: no folder {self.path.absolute().parent}\n  make it first")
+        if self.path.is_dir():
+            raise ValueError(f"checkpoint: {path} is a folder\n  give a file name")
+        self._of = {
+            "files": _digest([_facts(part) for part in parts]),
+            "plan": _digest(None if plan is None else asdict(plan)),
+            "reading options": _digest(asdict(reading)),
+        }
+
+    def resume(self, total: Sum) -> tuple[int, int, int]:
+        """Put what was counted before into `total`; the part, its rows and all rows that are done."""
+        if not self.path.exists():
+            return 0, 0, 0
+        data = self.path.read_bytes()
+        at = len(MAGIC)
+        if data[:at] != MAGIC:
+            raise ValueError(f"checkpoint: {self.path} is a file of another kind\n  give another name")
+        body = data[at + 4 :]
+        if crc32(body) != int.from_bytes(data[at : at + 4], "little"):
+            raise ValueError(f"checkpoint: {self.path} is damaged\n  delete it to begin again")
+        size = int.from_bytes(body[:8], "little")
+        head = json.loads(body[8 : 8 + size])
+        for what, digest in self._of.items():
+            if head["of"].get(what) != digest:
+                raise ValueError(
+                    f"checkpoint: {self.path} is of another run: the {what} differ\n"
+                    "  give the same files and options, or delete it to begin again"
+                )
+        total.merge(body[8 + size :])
+        return head["part"], head["skip"], head["rows"]
+
+    def write(self, total: Sum, part: int, skip: int, rows: int) -> None:
+        """Replace the file at once, so that it is whole whenever the run is killed."""
+        head = json.dumps({"of": self._of, "part": part, "skip": skip, "rows": rows}).encode()
+        body = len(head).to_bytes(8, "little") + head + total.state()
+        new = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        try:
+            with new.open("wb") as file:
+                file.write(MAGIC + crc32(body).to_bytes(4, "little") + body)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(new, self.path)
+        finally:
+            new.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """The run is over."""
+        self.path.unlink(missing_ok=True)
+
+
+def _facts(part: Part) -> list[Any]:
+    try:
+        facts = os.stat(part.path)
+    except OSError:
+        return [part.path, part.first, part.rows]
+    return [os.path.abspath(part.path), part.first, part.rows, facts.st_size, facts.st_mtime_ns]
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,111 @@
+"""What a worker adds up, and how it travels: as bytes that hold no code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from veracity.forecasts import Finding, Forecasts
+from veracity.plan import Plan
+from veracity.read.parts import Stream
+from veracity.sampling import take
+from veracity.tally import Running, Tally, total
+
+Key = tuple[str, str, str]  # model, group column, level; all rows of a model: ("name", "", "")
+WAITING_ROWS = 1 << 22  # of levels, before they are added
+
+
+class Sum(Protocol):
+    """A sum over rows: taking rows in parts and merging gives the same as taking all."""
+
+    def take(self, forecasts: Forecasts) -> None: ...
+    def skip(self, part: str, reason: str) -> None: ...
+    def merge(self, state: bytes) -> None: ...
+    def state(self) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be done with every part; it travels to the workers."""
+
+    stream: Stream
+    make: Callable[[], Sum]
+    skip_broken: bool = False
+
+    def merged(self, states: Iterable[bytes]) -> bytes:
+        """One state from several."""
+        total = self.make()
+        for state in states:
+            total.merge(state)
+        return total.state()
+
+
+class Tallies:
+    """A tally for each model, and for each level of each group."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._level_plan = replace(plan, bootstrap=None)
+        self._running: dict[Key, Running] = {}
+        self._levels: dict[Key, list[Tally]] = {}  # there may be thousands: no cells without rows
+        self._waiting = 0
+        self.skipped: dict[str, str] = {}
+
+    def take(self, forecasts: Forecasts) -> None:
+        model = forecasts.model or ""
+        plain = replace(forecasts, groups={})
+        self._add((model, "", ""), Tally.count(plain, self._plan))
+        for column, values in forecasts.groups.items():
+            levels, place = np.unique(np.asarray(values).astype(str), return_inverse=True)
+            for i, level in enumerate(levels):
+                part = replace(take(plain, np.flatnonzero(place == i)), rows=None)
+                self._add((model, column, str(level)), Tally.count(part, self._level_plan))
+
+    def _add(self, key: Key, tally: Tally) -> None:
+        if not key[1]:
+            self._running.setdefault(key, Running()).add(tally)
+            return
+        self._levels.setdefault(key, []).append(tally)
+        self._waiting += tally.sums.rows
+        if self._waiting > WAITING_ROWS:
+            self._settle()
+
+    def _settle(self) -> None:
+        self._levels = {key: [total(tallies)] for key, tallies in self._levels.items()}
+        self._waiting = 0
+
+    def skip(self, part: str, reason: str) -> None:
+        self.skipped[part] = reason
+
+    def merge(self, state: bytes) -> None:
+        size = int.from_bytes(state[:8], "little")
+        head = json.loads(state[8 : 8 + size])
+        self.skipped |= head["skipped"]
+        at = 8 + size
+        for key, length in head["tallies"]:
+            self._add((key[0], key[1], key[2]), Tally.from_bytes(state[at : at + length]))
+            at += length
+
+    def state(self) -> bytes:
+        bodies = {key: tally.to_bytes() for key, tally in self.tallies().items()}
+        head = {"skipped": self.skipped, "tallies": [(key, len(body)) for key, body in bodies.items()]}
+        text = json.dumps(head).encode()
+        return b"".join([len(text).to_bytes(8, "little"), text, *bodies.values()])
+
+    def tallies(self) -> dict[Key, Tally]:
+        self._settle()
+        levels = {key: tallies[0] for key, tallies in self._levels.items()}
+        return {key: running.tally() for key, running in self._running.items()} | levels
+
+    def finding(self) -> tuple[Finding, ...]:
+        """Parts that could not be read, in words."""
+        if not self.skipped:
+            return ()
+        names = sorted(self.skipped)
+        shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+        message = f"{len(names):,} of the files could not be read and are left out: {shown}"
+        return (Finding("skipped_files", "changes the meaning", message, len(names)),)

@@ -1,0 +1,158 @@
+"""One machine: a thread reads ahead while the kernel's threads count. Memory is bounded by a few batches."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from veracity.engines._checkpoint import Checkpoint
+from veracity.engines._sums import Job, Sum
+from veracity.read import Reading
+from veracity.read.parts import Batch, Part, Stream, Unreadable, opened
+
+OPTIONS = {"checkpoint_seconds": float}
+AHEAD = 2  # batches read while one is counted
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is. `share` of the whole input is None where it cannot be known."""
+
+    rows: int
+    share: float | None
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Rows a second."""
+        return self.rows / self.seconds if self.seconds > 0.0 else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds to go at this rate."""
+        return self.seconds * (1.0 - self.share) / self.share if self.share else None
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A batch of a part, or the news that the part is over (`ended`) or broken (`problem`)."""
+
+    part: int
+    batch: Batch | None = None
+    ended: bool = False
+    problem: str = ""
+
+
+def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[str, Any]) -> tuple[Stream, list[Part]]:
+    return opened(data, reading, skip_broken=skip_broken)
+
+
+def run(
+    job: Job,
+    parts: Sequence[Part],
+    options: Mapping[str, Any],
+    *,
+    checkpoint: Checkpoint | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Sum:
+    """The sum over all parts, in order."""
+    total = job.make()
+    first, skip, rows = checkpoint.resume(total) if checkpoint else (0, 0, 0)
+    every = float(options.get("checkpoint_seconds", 30.0))
+    started = written = time.monotonic()
+    sizes = [_size(part) for part in parts]
+    passed = sum(sizes[:first])
+    # A broken part is left out whole, so its rows wait until it has been read to the end.
+    open_part = job.make() if job.skip_broken else total
+    for piece in ahead(_pieces(job, parts, first, skip)):
+        here = 0.0
+        if piece.batch is not None:
+            for forecasts in piece.batch.forecasts:
+                open_part.take(forecasts)
+            skip += piece.batch.rows
+            rows += piece.batch.rows
+            here = (piece.batch.share or 0.0) * sizes[piece.part]
+        else:
+            if piece.problem:
+                rows -= skip
+                total.skip(parts[piece.part].name, piece.problem)
+            elif job.skip_broken:
+                total.merge(open_part.state())
+            if job.skip_broken:
+                open_part = job.make()
+            first, skip, passed = piece.part + 1, 0, passed + sizes[piece.part]
+        if progress is not None:
+            share = (passed + here) / sum(sizes) if sum(sizes) else None
+            progress(Progress(rows, share, time.monotonic() - started))
+        if checkpoint and time.monotonic() - written >= every and not (job.skip_broken and skip):
+            checkpoint.write(total, first, skip, rows)
+            written = time.monotonic()
+    if checkpoint:
+        checkpoint.remove()
+    return total
+
+
+def _size(part: Part) -> int:
+    try:
+        return Path(part.path).stat().st_size
+    except OSError:
+        return 0  # gone: whoever reads it will say so
+
+
+def _pieces(job: Job, parts: Sequence[Part], first: int, skip: int) -> Iterator[Piece]:
+    for number in range(first, len(parts)):
+        try:
+            for batch in job.stream.batches(parts[number], skip):
+                yield Piece(number, batch)
+        except Unreadable as problem:
+            if not job.skip_broken:
+                raise
+            yield Piece(number, problem=str(problem).splitlines()[0])
+        else:
+            yield Piece(number, ended=True)
+        skip = 0
+
+
+def ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """The same items, made by a thread that is a few of them ahead."""
+    waiting: queue.Queue[tuple[bool, Any]] = queue.Queue(maxsize=AHEAD)
+    stop = threading.Event()
+
+    def put(entry: tuple[bool, Any]) -> None:
+        placed = False
+        while not placed and not stop.is_set():
+            with suppress(queue.Full):
+                waiting.put(entry, timeout=0.1)
+                placed = True
+
+    def produce() -> None:
+        try:
+            for item in items:
+                put((True, item))
+                if stop.is_set():
+                    return
+            put((False, None))
+        except BaseException as problem:
+            put((False, problem))
+
+    thread = threading.Thread(target=produce, daemon=True)
+    thread.start()
+    try:
+        while True:
+            more, item = waiting.get()
+            if more:
+                yield item
+            elif item is not None:
+                raise item
+            else:
+                return
+    finally:
+        stop.set()
+        thread.join()
