@@ -38,7 +38,7 @@ def simulate(name: str, n: int | None = None, *, seed: int = 0) -> Forecasts:
         from difflib import get_close_matches
 
         near = get_close_matches(name, SIMULATIONS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(SIMULATIONS)}"
+        hint = f"did you mean {near[0]!r}?" if near else "`veracity simulate --list` prints all names"
         raise ValueError(f"name: no simulation {name!r}; {hint}")
     source = SIMULATIONS[name]
     rows = source.n if n is None else n
@@ -275,7 +275,7 @@ def _kf15_model(number: int) -> Callable[[int, Generator], Forecasts]:
     def draw(n: int, generator: Generator) -> Forecasts:
         del n, generator
         slope, intercept = KF15_MODELS[number]
-        s = slope * KF15_FEATURES[:, 0] + intercept
+        s = np.round(slope * KF15_FEATURES[:, 0] + intercept, 12)  # 0.9, not the float product 0.8999…
         q = 0.5 * KF15_FEATURES[:, 1]
         return Forecasts(
             probabilities=np.column_stack([s, 1.0 - s]),

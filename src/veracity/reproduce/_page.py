@@ -7,6 +7,7 @@ from typing import Any
 
 from ._rows import AGREES, DIFFERS, DOCUMENTED, SHOWN, Section, tally
 
+TITLE = "The papers, reproduced"
 WORDS = {AGREES: "agrees", DOCUMENTED: "documented", SHOWN: "shown", DIFFERS: "DIFFERS"}
 MEANING = {
     AGREES: "the paper's number is reproduced to half a unit of its last digit, or its claim holds",
@@ -39,9 +40,9 @@ figcaption { font-size: .9rem; margin-top: .5rem; } svg { max-width: 100%; heigh
 def page(papers: dict[str, tuple[str, list[Section]]]) -> str:
     """HTML of {key: (title, sections)}."""
     parts = [
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Five papers, reproduced</title>',
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{TITLE}</title>',
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>',
-        "<h1>The papers, reproduced</h1>",
+        f"<h1>{TITLE}</h1>",
         "<p>Every numbered table, figure and quoted number: the paper beside the program.</p>",
         "<ul>" + "".join(f"<li><b>{WORDS[v]}</b>: {html.escape(MEANING[v])}</li>" for v in WORDS) + "</ul>",
         "<nav>" + "".join(f'<a href="#{key}">{key}</a>' for key in papers) + "</nav>",

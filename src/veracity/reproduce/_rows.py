@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 AGREES, DOCUMENTED, SHOWN, DIFFERS = "agrees", "documented", "shown", "differs"
-OUTPUTS_LOST = "the networks' outputs were not published: a simulation with the same share of correct picks"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,79 @@
+"""veracity simulate: the papers' sources as data files."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ._output import Together, check_file
+
+if TYPE_CHECKING:
+    from veracity.forecasts import Forecasts
+
+ENDINGS = (".csv", ".parquet")
+
+
+def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    from veracity.simulate import SIMULATIONS
+
+    width = max(map(len, SIMULATIONS))
+    for name, simulation in SIMULATIONS.items():
+        click.echo(f"{name:<{width}}  {simulation.n:>5} rows  {simulation.about}")
+    ctx.exit()
+
+
+@click.command(short_help="Draw the papers' sources as data files.")
+@click.argument("name")
+@click.option(
+    "-n", "rows", type=click.IntRange(min=1), metavar="N", help="Number of rows; each source has its usual one."
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same file."
+)
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="A .csv or .parquet file; - is CSV on standard output."
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_listed, help="Print all names.")
+def command(name: str, rows: int | None, seed: int, output: str, force: bool) -> None:
+    """Draw the source NAME and write its forecasts and outcomes to a file that `veracity assess` reads.
+
+    \b
+    Examples:
+      veracity simulate --list
+      veracity simulate n17-matched -n 1000 -o matched.csv
+      veracity simulate cq-alexnet-imagenet-sharp -o alexnet.parquet
+    """
+    from veracity.simulate import simulate
+
+    if output != "-":
+        if not output.lower().endswith(ENDINGS):
+            raise ValueError(f"-o {output}: give a file that ends in {' or '.join(ENDINGS)}")
+        check_file(output, force)
+    forecasts = simulate(name, rows, seed=seed)
+    with Together() as files:
+        files.add(output, _content(forecasts, parquet=output.lower().endswith(".parquet")))
+    if output != "-":
+        click.echo(
+            f"{output}: {len(forecasts):,} rows, {forecasts.k} classes. Look at it:  veracity assess {output}", err=True
+        )
+
+
+def _content(f: Forecasts, *, parquet: bool) -> bytes:
+    import numpy as np
+    import polars as pl
+
+    columns: dict[str, Any] = {"label": np.asarray(f.classes)[f.outcomes]}
+    columns |= {f"p_{label}": f.matrix[:, j] for j, label in enumerate(f.classes)}
+    if f.features is not None:
+        columns |= {f"x{j + 1}": f.features[:, j] for j in range(f.features.shape[1])}
+    frame, buffer = pl.DataFrame(columns), io.BytesIO()
+    if parquet:
+        frame.write_parquet(buffer)
+    else:
+        frame.write_csv(buffer)
+    return buffer.getvalue()

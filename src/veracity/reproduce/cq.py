@@ -1,0 +1,449 @@
+"""CQ: geometric accuracy, decisiveness and robustness of large classifiers, reported and measured."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.assessment import assess
+from veracity.forecasts import Forecasts
+from veracity.simulate import NETWORKS, simulate
+
+from . import Options, _charts, _outputs
+from ._rows import DOCUMENTED, Figure, Row, Section, claim, identity, printed, shown
+
+Array = NDArray[Any]
+TITLE = (
+    "Use of the geometric mean (geometric accuracy), decisiveness and robustness to assess the quality of large-scale "
+    "classifiers: AlexNet and DenseNet on GTSRB and ImageNet"
+)
+FLOOR = 0.005  # γ
+BINS = 20  # the paper does not state B
+WORDS = ("robustness", "geometric accuracy", "decisiveness")
+# Table 1: prediction accuracy, then reported and measured (robustness, geometric accuracy, decisiveness)
+TABLE_1 = {
+    "alexnet-gtsrb": ("0.974", ("0.603", "0.913", "0.973"), ("0.679", "0.913", "0.962")),
+    "densenet-gtsrb": ("0.948", ("0.437", "0.831", "0.939"), ("0.505", "0.828", "0.920")),
+    "alexnet-imagenet": ("0.568", ("0.054", "0.063", "0.465"), ("0.054", "0.185", "0.444")),
+    "densenet-imagenet": ("0.687", ("0.085", "0.148", "0.607"), ("0.087", "0.304", "0.573")),
+}
+TABLE_2 = {  # γ: robustness, geometric accuracy, decisiveness of DenseNet on GTSRB
+    0.05: ("0.708", "0.863", "0.938"),
+    0.01: ("0.509", "0.832", "0.938"),
+    0.005: ("0.425", "0.823", "0.938"),
+    0.001: ("0.255", "0.808", "0.938"),
+    0.0: ("0.019", "0.790", "0.938"),
+}
+LOST = "the networks' outputs were not published; a simulation tuned only to the share of correct picks"
+IMPOSSIBLE = "no distribution on [γ, 1] has these three means: a misprint, or a smaller floor for this one number"
+
+
+def sections(options: Options) -> Iterator[Section]:
+    if options.outputs is not None:
+        yield from _real(_outputs.load(options.outputs), "Outputs given", compare=True)
+    yield _printed_numbers()
+    yield _consistency()
+    yield _table_2_consistency()
+    yield from _simulated(options)
+    yield _bin_sensitivity(options)
+    yield from _real(_shared(options), "Real networks", compare=False)
+
+
+# ---- the procedure --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Reported and measured (robustness, geometric accuracy, decisiveness) of one network, published procedure."""
+
+    picks: float
+    reported: Array
+    measured: Array
+    bins: list[dict[str, Any]]
+    floors: list[dict[str, float]]
+
+    @property
+    def slope(self) -> float:
+        return float((self.measured[2] - self.measured[0]) / (self.reported[2] - self.reported[0]))
+
+
+def metrics(f: Forecasts, bins: int = BINS) -> Metrics:
+    a = assess(f, preset="CQ", bins=bins)
+
+    def three(means: Any) -> Array:
+        return np.array([float(means.robustness), float(means.accuracy), float(means.decisiveness)])
+
+    return Metrics(
+        float(a.scores.prediction_accuracy), three(a.reported), three(a.measured_plain), list(a.bins), list(a.floors)
+    )
+
+
+# ---- what the printed numbers imply ---------------------------------------------------------------------------------
+
+
+def _printed_numbers() -> Section:
+    rows: list[Row] = []
+    for name, (_, reported, measured) in TABLE_1.items():
+        (r0, _, d0), (r1, _, d1) = ([float(v) for v in triple] for triple in (reported, measured))
+        slope = (d1 - r1) / (d0 - r0)
+        rows.append(claim(f"{NETWORKS[name].title}: slope", "less than one", slope < 1, f"{slope:.4f}", value=slope))
+        for word, triple in (("reported", reported), ("measured", measured)):
+            r, g, d = (float(v) for v in triple)
+            rows.append(
+                claim(
+                    f"{NETWORKS[name].title}, {word}: robustness ≤ geometric ≤ decisiveness",
+                    "bounds",
+                    r <= g <= d,
+                    f"{r} ≤ {g} ≤ {d}",
+                )
+            )
+    ratio = 0.831 / 0.828
+    rows.append(
+        claim(
+            "DenseNet, GTSRB: divergence probability",
+            "below 1 (N17)",
+            ratio < 1,
+            f"0.831/0.828 = {ratio:.4f}",
+            "below 1 holds in the population; finite bins can exceed it",
+            value=ratio,
+        )
+    )
+    return Section(
+        "Table 1: what the printed numbers say", "Slopes (equation 3) and bounds from the printed triples.", rows
+    )
+
+
+def feasible(
+    r: float, d: float, *, floor: float = FLOOR, half_unit: float = 0.0005, want: str = "geometric"
+) -> tuple[float, float]:
+    """Range of a third mean over all distributions on [floor, 1] whose other two means round to the given numbers.
+
+    A moment problem, solved as a linear programme on a fine grid. want = "geometric": r and d are robustness and
+    decisiveness; want = "robustness": r is the geometric mean.
+    """
+    from scipy.optimize import linprog
+
+    p = np.concatenate([np.geomspace(floor, 1.0, 3000), np.linspace(floor, 1.0, 1500)])
+    powers = {"robustness": p ** (-2 / 3), "geometric": np.log(p)}
+    given = "robustness" if want == "geometric" else "geometric"
+    low, high = r - half_unit, r + half_unit
+    if given == "robustness":
+        limits = high ** (-2 / 3), max(low, floor) ** (-2 / 3)
+    else:
+        limits = math.log(low), math.log(high)
+    matrix = np.array([powers[given], -powers[given], p, -p])
+    bounds = np.array([limits[1], -limits[0], d + half_unit, half_unit - d])
+    ends = []
+    for sign in (1.0, -1.0):
+        found = linprog(
+            sign * powers[want], A_ub=matrix, b_ub=bounds, A_eq=np.ones((1, len(p))), b_eq=[1.0], method="highs"
+        )
+        if not found.success:
+            return math.nan, math.nan
+        value = sign * found.fun
+        ends.append(math.exp(value) if want == "geometric" else value ** (-1.5))
+    return min(ends), max(ends)
+
+
+def _consistency() -> Section:
+    rows: list[Row] = []
+    for name, (_, reported, measured) in TABLE_1.items():
+        for word, triple in (("reported", reported), ("measured", measured)):
+            r, g, d = (float(v) for v in triple)
+            low, high = feasible(r, d)
+            possible = low - 0.0005 <= g <= high + 0.0005
+            rows.append(
+                claim(
+                    f"{NETWORKS[name].title}, {word}: geometric accuracy",
+                    triple[1],
+                    possible,
+                    f"possible: {low:.4f} to {high:.4f}",
+                    "" if possible else IMPOSSIBLE,
+                    value=g,
+                )
+            )
+    low, high = feasible(0.063, 0.465, want="robustness")
+    rows.append(
+        shown(
+            "AlexNet, ImageNet: robustness that goes with 0.063 and 0.465",
+            f"{low:.4f} to {high:.4f}",
+            "printed: 0.054",
+            value=low,
+        )
+    )
+    about = (
+        "Which geometric accuracies are possible at all, given the printed robustness and decisiveness: a linear "
+        f"programme over every distribution of probabilities on [{FLOOR}, 1]."
+    )
+    return Section("Table 1: consistency", about, rows)
+
+
+def _table_2_consistency() -> Section:
+    gammas = [g for g in TABLE_2 if g > 0]
+    rows: list[Row] = []
+    total = 0.0
+    for high, low in itertools.pairwise(gammas):
+        r1, g1, _ = (float(v) for v in TABLE_2[low])
+        r2, g2, _ = (float(v) for v in TABLE_2[high])
+        by_geometric = math.log(g2 / g1) / math.log(high / low)
+        by_robustness = (r1 ** (-2 / 3) - r2 ** (-2 / 3)) / (low ** (-2 / 3) - high ** (-2 / 3))
+        total += by_geometric * (high - low)
+        rows.append(
+            claim(
+                f"share of probabilities below γ in {low:g}–{high:g}, from two columns",
+                "one share",
+                abs(by_geometric - by_robustness) < 0.001,
+                f"{by_geometric:.4f} and {by_robustness:.4f}",
+                value=by_geometric,
+            )
+        )
+    rows += [
+        claim(
+            "decisiveness at γ = 0.05 and 0.001",
+            "0.938, 0.938",
+            False,
+            f"must differ by about {total:.4f}",
+            "the other two columns imply a rise of .0010 to .0012, so decisiveness was computed without the floor",
+            value=total,
+        ),
+        claim(
+            "DenseNet, GTSRB at γ = 0.005 in Table 1",
+            "0.437, 0.831, 0.939",
+            TABLE_2[0.005] == TABLE_1["densenet-gtsrb"][1],
+            "Table 2: " + ", ".join(TABLE_2[0.005]),
+            "Tables 1 and 2 disagree, and no single γ gives .437 and .831 together: another run",
+        ),
+        claim("γ = 0: robustness above 0", "0.019", True, "no probability is exactly 0", value=0.019),
+    ]
+    return Section(
+        "Table 2: consistency",
+        "How the columns constrain one another: d ln g / d ln γ is the share of p below γ.",
+        rows,
+    )
+
+
+# ---- simulations with the paper's share of correct picks ------------------------------------------------------------
+
+
+def _simulated(options: Options) -> Iterator[Section]:
+    rows: list[Row] = []
+    figures, sharp_runs = [], {}
+    for name, (picks, reported, measured) in TABLE_1.items():
+        net = NETWORKS[name]
+        n = 4_000 if options.quick else (20_000 if net.k < 100 else 10_000)
+        for word in ("calibrated", "sharp"):
+            m = metrics(simulate(f"cq-{name}-{word}", n, seed=options.seed))
+            error = (
+                3 * math.sqrt(float(picks) * (1 - float(picks)) / n) + 0.005
+            )  # the strength is tuned to two decimals
+            rows.append(
+                claim(
+                    f"{net.title}, {word}: correct picks",
+                    picks,
+                    abs(m.picks - float(picks)) < error,
+                    f"{m.picks:.4f}",
+                    value=m.picks,
+                )
+            )
+            for i, mean in enumerate(WORDS):
+                text = f"{m.reported[i]:.3f} / {m.measured[i]:.3f}"
+                rows.append(
+                    Row(
+                        f"{net.title}, {word}: {mean}",
+                        f"{reported[i]} / {measured[i]}",
+                        text,
+                        DOCUMENTED,
+                        LOST,
+                        float(m.measured[i]),
+                    )
+                )
+            if word == "sharp":
+                sharp_runs[name] = m
+                rows.append(
+                    claim(f"{net.title}, sharp: slope", "less than one", m.slope < 1, f"{m.slope:.3f}", value=m.slope)
+                )
+                rows.append(
+                    claim(
+                        f"{net.title}, sharp: measured robustness not below reported",
+                        f"{measured[0]} ≥ {reported[0]}",
+                        bool(m.measured[0] >= m.reported[0] - 0.002),
+                        f"{m.measured[0]:.3f} ≥ {m.reported[0]:.3f}",
+                    )
+                )
+                figures.append(_bars(net.title, m))
+            elif name == "alexnet-imagenet":
+                rows.append(
+                    claim(
+                        "a calibrated classifier's decisiveness equals its prediction accuracy",
+                        "equal",
+                        abs(m.reported[2] - m.picks) < 0.01,
+                        f"{m.reported[2]:.3f} against {m.picks:.3f}",
+                        "false: calibrated decisiveness is E Σp², prediction accuracy E max p",
+                    )
+                )
+    about = (
+        f"Reported / measured with γ = {FLOOR} and B = {BINS}: softmax of normal logits with the paper's number of "
+        "classes and share of correct picks; `sharp` reports the softmax of twice the logits (over-confident)."
+    )
+    caption = (
+        "Figure 1 on simulated networks: blue, the fraction true in each bin (widths vary); green, equality; red, "
+        "robustness, geometric accuracy, decisiveness (reported, measured); magenta, the slope."
+    )
+    yield Section(
+        "Table 1 and Figure 1: simulated networks", about, rows, [Figure(caption, _charts.beside(*figures, columns=2))]
+    )
+    yield _sweep("Table 2: simulated DenseNet, GTSRB", sharp_runs["densenet-gtsrb"])
+
+
+def _sweep(title: str, m: Metrics) -> Section:
+    rows = []
+    for row in m.floors:
+        values = [row["robustness"], row["accuracy"], row["decisiveness"]]
+        quoted = TABLE_2[row["floor"]]
+        for word, paper, value in zip(WORDS, quoted, values, strict=True):
+            rows.append(Row(f"γ = {row['floor']:g}: {word}", paper, f"{value:.3f}", DOCUMENTED, LOST, float(value)))
+    moves = [row["robustness"] for row in m.floors]
+    rows.append(
+        claim(
+            "robustness falls fastest as γ falls",
+            "significantly",
+            moves[0] - moves[-1] > 0.3,
+            f"{moves[0]:.3f} → {moves[-1]:.3f}",
+        )
+    )
+    return Section(title, "Effect of γ on the reported means.", rows)
+
+
+def _bin_sensitivity(options: Options) -> Section:
+    n = 4_000 if options.quick else 20_000
+    rows: list[Row] = []
+    for name in ("densenet-gtsrb", "alexnet-imagenet"):
+        net = NETWORKS[name]
+        f = simulate(f"cq-{name}-calibrated", n if net.k < 100 else n // 2, seed=options.seed)
+        spread = []
+        for bins in (10, 20, 50, 100):
+            m = metrics(f, bins)
+            spread.append(m.measured)
+            text = " / ".join(f"{v:.3f}" for v in m.measured)
+            note = "robustness / geometric accuracy / decisiveness; reported " + " / ".join(
+                f"{v:.3f}" for v in m.reported
+            )
+            rows.append(shown(f"{net.title}, calibrated, B = {bins}: measured", text, note, value=float(m.measured[0])))
+        widest = np.ptp(np.array(spread), axis=0)
+        rows.append(
+            claim(
+                f"{net.title}: most sensitive to B",
+                "B is nowhere stated",
+                bool(widest[0] >= widest[1:].max() or widest.max() < 0.005),
+                f"ranges over B: {' / '.join(f'{v:.3f}' for v in widest)}",
+                value=float(widest[0]),
+            )
+        )
+    return Section("Sensitivity to the number of bins", "Measured means of calibrated networks for several B.", rows)
+
+
+# ---- real networks --------------------------------------------------------------------------------------------------
+
+
+def _shared(options: Options) -> dict[str, Forecasts]:
+    """Real networks' softmax outputs of the shared data, when they are there."""
+    if options.data is None:
+        return {}
+    from veracity.read import read
+
+    places = ("cifar_netcal", "cifar10_vgg_verified_calibration")
+    files = [path for place in places for path in sorted(Path(options.data, place).glob("*.parquet"))]
+    if options.quick:
+        files = [path for path in files if "100.parquet" not in path.name]  # ten classes: a few seconds each
+    return {path.stem: next(iter(read([path]).values())) for path in files}
+
+
+def _real(networks: dict[str, Forecasts], title: str, *, compare: bool) -> Iterator[Section]:
+    if not networks:
+        rows = [shown("real networks", "none found", "give a folder with --data, or outputs with --outputs")]
+        yield Section(f"{title}: Tables 1 and 2, Figure 1", "", rows)
+        return
+    rows, sweep, figures = [], [], []
+    for name, f in networks.items():
+        m = metrics(f)
+        figures.append(_bars(name, m))
+        if compare and name.lower() in TABLE_1:
+            picks, reported, measured = TABLE_1[name.lower()]
+            rows.append(printed(f"{name}: prediction accuracy", picks, m.picks))
+            for i, word in enumerate(WORDS):
+                impossible = (
+                    IMPOSSIBLE if (name.lower(), i) in (("alexnet-imagenet", 1), ("densenet-imagenet", 1)) else ""
+                )
+                rows.append(printed(f"{name}: {word}, reported", reported[i], float(m.reported[i]), impossible))
+                rows.append(printed(f"{name}: {word}, measured", measured[i], float(m.measured[i])))
+        else:
+            rows.append(shown(f"{name}: prediction accuracy", f"{m.picks:.4f}", value=m.picks))
+            for i, word in enumerate(WORDS):
+                text = f"{m.reported[i]:.3f} / {m.measured[i]:.3f}"
+                rows.append(shown(f"{name}: {word}, reported / measured", text, value=float(m.measured[i])))
+        note = "below 1: over-confident" if m.slope < 1 else "above 1: under-confident"
+        rows.append(shown(f"{name}: slope", f"{m.slope:.3f}", note, value=m.slope))
+        ends = m.bins[0], m.bins[-1]
+        rows.append(
+            identity(
+                f"{name}: bins hold every true entry",
+                float(sum(b["true"] for b in m.bins)),
+                float(len(f)),
+                note=_ends(*ends),
+            )
+        )
+        for row in m.floors:
+            text = " / ".join(f"{row[key]:.3f}" for key in ("robustness", "accuracy", "decisiveness"))
+            sweep.append(shown(f"{name}, γ = {row['floor']:g}", text, "robustness / geometric accuracy / decisiveness"))
+    caption = f"{title}: fraction true by reported probability; red: reported against measured means; magenta: slope."
+    yield Section(
+        f"{title}: Table 1 and Figure 1",
+        f"γ = {FLOOR}, B = {BINS}.",
+        rows,
+        [Figure(caption, _charts.beside(*figures, columns=2))],
+    )
+    yield Section(f"{title}: Table 2", "Effect of γ on the reported means.", sweep)
+
+
+def _ends(first: dict[str, Any], last: dict[str, Any]) -> str:
+    return f"first bin {first['true']} of {first['count']}, last bin {last['true']} of {last['count']}"
+
+
+def _bars(title: str, m: Metrics) -> Any:
+    """One panel of Figure 1."""
+    import altair as alt
+
+    bars = _charts.data(
+        low=[b["low"] for b in m.bins],
+        high=[b["high"] for b in m.bins],
+        fraction=[b["true"] / b["count"] if b["count"] else 0.0 for b in m.bins],
+        zero=[0.0] * len(m.bins),
+    )
+    unit = alt.Scale(domain=(0, 1), nice=False)
+    histogram = (
+        alt.Chart(bars)
+        .mark_rect(color=_charts.BLUE, opacity=0.45, stroke=_charts.BLUE, strokeWidth=0.4)
+        .encode(
+            x=alt.X("low:Q", scale=unit, title="reported probability"),
+            x2="high:Q",
+            y=alt.Y("zero:Q", scale=unit, title="measured probability"),
+            y2="fraction:Q",
+        )
+    )
+    marks = _charts.data(x=m.reported, y=m.measured)
+    ends = _charts.data(x=m.reported[[0, 2]], y=m.measured[[0, 2]])
+    slope = alt.Chart(ends).mark_line(color="#c2187a", strokeWidth=2).encode(x="x:Q", y="y:Q")
+    layers = (
+        histogram,
+        _charts.diagonal(colour=_charts.GREEN),
+        slope,
+        _charts.points(marks, "x", "y", colour="#d00000"),
+    )
+    return alt.layer(*layers, title=f"{title}: slope {m.slope:.3f}").properties(width=280, height=230)
