@@ -30,7 +30,7 @@ class Sample:
     complete: bool
 
 
-def hash_rows(f: Forecasts) -> NDArray[np.uint64]:
+def hash_rows(f: Forecasts, most_columns: int = HASHED_COLUMNS) -> NDArray[np.uint64]:
     """64 bits from each row's outcome and probabilities, the same for float32 and float64 input."""
     p = f.probabilities
     columns: list[Any]
@@ -187,7 +187,8 @@ def _thin(f: Forecasts, h: NDArray[np.uint64], complete: bool) -> Sample:
 def _sorted_values(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The distinct values; np.unique hashes them first, which takes longer."""
     h = np.sort(h)
-    return h[np.concatenate([[True], h[1:] != h[:-1]])]
+    distinct: NDArray[np.uint64] = h[np.concatenate([[True], h[1:] != h[:-1]])]
+    return distinct
 
 
 def _distinct(f: Forecasts, h: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
