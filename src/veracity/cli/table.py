@@ -123,7 +123,7 @@ def _table(
         )
     if given and len(given) < 3:
         missing = ", ".join(name for name in rates if name not in given)
-        raise ValueError(f"{' and '.join(given)} alone make no table; give {missing} too")
+        raise ValueError(f"a table needs sensitivity, specificity and prior; give {missing} too")
     if cases is not None and not (given or shares or where["weight"]):
         raise ValueError(
             "--n: the number of cases follows from the counts; "
@@ -142,13 +142,13 @@ def _table(
     if train is None:
         return table
     learnt = replace(asked, n=None, shares=False, group=None, weight=None, options={"level": level})
-    is_file = os.path.exists(train) or not re.fullmatch(r"[\d\s.,;−+-]+", train)
-    training = (
-        _from_files((train,), learnt)
-        if is_file
-        else _from_counts(train, replace(learnt, rows=table.rows, columns=table.columns))
-    )
-    return table.scored_with(training)
+    if os.path.exists(train) or not re.fullmatch(r"[\d\s.,;−+-]+", train):
+        return table.scored_with(_from_files((train,), learnt))
+    training = _from_counts(train, replace(learnt, rows=None, columns=None))
+    if training.counts.shape != table.counts.shape:
+        sizes = [" × ".join(map(str, t.counts.shape)) for t in (training, table)]
+        raise ValueError(f"--train: a table of {sizes[0]}, but the table to be scored is {sizes[1]}")
+    return table.scored_with(replace(training, rows=table.rows, columns=table.columns))
 
 
 def _from_counts(counts: str, asked: Any) -> Any:

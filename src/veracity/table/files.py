@@ -31,6 +31,7 @@ OUTCOMES = (
 )
 CATEGORIES = ("forecast", "forecast_category", "category", "predicted", "prediction", "pred", "test", "risk", "class")
 TOTALS = ("total", "all", "sum", "summe", "gesamt", "totals")
+MANY = 60  # more forecasts than this are no categories
 FORMS = (
     "  matrix:       forecast,no,yes  then one line per category:  low,83,56\n"
     "  tidy:         forecast,observed,n  then one line per pair:  low,yes,56\n"
@@ -86,6 +87,21 @@ class Sheet:
                 raise ValueError(f"{self.name}: row {i + 1}, column `{self.header[at]}`: {what}")
         return [value for value in found if value is not None]
 
+    def probabilities(self, at: int) -> dict[str, float] | None:
+        """{as written: value} of a column of probabilities, lowest first; None for labels, 0/1 and other numbers."""
+        found = {cell: self.number(cell) for cell in self.column(at)}
+        values = [value for value in found.values() if value is not None and 0.0 <= value <= 1.0]
+        if len(values) < len(found) or all(value in (0.0, 1.0) for value in values):
+            return None
+        return dict(sorted(((cell, float(value or 0.0)) for cell, value in found.items()), key=lambda pair: pair[1]))
+
+    def roles(self, used: dict[str, int | None]) -> str:
+        """Which column was taken for what, and which were not used."""
+        said = ", ".join(f"{role} `{self.header[at]}`" for role, at in used.items() if at is not None)
+        rest = [f"`{title}`" for j, title in enumerate(self.header) if j not in used.values()]
+        unused = f"; not used: {', '.join(rest)}" if rest else ""
+        return f"Read as {said}{unused}."
+
     def numeric(self, at: int) -> bool:
         return all(self.number(cell) is not None for cell in self.column(at))
 
@@ -119,65 +135,69 @@ def read(path: str, asked: Asked) -> PredictionTable:
     sheet = _sheet(path)
     named = {"count": asked.count, "weight": asked.weight, "label": asked.label, "category": asked.category}
     at = {role: sheet.named(title, f"--{role}") for role, title in named.items() if title is not None}
-    group = None if asked.group is None else sheet.named(asked.group, "--group")
-    if (made := _probability_form(sheet, asked, at, group)) is not None:
-        return made
-    if (made := _tidy_form(sheet, asked, at, group)) is not None:
-        return made
-    if group is None and (made := _matrix_form(sheet, asked)) is not None:
-        return made
+    if asked.group is not None:
+        at["group"] = sheet.named(asked.group, "--group")
+    try:
+        for form in (_probability_form, _tidy_form, _matrix_form):
+            if (made := form(sheet, asked, at)) is not None:
+                return made
+    except ValueError as error:
+        known = str(error).startswith(f"{sheet.name}: ")
+        raise error if known else ValueError(f"{sheet.name}: {error}") from None
     raise ValueError(
         f"{sheet.name}: not a table of forecasts against outcomes (columns: {', '.join(sheet.header)}).\n"
-        f"  forms that are read:\n{FORMS}"
+        f"  forms that are read:\n{FORMS}\n"
+        f"  probabilities case by case:  veracity assess {sheet.name}"
     )
 
 
 # -- forms --------------------------------------------------------------------------------------------------------
 
 
-def _probability_form(sheet: Sheet, asked: Asked, at: dict[str, int], group: int | None) -> PredictionTable | None:
+def _probability_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTable | None:
+    """Forecast probability, cases, and events or their share: one line per forecast."""
     stated, events, rate = sheet.find(PROBABILITIES), sheet.find(EVENTS), sheet.find(RATES)
-    cases = at.get("count", sheet.find(CASES))
-    weight = at.get("weight")
-    if stated is None or (events is None and rate is None) or not sheet.numeric(stated):
+    cases, weight = at.get("count", sheet.find(CASES)), at.get("weight")
+    if stated is None or (events is None and rate is None):
         return None
-    if group is not None:
-        raise ValueError(
-            f"{sheet.name}: --group splits the tidy and the case-by-case form, not one line per probability"
-        )
+    if "group" in at:
+        raise ValueError("--group splits files with one line per pair or per case, not one line per probability")
     p = sheet.numbers(stated)
-    columns = asked.columns or ("no event", "event")
-    notes = (f"Rows: forecast probabilities `{sheet.header[stated]}`, lowest first.",)
-    options = {**asked.options, "columns": columns, "notes": notes}
+    used = {
+        "forecast": stated,
+        "cases": cases if weight is None else weight,
+        "events": rate if events is None else events,
+    }
+    options = {**asked.options, "columns": asked.columns or ("no event", "event"), "notes": (sheet.roles(used),)}
     if cases is not None and weight is None:
         n = sheet.numbers(cases)
         if events is None:
             assert rate is not None
-            return PredictionTable.from_probabilities(p, n, _events(sheet, sheet.numbers(rate), n, rate), **options)
+            return PredictionTable.from_probabilities(p, n, _events(sheet, n, rate), **options)
         happened = sheet.numbers(events)
         if rate is not None:
             _agree(sheet, happened, n, rate)
         return PredictionTable.from_probabilities(p, n, happened, **options)
     if weight is None:
         numeric = [sheet.header[j] for j in range(len(sheet.header)) if j not in (stated, rate) and sheet.numeric(j)]
-        hint = f"\n  choose:  --weight {numeric[-1]}" if numeric else ""
-        raise ValueError(f"{sheet.name}: shares of the event but no number of cases per forecast{hint}")
+        hint = "\n  choose:  " + "   or   ".join(f"--weight {title}" for title in numeric) if numeric else ""
+        raise ValueError(f"shares of the event, but no number of cases per forecast{hint}")
     if rate is None:
-        raise ValueError(f"{sheet.name}: --weight needs a column of observed frequencies ({', '.join(RATES[:2])})")
+        raise ValueError(f"--weight needs a column of observed shares ({', '.join(RATES[:2])})")
     share, observed = np.array(sheet.numbers(weight)), np.array(sheet.numbers(rate))
     for i in np.flatnonzero(~((observed >= 0) & (observed <= 1))):
-        raise ValueError(f"{sheet.name}: row {i + 1}, `{sheet.header[rate]}` = {observed[i]:g} is outside 0 … 1")
+        raise ValueError(f"row {i + 1}, `{sheet.header[rate]}` = {observed[i]:g} is outside 0 … 1")
     by = np.argsort(p, kind="stable")
     f = np.column_stack([1.0 - np.array(p), p])[by]
     shares = np.column_stack([share * (1.0 - observed), share * observed])[by]
     return PredictionTable.from_shares(shares, f, n=asked.n, rows=order.probability_names(f), **options)
 
 
-def _events(sheet: Sheet, rate: list[float], n: list[float], at: int) -> list[float]:
+def _events(sheet: Sheet, n: list[float], at: int) -> list[float]:
     """Whole numbers of events from printed shares."""
-    events = [round(share * cases) for share, cases in zip(rate, n, strict=True)]
-    _agree(sheet, [float(e) for e in events], n, at)
-    return [float(e) for e in events]
+    events = [float(round(share * cases)) for share, cases in zip(sheet.numbers(at), n, strict=True)]
+    _agree(sheet, events, n, at)
+    return events
 
 
 def _agree(sheet: Sheet, events: list[float], n: list[float], at: int) -> None:
@@ -190,39 +210,44 @@ def _agree(sheet: Sheet, events: list[float], n: list[float], at: int) -> None:
             )
 
 
-def _tidy_form(sheet: Sheet, asked: Asked, at: dict[str, int], group: int | None) -> PredictionTable | None:
+def _tidy_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTable | None:
+    """Forecast, outcome and number of cases; without a number, one line per case."""
     cases = at.get("weight", at.get("count", sheet.find(CASES)))
-    if cases is not None and not sheet.numeric(cases):
-        cases = None
-    taken = [j for j in (cases, group) if j is not None]
+    taken = [j for j in (cases, at.get("group")) if j is not None]
     outcome = at.get("label", sheet.find(OUTCOMES, taken))
-    category = at.get("category", sheet.find(CATEGORIES, [*taken, *([outcome] if outcome is not None else [])]))
-    others = [j for j in range(len(sheet.header)) if j not in taken]
-    if len(others) == 2 and outcome is not None and category is None:
-        category = next(j for j in others if j != outcome)
-    if outcome is None or category is None:
+    if outcome is None or order.event_last(sheet.header[1:]) is not None:  # columns no, yes: a matrix
         return None
-    missing = [i for i, row in enumerate(sheet.cells) if not row[outcome] or not row[category]]
-    if missing:
-        raise ValueError(
-            f"{sheet.name}: row {missing[0] + 1}: forecast or outcome is empty; complete the row or remove it"
-        )
-    weights = None if cases is None else np.array(sheet.numbers(cases))
-    counted = "each line counts once" if cases is None else f"cases `{sheet.header[cases]}`"
-    read_as = f"Forecast `{sheet.header[category]}`, outcome `{sheet.header[outcome]}`, {counted}."
-    forecast, happened = sheet.column(category), sheet.column(outcome)
-    shares = asked.shares or "weight" in at
-    table = PredictionTable.from_tidy(
-        forecast,
-        happened,
-        weights,
-        rows=asked.rows and tuple(row for row in asked.rows if row in forecast or not asked.partial),
-        columns=asked.columns,
-        **({"unit": "weights", "cases": asked.n} if shares else {}),
-        **asked.options,
-    )
-    table = _noted(table, read_as)
-    return table if group is None else _stratified(table, sheet.column(group), forecast, happened, weights)
+    category = at.get("category", sheet.find(CATEGORIES, [*taken, outcome]))
+    if category is None:
+        category = sheet.find(PROBABILITIES, [*taken, outcome])
+    others = [j for j in range(len(sheet.header)) if j not in (*taken, outcome)]
+    if category is None and len(others) == 1:
+        category = others[0]
+    if category is None:
+        return None
+    for i, row in enumerate(sheet.cells):
+        if not row[outcome] or not row[category]:
+            raise ValueError(f"row {i + 1}: forecast or outcome is empty; complete the row or remove it")
+    n = None if cases is None else np.array(sheet.numbers(cases))
+    forecast, happened = sheet.column(category), _whole(sheet.column(outcome))
+    rows, stated = asked.rows, sheet.probabilities(category)
+    if stated is not None and rows is None:
+        if len(stated) > MANY:
+            raise ValueError(
+                f"`{sheet.header[category]}` holds {len(stated)} different probabilities: too many for a table.\n"
+                f"  case by case:  veracity assess {sheet.name}"
+            )
+        rows = tuple(stated)
+    elif rows is not None and asked.partial:
+        rows = tuple(row for row in rows if row in forecast)
+    unit = {"unit": "weights", "cases": asked.n} if asked.shares or "weight" in at else {}
+    options = {**asked.options, **unit, "rows": rows, "columns": asked.columns}
+    table = PredictionTable.from_tidy(forecast, happened, n, **options)
+    roles = sheet.roles({"forecast": category, "outcome": outcome, "cases": cases, "group": at.get("group")})
+    table = replace(table, notes=(roles if n is not None else f"{roles} Each line is one case.", *table.notes))
+    if stated is not None and asked.rows is None and table.binary:
+        table = replace(table, forecasts=np.array(list(stated.values())))
+    return table if "group" not in at else _stratified(table, sheet.column(at["group"]), forecast, happened, n)
 
 
 def _stratified(
@@ -245,20 +270,20 @@ def _stratified(
     return replace(table, strata=strata)
 
 
-def _matrix_form(sheet: Sheet, asked: Asked) -> PredictionTable | None:
+def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTable | None:
+    """One line per category, one column per outcome."""
     width = len(sheet.header)
+    if at:
+        return None
     bare = all(sheet.number(title) is not None for title in sheet.header)
     if bare:  # no names at all: the first line holds counts
         whole = replace(sheet, header=["" for _ in sheet.header], cells=[sheet.header, *sheet.cells])
         return _made(
             np.array([whole.numbers(j) for j in range(width)]).T, asked, asked.rows or (), asked.columns or (), ()
         )
-    stated = None
-    if _plain(sheet.header[0]) in PROBABILITIES and sheet.numeric(0):
-        stated = sheet.numbers(0)
-        if min(stated) < 0.0 or max(stated) > 1.0 or all(p in (0.0, 1.0) for p in stated):
-            stated = None
-    if width < 3 or not all(sheet.numeric(j) for j in range(1, width)):
+    if width < 3 or len(sheet.cells) > MANY or len(set(sheet.column(0))) < len(sheet.cells):
+        return None
+    if not any(sheet.number(cell) is not None for row in sheet.cells for cell in row[1:]):
         return None
     columns = sheet.header[1:]
     rows = [row[0] for row in sheet.cells]
@@ -266,9 +291,10 @@ def _matrix_form(sheet: Sheet, asked: Asked) -> PredictionTable | None:
     grid, rows, columns, notes = _without_totals(sheet, grid, rows, columns)
     across, said = _direction(asked.columns, columns, "--columns", "Columns")
     down, also = _direction(asked.rows, rows, "--rows", "Rows")
-    options = dict(asked.options)
-    if stated is not None:
-        options["forecasts"] = [stated[i] for i in down]
+    stated = sheet.probabilities(0) if _plain(sheet.header[0]) in PROBABILITIES else None
+    options: dict[str, Any] = {}
+    if stated is not None and len(stated) == len(rows) and len(columns) == 2:
+        options["forecasts"] = np.array([stated[rows[i]] for i in down])
     return _made(
         grid[np.ix_(down, across)],
         asked,
@@ -326,10 +352,6 @@ def _made(
     return PredictionTable(check.grid(grid), **options)
 
 
-def _noted(table: PredictionTable, note: str) -> PredictionTable:
-    return replace(table, notes=(note, *table.notes))
-
-
 # -- text -----------------------------------------------------------------------------------------------------------
 
 
@@ -343,7 +365,7 @@ def _sheet(path: str) -> Sheet:
     lines = [line for line in lines if line.strip(" \t;,|")]
     if len(lines) < 2:
         what = "one line only" if lines else "empty"
-        raise ValueError(f"{name}: {what}; a table needs at least two.\n  forms that are read:\n{FORMS}")
+        raise ValueError(f"{name}: {what}; a table needs at least two lines.\n  forms that are read:\n{FORMS}")
     delimiter = delimiter or _delimiter(lines)
     cells = _split(lines, delimiter)
     width = max(len(row) for row in cells)
@@ -394,6 +416,11 @@ def _number(cell: str, comma: bool) -> float | None:
     except ValueError:
         return None
     return value / 100.0 if percent else value
+
+
+def _whole(labels: list[str]) -> list[str]:
+    """1.0 and 0.0 as 1 and 0."""
+    return [label[:-2] for label in labels] if all(re.fullmatch(r"-?\d+\.0", label) for label in labels) else labels
 
 
 def _plain(title: str) -> str:

@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-NO_EVENT = ("no", "false", "0", "none", "negative", "absent", "no event", "control", "nein", "non", "no disease", "-")
-EVENT = ("yes", "true", "1", "event", "positive", "present", "case", "ja", "oui", "si", "sí", "disease", "+")
+NO_EVENT = (
+    *("no", "false", "0", "none", "negative", "neg", "negativ", "absent", "no event", "control", "nein", "non", "-"),
+    *("no disease", "healthy", "low", "low risk", "not at risk", "test negative", "test -"),
+)
+EVENT = (
+    *("yes", "true", "1", "event", "positive", "pos", "positiv", "present", "case", "ja", "oui", "si", "sí", "+"),
+    *("disease", "diseased", "high", "high risk", "at risk", "test positive", "test +"),
+)
 
 
 def event_last(names: Sequence[str]) -> list[str] | None:

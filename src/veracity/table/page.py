@@ -43,7 +43,7 @@ def summary(found: dict[str, Any]) -> list[str]:
         f"outcome ({number(found['mutual_information'])} of {number(found['entropy'])} nats).",
     ]
     skill = found["log_terms"]["skill"]
-    if not found["reliability_taken_as_zero"] and skill < 0:
+    if not found["reliability_taken_as_zero"] and -math.inf < skill < 0:
         said.append(
             "The stated probabilities lose more by miscalibration than the forecasts gain: always saying the "
             "base rate would have a better log loss."
@@ -240,9 +240,9 @@ def _strata(found: dict[str, Any]) -> Block | None:
             lines.append([name] + ["–"] * (len(header) - 1))
             under.append(f"{name}: {part}.")
             continue
-        numbers = ("psep", "divergence_score", "brier", "mutual_information", "g2")
+        numbers = ("psep", "divergence_score", "brier", "mutual_information")
         line = [name, _cases(part["n"]), number(part["prior"][-1]), *(number(part[key]) for key in numbers)]
-        lines.append([*line, _p(part["g2_p"])])
+        lines.append([*line, "–" if part["g2"] is None else f"{part['g2']:.3f}", _p(part["g2_p"])])
     return Block("Part by part", header, lines, tuple(under))
 
 
