@@ -7,6 +7,7 @@ from typing import Any
 
 from veracity import plots, words
 from veracity.plots._style import document, name_of
+from veracity.table.page import blocks, summary
 
 MOST_MODELS = 10  # with a section of their own: the best and the worst by log loss
 MOST_WHOLE = 3  # models with every picture; more have the essential ones, so that the page stays small
@@ -403,28 +404,14 @@ def table(result: Any) -> View:
     """A prediction–realization table: the counts first, then what they say."""
     found = document(result)
     figures = [made for module in _modules("table") if (made := figure(module, result, "t")) is not None]
-    split = []
-    for key, label in (
-        ("half_brier_terms", "Brier score, one component"),
-        ("brier_terms", "Brier score"),
-        ("log_terms", "Log loss"),
-    ):
-        held = found.get(key)
-        if held:
-            split.append(
-                {
-                    "label": label,
-                    "terms": [(n, held.get(n)) for n in ("score", "uncertainty", "resolution", "reliability")],
-                }
-            )
     return {
         "kind": "table",
         "title": "Prediction–realization table",
         "found": found,
         "numbers": table_numbers(found),
-        "split": split,
+        "blocks": blocks(found),
+        "said": summary(found),
         "figures": figures,
         "findings": found.get("findings") or [],
-        "note": found.get("reliability_note") or "",
-        "papers": words.PAPERS,
+        "papers": {"HB17": words.PAPERS["HB17"]},
     }
