@@ -8,17 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.result import tolerance as row_sum_tolerance
 from .findings import FIRST, Finding, zero_probability
 from .names import Names, number
 from .types import Array, Forecasts
 
 SAID = ("soft_outcomes", "separate_events")  # findings that already say why rows share a case
 BLOCK = 1 << 18  # entries looked at together: stays in cache
-
-
-def row_sum_tolerance(dtype: Any, k: int) -> float:
-    """How far from one a row may sum: 1e-6, more where float32 cannot do better."""
-    return max(1e-6, k * float(np.finfo(dtype).eps))
 
 
 @dataclass
