@@ -6,7 +6,8 @@ Everything that enters veracity becomes a `Forecasts`; nothing downstream checks
 
 from __future__ import annotations
 
-from .check import check, refuse, row_sum_tolerance
+from ..kernels.result import tolerance as row_sum_tolerance
+from .check import check, refuse
 from .findings import Finding, merge, zero_probability
 from .names import Names
 from .prepare import prepare, prepare_realised

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.result import tolerance as row_sum_tolerance
+from ..kernels.result import tolerance
 from .findings import FIRST, Finding, zero_probability
 from .names import Names, number
 from .types import Array, Forecasts
@@ -66,7 +66,7 @@ def _blocks(p: Array) -> Iterator[tuple[int, Array]]:
 
 def _look(p: Array) -> _Seen:
     seen, first = _Seen(), {}
-    tolerance = row_sum_tolerance(p.dtype, 1 if p.ndim == 1 else p.shape[1])
+    allowed = tolerance(p.dtype, 1 if p.ndim == 1 else p.shape[1])
 
     def note(kind: str, bad: Array, start: int) -> int:
         count = int(np.count_nonzero(bad))
@@ -88,7 +88,7 @@ def _look(p: Array) -> _Seen:
             seen.low, seen.high = min(seen.low, low), max(seen.high, high)
             if p.ndim == 2:
                 sums = block.sum(axis=1, dtype=np.float64)
-                seen.off += note("off", (np.abs(sums - 1.0) > tolerance)[:, None], start)
+                seen.off += note("off", (np.abs(sums - 1.0) > allowed)[:, None], start)
     seen.first = first
     return seen
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.result import tolerance
 from .columns import case_weights, codes_of, numbers, shares_of, whole_counts
 from .findings import Finding
 from .names import Names, many, number
@@ -323,12 +324,10 @@ def _not_offered(p: Array, y: Array, scale: str, part: _Rows, names: Names) -> t
 
 def _normalised(p: Array, part: _Rows, names: Names) -> tuple[Array, list[Finding]]:
     """Rows that do not sum to one divided by their sum; the others are not touched."""
-    from .check import row_sum_tolerance
-
     if p.ndim == 1:
         return p, []
     sums = p.sum(axis=1, dtype=np.float64)
-    off = ~(np.abs(sums - 1.0) <= row_sum_tolerance(p.dtype, p.shape[1])) | (p > 1).any(axis=1)
+    off = ~(np.abs(sums - 1.0) <= tolerance(p.dtype, p.shape[1])) | (p > 1).any(axis=1)
     if not off.any():
         return p, []
     hopeless = off & ~((sums > 0) & np.isfinite(sums) & (p >= 0).all(axis=1))
