@@ -7,7 +7,7 @@ from typing import Any
 
 from veracity import plots, words
 from veracity.plots._style import document, name_of
-from veracity.table.page import blocks, summary
+from veracity.table import page as table_page
 
 MOST_MODELS = 10  # with a section of their own: the best and the worst by log loss
 MOST_WHOLE = 3  # models with every picture; more have the essential ones, so that the page stays small
@@ -409,8 +409,8 @@ def table(result: Any) -> View:
         "title": "Prediction–realization table",
         "found": found,
         "numbers": table_numbers(found),
-        "blocks": blocks(found),
-        "said": summary(found),
+        "blocks": table_page.blocks(found),
+        "said": table_page.summary(found),
         "figures": figures,
         "findings": found.get("findings") or [],
         "papers": {"HB17": words.PAPERS["HB17"]},
