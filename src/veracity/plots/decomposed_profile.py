@@ -66,12 +66,13 @@ def chart(result: Any) -> style.Chart:
         axis=alt.Axis(format=".0%"),
         scale=alt.Scale(domain=[0, top], nice=False),
     )
+    legend = alt.Legend(columns=1, symbolType="square", symbolStrokeWidth=0)
     colour = alt.Color(
         "part:N",
         scale=style.categories(order),
         sort=order,
         title=None,
-        legend=alt.Legend(columns=1, symbolType="square", symbolStrokeWidth=0),
+        legend=legend,
     )
     stacked = {"x": x, "y": y, "color": colour, "order": alt.Order("order:Q", sort="descending")}
     one = alt.Chart(style.data([{"y": 1.0}])).mark_rule(style="reference").encode(y="y:Q")
@@ -80,7 +81,8 @@ def chart(result: Any) -> style.Chart:
     return alt.layer(
         base.mark_area(opacity=0.55, clip=True).encode(**stacked),
         base.mark_line(strokeWidth=1.5, clip=True).encode(
-            **stacked, strokeDash=alt.StrokeDash("part:N", scale=style.dashes(order), sort=order, legend=None)
+            **stacked,
+            strokeDash=alt.StrokeDash("part:N", scale=style.dashes(order), sort=order, title=None, legend=legend),
         ),
         one,
         named.mark_rule(style="guide", opacity=0.6).encode(x="r:Q"),

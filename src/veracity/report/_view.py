@@ -9,10 +9,11 @@ from veracity import plots, words
 from veracity.plots._style import document, name_of
 from veracity.table import page as table_page
 
-MOST_MODELS = 10  # with a section of their own: the best and the worst by log loss
+MOST_MODELS = 6  # with a section of their own: the best and the worst by log loss
 MOST_WHOLE = 3  # models with every picture; more have the essential ones, so that the page stays small
 ESSENTIAL = ("reliability", "loss_ladder", "model_versus_source", "groups", "surprises")
 MOST_SIDE_BY_SIDE = 20
+MOST_CURVES = 6  # as many as there are colours
 MOST_ROWS = 120  # of a data table under a figure; the JSON holds them all
 MOST_GROUPS = 60
 
@@ -286,8 +287,9 @@ def _holds(found: Mapping[str, Any], section: str, name: str) -> bool:
 
 def side_by_side(found: Mapping[str, Any], ranked: list[tuple[str, Any]]) -> View:
     shown = _ends(ranked, MOST_SIDE_BY_SIDE)
+    pictured = {"compare": shown, "risk_profile": _ends(ranked, MOST_CURVES)}
     figures = [
-        figure(plots.module(name), {**found, "models": dict(shown)}, "all") for name in ("compare", "risk_profile")
+        figure(plots.module(name), {**found, "models": dict(models)}, "all") for name, models in pictured.items()
     ]
     return {
         "rows": [_side_row(name, one) for name, one in shown],
