@@ -1,0 +1,326 @@
+"""Laws of adjustment: existence, exactness, least loss, and refusals."""
+
+from __future__ import annotations
+
+from itertools import chain as joined
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import veracity as vc
+from veracity import maps
+from veracity.forecasts import Forecasts
+from veracity.formulas.rules import rule as rule_of
+from veracity.maps.multiplicative import fit_chunks
+
+RS = [-0.9, -2 / 3, -0.3, 0.0, 0.5, 1.0, 1.5, 2.0]
+
+
+def task(seed: int, n: int, k: int, spread: float = 1.0) -> Forecasts:
+    rng = np.random.default_rng(seed)
+    scores = rng.dirichlet(np.full(k, spread), n)
+    outcomes = np.array([rng.choice(k, p=p) for p in rng.dirichlet(np.ones(k), n)])
+    return Forecasts(scores, outcomes, tuple(range(k)))
+
+
+def softmax(z: np.ndarray) -> np.ndarray:
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("r", RS)
+@pytest.mark.parametrize("seed", range(5))
+def test_means_hit_the_target_and_the_loss_splits(r, seed):
+    f = task(seed, 60, 2 + seed, 0.8)
+    fitted = maps.fit("coherent", f, r=r)
+    a, rule = fitted(f.probabilities), rule_of(r)
+    assert np.abs(a.mean(axis=0) - f.prior).max() < 1e-12
+    assert a.min() >= 0
+    assert a.sum(axis=1) == pytest.approx(np.ones(len(f)), abs=1e-14)
+    remainder = fitted.multipliers(f.probabilities)[np.arange(len(f)), f.outcomes].mean()
+    before, gone, after = (
+        rule.score(f.probabilities, f.outcomes).mean(),
+        rule.divergence(f.probabilities, a).mean(),
+        rule.score(a, f.outcomes).mean(),
+    )
+    assert before == pytest.approx(gone + after + remainder, abs=1e-12 if r <= 1 else 1e-10)
+    assert after <= before + 1e-12
+    assert remainder >= 0
+    if r <= 0:
+        assert remainder == 0
+        assert fitted.edge == 0
+
+
+def test_r_0_is_multiplicative_and_r_1_inside_is_not_additive():
+    f = task(1, 40, 3, 0.5)
+    log = maps.fit("multiplicative", f)(f.probabilities)
+    assert maps.fit("coherent", f, r=0.0)(f.probabilities) == pytest.approx(log, abs=1e-12)
+    assert maps.fit("coherent", f, r=1e-7)(f.probabilities) == pytest.approx(log, abs=1e-6)
+    additive, inside = maps.fit("additive", f), maps.fit("coherent", f, r=1.0)
+    assert additive.outside > 0
+    assert inside.outside == 0
+    assert inside.edge > 0
+    assert additive(f.probabilities).mean(axis=0) == pytest.approx(f.prior, abs=1e-15)
+
+
+def test_additive_agrees_with_coherent_where_nothing_leaves_the_simplex():
+    scores = np.array([[0.5, 0.3, 0.2], [0.4, 0.3, 0.3]])
+    target = [0.4, 0.35, 0.25]
+    f = Forecasts(scores, None, (0, 1, 2))
+    inside = maps.fit("coherent", f, r=1.0, target=target)
+    assert inside.edge == 0
+    assert inside(scores) == pytest.approx(vc.adjust(scores, target, "brier")(scores), abs=1e-12)
+
+
+def test_adjustment_loss_is_minus_the_minimum_of_the_dual():
+    f = task(3, 50, 4)
+    fitted = maps.fit("multiplicative", f)
+    z = np.log((f.probabilities * np.exp(fitted.shift)).sum(axis=1)).mean() - f.prior @ fitted.shift
+    loss = rule_of("log").divergence(f.probabilities, fitted(f.probabilities)).mean()
+    assert loss == pytest.approx(-z, abs=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 100, 1000])
+@pytest.mark.parametrize("k", [2, 3, 10, 50])
+def test_confident_scores(n, k):
+    rng = np.random.default_rng([n, k])
+    for _ in range(5 if n * k >= 5000 else 20):
+        scores, target = softmax(20 * rng.standard_normal((n, k))), rng.random(k)
+        target /= target.sum()
+        fitted = vc.adjust(scores, target)
+        assert np.abs(fitted(scores).mean(axis=0) - target).max() < 1e-12
+        assert fitted.steps <= 60
+
+
+def test_extreme_scores():
+    for e, most, log_ratio in ((1e-15, 8, -34.133311), (1e-300, 91, -690.370063)):
+        fitted = vc.adjust([[1 - e, e], [e, 1 - e]], [0.3, 0.7])
+        assert fitted.shift[0] - fitted.shift[1] == pytest.approx(log_ratio, abs=5e-7)
+        assert fitted.steps <= most
+    one = vc.adjust([[0.2, 0.3, 0.5]], [0.6, 0.3, 0.1])
+    assert one([[0.2, 0.3, 0.5]])[0] == pytest.approx([0.6, 0.3, 0.1], abs=1e-15)
+    assert one.weights == pytest.approx(np.array([3, 1, 0.2]) / 0.2, rel=1e-12)
+
+
+def test_many_classes_need_no_matrix():
+    f = task(7, 900, 230, 0.3)
+    fitted = maps.fit("multiplicative", f)
+    assert np.abs(fitted(f.probabilities).mean(axis=0) - f.prior).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("scores", "target", "classes", "need", "have"),
+    [
+        ([[1, 0], [1, 0], [0.5, 0.5]], [0.5, 0.5], (1,), 0.5, 1 / 3),
+        ([[1, 0, 0], [0, 0.5, 0.5]], [0.4, 0.3, 0.3], (1, 2), 0.6, 0.5),
+        ([[0.5, 0.5, 0]], [0.4, 0.4, 0.2], (2,), 0.2, 0),
+        ([[1, 0], [0.5, 0.5]], [0, 1], (1,), 1, 0.5),
+    ],
+)
+@pytest.mark.parametrize("r", [0, -0.5])
+def test_infeasible_targets_name_classes_need_and_have(scores, target, classes, need, have, r):
+    with pytest.raises(vc.InfeasibleTarget, match="no adjustment exists") as caught:
+        vc.adjust(scores, target, r)
+    assert caught.value.classes == classes
+    assert caught.value.need == pytest.approx(need, abs=1e-12)
+    assert caught.value.have == pytest.approx(have, abs=1e-12)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("r", [0, -0.5])
+def test_boundary_gives_the_limit(r):
+    fitted = vc.adjust([[1, 0], [0.5, 0.5]], [0.5, 0.5], r)
+    assert fitted([[1, 0], [0.5, 0.5]]) == pytest.approx(np.eye(2), abs=1e-15)
+    assert fitted.steps == 0
+
+
+def test_boundary_weights_run_away_and_components_are_free():
+    assert vc.adjust([[1, 0], [0.5, 0.5]], [0.5, 0.5]).weights.tolist() == [1, np.inf]
+    scores = np.array([[0.5, 0.5, 0, 0], [0.2, 0.8, 0, 0], [0, 0, 0.3, 0.7], [0, 0, 0.9, 0.1]])
+    fitted = vc.adjust(scores, [0.2, 0.3, 0.1, 0.4])
+    assert np.abs(fitted(scores).mean(axis=0) - [0.2, 0.3, 0.1, 0.4]).max() < 1e-12
+    assert len(np.unique(fitted.block)) == 2
+
+
+def status_by_subsets(scores: np.ndarray, target: np.ndarray) -> str:
+    """The existence condition itself, over every set of classes that the target does not rule out."""
+    kept = np.flatnonzero(target > 0)
+    support, n = scores[:, kept] > 0, len(scores)
+    sets = joined.from_iterable(combinations(range(len(kept)), size) for size in range(1, len(kept) + 1))
+    tight = False
+    for chosen in map(list, sets):
+        touching = support[:, chosen].any(axis=1)
+        h = round(touching.sum() - n * target[kept[chosen]].sum(), 9)
+        if h < 0:
+            return "infeasible"
+        others = np.setdiff1d(np.arange(len(kept)), chosen)
+        tight |= h == 0 and bool((touching & support[:, others].any(axis=1)).any())
+    return "boundary" if tight else "weights"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_existence_is_decided_as_by_all_subsets(seed):
+    rng = np.random.default_rng(seed)
+    seen = set()
+    for _ in range(60):
+        n, k = rng.integers(1, 9), rng.integers(2, 6)
+        scores = rng.random((n, k)) * (rng.random((n, k)) < 0.5)
+        scores[scores.sum(axis=1) == 0] = 1.0
+        scores /= scores.sum(axis=1, keepdims=True)
+        target = rng.multinomial(n, np.full(k, 1 / k)) / n
+        wanted = status_by_subsets(scores, target)
+        seen.add(wanted)
+        if wanted == "infeasible":
+            with pytest.raises(vc.InfeasibleTarget) as caught:
+                vc.adjust(scores, target)
+            assert caught.value.need > caught.value.have
+            continue
+        fitted = vc.adjust(scores, target)
+        assert ("boundary" if fitted.level.any() else "weights") == wanted
+        assert np.abs(fitted(scores).mean(axis=0) - target).max() < 1e-12
+        assert (fitted(scores)[scores == 0] == 0).all()
+    assert seen == {"infeasible", "boundary", "weights"}
+
+
+def test_boundary_splits_the_loss_too():
+    scores = np.array([[0.6, 0.4, 0], [1, 0, 0], [0.3, 0.3, 0.4], [0.2, 0.2, 0.6]])
+    outcomes = np.array([1, 0, 2, 2])
+    f = Forecasts(scores, outcomes, (0, 1, 2))
+    fitted, rule = maps.fit("multiplicative", f), rule_of("log")
+    assert fitted.level.any()
+    a = fitted(scores)
+    assert rule.score(scores, outcomes).mean() == pytest.approx(
+        rule.divergence(scores, a).mean() + rule.score(a, outcomes).mean(), abs=1e-12
+    )
+
+
+def test_outcomes_that_had_a_chance_are_always_feasible():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        scores = rng.random((12, 4)) * (rng.random((12, 4)) < 0.6)
+        outcomes = rng.integers(0, 4, 12)
+        scores[np.arange(12), outcomes] += 0.2
+        scores /= scores.sum(axis=1, keepdims=True)
+        f = Forecasts(scores, outcomes, (0, 1, 2, 3))
+        assert np.abs(maps.fit("multiplicative", f)(scores).mean(axis=0) - f.prior).max() < 1e-12
+
+
+def test_weights_that_are_no_whole_numbers_reach_the_limit_too():
+    scores = np.array([[1, 0], [0.5, 0.5], [0.5, 0.5]])
+    f = Forecasts(scores, np.array([0, 1, 1]), (0, 1), weights=np.array([0.1, 0.3, 0.7]))
+    a = maps.fit("multiplicative", f)(scores)
+    assert f.mass @ a / f.mass.sum() == pytest.approx(f.prior, abs=1e-12)
+    with pytest.raises(vc.InfeasibleTarget):
+        maps.fit("multiplicative", f, target=[0.05, 0.95])
+
+
+def test_counts_are_rows_and_weights_are_scale_free():
+    f = task(5, 30, 3)
+    counts = np.random.default_rng(5).integers(1, 4, 30)
+    many = Forecasts(np.repeat(f.probabilities, counts, axis=0), np.repeat(f.outcomes, counts), f.classes)
+    few = Forecasts(f.probabilities, f.outcomes, f.classes, counts=counts)
+    scaled = Forecasts(f.probabilities, f.outcomes, f.classes, weights=counts * 0.37)
+    for name in ("multiplicative", "additive", "coherent"):
+        a = maps.fit(name, many)(f.probabilities)
+        assert maps.fit(name, few)(f.probabilities) == pytest.approx(a, abs=1e-12)
+        assert maps.fit(name, scaled)(f.probabilities) == pytest.approx(a, abs=1e-12)
+
+
+def test_streams_give_what_arrays_give():
+    f = task(6, 500, 4, 0.7)
+    shares = np.full(500, 1 / 500)
+
+    def passes():
+        return ((f.probabilities[i : i + 33], shares[i : i + 33]) for i in range(0, 500, 33))
+
+    streamed = fit_chunks(passes, 500.0, f.prior, f.classes)
+    whole = maps.fit("multiplicative", f)
+    assert streamed.shift - streamed.shift[0] == pytest.approx(whole.shift - whole.shift[0], abs=1e-11)
+    assert streamed.steps == whole.steps
+
+
+def test_one_column_means_the_second_class():
+    p = np.array([0.2, 0.7, 0.9])
+    both = np.column_stack([1 - p, p])
+    for rule in ("log", "brier", 0.5):
+        fitted = vc.adjust(p, [0.5, 0.5], rule)
+        assert fitted(p) == pytest.approx(vc.adjust(both, [0.5, 0.5], rule)(both), abs=1e-13)
+        assert fitted(p) == pytest.approx(vc.adjust(p, 0.5, rule)(both), abs=1e-13)
+    assert vc.adjust(p, 0.5, vc.rule("log")).weights.shape == (2,)
+
+
+def test_values_outside_are_counted_never_clipped():
+    scores = np.array([[0.05, 0.95], [0.9, 0.1]])
+    fitted = vc.adjust(scores, [0.2, 0.8], "brier")
+    assert fitted.outside == 2
+    assert fitted.edge == 0
+    assert fitted(scores)[0] == pytest.approx([0.05 - 0.275, 0.95 + 0.275], abs=1e-12)
+
+
+def test_a_class_the_target_rules_out_is_dropped():
+    scores = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
+    for rule in ("log", 0.5, -0.5):
+        a = vc.adjust(scores, [0.5, 0.5, 0], rule)(scores)
+        assert (a[:, 2] == 0).all()
+        assert a.mean(axis=0) == pytest.approx([0.5, 0.5, 0], abs=1e-12)
+    with pytest.raises(ValueError, match="rules out"):
+        vc.adjust(scores, [0.5, 0.5, 0])([[0, 0, 1]])
+
+
+GOOD = [[0.6, 0.4], [0.3, 0.7]]
+
+
+@pytest.mark.parametrize(
+    ("scores", "target", "rule", "words"),
+    [
+        (GOOD, [0.5, 0.6], "log", "sum to 1.1, not to 1"),
+        (GOOD, [1.5, -0.5], "log", r"-0.5 for class 1 is no probability"),
+        (GOOD, [0.5, np.nan], "log", "nan for class 1"),
+        (GOOD, [0.2, 0.3, 0.5], "log", r"shape \(3,\) does not fit the 2 classes"),
+        (GOOD, "uniform", "log", "no numbers"),
+        ([[0.6, 0.4], [0, 0]], [0.5, 0.5], "log", "row 1 is all zeros"),
+        ([[0.6, 0.4], [-0.1, 1.1]], [0.5, 0.5], "log", "row 1 holds -0.1"),
+        ([[0.6, 0.4], [np.inf, 0]], [0.5, 0.5], "log", "row 1 holds inf"),
+        ([[0.6, 0.4], [0.9, 0.9]], [0.5, 0.5], "brier", "row 1 sums to 1.8"),
+        ([0.2, 1.2], [0.5, 0.5], "log", "row 1 holds 1.2"),
+        ([["a", "b"]], [0.5, 0.5], "log", "no numbers"),
+        ([[1.0]], [1.0], "log", "shape"),
+        (GOOD, [0.5, 0.5], -1, "r"),
+        (GOOD, [0.5, 0.5], "spherical", "power family"),
+        (GOOD, [0.5, 0.5], "logg", "none of"),
+    ],
+)
+def test_bad_input_is_refused_with_a_remedy(scores, target, rule, words):
+    with pytest.raises(ValueError, match=words):
+        vc.adjust(scores, target, rule)
+
+
+def shifted_sample(prior_here: np.ndarray, n: int = 4000) -> tuple[Forecasts, np.ndarray]:
+    """Calibrated scores of a model trained at equal frequencies, on cases drawn at others."""
+    rng = np.random.default_rng(11)
+    k = len(prior_here)
+    outcomes = rng.choice(k, size=n, p=prior_here)
+    x = rng.standard_normal((n, k)) + 2 * np.eye(k)[outcomes]
+    return Forecasts(softmax(2 * x), None, tuple(range(k))), np.full(k, 1 / k)
+
+
+def test_label_shift_is_found_from_scores_alone():
+    here = np.array([0.6, 0.3, 0.1])
+    forecasts, trained_on = shifted_sample(here)
+    found, finding = maps.em(forecasts, trained_on)
+    assert found == pytest.approx(here, abs=0.03)
+    assert found.sum() == pytest.approx(1, abs=1e-12)
+    assert finding.severity == "warning"
+    assert "label shift" in finding.message
+    # the estimate is the fixed point: adjusting to it by its own weights returns it
+    a = forecasts.probabilities * found / trained_on
+    assert (a / a.sum(axis=1, keepdims=True)).mean(axis=0) == pytest.approx(found, abs=1e-8)
+
+
+def test_an_estimate_outside_the_simplex_is_refused():
+    scores = np.tile([0.6, 0.3, 0.1], (50, 1))
+    with pytest.raises(ValueError, match="leaves the simplex"):
+        maps.em(Forecasts(scores, None, ("a", "b", "c")), [1 / 3, 1 / 3, 1 / 3])
+    with pytest.raises(ValueError, match="frequency 0"):
+        maps.em(Forecasts(scores, None, ("a", "b", "c")), [0.5, 0.5, 0])

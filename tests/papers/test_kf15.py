@@ -1,0 +1,257 @@
+"""KF15: adjustment, the ten losses and every printed number of the running example, for both models and rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from veracity import maps
+from veracity.chain import PAIRS, Chain
+from veracity.forecasts import Forecasts
+
+PRINTED = 5e-4  # half a unit of the third digit
+EXACT = 6e-11  # half a unit of the tenth digit, and rounding
+
+
+def two(first: list[float]) -> np.ndarray:
+    p = np.array(first)
+    return np.column_stack([p, 1 - p])  # class 1 first, as in the paper
+
+
+Y = np.array([0, 0, 0, 1, 0, 0, 1, 1])
+Q = two([1, 1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
+S = {1: two([0.9] * 4 + [0.3] * 4), 2: two([0.9] * 4 + [0.4] * 4)}
+PRIOR = [0.625, 0.375]
+
+
+def chain(model: int) -> Chain:
+    forecasts = Forecasts(S[model], Y, (1, 2))
+    calibrated = maps.fit("grouped", forecasts)
+    return Chain(
+        S[model],
+        Y,
+        C=calibrated.means,
+        cells=calibrated.cells(S[model]),
+        A=lambda rule: maps.adjust(S[model], PRIOR, rule)(S[model]),
+        Q=Q,
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "rule", "first", "last"),
+    [
+        (1, "brier", 0.925, 0.325),
+        (1, "log", 0.914, 0.336),
+        (2, "brier", 0.875, 0.375),
+        (2, "log", 0.886, 0.364),
+    ],
+)
+def test_table_1_adjusted_scores(model, rule, first, last):
+    adjusted = maps.adjust(S[model], PRIOR, rule)(S[model])
+    assert adjusted[[0, 7], 0] == pytest.approx([first, last], abs=PRINTED)
+    assert adjusted.mean(axis=0) == pytest.approx(PRIOR, abs=1e-15)
+
+
+@pytest.mark.parametrize("model", [1, 2])
+def test_table_1_calibrated_scores_and_means(model):
+    calibrated = maps.fit("grouped", Forecasts(S[model], Y, (1, 2)))(S[model])
+    assert calibrated[[0, 7], 0] == pytest.approx([0.75, 0.5], abs=1e-15)
+    assert S[model][:, 0].mean() == pytest.approx({1: 0.6, 2: 0.65}[model], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("model", "rule", "stage", "printed"),
+    [
+        (1, "log", "Q", 0.520),
+        (1, "log", "S", 0.717),
+        (1, "log", "A", 0.715),
+        (1, "log", "C", 0.628),
+        (2, "log", "S", 0.684),
+        (2, "log", "A", 0.682),  # printed 0.683, from scores rounded to three digits; section 4.2 has .6822
+        (2, "log", "C", 0.628),
+        (1, "brier", "Q", 0.375),
+        (1, "brier", "S", 0.5),
+        (1, "brier", "A", 0.499),
+        (1, "brier", "C", 0.438),
+        (2, "brier", "S", 0.47),
+        (2, "brier", "A", 0.469),
+        (2, "brier", "C", 0.438),
+    ],
+)
+def test_table_1_losses(model, rule, stage, printed):
+    # .4375 is printed .438: a tie, so a hair more than half a unit
+    assert chain(model).loss(rule, stage, "Y") == pytest.approx(printed, abs=1.0001 * PRINTED)
+
+
+@pytest.mark.parametrize(
+    ("model", "adjustment", "scored", "printed", "exact"),
+    [
+        (1, "brier", "log", 0.732, 0.7322621449),
+        (1, "log", "brier", 0.491, 0.4912869734),
+        (2, "brier", "log", 0.673, 0.6727126855),
+        (2, "log", "brier", 0.474, 0.4742673844),
+    ],
+)
+def test_table_1_adjusted_for_one_rule_and_scored_by_the_other(model, adjustment, scored, printed, exact):
+    adjusted = maps.adjust(S[model], PRIOR, adjustment)(S[model])
+    loss = Chain(adjusted, Y, C=adjusted).loss(scored, "S", "Y")
+    assert loss == pytest.approx(printed, abs=PRINTED)
+    assert loss == pytest.approx(exact, abs=EXACT)
+
+
+def test_section_4_1_shift_and_weights():
+    assert maps.adjust(S[1], PRIOR, "brier").shift == pytest.approx([0.025, -0.025], abs=1e-15)
+    assert maps.adjust(S[2], PRIOR, "brier").shift == pytest.approx([-0.025, 0.025], abs=1e-15)
+    first, second = maps.adjust(S[1], PRIOR), maps.adjust(S[2], PRIOR)
+    assert first.weights == pytest.approx([1.18, 1], abs=0.005)
+    assert second.weights == pytest.approx([1, 1.16], abs=0.005)
+    assert first.weights[0] == pytest.approx(1.1807634451, abs=EXACT)
+    assert 1 / second.weights[1] == pytest.approx(0.8600250464, abs=EXACT)
+    # 1.062 and 1.162 are printed for the weight rounded to 1.18
+    assert 0.9 * 1.18 == pytest.approx(1.062, abs=1e-12)
+    assert first.weights[0] * 0.9 == pytest.approx(1.062687, abs=5e-7)
+    assert first([[0.9, 0.1]])[0] == pytest.approx([0.914, 0.086], abs=PRINTED)
+    assert first(S[1])[[0, 7], 0] == pytest.approx([0.9139923373, 0.3360076627], abs=EXACT)
+    assert second(S[2])[[0, 7], 0] == pytest.approx([0.8855864749, 0.3644135251], abs=EXACT)
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "rule", "printed", "unit"),
+    [
+        ("EL", 1, "log", 0.198, 1e-3),
+        ("EL", 2, "log", 0.164, 1e-3),
+        ("IL", 1, "log", 0.520, 1e-3),
+        ("EL", 1, "brier", 0.125, 1e-3),
+        ("EL", 2, "brier", 0.095, 1e-3),
+        ("IL", 2, "brier", 0.375, 1e-3),
+        ("CL", 1, "brier", 0.062, 1.0001e-3),  # .0625 exactly, printed half to even
+        ("CL", 2, "brier", 0.033, 1.0001e-3),  # .0325 exactly
+        ("RL", 1, "brier", 0.438, 1.0001e-3),  # .4375 exactly
+        ("CL", 1, "log", 0.090, 1e-3),
+        ("CL", 2, "log", 0.056, 1e-3),
+        ("RL", 2, "log", 0.628, 1e-3),
+        ("AL", 1, "log", 0.0021, 1e-4),
+        ("AL", 2, "log", 0.0019, 1e-4),
+        ("PL", 1, "log", 0.7154, 1e-4),
+        ("PL", 2, "log", 0.6822, 1e-4),
+        ("L", 1, "log", 0.7175, 1e-4),
+        ("L", 2, "log", 0.6841, 1e-4),
+        ("AL", 1, "brier", 0.00125, 1e-5),
+        ("AL", 2, "brier", 0.00125, 1e-5),
+        ("PL", 1, "brier", 0.49875, 1e-5),
+        ("PL", 2, "brier", 0.46875, 1e-5),
+    ],
+)
+def test_numbers_in_the_text(name, model, rule, printed, unit):
+    assert chain(model).losses(rule)[name] == pytest.approx(printed, abs=unit / 2)
+
+
+TABLE_3 = {
+    "log": {"AL": 0.002, "CL": 0.090, "EL": 0.198, "L": 0.717, "PCL": 0.088, "PEL": 0.196, "PL": 0.715}
+    | {"GL": 0.108, "RL": 0.628, "IL": 0.520},
+    "brier": {"AL": 0.001, "CL": 0.062, "EL": 0.125, "L": 0.5, "PCL": 0.061, "PEL": 0.124, "PL": 0.499}
+    | {"GL": 0.062, "RL": 0.438, "IL": 0.375},
+}
+
+
+@pytest.mark.parametrize("rule", ["log", "brier"])
+def test_table_3(rule):
+    losses = chain(1).losses(rule)
+    for name, printed in TABLE_3[rule].items():
+        assert losses[name] == pytest.approx(printed, abs=1.0001 * PRINTED), name
+
+
+VALUES = {  # AL, CL, EL, L, PCL, PEL, PL, GL, RL, IL to ten digits
+    (1, "log"): (".0020790013 .0897541045 .1976348816 .7174952671 .0876751031 .1955558803 .7154162657", ".0338220756"),
+    (2, "log"): (".0018877021 .0563712563 .1642520335 .6841124189 .0544835542 .1623643314 .6822247168", ".0338220756"),
+    (1, "brier"): (".00125 .0625 .125 .5 .06125 .12375 .49875", ".03125"),
+    (2, "brier"): (".00125 .0325 .095 .47 .03125 .09375 .46875", ".03125"),
+}
+SHARED = {"log": (".1078807772 .6277411626 .5198603854", ".6615632382"), "brier": (".0625 .4375 .375", ".46875")}
+
+
+@pytest.mark.parametrize(("model", "rule"), VALUES)
+def test_all_losses_and_terms_to_ten_digits(model, rule):
+    row, resolution = VALUES[model, rule]
+    shared, uncertainty = SHARED[rule]
+    names = ("AL", "CL", "EL", "L", "PCL", "PEL", "PL", "GL", "RL", "IL")
+    losses = chain(model).losses(rule)
+    for name, value in zip(names, (row + " " + shared).split(), strict=True):
+        assert losses[name] == pytest.approx(float(value), abs=EXACT), name
+    assert losses["remainder"] == pytest.approx(0, abs=1e-12)
+    terms = chain(model).terms(rule)
+    assert terms["uncertainty"] == pytest.approx(float(uncertainty), abs=EXACT)
+    assert terms["resolution"] == pytest.approx(float(resolution), abs=EXACT)
+    assert terms["reliability"] == pytest.approx(losses["CL"], abs=1e-12)
+    assert terms["within"] == pytest.approx(0, abs=1e-12)
+
+
+def test_table_2_names_each_pair_of_stages_once():
+    assert sorted(PAIRS.values()) == sorted(a + b for i, a in enumerate("SACQ") for b in "SACQY"[i + 1 :])
+
+
+SIZES = [(n, k) for n in (10, 100, 1000) for k in (2, 3, 4, 5, 10, 20, 30, 50)]
+
+
+def adjust_tasks(n: int, k: int, tasks: int) -> tuple[float, int]:
+    """Largest gap and most steps over random tasks as in section 6: scores and target uniform, rows normalised."""
+    rng = np.random.default_rng([n, k])
+    gap, steps = 0.0, 0
+    for _ in range(tasks):
+        scores, target = rng.random((n, k)), rng.random(k)
+        scores /= scores.sum(axis=1, keepdims=True)
+        target /= target.sum()
+        fitted = maps.fit("multiplicative", Forecasts(scores, None, tuple(range(k))), target=target)
+        gap = max(gap, np.abs(fitted(scores).mean(axis=0) - target).max())
+        steps = max(steps, fitted.steps)
+    return gap, steps
+
+
+@pytest.mark.parametrize(("n", "k"), SIZES)
+def test_table_4_no_task_fails(n, k):
+    gap, steps = adjust_tasks(n, k, 200)
+    assert gap < 1e-12
+    assert steps <= 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "k"), SIZES)
+def test_table_4_in_full(n, k):
+    gap, steps = adjust_tasks(n, k, 10_000)
+    assert gap < 1e-12
+    assert steps <= 10
+
+
+def exact_coordinate_rounds(n: int, k: int, tasks: int) -> float:
+    """Mean rounds of the paper's algorithm with exact searches, until ‖mean A − π‖₂ < 1e-4."""
+    from scipy.optimize import brentq
+
+    rng = np.random.default_rng([n, k, 4])
+    rounds = []
+    for _ in range(tasks):
+        scores, target = rng.random((n, k)), rng.random(k)
+        scores /= scores.sum(axis=1, keepdims=True)
+        target /= target.sum()
+        weights = np.ones(k)
+        for done in range(1, 50):
+            for j in range(k):
+                rest = scores @ weights - weights[j] * scores[:, j]
+
+                def excess(u, j=j, rest=rest, scores=scores, target=target):
+                    mine = np.exp(u) * scores[:, j]
+                    return (mine / (mine + rest)).mean() - target[j]
+
+                weights[j] = np.exp(brentq(excess, -30, 30))
+            adjusted = scores * weights
+            adjusted /= adjusted.sum(axis=1, keepdims=True)
+            if np.linalg.norm(adjusted.mean(axis=0) - target) < 1e-4:
+                break
+        rounds.append(done)
+    return float(np.mean(rounds))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "printed"), [(2, 1.00), (3, 3.66), (4, 3.95), (5, 3.97), (10, 3.88)])
+def test_table_4_rounds_of_the_papers_algorithm(k, printed):
+    # 300 tasks: three standard errors of the mean are at most .11
+    assert exact_coordinate_rounds(10, k, 300) == pytest.approx(printed, abs=0.12)
