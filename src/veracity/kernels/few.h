@@ -89,6 +89,8 @@ INLINE void scatter(Work *w, int64_t n, int64_t k, int mass) {
     }
 }
 
+static void add_small(Work *w, int64_t n); /* small.h */
+
 static void few_block(Work *w, int64_t start, int64_t n) {
     const Job *job = w->job;
     int64_t k = job->k;
@@ -122,7 +124,9 @@ static void few_block(Work *w, int64_t start, int64_t n) {
     for (int64_t j = 0; j < k; j++) w->columns[j] += columns[j];
     find_codes(w->p, n * k, w->place);
     add_rows(w, n);
-    if (job->mass)
+    if (w->small)
+        add_small(w, n);
+    else if (job->mass)
         scatter(w, n, k, 1);
     else if (k == 2)
         scatter(w, n, 2, 0);

@@ -1,99 +1,34 @@
-/* The pass over forecasts in C: Python's limited API, buffers in, bytes out, the interpreter free while it runs. */
+/* The pass over forecasts in C: Python's limited API, buffers in and out, the interpreter free while it runs. */
 #include <Python.h>
 #include <pthread.h>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
-#include "emit.h"
-#include "packed.h"
+#include "keep.h"
 
-/* Scratch memory of the last pass, all zero; kept because clearing it is what small passes would spend their time on. */
-enum { KEPT = 4, KEPT_BYTES = 48 << 20 };
-static Scratch kept[KEPT];
-
-/* Zeros, on huge pages where the system has them: scattered updates of small pages wait for addresses. */
-static void *get_zeros(size_t size) {
-#if defined(__linux__)
-    size_t page = (size_t)2 << 20;
-    if (size >= page) {
-        void *at = aligned_alloc(page, (size + page - 1) / page * page);
-        if (at) {
-            madvise(at, size, MADV_HUGEPAGE);
-            memset(at, 0, size);
-        }
-        return at;
-    }
-#endif
-    return calloc(1, size);
-}
-
-static int get_scratch(Scratch *s, const Job *job) {
-    Scratch want = {0};
-    size_t places = (size_t)(job->histograms * job->grid.places);
-    size_t nested = job->k > MANY ? (size_t)(job->k * job->grid.nested_cells) : 0;
-    want.all_size = places * (size_t)job->all_step * sizeof(slot);
-    want.yes_size = places * (size_t)job->true_step * sizeof(slot);
-    want.touched_size = (size_t)(job->histograms * job->grid.words) * sizeof(uint64_t);
-    want.nested_size = nested * (size_t)job->nested_step * sizeof(slot);
-    want.nested_yes_size = nested * (size_t)job->nested_true_step * sizeof(slot);
-    want.bytes = want.all_size + want.yes_size + want.touched_size + want.nested_size + want.nested_yes_size;
-    for (int i = 0; i < KEPT; i++)
-        if (kept[i].all && kept[i].all_size >= want.all_size && kept[i].yes_size >= want.yes_size &&
-            kept[i].touched_size >= want.touched_size && want.nested_size == 0) {
-            *s = kept[i];
-            memset(&kept[i], 0, sizeof *kept);
-            return 1;
-        }
-    *s = want;
-    s->all = get_zeros(want.all_size);
-    s->yes = get_zeros(want.yes_size);
-    s->touched = get_zeros(want.touched_size);
-    if (nested) {
-        s->nested = get_zeros(want.nested_size);
-        s->nested_yes = get_zeros(want.nested_yes_size);
-    }
-    return s->all && s->yes && s->touched && (!nested || (s->nested && s->nested_yes));
-}
-
-static void free_scratch(Scratch *s) {
-    free(s->all);
-    free(s->yes);
-    free(s->touched);
-    free(s->nested);
-    free(s->nested_yes);
-    memset(s, 0, sizeof *s);
-}
-
-static void put_scratch(Scratch *s, int clean) {
-    if (clean && !s->nested && s->bytes <= KEPT_BYTES)
-        for (int i = 0; i < KEPT; i++)
-            if (!kept[i].all) {
-                kept[i] = *s;
-                return;
-            }
-    free_scratch(s);
-}
+enum { MOST_THREADS = 64 };
+static int wide; /* whether this processor has the widest vectors */
 
 static void *work_on(void *argument) {
     Work *w = argument;
-    int64_t columns = w->job->k, step = ROWS;
-    if (columns <= MANY && step > ENTRIES / columns) step = ENTRIES / columns;
+    int64_t k = w->job->k, step = ROWS;
+    if (k <= MANY && step > ENTRIES / k) step = ENTRIES / k;
+    if (w->packed) step = w->packed->rows;
     for (int64_t start = w->begin; start < w->end && !w->failed; start += step) {
         int64_t n = w->end - start < step ? w->end - start : step;
         if (w->packed)
             packed_block(w, start, n);
-        else if (columns > MANY)
+        else if (k > MANY)
             many_block(w, start, n);
         else
             few_block(w, start, n);
     }
-    if (w->packed) end_packed(w);
+    if (w->packed) {
+        unpack_pooled(w, w->packed);
+        unpack_levels(w, &w->packed->levels);
+    }
     return NULL;
 }
 
 static int prepare_work(Work *w, const Job *job, int64_t begin, int64_t end) {
-    memset(w, 0, offsetof(Work, p));
     w->job = job;
     w->begin = begin;
     w->end = end;
@@ -101,12 +36,13 @@ static int prepare_work(Work *w, const Job *job, int64_t begin, int64_t end) {
     w->high = -INFINITY;
     size_t k = (size_t)job->k;
     w->classes = calloc(6 * k, sizeof(double));
-    w->columns = calloc(k + 2 * LANES, sizeof(double));
-    w->packed = job->packed ? new_packed(job) : NULL;
-    if (job->packed && !w->packed) return 0;
+    w->columns = calloc(k + 2 * LANES, sizeof(double)); /* whole vectors are written */
     w->block_classes = calloc(6 * k, sizeof(double));
     w->block_columns = calloc(k + LANES, sizeof(double));
-    return get_scratch(&w->scratch, job) && w->classes && w->columns && w->block_classes && w->block_columns;
+    if (!(w->classes && w->columns && w->block_classes && w->block_columns)) return 0;
+    if (job->small) return (w->small = new_small(job)) != NULL;
+    if (job->packed && !(w->packed = get_packed(job))) return 0;
+    return get_scratch(&w->scratch, job);
 }
 
 static void end_work(Work *w, int clean) {
@@ -115,13 +51,14 @@ static void end_work(Work *w, int clean) {
     free(w->block_classes);
     free(w->block_columns);
     free(w->tiny);
-    free_packed(w->packed);
+    free_small(w->small);
+    put_packed(w->packed, clean);
     put_scratch(&w->scratch, clean);
 }
 
 static void run(Work *works, int threads) {
-    pthread_t started[64];
-    int alive[64] = {0};
+    pthread_t started[MOST_THREADS];
+    int alive[MOST_THREADS] = {0};
     for (int t = 1; t < threads; t++) alive[t] = pthread_create(&started[t], NULL, work_on, &works[t]) == 0;
     work_on(&works[0]);
     for (int t = 1; t < threads; t++)
@@ -131,16 +68,26 @@ static void run(Work *works, int threads) {
             work_on(&works[t]);
 }
 
+static void join_problems(Problem *a, const Problem *b) {
+    if (a->rows == 0) {
+        a->column = b->column;
+        a->value = b->value;
+    }
+    for (int64_t i = 0; i < b->rows && i < FIRST && a->rows + i < FIRST; i++) a->first[a->rows + i] = b->first[i];
+    a->rows += b->rows;
+}
+
 /* Sums of later threads go to the first. */
 static void join_works(Work *works, int threads) {
     Work *a = &works[0];
     int64_t k = a->job->k;
-    if (!a->job->mass) a->weight = a->weight2 = (double)a->rows;
+    if (!a->job->mass)
+        for (int t = 0; t < threads; t++) works[t].weight = works[t].weight2 = (double)works[t].rows;
     for (int t = 1; t < threads; t++) {
-        Work *b = &works[t];
+        const Work *b = &works[t];
         a->rows += b->rows;
-        a->weight += a->job->mass ? b->weight : (double)b->rows;
-        a->weight2 += a->job->mass ? b->weight2 : (double)b->rows;
+        a->weight += b->weight;
+        a->weight2 += b->weight2;
         for (int i = 0; i < 12; i++) a->scores[i] += b->scores[i];
         for (int i = 0; i < POWERS; i++) a->powers[i] += b->powers[i];
         for (int64_t i = 0; i < 6 * k; i++) a->classes[i] += b->classes[i];
@@ -149,15 +96,7 @@ static void join_works(Work *works, int threads) {
         for (int64_t i = 0; i < b->tiny_count; i++) keep_tiny(a, b->tiny[i]);
         if (b->low < a->low) a->low = b->low;
         if (b->high > a->high) a->high = b->high;
-        for (int i = 0; i < PROBLEMS; i++) {
-            Problem *x = &a->problems[i], *y = &b->problems[i];
-            if (x->rows == 0) {
-                x->column = y->column;
-                x->value = y->value;
-            }
-            for (int64_t f = 0; f < y->rows && f < FIRST && x->rows + f < FIRST; f++) x->first[x->rows + f] = y->first[f];
-            x->rows += y->rows;
-        }
+        for (int i = 0; i < PROBLEMS; i++) join_problems(&a->problems[i], &b->problems[i]);
         a->failed |= b->failed;
     }
 }
@@ -165,18 +104,26 @@ static void join_works(Work *works, int threads) {
 /* Histograms in the order pooled, top, classes. */
 static void emit(Compact *out, const Job *job, Work *works, int threads, int64_t *offsets) {
     int64_t k = job->k, many = k > MANY;
+    double edge[MOST_NESTED], step[MOST_NESTED];
+    if (job->small) {
+        emit_small(out, job, works[0].small, offsets);
+        return;
+    }
     emit_histograms(out, job, works, threads, 0, many ? 0 : k - 1);
     offsets[1] = out->size;
     emit_histograms(out, job, works, threads, many ? 1 : k, many ? 1 : k);
     offsets[2] = out->size;
-    for (int64_t j = 0; j < k && !out->failed; j++) {
-        if (many) {
-            slot totals[ALL_COLUMNS] = {{.i = works[0].rows},
-                                        {.d = works[0].columns[j]},
-                                        {.d = works[0].weight},
-                                        {.d = works[0].weight2}};
+    if (job->packed) nested_lines(&job->grid, edge, step);
+    for (int64_t j = 0; j < k; j++) {
+        slot totals[] = {{.i = works[0].rows},
+                         {.d = works[0].columns[j]},
+                         {.d = works[0].weight},
+                         {.d = works[0].weight2}};
+        if (job->packed)
+            emit_packed(out, job, works, threads, j, totals, edge, step);
+        else if (many)
             emit_nested(out, job, works, threads, j, totals);
-        } else
+        else
             emit_histograms(out, job, works, threads, j, j);
         offsets[j + 3] = out->size;
     }
@@ -187,7 +134,7 @@ static PyObject *bytes_of(const void *data, int64_t count, size_t item) {
     return PyByteArray_FromStringAndSize(data, (Py_ssize_t)((size_t)count * item));
 }
 
-static PyObject *report(const Job *job, const Work *w, const Compact *out, const int64_t *offsets, int64_t histograms) {
+static PyObject *report(const Job *job, const Work *w, const int64_t *offsets) {
     double sums[2 + 12 + POWERS + 2] = {w->weight, w->weight2};
     memcpy(sums + 2, w->scores, sizeof w->scores);
     memcpy(sums + 14, w->powers, sizeof w->powers);
@@ -201,29 +148,17 @@ static PyObject *report(const Job *job, const Work *w, const Compact *out, const
         memcpy(problems[i] + 2, w->problems[i].first, sizeof w->problems[i].first);
         values[i] = w->problems[i].value;
     }
-    PyObject *columns = PyList_New(COLUMNS);
-    for (int f = 0; columns && f < COLUMNS; f++) {
-        int used = f < ALL_COLUMNS ? f < job->all_step : f - ALL_COLUMNS < job->true_step;
-        PyObject *column = used ? bytes_of(out->columns[f], out->size, sizeof(slot)) : Py_None;
-        if (!used) Py_INCREF(Py_None);
-        if (!column || PyList_SetItem(columns, f, column) < 0) {
-            Py_DECREF(columns);
-            return NULL;
-        }
-    }
-    return Py_BuildValue("(LNNNNNNNNNNN)", (long long)w->rows, bytes_of(sums, sizeof sums / sizeof *sums, sizeof *sums),
+    return Py_BuildValue("(LNNNNNNNNN)", (long long)w->rows, bytes_of(sums, sizeof sums / sizeof *sums, sizeof *sums),
                          bytes_of(w->classes, 6 * job->k, sizeof(double)),
                          bytes_of(w->columns, job->k, sizeof(double)), bytes_of(w->tiny, w->tiny_count, 8),
                          bytes_of(w->lowest_row, w->lowest_count, 8), bytes_of(w->lowest, w->lowest_count, 8),
                          bytes_of(problems, PROBLEMS * (2 + FIRST), 8), bytes_of(values, PROBLEMS, 8),
-                         bytes_of(out->cells, out->size, 4), columns, bytes_of(offsets, histograms + 1, 8));
+                         bytes_of(offsets, job->k + 3, 8));
 }
 
-static PyObject *pass(const Job *job, int threads) {
+static PyObject *pass(const Job *job, int threads, Compact *out) {
     Work *works = calloc((size_t)threads, sizeof *works);
-    int64_t histograms = job->k + 2;
-    int64_t *offsets = calloc((size_t)histograms + 1, sizeof *offsets);
-    Compact out = {0};
+    int64_t *offsets = calloc((size_t)job->k + 3, sizeof *offsets);
     int ready = works && offsets, clean = 0;
     for (int t = 0; ready && t < threads; t++)
         ready = prepare_work(&works[t], job, job->n * t / threads, job->n * (t + 1) / threads);
@@ -232,78 +167,86 @@ static PyObject *pass(const Job *job, int threads) {
         Py_BEGIN_ALLOW_THREADS
         run(works, threads);
         join_works(works, threads);
-        make_room(&out, 1);
-        emit(&out, job, works, threads, offsets);
+        clean = !works[0].failed;
+        if (clean) emit(out, job, works, threads, offsets);
         Py_END_ALLOW_THREADS
-        clean = !works[0].failed && !out.failed;
-        if (clean) result = report(job, &works[0], &out, offsets, histograms);
+        if (clean) result = report(job, &works[0], offsets);
     }
-    if (!clean && !PyErr_Occurred()) PyErr_NoMemory();
+    if (!clean) PyErr_NoMemory();
     for (int t = 0; works && t < threads; t++) end_work(&works[t], clean);
     free(works);
     free(offsets);
-    free_compact(&out);
     return result;
 }
 
-static int wide; /* whether this processor has the widest vectors */
+/* The buffers of a pass, in the order of the arguments. */
+enum { P, Y, WEIGHTS, COUNTS, REALISED, CELL, NESTED, DIVIDED, FIRST_PART, PART_EDGES, CELLS, OUT, BUFFERS = OUT + COLUMNS };
 
-enum { P, Y, WEIGHTS, COUNTS, REALISED, CELL, NESTED, DIVIDED, FIRST_PART, PART_EDGES, BUFFERS };
+static void read_job(Job *job, const Py_buffer *b) {
+    job->p = b[P].buf;
+    job->n = b[P].shape[0];
+    job->one_column = b[P].ndim == 1;
+    job->k = job->one_column ? 2 : b[P].shape[1];
+    job->row_step = b[P].strides[0];
+    job->column_step = job->one_column ? job->item : b[P].strides[1];
+    job->direct = job->column_step == job->item && (uintptr_t)job->p % (size_t)job->item == 0 &&
+                  job->row_step % job->item == 0;
+    job->y = b[Y].buf;
+    job->y_step = b[Y].strides[0];
+    job->weights = b[WEIGHTS].buf;
+    job->weights_step = job->weights ? b[WEIGHTS].strides[0] : 0;
+    job->counts = b[COUNTS].buf;
+    job->counts_step = job->counts ? b[COUNTS].strides[0] : 0;
+    job->mass = job->weights || job->counts;
+    job->realised = b[REALISED].buf;
+    Grid *g = &job->grid;
+    g->cell = b[CELL].buf;
+    g->places = b[CELL].shape[0];
+    g->nested = b[NESTED].buf;
+    g->divided = b[DIVIDED].buf;
+    g->first_part = b[FIRST_PART].buf;
+    g->part_edges = b[PART_EDGES].buf;
+    g->words = (g->places + 63) / 64;
+    job->histograms = job->k > MANY ? 2 : job->k + 1;
+    job->packed = job->k > MANY && job->item == 4 && !job->mass && g->coarse && g->nested_cells <= MOST_NESTED;
+    job->wide = wide;
+    job->all_step = job->nested_step = job->mass ? 4 : 2;
+    job->true_step = job->mass ? 6 : 4;
+    job->nested_true_step = job->mass ? 3 : 1;
+}
 
 static PyObject *scan(PyObject *self, PyObject *arguments) {
     (void)self;
-    PyObject *given[BUFFERS];
+    PyObject *buffers, *result = NULL;
     Job job = {0};
-    int item, y_kind, y_item, threads, coarse;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOiCiidLdi", &given[P], &given[Y], &given[WEIGHTS], &given[COUNTS],
-                          &given[REALISED], &given[CELL], &given[NESTED], &given[DIVIDED], &given[FIRST_PART],
-                          &given[PART_EDGES], &item, &y_kind, &y_item, &threads, &job.allowed, &job.grid.nested_cells,
-                          &job.grid.least_hit, &coarse))
+    int y_kind, threads;
+    long long nested_cells;
+    if (!PyArg_ParseTuple(arguments, "OiCiidLdii", &buffers, &job.item, &y_kind, &job.y_item, &threads, &job.allowed,
+                          &nested_cells, &job.grid.least_hit, &job.grid.coarse, &job.small))
         return NULL;
-    Py_buffer buffers[BUFFERS];
-    int held = 0;
-    PyObject *result = NULL;
-    memset(buffers, 0, sizeof buffers);
-    for (; held < BUFFERS; held++) {
-        if (given[held] == Py_None) continue;
-        if (PyObject_GetBuffer(given[held], &buffers[held], held == REALISED ? PyBUF_CONTIG : PyBUF_STRIDED_RO) < 0)
+    job.y_kind = (char)y_kind;
+    job.grid.nested_cells = nested_cells;
+    if (!PyTuple_Check(buffers) || PyTuple_Size(buffers) != BUFFERS) {
+        PyErr_SetString(PyExc_TypeError, "scan takes a tuple of its buffers first");
+        return NULL;
+    }
+    Py_buffer held[BUFFERS];
+    int count = 0;
+    memset(held, 0, sizeof held);
+    for (; count < BUFFERS; count++) {
+        PyObject *given = PyTuple_GetItem(buffers, count);
+        int written = count == REALISED || count >= CELLS;
+        if (given != Py_None && PyObject_GetBuffer(given, &held[count], written ? PyBUF_CONTIG : PyBUF_STRIDED_RO) < 0)
             goto release;
     }
-    Py_buffer *p = &buffers[P];
-    job.p = p->buf;
-    job.n = p->shape[0];
-    job.one_column = p->ndim == 1;
-    job.k = job.one_column ? 2 : p->shape[1];
-    job.item = item;
-    job.row_step = p->strides[0];
-    job.column_step = job.one_column ? item : p->strides[1];
-    job.direct = job.column_step == item && (uintptr_t)job.p % (size_t)item == 0 && job.row_step % item == 0;
-    job.y = buffers[Y].buf;
-    job.y_step = buffers[Y].strides[0];
-    job.y_kind = (char)y_kind;
-    job.y_item = y_item;
-    if (given[WEIGHTS] != Py_None) job.weights = buffers[WEIGHTS].buf, job.weights_step = buffers[WEIGHTS].strides[0];
-    if (given[COUNTS] != Py_None) job.counts = buffers[COUNTS].buf, job.counts_step = buffers[COUNTS].strides[0];
-    job.mass = job.weights || job.counts;
-    job.realised = given[REALISED] == Py_None ? NULL : buffers[REALISED].buf;
-    job.grid.cell = buffers[CELL].buf;
-    job.grid.places = buffers[CELL].shape[0];
-    job.grid.nested = buffers[NESTED].buf;
-    job.grid.divided = buffers[DIVIDED].buf;
-    job.grid.first_part = buffers[FIRST_PART].buf;
-    job.grid.part_edges = buffers[PART_EDGES].buf;
-    job.grid.words = (job.grid.places + 63) / 64;
-    job.grid.coarse = coarse;
-    job.histograms = job.k > MANY ? 2 : job.k + 1;
-    job.packed = job.k > MANY && job.item == 4 && !job.mass && coarse;
-    job.wide = wide;
-    job.all_step = job.nested_step = job.mass ? 4 : 2;
-    job.true_step = job.mass ? 6 : 4;
-    job.nested_true_step = job.mass ? 3 : 1;
-    result = pass(&job, threads < 1 ? 1 : threads > 64 ? 64 : threads);
+    read_job(&job, held);
+    Compact out = {.cells = held[CELLS].buf};
+    for (int f = 0; f < COLUMNS; f++) out.columns[f] = held[OUT + f].buf;
+    threads = job.small || threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
+    result = pass(&job, threads, &out);
 release:
-    for (int i = 0; i < held; i++)
-        if (given[i] != Py_None) PyBuffer_Release(&buffers[i]);
+    for (int i = 0; i < count; i++)
+        if (held[i].obj) PyBuffer_Release(&held[i]);
     return result;
 }
 

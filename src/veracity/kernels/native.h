@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -66,7 +69,7 @@ typedef struct {
     int item; /* bytes of a probability: 4 or 8 */
     char y_kind;
     int y_item;
-    int one_column, mass, packed, wide, direct; /* direct: rows lie in memory as they are needed */
+    int one_column, mass, small, packed, wide, direct; /* direct: rows lie in memory as they are needed */
     double allowed;
     double *realised;
     Grid grid;
@@ -98,13 +101,30 @@ typedef struct {
     int lowest_count, failed;
     Problem problems[PROBLEMS];
     Scratch scratch;
-    void *packed; /* packed.h */
+    struct Packed *packed; /* packed.h */
+    struct Small *small;   /* small.h */
     /* one block */
     double p[ENTRIES + LANES], realised[ROWS], squares[ROWS], log[ROWS], root[ROWS], power[ROWS], brier[ROWS];
     double spherical[ROWS], correct[ROWS], top[ROWS], m[ROWS], m2[ROWS];
     int64_t count[ROWS], y[ROWS], row[ROWS];
     int32_t place[2 * ENTRIES + LANES], pick[ROWS];
 } Work;
+
+/* Zeros, on huge pages where the system has them: scattered updates of small pages wait for addresses. */
+static void *get_zeros(size_t size) {
+#if defined(__linux__)
+    size_t page = (size_t)2 << 20;
+    if (size >= page) {
+        void *at = aligned_alloc(page, (size + page - 1) / page * page);
+        if (at) {
+            madvise(at, size, MADV_HUGEPAGE);
+            memset(at, 0, size);
+        }
+        return at;
+    }
+#endif
+    return calloc(1, size);
+}
 
 INLINE int64_t bits_of(double x) {
     int64_t b;

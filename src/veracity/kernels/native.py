@@ -15,7 +15,8 @@ from veracity.kernels.result import FIRST, MANY, PROBLEMS, Histograms, Pass, Pro
 
 Array = NDArray[Any]
 
-ENTRIES = 20_000  # that a thread should have at least: fewer cost less than starting it
+SMALL = 1 << 15  # entries up to which they are sorted instead of counted
+THREAD = 100_000  # entries that a thread should have at least: fewer cost less than starting it
 MOST_THREADS = 16
 ALL = ("all", "all_sum", "all_weight", "all_weight2")
 TRUE = ("true", "true_sum", "true_log", "true_power", "true_weight", "true_weight2")
@@ -58,16 +59,29 @@ def scan(
 ) -> Pass:
     """The pass over p (n,) or (n, k)."""
     k = 2 if p.ndim == 1 else p.shape[1]
-    realised = np.full(len(p), np.nan) if keep_realised else None
+    n = len(p)
+    realised = np.full(n, np.nan) if keep_realised else None
     if threads is None:
-        threads = min(os.cpu_count() or 1, MOST_THREADS, 1 + len(p) * k // ENTRIES)
-    rows, sums, classes, columns, tiny, lowest, lowest_realised, problems, values, cells, parts, offsets = _native.scan(
-        p,
-        y,
-        None if weights is None else weights.astype(np.float64, copy=False),
-        None if counts is None else counts.astype(np.int64, copy=False),
-        realised,
-        *tables(grid),
+        threads = min(os.cpu_count() or 1, MOST_THREADS, 1 + n * k // (THREAD if k <= MANY else 100 * THREAD))
+    size = min(n, len(grid) if k <= MANY else len(grid.nested_edges))
+    room = min(n * k, len(grid)) + min(n, len(grid)) + k * size + 2
+    cells = np.empty(room, np.int32)
+    mass = weights is not None or counts is not None
+    columns = {
+        name: np.empty(room, np.int64 if name in ("all", "true") else np.float64) if mass or "weight" not in name else None
+        for name in ALL + TRUE
+    }
+    rows, sums, classes, by_column, tiny, lowest, lowest_realised, problems, values, offsets = _native.scan(
+        (
+            p,
+            y,
+            None if weights is None else weights.astype(np.float64, copy=False),
+            None if counts is None else counts.astype(np.int64, copy=False),
+            realised,
+            *tables(grid),
+            cells,
+            *columns.values(),
+        ),
         p.dtype.itemsize,
         y.dtype.kind,
         y.dtype.itemsize,
@@ -76,12 +90,13 @@ def scan(
         len(grid.nested_edges),
         float(grid.nested_edges[1]),
         bool(grid.coarse and grid.nested_edges[1] == SPLIT),
+        k <= MANY and n * k <= SMALL,
     )
-    held = {"cells": np.frombuffer(cells, np.int32)}
-    for name, part in zip(ALL + TRUE, parts, strict=True):
-        if part is not None and (weights is not None or "weight" not in name):
-            held[name] = np.frombuffer(part, np.int64 if name in ("all", "true") else np.float64)
     place = np.frombuffer(offsets, np.int64)
+    held = {"cells": cells}
+    for name, column in columns.items():
+        if column is not None and (weights is not None or "weight" not in name):
+            held[name] = column
     pooled, top = Histograms(place[:3], held)
     if k > MANY:
         held = {name: column for name, column in held.items() if name not in ("true_sum", "true_log", "true_power")}
@@ -95,7 +110,7 @@ def scan(
         high=float(numbers[-1]),
         score_sums=numbers[2:14].reshape(4, 3),
         class_sums=np.frombuffer(classes).reshape(k, 6),
-        column_sums=np.frombuffer(columns),
+        column_sums=np.frombuffer(by_column),
         powers=numbers[14:51],
         tiny=np.frombuffer(tiny, np.int64),
         lowest=np.frombuffer(lowest, np.int64),

@@ -5,23 +5,31 @@
 #ifndef VERACITY_PACKED_H
 #define VERACITY_PACKED_H
 
+#include "emit.h"
 #include "many.h"
 #include "sweep.h"
 
 #define LOW_CODES ((HALF_BITS - SPLIT_BITS) >> SHIFT) /* from 2^-14 to 1/2 */
 #define COUNT_SHIFT 40
 #define ONE_ENTRY (1ULL << COUNT_SHIFT)
-#define HALF_FLOAT 0x3F000000
-enum { FINE_SHIFT = 13, NESTED_SHIFT = 17 }; /* float32 bits below a code, and below a line of the nested grid */
+#define HALF_OFFSET (0x3F000000 - SPLIT_FLOAT)
+enum { FINE_SHIFT = 13, NESTED_SHIFT = 17 };  /* float32 bits below a code, and below a line of the nested grid */
 enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 23 }; /* entries of a cell before the sum could reach the count */
+enum { PACKED_ENTRIES = 1 << 18, MOST_NESTED = 4096 };
 
-typedef struct {
+typedef struct Packed {
+    int64_t k, cells, low_cells, words, rows; /* cells, and those below 1/2, of the nested grid; rows of a block */
+    size_t bytes;
     uint64_t *pooled;      /* LOW_CODES */
     uint64_t *nested;      /* k × low_cells */
+    slot *upper;           /* k × the other cells {count, sum} */
+    uint64_t *touched;     /* k × words: bits of the upper cells in use */
+    uint32_t *yes;         /* k × cells */
+    slot *spilled;         /* k × low_cells {count, sum}, when the packed ones were full */
     uint16_t *nested_cell; /* of each low code */
-    int32_t *hit_bits, *hit_columns;
+    Hits hits;
     float *row;
-    int64_t low_cells, pooled_used, nested_used;
+    int64_t pooled_used, nested_used;
     Levels levels;
 } Packed;
 
@@ -39,78 +47,91 @@ static void unpack_pooled(Work *w, Packed *x) {
         if (!held) continue;
         int64_t count = (int64_t)(held >> COUNT_SHIFT);
         float edge = float_of(SPLIT_FLOAT + (c << FINE_SHIFT)), next = float_of(SPLIT_FLOAT + (c << FINE_SHIFT) + 1);
-        double sum = (double)count * edge + (double)(held & (ONE_ENTRY - 1)) * ((double)next - edge);
         int32_t place = (int32_t)SPLIT_CODE + c;
         slot *r = s->all + place * 2;
         if (r->i == 0) touch(s->touched, place, edge);
         r[0].i += count;
-        r[1].d += sum;
+        r[1].d += (double)count * edge + (double)(held & (ONE_ENTRY - 1)) * ((double)next - edge);
         x->pooled[c] = 0;
     }
     x->pooled_used = 0;
 }
 
-/* Moves those of the nested cells. */
-static void unpack_nested(Work *w, Packed *x) {
-    const Grid *g = &w->job->grid;
-    double edge[4096], step[4096];
-    for (int32_t c = 0; c < LOW_CODES; c++) {
-        int32_t line = (SPLIT_FLOAT + (c << FINE_SHIFT)) >> NESTED_SHIFT << NESTED_SHIFT;
-        int32_t cell = x->nested_cell[c];
-        edge[cell] = float_of(line);
-        step[cell] = (double)float_of(line + 1) - edge[cell];
-    }
-    for (int32_t place = PARTS; place < g->places; place++) {
-        double u = g->part_edges[place - PARTS];
+/* Edge and step of the float32 line that each nested cell below 1/2 lies in. */
+static void nested_lines(const Grid *g, double *edge, double *step) {
+    for (int32_t place = SPLIT_CODE; place < g->places; place++) {
+        if (place == SPLIT_CODE + LOW_CODES) place = PARTS;
+        if (place >= g->places) break;
+        double u = place < PARTS ? float_of(SPLIT_FLOAT + ((place - (int32_t)SPLIT_CODE) << FINE_SHIFT))
+                                 : g->part_edges[place - PARTS];
         if (u < 0x1p-14 || u >= 0.5) continue;
-        int32_t bits, cell = g->nested[place];
-        float at = (float)u;
-        if (at > u) at = nextafterf(at, 0.0f);
-        memcpy(&bits, &at, 4);
-        bits = bits >> NESTED_SHIFT << NESTED_SHIFT;
-        edge[cell] = float_of(bits);
-        step[cell] = (double)float_of(bits + 1) - edge[cell];
+        int64_t bits = bits_of(u) >> TINY_SHIFT << TINY_SHIFT; /* as many mantissa bits as the nested grid has */
+        double line;
+        memcpy(&line, &bits, 8);
+        edge[g->nested[place]] = line;
+        step[g->nested[place]] = nextafterf((float)line, 1.0f) - line;
     }
-    for (int64_t j = 0; j < w->job->k; j++)
-        for (int64_t cell = 0; cell < x->low_cells; cell++) {
-            uint64_t held = x->nested[j * x->low_cells + cell];
-            if (!held) continue;
-            slot *r = w->scratch.nested + (j * g->nested_cells + cell) * 2;
-            int64_t count = (int64_t)(held >> COUNT_SHIFT);
-            r[0].i += count;
-            r[1].d += (double)count * edge[cell] + (double)(held & (ONE_ENTRY - 1)) * step[cell];
-            x->nested[j * x->low_cells + cell] = 0;
-        }
+}
+
+static void spill_nested(Work *w, Packed *x) {
+    double edge[MOST_NESTED], step[MOST_NESTED];
+    size_t size = (size_t)(x->k * x->low_cells);
+    nested_lines(&w->job->grid, edge, step);
+    if (!x->spilled) x->spilled = get_zeros(2 * size * sizeof(slot));
+    if (!x->spilled) {
+        w->failed = 1;
+        return;
+    }
+    for (size_t i = 0; i < size; i++) {
+        uint64_t held = x->nested[i];
+        int64_t cell = (int64_t)i % x->low_cells, count = (int64_t)(held >> COUNT_SHIFT);
+        if (!held) continue;
+        x->spilled[2 * i].i += count;
+        x->spilled[2 * i + 1].d += (double)count * edge[cell] + (double)(held & (ONE_ENTRY - 1)) * step[cell];
+        x->nested[i] = 0;
+    }
     x->nested_used = 0;
 }
 
 /* An entry from 1/2 up, or in a code that a cut divides. */
-static __attribute__((noinline)) void add_rare(Work *w, Packed *x, int32_t bits, int64_t j) {
-    double u = float_of(bits);
+static __attribute__((noinline)) void add_rare(Work *w, Packed *x, uint32_t offset, int64_t j) {
+    double u = float_of((int32_t)offset + SPLIT_FLOAT);
     int32_t place = place_of(&w->job->grid, u);
+    int64_t cell = w->job->grid.nested[place], up = cell - x->low_cells;
     add_entry(w->job, &w->scratch, 0, place, u, 0, 1, 1.0, 1.0);
-    if (bits >= HALF_FLOAT)
-        add_nested(w->job, &w->scratch, j, place, u, 0, 1, 1.0, 1.0);
-    else
-        x->nested[j * x->low_cells + w->job->grid.nested[place]] +=
-            ONE_ENTRY + (uint64_t)(bits & ((1 << NESTED_SHIFT) - 1));
+    if (up < 0) {
+        x->nested[j * x->low_cells + cell] += ONE_ENTRY + (offset & ((1u << NESTED_SHIFT) - 1));
+        return;
+    }
+    slot *r = x->upper + 2 * (j * (x->cells - x->low_cells) + up);
+    if (r->i == 0) x->touched[j * x->words + (up >> 6)] |= 1ULL << (up & 63);
+    r[0].i++;
+    r[1].d += u;
 }
 
-static void add_hits(Work *w, Packed *x, int64_t hits) {
+static void add_hits(Work *w, Packed *x) {
     const Grid *g = &w->job->grid;
-    for (int64_t i = 0; i < hits; i++) {
-        int32_t bits = x->hit_bits[i], c = (bits - SPLIT_FLOAT) >> FINE_SHIFT;
-        int64_t j = x->hit_columns[i];
-        if (bits >= HALF_FLOAT || is_divided(g, (int32_t)SPLIT_CODE + c)) {
-            add_rare(w, x, bits, j);
-            continue;
+    uint64_t *pooled = x->pooled;
+    const uint16_t *nested_cell = x->nested_cell;
+    for (int64_t group = 0; group * GROUP < x->k; group++) {
+        const uint32_t *list = x->hits.lists + group * x->hits.room;
+        uint64_t *nested = x->nested + group * GROUP * x->low_cells;
+        int64_t count = x->hits.counts[group], low_cells = x->low_cells;
+        for (int64_t i = 0; i < count; i++) {
+            uint32_t offset = list[i] & ((1u << COLUMN_SHIFT) - 1), c = offset >> FINE_SHIFT;
+            int64_t j = list[i] >> COLUMN_SHIFT;
+            if (offset >= HALF_OFFSET || is_divided(g, (int32_t)(SPLIT_CODE + c))) {
+                add_rare(w, x, offset, group * GROUP + j);
+                continue;
+            }
+            pooled[c] += ONE_ENTRY + (offset & ((1u << FINE_SHIFT) - 1));
+            nested[j * low_cells + nested_cell[c]] += ONE_ENTRY + (offset & ((1u << NESTED_SHIFT) - 1));
         }
-        x->pooled[c] += ONE_ENTRY + (uint64_t)(bits & ((1 << FINE_SHIFT) - 1));
-        x->nested[j * x->low_cells + x->nested_cell[c]] += ONE_ENTRY + (uint64_t)(bits & ((1 << NESTED_SHIFT) - 1));
+        x->hits.counts[group] = 0;
     }
 }
 
-/* The place that stands for the wide cell of u below 2^-14. */
+/* The place that stands for a wide cell below 2^-14. */
 INLINE int32_t level_place(int level) { return level ? code_of(ldexp(1.0, -LEVEL_ENDS[level - 1])) : 1; }
 
 INLINE int32_t packed_place(const Grid *g, double u) {
@@ -121,8 +142,7 @@ INLINE int32_t packed_place(const Grid *g, double u) {
     return level_place(level);
 }
 
-/* The wide cells below 2^-14. */
-static void unpack_levels(Work *w, const Levels *levels) {
+static void unpack_levels(Work *w, Levels *levels) {
     int64_t before = levels->zeros;
     Scratch *s = &w->scratch;
     if (levels->zeros) touch(s->touched, 0, 0.0);
@@ -136,12 +156,25 @@ static void unpack_levels(Work *w, const Levels *levels) {
         s->all[2 * place].i += count;
         s->all[2 * place + 1].d += levels->sums[level];
     }
+    memset(levels, 0, sizeof *levels);
+}
+
+/* The entry of what happened, and the top entry. */
+static void add_packed_true(Work *w, Packed *x, int64_t i) {
+    const Job *job = w->job;
+    Scratch *s = &w->scratch;
+    double u = w->realised[i], best = w->top[i];
+    int32_t place = packed_place(&job->grid, u), top = place_of(&job->grid, best);
+    add_true(job, s, 0, place, u, w->log[i], w->power[i], 0, 1, 1.0, 1.0);
+    x->yes[w->y[i] * x->cells + job->grid.nested[place]]++;
+    add_entry(job, s, 1, top, best, 0, 1, 1.0, 1.0);
+    if (w->correct[i] != 0.0) add_true(job, s, 1, top, u, w->log[i], w->power[i], 0, 1, 1.0, 1.0);
 }
 
 static int first_of_float_ties(const float *row, int64_t y) {
-    for (int64_t j = 0; j < y; j++)
-        if (row[j] == row[y]) return 0;
-    return 1;
+    int tied = 0;
+    for (int64_t j = 0; j < y; j++) tied |= row[j] == row[y];
+    return !tied;
 }
 
 static void packed_block(Work *w, int64_t start, int64_t n) {
@@ -157,54 +190,124 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
             for (int64_t j = 0; j < k; j++) x->row[j] = (float)value_at(job, start + i, j);
             row = x->row;
         }
-        double sum = wide ? check_wide(row, k, &most, &least) : check_plain(row, k, &most, &least), squares;
-        if (most > ONE_BITS) {
-            int good = check_values(w, start + i) && check_sum(w, start + i, sum);
-            if (!(check_label(w, start + i, w->y[i]) && good)) continue;
-            for (int64_t j = 0; j < k; j++) x->row[j] = row[j] + 0.0f; /* minus zero becomes zero */
-            row = x->row;
-            check_plain(row, k, &most, &least);
-        } else {
+        double sum = wide ? check_wide(row, k, &most, &least) : check_plain(row, k, &most, &least);
+        int inside = most <= ONE_BITS;
+        if (inside) {
             double low = float_of((int32_t)least), high = float_of((int32_t)most);
             if (low < w->low) w->low = low;
             if (high > w->high) w->high = high;
-            int good = check_sum(w, start + i, sum);
-            if (!(check_label(w, start + i, w->y[i]) && good)) continue;
+        }
+        int good = (inside || check_values(w, start + i)) && check_sum(w, start + i, sum);
+        if (!(check_label(w, start + i, w->y[i]) && good)) continue;
+        if (!inside) { /* minus zero becomes zero */
+            for (int64_t j = 0; j < k; j++) x->row[j] = row[j] + 0.0f;
+            row = x->row;
+            check_plain(row, k, &most, &least);
         }
         keep_row(w, kept, i);
         int64_t y = w->y[kept];
         float top = float_of((int32_t)most);
-        int64_t hits = (wide ? find_wide : find_plain)(row, k, w->columns, &squares, &x->levels, x->hit_bits,
-                                                       x->hit_columns);
-        add_hits(w, x, hits);
+        w->squares[kept] = (wide ? find_wide : find_plain)(row, k, w->columns, &x->levels, &x->hits);
         w->realised[kept] = row[y];
-        w->squares[kept] = squares;
         w->top[kept] = top;
         w->correct[kept] = row[y] == top && first_of_float_ties(row, y);
         kept++;
     }
+    add_hits(w, x);
     x->pooled_used += kept * k;
     x->nested_used += kept;
-    if (x->pooled_used + ROWS * k > POOLED_ROOM) unpack_pooled(w, x);
-    if (x->nested_used + ROWS > NESTED_ROOM) unpack_nested(w, x);
+    if (x->pooled_used + x->rows * k > POOLED_ROOM) unpack_pooled(w, x);
+    if (x->nested_used + x->rows > NESTED_ROOM) spill_nested(w, x);
     add_rows(w, kept);
-    for (int64_t i = 0; i < kept; i++) scatter_true(w, i, packed_place(&job->grid, w->realised[i]), 0);
+    for (int64_t i = 0; i < kept; i++) add_packed_true(w, x, i);
 }
 
-static void end_packed(Work *w) {
-    Packed *x = w->packed;
-    unpack_pooled(w, x);
-    unpack_nested(w, x);
-    unpack_levels(w, &x->levels);
+/* One class-wise histogram of all threads; what is read is cleared for the next pass. */
+static void emit_packed(Compact *out, const Job *job, Work *works, int threads, int64_t j, const slot *totals,
+                        const double *edge, const double *step) {
+    enum { STEP = 8 };
+    const Packed *first = works[0].packed;
+    int64_t low = first->low_cells, up = first->cells - low, lowest = open_lowest(out, totals);
+    slot *true_counts = out->columns[ALL_COLUMNS], *counts = out->columns[0], *sums = out->columns[1];
+    true_counts[lowest].i = 0;
+#define CLOSE_CELL(cell)                                             \
+    out->cells[out->size] = (int32_t)(cell);                         \
+    true_counts[out->size].i = 0;                                    \
+    for (int t = 0; t < threads; t++) {                              \
+        uint32_t *yes = works[t].packed->yes + j * (low + up) + (cell); \
+        true_counts[out->size].i += *yes;                            \
+        *yes = 0;                                                    \
+    }                                                                \
+    leave(out, job, lowest, out->size++)
+    for (int t = 0; t < threads; t++) {
+        uint32_t *yes = works[t].packed->yes + j * (low + up);
+        true_counts[lowest].i += *yes;
+        *yes = 0;
+    }
+    for (int64_t start = 0; start < low; start += STEP) {
+        int64_t end = start + STEP < low ? start + STEP : low;
+        uint64_t any = 0;
+        for (int t = 0; t < threads; t++)
+            for (int64_t cell = start; cell < end; cell++) any |= works[t].packed->nested[j * low + cell];
+        for (int t = 0; t < threads; t++) any |= works[t].packed->spilled != NULL;
+        for (int64_t cell = start; any && cell < end; cell++) {
+            int64_t count = 0;
+            uint64_t offsets = 0;
+            double sum = 0.0;
+            for (int t = 0; t < threads; t++) {
+                Packed *x = works[t].packed;
+                uint64_t *held = &x->nested[j * low + cell];
+                count += (int64_t)(*held >> COUNT_SHIFT);
+                offsets += *held & (ONE_ENTRY - 1);
+                *held = 0;
+            }
+            sum = (double)count * edge[cell] + (double)offsets * step[cell];
+            for (int t = 0; t < threads; t++) {
+                const slot *spilled = works[t].packed->spilled;
+                if (!spilled) continue;
+                count += spilled[2 * (j * low + cell)].i;
+                sum += spilled[2 * (j * low + cell) + 1].d;
+            }
+            if (count == 0) continue;
+            counts[out->size].i = count;
+            sums[out->size].d = sum;
+            CLOSE_CELL(cell);
+        }
+    }
+    for (int64_t word = 0; word < first->words; word++) {
+        uint64_t set = 0;
+        for (int t = 0; t < threads; t++) {
+            set |= works[t].packed->touched[j * first->words + word];
+            works[t].packed->touched[j * first->words + word] = 0;
+        }
+        for (; set; set &= set - 1) {
+            int64_t cell = 64 * word + __builtin_ctzll(set);
+            counts[out->size].i = 0;
+            sums[out->size].d = 0.0;
+            for (int t = 0; t < threads; t++) {
+                slot *r = works[t].packed->upper + 2 * (j * up + cell);
+                counts[out->size].i += r[0].i;
+                sums[out->size].d += r[1].d;
+                r[0].i = r[1].i = 0;
+            }
+            CLOSE_CELL(low + cell);
+        }
+    }
+#undef CLOSE_CELL
+    close_lowest(out, lowest);
 }
 
 static void free_packed(Packed *x) {
     if (!x) return;
     free(x->pooled);
     free(x->nested);
+    free(x->upper);
+    free(x->touched);
+    free(x->yes);
+    free(x->spilled);
     free(x->nested_cell);
-    free(x->hit_bits);
-    free(x->hit_columns);
+    free(x->hits.lists);
+    free(x->hits.counts);
     free(x->row);
     free(x);
 }
@@ -212,19 +315,30 @@ static void free_packed(Packed *x) {
 static Packed *new_packed(const Job *job) {
     Packed *x = calloc(1, sizeof *x);
     if (!x) return NULL;
-    size_t k = (size_t)job->k;
+    size_t k = (size_t)job->k, groups = k / GROUP + 1;
+    x->k = job->k;
+    x->cells = job->grid.nested_cells;
     x->low_cells = job->grid.nested[code_of(0.5)];
-    x->pooled = calloc(LOW_CODES, sizeof *x->pooled);
-    x->nested = calloc(k * (size_t)x->low_cells, sizeof *x->nested);
+    x->words = (x->cells - x->low_cells + 63) / 64;
+    x->rows = PACKED_ENTRIES / job->k < 8 ? 8 : PACKED_ENTRIES / job->k > ROWS / 2 ? ROWS / 2 : PACKED_ENTRIES / job->k;
+    x->hits.room = x->rows * GROUP + 16;
+    size_t low = k * (size_t)x->low_cells, upper = k * (size_t)(x->cells - x->low_cells);
+    size_t sizes[] = {LOW_CODES * 8, low * 8, upper * 16, k * (size_t)x->words * 8, k * (size_t)x->cells * 4};
+    for (int i = 0; i < 5; i++) x->bytes += sizes[i];
+    x->pooled = calloc(1, sizes[0]);
+    x->nested = get_zeros(sizes[1]);
+    x->upper = get_zeros(sizes[2]);
+    x->touched = calloc(1, sizes[3]);
+    x->yes = get_zeros(sizes[4]);
     x->nested_cell = malloc(LOW_CODES * sizeof *x->nested_cell);
-    x->hit_bits = malloc((k + 32) * sizeof *x->hit_bits);
-    x->hit_columns = malloc((k + 32) * sizeof *x->hit_columns);
+    x->hits.lists = malloc(groups * (size_t)x->hits.room * sizeof *x->hits.lists);
+    x->hits.counts = calloc(groups, sizeof *x->hits.counts);
     x->row = malloc(k * sizeof *x->row);
-    if (!(x->pooled && x->nested && x->nested_cell && x->hit_bits && x->hit_columns && x->row)) {
+    if (!(x->pooled && x->nested && x->upper && x->touched && x->yes && x->nested_cell && x->hits.lists &&
+          x->hits.counts && x->row)) {
         free_packed(x);
         return NULL;
     }
-    for (int32_t c = 0; c < LOW_CODES; c++) x->nested_cell[c] = (uint16_t)job->grid.nested[SPLIT_CODE + c];
     return x;
 }
 

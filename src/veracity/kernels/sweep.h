@@ -17,6 +17,15 @@ typedef struct {
     int64_t below[LEVELS], zeros;
 } Levels;
 
+/* Entries from 2^-14 up of a block of rows, by groups of 32 columns: float32 bits above those of 2^-14, and the column
+ * in the group. Taken group by group, the cells they go to stay in the cache. */
+enum { GROUP = 32, COLUMN_SHIFT = 27 };
+typedef struct {
+    uint32_t *lists;
+    int32_t *counts;
+    int64_t room;
+} Hits;
+
 /* Bits of the largest and smallest entry, seen as unsigned: beyond those of 1 an entry is no probability, or minus
  * zero. Returns the sum. */
 CLONES static double check_plain(const float *row, int64_t k, uint32_t *most, uint32_t *least) {
@@ -50,11 +59,10 @@ CLONES static double check_plain(const float *row, int64_t k, uint32_t *most, ui
     return sum[0];
 }
 
-/* Adds a row to the column sums and levels, lists bits and columns of entries from 2^-14 up; returns their number. */
-CLONES static int64_t find_plain(const float *row, int64_t k, double *columns, double *squares, Levels *levels,
-                                 int32_t *hit_bits, int32_t *hit_columns) {
+/* Adds a row to the column sums, levels and hits; returns its sum of squares. */
+CLONES static double find_plain(const float *row, int64_t k, double *columns, Levels *levels, Hits *hits) {
     double square[LANES] = {0}, sums[LEVELS][LANES] = {{0}};
-    int64_t below[LEVELS][LANES] = {{0}}, zeros = 0, hits = 0, j = 0;
+    int64_t below[LEVELS][LANES] = {{0}}, zeros = 0, j = 0;
     for (; j + LANES <= k; j += LANES)
         for (int l = 0; l < LANES; l++) {
             double x = row[j + l];
@@ -80,15 +88,18 @@ CLONES static int64_t find_plain(const float *row, int64_t k, double *columns, d
         }
     }
     for (j = 0; j < k; j++) zeros += row[j] == 0.0f;
-    for (j = 0; j < k; j++) {
-        int32_t bits;
-        memcpy(&bits, row + j, 4);
-        hit_bits[hits] = bits;
-        hit_columns[hits] = (int32_t)j;
-        hits += bits >= SPLIT_FLOAT;
+    for (int64_t group = 0; group * GROUP < k; group++) {
+        uint32_t *list = hits->lists + group * hits->room;
+        int32_t count = hits->counts[group];
+        for (int64_t c = 0; c < GROUP && group * GROUP + c < k; c++) {
+            int32_t bits;
+            memcpy(&bits, row + group * GROUP + c, 4);
+            list[count] = (uint32_t)(bits - SPLIT_FLOAT) | (uint32_t)c << COLUMN_SHIFT;
+            count += bits >= SPLIT_FLOAT;
+        }
+        hits->counts[group] = count;
     }
-    *squares = 0.0;
-    for (int l = 0; l < LANES; l++) *squares += square[l];
+    for (int l = 1; l < LANES; l++) square[0] += square[l];
     levels->zeros += zeros;
     for (int level = 0; level < LEVELS; level++)
         for (int l = 0; l < LANES; l++) {
@@ -96,7 +107,7 @@ CLONES static int64_t find_plain(const float *row, int64_t k, double *columns, d
             levels->sums[level] += sums[level][l] - (level ? sums[level - 1][l] : 0.0);
             levels->below[level] += below[level][l];
         }
-    return hits;
+    return square[0];
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -120,12 +131,13 @@ WIDE_VECTORS static double check_wide(const float *row, int64_t k, uint32_t *mos
     return _mm512_reduce_add_pd(_mm512_add_pd(even, odd));
 }
 
-WIDE_VECTORS static int64_t find_wide(const float *row, int64_t k, double *columns, double *squares, Levels *levels,
-                                      int32_t *hit_bits, int32_t *hit_columns) {
+WIDE_VECTORS static double find_wide(const float *row, int64_t k, double *columns, Levels *levels, Hits *hits) {
     __m512d square = _mm512_setzero_pd(), square2 = square, sums[LEVELS];
     __m512i below[LEVELS], zeros = _mm512_setzero_si512(), minus = _mm512_set1_epi32(-1), ends[LEVELS];
-    __m512i column = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    int64_t hits = 0;
+    __m512i step = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    __m512i columns_of[2]; /* minus the bits of 2^-14, of the lower and upper half of a group */
+    columns_of[0] = _mm512_sub_epi32(_mm512_slli_epi32(step, COLUMN_SHIFT), _mm512_set1_epi32(SPLIT_FLOAT));
+    columns_of[1] = _mm512_add_epi32(columns_of[0], _mm512_set1_epi32((int32_t)(16u << COLUMN_SHIFT)));
     for (int level = 0; level < LEVELS; level++) {
         sums[level] = square;
         below[level] = zeros;
@@ -150,19 +162,19 @@ WIDE_VECTORS static int64_t find_wide(const float *row, int64_t k, double *colum
             sums[level] = _mm512_mask_add_pd(sums[level], (__mmask8)(small >> 8), sums[level], b);
         }
         __mmask16 hit = (__mmask16)(in & ~small);
-        _mm512_storeu_si512(hit_bits + hits, _mm512_maskz_compress_epi32(hit, bits));
-        _mm512_storeu_si512(hit_columns + hits, _mm512_maskz_compress_epi32(hit, column));
-        hits += __builtin_popcount(hit);
-        column = _mm512_add_epi32(column, _mm512_set1_epi32(16));
+        int64_t group = j / GROUP;
+        uint32_t *list = hits->lists + group * hits->room + hits->counts[group];
+        __m512i entry = _mm512_add_epi32(bits, columns_of[j / 16 % 2]);
+        _mm512_storeu_si512(list, _mm512_maskz_compress_epi32(hit, entry));
+        hits->counts[group] += __builtin_popcount(hit);
     }
-    *squares = _mm512_reduce_add_pd(_mm512_add_pd(square, square2));
     levels->zeros += _mm512_reduce_add_epi32(zeros);
     for (int level = LEVELS - 1; level >= 0; level--) {
         if (level) sums[level] = _mm512_sub_pd(sums[level], sums[level - 1]);
         levels->sums[level] += _mm512_reduce_add_pd(sums[level]);
         levels->below[level] += _mm512_reduce_add_epi32(below[level]);
     }
-    return hits;
+    return _mm512_reduce_add_pd(_mm512_add_pd(square, square2));
 }
 
 static int has_wide(void) {

@@ -1,0 +1,87 @@
+/* Cleared memory of earlier passes: to clear it anew is what small passes would spend their time on. Used only while
+ * the interpreter's lock is held. */
+#ifndef VERACITY_KEEP_H
+#define VERACITY_KEEP_H
+
+#include "packed.h"
+#include "small.h"
+
+enum { KEPT = 2, KEPT_BYTES = 48 << 20 };
+static Scratch kept_scratch[KEPT];
+static Packed *kept_packed[KEPT];
+
+static void free_scratch(Scratch *s) {
+    free(s->all);
+    free(s->yes);
+    free(s->touched);
+    free(s->nested);
+    free(s->nested_yes);
+    memset(s, 0, sizeof *s);
+}
+
+static int get_scratch(Scratch *s, const Job *job) {
+    size_t places = (size_t)(job->histograms * job->grid.places);
+    size_t nested = job->k > MANY && !job->packed ? (size_t)(job->k * job->grid.nested_cells) : 0;
+    size_t all = places * (size_t)job->all_step * sizeof(slot), yes = places * (size_t)job->true_step * sizeof(slot);
+    size_t touched = (size_t)(job->histograms * job->grid.words) * sizeof(uint64_t);
+    memset(s, 0, sizeof *s);
+    for (int i = 0; i < KEPT && !nested; i++) {
+        Scratch *old = &kept_scratch[i];
+        if (old->all && old->all_size >= all && old->yes_size >= yes && old->touched_size >= touched) {
+            *s = *old;
+            memset(old, 0, sizeof *old);
+            return 1;
+        }
+    }
+    s->all_size = all;
+    s->yes_size = yes;
+    s->touched_size = touched;
+    s->all = get_zeros(all);
+    s->yes = get_zeros(yes);
+    s->touched = get_zeros(touched);
+    if (nested) {
+        s->nested = calloc(nested * (size_t)job->nested_step, sizeof(slot));
+        s->nested_yes = calloc(nested * (size_t)job->nested_true_step, sizeof(slot));
+    }
+    return s->all && s->yes && s->touched && (!nested || (s->nested && s->nested_yes));
+}
+
+static void put_scratch(Scratch *s, int clean) {
+    if (clean && s->all && !s->nested && s->all_size + s->yes_size <= KEPT_BYTES)
+        for (int i = 0; i < KEPT; i++) {
+            if (kept_scratch[i].all && kept_scratch[i].all_size >= s->all_size) continue;
+            free_scratch(&kept_scratch[i]);
+            kept_scratch[i] = *s;
+            return;
+        }
+    free_scratch(s);
+}
+
+static Packed *get_packed(const Job *job) {
+    const Grid *g = &job->grid;
+    Packed *x = NULL;
+    for (int i = 0; i < KEPT && !x; i++) {
+        Packed *old = kept_packed[i];
+        if (old && old->k == job->k && old->cells == g->nested_cells && old->low_cells == g->nested[code_of(0.5)]) {
+            x = old;
+            kept_packed[i] = NULL;
+        }
+    }
+    if (!x) x = new_packed(job);
+    for (int32_t c = 0; x && c < LOW_CODES; c++) x->nested_cell[c] = (uint16_t)g->nested[SPLIT_CODE + c];
+    return x;
+}
+
+static void put_packed(Packed *x, int clean) {
+    if (x && clean && !x->spilled && x->bytes <= KEPT_BYTES)
+        for (int i = 0; i < KEPT; i++) {
+            if (kept_packed[i] && kept_packed[i]->bytes >= x->bytes) continue;
+            free_packed(kept_packed[i]);
+            kept_packed[i] = x;
+            x->pooled_used = x->nested_used = 0;
+            return;
+        }
+    free_packed(x);
+}
+
+#endif
