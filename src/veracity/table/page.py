@@ -42,11 +42,11 @@ def summary(found: dict[str, Any]) -> list[str]:
         f"Knowing the forecast removes {_percent(found['normalized_mutual_information'])} of the uncertainty about the "
         f"outcome ({number(found['mutual_information'])} of {number(found['entropy'])} nats).",
     ]
-    skill = found["log_terms"]["skill"]
-    if not found["reliability_taken_as_zero"] and -math.inf < skill < 0:
+    log = found["log_terms"]
+    if not found["reliability_taken_as_zero"] and math.isfinite(log["score"]):
         said.append(
-            "The stated probabilities lose more by miscalibration than the forecasts gain: always saying the "
-            "base rate would have a better log loss."
+            f"Of the log loss of {number(log['score'])} nats {number(log['reliability'])} are miscalibration: what was "
+            "stated differs from what followed." + " Always saying the base rate would be better." * (log["skill"] < 0)
         )
     return said
 

@@ -488,7 +488,7 @@ class PredictionTable:
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained HTML page."""
-        Path(path).write_text(import_module("veracity.report").render_table(self), encoding="utf-8")
+        import_module("veracity.report").write(self, path)
 
 
 def _default_columns(outcomes: int) -> tuple[str, ...]:
