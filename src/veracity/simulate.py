@@ -278,7 +278,7 @@ def _kf15_model(number: int) -> Callable[[int, Generator], Forecasts]:
         s = np.round(slope * KF15_FEATURES[:, 0] + intercept, 12)  # 0.9, not the float product 0.8999…
         q = 0.5 * KF15_FEATURES[:, 1]
         return Forecasts(
-            probabilities=np.column_stack([s, 1.0 - s]),
+            probabilities=np.column_stack([s, np.round(1.0 - s, 12)]),
             outcomes=KF15_OUTCOMES,
             classes=("first", "second"),
             ideal=np.column_stack([q, 1.0 - q]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import Any
 
 from ._rows import AGREES, DIFFERS, DOCUMENTED, SHOWN, Section, tally
@@ -51,7 +52,13 @@ def page(papers: dict[str, tuple[str, list[Section]]]) -> str:
     for key, (title, sections) in papers.items():
         parts.append(f'<h2 id="{key}">{key}</h2><p class="about">{html.escape(title)}</p>')
         parts += [_section(section) for section in sections]
-    return "\n".join([*parts, "</body></html>\n"])
+    return _renumbered("\n".join([*parts, "</body></html>\n"]))
+
+
+def _renumbered(text: str) -> str:
+    """Clip paths numbered in the order of the page: the converter counts on from page to page."""
+    numbers: dict[str, str] = {}
+    return re.sub(r"\bclip\d+\b", lambda found: numbers.setdefault(found.group(), f"clip{len(numbers)}"), text)
 
 
 def _overview(papers: dict[str, tuple[str, list[Section]]]) -> str:
