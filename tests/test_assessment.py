@@ -32,8 +32,10 @@ def draw(seed: int, n: int, k: int, sharpen: float = 1.0) -> tuple[np.ndarray, n
     return y, p / p.sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("k", [2, 3, 10, 60])
-@pytest.mark.parametrize("options", [{}, {"preset": "CQ"}, {"preset": "N17"}, {"bootstrap": 50}, {"floor": 0.02, "bins": 7}])
+@pytest.mark.parametrize("k", [2, 3, 60])
+@pytest.mark.parametrize(
+    "options", [{}, {"preset": "CQ"}, {"preset": "N17"}, {"bootstrap": 50}, {"floor": 0.02, "bins": 7}]
+)
 def test_document_follows_the_schema_and_reads_back(k: int, options: dict) -> None:
     y, p = draw(1, 400, k)
     document = valid(vc.assess(y, p, **options))
@@ -230,7 +232,8 @@ def test_bootstrap_is_seeded_and_agrees_with_the_delta_method() -> None:
     y, p = draw(10, 2000, 3)
     delta, first, again = vc.assess(y, p), *(vc.assess(y, p, bootstrap=400) for _ in range(2))
     other = vc.assess(y, p, bootstrap=400, random_state=1)
-    for section, name in (("scores", "log_loss"), ("scores", "brier"), ("measured", "accuracy"), ("reported", "decisiveness")):
+    pairs = (("scores", "log_loss"), ("scores", "brier"), ("measured", "accuracy"), ("reported", "decisiveness"))
+    for section, name in pairs:
         d, b, o = (getattr(a, section)[name] for a in (delta, first, other))
         assert (b.low, b.high) == (getattr(again, section)[name].low, getattr(again, section)[name].high)
         assert (b.low, b.high) != (o.low, o.high)

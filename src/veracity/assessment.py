@@ -96,7 +96,7 @@ class Assessment:
         if self._tally is not None:
             for name in _LATER:
                 self._section(name)
-        values = {name: self._sections.get(name) for name in ("schema", "model", *_ALL, "remedies")}
+        values: dict[str, Any] = {name: self._sections.get(name) for name in ("schema", "model", *_ALL, "remedies")}
         values["findings"] = [_finding_dict(finding) for finding in values["findings"]]
         document: dict[str, Any] = plain(values)
         document["classes"] = list(self.classes)
@@ -130,7 +130,7 @@ class Assessment:
 
         def walk(path: str, value: Any) -> None:
             if isinstance(value, Reading):
-                table.append({"name": path, **{"reason": None, **value.to_dict()}})
+                table.append({"name": path, "reason": None, **value.to_dict()})
             elif isinstance(value, Mapping):
                 for key, item in value.items():
                     walk(f"{path}.{key}", item)
@@ -300,7 +300,8 @@ def of_tally(
     }
     sections |= _empty(tally) if s.rows == 0 else _at_once(tally)
     sections["surprises"] = [
-        {"row": row, "outcome": None if y < 0 else str(tally.classes[y]), "probability": p} for p, row, y in tally.lowest
+        {"row": row, "outcome": None if y < 0 else str(tally.classes[y]), "probability": p}
+        for p, row, y in tally.lowest
     ]
     if groups is not None:
         sections["groups"] = {c: {v: _group(t) for v, t in parts.items()} for c, parts in groups.items()}
@@ -329,7 +330,7 @@ def _at_once(tally: Tally) -> dict[str, Any]:
         "baseline": baseline(tally),
         "reported": {name: profile.reading(name) for name in MEANS},
     }
-    risk = {"r": R, "reported": profile.values, "reported_low": low, "reported_high": high}
+    risk: dict[str, Any] = {"r": R, "reported": profile.values, "reported_low": low, "reported_high": high}
     if tally.measurable:
         m = Measured(tally, profile)
         found["measured"] = {name: m.measured(name) for name in MEANS}

@@ -83,7 +83,9 @@ def decode(text: str) -> dict[str, Any]:
 
 def _numbers(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: item if key in ("reason", "sentences", "outcome") else _numbers(item) for key, item in value.items()}
+        return {
+            key: item if key in ("reason", "sentences", "outcome") else _numbers(item) for key, item in value.items()
+        }
     if isinstance(value, list):
         return [_numbers(item) for item in value]
     return WORDS.get(value, value) if isinstance(value, str) else value

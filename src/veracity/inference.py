@@ -107,7 +107,7 @@ def around_log(value: float, log_error: float, level: float, method: str = DELTA
 
 def wilson(share: float, n: float, level: float) -> tuple[float, float]:
     """Wilson's interval for a share of n."""
-    if not n > 0.0:
+    if not n > 1e-9:
         return np.nan, np.nan
     z2 = quantile(level) ** 2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)

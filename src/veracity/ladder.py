@@ -5,6 +5,7 @@ Fits the maps, builds the chain of stages, and gives every loss with its interva
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -87,7 +88,8 @@ class Ladder:
         return self._chain(self.rows)
 
     def _chain(self, f: Forecasts) -> Chain:
-        assert f.probabilities is not None and f.outcomes is not None
+        assert f.probabilities is not None
+        assert f.outcomes is not None
         fitted = self.stage_c
         held_cells: Any = getattr(fitted, "cells", None)
         if held_cells is not None:
@@ -110,6 +112,7 @@ class Ladder:
 
     def _adjusted(self, f: Forecasts, rule: ScoringRule) -> Floats | None:
         name, options = maps.adjustment(rule)
+        assert f.probabilities is not None
         try:
             adjusted: Floats = maps.fit(name, f, **options)(f.probabilities)
         except maps.InfeasibleTarget:
@@ -140,7 +143,9 @@ class Ladder:
             elif name == "GL" and self.ideal.grouping is not None:
                 found[name] = _at_least(self.ideal.grouping[rule])
             elif value is None and name in ("AL", "PCL", "PL"):
-                found[name] = unknown("the class frequencies cannot be matched: a probability of zero stands in the way")
+                found[name] = unknown(
+                    "the class frequencies cannot be matched: a probability of zero stands in the way"
+                )
             else:
                 found[name] = self._reading(value, lambda name=name: self.chain.influence(rule, name), (0.0, np.inf))
         return found
@@ -160,13 +165,18 @@ class Ladder:
         if self.problem:
             return {"r": []}
         f = few(self.rows, max(500, PROFILE_ENTRIES // self.tally.k))
-        return dict((self.chain if f is self.rows else self._chain(f)).profile(PROFILE_R.tolist()))
+        chain = self.chain if f is self.rows else self._chain(f)
+        if self.tally.k > MANY_CLASSES:
+            # An adjustment for every r takes seconds here, and says little: it is left out of the profile.
+            chain = replace(chain, A=None, _held={})
+        return dict(chain.profile(PROFILE_R.tolist()))
 
     def adjustment(self) -> dict[str, Any]:
         """What matching the class frequencies does under each rule: weights or shifts, and the loss after it."""
         if self.problem:
             return {}
-        f, found, names = self.rows, {}, [str(c) for c in self.tally.classes]
+        f, names = self.rows, [str(c) for c in self.tally.classes]
+        found: dict[str, dict[str, Any]] = {}
         for rule, attribute in (("log", "weights"), ("brier", "shift")):
             name, options = maps.adjustment(rule)
             try:
@@ -182,16 +192,16 @@ class Ladder:
         """Miscalibration, discrimination and uncertainty with isotonic C: two classes, or the pick and each class."""
         if self.problem:
             return {}
-        f = self.rows
+        f, y = self.rows, np.asarray(self.rows.outcomes)
         if self.tally.k == 2:
-            return self._corp(f.positive, f.outcomes == 1)
+            return self._corp(f.positive, y == 1)
         matrix = f.matrix
         pick = matrix.argmax(axis=1)
-        found: dict[str, Any] = {"top_label": self._corp(matrix[np.arange(len(pick)), pick], pick == f.outcomes)}
+        found: dict[str, Any] = {
+            "top_label": self._corp(matrix[np.arange(len(pick)), pick], pick == y)
+        }
         if self.tally.k <= MANY_CLASSES:
-            found["classwise"] = {
-                str(c): self._corp(matrix[:, j], f.outcomes == j) for j, c in enumerate(self.tally.classes)
-            }
+            found["classwise"] = {str(c): self._corp(matrix[:, j], y == j) for j, c in enumerate(self.tally.classes)}
         return found
 
     def _corp(self, p: Floats, event: NDArray[np.bool_]) -> dict[str, dict[str, Reading]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from veracity import curves
 from veracity.curves import Curve
 from veracity.curves.bins import number_of_bins
 from veracity.forecasts import Finding, Forecasts
-from veracity.inference import Reading, around_log, undefined, unknown
+from veracity.inference import Reading, around_log, quantile, undefined, unknown
 from veracity.kernels import Histogram
 from veracity.plan import Plan
 from veracity.sampling import few
@@ -26,8 +27,21 @@ from veracity.tally import R, Tally
 Floats = NDArray[np.float64]
 
 NOT_MEASURABLE = "only the probability of what happened is given, so it cannot be compared with frequencies"
-MOST_ENTRIES = 200_000  # looked up for the influences of rows; enough for standard errors to a few per cent
-FEWEST_ROWS = 500
+ROWS = 2000  # looked at for the influences of rows: standard errors to two per cent
+MOST_ENTRIES = 500_000  # of these rows; with very many classes fewer rows must do
+
+
+def regrouped(h: Histogram, cells: NDArray[np.int32]) -> Histogram:
+    """The histogram with its cells renamed to `cells`, ascending; those with one name become one."""
+    if not len(cells):
+        return h
+    first = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
+    sums = {
+        name: np.add.reduceat(values, first)
+        for name in h.__dataclass_fields__
+        if name != "cells" and (values := getattr(h, name)) is not None
+    }
+    return Histogram(cells=cells[first], **sums)
 
 
 def pooled(tally: Tally) -> Histogram:
@@ -35,20 +49,13 @@ def pooled(tally: Tally) -> Histogram:
     if tally.plan.preset != "N17":
         return tally.pooled
     low, high = (tally.grid.atom(limit) for limit in tally.plan.limits)
-    h = tally.pooled
-    cells = np.clip(h.cells, low, high)
-    first = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]])) if len(cells) else cells
-    sums = {
-        name: np.add.reduceat(values, first)
-        for name in h.__dataclass_fields__
-        if name != "cells" and (values := getattr(h, name)) is not None
-    }
-    clipped = Histogram(cells=cells[first], **sums)
+    clipped = regrouped(tally.pooled, np.clip(tally.pooled.cells, low, high))
     entries = clipped.true.astype(float) if clipped.true_weight is None else clipped.true_weight
     every = clipped.all.astype(float) if clipped.all_weight is None else clipped.all_weight
     for cell, limit in ((low, tally.plan.limits[0]), (high, tally.plan.limits[1])):
         at = clipped.cells == cell
-        assert clipped.true_sum is not None and clipped.true_log is not None
+        assert clipped.true_sum is not None
+        assert clipped.true_log is not None
         clipped.all_sum[at], clipped.true_sum[at] = limit * every[at], limit * entries[at]
         clipped.true_log[at] = np.log(limit) * entries[at]
     return clipped
@@ -94,16 +101,16 @@ class Measured:
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
-        readings = [self._reading(self.values, at) for at in range(len(R))]
-        nan = [(np.nan if r.low is None else r.low, np.nan if r.high is None else r.high) for r in readings]
-        low, high = np.array(nan).T
-        return low, high
+        """Ends of the intervals along the profile."""
+        with np.errstate(over="ignore"):
+            factor = np.exp(quantile(self.tally.plan.level) * self.influences.measured_errors)
+        return self.values / factor, np.maximum(np.minimum(self.values * factor, 1.0), self.values)
 
     def _reading(self, values: Floats, at: int) -> Reading:
         value = float(values[at])
         if np.isnan(value):
             return undefined("too many bins for so few rows: the corrected power sum is negative")
-        reading = around_log(value, self.influences.measured_error(at), self.tally.plan.level)
+        reading = around_log(value, float(self.influences.measured_errors[at]), self.tally.plan.level)
         if reading.high is not None and reading.high > 1.0:
             reading.high = max(1.0, value)
         return reading
@@ -174,18 +181,20 @@ def not_measurable() -> Reading:
 
 def rows_to_look_at(tally: Tally) -> Forecasts:
     """Rows that stand for all: all of them while few, the cells of two classes, a sample by hash otherwise."""
-    rows = max(FEWEST_ROWS, MOST_ENTRIES // tally.k)
+    rows = min(ROWS, MOST_ENTRIES // tally.k)
     held = tally.held
-    if held is not None and len(held) <= (rows if tally.k > 2 else 4096):
+    if held is not None and len(held) <= rows:
         return held
     if tally.k == 2:
-        return cells_of_two(tally)
+        return cells_of_two(tally, coarse=True)
     return few(held if held is not None else tally.sample.rows, rows)
 
 
-def cells_of_two(tally: Tally) -> Forecasts:
+def cells_of_two(tally: Tally, coarse: bool = False) -> Forecasts:
     """Two-class forecasts with the probabilities of a cell brought together: a row per cell and outcome."""
     h = tally.classwise[1]
+    if coarse:
+        h = regrouped(h, tally.grid.nested[h.cells])
     every = h.all if h.all_weight is None else h.all_weight
     p = np.clip(h.all_sum / np.where(every > 0, every, 1.0), 0.0, 1.0)
     counts = np.concatenate([h.true, h.all - h.true])
@@ -223,14 +232,16 @@ class Influences:
             values=profile.values,
         )
 
-    def _error(self, influence: Floats) -> float:
-        return float(np.sqrt(self.share @ influence**2)) * self.scale
+    def _error(self, influence: Floats) -> Any:
+        return np.sqrt(self.share @ (influence * influence)) * self.scale
 
-    def measured_error(self, at: int) -> float:
-        return self._error(self.measured[:, at])
+    @cached_property
+    def measured_errors(self) -> Floats:
+        errors: Floats = self._error(self.measured)
+        return errors
 
     def divergence_error(self, at: int) -> float:
-        return self._error(self.reported[:, at] - self.measured[:, at])
+        return float(self._error(self.reported[:, at] - self.measured[:, at]))
 
     def slope_error(self, measured: Floats) -> float:
         """Standard error of ln slope."""
@@ -240,14 +251,14 @@ class Influences:
             moved: Floats = (values[d] * influence[:, d] - values[r] * influence[:, r]) / (values[d] - values[r])
             return moved
 
-        return self._error(spread(measured, self.measured) - spread(self.values, self.reported))
+        return float(self._error(spread(measured, self.measured) - spread(self.values, self.reported)))
 
 
 def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, NDArray[np.int64]]:
     """(rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
     matrix = np.clip(f.matrix, *plan.limits) if plan.preset == "N17" else f.matrix
     bins = curve.locate(matrix)
-    rows, k = bins.shape
+    rows, _k = bins.shape
     flat = (np.arange(rows)[:, None] * len(curve) + bins).ravel()
     hits = np.bincount(flat, minlength=rows * len(curve)).reshape(rows, len(curve)).astype(float)
     assert f.outcomes is not None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,36 +24,50 @@ FEWEST_ROWS = 20  # a bin of a reliability curve, while there are rows enough
 ROC_POINTS = 200
 
 
+@lru_cache(maxsize=16)
+def _nested(grid: Grid) -> Grid:
+    return replace(grid, edges=grid.nested_edges)
+
+
 def class_grid(tally: Tally) -> Grid:
     """The grid of the class-wise histograms: nested cells for many classes."""
-    return replace(tally.grid, edges=tally.grid.nested_edges) if tally.k > MANY_CLASSES else tally.grid
+    return _nested(tally.grid) if tally.k > MANY_CLASSES else tally.grid
+
+
+@lru_cache(maxsize=16)
+def _right_closed_starts(grid: Grid) -> NDArray[np.int64]:
+    return np.array([0, *(grid.atom(i / ERROR_BINS) + 1 for i in range(1, ERROR_BINS))], dtype=np.int64)
+
+
+@lru_cache(maxsize=16)
+def _error_bin(grid: Grid) -> NDArray[np.int64]:
+    """The bin (a, b] of every cell of a grid; 0 goes into the first."""
+    bins: NDArray[np.int64] = np.searchsorted(_right_closed_starts(grid), np.arange(len(grid.edges)), side="right") - 1
+    return bins
 
 
 def right_closed(histogram: Histogram, grid: Grid) -> Curve:
-    """The bins (a, b] of a calibration error; 0 goes into the first."""
-    start = [0, *(grid.atom(i / ERROR_BINS) + 1 for i in range(1, ERROR_BINS))]
-    return collect("width", histogram, grid, np.array(start, dtype=np.int64))
+    """The bins (a, b] of a calibration error."""
+    return collect("width", histogram, grid, _right_closed_starts(grid))
 
 
 def calibration_error(tally: Tally) -> dict[str, Any]:
     """Mean absolute gap between forecast and frequency in 15 bins (a, b]: top label, class by class, pooled."""
-    grid = class_grid(tally)
-    by_class = [_error(right_closed(h, grid), tally) for h in tally.classwise]
-    average = {name: float(np.mean([error[name] for error in by_class])) for name in ("value", "debiased")}
+    by_class = _errors(tally.classwise, class_grid(tally), tally)
+    both = _errors((tally.top, tally.pooled), tally.grid, tally)
     # Classes share rows; the largest possible error of their average adds their errors up.
-    average["error"] = float(np.mean([error["error"] for error in by_class]))
-    average["max"] = max(error["max"] for error in by_class)
+    average = {name: float(np.mean(values)) for name, values in by_class.items()}
     found = {
-        "top_label": _error(right_closed(tally.top, tally.grid), tally),
-        "classwise": average,
-        "pooled": _error(right_closed(tally.pooled, tally.grid), tally),
+        "top_label": {name: float(values[0]) for name, values in both.items()},
+        "classwise": {**average, "max": float(by_class["max"].max())},
+        "pooled": {name: float(values[1]) for name, values in both.items()},
     }
     z = quantile(tally.plan.level)
     return {
         name: {
             "value": e["value"],
-            "low": max(e["value"] - z * e["error"], 0.0) if np.isfinite(e["error"]) else None,
-            "high": min(e["value"] + z * e["error"], 1.0) if np.isfinite(e["error"]) else None,
+            "low": max(e["value"] - z * e["error"], 0.0),
+            "high": min(e["value"] + z * e["error"], 1.0),
             "method": "delta method, bins fixed",
             "debiased": e["debiased"],
             "max": e["max"],
@@ -63,24 +79,35 @@ def calibration_error(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _error(curve: Curve, tally: Tally) -> dict[str, float]:
-    """The gap, the same less the gap that chance alone would show, the largest gap, and the standard error."""
+def _errors(histograms: Sequence[Histogram], grid: Grid, tally: Tally) -> dict[str, Floats]:
+    """For each histogram the gap, the same less what chance alone would show, the largest, and the standard error."""
     from scipy.special import ndtr
 
-    share = curve.weight / curve.weight.sum()
-    gap = np.abs(curve.source - curve.forecast)
-    rows = curve.weight * tally.sums.n_eff / tally.sums.weight
-    with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.sqrt(curve.source * (1.0 - curve.source) / rows)
-        # A gap of normal noise around `gap` is on average this large (folded normal): what exceeds it is bias.
-        z = np.where(error > 0.0, gap / np.where(error > 0.0, error, 1.0), np.inf)
-        noisy = error * np.sqrt(2.0 / np.pi) * np.exp(-(z**2) / 2.0) + gap * (1.0 - 2.0 * ndtr(-z))
+    shape = len(histograms), ERROR_BINS
+    which = np.repeat(np.arange(len(histograms)), [len(h.cells) for h in histograms]) * ERROR_BINS
+    which += _error_bin(grid)[np.concatenate([h.cells for h in histograms])]
+
+    def per_bin(plain: str, weighted: str) -> Floats:
+        held = [getattr(h, plain) if getattr(h, weighted) is None else getattr(h, weighted) for h in histograms]
+        sums: Floats = np.bincount(which, np.concatenate(held), shape[0] * shape[1]).reshape(shape).astype(np.float64)
+        return sums
+
+    weight, true, total = per_bin("all", "all_weight"), per_bin("true", "true_weight"), per_bin("all_sum", "all_sum")
+    some = weight > 0.0
+    safe = np.where(some, weight, 1.0)
+    observed, gap = true / safe, np.abs(true - total) / safe
+    share = weight / weight.sum(axis=1, keepdims=True)
+    rows = np.where(some, weight * (tally.sums.n_eff / tally.sums.weight), 1.0)
+    error = np.sqrt(np.maximum(observed * (1.0 - observed), 0.0) / rows)
+    # A gap of normal noise around `gap` is on average this large (folded normal): what exceeds it is bias.
+    z = np.where(error > 0.0, gap / np.where(error > 0.0, error, 1.0), 40.0)
+    noisy = error * np.sqrt(2.0 / np.pi) * np.exp(-z * z / 2.0) + gap * (1.0 - 2.0 * ndtr(-z))
     bias = np.where(error > 0.0, noisy - gap, 0.0)
     return {
-        "value": float(share @ gap),
-        "debiased": float(max(share @ (gap - bias), 0.0)),
-        "max": float(gap.max()),
-        "error": float(np.sqrt(np.sum((share * error) ** 2))),
+        "value": (share * gap).sum(axis=1),
+        "debiased": np.maximum((share * (gap - bias)).sum(axis=1), 0.0),
+        "max": gap.max(axis=1),
+        "error": np.sqrt(((share * error) ** 2).sum(axis=1)),
     }
 
 

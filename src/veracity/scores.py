@@ -20,6 +20,7 @@ MEANS = {"decisiveness": 1.0, "accuracy": 0.0, "robustness": -2.0 / 3.0}
 AT = {name: int(np.argmin(np.abs(R - r))) for name, r in MEANS.items()}
 EXACT_AUC_ROWS = 1 << 20  # rows in memory that are sorted for the area under the ROC curve; beyond, cells serve
 SHORT, NONE = 1, 2  # how an interval of a mean with r < 0 can fail: too short, or not to be had
+COARSE_ABOVE = 2000  # cells of entries, before they are brought together for spread and skewness
 MOSTLY = 0.5  # rows decide a mean when they make up half of its power sum
 
 
@@ -41,8 +42,8 @@ def scores(tally: Tally) -> dict[str, Reading]:
     if s.zeros:
         log_loss = Reading(np.inf, reason=f"{s.zeros:,} outcomes had probability 0: no interval")
     with np.errstate(over="ignore"):
-        ends = (None if x is None else float(np.exp(x)) for x in (log_loss.low, log_loss.high))
-        perplexity = Reading(float(np.exp(loss)), *ends, log_loss.method, log_loss.reason)
+        low, high = (None if x is None else float(np.exp(x)) for x in (log_loss.low, log_loss.high))
+        perplexity = Reading(float(np.exp(loss)), low, high, log_loss.method, log_loss.reason)
     found = {"log_loss": log_loss}
     if tally.measurable:
         brier, brier_error = mean_and_error(s, 1)
@@ -156,7 +157,9 @@ class Entries:
     @classmethod
     def of(cls, h: Histogram, grid: Grid, floor: float = 0.0, ceiling: float = 1.0) -> Entries:
         some = h.true > 0
-        assert h.true_sum is not None and h.true_log is not None and h.true_power is not None
+        assert h.true_sum is not None
+        assert h.true_log is not None
+        assert h.true_power is not None
         rows = h.true[some]
         weight = rows.astype(float) if h.true_weight is None else h.true_weight[some]
         weight2 = rows.astype(float) if h.true_weight2 is None else h.true_weight2[some]
@@ -228,17 +231,36 @@ class Profile:
         return np.exp(self.log_values)
 
     @cached_property
+    def coarse(self) -> tuple[Floats, Floats]:
+        """Weights and mean logarithms of entries by cell, cells above 2^-14 brought together in larger ones.
+
+        Spread and skewness do not need the fine cells; the lowest entries, which decide them, keep theirs.
+        """
+        e = self.entries
+        if len(e.log) < COARSE_ABOVE:
+            return e.weight, e.log
+        order = np.argsort(e.log, kind="stable")
+        weight, log = e.weight[order], e.log[order]
+        place = np.where(log < -10.0, np.arange(len(log)) - len(log), np.floor(log * 64.0) + 1000.0)
+        first = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
+        total = np.add.reduceat(weight, first)
+        with np.errstate(invalid="ignore"):
+            return total, np.add.reduceat(weight * log, first) / total
+
+    @cached_property
     def relative_moments(self) -> tuple[Floats, Floats]:
         """Standard error ÷ mean, and skewness, of p^r (of ln p, not divided, for r = 0)."""
-        e = self.entries
-        share = e.weight / e.weight.sum()
+        weight, log = self.coarse
+        share = weight / weight.sum()
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            scaled = np.where(R >= 0.0, e.log[:, None] * R, (e.log[:, None] - e.log.min()) * R)
-            x = np.where(R == 0.0, e.log[:, None], np.exp(scaled))
+            shift = np.where(R < 0.0, log.min(), 0.0)  # the largest p^r becomes 1
+            x = np.exp((log[:, None] - shift) * R)
+            x[:, R == 0.0] = log[:, None]
             mean = share @ x
-            centred = x - mean
-            variance = share @ centred**2
-            skewness = share @ centred**3 / variance**1.5
+            x -= mean
+            square = x * x
+            variance = share @ square
+            skewness = share @ (square * x) / variance**1.5
             n = self.tally.sums.n_eff
             error = np.sqrt(variance / (n - 1.0)) if n > 1.0 + 1e-9 else np.full(len(R), np.nan)
             return np.where(R == 0.0, error, error / mean), np.where(variance > 0.0, skewness, 0.0)
@@ -256,7 +278,9 @@ class Profile:
             next_log = logs[min(int(np.searchsorted(before, lowest, side="right")) - 1, len(logs) - 1)]
             spacing = next_log - float(within @ logs) / max(lowest, 1)
             index = 1.0 / (np.abs(R) * spacing) if spacing > 0.0 else np.full(len(R), np.inf)
-            share = np.exp(R * (max(logs[0], np.log(max(self.tally.plan.limits[0], 1e-320))) - self.log_values)) / s.rows
+            share = (
+                np.exp(R * (max(logs[0], np.log(max(self.tally.plan.limits[0], 1e-320))) - self.log_values)) / s.rows
+            )
             if self.tally.plan.limits[0] == 0.0 and self.tally.lowest:
                 share = np.exp(R * (np.log(self.tally.lowest[0][0]) - self.log_values)) / s.rows
         return share, index

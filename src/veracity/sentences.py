@@ -68,7 +68,9 @@ def _confidence(tally: Tally, verdict: Verdict, slope: Reading, losses: Mapping[
             "frequencies."
         ]
     if verdict.word == "matched":
-        remaining = f" What loss remains is {losses['RL']:.3f} nats that recalibration cannot remove." * _finite(losses, "RL")
+        remaining = f" What loss remains is {losses['RL']:.3f} nats that recalibration cannot remove." * _finite(
+            losses, "RL"
+        )
         return [
             f"Matched. Stated probabilities agree with what happened, within {100 * (MATCHED[1] - 1):.0f} % in spread "
             f"(interval {adjusted.low:.2f} to {adjusted.high:.2f}).{remaining}"
@@ -76,13 +78,21 @@ def _confidence(tally: Tally, verdict: Verdict, slope: Reading, losses: Mapping[
     if verdict.word == "undetermined":
         if adjusted.low is None:
             return [f"Undetermined: {verdict.reason}."]
-        needed = f" About {verdict.rows_needed:,} cases would settle a difference of this size." if verdict.rows_needed else ""
+        needed = (
+            f" About {verdict.rows_needed:,} cases would settle a difference of this size."
+            if verdict.rows_needed
+            else ""
+        )
         return [
             f"Undetermined. {n:,} cases cannot tell over- from under-confidence (slope {adjusted:.2f}, "
             f"{adjusted.low:.2f} to {adjusted.high:.2f}).{needed}"
         ]
     over = verdict.word == "over-confident"
-    said = "Over-confident. Its probabilities are too extreme" if over else "Under-confident. Its probabilities are too cautious"
+    said = (
+        "Over-confident. Its probabilities are too extreme"
+        if over
+        else "Under-confident. Its probabilities are too cautious"
+    )
     where = _where_it_shows(tally, over)
     first = f"{said}: {where}." if where else f"{said}."
     if not _finite(losses, "L", "CL", "AL"):

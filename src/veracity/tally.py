@@ -56,7 +56,9 @@ class Sums:
     @classmethod
     def zero(cls, k: int) -> Sums:
         nothing = np.zeros
-        return cls(0, 0.0, 0.0, 0, nothing((4, 3)), nothing((k, 6)), nothing(k), nothing(len(R)), np.full(len(R), -np.inf))
+        return cls(
+            0, 0.0, 0.0, 0, nothing((4, 3)), nothing((k, 6)), nothing(k), nothing(len(R)), np.full(len(R), -np.inf)
+        )
 
     def __add__(self, other: Sums) -> Sums:
         plain = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(Sums) if f.name != "log_tiny"}
@@ -144,7 +146,9 @@ class Tally:
             sums = _with_logs(sums, f)
         elif len(seen.tiny):
             sums = _with_tiny(sums, f, seen.tiny)
-        lowest = tuple((float(p), f.row(i), int(f.outcomes[i])) for i, p in zip(seen.lowest, seen.lowest_realised, strict=True))
+        lowest = tuple(
+            (float(p), f.row(i), int(f.outcomes[i])) for i, p in zip(seen.lowest, seen.lowest_realised, strict=True)
+        )
         return cls(
             plan=plan,
             classes=f.classes,
@@ -154,7 +158,7 @@ class Tally:
             classwise=tuple(seen.classwise),
             lowest=lowest,
             findings=tuple(known for known in f.findings if known.code not in DERIVED),
-            cases=sums.rows if f.case is None else _cases(f),
+            cases=_cases(f),
             held=f,
         )
 
@@ -213,8 +217,8 @@ class Tally:
         for option, value in mine.items():
             if value != theirs[option]:
                 raise ValueError(
-                    f"tallies of different plans do not add: {option} is {value!r} in one and {theirs[option]!r} in the "
-                    "other; make both with the same options"
+                    f"tallies of different plans do not add: {option} is {value!r} in one and {theirs[option]!r} in "
+                    "the other; make both with the same options"
                 )
         if self.classes != other.classes:
             raise ValueError(
@@ -441,8 +445,11 @@ def _mass2(f: Forecasts) -> Floats:
 
 
 def _cases(f: Forecasts) -> int:
-    """Rows, the parts of a split case counted once."""
-    return len(np.unique(f.case)) if f.counts is None else int(f.counts.sum())
+    """Rows, the parts of a split outcome counted once."""
+    rows = np.arange(len(f))
+    if f.rows is not None and any(finding.code == "soft_outcomes" for finding in f.findings):
+        rows = np.unique(f.rows, return_index=True)[1]
+    return len(rows) if f.counts is None else int(f.counts[rows].sum())
 
 
 def _sorted(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

@@ -49,11 +49,12 @@ def verdict(tally: Tally) -> Verdict:
     if not tally.measurable:
         return Verdict("undetermined", not_measurable(), not_measurable().reason)
     rows = rows_to_adjust(tally)
+    assert rows.probabilities is not None
     try:
         adjusted = maps.fit("multiplicative", rows)(rows.probabilities)
     except maps.InfeasibleTarget as error:
-        reason = f"the class frequencies cannot be matched: {error}"
-        return Verdict("undetermined", undefined(reason), reason)
+        unmatched = f"the class frequencies cannot be matched: {error}"
+        return Verdict("undetermined", undefined(unmatched), unmatched)
     f = Forecasts(adjusted, rows.outcomes, rows.classes, rows.weights, rows.counts)
     plan = replace(tally.plan, preset=None, floor=max(tally.plan.floor, FLOOR))
     of_adjusted = Tally.count(f, plan)
@@ -70,7 +71,8 @@ def verdict(tally: Tally) -> Verdict:
         return Verdict("undetermined", value, reason, level)
     if tally.sums.rows <= NULL_ROWS:
         slope = null_interval(float(slope), f, measured)
-    assert slope.low is not None and slope.high is not None
+    assert slope.low is not None
+    assert slope.high is not None
     word = word_for(slope.low, slope.high)
     needed = rows_needed(slope, tally.sums.rows) if word == "undetermined" else None
     reason = "the interval of the slope is too wide" if word == "undetermined" else None
@@ -88,7 +90,8 @@ def word_for(low: float, high: float) -> str:
 
 def rows_needed(slope: Reading, rows: int) -> int | None:
     """About how many rows would make the interval as narrow as the difference from one; two digits."""
-    assert slope.low is not None and slope.high is not None
+    assert slope.low is not None
+    assert slope.high is not None
     difference = abs(float(np.log(slope)))
     if difference < 0.01:
         return None
@@ -132,7 +135,9 @@ def wrong_level(tally: Tally, f: Forecasts, adjusted: Floats) -> dict[str, dict[
         return None
     observed, forecast = frequencies(tally), tally.sums.column / tally.sums.weight
     order = np.argsort(-np.abs(forecast - observed), kind="stable")[:LEVEL_CLASSES]
-    return {str(tally.classes[j]): {"forecast": float(forecast[j]), "observed": float(observed[j])} for j in sorted(order)}
+    return {
+        str(tally.classes[j]): {"forecast": float(forecast[j]), "observed": float(observed[j])} for j in sorted(order)
+    }
 
 
 def null_interval(slope: float, f: Forecasts, measured: Measured) -> Reading:
@@ -190,7 +195,7 @@ def _slopes(curve: Curve, floor: float, bins: NDArray[Any], stated: Floats, weig
 
     def per_bin(values: Floats) -> Floats:
         spread = np.broadcast_to(values, bins.shape).ravel()
-        return np.bincount(flat, weights=spread, minlength=draws * n_bins).reshape(draws, n_bins)
+        return np.bincount(flat, spread, draws * n_bins).reshape(draws, n_bins).astype(np.float64)
 
     true = per_bin(weight)
     true2 = true if np.all(weight == 1.0) else per_bin(weight**2)
@@ -210,5 +215,3 @@ def _slopes(curve: Curve, floor: float, bins: NDArray[Any], stated: Floats, weig
     shares = weight / total
     found: Floats = borne_out / spread(stated @ shares, stated ** (-2.0 / 3.0) @ shares)
     return found
-
-

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -99,9 +101,7 @@ def test_measured_metrics_are_the_same_to_the_last_bit(k: int, extra: str) -> No
     n = 3000
     f = task(8, n, k, extra)
     cuts = [0, 10, 11, 700, 701, 1500, 2999, n]
-    pieces = [
-        Tally.count(part(f, np.arange(a, b)), Plan()) for a, b in zip(cuts[:-1], cuts[1:], strict=True)
-    ]
+    pieces = [Tally.count(part(f, np.arange(a, b)), Plan()) for a, b in itertools.pairwise(cuts)]
     order = np.random.default_rng(1).permutation(7)
     merged = pieces[order[0]]
     for i in order[1:]:
@@ -136,7 +136,7 @@ def test_bytes_that_are_no_tally() -> None:
 
 
 def test_different_plans_refuse_to_add() -> None:
-    with pytest.raises(ValueError, match="end_width is 0.005 in one and 0.01 in the other"):
+    with pytest.raises(ValueError, match=r"end_width is 0\.005 in one and 0\.01 in the other"):
         Tally.of([0, 1], [0.2, 0.7]) + Tally.of([0, 1], [0.2, 0.7], end_width=0.01)
     with pytest.raises(ValueError, match="different classes"):
         Tally.of([0, 1], [0.2, 0.7]) + Tally.of(["a", "b"], [0.2, 0.7])
@@ -149,9 +149,9 @@ def test_a_count_of_two_is_the_row_twice(k: int) -> None:
     counted = assess(f.outcomes, f.probabilities, counts=counts).document()
     rows = np.repeat(np.arange(500), counts)
     repeated = assess(f.outcomes[rows], f.probabilities[rows]).document()
-    for name in ("measured", "measured_plain", "bins", "calibration_error", "floors", "n", "verdict"):
-        close(counted[name], repeated[name])
-    for name in ("scores", "skill", "reported", "divergence", "slope", "risk_profile", "losses", "decomposition", "corp"):
+    for document in (counted, repeated):
+        del document["verdict_detail"]["sentences"]  # they name rows, which have other numbers
+    for name in counted.keys() - {"provenance", "findings", "surprises"}:
         close(counted[name], repeated[name])
     assert [b["true"] for b in counted["bins"]] == [b["true"] for b in repeated["bins"]]
 

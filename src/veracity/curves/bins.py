@@ -5,6 +5,8 @@ Everything is decided from integer counts, so that rows in memory, streamed or o
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from veracity.curves import Curve, Floats, Ints, collect
@@ -33,6 +35,11 @@ def fit(histogram: Histogram, grid: Grid, *, bins: int, end_width: float, split:
     return collect("bins", histogram, grid, np.asarray(start, dtype=np.int64))
 
 
+@lru_cache(maxsize=16)
+def _atoms(grid: Grid) -> Ints:
+    return np.array([grid.atom(c) for c in grid.cuts], dtype=np.int64)
+
+
 class _Cutter:
     """Where to cut the sorted true entries of a histogram."""
 
@@ -48,7 +55,7 @@ class _Cutter:
         # Sums differ in the last bits with the order of the rows; the edges must not.
         self.mean: Floats = np.nan_to_num(_round_significant(mean))
         self.edges = np.append(grid.edges, 1.0)
-        self.atoms = [grid.atom(c) for c in grid.cuts]
+        self.atoms = _atoms(grid)
         self.grid = grid
 
     def equal_population(self, bins: int, end_width: float) -> list[int]:
