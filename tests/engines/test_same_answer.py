@@ -1,0 +1,95 @@
+"""In memory, streamed, on Dask and on Spark: identical counts and measured metrics, moments to 1e-12."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from veracity.assessment import of_tally
+from veracity.kernels import Histogram
+from veracity.plan import Plan
+from veracity.read import Reading, read
+from veracity.scores import MEANS
+from veracity.tally import Tally
+
+
+READINGS = {"grouped": Reading(group=("site",)), "weighted": Reading(weight="w", count="times")}
+
+
+def in_memory(folder: Path, reading: Reading) -> dict[str, Tally]:
+    files = [f for f in sorted(folder.iterdir()) if "03" not in f.name]  # the one without rows
+    return {model: Tally.count(f, Plan()) for model, f in read(files, reading).items()}
+
+
+def same(a: Tally, b: Tally) -> None:
+    for mine, yours in zip((a.pooled, a.top, *a.classwise), (b.pooled, b.top, *b.classwise), strict=True):
+        for name in Histogram.__dataclass_fields__:
+            x, y = getattr(mine, name), getattr(yours, name)
+            if x is None:
+                assert y is None, name
+            elif name in ("cells", "all", "true"):
+                np.testing.assert_array_equal(x, y, err_msg=name)
+            else:
+                # The lowest cell of many classes is a total less the other cells: exact relative to the total.
+                np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12 * np.abs(x).sum(), err_msg=name)
+    assert (a.sums.rows, a.sums.zeros, a.cases) == (b.sums.rows, b.sums.zeros, b.cases)
+    for name in ("weight", "weight2", "score", "by_class", "column", "powers", "log_tiny"):
+        x, y = getattr(a.sums, name), getattr(b.sums, name)
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12, err_msg=name)
+    # In memory the rows of all files have one numbering; in parts, each file has its own.
+    assert sorted((p, y) for p, _, y in a.lowest) == sorted((p, y) for p, _, y in b.lowest)
+    assert {f.code: f.count for f in a.findings} == {f.code: f.count for f in b.findings}
+    assert a.sample.complete == b.sample.complete
+    for name in ("probabilities", "outcomes", "weights", "counts", "log_realised"):
+        np.testing.assert_array_equal(getattr(a.sample.rows, name), getattr(b.sample.rows, name), err_msg=name)
+
+
+@pytest.mark.parametrize("kind", ["binary", "grouped", "weighted", "logs", "many", "text"])
+def test_tally(engine: Any, folder: Callable[[str], Path], kind: str) -> None:
+    reading = READINGS.get(kind, Reading())
+    found = engine.tallies(folder(kind), reading)
+    expected = in_memory(folder(kind), reading)
+    assert {model for model, column, _ in found if not column} == set(expected)
+    for model, tally in expected.items():
+        same(tally, found[model, "", ""])
+
+
+def test_assessment(engine: Any, folder: Callable[[str], Path]) -> None:
+    (made,) = engine.assess(folder("binary")).values()
+    (expected,) = (of_tally(t) for t in in_memory(folder("binary"), Reading()).values())
+    assert made.provenance["engine"] == engine.name
+    for name in MEANS:
+        assert float(made.measured[name]) == float(expected.measured[name])
+        assert float(made.measured_plain[name]) == float(expected.measured_plain[name])
+        assert float(made.reported[name]) == pytest.approx(float(expected.reported[name]), rel=1e-12)
+    assert [(b["low"], b["high"], b["count"], b["true"]) for b in made.bins] == [
+        (b["low"], b["high"], b["count"], b["true"]) for b in expected.bins
+    ]
+    for term, value in expected.losses("log").items():
+        # All distinct rows fit, so the ladder stands on the same rows in another order.
+        assert made.losses("log")[term] == pytest.approx(float(value), rel=1e-9, abs=1e-12, nan_ok=True), term
+    assert made.verdict == expected.verdict
+
+
+def test_groups(engine: Any, folder: Callable[[str], Path]) -> None:
+    reading = READINGS["grouped"]
+    (made,) = engine.assess(folder("grouped"), reading).values()
+    (expected,) = (of_tally(t) for t in in_memory(folder("grouped"), reading).values())
+    assert list(made.groups["site"]) == list(expected.groups["site"]) == ["A", "B", "C"]
+    for level, one in expected.groups["site"].items():
+        other = made.groups["site"][level]
+        assert (other["n"], other["verdict"]) == (one["n"], one["verdict"])
+        for name in MEANS:
+            assert float(other["measured"][name]) == float(one["measured"][name])
+            assert float(other["reported"][name]) == pytest.approx(float(one["reported"][name]), rel=1e-12)
+
+
+def test_condition(engine: Any, folder: Callable[[str], Path]) -> None:
+    reading = Reading(where=("site=B",))
+    found, expected = engine.tallies(folder("grouped"), reading), in_memory(folder("grouped"), reading)
+    for model, tally in expected.items():
+        same(tally, found[model, "", ""])
