@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
-import errno
 import importlib
 import os
 import pkgutil
@@ -11,6 +11,7 @@ import shlex
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -41,6 +42,22 @@ class Commands(click.Group):
                 hint = f"to assess this file:  veracity assess {args[0]}"
             ctx.fail(f"no command `{args[0]}`; {hint}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command and notices here when whoever read our output has left: there is no one to tell."""
+        try:
+            done = super().invoke(ctx)
+            sys.stdout.flush()
+            return done
+        except BrokenPipeError:
+            _forget_stdout()
+            raise click.exceptions.Exit(BAD_INPUT) from None
+
+
+def _forget_stdout() -> None:
+    """What is still buffered would be reported by Python while leaving; it was reported already, or need not be."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -85,7 +102,6 @@ def run(arguments: Sequence[str]) -> int:
     try:
         said = {"command": shlex.join(["veracity", *arguments])}
         code = veracity.main(args=list(arguments), prog_name="veracity", standalone_mode=False, obj=said)
-        sys.stdout.flush()
         return code if isinstance(code, int) else DONE
     except (click.Abort, KeyboardInterrupt):
         return _say("interrupted", INTERRUPTED)
@@ -97,9 +113,6 @@ def run(arguments: Sequence[str]) -> int:
     except MemoryError:
         return _say("not enough memory; give the file as Parquet, or in parts")
     except OSError as error:
-        if error.errno == errno.EPIPE:  # the reader of our output has left: nothing more to say to anyone
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return BAD_INPUT
         where = f"{error.filename}: " if error.filename else ""
         return _say(f"{where}{error.strerror or error}")
     except ValueError as error:
@@ -123,6 +136,9 @@ def main() -> None:
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
-    except OSError:  # reported already; Python would report it again while leaving
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError:
+        _forget_stdout()
+    if code == INTERRUPTED:  # Python would die of the signal itself where the interrupt passed through compiled code
+        atexit._run_exitfuncs()
+        os._exit(code)
     sys.exit(code)

@@ -103,4 +103,4 @@ def readings(held: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]
 
 
 def _cell(value: Any) -> str:
-    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+    return "" if value is None else repr(float(value)) if isinstance(value, float) else str(value)

@@ -14,7 +14,7 @@ from veracity import words
 from veracity.words import MEANS, SHORT, count, interval, number, percent
 
 LABEL, NAME = 39, 16  # width of the first column, and of its first word
-WIDE, NARROW, SMALL = 112, 100, 90  # below these, columns get shorter names or fall away
+WIDE, NARROW, SMALL, TERMINAL = 112, 100, 94, 80  # below these, columns get shorter names or fall away
 MOST_MODELS, MOST_SENTENCES, MOST_GROUPS, MOST_FINDINGS, MOST_REMEDIES = 20, 6, 12, 6, 3
 FLOOR_SHOWN = 0.005
 
@@ -68,32 +68,43 @@ def _verdict(document: Mapping[str, Any], wide: int) -> Iterator[str]:
 def _means(document: Mapping[str, Any], wide: int) -> Iterator[str]:
     stated, borne = document.get("reported") or {}, document.get("measured") or {}
     ratio = document.get("divergence") or {}
-    level = words.level(document)
+    level, label = words.level(document), _label(wide)
     known = any(words.value(reading) is not None for reading in borne.values())
-    header = f"{words.MEANS_HEADING:<{LABEL}}{words.STATED:>8}  {level:<17}"
+    header = f"{words.MEANS_HEADING:<{label}}{words.STATED:>8}" + (f"  {level:<17}" if wide >= TERMINAL else "")
     if known:
-        header += f"{words.BORNE_OUT:>9}  {level:<17}" if wide >= SMALL else f"{words.BORNE_OUT:>9}"
-        header += words.RATIO if wide >= WIDE else "  ratio" if wide >= NARROW else ""
+        header += f"{words.BORNE_OUT:>{_gap(wide)}}" + (f"  {level:<17}" if wide >= SMALL else "")
+        header += words.RATIO if wide >= WIDE else " ratio" if wide >= NARROW else ""
     yield header.rstrip()
     for name in MEANS:
         if name not in stated:
             continue
         reading = stated[name]
-        line = f"  {SHORT[name].label:<{NAME - 1}}{f'({SHORT[name].paper})':<{LABEL - NAME - 1}}"
-        line += f"{number(reading):>8}  {_ends(reading):<17}"
+        said = f"({SHORT[name].paper})"
+        line = f"  {SHORT[name].label:<{NAME - 1}}{said}" if wide >= SMALL else f"  {SHORT[name].label} {said}"
+        line = f"{line:<{label}}{number(reading):>8}" + (f"  {_ends(reading):<17}" if wide >= TERMINAL else "")
         if known:
-            line += f"{number(borne.get(name)):>9}  "
-            line += f"{_ends(borne.get(name)):<17}" if wide >= SMALL else ""
-            line += f"{number(ratio.get(name), 2):>7}" if wide >= NARROW else ""
+            line += f"{number(borne.get(name)):>{_gap(wide)}}" + (
+                f"  {_ends(borne.get(name)):<17}" if wide >= SMALL else ""
+            )
+            line += f"{number(ratio.get(name), 2):>6}" if wide >= NARROW else ""
         yield line.rstrip()
         if not interval(reading) and words.why(reading):
             yield from _wrapped(f"    {words.why(reading)}", wide, "    ")
         if (floored := _floored(document, name, reading)) is not None:
-            yield f"    {f'with floor {FLOOR_SHOWN:g}':<{LABEL - 4}}{number(floored):>8}"
+            yield f"    {f'with floor {FLOOR_SHOWN:g}':<{label - 4}}{number(floored):>8}"
     slope = document.get("slope")
     if words.value(slope) is not None:
         ends = f" ({interval(slope, _two)})" if interval(slope) else ""
         yield f"  slope {number(slope, 2)}{ends}: below 1 is over-confident"
+
+
+def _label(wide: int) -> int:
+    return LABEL if wide >= SMALL else 35
+
+
+def _gap(wide: int) -> int:
+    """Width of the second column of numbers; without intervals between them it needs room on its left."""
+    return 9 if wide >= TERMINAL else 12
 
 
 def _two(x: Any) -> str:
@@ -125,12 +136,16 @@ def _scores(document: Mapping[str, Any], wide: int) -> Iterator[str]:
     rows = [row for row in rows if held.get(row[0]) is not None]
     if not rows:
         return
-    header = f"{'Scores                lower is better':<{LABEL}}{'value':>8}  {words.level(document):<17}"
+    label = _label(wide)
+    title = "Scores                lower is better" if wide >= SMALL else "Scores (lower is better)"
+    header = f"{title:<{label}}{'value':>8}" + (f"  {words.level(document):<17}" if wide >= TERMINAL else "")
     yield ""
-    yield (header + (words.BASE_RATE if base else "")).rstrip()
-    for name, label, show in rows:
-        line = f"  {label:<{LABEL - 2}}{show(held[name]):>8}  {interval(held[name], show).replace(' %', ''):<17}"
-        yield (line + (f"{show(base[name]):>9}" if name in base else "")).rstrip()
+    reference = words.BASE_RATE if wide >= SMALL else f"{'base rate':>{_gap(wide)}}"
+    yield (header + (reference if base else "")).rstrip()
+    for name, said, show in rows:
+        ends = f"  {interval(held[name], show).replace(' %', ''):<17}" if wide >= TERMINAL else ""
+        line = f"  {said:<{label - 2}}{show(held[name]):>8}{ends}"
+        yield (line + (f"{show(base[name]):>{_gap(wide)}}" if name in base else "")).rstrip()
 
 
 def _remedies(document: Mapping[str, Any]) -> Iterator[str]:

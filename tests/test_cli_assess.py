@@ -1,0 +1,266 @@
+"""`veracity assess`: what is printed, what is written, and what happens when it cannot be."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from veracity.cli import run
+
+N = 300
+
+
+@pytest.fixture
+def forecasts(tmp_path: Path) -> Path:
+    """A small file of over-confident forecasts, in a folder of its own."""
+    return write_forecasts(tmp_path / "risk.csv")
+
+
+def write_forecasts(path: Path, n: int = N, seed: int = 1, zeros: bool = False) -> Path:
+    rng = np.random.default_rng(seed)
+    truth = rng.beta(2, 2, n)
+    stated = truth**3 / (truth**3 + (1 - truth) ** 3)
+    happened = rng.random(n) < truth
+    if zeros:
+        stated[happened.argmax()] = 0.0
+    rows = zip(np.where(happened, "yes", "no"), stated, np.array(["north", "south"])[np.arange(n) % 2], strict=True)
+    path.write_text("outcome,risk,site\n" + "".join(f"{y},{p:.6f},{site}\n" for y, p, site in rows))
+    return path
+
+
+def veracity(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "veracity", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
+
+
+def test_summary_says_the_verdict_first_and_never_the_bare_word(
+    forecasts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["assess", str(forecasts), "--group", "site", "--remedies"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Over-confident.")
+    assert err.startswith(f"read risk.csv: {N} rows · outcome outcome")
+    for words in ("average        (decisiveness)", "typical        (geometric accuracy)", "slope", "log loss (nats)"):
+        assert words in out
+    for words in ("always saying the base rate", "What would help", "By site", "add --report"):
+        assert words in out
+    assert re.findall(r"(?<!geometric )(?<!prediction )\baccuracy", out + err, flags=re.IGNORECASE) == []
+    assert "\x1b" not in out  # no colours into a file
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 120, 140])
+def test_summary_fits_the_terminal(
+    columns: int, forecasts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run(["assess", str(forecasts)]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= columns
+    assert ("stated ÷ borne out" in out) == (columns >= 112)
+
+
+def test_quiet_prints_one_line(forecasts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["assess", str(forecasts), "--quiet"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Over-confident.")
+    assert out.count("\n") == 1
+    assert err == ""
+
+
+def test_json_on_standard_output_is_one_document_and_nothing_else(
+    forecasts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["assess", str(forecasts), "--json", "-", "--seed", "3", "--floor", "0.001"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "veracity/assessment/1"
+    assert document["n"] == N
+    assert document["floor"] == 0.001
+    made = document["provenance"]
+    assert made["command"].startswith("veracity assess ")
+    assert made["plan"]["random_state"] == 3
+    assert made["inputs"][0]["path"] == "risk.csv"
+    assert len(made["inputs"][0]["sha256"]) == 64
+    assert "outcome" in made["reading"]
+
+
+def test_csv_and_markdown_hold_the_numbers_of_the_json(forecasts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = {}
+    for form in ("json", "csv", "markdown"):
+        assert run(["assess", str(forecasts), f"--{form}", "-"]) == 0
+        printed[form] = capsys.readouterr().out
+    document = json.loads(printed["json"])
+    table = {row["name"]: row for row in csv.DictReader(io.StringIO(printed["csv"]))}
+    for name in ("scores.log_loss", "reported.accuracy", "losses.log.CL", "calibration_error.top_label", "slope"):
+        held: Any = document
+        for part in name.split("."):
+            held = held[part]
+        assert float(table[name]["value"]) == held["value"]
+        assert float(table[name]["high"] or "nan") == pytest.approx(held["high"] or float("nan"), nan_ok=True)
+    assert f"| {document['reported']['accuracy']['value']:.3f} |" in printed["markdown"]
+    assert printed["markdown"].startswith("### veracity: ")
+
+
+def test_every_output_at_once(forecasts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = forecasts.parent
+    outputs = {"report": "out.html", "json": "out.json", "csv": "out.csv", "markdown": "out.md", "plots": "pictures"}
+    options = [word for name, path in outputs.items() for word in (f"--{name}", str(folder / path))]
+    assert run(["assess", str(forecasts), *options]) == 0
+    assert "report: " in capsys.readouterr().out
+    assert json.loads((folder / "out.json").read_text())["remedies"]  # --report computes them
+    pictures = {path.name for path in (folder / "pictures").iterdir()}
+    assert {"reliability.png", "reliability.svg", "loss_ladder.png", "roc.svg"} <= pictures
+    assert (folder / "pictures" / "roc.png").read_bytes().startswith(b"\x89PNG")
+    assert run(["assess", str(forecasts), "--json", str(folder / "out.json")]) == 2  # it exists now
+    assert "--force" in capsys.readouterr().err
+    assert run(["assess", str(forecasts), *options, "--force"]) == 0
+    assert not list(folder.glob(".*.part"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["assess", "{folder}/absent.csv"], "absent.csv"),
+        (["assess", "{file}", "--label", "Outcome"], "did you mean `outcome`"),
+        (["assess", "{file}", "--json", "{folder}/none/out.json"], "no folder"),
+        (["assess", "{file}", "--json", "{folder}"], "is a folder"),
+        (["assess", "{file}", "--json", "-", "--csv", "-"], "one document"),
+        (["assess", "{file}", "--report", "-"], "out.html"),
+        (["assess", "{file}", "--json", "{folder}/x", "--csv", "{folder}/x"], "same file"),
+        (["assess", "{file}", "--plots", "{file}"], "give a folder"),
+        (["assess", "{file}", "--plots", "{folder}"], "not empty"),
+        (["assess", "{file}", "--level", "2"], "level"),
+        (["assess", "{file}", "--bins", "many"], "neither auto nor"),
+        (["assess", "{file}", "--map", "magic"], "magic"),
+        (["assess", "{file}", "--preset", "X"], "preset"),
+        (["assess", "{file}", "--time", "date"], "--time"),  # options of later work are unknown
+        (["assess"], "FILE"),
+        (["asses", "{file}"], "did you mean `assess`"),
+        (["{file}"], "veracity assess"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_2(
+    arguments: list[str], said: str, forecasts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled = [word.format(file=forecasts, folder=forecasts.parent) for word in arguments]
+    before = sorted(forecasts.parent.iterdir())
+    assert run(filled) == 2
+    out, err = capsys.readouterr()
+    message = [line for line in err.splitlines() if not line.startswith("read ")]
+    assert message[0].startswith("veracity: ")
+    assert said in err
+    assert len(message) <= 5
+    assert "Traceback" not in err
+    assert out == ""
+    assert sorted(forecasts.parent.iterdir()) == before
+
+
+def test_zero_probabilities_are_said_before_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_forecasts(tmp_path / "zero.csv", zeros=True)
+    assert run(["assess", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].startswith("1 of 300 outcomes had been ruled out")
+    assert "∞" in out
+    assert "with floor 0.005" in out
+
+
+def test_several_files_are_parts_of_one_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = [write_forecasts(tmp_path / f"part{i}.csv", seed=i) for i in (1, 2)]
+    assert run(["assess", *map(str, parts), "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["n"] == 2 * N
+    assert len(document["provenance"]["inputs"]) == 2
+
+
+def test_standard_input_is_read(forecasts: Path) -> None:
+    done = veracity("assess", "-", "--json", "-", input=forecasts.read_text())
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["n"] == N
+
+
+def test_full_disk_is_one_line_and_leaves_nothing(forecasts: Path) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("/dev/full absent")
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "veracity", "assess", str(forecasts), "--json", "-", "--quiet"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "No space left" in done.stderr
+    done = veracity("assess", str(forecasts), "--report", "/dev/full", "--quiet")
+    assert done.returncode == 2
+    assert "No space left on device; nothing was written" in done.stderr
+    assert [p.name for p in forecasts.parent.iterdir()] == ["risk.csv"]
+
+
+def test_closed_pipe_is_silent(forecasts: Path) -> None:
+    command = [sys.executable, "-m", "veracity", "assess", str(forecasts), "--json", "-", "--quiet"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=120) == 2
+
+
+def test_interrupt_leaves_no_file(tmp_path: Path) -> None:
+    path = write_forecasts(tmp_path / "long.csv", n=20_000)
+    command = [sys.executable, "-m", "veracity", "assess", str(path), "--report", str(tmp_path / "out.html")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("read ")  # the work has begun
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+        assert process.wait(timeout=120) == 130
+    assert "interrupted" in said
+    assert "Traceback" not in said
+    assert [p.name for p in tmp_path.iterdir()] == ["long.csv"]
+
+
+def test_nothing_is_written_when_a_later_output_fails(
+    forecasts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from veracity.cli import _deliver
+
+    def broken(document: Any) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_deliver, "_pictures", broken)
+    folder = forecasts.parent
+    options = ["--json", str(folder / "out.json"), "--plots", str(folder / "pictures")]
+    assert run(["assess", str(forecasts), *options]) == 2
+    assert [p.name for p in folder.iterdir()] == ["risk.csv"]
+    assert "No space left" in capsys.readouterr().err
+
+
+def test_a_link_and_the_rights_of_files_are_kept(forecasts: Path, tmp_path: Path) -> None:
+    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    real.write_text("{}")
+    link.symlink_to(real)
+    assert run(["assess", str(forecasts), "--json", str(link), "--force", "--quiet"]) == 0
+    assert link.is_symlink()
+    assert json.loads(real.read_text())["n"] == N
+
+
+@pytest.mark.shared
+def test_real_file_as_in_the_reference(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Scores of yardstick's two_class_example, computed elsewhere (reference.json)."""
+    assert run(["assess", str(shared / "yardstick" / "two_class_example.csv"), "--json", "-"]) == 0
+    out, err = capsys.readouterr()
+    scores = json.loads(out)["scores"]
+    assert scores["log_loss"]["value"] == pytest.approx(0.328, abs=5e-4)
+    assert scores["brier"]["value"] == pytest.approx(0.211, abs=5e-4)
+    assert scores["prediction_accuracy"]["value"] == pytest.approx(0.838, abs=5e-4)
+    assert "Class1 258, Class2 242" in err

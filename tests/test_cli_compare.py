@@ -1,0 +1,88 @@
+"""`veracity compare`: several models on the same cases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from veracity.cli import run
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> list[Path]:
+    """Two files with the same outcomes and different forecasts."""
+    rng = np.random.default_rng(2)
+    truth = rng.beta(2, 2, 250)
+    happened = (rng.random(250) < truth).astype(int)
+    paths = []
+    for name, stated in (("calm", truth), ("sharp", truth**3 / (truth**3 + (1 - truth) ** 3))):
+        paths.append(tmp_path / f"{name}.csv")
+        rows = "".join(f"{i},{y},{p:.6f}\n" for i, (y, p) in enumerate(zip(happened, stated, strict=True)))
+        paths[-1].write_text(f"id,outcome,risk\n{rows}")
+    return paths
+
+
+def test_models_are_named_by_file_and_ranked(models: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", *map(str, models)]) == 0
+    out, err = capsys.readouterr()
+    assert "250 cases, paired by row" in err
+    table = out.partition("lowest log loss first")[2]
+    assert table.index("calm") < table.index("sharp")
+    assert "sharp: Over-confident." in out
+
+
+def test_json_holds_every_model(models: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", *map(str, models), "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "veracity/assessments/1"
+    assert list(document["models"]) == ["calm", "sharp"]
+    assert {one["n"] for one in document["models"].values()} == {250}
+
+
+def test_page_and_pictures_of_several(models: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "out.html"
+    assert run(["compare", *map(str, models), "--report", str(out), "--plots", str(tmp_path / "p"), "--quiet"]) == 0
+    page = out.read_text()
+    assert page.index("Models side by side") < page.index('id="m1"') < page.index('id="m2"')
+    made = {str(path.relative_to(tmp_path / "p")) for path in (tmp_path / "p").rglob("*.svg")}
+    assert {"compare.svg", "risk_profile.svg", "calm/reliability.svg", "sharp/reliability.svg"} <= made
+
+
+def test_only_common_cases_count(models: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    short = models[1].read_text().splitlines()[:201]
+    models[1].write_text("\n".join(short) + "\n")
+    assert run(["compare", *map(str, models)]) == 2
+    assert "--id" in capsys.readouterr().err
+    assert run(["compare", *map(str, models), "--id", "id", "--json", "-"]) == 0
+    out, err = capsys.readouterr()
+    assert "200 of 250 cases are in all 2 models" in err
+    assert {one["n"] for one in json.loads(out)["models"].values()} == {200}
+
+
+def test_one_model_is_no_comparison(models: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", str(models[0])]) == 2
+    assert "veracity assess" in capsys.readouterr().err
+
+
+def test_different_outcomes_are_refused(models: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    lines = models[1].read_text().splitlines()
+    identity, outcome, risk = lines[7].split(",")
+    lines[7] = f"{identity},{1 - int(outcome)},{risk}"
+    models[1].write_text("\n".join(lines) + "\n")
+    assert run(["compare", *map(str, models)]) == 2
+    assert "one outcome per case" in capsys.readouterr().err
+
+
+@pytest.mark.shared
+def test_four_real_models_in_columns(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ENS gave probability 0 to six days with rain: its log loss is infinite and it stands last."""
+    assert run(["compare", str(shared / "niamey_precip_2016" / "niamey.csv")]) == 0
+    out = capsys.readouterr().out
+    lines = out.partition("lowest log loss first")[2].splitlines()
+    names = [line.split()[0] for line in lines if line.startswith(("Logistic", "EMOS", "ENS", "EPC"))]
+    assert sorted(names) == ["EMOS", "ENS", "EPC", "Logistic"]
+    assert names[-1] == "ENS"
+    assert "6 of 92 outcomes had been ruled out" in out
