@@ -334,7 +334,7 @@ class Profile:
             one = len(rows) == 1
             message = (
                 f"{'one row decides' if one else f'{len(rows)} rows decide'} the worst-leaning mean: without "
-                f"{'it' if one else f'the {len(rows)} worst'} it is {without:.3g} instead of {self.values[at]:.3g}"
+                f"{'that row' if one else f'the {len(rows)} worst'} it is {without:.3g} instead of {self.values[at]:.3g}"
             )
             found.append(Finding("rows_decide", "warning", message, len(rows), rows))
         return tuple(found)

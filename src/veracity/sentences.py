@@ -120,11 +120,13 @@ def _where_it_shows(tally: Tally, over: bool) -> str:
     h, grid = tally.top, tally.grid
     every = h.all.astype(float) if h.all_weight is None else h.all_weight
     true = h.true.astype(float) if h.true_weight is None else h.true_weight
-    for least, words in ((SURE, f"when it says {SURE} or more, "), (0.0, "of its picks ")):
+    for least in (SURE, 0.0):
         held = grid.edges[h.cells] >= least
         if h.all[held].sum() < 20:
             continue
         says, right = h.all_sum[held].sum() / every[held].sum(), true[held].sum() / every[held].sum()
         if (right < says) == over and round(says, 3) != round(right, 3):
-            return f"{words}it says {says:.3g} on average, and {right:.3g} happens"
+            if least:
+                return f"where it says {least} or more ({says:.3g} on average), {right:.3g} happens"
+            return f"it gives its picks {says:.3g} on average, and {right:.3g} of them are right"
     return ""
