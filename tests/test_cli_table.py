@@ -168,7 +168,7 @@ def test_finley_and_wilks_and_hughes_and_topp(say, shared):
 def test_outputs_are_whole_or_not_at_all(say):
     assert say("--counts", A, "--json", "a.json", "--csv", "a.csv", "--markdown", "a.md", "--quiet")[0] == 0
     assert json.loads(Path("a.json").read_text())["n"] == 153
-    assert Path("a.csv").read_text().startswith("name,value\n")
+    assert Path("a.csv").read_text().startswith("name,value,low,high,method\n")
     assert "| forecast 2 | 2 | 12 | 14 |" in Path("a.md").read_text()
     code, _, err = say("--counts", "1,2;3,4", "--json", "a.json", "--csv", "b.csv")
     assert code == 2

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from veracity import PredictionTable, rule
+from veracity import PredictionTable, assess, rule
 from veracity.formulas.rules import RULES
 
 A = [[83, 56], [2, 12]]
@@ -79,11 +79,10 @@ def test_row_data_and_their_table_are_identical():
 
 
 def test_row_data_assessed_and_tabulated_agree():
-    assessment = pytest.importorskip("veracity.assessment")
     rng = np.random.default_rng(5)
     p = rng.integers(1, 10, 400) / 10
     y = (rng.random(400) < p).astype(int)
-    table, assessed = PredictionTable.from_rows(y, y_proba=p), assessment.assess(y, p)
+    table, assessed = PredictionTable.from_rows(y, y_proba=p), assess(y, p)
     assert table.divergence_score == pytest.approx(float(assessed.scores.log_loss), abs=1e-12)
     assert table.half_brier == pytest.approx(float(assessed.scores.half_brier), abs=1e-12)
 
@@ -332,9 +331,12 @@ def test_markdown_html_and_csv_say_the_same():
     assert "a\\|b" in table.to_markdown()
     assert "&lt;c&gt;" in table._repr_html_()
     assert "<c>" not in table._repr_html_()
-    rows = dict(csv.reader(io.StringIO(table.to_csv())))
-    assert float(rows["psep"]) == table.psep
-    assert float(rows["log_terms.per_category.1.resolution"]) == table.terms("log").per_category[1].resolution
+    rows = {row["name"]: row for row in csv.DictReader(io.StringIO(table.to_csv()))}
+    assert float(rows["psep"]["value"]) == table.psep
+    assert float(rows["log_terms.per_category.1.resolution"]["value"]) == table.terms("log").per_category[1].resolution
+    exact = table.intervals()["predictive_values"][1]["exact"]
+    assert [float(rows["predictive_values.1.1"][end]) for end in ("low", "high")] == exact
+    assert rows["predictive_values.1.1"]["method"] == "Clopper-Pearson"
 
 
 def test_intervals():

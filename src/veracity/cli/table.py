@@ -84,7 +84,8 @@ def command(**options: Any) -> None:
         if outputs.plots is not None:
             _plots(files, files.folder(outputs.plots), table)
     if not outputs.to_stdout:
-        from veracity.table.page import quiet, text
+        from veracity.table.page import quiet
+        from veracity.table.shapes import text
 
         found = table.document()
         to_stdout((quiet(found) if outputs.quiet else text(found)) + "\n")

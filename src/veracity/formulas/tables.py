@@ -364,14 +364,14 @@ def permutation_p(n: ArrayLike, draws: int, seed: int) -> float:
     n = domain.table(n)
     rng = np.random.default_rng(seed)
     left = np.broadcast_to(n.sum(0).astype(np.int64), (draws, n.shape[1])).copy()
-    cells = np.empty((draws, *n.shape))
-    for i, row in enumerate(n.sum(1).astype(np.int64)):
+    drawn = np.zeros(draws)  # Σ n ln n, which is G² but for the margins
+    for row in n.sum(1).astype(np.int64):
         wanted = np.full(draws, row)
         for j in range(n.shape[1]):
             others = left[:, j + 1 :].sum(1)
-            cells[:, i, j] = taken = rng.hypergeometric(left[:, j], others, wanted)
+            taken = rng.hypergeometric(left[:, j], others, wanted)
+            drawn += taken * np.log(np.maximum(taken, 1))
             wanted = wanted - taken
             left[:, j] -= taken
-    drawn = (cells * np.log(cells, out=np.zeros_like(cells), where=cells > 0)).sum((1, 2))  # G² but for its margins
-    seen = (n * np.log(n, out=np.zeros_like(n), where=n > 0)).sum()
+    seen = (n * np.log(np.maximum(n, 1))).sum()
     return float((1 + (drawn >= seen - 1e-9).sum()) / (draws + 1))

@@ -159,7 +159,7 @@ def _reasons(table: PredictionTable) -> dict[str, str]:
         inferential = ("n", "g2", "g2_p", "x2", "x2_p", "exact_p", "intervals", "logit.standard_errors")
         reasons |= dict.fromkeys(inferential, "the table holds shares and the number of cases is not known")
     elif table.exact_p is None:
-        reasons["exact_p"] = "needs whole counts"
+        reasons["exact_p"] = "needs whole counts" if table.unit == "weights" else "needless with so many cases"
     return reasons
 
 

@@ -5,29 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from veracity.formulas import tables as formula
-from veracity.formulas.rules import ScoringRule, rule
 
 from . import check, order
-from .terms import Terms, diagram, terms
+from .numbers import Numbers
 
 Array = NDArray[np.float64]
-Rule = str | float | ScoringRule
-
-DRAWS = 9_999  # random tables behind a permutation p
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictionTable:
+class PredictionTable(Numbers):
     """Forecast categories (rows, best to worst) against outcomes (columns, no event to event).
 
     counts     (k, K) cases, or weights when `unit` says so
@@ -270,175 +264,6 @@ class PredictionTable:
             self, counts=two(self.counts), forecasts=forecasts, columns=columns, train=None, strata={}, notes=()
         )
 
-    # -- numbers ----------------------------------------------------------------------------------------------------
-
-    @property
-    def n(self) -> float | None:
-        """Number of cases; None for weights of an unknown number."""
-        return float(self.counts.sum()) if self.unit == "counts" else self.cases
-
-    @property
-    def binary(self) -> bool:
-        return len(self.columns) == 2
-
-    @property
-    def prior(self) -> Array:
-        return formula.prior(self.counts)
-
-    @property
-    def predictive_values(self) -> Array:
-        """(k, K) Pr(outcome | forecast)."""
-        return formula.predictive_values(self.counts)
-
-    @property
-    def stated(self) -> Array:
-        """(k, K) the probabilities that are scored: the forecasts, or the observed frequencies in their place."""
-        return self.predictive_values if self.forecasts is None else self.forecasts
-
-    @property
-    def sensitivity(self) -> float | None:
-        return float(formula.sensitivity(self.counts)[0]) if self.counts.shape == (2, 2) else None
-
-    @property
-    def specificity(self) -> float | None:
-        return float(formula.specificity(self.counts)[0]) if self.counts.shape == (2, 2) else None
-
-    @property
-    def likelihood_ratios(self) -> Array | None:
-        return formula.likelihood_ratios(self.counts) if self.binary else None
-
-    @property
-    def psep(self) -> float:
-        """Separation of the observed frequencies of the last outcome, worst category minus best."""
-        return formula.psep(self.predictive_values)
-
-    @property
-    def psep_forecasts(self) -> float:
-        """The same of the forecast probabilities."""
-        return formula.psep(self.stated)
-
-    @property
-    def psep_unused(self) -> float:
-        """Cases in categories between best and worst, which PSEP does not use."""
-        return float(self.counts[1:-1].sum())
-
-    @property
-    def half_brier(self) -> float | None:
-        return formula.score(self.counts, self.stated, rule("half_brier")) if self.binary else None
-
-    @property
-    def brier(self) -> float:
-        return formula.score(self.counts, self.stated, rule("brier"))
-
-    @property
-    def divergence_score(self) -> float:
-        return formula.score(self.counts, self.stated, rule("log"))
-
-    @property
-    def entropy(self) -> float:
-        return formula.entropy(self.counts)
-
-    @property
-    def conditional_entropy(self) -> float:
-        return formula.conditional_entropy(self.counts)
-
-    @property
-    def mutual_information(self) -> float:
-        return formula.mutual_information(self.counts)
-
-    @property
-    def normalized_mutual_information(self) -> float:
-        return formula.normalized_mutual_information(self.counts)
-
-    @property
-    def mcfadden_r2(self) -> float:
-        return formula.mcfadden_r2(self.counts)
-
-    @property
-    def g2(self) -> float | None:
-        return None if self.n is None else formula.g2(self.counts)
-
-    @property
-    def x2(self) -> float | None:
-        return None if self.n is None else formula.x2(self.counts)
-
-    @property
-    def df(self) -> int:
-        return formula.degrees_of_freedom(self.counts)
-
-    @property
-    def g2_p(self) -> float | None:
-        return None if self.g2 is None else formula.chi_square_tail(self.g2, self.df)
-
-    @cached_property
-    def exact_p(self) -> tuple[float, str] | None:
-        """p without the chi-square approximation, and how: Fisher's for 2 × 2, random tables beyond."""
-        if self.unit != "counts":
-            return None
-        if self.counts.shape == (2, 2):
-            return formula.fisher_p(self.counts), "Fisher's exact test, two-sided"
-        return formula.permutation_p(self.counts, DRAWS, 0), f"{DRAWS:,} random tables with the same totals, seed 0"
-
-    @property
-    def logit(self) -> tuple[Array, Array]:
-        """Coefficients (k, K−1) of the saturated logistic model and their standard errors (NaN without n)."""
-        b, error = formula.saturated_logit(self.counts)
-        return b, error if self.n is not None else np.full_like(error, np.nan)
-
-    @property
-    def thresholds(self) -> list[dict[str, Any]]:
-        """Sensitivity and specificity when every category from one on counts as a forecast of the event."""
-        if not self.binary:
-            return []
-        rates = zip(self.rows[1:], formula.sensitivity(self.counts), formula.specificity(self.counts), strict=True)
-        return [{"from": row, "sensitivity": float(sens), "specificity": float(spec)} for row, sens, spec in rates]
-
-    def at_prevalence(self, prevalence: float) -> Array:
-        """(k, 2) predictive values where the event is more or less common; Pr(forecast | outcome) stays.
-
-        >>> PredictionTable.from_rates(0.833, 0.844, 0.36).at_prevalence(0.85)[1, 1].round(2)
-        np.float64(0.97)
-        """
-        if not self.binary:
-            raise ValueError("prevalence: needs two outcomes; choose one of them with versus_rest")
-        event = check.rate("prevalence", prevalence)
-        return formula.posterior(formula.likelihoods(self.counts), [1.0 - event, event])
-
-    def terms(self, name: Rule = "log") -> Terms:
-        """UNC, RES, REL and their parts for 'log', 'half_brier', 'brier' or any r > −1 of the risk axis.
-
-        >>> round(PredictionTable([[83, 56], [2, 12]]).terms("log").resolution, 3)
-        0.037
-        """
-        return terms(self.counts, self.stated, self.rows, rule(name))
-
-    def tangents(self, name: Rule = "log") -> dict[str, Any]:
-        """Curve, tangents and divergences of HB17 Figs 1–4 for any rule of the risk axis; two outcomes."""
-        if not self.binary:
-            raise ValueError("tangents: need two outcomes; choose one of them with versus_rest")
-        return diagram(self.counts, self.stated, self.rows, self.columns, rule(name))
-
-    def intervals(self) -> dict[str, Any]:
-        """Clopper–Pearson ('exact') and Wilson limits of prior, predictive values, sensitivity and specificity."""
-        if self.n is None:
-            return {}
-        z = NormalDist().inv_cdf(0.5 + self.level / 2.0)
-        event, total = self.counts[:, -1], self.counts.sum(1)
-        x, n = [*event, event.sum()], [*total, total.sum()]
-        if self.counts.shape == (2, 2):
-            x, n = [*x, self.counts[1, 1], self.counts[0, 0]], [*n, *self.counts.sum(0)[::-1]]
-        limits = np.stack([*formula.clopper_pearson(x, n, self.level), *formula.wilson(x, n, z)], 1).tolist()
-        both = [{"exact": limit[:2], "wilson": limit[2:]} for limit in limits]
-        k = len(self.rows)
-        (best_low, best_high), (worst_low, worst_high) = both[0]["wilson"], both[k - 1]["wilson"]
-        best, worst = self.predictive_values[[0, -1], -1]
-        newcombe = [  # Newcombe 1998, method 10: the two Wilson intervals combined
-            self.psep - math.hypot(worst - worst_low, best_high - best),
-            self.psep + math.hypot(worst_high - worst, best - best_low),
-        ]
-        rates = dict(zip(("prior", "sensitivity", "specificity"), both[k:], strict=False))
-        return {"level": self.level, "predictive_values": both[:k], **rates, "psep": {"newcombe": newcombe}}
-
     # -- ways out ---------------------------------------------------------------------------------------------------
 
     def document(self) -> dict[str, Any]:
@@ -460,25 +285,25 @@ class PredictionTable:
         return from_json(text)
 
     def to_markdown(self) -> str:
-        from .page import markdown
+        from .shapes import markdown
 
         return markdown(self.document())
 
     def to_csv(self) -> str:
         """name,value: every number under its JSON path."""
-        from .page import csv_lines
+        from .shapes import csv_lines
 
         return csv_lines(self.document())
 
     def __str__(self) -> str:
-        from .page import text
+        from .shapes import text
 
         return text(self.document())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from .page import html
+        from .shapes import html
 
         return html(self.document())
 
