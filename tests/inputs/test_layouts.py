@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
-from veracity.forecasts import Forecasts
-from veracity.read import Layout, Reading, read, recognise
+from veracity.forecasts import Forecasts, merge
+from veracity.read import Layout, Reading, batches, read, recognise
 from veracity.read.roles import event_of
 
 
@@ -243,7 +244,7 @@ def test_tokens(tmp_path: Path) -> None:
 def test_flat_json_lines(tmp_path: Path) -> None:
     rows = [{"question_id": i, "forecast": i / 20 + 0.01, "resolved_to": i % 3 == 0} for i in range(12)]
     _, f = one(lines(tmp_path, *rows))
-    assert f.classes == ("False", "True")
+    assert f.classes == (False, True)
     assert int(np.sum(f.outcomes == 1)) == 4
 
 
@@ -261,3 +262,55 @@ def test_weights_are_never_taken_by_name(tmp_path: Path) -> None:
     assert f.weights is None
     _, weighted = one(path, weight="sample_weight")
     np.testing.assert_array_equal(weighted.weights, [1, 2, 3])
+
+
+def test_an_outcome_by_name_is_not_passed_over(tmp_path: Path) -> None:
+    path = wrote(tmp_path, "result,neutral,p\nhome,1,0.2\ndraw,0,0.7\naway,1,0.4\nhome,0,0.5\n")
+    with pytest.raises(ValueError) as error:
+        recognise(path)
+    assert str(error.value) == (
+        "x.csv: one probability column `p`, but `result` has three values (away, draw, home). "
+        "An outcome for one probability has two values.\n"
+        "  if one value is the event:  --label result --versus-rest draw"
+        "      if another is the outcome:  --label neutral"
+    )
+    _, f = one(path, label="result", versus_rest="home")
+    np.testing.assert_array_equal(f.outcomes, [1, 0, 0, 1])
+
+
+def test_two_probabilities_without_a_known_outcome_are_refused(tmp_path: Path) -> None:
+    path = wrote(tmp_path, "won,risk,other\n0,0.2,0.3\n1,0.7,0.1\n1,0.4,0.9\n")
+    with pytest.raises(ValueError, match=r"as 2 models:  veracity compare x\.csv --label won"):
+        recognise(path)
+
+
+def test_columns_with_one_name(tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"^x\.csv: two columns are called `p`\n  give every column a name of its own$"
+    ):
+        recognise(wrote(tmp_path, "y,p,p\n0,0.2,0.3\n1,0.7,0.1\n"))
+
+
+def test_a_column_without_a_name(tmp_path: Path) -> None:
+    layout = recognise(wrote(tmp_path, ",y,p\n0,0,0.2\n1,1,0.3\n2,0,0.7\n"))
+    assert layout.unused == (("column 1", ""),)
+
+
+def test_a_batch_of_missing_rows_is_counted(tmp_path: Path) -> None:
+    p = [None] * 10 + [0.1 * i for i in range(1, 10)] + [None] * 11
+    path = tmp_path / "x.parquet"
+    pl.DataFrame({"y": [0, 1, 1] * 10, "p": p}).write_parquet(path)
+    parts = list(batches(path, Reading(nan="omit"), batch_rows=10))
+    assert [len(f) for f in parts] == [9]
+    (missing,) = merge(x for f in parts for x in f.findings if x.code == "missing_rows")
+    assert (missing.count, missing.total) == (21, 30)
+    assert [parts[0].row(0), parts[0].row(8)] == [11, 19]
+
+
+def test_files_with_conditions_and_weights(tmp_path: Path) -> None:
+    for name in "ab":
+        wrote(tmp_path, "y,p,site\n0,0.1,u\n1,0.2,v\n1,0.3,u\n", f"{name}.csv")
+    weights = wrote(tmp_path, "weight\n" + "\n".join("123456"), "w.txt")
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    (f,) = read(files, Reading(where="site=u", weight=str(weights))).values()
+    np.testing.assert_array_equal(f.weights, [1, 3, 4, 6])

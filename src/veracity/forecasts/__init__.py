@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..kernels.result import tolerance as row_sum_tolerance
 from .check import check, refuse
+from .columns import NothingLeft
 from .findings import Finding, merge, zero_probability
 from .names import Names
 from .prepare import prepare, prepare_realised
@@ -17,6 +18,7 @@ __all__ = [
     "Finding",
     "Forecasts",
     "Names",
+    "NothingLeft",
     "check",
     "merge",
     "prepare",

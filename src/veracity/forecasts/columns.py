@@ -15,6 +15,14 @@ from .types import Array
 RowOf = Callable[[int], int]  # the number that people know a row by
 
 
+class NothingLeft(ValueError):
+    """Every row would be left out; `finding` says why. One batch of many may do without."""
+
+    def __init__(self, message: str, finding: Finding) -> None:
+        super().__init__(message)
+        self.finding = finding
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What happened: column numbers, or shares (n, k) where some outcomes are between 0 and 1."""
@@ -286,10 +294,9 @@ def case_weights(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
     _fits(w, n, names.weight, names)
     _not_negative(w, names.weight, row, names)
     if not w.any():
-        raise names.error(
-            f"{names.called(names.weight)}: all {n:,} weights are zero.",
-            "leave the weights out to count every row once",
-        )
+        what = f"{names.called(names.weight)}: all {n:,} weights are zero."
+        problem = names.error(what, "leave the weights out to count every row once")
+        raise NothingLeft(str(problem), Finding.of("zero_weight", n, n))
     return w
 
 
@@ -308,7 +315,8 @@ def whole_counts(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
             f"importance that is not a number of cases:  {names.option('weight', '…')}",
         )
     if not counts.any():
-        raise names.error(f"{names.called(names.count)}: all {n:,} counts are zero.", "there is nothing to assess")
+        what = f"{names.called(names.count)}: all {n:,} counts are zero."
+        raise NothingLeft(str(names.error(what, "there is nothing to assess")), Finding.of("zero_count", n, n))
     return counts.astype(np.int64)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.result import tolerance
-from .columns import case_weights, codes_of, numbers, shares_of, whole_counts
+from .columns import NothingLeft, case_weights, codes_of, numbers, shares_of, whole_counts
 from .findings import Finding
 from .names import Names, many, number
 from .types import Array, Forecasts
@@ -231,10 +231,11 @@ class _Rows:
         total = len(out)
         if len(gone) == total:
             why = {"missing_rows": "missing values", "zero_weight": "weight 0", "zero_count": "count 0"}
-            raise names.error(
+            problem = names.error(
                 f"no row is left: all {total:,} have {why.get(code, 'outcomes between 0 and 1')}.",
                 "look at the columns; there is nothing to assess",
             )
+            raise NothingLeft(str(problem), Finding.of(code, total, total, gone))
         self.take(np.flatnonzero(~out))
         return [Finding.of(code, len(gone), total, gone)]
 

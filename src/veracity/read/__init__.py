@@ -56,7 +56,7 @@ class Source:
                 # what the layout says of the whole is said once for each model
                 yield part if part.model in told else replace(part, findings=(*self.layout.findings, *part.findings))
                 told.add(part.model)
-            offset += table.rows
+            offset += table.all_rows
 
     def read(self) -> dict[str, Forecasts]:
         """All rows of each model, every value checked."""
@@ -66,7 +66,7 @@ class Source:
             parts[part.model].append(part)
         made = {name: check(concatenated(held)) for name, held in parts.items() if held}
         if not made:
-            raise self.tables[0].error("no row belongs to a model.", "look at the model column")
+            raise self.tables[0].error("no row is left.", "look at missing values and at the model column")
         return made
 
 

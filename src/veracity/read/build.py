@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..forecasts import Finding, Forecasts, Names, check, prepare, prepare_realised
+from ..forecasts import Finding, Forecasts, Names, NothingLeft, check, prepare, prepare_realised
 from .files import BATCH, Table, table_of
 from .layouts import Layout
 from .reading import Reading, canonical
@@ -26,6 +26,7 @@ class Builder:
     def __init__(self, table: Table, layout: Layout, reading: Reading, weights: Array = None, offset: int = 0) -> None:
         self.table, self.layout, self.reading = table, layout, reading
         self.weights, self.offset = weights, offset  # weights from a file, and where this table starts in them
+        self.pending: dict[str, tuple[Finding, ...]] = {}  # of batches in which no row was left
 
     @cached_property
     def columns(self) -> list[str]:
@@ -38,9 +39,23 @@ class Builder:
             yield from self.forecasts(frame, self.table.first_row, numbers, True)
             return
         whole = self.table.rows <= size
+        # Where rows may be left out, one batch is held back: if nothing is left of the next, somebody has to say so.
+        reading = self.reading
+        hold = reading.nan == "omit" or reading.soft == "omit" or bool(reading.weight or reading.count)
+        last: dict[str | None, Forecasts] = {}
         for start, numbers, frame in self.table.batches(self.columns, size):
-            if frame.height:
-                yield from self.forecasts(frame, start, numbers, whole)
+            for made in self.forecasts(frame, start, numbers, whole) if frame.height else ():
+                if not hold:
+                    yield made
+                elif made.model in last:
+                    yield last[made.model]
+                if hold:
+                    last[made.model] = made
+                del made
+            del frame, numbers  # polars fills this memory again with the next batch
+        for model, made in last.items():
+            told = self.pending.pop(model or "", ())
+            yield replace(made, findings=(*made.findings, *told))
 
     def forecasts(self, frame: pl.DataFrame, start: int, numbers: Array, whole: bool) -> Iterator[Forecasts]:
         layout = self.layout
@@ -50,7 +65,7 @@ class Builder:
         weight = self._weights(frame, start, numbers)
         if layout.model_column is None:
             for model, columns in layout.models:
-                yield self._one(frame, model, columns, start, numbers, weight, whole)
+                yield from self._some(frame, model, columns, start, numbers, weight, whole)
             return
         values = frame[layout.model_column].cast(pl.String)
         for model, columns in layout.models:
@@ -58,9 +73,21 @@ class Builder:
             if len(index):
                 rows = numbers[index] if numbers is not None else start + index
                 held = None if weight is None else weight[index]
-                yield self._one(frame[index], model, columns, start, rows, held, whole)
+                yield from self._some(frame[index], model, columns, start, rows, held, whole)
 
     # ---------------------------------------------------------------- one model
+
+    def _some(self, *told: Any) -> Iterator[Forecasts]:
+        """The forecasts of one model; nothing where every row of one batch of many is left out."""
+        model, whole = told[1], told[-1]
+        try:
+            made = self._one(*told)
+        except NothingLeft as nothing:
+            if whole:
+                raise
+            self.pending[model] = (*self.pending.get(model, ()), nothing.finding)
+        else:
+            yield replace(made, findings=(*self.pending.pop(model, ()), *made.findings))
 
     def _one(
         self,
@@ -273,8 +300,10 @@ class Builder:
 
     def _weights(self, frame: pl.DataFrame, start: int, numbers: Array) -> Array:
         if self.weights is not None:
-            rows = numbers if numbers is not None else np.arange(start, start + frame.height)
-            return self.weights[self.offset + np.asarray(rows, dtype=np.int64) - self.table.first_row]
+            rows = np.arange(start, start + frame.height)
+            if self.reading.where and numbers is not None:  # rows were left out: their own numbers count
+                rows = np.asarray(numbers, dtype=np.int64)
+            return self.weights[self.offset + rows - self.table.first_row]
         return _numbers(frame[self.reading.weight]) if self.reading.weight else None
 
 
@@ -384,6 +413,6 @@ def weights_of(reading: Reading, tables: list[Table]) -> Array:
         )
     _, frame = held.read(numeric)
     total = sum(t.rows for t in tables)
-    if not tables[0].numbered and frame.height != total:
+    if not reading.where and frame.height != total:
         raise held.error(f"{frame.height:,} weights for {total:,} rows.", "one weight for each row of the data")
     return _numbers(frame[numeric[0]])

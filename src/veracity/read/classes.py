@@ -51,14 +51,14 @@ def class_sets(search: Pool, loose: bool = False) -> list[ClassSet]:
     groups: dict[tuple[str, str], list[tuple[Column, str]]] = {}
     for column in labelled:
         values = set(column.labels)
+        lengths = sorted({len(value) for value in values})
         for c in pool:
             if c is column:
                 continue
             if canonical(c.name) in values:
                 groups.setdefault(("like " + column.name, ""), []).append((c, canonical(c.name)))
-            for value in values:
-                if c.name.endswith(value) and len(c.name) > len(value):
-                    groups.setdefault(("ends " + column.name, c.name[: -len(value)]), []).append((c, value))
+            for value in {c.name[-n:] for n in lengths if n < len(c.name)} & values:
+                groups.setdefault(("ends " + column.name, c.name[: -len(value)]), []).append((c, value))
     for c in pool:
         for kind, regex in (("stem", STEMS), ("digits", DIGITS)):
             match = regex.match(c.name)

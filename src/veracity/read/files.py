@@ -45,10 +45,15 @@ class Table:
     facts: tuple[str, ...] = ()
     kinds: dict[str, str] = field(default_factory=dict)
     numbered: bool = False  # the lazy frame has a column ROW
+    before: int = 0  # rows before --where left some out; 0: none were left out
     passed: int = 0  # rows of the file before the first one of the lazy frame
     keep: Any = None
     path: Path | None = None
     preset: Layout | None = None  # nested JSON is understood while it is flattened
+
+    @property
+    def all_rows(self) -> int:
+        return self.before or self.rows
 
     @property
     def first_row(self) -> int:
@@ -97,8 +102,10 @@ class Table:
         for raw in collect_batches(self.lazy.select(wanted), size):
             numbers = raw[ROW].to_numpy() if self.numbered else None
             raw = raw.drop(ROW) if self.numbered else raw
+            height = raw.height
             yield start, numbers, self._typed(raw, start, numbers)
-            start += raw.height
+            start += height
+            del raw, numbers  # polars fills this memory again with the next batch
 
     def read(self, columns: Sequence[str]) -> tuple[Any, pl.DataFrame]:
         """All rows of some columns, and their numbers."""
@@ -289,6 +296,7 @@ def _filtered(table: Table, reading: Reading) -> Table:
     """Only the rows that every --where condition holds for, with their own numbers."""
     if not reading.where:
         return table
+    table.before = table.rows
     narrow(table, reading)
     _resample(table)
     if table.rows == 0:

@@ -39,7 +39,7 @@ def table_of(path: Path, shown: str) -> Table:
         for _ in _rows(path, shown):  # a line that is no JSON is named by its number
             pass
     nested = [key for key, value in row.items() if isinstance(value, (list, dict))]
-    return _columnar(pl.scan_ndjson(path, infer_schema_length=10_000).drop(nested, strict=False), shown)
+    return _columnar(pl.scan_ndjson(path, infer_schema_length=None).drop(nested, strict=False), shown)
 
 
 def _rows(path: Path, shown: str) -> Generator[tuple[int, dict[str, Any]], None, None]:

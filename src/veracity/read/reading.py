@@ -100,7 +100,9 @@ def canonical(value: Any) -> str:
 
 
 def labels_of(texts: Sequence[str]) -> tuple[Any, ...]:
-    """Class names as integers where all of them are, otherwise as text."""
+    """Class names as integers or truth values where all of them are, otherwise as text."""
+    if set(texts) == {"False", "True"}:
+        return tuple(text == "True" for text in texts)
     return tuple(int(t) for t in texts) if all(re.fullmatch(r"-?\d+", t) for t in texts) else tuple(texts)
 
 

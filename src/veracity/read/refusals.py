@@ -81,11 +81,13 @@ class Refusals(Pool):
         if not column.labels:
             middle = f"{float(column.present.median() or 0):g}" if column.numeric else "X"  # type: ignore[arg-type]
             return self.table.error(what, f"if it is a measurement, cut it:  {self.table.option('cut', middle)}")
+        two = [c for c in self.pool.values() if c.two_valued and not self._is_pick(c)]
+        others = f"      if another is the outcome:  {self.table.option('label', two[0].name)}" if two else ""
         event = column.labels[1] if len(column.labels) > 1 else column.labels[0]
         return self.table.error(
             what,
             f"if one value is the event:  {self.table.option('label', column.name)} "
-            f"{self.table.option('versus_rest', event)}",
+            f"{self.table.option('versus_rest', event)}{others}",
         )
 
     def _nearly_numbers(self, column: Column) -> None:

@@ -328,8 +328,10 @@ class Search(Refusals):
             return self._binary(outcome, columns) if columns else None
         two = [c for c in self.pool.values() if c.two_valued and not self._is_pick(c)]
         columns = self._event_columns(None)
-        if len(columns) != 1:
+        unnamed = [c for c in self.pool.values() if c.probability]
+        if len(columns) != 1 or len(unnamed) > 1:
             return None
+        self._no_other_outcome(columns)
         if roles.plain(columns[0]) in roles.REALISED and reading.layout != "binary":
             return None
         two = [c for c in two if c.name not in columns]
@@ -341,6 +343,12 @@ class Search(Refusals):
         if len(several) == 1:
             raise self._more_than_two(several[0], columns[0])
         return None
+
+    def _no_other_outcome(self, columns: Any) -> None:
+        """An outcome by its name that has three values or more: no other column may take its place unasked."""
+        named = [c for c in self.pool.values() if c.plain in roles.OUTCOMES and self._few_labels(c)]
+        if named and named[0].name not in columns:
+            raise self._more_than_two(named[0], columns[0])
 
     def _few_labels(self, column: Column) -> bool:
         return 3 <= len(column.labels) <= 20 and not self._is_pick(column) and column.plain not in roles.IDS
@@ -360,6 +368,7 @@ class Search(Refusals):
         outcome = self._named_outcome()
         if outcome is not None:
             return outcome
+        self._no_other_outcome(columns)
         two = [c for c in self.pool.values() if c.two_valued and c.name not in columns and not self._is_pick(c)]
         if len(two) == 1:
             return two[0].name

@@ -66,10 +66,12 @@ def opened(path: Path, shown: str) -> Text:
         raw = lazy.collect() if small else lazy.head(SAMPLE).collect()
     except pl.exceptions.PolarsError as problem:
         raise _ragged(path, delimiter or "\x1f", skip, shown, problem) from None
-    names = {name: name.strip() for name in columns}
-    if len(set(names.values())) < len(names):
-        names = {name: name for name in columns}
     full = [c for c in columns if raw[c].null_count() < raw.height or (raw.height == 0 and c)]
+    names = {name: name.strip() or f"column {columns.index(name) + 1}" for name in columns}
+    twice = [name for name in full if (m := re.fullmatch(r"(.+)_duplicated_\d+", name)) and m[1] in columns]
+    if twice or len(set(names.values())) < len(names):
+        name = re.sub(r"_duplicated_\d+$", "", twice[0]) if twice else "the same name"
+        raise ValueError(f"{shown}: two columns are called `{name}`\n  give every column a name of its own")
     raw = raw.select(pl.col(c).str.strip_chars().replace(MISSING, [None] * len(MISSING)).alias(names[c]) for c in full)
     kinds = {c: _kind(raw[c], delimiter == ",") for c in raw.columns}
     if any("comma" in kind for kind in kinds.values()):
