@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,13 +86,22 @@ def command(**options: Any) -> None:
             _plots(files, files.folder(outputs.plots), table)
     if not outputs.to_stdout:
         from veracity.table.page import quiet
-        from veracity.table.shapes import text
 
         found = table.document()
-        to_stdout((quiet(found) if outputs.quiet else text(found)) + "\n")
+        to_stdout(quiet(found) + "\n" if outputs.quiet else _page(found))
     written = [path for path in (*outputs.files.values(), outputs.plots) if path not in (None, "-")]
     if written and not outputs.quiet:
         click.echo("written: " + ", ".join(str(path) for path in written), err=True)
+
+
+def _page(found: dict[str, Any]) -> str:
+    """The printed page, its headings bold on a terminal."""
+    from veracity.table.page import blocks
+    from veracity.table.shapes import text
+
+    bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    titles = {block.title for block in blocks(found)} if bold else ()
+    return "".join(f"{click.style(line, bold=True) if line in titles else line}\n" for line in text(found).splitlines())
 
 
 def _table(

@@ -188,13 +188,12 @@ def _stratified(
     table: PredictionTable, group: list[str], forecast: list[str], happened: list[str], weights: Any
 ) -> PredictionTable:
     """The pooled table with one stratum per value of a column."""
+    cells = {name: np.zeros(table.counts.shape) for name in order.ascending(order.distinct(group))}
+    row, column = ({name: i for i, name in enumerate(names)} for names in (table.rows, table.columns))
+    for g, f, o, w in zip(group, forecast, happened, np.ones(len(group)) if weights is None else weights, strict=True):
+        cells[g][row[f], column[o]] += w
     strata: dict[str, PredictionTable | str] = {}
-    mass = np.ones(len(group)) if weights is None else weights
-    for name in order.ascending(order.distinct(group)):
-        counts = np.zeros(table.counts.shape)
-        for g, f, o, w in zip(group, forecast, happened, mass, strict=True):
-            if g == name:
-                counts[table.rows.index(f), table.columns.index(o)] += w
+    for name, counts in cells.items():
         used = counts.sum(1) > 0
         rows = tuple(row for row, use in zip(table.rows, used, strict=True) if use)
         try:

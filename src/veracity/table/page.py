@@ -137,56 +137,43 @@ def _scores(found: dict[str, Any]) -> Block:
         **({"half_brier_terms": "half Brier (0 to 1)"} if two else {"brier_terms": "Brier (0 to 2)"}),
     }
     header = ["Lower is better", "score", "= base-rate loss", "− gain (RES)", "+ miscalibration", "skill"]
-    versions = [("", found)]
+    versions = [("", found, not found["reliability_taken_as_zero"])]
     under = [found["reliability_note"]]
     if found["train"] is not None:
         versions = [
-            (", own shares", found["reliability_as_zero"]),
-            (", training shares", found),
-            (", of the training", found["train"]),
+            (", own shares", found["reliability_as_zero"], False),
+            (", training shares", found, True),
+            (", of the training", found["train"], False),
         ]
         under.append(
-            "Own shares: the table's own shares as forecasts, so that REL is zero by construction. "
-            "Training shares: what was learnt there, scored here."
+            "Own shares: the table's own shares as forecasts, REL taken as 0. Training shares: what was learnt there, "
+            "scored here. Of the training: the training table on itself."
         )
-    lines = [
-        [
-            f"{label}{said}",
-            *(
-                number(terms[name]["" + part])
-                for part in ("score", "uncertainty", "resolution", "reliability", "skill")
-            ),
-        ]
-        for name, label in labels.items()
-        for said, terms in versions
-    ]
+    lines = []
+    for name, label in labels.items():
+        for said, held, measured in versions:
+            terms = held[name]
+            parts = [number(terms[part]) for part in ("score", "uncertainty", "resolution")]
+            missed = number(terms["reliability"]) if measured else "taken as 0"
+            lines.append([f"{label}{said}", *parts, missed, number(terms["skill"])])
     under.append("Gain: from telling cases apart. Skill: the share of the base-rate loss that is saved.")
     return Block("Scores", header, lines, tuple(under))
 
 
 def _parts(found: dict[str, Any]) -> Block:
-    """RES_i and REL_i."""
-    other = "half_brier_terms" if len(found["columns"]) == 2 else "brier_terms"
-    name = "half Brier" if len(found["columns"]) == 2 else "Brier"
-    header = [
-        "Per case of",
-        "cases",
-        "RES, log loss",
-        "REL, log loss",
-        f"RES, {name}",
-        f"REL, {name}",
-        "left, nats",
-    ]
+    """RES_i, and REL_i where it was measured."""
+    measured = not found["reliability_taken_as_zero"]
+    scores = {"log loss": "log_terms"}
+    scores |= {"half Brier": "half_brier_terms"} if len(found["columns"]) == 2 else {"Brier": "brier_terms"}
+    terms = {"RES": "resolution", "REL": "reliability"} if measured else {"RES": "resolution"}
+    header = ["Per case of", "cases", *(f"{term}, {name}" for name in scores for term in terms), "left, nats"]
     lines = []
-    for log, brier in zip(found["log_terms"]["per_category"], found[other]["per_category"], strict=True):
-        parts = (log["resolution"], log["reliability"], brier["resolution"], brier["reliability"], log["entropy"])
-        lines.append([log["category"], _cases(log["cases"]), *map(number, parts)])
-    return Block(
-        "Where gain (RES) and miscalibration (REL) come from",
-        header,
-        lines,
-        ("Left: uncertainty after this forecast, H(o|f).",),
-    )
+    for i, row in enumerate(found["rows"]):
+        held = [found[key]["per_category"][i] for key in scores.values()]
+        parts = [number(one[term]) for one in held for term in terms.values()]
+        lines.append([row, _cases(held[0]["cases"]), *parts, number(held[0]["entropy"])])
+    what = "gain (RES) and miscalibration (REL) come" if measured else "the gain (RES) comes"
+    return Block(f"Where {what} from", header, lines, ("Left: uncertainty after this forecast, H(o|f).",))
 
 
 def _information(found: dict[str, Any]) -> Block:
@@ -200,10 +187,11 @@ def _information(found: dict[str, Any]) -> Block:
 
 
 def _association(found: dict[str, Any]) -> Block:
+    title = "Association of forecast and outcome"
     if found["g2"] is None:
-        return Block(
-            "Association", ["Test", ""], [["G², X², p, standard errors", "–"]], (_sentence(found["reasons"]["g2"]),)
-        )
+        unknown = "The number of cases is not known (--n gives it): no intervals, standard errors or p."
+        shown = [["G² per case (likelihood ratio, = 2 I)", number(2.0 * found["mutual_information"])]]
+        return Block(title, ["Test", "value"], shown, (unknown,))
     lines = [
         ["G² (likelihood ratio, = 2 n I)", f"{found['g2']:.3f}", str(found["df"]), _p(found["g2_p"])],
         ["X² (Pearson)", f"{found['x2']:.3f}", str(found["df"]), _p(found["x2_p"])],
@@ -219,7 +207,7 @@ def _association(found: dict[str, Any]) -> Block:
             for name, value, error in zip(["b0", *(f"{row!r}" for row in found["rows"][1:])], b, errors, strict=True)
         ]
         under.append("Logistic model, log odds: " + ", ".join(model) + ".")
-    return Block("Association of forecast and outcome", ["Test", "value", "df", "p"], lines, tuple(under))
+    return Block(title, ["Test", "value", "df", "p"], lines, tuple(under))
 
 
 def _strata(found: dict[str, Any]) -> Block | None:
@@ -260,7 +248,3 @@ def _p(p: float | None) -> str:
     if p is None:
         return "–"
     return "< 0.0001" if p < 0.0001 else f"{p:.4f}" if p < 0.1 else f"{p:.2f}"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + "."
