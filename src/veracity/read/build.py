@@ -194,6 +194,8 @@ class Builder:
         check(made)  # the rows as they stand: their sums are lost below
         assert made.outcomes is not None
         together = made.matrix[:, index].sum(axis=1)
+        # 0.1 + 0.2 and 0.3 are one forecast: rounding must not part what is tied
+        together = np.where(together > 1e-3, np.round(together, 15), together)
         together = np.where((together > 1) & (together <= 1 + 1e-9), 1.0, together)  # rounding of the sum
         happened = np.isin(made.outcomes, index).astype(np.int8)
         return replace(made, probabilities=together, outcomes=happened, classes=("rest", event), log_realised=None)
