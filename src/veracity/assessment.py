@@ -349,7 +349,7 @@ def _at_once(tally: Tally) -> dict[str, Any]:
     if tally.plan.bootstrap:
         _resample(found, Bootstrap(tally, m.curve if m else None), risk)
     found["risk_profile"] = risk
-    found["floors"] = floors(tally, FLOORS)
+    found["floors"] = floors(profile, FLOORS)
     found["findings"] = _findings(tally) + findings
     found["_measured"] = m
     return found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from veracity import curves
 from veracity.curves import Curve
-from veracity.curves.bins import number_of_bins
+from veracity.curves.bins import fit_both, number_of_bins
 from veracity.forecasts import Finding, Forecasts
 from veracity.inference import Reading, around_log, quantile, undefined, unknown
 from veracity.kernels import Histogram
@@ -61,13 +61,18 @@ def pooled(tally: Tally) -> Histogram:
     return clipped
 
 
-def curve_of(plan: Plan, histogram: Histogram, tally: Tally, split: bool) -> Curve:
-    """The curve that the plan asks for: bins of equal true counts, or N17's bins of width 0.01."""
+def curves_of(tally: Tally) -> tuple[Curve, Curve]:
+    """The curve of the published procedure, and that of `measured`, whose wide bins are split.
+
+    Bins of equal true counts, or N17's bins of width 0.01, which are the same for both.
+    """
+    plan, histogram = tally.plan, pooled(tally)
     if plan.preset == "N17":
         widths = tuple(i / 100 for i in range(1, 100))
-        return curves.fit("width", histogram, tally.grid, cuts=widths, own=plan.limits)
+        curve = curves.fit("width", histogram, tally.grid, cuts=widths, own=plan.limits)
+        return curve, curve
     bins = number_of_bins(tally.sums.n_eff) if plan.bins == "auto" else int(plan.bins)
-    return curves.fit("bins", histogram, tally.grid, bins=bins, end_width=plan.end_width, split=split)
+    return fit_both(histogram, tally.grid, bins=bins, end_width=plan.end_width)
 
 
 @dataclass(frozen=True)
@@ -78,14 +83,18 @@ class Measured:
     profile: Profile
 
     @cached_property
+    def _curves(self) -> tuple[Curve, Curve]:
+        return curves_of(self.tally)
+
+    @property
     def curve(self) -> Curve:
         """The curve of `measured`: wide bins at small probabilities are split."""
-        return curve_of(self.tally.plan, pooled(self.tally), self.tally, split=True)
+        return self._curves[1]
 
-    @cached_property
+    @property
     def plain_curve(self) -> Curve:
         """The curve of the published procedure, which `bins` shows."""
-        return curve_of(self.tally.plan, pooled(self.tally), self.tally, split=False)
+        return self._curves[0]
 
     @cached_property
     def values(self) -> Floats:

@@ -53,11 +53,16 @@ def right_closed(histogram: Histogram, grid: Grid) -> Curve:
 
 def calibration_error(tally: Tally) -> dict[str, Any]:
     """Mean absolute gap between forecast and frequency in 15 bins (a, b]: top label, class by class, pooled."""
-    by_class = _errors(tally.classwise, class_grid(tally), tally)
-    both = _errors((tally.top, tally.pooled), tally.grid, tally)
+    if tally.k > MANY_CLASSES:
+        by_class = _errors(tally.classwise, class_grid(tally), tally)
+        both = _errors((tally.top, tally.pooled), tally.grid, tally)
+    else:
+        found = _errors((tally.top, tally.pooled, *tally.classwise), tally.grid, tally)
+        both = {name: values[:2] for name, values in found.items()}
+        by_class = {name: values[2:] for name, values in found.items()}
     # Classes share rows; the largest possible error of their average adds their errors up.
     average = {name: float(np.mean(values)) for name, values in by_class.items()}
-    found = {
+    errors = {
         "top_label": {name: float(values[0]) for name, values in both.items()},
         "classwise": {**average, "max": float(by_class["max"].max())},
         "pooled": {name: float(values[1]) for name, values in both.items()},
@@ -75,7 +80,7 @@ def calibration_error(tally: Tally) -> dict[str, Any]:
             "closed": "right",
             "norm": "l1",
         }
-        for name, e in found.items()
+        for name, e in errors.items()
     }
 
 

@@ -147,10 +147,9 @@ def _auc(events: Floats, others: Floats, tally: Tally) -> Reading:
 class Entries:
     """Realised probabilities by cell, floored as the plan says: weights, and sums of p, ln p and p^(−2/3)."""
 
+    cells: NDArray[np.int32]
     rows: NDArray[np.int64]
     weight: Floats
-    weight2: Floats
-    value: Floats  # the mean in the cell
     log: Floats  # the mean logarithm
     sums: Floats  # (3, cells) Σw p, Σw ln p, Σw p^(−2/3)
 
@@ -162,7 +161,6 @@ class Entries:
         assert h.true_power is not None
         rows = h.true[some]
         weight = rows.astype(float) if h.true_weight is None else h.true_weight[some]
-        weight2 = rows.astype(float) if h.true_weight2 is None else h.true_weight2[some]
         cells = h.cells[some]
         sums = np.array([h.true_sum[some], h.true_log[some], h.true_power[some]])
         zero = cells == 0
@@ -172,18 +170,11 @@ class Entries:
                 clipped = np.array([limit, np.log(limit), limit ** (-2.0 / 3.0)])[:, None] * weight
                 sums = np.where(beyond, clipped, sums)
         positive = weight > 0.0
-        rows, weight, weight2, sums = rows[positive], weight[positive], weight2[positive], sums[:, positive]
-        return cls(rows, weight, weight2, sums[0] / weight, sums[1] / weight, sums)
+        cells, rows, weight, sums = cells[positive], rows[positive], weight[positive], sums[:, positive]
+        return cls(cells, rows, weight, sums[1] / weight, sums)
 
     def means(self) -> dict[str, float]:
-        total = self.weight.sum()
-        arithmetic, log, power = self.sums.sum(axis=1) / total
-        with np.errstate(divide="ignore"):
-            return {
-                "decisiveness": float(arithmetic),
-                "accuracy": float(np.exp(log)),
-                "robustness": float(power**-1.5),
-            }
+        return _means(self.sums.sum(axis=1) / self.weight.sum())
 
     def profile(self) -> Floats:
         """ln P_r for all r, from cell means (to about 1e-7; exact sums are used where there is no floor)."""
@@ -356,15 +347,29 @@ class Profile:
         return tuple(row for _, row, _ in lowest[:rows]), min(without, 1.0)
 
 
-def floors(tally: Tally, levels: tuple[float, ...]) -> list[dict[str, float]]:
+def floors(profile: Profile, levels: tuple[float, ...]) -> list[dict[str, float]]:
     """The three means at each floor (CQ Table 2)."""
-    profile = Profile(tally)
-    unfloored = tally.plan.limits == (0.0, 1.0)
-    found = []
+    tally = profile.tally
+    e = profile.entries if tally.plan.limits == (0.0, 1.0) else Entries.of(tally.pooled, tally.grid)
+    # Sums over the entries from each cell up: taken from the top, so that small entries cancel nothing.
+    above = np.cumsum(e.sums[:, ::-1], axis=1)[:, ::-1]
+    below = np.concatenate([[0.0], np.cumsum(e.weight)])
+    total, found = below[-1], []
     for level in levels:
-        if level == 0.0 and unfloored:
+        if level == 0.0 and e is profile.entries:
             means = {name: float(profile.values[at]) for name, at in AT.items()}
         else:
-            means = Entries.of(tally.pooled, tally.grid, level).means()
+            first = int(np.searchsorted(e.cells, _cell(tally.grid, level)))
+            held = above[:, first] if first < len(e.cells) else np.zeros(3)
+            with np.errstate(divide="ignore"):
+                low = np.array([level, np.log(level), np.power(level, -2.0 / 3.0)])
+            means = _means((held + (below[first] * low if first else 0.0)) / total)
         found.append({"floor": level, **means})
     return found
+
+
+def _means(averages: Floats) -> dict[str, float]:
+    """Decisiveness, accuracy and robustness from the averages of p, ln p and p^(−2/3)."""
+    with np.errstate(divide="ignore"):
+        arithmetic, log, power = averages
+        return {"decisiveness": float(arithmetic), "accuracy": float(np.exp(log)), "robustness": float(power**-1.5)}

@@ -7,6 +7,7 @@ metrics are the means of c(u) over what happened (theory section 3); reliability
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -21,6 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+@cache
 def names() -> tuple[str, ...]:
     """The curves there are: one file each in this folder."""
     return tuple(sorted(module.name for module in iter_modules(__path__)))

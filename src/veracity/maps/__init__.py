@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import pkgutil
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 
+@cache
 def names() -> list[str]:
     return sorted(name for _, name, _ in pkgutil.iter_modules(__path__) if not name.startswith("_"))
 
