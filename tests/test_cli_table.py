@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from pathlib import Path
 
@@ -146,11 +147,31 @@ def test_parts_by_column_and_by_file(say):
     assert code == 0
     assert "B: column 'yes' is empty" in out
     assert found(say, "t.csv", "--group", "site")["strata"]["A"]["n"] == 74
+    Path("p.csv").write_text(
+        "site,p,observed,n\nA,0.2,no,8\nA,0.2,yes,2\nA,0.7,yes,6\nB,0.7,no,3\nB,0.2,no,4\nB,0.2,yes,1\nA,0.7,no,3\n"
+    )
+    document = found(say, "p.csv", "--group", "site")
+    assert document["strata"]["A"]["half_brier"] == pytest.approx((8 * 0.04 + 2 * 0.64 + 6 * 0.09 + 3 * 0.49) / 19)
+    assert found(say, "p.csv", "--group", "site", "--weight", "n")["n"] is None
     Path("2021.csv").write_text(FILES["matrix"])
     Path("2022.csv").write_text(FILES["tidy"])
     document = found(say, "2021.csv", "2022.csv")
     assert document["n"] == 306
     assert list(document["strata"]) == ["2021", "2022"]
+
+
+def test_standard_input(say, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(FILES["tab"].encode())))
+    assert found(say, "-")["counts"] == [[83, 56], [2, 12]]
+
+
+def test_given_orders(say):
+    Path("t.csv").write_text(FILES["matrix"])
+    document = found(say, "t.csv", "--rows", "high,low", "--columns", "yes,no")
+    assert document["counts"] == [[12, 2], [56, 83]]
+    code, _, err = say("t.csv", "--rows", "high,medium")
+    assert code == 2
+    assert "high, medium are not the names in the data (low, high)" in err
 
 
 def test_finley_and_wilks_and_hughes_and_topp(say, shared):

@@ -228,6 +228,20 @@ def test_tampere_published_page(shared, lead, heavy, published, reference):
     assert any(finding["code"] == "ruled_out" for finding in table.document()["findings"])
 
 
+@pytest.mark.parametrize("lead", ["p24", "p48"])
+def test_tampere_three_classes(shared, lead):
+    with (shared / "pop_tampere" / "pop_daily.csv").open(encoding="utf-8") as file:
+        days = [day for day in csv.DictReader(file) if "" not in (day["obs"], day[f"{lead}_cat0"])]
+    outcomes = [int(float(day["obs"]) > 0.2) + int(float(day["obs"]) > 4.4) for day in days]
+    p = [[float(day[f"{lead}_cat{j}"]) for j in range(3)] for day in days]
+    table = PredictionTable.from_rows(outcomes, y_proba=p)
+    listed = json.loads((shared / "reference.json").read_text())[f"pop_tampere/3class_{lead}"]
+    assert table.n == listed["n"]
+    assert table.brier == pytest.approx(listed["brier_multi"], abs=1e-12)
+    terms = table.terms("brier")
+    assert terms.score == pytest.approx(terms.uncertainty - terms.resolution + terms.reliability, abs=1e-12)
+
+
 def test_hughes_and_topp(shared):
     table = PredictionTable.read(shared / "pop_tampere" / "hughes_topp_table1.csv")
     listed = json.loads((shared / "reference.json").read_text())["pop_tampere/hughes_topp_table1"]

@@ -195,9 +195,10 @@ def _stratified(
     strata: dict[str, PredictionTable | str] = {}
     for name, counts in cells.items():
         used = counts.sum(1) > 0
-        rows = tuple(row for row, use in zip(table.rows, used, strict=True) if use)
+        rows = tuple(category for category, use in zip(table.rows, used, strict=True) if use)
+        stated = None if table.forecasts is None else table.forecasts[used]
         try:
-            strata[name] = PredictionTable(counts[used], rows=rows, columns=table.columns, level=table.level)
+            strata[name] = PredictionTable(counts[used], stated, rows, table.columns, table.unit, level=table.level)
         except ValueError as error:
             strata[name] = str(error).removeprefix("counts: ")
     return replace(table, strata=strata)
