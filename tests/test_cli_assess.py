@@ -124,7 +124,7 @@ def test_every_output_at_once(forecasts: Path, capsys: pytest.CaptureFixture[str
     assert (folder / "pictures" / "roc.png").read_bytes().startswith(b"\x89PNG")
     assert run(["assess", str(forecasts), "--json", str(folder / "out.json")]) == 2  # it exists now
     assert "--force" in capsys.readouterr().err
-    assert run(["assess", str(forecasts), *options, "--force"]) == 0
+    assert run(["assess", str(forecasts), "--json", str(folder / "out.json"), "--force"]) == 0
     assert not list(folder.glob(".*.part"))
 
 
@@ -181,6 +181,24 @@ def test_several_files_are_parts_of_one_set(tmp_path: Path, capsys: pytest.Captu
     document = json.loads(capsys.readouterr().out)
     assert document["n"] == 2 * N
     assert len(document["provenance"]["inputs"]) == 2
+
+
+def test_batches_and_a_checkpoint_give_the_same_numbers(
+    forecasts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    state = str(forecasts.parent / "state")
+    for options in ([], ["--engine", "local"], ["--checkpoint", state, "--engine-option", "checkpoint_seconds=0"]):
+        assert run(["assess", str(forecasts), "--json", "-", *options]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    for other in found[1:]:
+        assert other["measured"] == found[0]["measured"]
+        assert other["bins"] == found[0]["bins"]
+        assert other["provenance"]["inputs"] == found[0]["provenance"]["inputs"]
+    assert run(["assess", str(forecasts), "--engine-option", "speed"]) == 2
+    assert "NAME=VALUE" in capsys.readouterr().err
+    assert run(["assess", str(forecasts), "--engine-option", "speed=1"]) == 2
+    assert "speed" in capsys.readouterr().err
 
 
 def test_standard_input_is_read(forecasts: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from types import TracebackType
 from typing import Any
 
@@ -11,10 +12,11 @@ PATIENCE = 2.0  # seconds before anything is shown
 
 
 class Working:
-    """Says what is being done, and with a total how far it is, how fast, and how long it will take."""
+    """Says what is being done and, where it is known, how far it is, how fast, and how long it will take."""
 
-    def __init__(self, doing: str, total: int | None = None, *, quiet: bool = False) -> None:
-        self._doing, self._total, self._done = doing, total, 0
+    def __init__(self, doing: str, *, quiet: bool = False) -> None:
+        self._doing, self._rate, self._share = doing, "", 0.0
+        self._started = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
         self._lock = threading.Lock()
@@ -29,31 +31,35 @@ class Working:
         return self
 
     def now(self, doing: str) -> None:
-        """The next step has begun."""
+        """The next step has begun; how long it takes is not known."""
         with self._lock:
-            self._doing = doing
-            if self._bar:
-                self._bar.update(self._task, description=doing)
+            self._doing, self._rate, self._share = doing, "", 0.0
+            self._update()
 
-    def advance(self, rows: int) -> None:
+    def at(self, rows: int, share: float | None) -> None:
+        """So many rows are done, and this share of the whole."""
         with self._lock:
-            self._done += rows
-            if self._bar:
-                self._bar.update(self._task, completed=self._done)
+            speed = rows / max(time.monotonic() - self._started, 1e-9)
+            self._rate, self._share = f"{rows:,} rows, {speed:,.0f} a second", share or 0.0
+            self._update()
+
+    def _update(self) -> None:
+        if self._bar:
+            total = 1.0 if self._share else None  # without a share the bar only moves
+            self._bar.update(self._task, description=self._doing, completed=self._share, total=total, rate=self._rate)
 
     def _show(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
-        if self._total:
-            rate = TextColumn("{task.completed:,.0f} rows, {task.speed:,.0f} a second", justify="right")
-            columns += [rate, TextColumn("left"), TimeRemainingColumn()]
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"))
+        times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
         with self._lock:
             if self._timer is None:  # the work ended while this was being imported
                 return
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task(self._doing, total=self._total, completed=self._done)
+            self._bar = Progress(*columns, *times, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(self._doing, total=None, rate="")
+            self._update()
             self._bar.start()
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:

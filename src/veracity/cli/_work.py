@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,13 @@ import click
 from veracity.cli._progress import Working
 
 if TYPE_CHECKING:
+    from veracity.assessment import Assessment
     from veracity.forecasts import Forecasts
     from veracity.plan import Plan
-    from veracity.read import Reading, Source
+    from veracity.read import Reading
 
-HASHED = 1 << 30  # bytes of input up to which its hash is part of the provenance
+HASHED = 1 << 30  # bytes of a file up to which its hash is part of the provenance
+STREAMED = 1 << 28  # bytes of input from which it is counted in batches instead of being held in memory
 
 
 @dataclass(frozen=True)
@@ -30,19 +33,25 @@ class Asked:
     plan: Plan
     remedies: bool = False
     quiet: bool = False
+    engine: str | None = None
+    engine_options: Mapping[str, str] = field(default_factory=dict)
+    checkpoint: str | None = None
 
 
 def assessed(asked: Asked) -> dict[str, Any]:
     """FILEs are parts of one set: the document of its model, or of its models."""
-    from veracity.read import source
+    from veracity.read.files import expanded
 
     started = time.perf_counter()
+    paths = expanded(list(asked.files))
+    size = sum(path.stat().st_size for path in paths if path.is_file())
     with Working("reading", quiet=asked.quiet) as working:
-        opened = source(list(asked.files), asked.reading)
-        _say(opened.layout.one_line(), asked.quiet)
-        models = opened.read()
-        made = {"reading": opened.layout.describe(), "inputs": _inputs([opened])}
-        return _documents(models, asked, made, working, started)
+        if asked.engine or asked.engine_options or asked.checkpoint or size >= STREAMED:
+            found = _streamed(asked, paths, working)
+        else:
+            found = _held(asked, paths, working, started)
+        documents = _documents(found, asked, working, started)
+    return next(iter(documents["models"].values())) if len(found) == 1 else documents
 
 
 def compared(asked: Asked) -> dict[str, Any]:
@@ -71,47 +80,72 @@ def compared(asked: Asked) -> dict[str, Any]:
         models, said = paired(models)
         _say(said, asked.quiet)
         reading = "\n".join([*(one.layout.describe() for one in opened), said])
-        return _documents(
-            models, asked, {"reading": reading, "inputs": _inputs(opened)}, working, started, several=True
-        )
+        made = _provenance(paths, reading)
+        return _documents(_counted(models, asked.plan, made, working, started), asked, working, started)
 
 
-def _documents(
-    models: Mapping[str, Forecasts],
-    asked: Asked,
-    made: Mapping[str, Any],
-    working: Working,
-    started: float,
-    several: bool = False,
-) -> dict[str, Any]:
-    from veracity.assessment import SEVERAL, of_tally
+def _held(asked: Asked, paths: list[Path], working: Working, started: float) -> dict[str, Assessment]:
+    """All rows in memory."""
+    from veracity.read import source
+
+    opened = source(paths, asked.reading)
+    _say(opened.layout.one_line(), asked.quiet)
+    made = _provenance(paths, opened.layout.describe())
+    return _counted(opened.read(), asked.plan, made, working, started)
+
+
+def _counted(
+    models: Mapping[str, Forecasts], plan: Plan, made: Mapping[str, Any], working: Working, started: float
+) -> dict[str, Assessment]:
+    from veracity.assessment import of_tally
     from veracity.tally import Tally
 
-    command = click.get_current_context().find_root().obj or {}
-    made = {**made, "command": command.get("command")}
-    found = {}
-    for i, (name, forecasts) in enumerate(models.items(), 1):
-        working.now("assessing" if len(models) == 1 else f"assessing {name} ({i} of {len(models)})")
-        assessment = of_tally(Tally.count(forecasts, asked.plan), model=name, provenance=made, started=started)
+    working.now("counting")
+    return {
+        name: of_tally(Tally.count(forecasts, plan), model=name, provenance=made, started=started)
+        for name, forecasts in models.items()
+    }
+
+
+def _streamed(asked: Asked, paths: list[Path], working: Working) -> dict[str, Assessment]:
+    """In batches, or on a cluster: the numbers are the same."""
+    from veracity.engines import Input
+
+    opened = Input(paths, asked.reading, engine=asked.engine or "local", options=asked.engine_options)
+    _say(opened.layout.one_line(), asked.quiet)
+    working.now("counting")
+    return opened.assess(
+        asked.plan,
+        checkpoint=asked.checkpoint,
+        progress=lambda progress: working.at(progress.rows, progress.share),
+        provenance=_provenance(paths, opened.layout.describe()),
+    )
+
+
+def _documents(found: Mapping[str, Assessment], asked: Asked, working: Working, started: float) -> dict[str, Any]:
+    from veracity.assessment import SEVERAL
+
+    documents = {}
+    for i, (name, assessment) in enumerate(found.items(), 1):
+        working.now("assessing" if len(found) == 1 else f"assessing {name} ({i} of {len(found)})")
         if asked.remedies:
             assessment.remedies()
-        document = assessment.document()
-        document["provenance"]["seconds"] = round(time.perf_counter() - started, 3)
-        found[name] = document
-    if len(found) == 1 and not several:
-        return next(iter(found.values()))
-    return {"schema": SEVERAL, "models": found}
+        documents[name] = assessment.document()
+        documents[name]["provenance"]["seconds"] = round(time.perf_counter() - started, 3)
+    return {"schema": SEVERAL, "models": documents}
 
 
-def _inputs(opened: Iterable[Source]) -> list[dict[str, Any]]:
-    """Name, size, rows and hash of every file that was read."""
-    return [{"path": table.name, "rows": table.rows, **_facts(table.path)} for one in opened for table in one.tables]
+def _provenance(paths: Iterable[Path], reading: str) -> dict[str, Any]:
+    """The command, how the columns were understood, and name, size and hash of every file."""
+    said = click.get_current_context().find_root().obj or {}
+    inputs = [{"path": path.name, **_facts(path)} for path in paths]
+    return {"command": said.get("command"), "reading": reading, "inputs": inputs}
 
 
-def _facts(path: Path | None) -> dict[str, Any]:
-    if path is None or not path.is_file():
+def _facts(path: Path) -> dict[str, Any]:
+    if not path.is_file():
         return {}
-    size = path.stat().st_size
+    size = os.path.getsize(path)
     if size > HASHED:
         return {"bytes": size}
     import hashlib

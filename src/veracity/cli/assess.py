@@ -9,6 +9,7 @@ import click
 from veracity.cli._input import files_argument, input_options, reading_taken_from
 from veracity.cli._output import Outputs, output_options
 from veracity.cli._plan import plan_options, plan_taken_from
+from veracity.engines import names
 
 
 @click.command()
@@ -16,6 +17,9 @@ from veracity.cli._plan import plan_options, plan_taken_from
 @input_options
 @plan_options
 @click.option("--remedies", is_flag=True, help="Try every recalibration, cross-fitted (always with --report).")
+@click.option("--engine", type=click.Choice(names()), help="Where the rows are counted; local by itself.")
+@click.option("--engine-option", metavar="K=V", multiple=True, help="An option of the engine; repeatable.")
+@click.option("--checkpoint", metavar="FILE", help="Keep the state here, and go on from it after an interruption.")
 @output_options
 def command(files: tuple[str, ...], **options: Any) -> None:
     """Say how far the probabilities in FILE can be trusted.
@@ -30,6 +34,7 @@ def command(files: tuple[str, ...], **options: Any) -> None:
       veracity assess forecasts.csv --label truth --proba 'p_*' --json -
       veracity assess forecasts.csv --group site --markdown summary.md
       veracity assess forecasts.csv --preset CQ --plots pictures
+      veracity assess forecasts.csv --checkpoint state --json -
     """
     outputs = Outputs.taken_from(options)
     outputs.check()
@@ -37,5 +42,21 @@ def command(files: tuple[str, ...], **options: Any) -> None:
     from veracity.cli._deliver import deliver
     from veracity.cli._work import Asked, assessed
 
-    wanted = options["remedies"] or outputs.report is not None
-    deliver(assessed(Asked(files, reading, plan, remedies=wanted, quiet=outputs.quiet)), outputs)
+    asked = Asked(
+        files,
+        reading,
+        plan,
+        remedies=options["remedies"] or outputs.report is not None,
+        quiet=outputs.quiet,
+        engine=options["engine"],
+        engine_options=_pairs(options["engine_option"]),
+        checkpoint=options["checkpoint"],
+    )
+    deliver(assessed(asked), outputs)
+
+
+def _pairs(given: tuple[str, ...]) -> dict[str, str]:
+    for text in given:
+        if "=" not in text:
+            raise ValueError(f"--engine-option: {text!r} is no option of an engine\n  write NAME=VALUE")
+    return {text.partition("=")[0]: text.partition("=")[2] for text in given}
