@@ -28,7 +28,7 @@ h1 { font-size: 1.6rem; } h2 { margin-top: 3rem; border-bottom: 2px solid var(--
 nav a { margin-right: 1rem; } a { color: inherit; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.number { white-space: nowrap; } td.note { color: var(--soft); }
+td:first-child { min-width: 13rem; } td.verdict { white-space: nowrap; } td.note { color: var(--soft); }
 .agrees::before { content: "✓ "; } .documented::before { content: "≠ "; } .differs { font-weight: bold; }
 .differs::before { content: "✗ "; } .shown { color: var(--soft); } .about { color: var(--soft); max-width: 48rem; }
 figure { margin: 1.5rem 0; background: #fff; color: #1b1b1b; padding: .8rem; border: 1px solid var(--line);
@@ -78,8 +78,8 @@ def _section(section: Section) -> str:
         parts.append(f"<figure>{svg(figure.chart)}<figcaption>{html.escape(figure.caption)}</figcaption></figure>")
     if section.rows:
         body = "".join(
-            f'<tr><td>{html.escape(row.item)}</td><td class="number">{html.escape(row.paper)}</td>'
-            f'<td class="number">{html.escape(row.computed)}</td><td class="number {row.verdict}">{WORDS[row.verdict]}'
+            f"<tr><td>{html.escape(row.item)}</td><td>{html.escape(row.paper)}</td>"
+            f'<td>{html.escape(row.computed)}</td><td class="verdict {row.verdict}">{WORDS[row.verdict]}'
             f'</td><td class="note">{html.escape(row.note)}</td></tr>'
             for row in section.rows
         )

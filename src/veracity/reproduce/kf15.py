@@ -332,7 +332,7 @@ def _table_4(options: Options) -> Section:
     lost, ours, failures, most = 0, 0, 0, 0.0
     for n in ROWS:
         for k, paper in zip(CLASSES, PAPER[n], strict=True):
-            tasks = (200 if n < 1000 else 40) if options.quick else (1000 if n < 1000 else 300)
+            tasks = (120 if n < 1000 else 24) if options.quick else (1000 if n < 1000 else 300)
             cell = table_4(tasks, options.seed, n, k)
             rows.append(_cell(n, k, paper, cell, tasks))
             lost += cell["exact failures"]
