@@ -1,0 +1,146 @@
+"""`veracity adjust`: match the class frequencies, and nothing else."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from veracity.cli._input import files_argument, input_options, reading_taken_from
+from veracity.cli._output import Together, check_file
+from veracity.cli._rows import check_rows_file, checked_probabilities, content, one_model
+
+if TYPE_CHECKING:
+    from veracity.forecasts import Forecasts
+
+
+@click.command()
+@files_argument
+@click.option(
+    "--to",
+    required=True,
+    metavar="sample|uniform|em|PRIOR.csv",
+    help="The class frequencies to match: those of the outcomes, equal ones, an estimate from the scores alone under "
+    "label shift, or a file of class,probability.",
+)
+@click.option(
+    "--rule",
+    default="log",
+    show_default=True,
+    metavar="log|brier|R",
+    help="The score whose loss it lowers: log multiplies, brier adds, a number r above -1 lies between and beyond.",
+)
+@click.option(
+    "--trained-on",
+    metavar="sample|uniform|PRIOR.csv",
+    help="For --to em: class frequencies that the model was trained on; those of the outcomes when left out.",
+)
+@click.option(
+    "-o", "--output", required=True, metavar="OUT", help="Adjusted probabilities, .csv or .parquet; - is CSV."
+)
+@click.option("--force", is_flag=True, help="Overwrite outputs that exist.")
+@input_options
+def command(
+    files: tuple[str, ...], to: str, rule: str, trained_on: str | None, output: str, force: bool, **options: Any
+) -> None:
+    """Adjust forecasts to class frequencies (Kull & Flach 2015); labels are not used case by case.
+
+    The fitted map goes beside OUT as OUT's stem with .map.json; `veracity calibrate apply` applies it to other files.
+
+    \b
+    Examples:
+      veracity adjust forecasts.csv --to sample -o adjusted.csv
+      veracity adjust forecasts.csv --to prior.csv --rule brier -o adjusted.parquet
+      veracity adjust forecasts.csv --to em --trained-on uniform -o adjusted.csv
+    """
+    check_rows_file(output, force)
+    beside = None if output == "-" else Path(output).with_suffix(".map.json")
+    if beside is not None:
+        check_file(str(beside), force)
+    if trained_on is not None and to != "em":
+        raise ValueError("--trained-on: only the estimate of --to em needs it")
+    wanted_rule = number_or_name(rule)
+
+    from veracity import maps
+
+    name, numbers = maps.adjustment(wanted_rule)
+    forecasts = one_model(files, reading_taken_from(options))
+    if to == "em":
+        target, finding = maps.em(forecasts, frequencies(trained_on or "sample", forecasts, "--trained-on"))
+        click.echo(f"warning: {finding.message}", err=True)
+    else:
+        target = frequencies(to, forecasts, "--to")
+    fitted = maps.fit(name, forecasts, target=target, **numbers)
+    rows = fitted(forecasts.matrix)
+    checked_probabilities(rows, forecasts)
+    with Together() as together:
+        if beside is not None:
+            together.add(beside, fitted.to_json())
+        together.add(output, content(forecasts, rows, output))
+    click.echo(summary(forecasts, target, fitted), err=output == "-", nl=False)
+
+
+def number_or_name(rule: str) -> str | float:
+    try:
+        return float(rule)
+    except ValueError:
+        return rule
+
+
+def frequencies(which: str, forecasts: Forecasts, option: str) -> Any:
+    """Class frequencies by word or from a file of class and probability."""
+    import numpy as np
+
+    if which == "sample":
+        return forecasts.prior
+    if which == "uniform":
+        return np.full(forecasts.k, 1.0 / forecasts.k)
+    path = Path(which)
+    if not path.is_file():
+        words = "sample, uniform" + (", em" if option == "--to" else "")
+        raise ValueError(f"{option} {which}: no such file; give {words} or a file of class,probability")
+    given = prior_from(path)
+    names = [str(c) for c in forecasts.classes]
+    if set(given) != set(names):
+        raise ValueError(
+            f"{which}: classes {', '.join(given)}, but the forecasts are for {', '.join(names)}\n"
+            "  give one line per class:  class,probability"
+        )
+    return np.array([given[name] for name in names])
+
+
+def prior_from(path: Path) -> dict[str, float]:
+    """{class: probability} from lines of both, or from a line of probabilities under the names; a header may stand."""
+    text = path.read_text(encoding="utf-8-sig")
+    dialect = ";" if ";" in text else "\t" if "\t" in text else ","
+    lines = [[cell.strip() for cell in line] for line in csv.reader(text.splitlines(), delimiter=dialect) if any(line)]
+    if len(lines) == 2 and len(lines[0]) > 2:
+        lines = [list(pair) for pair in zip(*lines, strict=False)]
+    found: dict[str, float] = {}
+    for number, line in enumerate(lines):
+        try:
+            name, value = line
+            probability = float(value)
+        except ValueError:
+            if number == 0 and len(line) == 2:  # the header
+                continue
+            raise ValueError(f"{path}: line {number + 1}, {','.join(line)!r} is not class,probability") from None
+        if name in found:
+            raise ValueError(f"{path}: class {name} stands twice")
+        found[name] = probability
+    return found
+
+
+def summary(forecasts: Forecasts, target: Any, fitted: Any) -> str:
+    """Class by class: mean score, target, and the weight or shift that leads from one to the other."""
+    weights = getattr(fitted, "weights", None)
+    moved, word = (weights, "weight") if weights is not None else (fitted.shift, "shift")
+    mean = forecasts.mass @ forecasts.matrix / forecasts.mass.sum()
+    names = [str(c) for c in forecasts.classes]
+    wide = max(5, *map(len, names))
+    lines = [f"{'class':<{wide}}  mean score      target  {word:>10}"]
+    for row in zip(names, mean, target, moved, strict=True):
+        lines.append("{:<{wide}}  {:>10.6f}  {:>10.6f}  {:>10.6g}".format(*row, wide=wide))
+    return "".join(f"{line}\n" for line in lines)
