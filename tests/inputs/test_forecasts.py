@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -206,3 +207,35 @@ def test_names_of_files() -> None:
         ValueError, match=r"^x\.csv: row 8, `p` = 7: above 1 .*\n  if these are percentages:  --scale percent$"
     ):
         of([0, 1], [0.5, 7], first_row=7, names=names)
+
+
+def test_columns_of_a_frame_name_the_classes() -> None:
+    p = pd.DataFrame({"b": [0.7, 0.2], "a": [0.3, 0.8]})
+    f = of(["a", "b"], p)
+    assert f.classes == ("b", "a")
+    np.testing.assert_allclose(f.realised, [0.3, 0.2])
+    np.testing.assert_allclose(of([0, 1], p).realised, [0.7, 0.8])  # numbers are column numbers
+    with pytest.raises(ValueError) as error:
+        of(["a", "b"], p.rename(columns=lambda c: f"proba_{c}"))
+    assert str(error.value) == (
+        "the columns of y_proba are proba_b, proba_a, the outcomes a, b.\n"
+        "  say which column is which class:  labels=[…]"
+    )
+
+
+def test_a_missing_label_is_no_word() -> None:
+    f = of(["a", np.nan, "b"], [0.2, 0.3, 0.4], nan="omit")
+    assert f.classes == ("a", "b")
+    assert len(f) == 2
+
+
+def test_numbers_too_large_for_a_float() -> None:
+    np.testing.assert_array_equal(of([0, 10**30], [0.2, 0.3]).outcomes, [0, 1])
+    np.testing.assert_array_equal(of([0.0, 1e20], [0.2, 0.3]).outcomes, [0, 1])
+
+
+def test_groups_need_names() -> None:
+    with pytest.raises(
+        ValueError, match=r'^groups is a list\.\n  give names with their columns:  groups=\{"site": …\}$'
+    ):
+        of([0, 1], [0.2, 0.3], groups=["a", "b"])

@@ -126,7 +126,9 @@ def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, ro
             share = np.where(missing, 0.0, wrong) if missing is not None else wrong
             share = 1.0 - share if swap else share
             return Outcome(np.zeros(len(y), int), classes, np.column_stack([1.0 - share, share]), missing, swap)
-        y = np.where(missing, 0, y).astype(np.int64) if missing is not None else y.astype(np.int64)
+        present = y if missing is None else np.where(missing, 0, y)
+        if np.abs(present).max() < 2**53:  # beyond, a float is no exact number
+            y = present.astype(np.int64)
     plain = order is None or order == tuple(range(k))
     if y.dtype.kind == "b" and order is None and k == 2:
         y, order = y.view(np.int8), (False, True)
@@ -233,9 +235,13 @@ def _present(y: Array) -> tuple[Array, Array | None]:
     kinds = {type(v) for v in present}
     if kinds and all(issubclass(t, (bool, np.bool_)) for t in kinds):
         y = np.where(missing, False, y).astype(bool)
-    elif kinds and all(issubclass(t, (int, float, np.number)) and t is not bool for t in kinds):
+    elif kinds and all(issubclass(t, (int, float, np.number)) and t is not bool for t in kinds) and _small(present):
         y = np.where(missing, np.nan, y).astype(float)
     return y, missing if missing.any() else None
+
+
+def _small(values: Array) -> bool:
+    return all(abs(v) < 2**53 or v != v for v in values)
 
 
 def _fractions(

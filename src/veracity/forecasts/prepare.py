@@ -14,7 +14,7 @@ import numpy as np
 from ..kernels.result import tolerance
 from .columns import NothingLeft, case_weights, codes_of, numbers, shares_of, whole_counts
 from .findings import Finding
-from .names import Names, many, number
+from .names import Names, listed, many, number
 from .types import Array, Forecasts
 
 SCALES = ("probability", "percent", "logit", "log")
@@ -56,12 +56,13 @@ def prepare(
     if y.ndim == 0 or len(y) != len(p):
         raise names.error(
             f"{names.outcome} has {many(y.size if y.ndim == 0 else len(y), 'outcome')}, "
-            f"{names.forecast} {len(p):,} rows.",
+            f"{names.forecast} {many(len(p), 'row')}.",
             "one outcome for each forecast is needed, in the same order",
         )
     k = 2 if p.ndim == 1 else p.shape[1]
     n = len(p)
     part = _Rows(n, first_row, rows=None if rows is None else np.asarray(rows))
+    labels = _named_columns(y_proba, y, labels, names) if labels is None else labels
     if y.ndim == 2:
         outcome = shares_of(y, k, labels, part.number, names)
     else:
@@ -77,7 +78,7 @@ def prepare(
         "features": _beside(features, n, "features", names),
         "case": _beside(case, n, "case", names),
     }
-    kept_groups = {str(name): _beside(column, n, f"groups[{name!r}]", names) for name, column in (groups or {}).items()}
+    kept_groups = _groups(groups, n, names)
     part.arrays |= {f"group {name}": column for name, column in kept_groups.items()}
 
     if absent:
@@ -168,7 +169,7 @@ def prepare_realised(
         "counts": whole_counts(counts, n, part.number, names),
         "case": _beside(case, n, "case", names),
     }
-    kept_groups = {str(name): _beside(column, n, f"groups[{name!r}]", names) for name, column in (groups or {}).items()}
+    kept_groups = _groups(groups, n, names)
     part.arrays |= {f"group {name}": column for name, column in kept_groups.items()}
     findings = part.leave_out(np.isnan(p), "missing_rows", names) if nan == "omit" else []
     p = part.arrays["p"]
@@ -361,7 +362,14 @@ def _not_swapped(y: Array, p: Array, names: Names) -> None:
 
 def _array(values: Any, name: str) -> Array:
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
+        if (
+            array.dtype.kind in "US"
+            and isinstance(values, (list, tuple))
+            and not all(isinstance(v, str) for v in values)
+        ):
+            return np.array(values, dtype=object)  # a missing label among words must not become the word "nan"
+        return array
     except (ValueError, TypeError, RuntimeError) as problem:
         raise ValueError(f"{name}: not one array ({problem}).\n  rows of different lengths cannot be read") from None
 
@@ -374,6 +382,28 @@ def _beside(values: Any, n: int, name: str, names: Names) -> Array | None:
         rows = many(array.size if array.ndim == 0 else len(array), "row")
         raise names.error(f"{name} has {rows}, {names.forecast} {n:,}.", "one value for each row")
     return array
+
+
+def _groups(groups: Any, n: int, names: Names) -> dict[str, Array | None]:
+    if groups is None:
+        return {}
+    if not hasattr(groups, "items"):
+        raise names.error(f"groups is a {type(groups).__name__}.", 'give names with their columns:  groups={"site": …}')
+    return {str(name): _beside(column, n, f"groups[{name!r}]", names) for name, column in groups.items()}
+
+
+def _named_columns(y_proba: Any, y: Array, labels: Any, names: Names) -> Any:
+    """The columns of a frame name the classes, whatever their order, where outcomes are words."""
+    columns = getattr(y_proba, "columns", None)
+    if columns is None or y.ndim != 1 or y.dtype.kind not in "OUS":
+        return labels
+    seen = {v for v in y.tolist() if isinstance(v, str)}
+    if seen and not seen <= set(columns):
+        raise names.error(
+            f"the columns of {names.forecast} are {listed(columns)}, the outcomes {listed(sorted(seen))}.",
+            "say which column is which class:  labels=[…]",
+        )
+    return list(columns) if seen else labels
 
 
 def _as_forecast(ideal: Any, p: Array, name: str, names: Names) -> Array | None:
