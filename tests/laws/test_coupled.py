@@ -76,8 +76,9 @@ def test_one_dimension_agrees_with_scipy(kappa):
     else:
         reach, shape = 2.0 / math.sqrt(-kappa), (1 / -kappa - 1) / 2 + 1
         other = stats.beta(shape, shape, 0.5 - reach, 2 * reach)
-    for name in ("pdf", "logpdf", "cdf", "sf"):
+    for name in ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf"):
         np.testing.assert_allclose(getattr(f, name)(x), getattr(other, name)(x), rtol=1e-10, err_msg=name)
+    np.testing.assert_allclose(f.isf([0.01, 0.3]), other.isf([0.01, 0.3]), rtol=1e-8)
     np.testing.assert_allclose(f.ppf([0.01, 0.3, 0.5, 0.9]), other.ppf([0.01, 0.3, 0.5, 0.9]), rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(f.interval(0.9), other.interval(0.9), rtol=1e-8)
     assert f.entropy() == pytest.approx(float(other.entropy()), rel=1e-9)
@@ -90,8 +91,9 @@ def test_one_dimension_agrees_with_scipy(kappa):
 def test_coupled_exponential_is_generalized_pareto(kappa):
     f, other = CoupledExponential(1.0, 2.0, kappa), stats.genpareto(kappa, 1.0, 2.0)
     x = np.array([0.0, 1.0, 1.5, 2.9])
-    for name in ("pdf", "logpdf", "cdf", "sf"):
+    for name in ("pdf", "logpdf", "cdf", "sf", "logcdf", "logsf"):
         np.testing.assert_allclose(getattr(f, name)(x), getattr(other, name)(x), rtol=1e-12, err_msg=name)
+    np.testing.assert_allclose(f.isf([0.01, 0.3]), other.isf([0.01, 0.3]), rtol=1e-12)
     np.testing.assert_allclose(f.ppf([0.0, 0.3, 0.9]), other.ppf([0.0, 0.3, 0.9]), rtol=1e-12)
     assert f.entropy() == pytest.approx(float(other.entropy()), rel=1e-12)
     assert f.median() == pytest.approx(float(other.median()), rel=1e-12)

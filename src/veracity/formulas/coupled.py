@@ -266,6 +266,14 @@ class CoupledNormal:
         """1 - cdf, by symmetry without cancellation; one dimension."""
         return self.cdf(2.0 * self.loc.reshape(()) - np.asarray(x, dtype=np.float64))
 
+    def logcdf(self, x: ArrayLike) -> Any:
+        with np.errstate(divide="ignore"):
+            return np.log(self.cdf(x))
+
+    def logsf(self, x: ArrayLike) -> Any:
+        with np.errstate(divide="ignore"):
+            return np.log(self.sf(x))
+
     def ppf(self, q: ArrayLike) -> Any:
         """Quantile; one dimension."""
         from scipy import special
@@ -280,6 +288,10 @@ class CoupledNormal:
             half = (1.0 / -self.kappa - 1.0) / 2.0 + 1.0
             z = (2.0 * special.betaincinv(half, half, q) - 1.0) / math.sqrt(-self.kappa)
         return self.loc.reshape(()) + self._root[0, 0] * z
+
+    def isf(self, q: ArrayLike) -> Any:
+        """Inverse of sf, by symmetry; one dimension."""
+        return 2.0 * self.loc.reshape(()) - self.ppf(q)
 
     def interval(self, confidence: float) -> tuple[Any, Any]:
         """Central interval of the given confidence; one dimension."""
@@ -406,15 +418,26 @@ class CoupledExponential:
     def pdf(self, x: ArrayLike) -> Any:
         return np.exp(self.logpdf(x))
 
+    def logsf(self, x: ArrayLike) -> Any:
+        return -_log_ratio(np.maximum(self._standard(x), 0.0), self.kappa)
+
     def sf(self, x: ArrayLike) -> Any:
-        return np.exp(-_log_ratio(np.maximum(self._standard(x), 0.0), self.kappa))
+        return np.exp(self.logsf(x))
 
     def cdf(self, x: ArrayLike) -> Any:
-        return -np.expm1(-_log_ratio(np.maximum(self._standard(x), 0.0), self.kappa))
+        return -np.expm1(self.logsf(x))
+
+    def logcdf(self, x: ArrayLike) -> Any:
+        with np.errstate(divide="ignore"):
+            return np.log(self.cdf(x))
 
     def ppf(self, q: ArrayLike) -> Any:
         with np.errstate(divide="ignore"):
             return self.loc + self.scale * _power_ratio(-np.log1p(-np.asarray(q, dtype=np.float64)), self.kappa)
+
+    def isf(self, q: ArrayLike) -> Any:
+        with np.errstate(divide="ignore"):
+            return self.loc + self.scale * _power_ratio(-np.log(np.asarray(q, dtype=np.float64)), self.kappa)
 
     def interval(self, confidence: float) -> tuple[Any, Any]:
         return self.ppf((1.0 - confidence) / 2.0), self.ppf((1.0 + confidence) / 2.0)
