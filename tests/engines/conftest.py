@@ -48,7 +48,7 @@ def cluster() -> Iterator[Any]:
         from distributed import Client, LocalCluster
 
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as made,
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as made,
             Client(made) as client,
         ):
             yield client
@@ -127,7 +127,9 @@ def _grouped(rng: np.random.Generator, n: int) -> pl.DataFrame:
 
 
 def _weighted(rng: np.random.Generator, n: int) -> pl.DataFrame:
-    return _binary(rng, n).with_columns(pl.Series("w", rng.gamma(2.0, size=n)), pl.Series("times", rng.integers(1, 4, n)))
+    return _binary(rng, n).with_columns(
+        pl.Series("w", rng.gamma(2.0, size=n)), pl.Series("times", rng.integers(1, 4, n))
+    )
 
 
 def _logs(rng: np.random.Generator, n: int) -> pl.DataFrame:

@@ -16,7 +16,6 @@ from veracity.read import Reading, read
 from veracity.scores import MEANS
 from veracity.tally import Tally
 
-
 READINGS = {"grouped": Reading(group=("site",)), "weighted": Reading(weight="w", count="times")}
 
 

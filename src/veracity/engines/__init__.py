@@ -121,7 +121,11 @@ class Input:
             for (name, by, level), part in sorted(tallies.items(), key=lambda item: item[0]):
                 if by and name == model:
                     groups.setdefault(by, {})[level] = part
-            given = {"engine": self.engine, "reading": self.layout.describe(), **(provenance or {})}
+            given = {
+                "engine": self.engine,
+                "reading": self.layout.describe() if self.layout.files else None,
+                **(provenance or {}),
+            }
             made[model] = of_tally(tally, model=model or None, provenance=given, groups=groups, started=started)
         if not made:
             raise ValueError("no rows in any part of the input\n  there is nothing to assess")

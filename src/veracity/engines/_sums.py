@@ -23,6 +23,7 @@ class Sum(Protocol):
     """A sum over rows: taking rows in parts and merging gives the same as taking all."""
 
     def take(self, forecasts: Forecasts) -> None: ...
+    def name(self, *parts: str) -> None: ...
     def skip(self, part: str, reason: str) -> None: ...
     def merge(self, state: bytes) -> None: ...
     def state(self) -> bytes: ...
@@ -53,6 +54,7 @@ class Tallies:
         self._running: dict[Key, Running] = {}
         self._levels: dict[Key, list[Tally]] = {}  # there may be thousands: no cells without rows
         self._waiting = 0
+        self._of: list[str] = []  # the part or parts that were counted, for messages
         self.skipped: dict[str, str] = {}
 
     def take(self, forecasts: Forecasts) -> None:
@@ -87,12 +89,21 @@ class Tallies:
         self.skipped |= head["skipped"]
         at = 8 + size
         for key, length in head["tallies"]:
-            self._add((key[0], key[1], key[2]), Tally.from_bytes(state[at : at + length]))
+            try:
+                self._add((key[0], key[1], key[2]), Tally.from_bytes(state[at : at + length]))
+            except ValueError as problem:
+                raise ValueError(f"{' to '.join(self._of)} and {' to '.join(head['of'])}: {problem}") from None
             at += length
+        self.name(*head["of"])
+
+    def name(self, *parts: str) -> None:
+        """Remember what was counted: by its first and last part."""
+        self._of = [*self._of, *parts]
+        self._of = self._of if len(self._of) < 3 else [self._of[0], self._of[-1]]
 
     def state(self) -> bytes:
         bodies = {key: tally.to_bytes() for key, tally in self.tallies().items()}
-        head = {"skipped": self.skipped, "tallies": [(key, len(body)) for key, body in bodies.items()]}
+        head = {"of": self._of, "skipped": self.skipped, "tallies": [(key, len(body)) for key, body in bodies.items()]}
         text = json.dumps(head).encode()
         return b"".join([len(text).to_bytes(8, "little"), text, *bodies.values()])
 

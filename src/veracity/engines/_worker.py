@@ -19,6 +19,7 @@ def count(job: Job, part: Any, number: int) -> bytes:
         return local.run(job, [part], {}).state()
     name = f"partition {number}"
     total = job.make()
+    total.name(name)
     try:
         for batch in local.ahead(_batches(job, part, name)):
             for forecasts in batch.forecasts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
+from uuid import uuid4
 
 from dask.delayed import Delayed, delayed
 from distributed import Client, KilledWorker, default_client
@@ -31,9 +32,11 @@ def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[st
 def run(job: Job, parts: Sequence[Any], options: Mapping[str, Any], **_: Any) -> Sum:
     """The sum over all parts, on the client there is, or on this machine's threads."""
     kept = delayed(job, traverse=False, pure=True)
+    run_name = uuid4().hex[:8]  # a key belongs to one run: the files may have changed since another
+    names = (part.name if isinstance(part, Part) else f"partition {i}" for i, part in enumerate(parts))
+    keys = (f"{name}, task {i} of {run_name}" for i, name in enumerate(names))
     states = [
-        delayed(_count)(kept, part, i, dask_key_name=f"{part.name if isinstance(part, Part) else 'part'}, {i}")
-        for i, part in enumerate(parts)
+        delayed(_count)(kept, part, i, dask_key_name=key) for i, (part, key) in enumerate(zip(parts, keys, strict=True))
     ]
     while len(states) > 1:
         states = [delayed(_merged)(kept, states[i : i + FAN]) for i in range(0, len(states), FAN)]

@@ -1,0 +1,242 @@
+"""What breaks is named; what is lost is counted again; nothing is counted twice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from veracity import engines
+from veracity.engines._sums import Tallies
+from veracity.forecasts import Forecasts
+from veracity.plan import Plan
+from veracity.read import Reading
+
+
+@pytest.fixture
+def parts(folder: Callable[[str], Path], tmp_path: Path) -> Path:
+    """A copy of the binary parts that a test may damage."""
+    return Path(shutil.copytree(folder("binary"), tmp_path / "parts"))
+
+
+class Deadly(Tallies):
+    """Kills its process after it has counted something, once."""
+
+    def __init__(self, plan: Plan, flag: str) -> None:
+        super().__init__(plan)
+        self._flag = flag
+
+    def take(self, forecasts: Forecasts) -> None:
+        super().take(forecasts)
+        try:
+            os.close(os.open(self._flag, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def bits(tallies: dict[Any, Any]) -> list[tuple[Any, ...]]:
+    """All that is exact in tallies."""
+    return [
+        (
+            key,
+            t.sums.rows,
+            t.sums.zeros,
+            t.lowest,
+            *(h.tobytes() for h in (t.pooled.cells, t.pooled.all, t.pooled.true)),
+        )
+        for key, t in sorted(tallies.items())
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dask", pytest.param("spark", marks=pytest.mark.spark)])
+def test_a_killed_worker_changes_nothing(
+    name: str, parts: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue({"dask": "cluster", "spark": "spark"}[name])
+    if name == "dask":
+        import cloudpickle
+    else:
+        from pyspark import cloudpickle
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
+    flag = tmp_path / "killed"
+    opened = engines.Input(parts, engine=name)
+    counted = opened.total(partial(Deadly, Plan(), str(flag)))
+    assert flag.exists()
+    assert bits(counted.tallies()) == bits(engines.Input(parts).total(partial(Tallies, Plan())).tallies())
+
+
+KILLED = """
+import os, signal, sys
+from functools import partial
+from veracity import engines
+from veracity.plan import Plan
+import veracity.read.parts as parts
+parts.MOST_ROWS = parts.FEWEST_ROWS = 256
+
+def progress(now):
+    if now.rows > 4000:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+engines.assess(sys.argv[1], options={"checkpoint_seconds": 0}, checkpoint=sys.argv[2], progress=progress)
+"""
+
+
+@pytest.mark.parametrize("one_file", [False, True])
+def test_a_killed_run_goes_on(parts: Path, tmp_path: Path, one_file: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, kept = parts, tmp_path / "state"
+    if one_file:
+        data = tmp_path / "one.parquet"
+        pl.read_parquet(parts / "*.parquet").write_parquet(data, row_group_size=500)
+    killed = subprocess.run([sys.executable, "-c", KILLED, data, kept], check=False, env=_environment())
+    assert killed.returncode == -signal.SIGKILL
+    assert kept.exists()
+    monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 256)
+    monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 256)
+    rows: list[int] = []
+    (resumed,) = engines.assess(data, checkpoint=kept, progress=lambda now: rows.append(now.rows)).values()
+    (whole,) = engines.assess(data).values()
+    assert rows[0] > 3000  # it did not begin again
+    assert not kept.exists()
+    assert bits({"": resumed._tally}) == bits({"": whole._tally})
+    assert {n: float(v) for n, v in resumed.measured.items()} == {n: float(v) for n, v in whole.measured.items()}
+    for name in ("score", "powers", "column"):
+        np.testing.assert_allclose(
+            getattr(resumed._tally.sums, name), getattr(whole._tally.sums, name), rtol=1e-12, atol=1e-12
+        )
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+@pytest.fixture
+def checkpoint(parts: Path, tmp_path: Path) -> Path:
+    """The checkpoint of a run over `parts` that was stopped."""
+
+    def stop(now: Any) -> None:
+        if now.rows > 2000:
+            raise KeyboardInterrupt
+
+    kept = tmp_path / "state"
+    with pytest.raises(KeyboardInterrupt):
+        engines.assess(parts, options={"checkpoint_seconds": 0}, checkpoint=kept, progress=stop)
+    return kept
+
+
+def test_a_checkpoint_of_another_run_is_refused(parts: Path, checkpoint: Path) -> None:
+    before = checkpoint.read_bytes()
+    with pytest.raises(ValueError, match="state is of another run: the plan differ"):
+        engines.assess(parts, plan=Plan(floor=0.01), checkpoint=checkpoint)
+    with pytest.raises(ValueError, match="the reading options differ"):
+        engines.assess(parts, Reading(nan="omit"), checkpoint=checkpoint)
+    (parts / "part07.parquet").write_bytes((parts / "part08.parquet").read_bytes())
+    with pytest.raises(ValueError, match="the files differ\n  give the same files and options, or delete it"):
+        engines.assess(parts, checkpoint=checkpoint)
+    assert checkpoint.read_bytes() == before
+
+
+def test_a_damaged_checkpoint_is_refused(parts: Path, checkpoint: Path, tmp_path: Path) -> None:
+    damaged = bytearray(checkpoint.read_bytes())
+    damaged[-100] ^= 1
+    checkpoint.write_bytes(damaged)
+    with pytest.raises(ValueError, match="state is damaged"):
+        engines.assess(parts, checkpoint=checkpoint)
+    checkpoint.write_text("something else")
+    with pytest.raises(ValueError, match="a file of another kind"):
+        engines.assess(parts, checkpoint=checkpoint)
+    with pytest.raises(ValueError, match="no folder"):
+        engines.assess(parts, checkpoint=tmp_path / "none" / "state")
+
+
+def damage(path: Path) -> None:
+    """Keep the end, by which a Parquet file is opened, and spoil its pages."""
+    data = bytearray(path.read_bytes())
+    data[4 : len(data) // 2] = bytes(b ^ 0x5A for b in data[4 : len(data) // 2])
+    path.write_bytes(data)
+
+
+def test_a_damaged_file_is_named(engine: Any, parts: Path) -> None:
+    damage(parts / "part11.parquet")
+    with pytest.raises(ValueError, match=r"part11\.parquet"):
+        engine.assess(parts)
+
+
+def test_a_damaged_file_is_left_out_by_choice(engine: Any, parts: Path, tmp_path: Path) -> None:
+    damage(parts / "part11.parquet")
+    (parts / "part00.parquet").write_bytes(b"PAR1")
+    (made,) = engine.assess(parts, on_error="skip").values()
+    (skipped,) = (f for f in made.findings if f.code == "skipped_files")
+    assert skipped.count == 2
+    assert "part00.parquet, part11.parquet" in skipped.message
+    (parts / "part00.parquet").unlink()
+    (parts / "part11.parquet").unlink()
+    (rest,) = engines.assess(parts).values()
+    assert bits({"": made._tally}) == bits({"": rest._tally})
+
+
+def test_a_file_that_vanishes_is_named(engine: Any, parts: Path) -> None:
+    opened = engines.Input(parts, engine=engine.name)
+    (parts / "part12.parquet").unlink()
+    with pytest.raises(ValueError, match=r"part12\.parquet: cannot be read"):
+        opened.assess()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.rename({"p": "q"}), r"part00\.parquet and part09\.parquet have different columns \(p, q\)"),
+        (lambda f: f.with_columns(pl.lit(7, pl.Int8).alias("y")), r"part09\.parquet"),
+        (lambda f: f.with_columns(pl.lit("?").alias("p")), r"part09\.parquet"),
+        (lambda f: f.with_columns((pl.col("p") * 100).alias("p")), r"part09\.parquet.*above 1"),
+    ],
+    ids=["columns", "classes", "type", "scale"],
+)
+def test_a_part_that_differs_is_named(engine: Any, parts: Path, change: Any, message: str) -> None:
+    path = parts / "part09.parquet"
+    change(pl.read_parquet(path)).write_parquet(path)
+    with pytest.raises(ValueError, match=message):
+        engine.assess(parts)
+
+
+def test_no_rows_at_all(tmp_path: Path) -> None:
+    pl.DataFrame({"y": pl.Series([], dtype=pl.Int8), "p": pl.Series([], dtype=pl.Float64)}).write_parquet(
+        tmp_path / "none.parquet"
+    )
+    with pytest.raises(ValueError, match=r"none\.parquet: no rows"):
+        engines.assess(tmp_path)
+
+
+def test_options_are_checked(parts: Path) -> None:
+    with pytest.raises(ValueError, match="'cloud' is none of dask, local, spark"):
+        engines.assess(parts, engine="cloud")
+    with pytest.raises(ValueError, match="local has no 'workers'\n  it has on_error, checkpoint_seconds"):
+        engines.assess(parts, options={"workers": 3})
+    with pytest.raises(ValueError, match="on_error=ignore is neither raise nor skip"):
+        engines.assess(parts, options={"on_error": "ignore"})
+    with pytest.raises(ValueError, match="checkpoint_seconds=soon is no float"):
+        engines.assess(parts, options={"checkpoint_seconds": "soon"})
+    with pytest.raises(ValueError, match="dask repeats lost work by itself"):
+        engines.assess(parts, engine="dask", checkpoint=parts / "state")
+
+
+def test_progress(parts: Path) -> None:
+    seen: list[Any] = []
+    engines.assess(parts, progress=seen.append)
+    shares = [now.share for now in seen]
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
+    assert seen[-1].rows == pl.read_parquet(parts / "*.parquet").height
+    assert seen[-1].rate > 0
+    assert seen[-1].left == pytest.approx(0.0)

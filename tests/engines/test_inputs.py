@@ -1,0 +1,114 @@
+"""Frames of the clusters' own kinds, delayed forecasts, files cut in parts, and clusters that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from veracity import Tally, engines
+from veracity.engines._sums import Tallies
+from veracity.forecasts import Forecasts
+from veracity.plan import Plan
+from veracity.read import Reading, read
+from veracity.tally import total
+
+
+def counts(tally: Tally) -> tuple[Any, ...]:
+    held = (tally.pooled, tally.top, *tally.classwise)
+    return (tally.sums.rows, tally.sums.zeros, *(h.all.tobytes() + h.true.tobytes() + h.cells.tobytes() for h in held))
+
+
+def only(made: dict[str, Any]) -> Tally:
+    (one,) = made.values()
+    tally: Tally = one._tally
+    return tally
+
+
+@pytest.mark.slow
+def test_dask_dataframe(cluster: Any, folder: Callable[[str], Path]) -> None:
+    import dask.dataframe as dd
+
+    frame = dd.read_parquet(str(folder("grouped")))
+    assert frame.npartitions > 16
+    found = engines.assess(frame, Reading(group=("site",)), engine="dask")
+    expected = engines.assess(folder("grouped"), Reading(group=("site",)))
+    assert counts(only(found)) == counts(only(expected))
+    (made,), (other,) = found.values(), expected.values()
+    assert {k: v["n"] for k, v in made.groups["site"].items()} == {k: v["n"] for k, v in other.groups["site"].items()}
+
+
+@pytest.mark.slow
+def test_dask_delayed_forecasts(cluster: Any) -> None:
+    from dask.delayed import delayed
+
+    parts = [delayed(Forecasts.of)([0, 1, 1, 0], [0.1, 0.8, p, 0.3]) for p in (0.2, 0.4, 0.6)]
+    made = engines.assess(parts, engine="dask")
+    whole = total([Tally.of([0, 1, 1, 0], [0.1, 0.8, p, 0.3]) for p in (0.2, 0.4, 0.6)])
+    assert counts(only(made)) == counts(whole)
+    odd = delayed(Forecasts.of)([0, 2, 1], [[0.1, 0.8, 0.1]] * 3)
+    with pytest.raises(ValueError, match=r"partition 0.* and partition 3: tallies of different classes do not add"):
+        engines.assess([*parts, odd], engine="dask")
+
+
+def test_dask_without_a_client(folder: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads of this machine, where nobody has opened a client."""
+    monkeypatch.setattr("veracity.engines.dask._open_client", lambda: None)
+    made = engines.assess(folder("binary"), engine="dask")
+    assert counts(only(made)) == counts(only(engines.assess(folder("binary"))))
+
+
+@pytest.mark.slow
+def test_dask_without_workers(folder: Callable[[str], Path]) -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty:
+        address = empty.scheduler_address
+        with pytest.raises(ValueError, match=f"dask: no workers at {address}"):
+            engines.assess(folder("binary"), engine="dask", options={"scheduler": address, "timeout": 0.5})
+    with pytest.raises(ValueError, match=r"dask: no connection at tcp://127\.0\.0\.1:9"):
+        engines.assess(folder("binary"), engine="dask", options={"scheduler": "tcp://127.0.0.1:9", "timeout": 0.5})
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_spark_frame(spark: Any, folder: Callable[[str], Path]) -> None:
+    frame = spark.read.parquet(str(folder("binary"))).repartition(18)
+    found = engines.assess(frame, engine="spark")
+    assert counts(only(found)) == counts(only(engines.assess(folder("binary"))))
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_spark_names_the_partition(spark: Any) -> None:
+    frame = spark.range(0, 100, 1, 4).selectExpr("id % 2 as y", "if(id = 60, 1.5, 0.5) as p")
+    with pytest.raises(ValueError, match=r"partition 2: .*1\.5"):
+        engines.assess(frame, Reading(label="y", positive_proba="p"), engine="spark")
+
+
+def test_rows_of_a_large_file(folder: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Parquet file in several parts counts as one, with the numbers of its rows."""
+    path = tmp_path / "large.parquet"
+    pl.read_parquet(folder("grouped") / "*.parquet").write_parquet(path, row_group_size=1000)
+    monkeypatch.setattr("veracity.read.parts.PART_BYTES", path.stat().st_size // 5)
+    for where in ((), ("site=B",)):
+        opened = engines.Input(path, Reading(where=where), engine="dask")
+        assert len(opened._parts) == 5
+        states = [engines.local.run(_job(opened), [part], {}).state() for part in opened._parts]
+        merged = Tallies(Plan())
+        for state in states:
+            merged.merge(state)
+        (expected,) = read(path, Reading(where=where)).values()
+        (found,) = merged.tallies().values()
+        assert counts(found) == counts(Tally.count(expected, Plan()))
+        assert found.lowest == Tally.count(expected, Plan()).lowest
+
+
+def _job(opened: engines.Input) -> Any:
+    from veracity.engines._sums import Job
+
+    return Job(opened._stream, partial(Tallies, Plan()))
