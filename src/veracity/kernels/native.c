@@ -11,7 +11,7 @@ static void *work_on(void *argument) {
     Work *w = argument;
     int64_t k = w->job->k, step = ROWS;
     if (k <= MANY && step > ENTRIES / k) step = ENTRIES / k;
-    if (w->packed) step = w->packed->rows;
+    if (w->packed) step = BLOCK;
     for (int64_t start = w->begin; start < w->end && !w->failed; start += step) {
         int64_t n = w->end - start < step ? w->end - start : step;
         if (w->packed)
@@ -22,6 +22,7 @@ static void *work_on(void *argument) {
             few_block(w, start, n);
     }
     if (w->packed) {
+        add_hits(w, w->packed);
         unpack_pooled(w, w->packed);
         unpack_levels(w, &w->packed->levels);
     }

@@ -13,12 +13,14 @@
 #define COUNT_SHIFT 40
 #define ONE_ENTRY (1ULL << COUNT_SHIFT)
 #define HALF_OFFSET (0x3F000000 - SPLIT_FLOAT)
+enum { BLOCK = 64 }; /* rows */
 enum { FINE_SHIFT = 13, NESTED_SHIFT = 17 };  /* float32 bits below a code, and below a line of the nested grid */
 enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 23 }; /* entries of a cell before the sum could reach the count */
-enum { PACKED_ENTRIES = 1 << 18, MOST_NESTED = 4096 };
+enum { PACKED_ENTRIES = 1 << 20, MOST_NESTED = 4096 }; /* entries before the hits are taken from their lists */
 
 typedef struct Packed {
-    int64_t k, cells, low_cells, words, rows; /* cells, and those below 1/2, of the nested grid; rows of a block */
+    int64_t k, cells, low_cells, words; /* cells, and those below 1/2, of the nested grid */
+    int64_t rows, listed;               /* whose hits the lists can hold, and do hold */
     size_t bytes;
     uint64_t *pooled;      /* LOW_CODES */
     uint64_t *nested;      /* k × low_cells */
@@ -120,6 +122,8 @@ static void add_hits(Work *w, Packed *x) {
         for (int64_t i = 0; i < count; i++) {
             uint32_t offset = list[i] & ((1u << COLUMN_SHIFT) - 1), c = offset >> FINE_SHIFT;
             int64_t j = list[i] >> COLUMN_SHIFT;
+            uint32_t ahead = list[i + 16];
+            __builtin_prefetch(nested + (ahead >> COLUMN_SHIFT) * low_cells + ((ahead & ((1u << COLUMN_SHIFT) - 1)) >> NESTED_SHIFT), 1);
             if (offset >= HALF_OFFSET || is_divided(g, (int32_t)(SPLIT_CODE + c))) {
                 add_rare(w, x, offset, group * GROUP + j);
                 continue;
@@ -129,6 +133,11 @@ static void add_hits(Work *w, Packed *x) {
         }
         x->hits.counts[group] = 0;
     }
+    x->pooled_used += x->listed * x->k;
+    x->nested_used += x->listed;
+    x->listed = 0;
+    if (x->pooled_used + x->rows * x->k > POOLED_ROOM) unpack_pooled(w, x);
+    if (x->nested_used + x->rows > NESTED_ROOM) spill_nested(w, x);
 }
 
 /* The place that stands for a wide cell below 2^-14. */
@@ -185,6 +194,7 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
     read_rows(w, start, n);
     for (int64_t i = 0; i < n; i++) {
         const float *row = (const float *)(job->p + (start + i) * job->row_step);
+        const float *next = i + 1 < n && job->direct ? (const float *)((const char *)row + job->row_step) : row;
         uint32_t most, least;
         if (!job->direct) {
             for (int64_t j = 0; j < k; j++) x->row[j] = (float)value_at(job, start + i, j);
@@ -207,17 +217,14 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         keep_row(w, kept, i);
         int64_t y = w->y[kept];
         float top = float_of((int32_t)most);
-        w->squares[kept] = (wide ? find_wide : find_plain)(row, k, w->columns, &x->levels, &x->hits);
+        w->squares[kept] = (wide ? find_wide : find_plain)(row, next, k, w->columns, &x->levels, &x->hits);
         w->realised[kept] = row[y];
         w->top[kept] = top;
         w->correct[kept] = row[y] == top && first_of_float_ties(row, y);
         kept++;
     }
-    add_hits(w, x);
-    x->pooled_used += kept * k;
-    x->nested_used += kept;
-    if (x->pooled_used + x->rows * k > POOLED_ROOM) unpack_pooled(w, x);
-    if (x->nested_used + x->rows > NESTED_ROOM) spill_nested(w, x);
+    x->listed += kept;
+    if (x->listed + BLOCK > x->rows) add_hits(w, x);
     add_rows(w, kept);
     for (int64_t i = 0; i < kept; i++) add_packed_true(w, x, i);
 }
@@ -320,7 +327,7 @@ static Packed *new_packed(const Job *job) {
     x->cells = job->grid.nested_cells;
     x->low_cells = job->grid.nested[code_of(0.5)];
     x->words = (x->cells - x->low_cells + 63) / 64;
-    x->rows = PACKED_ENTRIES / job->k < 8 ? 8 : PACKED_ENTRIES / job->k > ROWS / 2 ? ROWS / 2 : PACKED_ENTRIES / job->k;
+    x->rows = PACKED_ENTRIES / job->k < BLOCK ? BLOCK : PACKED_ENTRIES / job->k;
     x->hits.room = x->rows * GROUP + 16;
     size_t low = k * (size_t)x->low_cells, upper = k * (size_t)(x->cells - x->low_cells);
     size_t sizes[] = {LOW_CODES * 8, low * 8, upper * 16, k * (size_t)x->words * 8, k * (size_t)x->cells * 4};

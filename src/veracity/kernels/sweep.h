@@ -59,8 +59,9 @@ CLONES static double check_plain(const float *row, int64_t k, uint32_t *most, ui
     return sum[0];
 }
 
-/* Adds a row to the column sums, levels and hits; returns its sum of squares. */
-CLONES static double find_plain(const float *row, int64_t k, double *columns, Levels *levels, Hits *hits) {
+/* Adds a row to the column sums, levels and hits; returns its sum of squares. Asks for the next row meanwhile. */
+CLONES static double find_plain(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
+                                Hits *hits) {
     double square[LANES] = {0}, sums[LEVELS][LANES] = {{0}};
     int64_t below[LEVELS][LANES] = {{0}}, zeros = 0, j = 0;
     for (; j + LANES <= k; j += LANES)
@@ -97,6 +98,8 @@ CLONES static double find_plain(const float *row, int64_t k, double *columns, Le
             list[count] = (uint32_t)(bits - SPLIT_FLOAT) | (uint32_t)c << COLUMN_SHIFT;
             count += bits >= SPLIT_FLOAT;
         }
+        __builtin_prefetch(next + group * GROUP);
+        __builtin_prefetch(next + group * GROUP + GROUP / 2);
         hits->counts[group] = count;
     }
     for (int l = 1; l < LANES; l++) square[0] += square[l];
@@ -131,7 +134,8 @@ WIDE_VECTORS static double check_wide(const float *row, int64_t k, uint32_t *mos
     return _mm512_reduce_add_pd(_mm512_add_pd(even, odd));
 }
 
-WIDE_VECTORS static double find_wide(const float *row, int64_t k, double *columns, Levels *levels, Hits *hits) {
+WIDE_VECTORS static double find_wide(const float *row, const float *next, int64_t k, double *columns,
+                                     Levels *levels, Hits *hits) {
     __m512d square = _mm512_setzero_pd(), square2 = square, sums[LEVELS];
     __m512i below[LEVELS], zeros = _mm512_setzero_si512(), minus = _mm512_set1_epi32(-1), ends[LEVELS];
     __m512i step = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -146,6 +150,7 @@ WIDE_VECTORS static double find_wide(const float *row, int64_t k, double *column
     for (int64_t j = 0; j < k; j += 16) {
         __mmask16 in = k - j >= 16 ? 0xFFFF : (__mmask16)((1u << (k - j)) - 1);
         __m512i bits = _mm512_maskz_loadu_epi32(in, row + j);
+        __builtin_prefetch(next + j);
         __m512d a = _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(bits)));
         __m512d b = _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_extracti64x4_epi64(bits, 1)));
         double *to = columns + j; /* padded to whole vectors */
