@@ -22,7 +22,7 @@ from veracity.formulas.rules import rule as rule_of
 from ._fitted import SCHEMA, Fitted
 from ._ideal import Ideal, ideal, ideal_from_features
 from ._label_shift import em
-from ._remedies import remedies, winner
+from ._remedies import crossfit, remedies, winner
 from ._support import InfeasibleTarget
 from ._target import checked_scores
 
@@ -32,6 +32,7 @@ __all__ = [
     "InfeasibleTarget",
     "adjust",
     "adjustment",
+    "crossfit",
     "em",
     "fit",
     "from_json",

@@ -97,6 +97,11 @@ def folds_of(forecasts: Forecasts, folds: int, seed: int) -> Array:
     return np.asarray(fold[label.ravel()])
 
 
+def crossfit(name: str, forecasts: Forecasts, *, folds: int = 5, seed: int = 0) -> Array | None:
+    """(n, k) rows, each mapped by what was fitted without its fold; None where no adjustment exists."""
+    return crossfitted(name, forecasts, folds_of(forecasts, folds, seed))
+
+
 def crossfitted(name: str, forecasts: Forecasts, fold: Array) -> Array | None:
     """(n, k) rows of each fold mapped by what was fitted on the others."""
     matrix = forecasts.matrix

@@ -1,0 +1,173 @@
+"""`veracity adjust` and `veracity calibrate`: files in, files out, refusals."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from veracity import maps
+from veracity.cli import run
+from veracity.forecasts import Forecasts
+
+CLASSES = ("a", "b", "c")
+
+
+@pytest.fixture
+def forecasts() -> Forecasts:
+    rng = np.random.default_rng(0)
+    truth = rng.dirichlet(np.ones(3), 200)
+    scores = truth**2
+    scores /= scores.sum(axis=1, keepdims=True)
+    return Forecasts(scores, (rng.random(200)[:, None] > truth.cumsum(axis=1)[:, :-1]).sum(axis=1), CLASSES)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, forecasts):
+    monkeypatch.chdir(tmp_path)
+    columns = {"label": np.asarray(CLASSES)[forecasts.outcomes]}
+    columns |= {f"p_{c}": forecasts.probabilities[:, j] for j, c in enumerate(CLASSES)}
+    pl.DataFrame(columns).write_csv("f.csv")
+    return tmp_path
+
+
+def rows_of(path) -> np.ndarray:
+    frame = pl.read_parquet(path) if str(path).endswith(".parquet") else pl.read_csv(path)
+    assert frame.columns == ["label", "p_a", "p_b", "p_c"]
+    return frame.select("p_a", "p_b", "p_c").to_numpy()
+
+
+def test_adjust_writes_rows_and_map_and_prints_weights(here, forecasts, capsys):
+    assert run(["adjust", "f.csv", "--to", "sample", "-o", "out.csv"]) == 0
+    fitted = maps.fit("multiplicative", forecasts)
+    np.testing.assert_allclose(rows_of("out.csv"), fitted(forecasts.probabilities), atol=1e-12)
+    again = maps.from_json((here / "out.map.json").read_text())
+    assert again.weights == pytest.approx(fitted.weights, rel=1e-9)
+    assert again.classes == CLASSES
+    out = capsys.readouterr()
+    assert "weight" in out.out
+    assert "read f.csv: 200 rows" in out.err
+    assert sorted(p.name for p in here.iterdir()) == ["f.csv", "out.csv", "out.map.json"]
+
+
+@pytest.mark.parametrize("rule", ["log", "-0.5", "0.5"])
+def test_adjust_to_frequencies_of_any_kind(here, rule):
+    (here / "prior.csv").write_text("class;probability\nb;0.5\nc;0.2\na;0.3\n")
+    for to, target in (("prior.csv", [0.3, 0.5, 0.2]), ("uniform", [1 / 3] * 3)):
+        assert run(["adjust", "f.csv", "--to", to, "--rule", rule, "-o", "x.parquet", "--force"]) == 0
+        assert rows_of("x.parquet").mean(axis=0) == pytest.approx(target, abs=1e-11)
+    (here / "wide.csv").write_text("a,b,c\n0.3,0.5,0.2\n")
+    assert run(["adjust", "f.csv", "--to", "wide.csv", "-o", "y.csv"]) == 0
+    assert rows_of("y.csv").mean(axis=0) == pytest.approx([0.3, 0.5, 0.2], abs=1e-11)
+
+
+def test_adjust_to_an_estimate_warns_what_it_assumes(here, capsys):
+    assert run(["adjust", "f.csv", "--to", "em", "--trained-on", "uniform", "-o", "x.csv"]) == 0
+    assert "label shift" in capsys.readouterr().err
+
+
+def test_adjust_to_standard_output_prints_rows_only(here, capsysbinary, forecasts):
+    assert run(["adjust", "f.csv", "--to", "sample", "-o", "-"]) == 0
+    out = capsysbinary.readouterr()
+    assert pl.read_csv(io.BytesIO(out.out)).height == 200
+    assert b"weight" in out.err
+    assert [p.name for p in here.iterdir()] == ["f.csv"]
+
+
+def test_values_outside_are_not_written(here, capsys):
+    (here / "prior.csv").write_text("a,0.9\nb,0.05\nc,0.05\n")
+    assert run(["adjust", "f.csv", "--to", "prior.csv", "--rule", "brier", "-o", "x.csv"]) == 2
+    message = capsys.readouterr().err
+    assert "would leave [0, 1]" in message
+    assert "--rule log" in message
+    assert sorted(p.name for p in here.iterdir()) == ["f.csv", "prior.csv"]
+    assert run(["adjust", "f.csv", "--to", "prior.csv", "-o", "x.csv"]) == 0
+
+
+def test_outputs_are_not_overwritten_unasked(here, capsys):
+    (here / "x.map.json").write_text("mine")
+    assert run(["adjust", "f.csv", "--to", "sample", "-o", "x.csv"]) == 2
+    assert "x.map.json exists; --force" in capsys.readouterr().err
+    assert (here / "x.map.json").read_text() == "mine"
+    assert not (here / "x.csv").exists()
+    assert run(["adjust", "f.csv", "--to", "sample", "-o", "x.csv", "--force"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        ("a,0.5\nb,0.5\n", "classes a, b, but the forecasts are for a, b, c"),
+        ("a,0.5\nb,0.4\nc,0.2\n", "sum to 1.1"),
+        ("a,0.5\nb,0.7\nc,-0.2\n", "no probability"),
+        ("a,0.5\nb,much\nc,0.2\n", "line 2"),
+        ("a,0.5\na,0.3\nc,0.2\n", "stands twice"),
+    ],
+)
+def test_bad_priors_are_refused(here, capsys, prior, words):
+    (here / "prior.csv").write_text(prior)
+    assert run(["adjust", "f.csv", "--to", "prior.csv", "-o", "x.csv"]) == 2
+    assert words in capsys.readouterr().err
+    assert not (here / "x.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--to", "nothing", "-o", "x.csv"], "no such file; give sample, uniform, em"),
+        (["--to", "sample", "-o", "x.xlsx"], "ends in .csv or .parquet"),
+        (["--to", "sample", "--rule", "-2", "-o", "x.csv"], "r"),
+        (["--to", "sample", "--rule", "spherical", "-o", "x.csv"], "power family"),
+        (["--to", "sample", "--trained-on", "uniform", "-o", "x.csv"], "only the estimate of --to em"),
+    ],
+)
+def test_bad_options_are_refused_before_the_work(here, capsys, arguments, words):
+    assert run(["adjust", "f.csv", *arguments]) == 2
+    assert words in capsys.readouterr().err
+    assert [p.name for p in here.iterdir()] == ["f.csv"]
+
+
+def test_infeasible_targets_name_the_classes(here, capsys):
+    pl.DataFrame({"label": ["a", "b"], "p_a": [1.0, 0.7], "p_b": [0.0, 0.3]}).write_csv("zeros.csv")
+    (here / "prior.csv").write_text("a,0.2\nb,0.8\n")
+    assert run(["adjust", "zeros.csv", "--to", "prior.csv", "-o", "x.csv"]) == 2
+    assert "gives 0.8 to b, but only 0.5 of the rows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["temperature", "isotonic", "bins", "vector", "best"])
+def test_calibrate_fits_and_applies(here, forecasts, capsys, name):
+    assert run(["calibrate", "fit", "f.csv", "--map", name, "-o", "m.json"]) == 0
+    assert run(["calibrate", "apply", "m.json", "f.csv", "-o", "out.csv"]) == 0
+    fitted = maps.from_json((here / "m.json").read_text())
+    np.testing.assert_allclose(rows_of("out.csv"), fitted(forecasts.probabilities), atol=1e-12)
+    assert "applied to 200 rows" in capsys.readouterr().err
+    if name != "best":
+        assert json.loads((here / "m.json").read_text())["map"] == name
+
+
+def test_a_map_follows_class_names_not_columns(here, forecasts):
+    assert run(["calibrate", "fit", "f.csv", "--map", "vector", "-o", "m.json"]) == 0
+    pl.read_csv("f.csv").select("p_c", "label", "p_a", "p_b").write_csv("g.csv")
+    for name in "fg":
+        assert run(["calibrate", "apply", "m.json", f"{name}.csv", "-o", f"{name}_out.csv"]) == 0
+    one, other = (pl.read_csv(f"{name}_out.csv") for name in "fg")
+    for column in ("p_a", "p_b", "p_c"):
+        np.testing.assert_allclose(one[column], other[column], atol=1e-15)
+
+
+def test_calibrate_refuses_what_does_not_fit(here, capsys):
+    (here / "m.json").write_text("{}")
+    assert run(["calibrate", "apply", "m.json", "f.csv", "-o", "x.csv"]) == 2
+    assert "m.json: map: this is no map" in capsys.readouterr().err
+    pl.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.6, 0.9]}).write_csv("two.csv")
+    assert run(["calibrate", "fit", "two.csv", "--map", "platt", "-o", "two.json"]) == 0
+    assert run(["calibrate", "apply", "two.json", "f.csv", "-o", "x.csv"]) == 2
+    assert "the map is for classes" in capsys.readouterr().err
+    assert run(["calibrate", "apply", "missing.json", "f.csv", "-o", "x.csv"]) == 2
+    assert "missing.json" in capsys.readouterr().err
+    pl.DataFrame({"y": [0, 1, 1], "m1": [0.2, 0.6, 0.9], "m2": [0.3, 0.5, 0.8]}).write_csv("several.csv")
+    assert run(["calibrate", "fit", "several.csv", "--map", "platt", "-o", "s.json"]) == 2
+    assert "2 models, m1, m2; a map belongs to one" in capsys.readouterr().err
+    assert not (here / "x.csv").exists()
