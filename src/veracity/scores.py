@@ -325,25 +325,25 @@ class Profile:
             one = len(rows) == 1
             message = (
                 f"{'one row decides' if one else f'{len(rows)} rows decide'} the worst-leaning mean: without "
-                f"{'that row' if one else f'the {len(rows)} worst'} it is {without:.3g} instead of {self.values[at]:.3g}"
+                f"{'that row' if one else f'the {len(rows)} worst'} it is {without:.3g}, not {self.values[at]:.3g}"
             )
             found.append(Finding("rows_decide", "warning", message, len(rows), rows))
         return tuple(found)
 
     def deciding_rows(self) -> tuple[tuple[int, ...], float] | None:
         """The fewest rows that make up half of Σ p^(−2/3), and robustness without them; None if more than are kept."""
-        lowest, s = self.tally.lowest, self.tally.sums
-        p = np.array([p for p, _, _ in lowest])
-        p = p[: max(s.rows - 1, 0)]
-        if not len(p) or p[0] == 0.0 or self.tally.plan.limits[0] > 0.0:
+        e, lowest = self.entries, self.tally.lowest
+        if not lowest or lowest[0][0] == 0.0 or self.tally.plan.limits[0] > 0.0:
             return None
-        share = np.exp(-2.0 / 3.0 * (np.log(p) - self.log_values[AT["robustness"]])) / s.rows
-        held = np.cumsum(share)
-        if held[-1] < MOSTLY:
+        power, cells = e.sums[2], slice(len(lowest))
+        first = np.repeat(power[cells] / e.rows[cells], np.minimum(e.rows[cells], len(lowest)))
+        held = np.cumsum(first[: min(len(lowest), int(e.rows.sum()) - 1)])
+        if not len(held) or held[-1] < MOSTLY * power.sum():
             return None
-        rows = int(np.argmax(held >= MOSTLY)) + 1
-        rest = max(1.0 - held[rows - 1], np.finfo(float).tiny) * s.rows / (s.rows - rows)
-        without = float(self.values[AT["robustness"]] * rest**-1.5)
+        rows = int(np.argmax(held >= MOSTLY * power.sum())) + 1
+        # What is left is summed anew: one row may be so large that nothing would be left of a difference.
+        left = 1.0 - np.clip(rows - (np.cumsum(e.rows) - e.rows), 0, e.rows) / e.rows
+        without = float((left @ power / (left @ e.weight)) ** -1.5)
         return tuple(row for _, row, _ in lowest[:rows]), min(without, 1.0)
 
 
