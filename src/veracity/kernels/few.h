@@ -68,11 +68,20 @@ static int64_t check_rows(Work *w, int64_t n) {
     return kept;
 }
 
+enum { AHEAD = 4 }; /* rows: cells are asked for before they are needed */
+
 INLINE void scatter(Work *w, int64_t n, int64_t k, int mass) {
     const Job *job = w->job;
     const Grid *g = &job->grid;
     Scratch *s = &w->scratch;
     for (int64_t i = 0; i < n; i++) {
+        int64_t soon = i + AHEAD < n ? i + AHEAD : i;
+        const int32_t *later = w->place + soon * k;
+        for (int64_t j = 0; j < k; j++) __builtin_prefetch(s->all + (j * g->places + later[j]) * (mass ? 4 : 2), 1);
+        int64_t y_later = w->y[soon], pick_later = w->pick[soon];
+        __builtin_prefetch(s->yes + (y_later * g->places + later[y_later]) * (mass ? 6 : 4), 1);
+        __builtin_prefetch(s->all + (k * g->places + later[pick_later]) * (mass ? 4 : 2), 1);
+        __builtin_prefetch(s->yes + (k * g->places + later[pick_later]) * (mass ? 6 : 4), 1);
         int64_t c = mass ? w->count[i] : 1;
         double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0;
         const double *row = w->p + i * k;
