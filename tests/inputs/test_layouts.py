@@ -314,3 +314,21 @@ def test_files_with_conditions_and_weights(tmp_path: Path) -> None:
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
     (f,) = read(files, Reading(where="site=u", weight=str(weights))).values()
     np.testing.assert_array_equal(f.weights, [1, 3, 4, 6])
+
+
+def test_the_ideal_follows_the_classes(tmp_path: Path) -> None:
+    text = "y,p_yes,p_no,q_yes,q_no\nyes,0.7,0.3,0.9,0.1\nno,0.2,0.8,0.4,0.6\nyes,0.6,0.4,0.5,0.5\n"
+    _, f = one(wrote(tmp_path, text), proba="p_*", ideal="q_*")
+    assert f.classes == ("no", "yes")
+    np.testing.assert_allclose(f.ideal, [[0.1, 0.9], [0.6, 0.4], [0.5, 0.5]])
+    _, rest = one(wrote(tmp_path, text), proba="p_*", ideal="q_*", versus_rest="no")
+    np.testing.assert_allclose(rest.ideal, [0.1, 0.6, 0.5])
+    with pytest.raises(ValueError, match=r"^x\.csv: the ideal has 1 column, the forecast 2\.\n  one for each class$"):
+        read(wrote(tmp_path, text), Reading(proba="p_*", ideal="q_no"))
+
+
+def test_features_that_are_words(tmp_path: Path) -> None:
+    _, f = one(wrote(tmp_path, "y,p,x,z\n0,0.1,u,1\n1,0.4,v,2\n1,0.8,u,1\n"), feature="x,z")
+    assert f.features is not None
+    np.testing.assert_array_equal(f.features[0], f.features[2])
+    assert f.features[0, 0] != f.features[1, 0]

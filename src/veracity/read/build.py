@@ -190,7 +190,7 @@ class Builder:
         if missing:
             raise self.table.error(f"no class {missing[0]}: the classes are {' '.join(order)}.", "name some of them")
         index = [order.index(c) for c in chosen]
-        made = prepare(y, p, **(given | {"ideal": None}))  # settles scale, missing and soft outcomes
+        made = prepare(y, p, **given)  # settles scale, missing and soft outcomes
         check(made)  # the rows as they stand: their sums are lost below
         assert made.outcomes is not None
         together = made.matrix[:, index].sum(axis=1)
@@ -198,9 +198,17 @@ class Builder:
         together = np.where(together > 1e-3, np.round(together, 15), together)
         together = np.where((together > 1) & (together <= 1 + 1e-9), 1.0, together)  # rounding of the sum
         happened = np.isin(made.outcomes, index).astype(np.int8)
-        return replace(made, probabilities=together, outcomes=happened, classes=("rest", event), log_realised=None)
+        ideal = None if made.ideal is None else made.ideal[:, index].sum(axis=1)
+        return replace(
+            made, probabilities=together, outcomes=happened, classes=("rest", event), log_realised=None, ideal=ideal
+        )
 
     def _realised(self, frame: pl.DataFrame, column: str, given: dict[str, Any]) -> Forecasts:
+        if self.reading.feature or self.reading.ideal:
+            raise self.table.error(
+                "only the probability of what happened is known: an ideal or features cannot be compared with it.",
+                "leave them out",
+            )
         return prepare_realised(_numbers(frame[column]), scale=self.layout.scale, **given)
 
     def _counted(self, frame: pl.DataFrame, column: str, given: dict[str, Any], names: Names) -> Forecasts:
@@ -240,8 +248,8 @@ class Builder:
             "case": np.repeat(given["case"] if given["case"] is not None else _numbers_of(frame, given), m),
             "sample_weight": None if given["sample_weight"] is None else np.repeat(given["sample_weight"], m),
             "counts": None if given["counts"] is None else np.repeat(given["counts"], m),
-            "features": None,
-            "ideal": None,
+            "features": None if given["features"] is None else np.repeat(given["features"], m, axis=0),
+            "ideal": None if given["ideal"] is None else given["ideal"].reshape(-1),
             "names": names,
         }
         p, y = matrix(frame, columns), matrix(frame, self.layout.outcomes)
@@ -390,7 +398,8 @@ def _features(frame: pl.DataFrame, names: tuple[str, ...]) -> Array:
     if not names:
         return None
     columns = [
-        _numbers(frame[c]) if frame[c].dtype.is_numeric() else frame[c].cast(pl.Categorical).to_physical().to_numpy()
+        # words by their hash, the same in every batch, cut to what a float holds exactly
+        _numbers(frame[c]) if frame[c].dtype.is_numeric() else (frame[c].cast(pl.String).hash() // 2**11).to_numpy()
         for c in names
     ]
     return np.column_stack(columns)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ..forecasts.names import many
 from . import roles
-from .classes import ClassSet
+from .classes import ClassSet, given_sets
 from .files import Table
 from .layouts import Layout, run_of
 from .reading import Reading, canonical, matching
@@ -56,13 +57,28 @@ class Pool:
         elif self.reading.id and not found.case:
             found = replace(found, case=self.reading.id)
         if self.reading.ideal:
-            matched = [c for _, _, c in self._matched("ideal", self.reading.ideal)]
-            if len(matched) != len(found.models[0][1]):
-                raise self.table.error(
-                    f"the ideal has {len(matched)} columns, the forecast {len(found.models[0][1])}.", "one for each"
-                )
-            found = replace(found, ideal=tuple(matched))
+            found = replace(found, ideal=self._ideal(found))
         return found
+
+    def _ideal(self, found: Layout) -> tuple[str, ...]:
+        """The columns of the true probabilities, in the order of the classes."""
+        assert self.reading.ideal is not None
+        matched = self._matched("ideal", self.reading.ideal)
+        columns = tuple(c for _, _, c in matched)
+        if len(columns) != len(found.models[0][1]):
+            raise self.table.error(
+                f"the ideal has {many(len(columns), 'column')}, the forecast {len(found.models[0][1])}.",
+                "one for each class",
+            )
+        if found.kind != "wide" or len(columns) == 1:
+            return columns
+        (given,) = given_sets([(None, k, c) for _, k, c in matched], self)
+        if set(given.classes) != set(found.labels):
+            raise self.table.error(
+                f"the ideal has the classes {' '.join(given.classes)}, the forecast {' '.join(found.labels)}.",
+                f"let * stand for the class:  {self.table.option('ideal', 'q_*')}",
+            )
+        return tuple(given.columns[given.classes.index(label)] for label in found.labels)
 
     def _model_values(self, column: str) -> tuple[str, ...]:
         _, frame = self.table.read([column])
@@ -106,13 +122,10 @@ class Pool:
             or found.kind == "long"
         ):
             return ()
-        counts: dict[str, int] = dict.fromkeys(found.labels, 0)
-        for value in self.all[found.outcome].present.to_list():
-            label = canonical(value)
-            if label not in counts:
-                return ()
-            counts[label] += 1
-        return tuple(sorted(counts.items()))
+        seen = self.all[found.outcome].times if self.all[found.outcome].labels else {"": 0}
+        if not set(seen) <= set(found.labels):
+            return ()
+        return tuple(sorted((label, seen.get(label, 0)) for label in found.labels))
 
     def _percent_of(self, column: Column, found: Layout) -> str | None:
         if not column.numeric or column.high <= 1:

@@ -93,6 +93,14 @@ class Column:
             return ()
         return tuple(dict.fromkeys(canonical(v) for v in values))
 
+    @cached_property
+    def times(self) -> dict[str, int]:
+        """How often each label stands in the column."""
+        found: dict[str, int] = {}
+        for value, count in self.present.value_counts().iter_rows():
+            found[canonical(value)] = found.get(canonical(value), 0) + count
+        return found
+
     @property
     def within(self) -> bool:
         """Numeric, with every present value in [0, 1]."""

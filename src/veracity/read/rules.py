@@ -11,7 +11,7 @@ from . import roles
 from .classes import ClassSet, class_sets, given_sets
 from .files import Table
 from .layouts import Layout, run_of
-from .reading import Reading, canonical, labels_of
+from .reading import Reading, labels_of
 from .refusals import Refusals, short
 from .roles import Column
 
@@ -417,7 +417,7 @@ class Search(Refusals):
             classes = labels_of(labels)
             note = f"event = {labels[1]}"
         if self.table.whole and not column.fractions and not reading.cut and not reading.versus_rest:
-            hits = sum(1 for v in column.present.to_list() if canonical(v) == labels[1])
+            hits = column.times.get(labels[1], 0)
             note += f" ({hits:,} of {column.present.len():,})"
         models = tuple((self.stem if len(columns) == 1 else c, (c,)) for c in columns)
         scale = self.scale

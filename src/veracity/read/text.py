@@ -18,7 +18,7 @@ DELIMITERS = ("\t", ";", ",", "|")
 MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "#DIV/0!", "#VALUE!"]
 LINES = 200  # the delimiter is judged on so many lines
 AGREE = 0.99
-IN_MEMORY = 1 << 26  # text files up to so many bytes are read whole, so that every value is known to the rules
+IN_MEMORY = 1 << 24  # text files up to so many bytes are read whole, so that every value is known to the rules
 SAMPLE = 20_000  # rows of a larger one that the rules look at
 
 
@@ -66,20 +66,23 @@ def opened(path: Path, shown: str) -> Text:
         raw = lazy.collect() if small else lazy.head(SAMPLE).collect()
     except pl.exceptions.PolarsError as problem:
         raise _ragged(path, delimiter or "\x1f", skip, shown, problem) from None
-    full = [c for c in columns if raw[c].null_count() < raw.height or (raw.height == 0 and c)]
+    # an empty column is dropped; of a file that was not read whole, only one that has no name either
+    full = [c for c in columns if raw[c].null_count() < raw.height or (c and not c.startswith("_dupl") and not small)]
+    full = full or [c for c in columns if c]
     names = {name: name.strip() or f"column {columns.index(name) + 1}" for name in columns}
     twice = [name for name in full if (m := re.fullmatch(r"(.+)_duplicated_\d+", name)) and m[1] in columns]
     if twice or len(set(names.values())) < len(names):
         name = re.sub(r"_duplicated_\d+$", "", twice[0]) if twice else "the same name"
         raise ValueError(f"{shown}: two columns are called `{name}`\n  give every column a name of its own")
-    raw = raw.select(pl.col(c).str.strip_chars().replace(MISSING, [None] * len(MISSING)).alias(names[c]) for c in full)
+    blanks = bool(raw.head(1000).select(pl.any_horizontal(pl.all().str.contains(r"^\s|\s$")).any()).item())
+    clean = [(_bare(pl.col(c)) if blanks else pl.col(c)).alias(names[c]) for c in full]
+    raw = raw.select(clean)
     kinds = {c: _kind(raw[c], delimiter == ",") for c in raw.columns}
     if any("comma" in kind for kind in kinds.values()):
         facts = (*facts, "decimal comma")
-    frame = lazy.select(
-        pl.col(c).str.strip_chars().replace(MISSING, [None] * len(MISSING)).alias(names[c]) for c in full
+    return Text(
+        raw.lazy() if small else lazy.select(clean), tuple(raw.columns), facts, kinds, raw if small else None, raw, keep
     )
-    return Text(raw.lazy() if small else frame, tuple(raw.columns), facts, kinds, raw if small else None, raw, keep)
 
 
 _HEAD = 1 << 18
@@ -147,7 +150,7 @@ def _scan(path: Path, delimiter: str, skip: int) -> pl.LazyFrame:
         separator=delimiter,
         infer_schema=False,
         skip_lines=skip,
-        empty_string_is_null=True,
+        null_values=MISSING,
         glob=False,
     )
 
@@ -195,6 +198,11 @@ def _ragged(path: Path, delimiter: str, skip: int, shown: str, problem: Exceptio
     return ValueError(f"{shown}: cannot be read as text ({str(problem).splitlines()[0]})")
 
 
+def _bare(column: Any) -> Any:
+    """Strings, or an expression of them, without blanks around; the words for missing are missing."""
+    return column.str.strip_chars().replace(MISSING, [None] * len(MISSING))
+
+
 def _kind(column: pl.Series, comma_delimiter: bool) -> str:
     """What the strings of a column are."""
     present = column.drop_nulls()
@@ -203,7 +211,12 @@ def _kind(column: pl.Series, comma_delimiter: bool) -> str:
     percent = bool(present.str.ends_with("%").all())
     if percent:
         present = present.str.strip_suffix("%").str.strip_chars()
-    if bool(present.str.contains(r"^[+-]?\d{1,18}$").all()):
+    few = present.head(100)
+    if few.cast(pl.Float64, strict=False).null_count() == few.len() and not bool(
+        few.str.contains(r"^[+-]?\d+,\d").any()
+    ):
+        return "text"
+    if present.cast(pl.Int64, strict=False).null_count() == 0:
         return "percent" if percent else "whole"
     if present.cast(pl.Float64, strict=False).null_count() == 0:
         return "percent" if percent else "number"
@@ -228,6 +241,9 @@ def typed(raw: pl.DataFrame, kinds: dict[str, str], where: Any) -> pl.DataFrame:
         numbers = text.cast(pl.Int64 if kind == "whole" else pl.Float64, strict=False)
         if kind == "whole" and numbers.null_count() > column.null_count():
             numbers = text.cast(pl.Float64, strict=False)
+        if numbers.null_count() > column.null_count():
+            column = _bare(column)
+            numbers = _bare(text).cast(pl.Float64, strict=False)
         if numbers.null_count() > column.null_count():
             index = int((numbers.is_null() & column.is_not_null()).arg_max() or 0)
             raise where(name, index, column[index])
