@@ -240,3 +240,36 @@ def test_bootstrap_is_seeded_and_agrees_with_the_delta_method() -> None:
         assert b.method.startswith("bootstrap, 400 draws")
         # 400 draws place an end of the interval to about a tenth of its width.
         assert b.high - b.low == pytest.approx(d.high - d.low, rel=0.15)
+
+
+@pytest.mark.parametrize("groups", ["pooled", "per class"])
+@pytest.mark.parametrize("curve", ["bins", "width", "isotonic"])
+def test_other_curves_measure_the_same_of_calibrated_forecasts(curve: str, groups: str) -> None:
+    y, p = draw(11, 20_000, 3)
+    a = vc.assess(y, p)
+    found = a.measured_by(curve, groups)
+    # 20,000 calibrated rows: sampling error about 0.003; wide bins and in-sample isotonic curves add about 0.003.
+    for name in MEANS:
+        assert found[name] == pytest.approx(a.reported[name], abs=0.012 if curve == "width" else 0.008)
+    if (curve, groups) == ("bins", "pooled"):
+        assert found == pytest.approx(dict(a.measured), rel=1e-12)
+    with pytest.raises(ValueError, match="no curve is called"):
+        a.measured_by("spline")
+
+
+def test_groups_as_one_array_or_a_frame() -> None:
+    import pandas as pd
+
+    y, p = draw(12, 300, 2)
+    g = np.repeat(["a", "b"], 150)
+    assert set(vc.assess(y, p, groups=g).groups["group"]) == {"a", "b"}
+    assert set(vc.assess(y, p, groups=pd.DataFrame({"site": g})).groups) == {"site"}
+
+
+def test_a_frame_with_named_columns() -> None:
+    import pandas as pd
+
+    y, p = draw(13, 300, 2)
+    frame = pd.DataFrame({"happened": y, "risk": p[:, 1]})
+    a = vc.assess(frame, label="happened", positive_proba="risk")
+    assert a.scores.log_loss == pytest.approx(vc.assess(y, p[:, 1]).scores.log_loss, rel=1e-12)

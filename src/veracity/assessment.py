@@ -21,7 +21,7 @@ from veracity.document import Readings, decode, encode, plain, readings
 from veracity.forecasts import Finding, Forecasts, prepare, zero_probability
 from veracity.inference import Reading, undefined
 from veracity.ladder import Ladder
-from veracity.measured import Measured, not_measurable
+from veracity.measured import Measured, measured_by, not_measurable
 from veracity.plan import FLOORS, Plan
 from veracity.reliability import calibration_error, reliability
 from veracity.sampling import take
@@ -88,6 +88,15 @@ class Assessment:
             self._sections["remedies"] = _ladder(self).remedies()
         found: list[dict[str, Any]] | None = self._sections.get("remedies")
         return found
+
+    def measured_by(self, curve: str = "bins", groups: str = "pooled") -> dict[str, float]:
+        """The measured means by another curve (bins, width, isotonic), of all entries or "per class"; no intervals.
+
+        Pooled assumes one calibration curve for all classes; per class each has its own (theory section 3, step 2).
+        """
+        if self._tally is None:
+            raise AttributeError("this assessment was read from a document; other curves need the forecasts")
+        return measured_by(self._tally, curve, groups)
 
     # -- as data --------------------------------------------------------------------------------------------------
 
@@ -273,11 +282,20 @@ def assess(
         counts=counts,
         labels=labels,
         pos_label=pos_label,
-        groups=groups,
+        groups=_columns(groups),
         ideal=ideal,
         features=features,
     )
     return of_tally(Tally.count(forecasts, plan), started=started)
+
+
+def _columns(groups: Any) -> Mapping[str, Any] | None:
+    """Groups by name: a mapping or frame as it is, one array under the name "group"."""
+    if groups is None or isinstance(groups, Mapping):
+        return groups
+    if hasattr(groups, "columns"):
+        return {str(name): groups[name] for name in groups.columns}
+    return {"group": groups}
 
 
 def of_tally(

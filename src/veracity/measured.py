@@ -22,7 +22,7 @@ from veracity.kernels import Histogram
 from veracity.plan import Plan
 from veracity.sampling import few
 from veracity.scores import AT, NONE, Profile
-from veracity.tally import R, Tally
+from veracity.tally import MANY_CLASSES, R, Tally
 
 Floats = NDArray[np.float64]
 
@@ -182,6 +182,31 @@ class Measured:
             )
             found.append(Finding("measured_robustness", "note", message))
         return tuple(found)
+
+
+def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, float]:
+    """Measured means by the curve of that name, fitted on all entries pooled or on each class by itself."""
+    if not tally.measurable:
+        raise ValueError(NOT_MEASURABLE)
+    if groups not in ("pooled", "per class"):
+        raise ValueError(f"groups: {groups!r} is neither 'pooled' nor 'per class'")
+    if groups == "per class" and tally.k > MANY_CLASSES:
+        raise ValueError(f"groups: 'per class' is offered up to {MANY_CLASSES} classes; these are {tally.k}")
+    plan = tally.plan
+    bins = number_of_bins(tally.sums.n_eff) if plan.bins == "auto" else int(plan.bins)
+    options: dict[str, dict[str, Any]] = {
+        "bins": {"bins": bins, "end_width": plan.end_width, "split": True},
+        "width": {"cuts": tuple(i / 15 for i in range(1, 15))},
+    }
+    parts = (pooled(tally),) if groups == "pooled" else tally.classwise
+    fitted = [curves.fit(curve, h, tally.grid, **options.get(curve, {})) for h in parts if h.true.sum()]
+    r = np.array([R[AT[name]] for name in AT])
+    weight = np.array([c.true_weight.sum() for c in fitted]) / sum(c.true_weight.sum() for c in fitted)
+    # A curve that smooths is not the frequencies of bins, so the correction for few rows a bin is for bins only.
+    means = np.array([c.means(r, plan.floor) if curve == "isotonic" else c.corrected(r, plan.floor) for c in fitted])
+    logs = np.exp(weight @ np.log(means))
+    powers = (weight @ means ** np.where(r == 0.0, 1.0, r)) ** (1.0 / np.where(r == 0.0, 1.0, r))
+    return dict(zip(AT, np.where(r == 0.0, logs, powers).tolist(), strict=True))
 
 
 def not_measurable() -> Reading:
