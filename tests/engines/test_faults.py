@@ -193,21 +193,27 @@ def test_a_file_that_vanishes_is_named(engine: Any, parts: Path) -> None:
         opened.assess()
 
 
+def test_a_part_with_other_columns_is_named(engine: Any, parts: Path) -> None:
+    path = parts / "part09.parquet"
+    pl.read_parquet(path).rename({"p": "q"}).write_parquet(path)
+    with pytest.raises(ValueError, match=r"part00\.parquet and part09\.parquet have different columns \(p, q\)"):
+        engine.assess(parts)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: f.rename({"p": "q"}), r"part00\.parquet and part09\.parquet have different columns \(p, q\)"),
         (lambda f: f.with_columns(pl.lit(7, pl.Int8).alias("y")), r"part09\.parquet"),
         (lambda f: f.with_columns(pl.lit("?").alias("p")), r"part09\.parquet"),
         (lambda f: f.with_columns((pl.col("p") * 100).alias("p")), r"part09\.parquet.*above 1"),
     ],
-    ids=["columns", "classes", "type", "scale"],
+    ids=["classes", "type", "scale"],
 )
-def test_a_part_that_differs_is_named(engine: Any, parts: Path, change: Any, message: str) -> None:
+def test_a_part_that_differs_is_named(parts: Path, change: Any, message: str) -> None:
     path = parts / "part09.parquet"
     change(pl.read_parquet(path)).write_parquet(path)
     with pytest.raises(ValueError, match=message):
-        engine.assess(parts)
+        engines.assess(parts)
 
 
 def test_no_rows_at_all(tmp_path: Path) -> None:
