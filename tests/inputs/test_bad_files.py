@@ -21,6 +21,13 @@ TOKENS = json.dumps({"id": 1, "token_logprobs": [None, None]})
 # name of the file, its text, options, message
 BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "empty file": ("x.csv", "", {}, "x.csv: the file is empty\n  it needs a line of column names and at least one row"),
+    "numbers for named columns": (
+        "x.csv",
+        "y,prob_pos,prob_neg\n0,0.2,0.8\n1,0.6,0.4\n1,0.3,0.7\n",
+        {},
+        "x.csv: outcome `y` holds 0, 1, the classes are pos, neg.\n"
+        "  name the probability of 1:  --positive-proba prob_pos   or   --positive-proba prob_neg",
+    ),
     "only a header": ("x.csv", "y,p\n", {}, "x.csv: no rows below the column names\n  there is nothing to assess"),
     "workbook": (
         "x.xlsx",
@@ -156,8 +163,8 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         WIDE + "d,0.2,0.3,0.5\n",
         {},
-        "x.csv: outcome `label` holds d, the classes are a b c.\n"
-        "  name the columns like the outcomes, or the outcome column with --label COL",
+        "x.csv: outcome `label` holds a, b, c, d, the classes are a, b, c.\n"
+        "  name the columns like the outcomes, or the outcome column:  --label COL",
     ),
     "measured outcome": (
         "x.csv",
@@ -362,8 +369,8 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         WIDE,
         {"proba": "p_a,p_[ab]*"},
-        "x.csv: outcome `label` holds c, the classes are a b.\n"
-        "  name the columns like the outcomes, or the outcome column with --label COL",
+        "x.csv: outcome `label` holds a, b, c, the classes are a, b.\n"
+        "  name the columns like the outcomes, or the outcome column:  --label COL",
     ),
     "not offered but happened": (
         "x.csv",

@@ -33,6 +33,20 @@ class Refusals(Pool):
                 f"{self.table.option('positive_proba', one[0].name)}",
             )
 
+    def _other_labels(self, column: Column, chosen: ClassSet) -> ValueError:
+        """An outcome by its name whose values are not the classes of the columns."""
+        classes = chosen.classes
+        if column.numeric and len(column.labels) != 2 and len(column.labels) != len(classes):
+            return self._needs_cut(column, chosen)
+        what = f"outcome `{column.name}` holds {short(column.labels, ', ')}, the classes are {short(classes, ', ')}."
+        pair = roles.event_of(column.labels) if len(column.labels) == 2 else None
+        if len(classes) == 2 and pair:
+            options = "   or   ".join(self.table.option("positive_proba", c) for c in chosen.columns)
+            return self.table.error(what, f"name the probability of {pair[1]}:  {options}")
+        return self.table.error(
+            what, "name the columns like the outcomes, or the outcome column:  " + self.table.option("label", "COL")
+        )
+
     def _needs_cut(self, column: Column, chosen: ClassSet) -> ValueError:
         classes = chosen.classes
         # limits with which each class would happen as often as it is forecast on average

@@ -276,15 +276,9 @@ class Search(Refusals):
             raise self._two_outcomes(fits)
         if fits:
             return fits[0].name, fits[0].labels
-        numbers = [c for n, c in self.pool.items() if n not in taken and c.plain in roles.OUTCOMES]
-        if len(numbers) == 1 and numbers[0].numeric and not (numbers[0].two_valued and len(chosen.classes) > 2):
-            raise self._needs_cut(numbers[0], chosen)
-        if len(numbers) == 1 and numbers[0].labels:
-            other = [v for v in numbers[0].labels if v not in chosen.classes]
-            raise table.error(
-                f"outcome `{numbers[0].name}` holds {short(other)}, the classes are {short(chosen.classes)}.",
-                "name the columns like the outcomes, or the outcome column with " + table.option("label", "COL"),
-            )
+        named = [c for n, c in self.pool.items() if n not in taken and c.plain in roles.OUTCOMES]
+        if len(named) == 1:
+            raise self._other_labels(named[0], chosen)
         if reading.proba:
             raise table.error(
                 f"class columns {run_of(chosen.columns)}, but no column holds only {short(chosen.classes)}.",
