@@ -62,7 +62,7 @@ class Chain:
     counts: Array | None = None
     prior: Array | None = None
     log_realised: Array | None = None
-    _held: dict[str, Array | None] = field(default_factory=dict, repr=False)
+    _held: dict[str | float, Array | None] = field(default_factory=dict, repr=False)
 
     @property
     def k(self) -> int:
@@ -82,10 +82,10 @@ class Chain:
         return np.bincount(self.outcomes, weights=self.shares, minlength=self.k)
 
     def adjusted(self, rule: ScoringRule) -> Array | None:
-        if rule.name not in self._held:
+        if rule.key not in self._held:
             self._held.clear()  # one matrix at a time
-            self._held[rule.name] = None if self.A is None else self.A(rule)
-        return self._held[rule.name]
+            self._held[rule.key] = None if self.A is None else self.A(rule)
+        return self._held[rule.key]
 
     def _parts(self) -> Iterator[slice]:
         size = max(1, BLOCK // self.k)

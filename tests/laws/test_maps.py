@@ -204,6 +204,27 @@ def test_classes_picked_too_seldom_share_a_cell():
     assert len(set(maps.fit("bins", alone).cells(scores[:310]))) == 1  # ten rows are no cell: they join another
 
 
+def test_many_classes_share_cells_in_their_order():
+    rng = np.random.default_rng(1)
+    scores = rng.dirichlet(np.full(20, 0.1), 1000)
+    f = Forecasts(scores, rng.integers(0, 20, 1000), tuple(range(20)))
+    cell = maps.fit("bins", f).cells(scores)
+    assert np.bincount(cell).min() >= 200
+    assert len(np.unique(cell)) >= 3
+    pick = scores.argmax(axis=1)
+    for group in range(20):
+        assert len(set(cell[pick == group])) == 1
+
+
+def test_grouped_can_round():
+    p = np.array([0.101, 0.099, 0.31, 0.29])
+    f = Forecasts(p, np.array([0, 1, 1, 1]), (0, 1))
+    fitted = maps.fit("grouped", f, decimals=1)
+    assert len(fitted.seen) == 2
+    assert fitted(p)[:, 1].tolist() == [0.5, 0.5, 1, 1]
+    assert maps.from_json(fitted.to_json())([0.1])[0].tolist() == [0.5, 0.5]
+
+
 @pytest.mark.parametrize("rule", ["log", "brier", -0.5, 2])
 def test_isotonic_beats_every_other_monotone_map_under_every_score(rule):
     from veracity.formulas.rules import rule as rule_of

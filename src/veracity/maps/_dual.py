@@ -8,7 +8,7 @@ Each Newton step is one pass of weighted means over the rows, so it runs on stre
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from ._fitted import as_rows, blocks
 
 Array = NDArray[Any]
 Chunks = Callable[[], Iterable[tuple[Array, Array]]]  # a pass: rows (m, k) with their shares of the whole mass
+Sums = tuple[Any, ...]  # of arrays, or of whatever adds
+Work = Callable[[Array, Array], Sums]  # (rows, shares) → what they add
 Place = Callable[[Array, Array], tuple[Array, Array, Array | float]]  # (rows, b) → A, h, Σh
 Rows = Callable[[Array], Array]
 Moments = Callable[[Array], tuple[Array, Array]]  # b → mean A, couplings
@@ -34,32 +36,46 @@ def in_memory(scores: Array, shares: Array, k: int) -> Chunks:
     return lambda: ((as_rows(scores[part], k), shares[part]) for part in blocks(len(scores), k))
 
 
-def mean_of(chunks: Chunks, k: int) -> Array:
-    total = np.zeros(k)
+def summed(chunks: Chunks, work: Work, zero: Sums) -> Sums:
+    """zero + Σ work(rows, shares) over all chunks; chunks of a cluster have it done where the rows are."""
+    if hasattr(chunks, "summed"):
+        return cast(Sums, chunks.summed(work, zero))
     for rows, shares in chunks():
-        total += shares @ rows
-    return total
+        zero = tuple(a + b for a, b in zip(zero, work(rows, shares), strict=True))
+    return zero
+
+
+def narrowed(chunks: Chunks, kept: Array) -> Chunks:
+    """Only some columns."""
+    if hasattr(chunks, "narrowed"):
+        return cast(Chunks, chunks.narrowed(kept))
+    return lambda: ((rows[:, kept], shares) for rows, shares in chunks())
+
+
+def mean_of(chunks: Chunks, k: int) -> Array:
+    return summed(chunks, lambda rows, shares: (shares @ rows,), (np.zeros(k),))[0]
 
 
 def moments(chunks: Chunks, place: Place, b: Array, *, couplings: bool = True) -> tuple[Array, Array]:
     """One pass: mean A and, when asked, the couplings."""
     k = len(b)
-    mean, coupling = np.zeros(k), np.zeros((k, k) if couplings else 0)
-    for rows, shares in chunks():
+
+    def work(rows: Array, shares: Array) -> Sums:
         a, h, total = place(rows, b)
-        mean += shares @ a
-        if couplings:
-            coupling += (h * (shares / total)[:, None]).T @ h
+        return shares @ a, (h * (shares / total)[:, None]).T @ h if couplings else np.zeros(0)
+
+    mean, coupling = summed(chunks, work, (np.zeros(k), np.zeros((k, k) if couplings else 0)))
     return mean, coupling
 
 
 def hessian_times(chunks: Chunks, place: Place, b: Array, v: Array) -> Array:
     """One pass: the Hessian times v without a k × k matrix."""
-    out = np.zeros(len(b))
-    for rows, shares in chunks():
+
+    def work(rows: Array, shares: Array) -> Sums:
         _, h, total = place(rows, b)
-        out += shares @ h * v - (shares * (h @ v) / total) @ h
-    return out
+        return (shares @ h * v - (shares * (h @ v) / total) @ h,)
+
+    return summed(chunks, work, (np.zeros(len(b)),))[0]
 
 
 def laplacian_direction(coupling: Array, gap: Array, members: list[Array]) -> Array | None:

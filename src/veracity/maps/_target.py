@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from veracity.forecasts import Forecasts
 
-from ._dual import Chunks
+from ._dual import Chunks, summed
 from ._support import blocks_of_support
 
 Array = NDArray[Any]
@@ -69,24 +69,30 @@ def scores_of(forecasts: Forecasts) -> Array:
     return forecasts.probabilities
 
 
+class Patterns(dict[bytes, float]):
+    """The share of rows for each set of classes with a positive score; these add."""
+
+    def __add__(self, other: Patterns) -> Patterns:
+        return Patterns({key: self.get(key, 0.0) + other.get(key, 0.0) for key in [*self, *other]})
+
+
+def support(rows: Array, shares: Array) -> tuple[Patterns]:
+    positive = rows > 0.0
+    if positive.all():
+        return (Patterns({np.packbits(np.ones(rows.shape[1], bool)).tobytes(): float(shares.sum())}),)
+    packed = np.packbits(positive, axis=1)
+    keys, first = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_inverse=True)
+    sums = np.bincount(first.ravel(), weights=shares)
+    return (Patterns(zip(keys.tolist(), sums.tolist(), strict=True)),)
+
+
 def blocks_and_levels(chunks: Chunks, mass: float, target: Array, classes: tuple[Any, ...]) -> tuple[Array, Array]:
     """Block and level of each class from the zeros among the scores; raises InfeasibleTarget.
 
     One pass over the rows. `mass` is their whole mass, so that counts become whole numbers again.
     """
     k = len(target)
-    found: dict[bytes, float] = {}
-    for rows, shares in chunks():
-        positive = rows > 0.0
-        if positive.all():
-            everywhere = np.packbits(np.ones(k, bool)).tobytes()
-            found[everywhere] = found.get(everywhere, 0.0) + float(shares.sum())
-            continue
-        packed = np.packbits(positive, axis=1)
-        keys, first = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_inverse=True)
-        sums = np.bincount(first.ravel(), weights=shares)
-        for key, share in zip(keys.tolist(), sums, strict=True):
-            found[key] = found.get(key, 0.0) + float(share)
+    (found,) = summed(chunks, support, (Patterns(),))
     patterns = np.array([np.unpackbits(np.frombuffer(key, np.uint8), count=k) for key in found], dtype=bool)
     held = np.array(list(found.values())) * mass
     if patterns.all():

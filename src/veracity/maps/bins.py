@@ -1,7 +1,7 @@
 """Stage C by cells of equal population.
 
 Two classes: bins of all rows by the probability of the second class. More classes: predicted class × bins of its
-probability, at least 10·k rows a cell; classes picked too seldom share one cell.
+probability, at least 10·k rows a cell; classes picked too seldom share cells.
 """
 
 from __future__ import annotations
@@ -119,22 +119,27 @@ def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> Bins:
 def cells_by_pick(
     pick: Array, value: Array, counts: Array | None, k: int, most: int
 ) -> tuple[list[Array], list[Array]]:
-    """Edges and cell numbers for each predicted class; classes picked too seldom share a cell."""
+    """Edges and cell numbers for each predicted class; classes picked too seldom share cells, in their order."""
     least = PER_BIN * k
     rows = np.bincount(pick, weights=counts, minlength=k).astype(int)
-    seldom = rows < least
-    own_cell = seldom.all() or rows[seldom].sum() >= least
-    cells = 1 if own_cell else 0
     edges, numbers = [np.empty(0)] * k, [np.zeros(1, np.int64)] * k
-    for group in np.flatnonzero(~seldom):
+    cells, waiting = 0, []
+    for group in np.flatnonzero(rows < least):
+        waiting.append(group)
+        numbers[group] = np.full(1, cells)
+        if rows[waiting].sum() >= least:
+            cells, waiting = cells + 1, []
+    shared = cells
+    for group in np.flatnonzero(rows >= least):
         mine = pick == group
         share = None if counts is None else counts[mine]
         edges[group] = equal_population_edges(value[mine], share, min(most, rows[group] // least), least)
         numbers[group] = cells + np.arange(len(edges[group]) + 1)
         cells += len(numbers[group])
-    if not own_cell:  # too few even together: they join the unsurest cell of the class picked most
-        for group in np.flatnonzero(seldom):
-            numbers[group] = numbers[int(np.argmax(rows))][:1]
+    # The last ones are too few even together: they join the last shared cell, or the unsurest of the class picked most.
+    joined = numbers[int(np.argmax(rows))][:1] if shared == 0 and cells else np.full(1, max(shared - 1, 0))
+    for group in waiting:
+        numbers[group] = joined
     return edges, numbers
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from veracity.forecasts import Forecasts
 from veracity.formulas.rules import power
 
-from ._dual import Chunks, in_memory, solve
+from ._dual import Chunks, in_memory, narrowed, solve
 from ._fitted import Fitted
 from ._target import blocks_and_levels, checked_target, scores_of
 
@@ -132,8 +132,7 @@ def fit_chunks(
     pi = checked_target(target, classes)
     kept = pi > 0.0
     if not kept.all():
-        whole = chunks
-        chunks = lambda: ((rows[:, kept], shares) for rows, shares in whole())  # noqa: E731
+        chunks = narrowed(chunks, kept)
     wanted, names = pi[kept], tuple(c for c, keep in zip(classes, kept, strict=True) if keep)
     block, level = np.zeros(len(wanted), int), np.zeros(len(wanted), int)
     if r <= 0.0:

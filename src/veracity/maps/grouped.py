@@ -19,10 +19,14 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Grouped(Fitted):
-    """seen (g, k): the distinct score vectors; means (g, k): the class frequencies among their rows."""
+    """seen (g, k): the distinct score vectors; means (g, k): the class frequencies among their rows.
+
+    decimals: to how many digits rows were rounded before they were compared; None is exact equality.
+    """
 
     seen: Array
     means: Array
+    decimals: int | None
 
     name: ClassVar[str] = "grouped"
 
@@ -33,7 +37,7 @@ class Grouped(Fitted):
     def cells(self, rows: ArrayLike) -> Array:
         """(n,) number of the equal fitted row."""
         p = as_rows(checked_rows(rows, self.k), self.k)
-        label, _ = equal_rows(np.concatenate([self.seen, p]))
+        label, _ = equal_rows(np.concatenate([self.seen, rounded(p, self.decimals)]))
         number = np.full(label.max() + 1, -1)
         number[label[: len(self.seen)]] = np.arange(len(self.seen))
         cell = number[label[len(self.seen) :]]
@@ -49,9 +53,15 @@ class Grouped(Fitted):
         return np.asarray(self.means[self.cells(rows)])
 
 
-def fit(forecasts: Forecasts) -> Grouped:
-    scores, outcomes = scores_of(forecasts), forecasts.outcomes
+def rounded(p: Array, decimals: int | None) -> Array:
+    return p if decimals is None else p.round(decimals)
+
+
+def fit(forecasts: Forecasts, *, decimals: int | None = None) -> Grouped:
+    """Groups of equal rows. With `decimals`, rows that round alike are one group; their spread is then a term."""
+    scores, outcomes = rounded(scores_of(forecasts), decimals), forecasts.outcomes
     assert outcomes is not None
     label, first = equal_rows(scores)
     means = class_means(label, len(first), outcomes, forecasts.mass, forecasts.prior)
-    return Grouped(forecasts.classes, seen=as_rows(scores[first], forecasts.k) + 0.0, means=means)
+    seen = rounded(as_rows(scores[first], forecasts.k), decimals) + 0.0
+    return Grouped(forecasts.classes, seen=seen, means=means, decimals=decimals)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from veracity.forecasts import Forecasts
 
-from ._dual import Chunks, in_memory, mean_of, solve
+from ._dual import Chunks, in_memory, mean_of, narrowed, solve
 from ._fitted import Fitted
 from ._target import blocks_and_levels, checked_target, scores_of
 
@@ -86,8 +86,7 @@ def fit_chunks(chunks: Chunks, mass: float, target: ArrayLike, classes: tuple[An
     pi = checked_target(target, classes)
     kept = pi > 0.0
     if not kept.all():
-        whole = chunks
-        chunks = lambda: ((rows[:, kept], shares) for rows, shares in whole())  # noqa: E731
+        chunks = narrowed(chunks, kept)
     names = tuple(c for c, keep in zip(classes, kept, strict=True) if keep)
     wanted = pi[kept]
     block, level = blocks_and_levels(chunks, mass, wanted, names)

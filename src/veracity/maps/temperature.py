@@ -54,12 +54,14 @@ def fit(forecasts: Forecasts) -> Temperature:
         total = 0.0
         for part in blocks(len(scores), k):
             p, y = as_rows(scores[part], k), outcomes[part]
-            q = sharpened(p, np.exp(log_beta))
             with np.errstate(divide="ignore"):
-                logs = np.where(p > 0.0, np.log(p), 0.0)
-            here = np.arange(len(p))
-            gap = (q * logs).sum(axis=1) - logs[here, y]
-            total += float(mass[part] @ np.where(p[here, y] > 0.0, gap, 0.0))
+                logs = np.log(p)
+            q = np.exp(np.exp(log_beta) * (logs - logs.max(axis=1, keepdims=True)))
+            logs[p == 0.0] = 0.0
+            happened = np.take_along_axis(logs, y[:, None], axis=1)[:, 0]
+            gap = np.einsum("ij,ij->i", q, logs) / q.sum(axis=1) - happened
+            gap[np.take_along_axis(p, y[:, None], axis=1)[:, 0] == 0.0] = 0.0
+            total += float(mass[part] @ gap)
         return total
 
     if derivative(RANGE) <= 0.0:
