@@ -332,3 +332,14 @@ def test_features_that_are_words(tmp_path: Path) -> None:
     assert f.features is not None
     np.testing.assert_array_equal(f.features[0], f.features[2])
     assert f.features[0, 0] != f.features[1, 0]
+
+
+def test_picks_are_compared_as_numbers(tmp_path: Path) -> None:
+    _, f = one(wrote(tmp_path, "label,pred,confidence\n1,1.0,0.8\n2,1.0,0.6\n3,3.0,0.9\n,3.0,0.9\n"), nan="omit")
+    np.testing.assert_array_equal(f.outcomes, [1, 0, 1])
+
+
+def test_versus_rest_with_options_that_differ(tmp_path: Path) -> None:
+    text = "label,p_a,p_b,p_c\na,0.5,0.3,0.2\nb,0.2,0.8,\nc,0.3,0.4,0.3\n"
+    _, f = one(wrote(tmp_path, text), absent="nan", versus_rest="a,c")
+    np.testing.assert_allclose(f.positive, [0.7, 0.2, 0.6])

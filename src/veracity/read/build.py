@@ -142,10 +142,11 @@ class Builder:
             y = self._picked(frame, names, start, numbers)
         else:
             y = self._outcomes(frame, names, start, numbers)
+        absent = reading.absent == "nan" or layout.kind == "lm-eval"
+        given["absent"] = absent and p.ndim == 2 and bool(np.isnan(p).any())
         if reading.versus_rest:
             return self._versus_rest(y, p, given)
-        absent = reading.absent == "nan" or layout.kind == "lm-eval"
-        made = prepare(y, p, absent=absent and bool(np.isnan(p).any()), **given)
+        made = prepare(y, p, **given)
         made = replace(made, classes=layout.classes)
         return _decided(made) if layout.outcome == f"{columns[0]}_outcome" else made
 
@@ -175,8 +176,9 @@ class Builder:
         if pick is None:
             return self._outcomes(frame, names, start, numbers)
         truth, said = frame[self.layout.outcome], frame[pick]
-        same = (truth.cast(pl.String) == said.cast(pl.String)).cast(pl.Float64)
-        return same.to_numpy()
+        if not (truth.dtype.is_numeric() and said.dtype.is_numeric()):
+            truth, said = truth.cast(pl.String), said.cast(pl.String)
+        return (truth == said).cast(pl.Float64).fill_null(np.nan).to_numpy()
 
     def _versus_rest(self, y: Array, p: Array, given: dict[str, Any]) -> Forecasts:
         """Some classes together against all others."""
@@ -200,7 +202,13 @@ class Builder:
         happened = np.isin(made.outcomes, index).astype(np.int8)
         ideal = None if made.ideal is None else made.ideal[:, index].sum(axis=1)
         return replace(
-            made, probabilities=together, outcomes=happened, classes=("rest", event), log_realised=None, ideal=ideal
+            made,
+            probabilities=together,
+            outcomes=happened,
+            classes=("rest", event),
+            log_realised=None,
+            ideal=ideal,
+            offered=None,
         )
 
     def _realised(self, frame: pl.DataFrame, column: str, given: dict[str, Any]) -> Forecasts:
