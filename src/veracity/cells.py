@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.kernels.result import Histogram, Histograms
+from veracity.kernels import Histogram
 
 Array = NDArray[Any]
 
@@ -38,20 +38,18 @@ class Cells:
                     self._sums[name] = np.zeros(self._n * self._size, values.dtype)
                 self._sums[name][place] += values
 
-    def histograms(self) -> Sequence[Histogram]:
+    def histograms(self) -> tuple[Histogram, ...]:
         """The sums, only cells that hold any."""
         used = np.flatnonzero(self._sums["all"])
         which, cells = np.divmod(used, self._size)
-        held = {name: values[used] for name, values in self._sums.items()}
-        return Histograms(np.searchsorted(which, np.arange(self._n + 1)), {"cells": cells.astype(np.int32), **held})
+        held = {"cells": cells.astype(np.int32), **{name: values[used] for name, values in self._sums.items()}}
+        ends = np.searchsorted(which, np.arange(self._n + 1))
+        slices = [slice(*ends[i : i + 2]) for i in range(self._n)]
+        return tuple(Histogram(**{name: values[part] for name, values in held.items()}) for part in slices)
 
 
 def _joined(parts: Sequence[Histogram]) -> tuple[Array, dict[str, Array]]:
     """Where each histogram begins in long arrays of all, and these."""
-    if isinstance(parts, Histograms):
-        return parts.offsets - parts.offsets[0], {
-            name: values[parts.offsets[0] : parts.offsets[-1]] for name, values in parts.joined.items()
-        }
     offsets = np.cumsum([0, *(len(part.cells) for part in parts)])
     names = [field.name for field in fields(Histogram) if getattr(parts[0], field.name) is not None]
     return offsets, {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}

@@ -361,7 +361,7 @@ class Running:
             sums=self._sums,
             pooled=pooled,
             top=top,
-            classwise=tuple(self._classwise.histograms()) if self._first.classwise else (),
+            classwise=self._classwise.histograms() if self._first.classwise else (),
             lowest=self._lowest,
             findings=_sorted(self._findings),
             cases=self._cases,

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from veracity.assessment import Assessment
     from veracity.engines.local import Progress
+    from veracity.maps.multiplicative import Multiplicative
     from veracity.plan import Plan
     from veracity.read import Layout, Reading
     from veracity.read.parts import Stream
@@ -130,6 +131,27 @@ class Input:
         if not made:
             raise ValueError("no rows in any part of the input\n  there is nothing to assess")
         return made
+
+    def adjustment(self, target: Any = None) -> Multiplicative:
+        """Weights that give the columns the target means, those of the outcomes when none are given (KF15 4.1).
+
+        One pass for the frequencies, one for the zeros, one for each Newton step.
+        """
+        from veracity.engines._passes import Passes
+        from veracity.engines._sums import Tallies
+        from veracity.maps.multiplicative import fit_chunks
+        from veracity.plan import Plan
+
+        counted: Tallies = self.total(partial(Tallies, Plan()))
+        whole = {key[0]: tally for key, tally in counted.tallies().items() if not key[1]}
+        if len(whole) != 1:
+            raise ValueError(f"{len(whole)} models: {', '.join(sorted(whole))}\n  adjust one of them")
+        (tally,) = whole.values()
+        if not tally.measurable:
+            raise ValueError("only the probability of what happened is known\n  an adjustment needs every class")
+        sums = tally.sums
+        wanted = sums.by_class[:, 0] / sums.weight if target is None else target
+        return fit_chunks(Passes(self.total, sums.weight, tally.k), sums.weight, wanted, tally.classes)
 
 
 _engine = engine

@@ -53,7 +53,9 @@ def narrowed(chunks: Chunks, kept: Array) -> Chunks:
 
 
 def mean_of(chunks: Chunks, k: int) -> Array:
-    return summed(chunks, lambda rows, shares: (shares @ rows,), (np.zeros(k),))[0]
+    mean: Array
+    (mean,) = summed(chunks, lambda rows, shares: (shares @ rows,), (np.zeros(k),))
+    return mean
 
 
 def moments(chunks: Chunks, place: Place, b: Array, *, couplings: bool = True) -> tuple[Array, Array]:
@@ -75,7 +77,9 @@ def hessian_times(chunks: Chunks, place: Place, b: Array, v: Array) -> Array:
         _, h, total = place(rows, b)
         return (shares @ h * v - (shares * (h @ v) / total) @ h,)
 
-    return summed(chunks, work, (np.zeros(len(b)),))[0]
+    out: Array
+    (out,) = summed(chunks, work, (np.zeros(len(b)),))
+    return out
 
 
 def laplacian_direction(coupling: Array, gap: Array, members: list[Array]) -> Array | None:
@@ -96,6 +100,31 @@ def laplacian_direction(coupling: Array, gap: Array, members: list[Array]) -> Ar
     except np.linalg.LinAlgError:
         return None
     return out if np.isfinite(out).all() else None
+
+
+def line_search(
+    measure: Callable[[float], tuple[Array, Array]], target: Array, d: Array, slope: float, far: bool
+) -> tuple[float, tuple[Array, Array]]:
+    """A step along d after which the slope is not much steeper up than it was down, and what was measured there.
+
+    `far`: where the links of small scores have no common scale, go on while it is still steep downhill.
+    """
+    low, high, t = 0.0, np.inf, 1.0
+    while True:
+        found = measure(t)
+        ahead = float((found[0] - target) @ d)
+        if ahead > -0.9 * slope and t > 1e-9:
+            high = t
+        elif far and ahead < 0.5 * slope and t < 1e30 and high > 1.001 * t:
+            low = t
+        else:
+            return t, found
+        if high == np.inf:
+            t *= 4.0
+        elif low == 0.0:
+            t *= float(np.clip(slope / (slope - ahead), 0.1, 0.5))
+        else:
+            t = float(np.sqrt(low * high))
 
 
 def newton(
@@ -125,13 +154,7 @@ def newton(
             d = fallback(mean)
         spread = max(float(np.ptp(d[block])) for block in members)
         d = d * min(1.0, cap / spread) if spread > 0.0 else d
-        slope, t = float(gap @ d), 1.0
-        while True:
-            mean, coupling = measure(b + t * d)
-            ahead = float((mean - target) @ d)
-            if ahead <= -0.9 * slope or t < 1e-9:
-                break
-            t *= float(np.clip(slope / (slope - ahead), 0.1, 0.5))
+        t, (mean, coupling) = line_search(lambda t: measure(b + t * d), target, d, float(gap @ d), cap == np.inf)
         b = b + t * d
     raise ValueError(
         f"target: no adjustment found in {MOST_STEPS} steps, class means still differ by "

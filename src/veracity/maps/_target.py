@@ -80,7 +80,7 @@ def support(rows: Array, shares: Array) -> tuple[Patterns]:
     positive = rows > 0.0
     if positive.all():
         return (Patterns({np.packbits(np.ones(rows.shape[1], bool)).tobytes(): float(shares.sum())}),)
-    packed = np.packbits(positive, axis=1)
+    packed = np.ascontiguousarray(np.packbits(positive, axis=1))
     keys, first = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_inverse=True)
     sums = np.bincount(first.ravel(), weights=shares)
     return (Patterns(zip(keys.tolist(), sums.tolist(), strict=True)),)

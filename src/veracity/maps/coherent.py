@@ -64,9 +64,9 @@ def steep_rows(v: Array, r: float) -> Array:
         over[left] = found
         excess = found.sum(axis=1) - 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            slope = np.where(found > 0.0, (a[left][:, None] / found) ** (r - 1.0), 0.0).sum(axis=1)
+            rises = np.where(found > 0.0, (a[left][:, None] / found) ** (r - 1.0), 0.0).sum(axis=1)
         going = np.abs(excess) > 2e-15
-        left, step = left[going], (excess / slope)[going]
+        left, step = left[going], (excess / np.maximum(rises, 1.0))[going]  # the smallest entry itself rises by one
         if not left.size:
             break
         a[left] = np.maximum(a[left] - step, 0.0)
@@ -84,7 +84,10 @@ def shifted(rows: Array, b: Array, r: float, level: Array | None = None) -> Arra
         v[level != reach[:, None]] = -np.inf
     if r > 1.0:
         return steep_rows(v, r)
-    return nearest_in_simplex(v) if r == 1.0 else rule.inverse(rule.unit * v)
+    if r == 1.0:
+        return nearest_in_simplex(v)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        return rule.inverse(rule.unit * v)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +148,9 @@ def fit_chunks(
             h = a if r == 0.0 else np.where(a > 0.0, a ** (1.0 - r), 0.0)
         return a, h, h.sum(axis=1)
 
-    # Links have the range 1/r above r = 0 and none below.
-    cap = 2.0 / r if r > 0.0 else 8.0 if r == 0.0 else np.inf
+    cap = 8.0 if r == 0.0 else np.inf
     first = np.zeros(len(wanted)) if start is None else start[kept]
-    b, steps = solve(
-        chunks, place, wanted, first, block, cap=cap, fallback=lambda mean: (wanted - mean) * min(cap, 1e3)
-    )
+    b, steps = solve(chunks, place, wanted, first, block, cap=cap, fallback=lambda mean: wanted - mean)
     shift, levels = np.full(k, -np.inf), np.zeros(k, int)
     shift[kept], levels[kept] = b - b.mean(), level
     edge = 0

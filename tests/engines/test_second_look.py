@@ -1,0 +1,38 @@
+"""The Newton steps of an adjustment are passes of the engine, and end where those in memory end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from veracity import engines, maps
+from veracity.read import read
+
+
+def test_adjustment(engine: Any, folder: Callable[[str], Path]) -> None:
+    files = [f for f in sorted(folder("grouped").iterdir()) if "03" not in f.name]
+    (forecasts,) = read(files).values()
+    opened = engines.Input(files, engine=engine.name)
+    expected = maps.fit("multiplicative", forecasts)
+    fitted = opened.adjustment()
+    # Both solve to |mean A − π| < 1e-12.
+    np.testing.assert_allclose(fitted.weights, expected.weights, rtol=1e-9)
+    adjusted = fitted(forecasts.matrix)
+    np.testing.assert_allclose(adjusted.mean(axis=0), forecasts.prior, atol=1e-11)
+
+
+def test_adjustment_to_a_class_ruled_out(folder: Callable[[str], Path]) -> None:
+    files = [f for f in sorted(folder("grouped").iterdir()) if "03" not in f.name]
+    (forecasts,) = read(files).values()
+    target = [0.7, 0.3, 0.0]
+    fitted = engines.Input(files).adjustment(target)
+    np.testing.assert_allclose(fitted.weights, maps.fit("multiplicative", forecasts, target=target).weights, rtol=1e-9)
+
+
+def test_adjustment_needs_every_class(folder: Callable[[str], Path]) -> None:
+    with pytest.raises(ValueError, match="only the probability of what happened is known"):
+        engines.Input(folder("logs")).adjustment()
