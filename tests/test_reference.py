@@ -62,7 +62,7 @@ def readings(a: vc.Assessment) -> dict[str, float]:
         "arith_mean": a.reported.decisiveness,
         "m23_mean": a.reported.robustness,
         "min_true_p": a.surprises[0]["probability"],
-        "n_zero_true_p": a.verdict_detail["zero_rows"],
+        "n_zero_true_p": sum(f.count for f in a.findings if f.code == "zero_probability"),
         "brier_multi": document.brier,
         "accuracy": document.prediction_accuracy,
         "ece15": top["value"],

@@ -1,0 +1,176 @@
+"""The whole assessment beside scikit-learn's scores, and beside one pass of `np.sum` over the same matrix."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+from sklearn.calibration import calibration_curve
+from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import brier_score_loss, log_loss
+
+from bench import race, row
+from veracity import assess, kernels
+
+Array = NDArray[Any]
+
+BLOCK = 1 << 22  # entries made at once
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Every ratio, the least of five interleaved runs each; `quick` takes a tenth of the rows or less."""
+    part = 20 if quick else 1
+    # The largest matrix comes first: what the process needed at most is then what this call needed.
+    parts = (
+        large(1_280_000 // part),
+        binary(10_000_000 // part),
+        many_classes(1_000_000 // part, 10, 0.5),
+        many_classes(100_000 // part, 1000, 0.03),
+        passes(20_000 // part, 6.0),
+        near_uniform(100_000 // part),
+        small(1000),
+        scaling(8 if not quick else 7),
+    )
+    return {"kernel": kernels.NAME, "table": [line for lines in parts for line in lines]}
+
+
+def softmax_rows(rows: int, k: int, spread: float, seed: int = 0) -> tuple[Array, Array]:
+    """float32 softmax rows of normal logits, made in place, with outcomes drawn from them."""
+    rng = np.random.default_rng(seed)
+    p, y = np.empty((rows, k), dtype=np.float32), np.empty(rows, dtype=np.int64)
+    step = max(1, BLOCK // k)
+    for start in range(0, rows, step):
+        block = p[start : start + step]
+        rng.standard_normal(out=block, dtype=np.float32)
+        block *= spread
+        np.exp(block, out=block)
+        block /= block.sum(axis=1, keepdims=True)
+        # The Gumbel trick would need a second block; inverting the distribution needs one running sum.
+        below = np.cumsum(block, axis=1) < rng.random((len(block), 1), dtype=np.float32)
+        y[start : start + step] = np.minimum(below.sum(axis=1), k - 1)
+    return p, y
+
+
+def events(rows: int, dtype: Any = np.float64, outcome: Any = np.int64) -> tuple[Array, Array]:
+    """Calibrated forecasts of an event: outcomes and probabilities."""
+    rng = np.random.default_rng(0)
+    p, y = np.empty(rows, dtype=dtype), np.empty(rows, dtype=outcome)
+    for start in range(0, rows, BLOCK):
+        block = slice(start, min(start + BLOCK, rows))
+        p[block] = rng.beta(0.7, 1.3, block.stop - start)
+        y[block] = rng.random(block.stop - start) < p[block]
+    return y, p
+
+
+def four(y: Array, p: Array) -> None:
+    """What a user of scikit-learn calls for a part of an assessment."""
+    log_loss(y, p)
+    brier_score_loss(y, p)
+    calibration_curve(y, p)
+    IsotonicRegression().fit(p, y)
+
+
+def binary(rows: int) -> list[dict[str, Any]]:
+    y, p = events(rows)
+
+    def numpy_only() -> None:
+        with patch.object(kernels, "NAME", "numpy"):
+            assess(y, p)
+
+    ours, plain, theirs = race(lambda: assess(y, p), numpy_only, lambda: four(y, p))
+    name = f"{rows:.3g} binary, × scikit-learn's four calls"
+    more = {"theirs": theirs, "rows": rows}
+    return [
+        row(name, ours / theirs, 0.15, ours=ours, **more),
+        row(f"{name}, NumPy only", plain / theirs, 0.35, ours=plain, **more),
+    ]
+
+
+def many_classes(rows: int, k: int, target: float) -> list[dict[str, Any]]:
+    p, y = softmax_rows(rows, k, 2.0)
+    labels = np.arange(k)
+    ours, theirs = race(lambda: assess(y, p), lambda: log_loss(y, p, labels=labels))
+    name = f"{rows:.3g} × {k} float32, × scikit-learn's log_loss"
+    return [row(name, ours / theirs, target, ours=ours, theirs=theirs, rows=rows)]
+
+
+def passes(rows: int, target: float) -> list[dict[str, Any]]:
+    p, y = softmax_rows(rows, 1000, 2.0)
+    return [_in_passes(f"{rows:.3g} × 1000 float32, × one np.sum", y, p, target)]
+
+
+def near_uniform(rows: int) -> list[dict[str, Any]]:
+    p, y = softmax_rows(rows, 1000, 0.1)
+    return [_in_passes(f"{rows:.3g} × 1000 near-uniform, × one np.sum", y, p, 20.0)]
+
+
+def _in_passes(name: str, y: Array, p: Array, target: float) -> dict[str, Any]:
+    ours, theirs = race(lambda: assess(y, p), lambda: np.sum(p))
+    return row(name, ours / theirs, target, ours=ours, theirs=theirs, rows=len(p))
+
+
+def large(rows: int) -> list[dict[str, Any]]:
+    p, y = softmax_rows(rows, 1000, 2.0)
+    np.sum(p[:1000])
+    assess(y[:2000], p[:2000])  # loads what is loaded on demand
+    before = psutil.Process().memory_info().rss
+    assess(y, p)
+    extra = max(_peak() - before, 0) / 1e6
+    size = f"{rows:.3g} × 1000 float32 ({p.nbytes / 1e9:.1f} GB)"
+    return [
+        _in_passes(f"{size}, × one np.sum", y, p, 4.0),
+        row(f"{size}, extra memory in MB", extra, 250.0, rows=rows),
+    ]
+
+
+def _peak() -> int:
+    """The most bytes that this process ever held."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+def small(rows: int) -> list[dict[str, Any]]:
+    p, y = softmax_rows(rows, 10, 2.0)
+    labels = np.arange(10)
+
+    def calls() -> None:
+        log_loss(y, p, labels=labels)
+        brier_score_loss(y, p, labels=labels)
+        for j in range(10):
+            calibration_curve(y == j, p[:, j])
+            IsotonicRegression().fit(p[:, j], y == j)
+
+    def calls_of_the_pick() -> None:
+        log_loss(y, p, labels=labels)
+        brier_score_loss(y, p, labels=labels)
+        correct, confidence = p.argmax(axis=1) == y, p.max(axis=1)
+        calibration_curve(correct, confidence)
+        IsotonicRegression().fit(confidence, correct)
+
+    ours, theirs, fewer = race(lambda: assess(y, p), calls, calls_of_the_pick, repeats=50, clock=time.perf_counter)
+    name = f"{rows} × 10, wall, × the four calls"
+    return [
+        row(f"{name}, curves of every class", ours / theirs, 0.15, ours=ours, theirs=theirs, rows=rows),
+        row(f"{name}, curves of the pick only", ours / fewer, None, ours=ours, theirs=fewer, rows=rows),
+    ]
+
+
+def scaling(largest: int) -> list[dict[str, Any]]:
+    y, p = events(10**largest, np.float32, np.int8)
+    sizes = [10**power for power in range(5, largest + 1)]
+    seconds = race(*(lambda n=n: assess(y[:n], p[:n]) for n in sizes))  # type: ignore[misc]
+    each = [s / n for s, n in zip(seconds, sizes, strict=True)]
+    return [
+        row(
+            f"cost of a row from 1e5 to 1e{largest} rows (binary), largest ÷ at 1e5",
+            max(each) / each[0],
+            1.3,
+            nanoseconds={f"{n:.0e}": e * 1e9 for n, e in zip(sizes, each, strict=True)},
+        )
+    ]
