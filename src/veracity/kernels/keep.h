@@ -9,6 +9,8 @@
 enum { KEPT = 2, KEPT_BYTES = 48 << 20 };
 static Scratch kept_scratch[KEPT];
 static Packed *kept_packed[KEPT];
+static Small *kept_small;
+static Work *kept_work; /* of a pass with one thread */
 
 static void free_scratch(Scratch *s) {
     free(s->all);
@@ -82,6 +84,36 @@ static void put_packed(Packed *x, int clean) {
             return;
         }
     free_packed(x);
+}
+
+static Small *get_small(void) {
+    Small *s = kept_small;
+    kept_small = NULL;
+    if (!s) s = new_small();
+    if (s) s->rows = 0;
+    return s;
+}
+
+static void put_small(Small *s) {
+    if (kept_small)
+        free_small(s);
+    else
+        kept_small = s;
+}
+
+static Work *get_works(int threads) {
+    Work *w = threads == 1 ? kept_work : NULL;
+    if (!w) return calloc((size_t)threads, sizeof *w);
+    kept_work = NULL;
+    memset(w, 0, offsetof(Work, p));
+    return w;
+}
+
+static void put_works(Work *w, int threads) {
+    if (threads > 1 || kept_work)
+        free(w);
+    else
+        kept_work = w;
 }
 
 #endif

@@ -41,7 +41,7 @@ static int prepare_work(Work *w, const Job *job, int64_t begin, int64_t end) {
     w->block_classes = calloc(6 * k, sizeof(double));
     w->block_columns = calloc(k + LANES, sizeof(double));
     if (!(w->classes && w->columns && w->block_classes && w->block_columns)) return 0;
-    if (job->small) return (w->small = new_small(job)) != NULL;
+    if (job->small) return (w->small = get_small()) != NULL;
     if (job->packed && !(w->packed = get_packed(job))) return 0;
     return get_scratch(&w->scratch, job);
 }
@@ -52,7 +52,7 @@ static void end_work(Work *w, int clean) {
     free(w->block_classes);
     free(w->block_columns);
     free(w->tiny);
-    free_small(w->small);
+    if (w->small) put_small(w->small);
     put_packed(w->packed, clean);
     put_scratch(&w->scratch, clean);
 }
@@ -158,7 +158,7 @@ static PyObject *report(const Job *job, const Work *w, const int64_t *offsets) {
 }
 
 static PyObject *pass(const Job *job, int threads, Compact *out) {
-    Work *works = calloc((size_t)threads, sizeof *works);
+    Work *works = get_works(threads);
     int64_t *offsets = calloc((size_t)job->k + 3, sizeof *offsets);
     int ready = works && offsets, clean = 0;
     for (int t = 0; ready && t < threads; t++)
@@ -175,7 +175,7 @@ static PyObject *pass(const Job *job, int threads, Compact *out) {
     }
     if (!clean) PyErr_NoMemory();
     for (int t = 0; works && t < threads; t++) end_work(&works[t], clean);
-    free(works);
+    if (works) put_works(works, threads);
     free(offsets);
     return result;
 }
@@ -222,8 +222,8 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
     Job job = {0};
     int y_kind, threads;
     long long nested_cells;
-    if (!PyArg_ParseTuple(arguments, "OiCiidLdii", &buffers, &job.item, &y_kind, &job.y_item, &threads, &job.allowed,
-                          &nested_cells, &job.grid.least_hit, &job.grid.coarse, &job.small))
+    if (!PyArg_ParseTuple(arguments, "OiCiidLdiipp", &buffers, &job.item, &y_kind, &job.y_item, &threads, &job.allowed,
+                          &nested_cells, &job.grid.least_hit, &job.grid.coarse, &job.small, &job.classes, &job.rest))
         return NULL;
     job.y_kind = (char)y_kind;
     job.grid.nested_cells = nested_cells;
@@ -259,6 +259,7 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The pass 
 PyMODINIT_FUNC PyInit__native(void) {
     wide = has_wide();
     PyObject *made = PyModule_Create(&module);
-    if (made && PyModule_AddIntConstant(made, "PARTS", PARTS) < 0) Py_CLEAR(made);
+    if (made && (PyModule_AddIntConstant(made, "PARTS", PARTS) < 0 || PyModule_AddIntConstant(made, "SMALL", SMALL) < 0))
+        Py_CLEAR(made);
     return made;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -15,8 +16,8 @@ from veracity.kernels.result import FIRST, MANY, PROBLEMS, Histograms, Pass, Pro
 
 Array = NDArray[Any]
 
-SMALL = 1 << 15  # entries up to which they are sorted instead of counted
 THREAD = 100_000  # entries that a thread should have at least: fewer cost less than starting it
+THREAD_OF_MANY = 10_000_000  # beyond 50 classes, where each thread has its own histograms of every class
 MOST_THREADS = 16
 ALL = ("all", "all_sum", "all_weight", "all_weight2")
 TRUE = ("true", "true_sum", "true_log", "true_power", "true_weight", "true_weight2")
@@ -48,6 +49,70 @@ def tables(grid: Grid) -> tuple[Array, ...]:
     return cell, grid.nested[cell], bitmap, first_part, np.array([*edges, np.inf])
 
 
+@dataclass(frozen=True)
+class Task:
+    """The arguments of a pass, which stay the caller's arrays."""
+
+    p: Array
+    y: Array
+    grid: Grid
+    weights: Array | None
+    counts: Array | None
+    threads: int | None
+
+    @property
+    def k(self) -> int:
+        return 2 if self.p.ndim == 1 else int(self.p.shape[1])
+
+    @property
+    def small(self) -> bool:
+        return self.k <= MANY and len(self.p) * self.k <= _native.SMALL
+
+    def run(self, realised: Array | None, classes: bool, rest: bool) -> tuple[list[Any], Array, dict[str, Array]]:
+        """What the module returns, where each histogram begins, and their fields; pooled and top are the rest."""
+        n, k, grid = len(self.p), self.k, self.grid
+        size = min(n, len(grid) if k <= MANY else len(grid.nested_edges))
+        room = rest * (min(n * k, len(grid)) + min(n, len(grid))) + classes * k * size + 1
+        threads = self.threads
+        if threads is None:
+            threads = min(os.cpu_count() or 1, MOST_THREADS, 1 + n * k // (THREAD if k <= MANY else THREAD_OF_MANY))
+        mass = self.weights is not None or self.counts is not None
+        held: dict[str, Array | None] = {"cells": np.empty(room, np.int32)}
+        for name in ALL + TRUE:
+            kind = np.int64 if name in ("all", "true") else np.float64
+            held[name] = np.empty(room, kind) if mass or "weight" not in name else None
+        *found, offsets = _native.scan(
+            (
+                self.p,
+                self.y,
+                None if self.weights is None else self.weights.astype(np.float64, copy=False),
+                None if self.counts is None else self.counts.astype(np.int64, copy=False),
+                realised,
+                *tables(grid),
+                *held.values(),
+            ),
+            self.p.dtype.itemsize,
+            self.y.dtype.kind,
+            self.y.dtype.itemsize,
+            threads,
+            tolerance(self.p.dtype, k),
+            len(grid.nested_edges),
+            float(grid.nested_edges[1]),
+            bool(grid.coarse and grid.nested_edges[1] == SPLIT),
+            self.small,
+            classes,
+            rest,
+        )
+        weighted = self.weights is not None
+        wanted = {name: held[name] for name in held if weighted or "weight" not in name}
+        return found, np.frombuffer(offsets, np.int64), wanted  # type: ignore[return-value]
+
+    def classwise(self) -> tuple[Array, dict[str, Array]]:
+        """The class-wise histograms of a small input, by a second pass."""
+        _, offsets, held = self.run(None, classes=True, rest=False)
+        return offsets[2:], held
+
+
 def scan(
     p: Array,
     y: Array,
@@ -57,49 +122,17 @@ def scan(
     keep_realised: bool,
     threads: int | None,
 ) -> Pass:
-    """The pass over p (n,) or (n, k)."""
-    k = 2 if p.ndim == 1 else p.shape[1]
-    n = len(p)
-    realised = np.full(n, np.nan) if keep_realised else None
-    if threads is None:
-        threads = min(os.cpu_count() or 1, MOST_THREADS, 1 + n * k // (THREAD if k <= MANY else 100 * THREAD))
-    size = min(n, len(grid) if k <= MANY else len(grid.nested_edges))
-    room = min(n * k, len(grid)) + min(n, len(grid)) + k * size + 2
-    cells = np.empty(room, np.int32)
-    mass = weights is not None or counts is not None
-    columns = {
-        name: np.empty(room, np.int64 if name in ("all", "true") else np.float64) if mass or "weight" not in name else None
-        for name in ALL + TRUE
-    }
-    rows, sums, classes, by_column, tiny, lowest, lowest_realised, problems, values, offsets = _native.scan(
-        (
-            p,
-            y,
-            None if weights is None else weights.astype(np.float64, copy=False),
-            None if counts is None else counts.astype(np.int64, copy=False),
-            realised,
-            *tables(grid),
-            cells,
-            *columns.values(),
-        ),
-        p.dtype.itemsize,
-        y.dtype.kind,
-        y.dtype.itemsize,
-        threads,
-        tolerance(p.dtype, k),
-        len(grid.nested_edges),
-        float(grid.nested_edges[1]),
-        bool(grid.coarse and grid.nested_edges[1] == SPLIT),
-        k <= MANY and n * k <= SMALL,
-    )
-    place = np.frombuffer(offsets, np.int64)
-    held = {"cells": cells}
-    for name, column in columns.items():
-        if column is not None and (weights is not None or "weight" not in name):
-            held[name] = column
-    pooled, top = Histograms(place[:3], held)
+    """The pass over p (n,) or (n, k). Of small inputs the class-wise histograms wait until they are asked for."""
+    task = Task(p, y, grid, weights, counts, threads)
+    k = task.k
+    realised = np.full(len(p), np.nan) if keep_realised else None
+    found, place, held = task.run(realised, classes=not task.small, rest=True)
+    rows, sums, classes, by_column, tiny, lowest, lowest_realised, problems, values = found
     if k > MANY:
-        held = {name: column for name, column in held.items() if name not in ("true_sum", "true_log", "true_power")}
+        by_class = {name: column for name, column in held.items() if name not in ("true_sum", "true_log", "true_power")}
+    else:
+        by_class = held
+    pooled, top = Histograms(2, lambda: (place[:3], held))
     numbers = np.frombuffer(sums)
     return Pass(
         rows=rows,
@@ -118,7 +151,7 @@ def scan(
         realised=realised,
         pooled=pooled,
         top=top,
-        classwise=Histograms(place[2:], held),
+        classwise=Histograms(k, task.classwise if task.small else lambda: (place[2:], by_class)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, overload
@@ -70,13 +70,17 @@ class Histogram:
 
 @dataclass(frozen=True, eq=False)
 class Histograms(Sequence[Histogram]):
-    """Histograms one after another in long arrays; each is cut out when it is asked for."""
+    """Histograms one after another in long arrays; made, and each cut out, when asked for."""
 
-    offsets: Array  # int64: where each begins, and the end
-    joined: dict[str, Array]  # the fields of Histogram
+    size: int
+    make: Callable[[], tuple[Array, dict[str, Array]]]  # where each begins and the end; the fields of Histogram
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return self.size
+
+    @cached_property
+    def _joined(self) -> tuple[Array, dict[str, Array]]:
+        return self.make()
 
     @cached_property
     def _made(self) -> dict[int, Histogram]:
@@ -91,8 +95,8 @@ class Histograms(Sequence[Histogram]):
             return tuple(self[j] for j in range(*i.indices(len(self))))
         j = range(len(self))[i]
         if j not in self._made:
-            part = slice(self.offsets[j], self.offsets[j + 1])
-            self._made[j] = Histogram(**{name: values[part] for name, values in self.joined.items()})
+            offsets, joined = self._joined
+            self._made[j] = Histogram(**{name: values[offsets[j] : offsets[j + 1]] for name, values in joined.items()})
         return self._made[j]
 
     def __iter__(self) -> Iterator[Histogram]:

@@ -5,13 +5,15 @@
 #include "emit.h"
 #include "few.h"
 
+enum { SMALL = 1 << 15 }; /* entries, of at least two classes */
+
 typedef struct {
     uint32_t cell, row_class; /* row << 6 | class */
 } Item;
 
 typedef struct Small {
     int64_t rows;
-    Item *items, *sorted;
+    Item *items, *sorted, *tops;
     double *p; /* rows × k */
     double *log, *power, *m, *m2;
     int64_t *count;
@@ -52,52 +54,66 @@ INLINE void sort_by(const Item *from, Item *to, int64_t n, int shift, int by_cla
 #undef DIGIT
 }
 
-INLINE void emit_items(Compact *out, const Job *job, const Small *s, const Item *items, int64_t n, int tops, int mass) {
-    int64_t at = out->size - 1;
+/* Sums of runs of equal cells. Whether an entry opens a cell, or is true, is as good as random: no branches. */
+INLINE void emit_items(Compact *out, const Job *job, const Small *s, const Item *items, int64_t n, int mass) {
+    int64_t at = out->size - 1, all = 0, yes = 0, k = job->k;
+    double sum[3] = {0}, true_sum[5] = {0};
     uint32_t open = UINT32_MAX;
     slot *const *c = out->columns;
     for (int64_t i = 0; i < n; i++) {
         int64_t row = items[i].row_class >> 6, j = items[i].row_class & 63;
-        if (tops && s->pick[row] != j) continue;
-        double u = s->p[row * job->k + j], m = s->m[row];
-        if (items[i].cell != open) {
-            open = items[i].cell;
-            out->cells[++at] = (int32_t)open;
-            clear_cell(out, job, at);
-        }
-        c[0][at].i += s->count[row];
-        c[1][at].d += m * u;
-        if (mass) {
-            c[2][at].d += m;
-            c[3][at].d += s->m2[row];
-        }
-        if (s->y[row] != j) continue;
-        c[4][at].i += s->count[row];
-        c[5][at].d += m * u;
-        c[6][at].d += m * s->log[row];
-        c[7][at].d += m * s->power[row];
-        if (mass) {
-            c[8][at].d += m;
-            c[9][at].d += s->m2[row];
-        }
+        int same = items[i].cell == open, is_true = s->y[row] == j;
+        double keep = same, m = mass ? s->m[row] : 1.0, mu = m * s->p[row * k + j];
+        double true_m = is_true ? m : 0.0, true_mu = is_true ? mu : 0.0;
+        int64_t count = mass ? s->count[row] : 1;
+        open = items[i].cell;
+        at += !same;
+        out->cells[at] = (int32_t)open;
+        c[0][at].i = all = (same ? all : 0) + count;
+        c[1][at].d = sum[0] = keep * sum[0] + mu;
+        c[4][at].i = yes = (same ? yes : 0) + (is_true ? count : 0);
+        c[5][at].d = true_sum[0] = keep * true_sum[0] + true_mu;
+        c[6][at].d = true_sum[1] = keep * true_sum[1] + true_m * s->log[row];
+        c[7][at].d = true_sum[2] = keep * true_sum[2] + true_m * s->power[row];
+        if (!mass) continue;
+        double m2 = s->m2[row];
+        c[2][at].d = sum[1] = keep * sum[1] + m;
+        c[3][at].d = sum[2] = keep * sum[2] + m2;
+        c[8][at].d = true_sum[3] = keep * true_sum[3] + true_m;
+        c[9][at].d = true_sum[4] = keep * true_sum[4] + (is_true ? m2 : 0.0);
     }
     out->size = at + 1;
 }
 
+/* Sorts n items by cell; where the result lies. */
+static Item *sort_cells(Item *items, Item *other, int64_t n) {
+    sort_by(items, other, n, 0, 0);
+    sort_by(other, items, n, 8, 0);
+    return items;
+}
+
+INLINE void emit_run(Compact *out, const Job *job, const Small *s, const Item *items, int64_t n) {
+    if (job->mass)
+        emit_items(out, job, s, items, n, 1);
+    else
+        emit_items(out, job, s, items, n, 0);
+}
+
 static void emit_small(Compact *out, const Job *job, const Small *s, int64_t *offsets) {
-    int64_t n = s->rows * job->k;
-    sort_by(s->items, s->sorted, n, 0, 0);
-    sort_by(s->sorted, s->items, n, 8, 0);
-    for (int tops = 0; tops < 2; tops++) {
-        if (job->mass)
-            emit_items(out, job, s, s->items, n, tops, 1);
-        else
-            emit_items(out, job, s, s->items, n, tops, 0);
-        offsets[1 + tops] = out->size;
+    int64_t k = job->k, n = s->rows * k;
+    if (job->rest) {
+        Item *tops = s->tops;
+        for (int64_t i = 0; i < s->rows; i++) tops[i] = s->items[i * k + s->pick[i]];
+        emit_run(out, job, s, sort_cells(s->items, s->sorted, n), n);
+        offsets[1] = out->size;
+        emit_run(out, job, s, sort_cells(tops, s->sorted, s->rows), s->rows);
+        offsets[2] = out->size;
     }
+    if (!job->classes) return;
     sort_by(s->items, s->sorted, n, 0, 1);
-    for (int64_t j = 0; j < job->k; j++) {
-        emit_items(out, job, s, s->sorted + j * s->rows, s->rows, 0, job->mass);
+    for (int64_t j = 0; j < k; j++) {
+        Item *items = s->sorted + j * s->rows;
+        emit_run(out, job, s, job->rest ? items : sort_cells(items, s->items, s->rows), s->rows);
         offsets[3 + j] = out->size;
     }
 }
@@ -110,24 +126,25 @@ static void free_small(Small *s) {
     free(s);
 }
 
-static Small *new_small(const Job *job) {
+static Small *new_small(void) {
     Small *s = calloc(1, sizeof *s);
-    size_t n = (size_t)job->n, k = (size_t)job->k;
+    const size_t entries = SMALL, rows = SMALL / 2;
     if (!s) return NULL;
-    s->items = malloc(2 * (n * k + 1) * sizeof *s->items);
-    s->p = malloc((n * k + 5 * n + 1) * sizeof *s->p);
-    s->y = malloc((2 * n + 1) * sizeof *s->y);
+    s->items = malloc((2 * entries + rows) * sizeof *s->items);
+    s->p = malloc((entries + 5 * rows) * sizeof *s->p);
+    s->y = malloc(2 * rows * sizeof *s->y);
     if (!(s->items && s->p && s->y)) {
         free_small(s);
         return NULL;
     }
-    s->sorted = s->items + n * k;
-    s->log = s->p + n * k;
-    s->power = s->log + n;
-    s->m = s->power + n;
-    s->m2 = s->m + n;
-    s->count = (int64_t *)(s->m2 + n);
-    s->pick = s->y + n;
+    s->sorted = s->items + entries;
+    s->tops = s->sorted + entries;
+    s->log = s->p + entries;
+    s->power = s->log + rows;
+    s->m = s->power + rows;
+    s->m2 = s->m + rows;
+    s->count = (int64_t *)(s->m2 + rows);
+    s->pick = s->y + rows;
     return s;
 }
 
