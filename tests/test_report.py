@@ -123,6 +123,20 @@ def test_every_chart_draws_without_errors_or_requests(
 
 
 @pytest.mark.browser
+def test_the_page_of_a_table_draws_too(browser: Any, tmp_path: Path) -> None:
+    from veracity import PredictionTable
+
+    table = PredictionTable([[83, 56], [2, 12]], rows=["low", NASTY], columns=["no", SCRIPT])
+    with Opened(browser, _written(table, tmp_path)) as opened:
+        assert opened.errors == []
+        assert opened.outside == []
+        assert opened.eval("window.hit") is None
+        assert opened.eval("document.querySelectorAll('.chart svg.marks').length") >= 3
+        opened.page.set_viewport_size({"width": 400, "height": 800})
+        assert opened.eval("document.scrollingElement.scrollWidth") <= 400
+
+
+@pytest.mark.browser
 def test_first_screen_is_in_order_and_holds_the_numbers(browser: Any, two: Any, tmp_path: Path) -> None:
     with Opened(browser, _written(two, tmp_path)) as opened:
         order = opened.eval(

@@ -214,7 +214,7 @@ WORDS: dict[str, Word] = {
         "",
         "What the sum of the parts leaves over when the forecasts are grouped in bins; never hidden.",
         "L − AL − PCL − GL − IL",
-        "theory of the ten losses",
+        "KF15 section 5: none where C is exact",
     ),
     "decomposition.uncertainty": Word(
         "Base-rate loss",

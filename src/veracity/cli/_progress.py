@@ -55,7 +55,7 @@ class Working:
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}"))
         times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
         with self._lock:
-            if self._timer is None:  # the work ended while this was being imported
+            if self._timer is None or self._bar:  # the work ended while this was being imported
                 return
             self._bar = Progress(*columns, *times, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task(self._doing, total=None, rate="")

@@ -37,6 +37,7 @@ def _theme(ink: str, soft: str, grid: str, categories: Sequence[str]) -> dict[st
             "domainColor": soft,
             "tickColor": soft,
             "labelOverlap": True,
+            "labelFlush": False,
             "titlePadding": 8,
         },
         "legend": {

@@ -94,6 +94,6 @@ def chart(result: Any) -> style.Chart:
         width=style.WIDTH,
         height=style.HEIGHT,
         title=style.title(
-            "Where the loss comes from", f"Dashed line: always saying the base rate. Lower is better.{cut}"
+            "Parts of the loss along the risk axis", f"Dashed line: always saying the base rate. Lower is better.{cut}"
         ),
     )

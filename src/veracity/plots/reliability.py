@@ -57,7 +57,7 @@ def chart(result: Any) -> style.Chart:
         base.mark_point(filled=True, opacity=1).encode(
             x=x,
             y=y,
-            size=alt.Size("count:Q", scale=alt.Scale(type="sqrt", range=[25, 260]), legend=None),
+            size=alt.Size("count:Q", scale=alt.Scale(type="sqrt", zero=True, range=[12, 130]), legend=None),
             tooltip=style.tips(COLUMNS),
         ),
     ]

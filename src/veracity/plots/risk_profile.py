@@ -69,7 +69,9 @@ def chart(result: Any) -> style.Chart:
     )
     base = alt.Chart(style.data(points))
     x = alt.X("r:Q", title="Risk parameter r: ← punishes surprises · forgives them →", scale=alt.Scale(domain=[-2, 2]))
-    y = alt.Y("mean:Q", scale=style.PROBABILITY, title="Mean probability of what happened")
+    room = alt.Scale(domain=[0, 1.09], nice=False)  # for the names above the curves
+    ticks = alt.Axis(values=[i / 5 for i in range(6)])
+    y = alt.Y("mean:Q", scale=room, axis=ticks, title="Mean probability of what happened")
     marks = [{"r": r, "name": name} for r, name in MARKED.items()]
     guides = alt.Chart(style.data(marks))
 

@@ -20,7 +20,7 @@ COLUMNS = {
 def rows(result: Any) -> style.Rows:
     """The corners of the curve; an infinite threshold (nothing called) is written as such."""
     curve = (style.document(result).get("curves") or {}).get("roc") or []
-    return [{**row, "threshold": style.finite(row.get("threshold"))} for row in curve]
+    return [{**row, "threshold": style.finite(row.get("threshold")), "place": i} for i, row in enumerate(curve)]
 
 
 def chart(result: Any) -> style.Chart:
@@ -37,7 +37,7 @@ def chart(result: Any) -> style.Chart:
                 "false_positive_rate:Q", scale=style.PROBABILITY, title="Share of the others called (false alarms)"
             ),
             y=alt.Y("true_positive_rate:Q", scale=style.PROBABILITY, title=f"Share of {event} called (hits)"),
-            order=alt.Order("threshold:Q", sort="descending"),
+            order=alt.Order("place:Q"),
             tooltip=style.tips(COLUMNS),
         )
     )

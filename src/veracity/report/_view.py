@@ -99,6 +99,8 @@ def head(found: Mapping[str, Any]) -> str:
         str(i.get("path") or i.get("name") or "") if isinstance(i, Mapping) else str(i)
         for i in made.get("inputs") or []
     ]
+    own = [path for path in inputs if _stem(path) == found.get("model")]
+    inputs = own or inputs
     classes = [str(c) for c in found.get("classes") or []]
     named = ", ".join(classes) if len(classes) <= 4 else f"{classes[0]} … {classes[-1]}"
     parts = [
@@ -185,6 +187,7 @@ def remedies(found: Mapping[str, Any]) -> list[View]:
             "needs": words.remedy(entry)[1],
             "log": words.gain(entry, "log"),
             "brier": words.gain(entry, "brier"),
+            "rules_out": words.value(words.gain(entry, "log")) == float("-inf"),
         }
         for entry in ordered
     ]
