@@ -18,7 +18,7 @@ MOST_ROWS = 1 << 17
 MOST_BYTES = 64_000_000
 HASHED_COLUMNS = 8  # evenly spaced; enough to tell rows apart, few enough for a thousand classes
 BLOCK = 1 << 14  # rows hashed together: stays in cache
-ONE, FOLD = np.uint64(1), np.uint64(32)
+FOLD = np.uint64(32)
 MULTIPLY, ODD = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
@@ -45,7 +45,7 @@ def hash_rows(f: Forecasts, most_columns: int = HASHED_COLUMNS) -> NDArray[np.ui
         part = slice(start, start + BLOCK)
         h, bits = out[part], np.empty(len(out[part]))
         if f.outcomes is not None:
-            np.multiply(f.outcomes[part].astype(np.uint64) + ONE, ODD, out=h)
+            np.multiply(f.outcomes[part], ODD.view(np.int64), out=h.view(np.int64), casting="unsafe", dtype=np.int64)
         for column in columns:
             np.add(column[part], 0.0, out=bits)  # turns −0 into 0
             h ^= bits.view(np.uint64)
