@@ -273,3 +273,34 @@ def test_a_frame_with_named_columns() -> None:
     frame = pd.DataFrame({"happened": y, "risk": p[:, 1]})
     a = vc.assess(frame, label="happened", positive_proba="risk")
     assert a.scores.log_loss == pytest.approx(vc.assess(y, p[:, 1]).scores.log_loss, rel=1e-12)
+
+
+def test_options_that_were_not_offered_enter_no_bin() -> None:
+    p = np.array([[0.5, 0.5, np.nan], [0.2, 0.3, 0.5], [0.1, 0.9, np.nan]])
+    from veracity.forecasts import prepare
+
+    for options in ({}, {"counts": [1, 1, 1]}, {"sample_weight": [1.0, 2.0, 3.0]}):
+        a = vc.assess(prepare([0, 2, 1], p, absent=True, **options))
+        assert sum(b["count"] for b in a.bins) == 7
+        assert all(b["count"] for b in a.bins)
+
+
+def test_forecasts_of_the_other_outcome_are_noticed() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    a = vc.assess((rng.random(200) < 1 - p).astype(int), p)
+    assert "worse_than_chance" in {f.code for f in a.findings}
+
+
+def test_shares_of_an_unknown_number_of_cases_have_no_intervals() -> None:
+    from dataclasses import replace
+
+    from veracity.forecasts import Finding
+
+    f = vc.Forecasts.of([0, 1, 1], [0.2, 0.7, 0.9], sample_weight=[0.2, 0.3, 0.5])
+    a = vc.assess(replace(f, findings=(Finding.of("no_number_of_cases"),)))
+    document = valid(a)
+    assert document["scores"]["brier"]["low"] is None
+    assert document["losses"]["log"]["L"]["low"] is None
+    assert document["risk_profile"]["reported_low"] is None
+    assert "unknown" in document["scores"]["brier"]["reason"]

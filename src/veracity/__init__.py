@@ -30,7 +30,6 @@ _HOMES = {
     "CoupledExponential": "formulas.coupled",
     "coupled_log": "formulas.coupled",
     "coupled_exp": "formulas.coupled",
-    "read": "read",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -35,6 +35,8 @@ EMPTY = "there are no rows"
 RULES = ("log", "brier")
 SURPRISES_SHARE = 0.1  # of the log loss in the five largest surprises, before it is a finding
 FEW_EVENTS = 20
+CHANCE, FEWEST_TO_RANK = 0.4, 50  # an area under the ROC curve so low in so many rows is no chance
+NO_CASES = "the number of cases is unknown: no intervals"
 
 
 class Assessment:
@@ -54,7 +56,8 @@ class Assessment:
         if name not in self._sections:
             if self._tally is None:
                 raise AttributeError(f"this assessment was read from a document without {name!r}; make it again")
-            self._sections[name] = _LATER[name](self)
+            section = _LATER[name](self)
+            self._sections[name] = _without_intervals(section) if _unknown_number(self._tally) else section
         return self._sections[name]
 
     def __getattr__(self, name: str) -> Any:
@@ -317,6 +320,8 @@ def of_tally(
         "level": plan.level,
     }
     sections |= _empty(tally) if s.rows == 0 else _at_once(tally)
+    if _unknown_number(tally):
+        sections = {name: _without_intervals(section) for name, section in sections.items()}
     sections["surprises"] = [
         {"row": row, "outcome": None if y < 0 else str(tally.classes[y]), "probability": p}
         for p, row, y in tally.lowest
@@ -336,6 +341,24 @@ def of_tally(
         **(provenance or {}),
     }
     return Assessment(sections, tally)
+
+
+def _unknown_number(tally: Tally) -> bool:
+    """Whether only shares of cases are given, so that nothing is known about sampling errors."""
+    return any(finding.code == "no_number_of_cases" for finding in tally.findings)
+
+
+def _without_intervals(section: Any) -> Any:
+    if isinstance(section, Reading):
+        return Reading(float(section), reason=section.reason or NO_CASES, known=section.known)
+    if not isinstance(section, dict):
+        return section
+    if "reported_low" in section:  # the risk profile
+        return {name: None if name.endswith(("_low", "_high")) else values for name, values in section.items()}
+    return {
+        name: None if name in ("low", "high") and "bins" in section else _without_intervals(value)
+        for name, value in section.items()
+    }
 
 
 def _at_once(tally: Tally) -> dict[str, Any]:
@@ -368,7 +391,7 @@ def _at_once(tally: Tally) -> dict[str, Any]:
         _resample(found, Bootstrap(tally, m.curve if m else None), risk)
     found["risk_profile"] = risk
     found["floors"] = floors(profile, FLOORS)
-    found["findings"] = _findings(tally) + findings
+    found["findings"] = _findings(tally, found["scores"].get("auc")) + findings
     found["_measured"] = m
     return found
 
@@ -388,7 +411,7 @@ def _resample(found: dict[str, Any], b: Bootstrap, risk: dict[str, Any]) -> None
     risk["reported_low"], risk["reported_high"] = np.nanquantile(b.reported(), [tail, 1.0 - tail], axis=0)
 
 
-def _findings(tally: Tally) -> tuple[Finding, ...]:
+def _findings(tally: Tally, auc: Reading | None) -> tuple[Finding, ...]:
     """What the whole set shows: zeros, one outcome, one forecast, few events, heavy surprises."""
     s, found = tally.sums, list(tally.findings)
     if s.zeros:
@@ -399,10 +422,17 @@ def _findings(tally: Tally) -> tuple[Finding, ...]:
         seen = np.flatnonzero(s.by_class[:, 0] > 0.0)
         if len(seen) == 1:
             found.append(Finding.of("one_outcome", s.rows, s.rows, outcome=str(tally.classes[seen[0]])))
-        elif tally.k == 2 and (events := int(min(h.true.sum() for h in tally.classwise))) < FEW_EVENTS:
+        elif (
+            tally.k == 2
+            and not _unknown_number(tally)
+            and (events := int(min(h.true.sum() for h in tally.classwise))) < FEW_EVENTS
+        ):
             name = tally.classes[int(np.argmin([h.true.sum() for h in tally.classwise]))]
             message = f"only {events} outcomes are {name}: read the intervals, not the values"
             found.append(Finding("few_events", "warning", message, events))
+        if auc is not None and auc < CHANCE and s.rows >= FEWEST_TO_RANK:
+            option = tally.held.names.option("positive", tally.classes[0]) if tally.held is not None else ""
+            found.append(Finding.of("worse_than_chance", s.rows, s.rows, option=option))
         if all(len(h.cells) == 1 for h in tally.classwise):
             found.append(Finding.of("constant_forecast", s.rows, s.rows))
         if s.n_eff < 1.0 + 1e-9:

@@ -76,6 +76,8 @@ def take(f: Forecasts, index: Any) -> Forecasts:
         features=part(f.features),
         groups={name: values[index] for name, values in f.groups.items()},
         case=part(f.case),
+        offered=part(f.offered),
+        rows=part(f.rows),
         findings=(),
     )
 

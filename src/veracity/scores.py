@@ -12,7 +12,7 @@ from veracity.forecasts import Finding
 from veracity.inference import DELTA, HALL, WILSON, Reading, around, hall, quantile, undefined, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
-from veracity.tally import R, Sums, Tally
+from veracity.tally import LOWEST, R, Sums, Tally
 
 Floats = NDArray[np.float64]
 
@@ -269,11 +269,9 @@ class Profile:
             next_log = logs[min(int(np.searchsorted(before, lowest, side="right")) - 1, len(logs) - 1)]
             spacing = next_log - float(within @ logs) / max(lowest, 1)
             index = 1.0 / (np.abs(R) * spacing) if spacing > 0.0 else np.full(len(R), np.inf)
-            share = (
-                np.exp(R * (max(logs[0], np.log(max(self.tally.plan.limits[0], 1e-320))) - self.log_values)) / s.rows
-            )
-            if self.tally.plan.limits[0] == 0.0 and self.tally.lowest:
-                share = np.exp(R * (np.log(self.tally.lowest[0][0]) - self.log_values)) / s.rows
+            # The row that weighs most is among the lowest cells; with weights it need not be the lowest.
+            row = np.log(e.weight[order] / rows)[:LOWEST, None] + R * logs[:LOWEST, None]
+            share = np.exp(row - R * self.log_values).max(axis=0) / s.weight
         return share, index
 
     @cached_property

@@ -142,6 +142,10 @@ class Tally:
             powers=seen.powers,
             log_tiny=np.full(len(R), -np.inf),
         )
+        pooled, classwise = seen.pooled, tuple(seen.classwise)
+        if f.offered is not None:
+            pooled = _without(pooled, ~f.offered, f)
+            classwise = tuple(_without(h, ~f.offered[:, j], f) for j, h in enumerate(classwise))
         if f.log_realised is not None:
             sums = _with_logs(sums, f)
         elif len(seen.tiny):
@@ -153,9 +157,9 @@ class Tally:
             plan=plan,
             classes=f.classes,
             sums=sums,
-            pooled=seen.pooled,
+            pooled=pooled,
             top=seen.top,
-            classwise=tuple(seen.classwise),
+            classwise=classwise,
             lowest=lowest,
             findings=tuple(known for known in f.findings if known.code not in DERIVED),
             cases=_cases(f),
@@ -379,6 +383,20 @@ def total(tallies: Iterable[Tally]) -> Tally:
 
 def grid_of(plan: Plan, k: int) -> Grid:
     return grid(plan.cuts, coarse=k > MANY_CLASSES)
+
+
+def _without(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -> Histogram:
+    """The histogram less the entries that rows did not have; the pass has put them into the cell of exactly 0."""
+    lost = absent if absent.ndim == 1 else absent.sum(axis=1)
+    counts = lost if f.counts is None else lost * f.counts
+    held = {name: values.copy() for name in h.__dataclass_fields__ if (values := getattr(h, name)) is not None}
+    zero = held["cells"] == 0
+    held["all"][zero] -= int(counts.sum())
+    if f.weights is not None and "all_weight" in held:
+        held["all_weight"][zero] -= float(counts @ f.weights)
+        held["all_weight2"][zero] -= float(counts @ f.weights**2)
+    some = held["all"] > 0
+    return Histogram(**{name: values[some] for name, values in held.items()})
 
 
 def _totals(f: Forecasts) -> dict[str, Any]:
