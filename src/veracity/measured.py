@@ -291,10 +291,11 @@ class Influences:
 def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, NDArray[np.int64]]:
     """(rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
     matrix = np.clip(f.matrix, *plan.limits) if plan.preset == "N17" else f.matrix
-    bins = curve.locate(matrix)
-    rows, _k = bins.shape
+    bins = np.maximum(curve.locate(matrix), 0)
+    rows = len(bins)
     flat = (np.arange(rows)[:, None] * len(curve) + bins).ravel()
-    hits = np.bincount(flat, minlength=rows * len(curve)).reshape(rows, len(curve)).astype(float)
+    offered = None if f.offered is None else f.offered.ravel()  # what was not offered lies in no bin
+    hits = np.bincount(flat, offered, rows * len(curve)).reshape(rows, len(curve)).astype(float)
     assert f.outcomes is not None
     return hits, bins[np.arange(rows), f.outcomes]
 
