@@ -23,6 +23,7 @@ SHIFT, TINY_SHIFT = 52 - FINE, 52 - TINY
 SPLIT = 2.0**-14
 LEAST = 2.0**-149  # smallest float32; everything smaller but above zero is one cell
 WIDE = tuple(2.0**-e for e in (30, 24, 20, 17))  # the only edges of the coarse grid between 0 and SPLIT
+CHUNK = 1 << 13  # values located at a time: their temporary arrays stay in the cache
 NESTED = 6  # mantissa bits of the class-wise grid of many classes
 
 
@@ -31,25 +32,26 @@ def _bits(value: float) -> int:
 
 
 SPLIT_BITS, LEAST_BITS = _bits(SPLIT), _bits(LEAST)
+MINUS_ZERO = _bits(-0.0)
 SPLIT_CODE = 2 + (SPLIT_BITS - LEAST_BITS >> TINY_SHIFT)
 HALF_CODE = SPLIT_CODE + (_bits(0.5) - SPLIT_BITS >> SHIFT)  # codes below 1/2; as many are kept for those above
 CODES = 2 * HALF_CODE
 
 
 def codes(u: Array) -> Array:
-    """Code of each probability in [0, 1]: p below 1/2 counted up from 0, 1 - p counted down from the end."""
-    u = np.asarray(u, dtype=np.float64)
+    """Code of each probability in an array of float64: p below 1/2 counted up from 0, 1 - p down from the end."""
     above = u >= 0.5
     bits = np.where(above, 1.0 - u, u).view(np.int64)
     bits -= above  # turns (a, b] of 1 - p into the codes of [a, b)
-    code = (bits >> SHIFT) - ((SPLIT_BITS >> SHIFT) - SPLIT_CODE)
+    code = bits >> SHIFT
+    code -= (SPLIT_BITS >> SHIFT) - SPLIT_CODE
     tiny = np.flatnonzero(bits < SPLIT_BITS)
     if len(tiny):
-        small = bits.ravel()[tiny]
+        small = bits[tiny]
         part = np.maximum((small >> TINY_SHIFT) - ((LEAST_BITS >> TINY_SHIFT) - 2), 1)
         # Minus zero is zero; 1 itself (bits -1) keeps code 1 and so comes last after the flip.
-        part[(small == 0) | (small == np.iinfo(np.int64).min)] = 0
-        code.ravel()[tiny] = part
+        part[(small == 0) | (small == MINUS_ZERO)] = 0
+        code[tiny] = part
     return np.where(above, CODES - 1 - code, code)
 
 
@@ -114,12 +116,17 @@ class Grid:
         >>> bool(fine.locate(np.float32(0.2)) == fine.locate(0.2) == fine.atom(0.2))
         True
         """
-        cells = np.asarray(self.cell_of_code[codes(u)])
-        divided = np.flatnonzero(cells < 0)
-        if len(divided):
-            values = np.ravel(np.asarray(u, dtype=np.float64))[divided]
-            cells.ravel()[divided] = np.searchsorted(self.edges, values, side="right") - 1
-        return cells
+        u = np.asarray(u)
+        flat = np.ravel(u)
+        cells = np.empty(len(flat), dtype=np.int32)
+        for start in range(0, len(flat), CHUNK):
+            part = flat[start : start + CHUNK].astype(np.float64, copy=False)
+            found = self.cell_of_code[codes(part)]
+            divided = np.flatnonzero(found < 0)
+            if len(divided):
+                found[divided] = np.searchsorted(self.edges, part[divided], side="right") - 1
+            cells[start : start + CHUNK] = found
+        return cells.reshape(u.shape)
 
     def atom(self, cut: float) -> int:
         """Cell of a cut, which holds nothing but the cut and its float32 neighbour."""

@@ -13,6 +13,7 @@ from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, TINY, Histogr
 Array = NDArray[Any]
 
 BLOCK = 1 << 18  # entries worked on at a time: large against the grid, small against memory
+INNER = 1 << 13  # rows of which scores are made at a time: their arrays stay in the cache
 
 
 class Problems:
@@ -121,41 +122,55 @@ def _whole(mass: Mass, n: int) -> tuple[int, float, float]:
     return rows, float(mass.first.sum()), float(mass.second.sum())
 
 
-def _histogram(size: int, cells: Array, p: Array, mass: Mass, true: dict[str, Any] | None = None) -> Histogram:
-    """Histogram of entries p in cells, and of true entries: dict(cells, p, log, power, mass)."""
-    true = true or {"cells": cells[:0], "p": p[:0], "log": p[:0], "power": p[:0], "mass": mass.at(slice(0))}
-    few = len(cells) < size // 8
-    if few:  # sorting few entries is cheaper than clearing and searching every cell
-        names, place = np.unique(cells, return_inverse=True)
-        true_place = np.searchsorted(names, true["cells"])
-        size = len(names)
-    else:
-        names, place, true_place = np.arange(size), cells, true["cells"]
+class Counter:
+    """One histogram in the making: of few entries sparse parts, of many a sum for every cell."""
 
-    def count(place: Array, counts: Array | None) -> Array:
-        return np.bincount(place, counts, size).astype(np.int64)  # exact in float64 below 2^53
+    def __init__(self, size: int):
+        self.size = size
+        self.parts: list[Histogram] = []
+        self.dense: dict[str, Array] = {}
 
-    def total(place: Array, mass: Array | None, x: Array | None) -> Array:
-        if x is not None:
+    def add(self, cells: Array, p: Array, mass: Mass, at: Array, true: Mass, log: Array, power: Array) -> None:
+        """Entries p in cells; those at `at` are true, with their mass, ln p and p^(-2/3)."""
+        few = len(cells) < self.size // 8
+        if few:  # sorting few entries is cheaper than a sum for every cell
+            names, cells = np.unique(cells, return_inverse=True)
+        size = len(names) if few else self.size
+        true_cells = cells.take(at)
+
+        def count(place: Array, counts: Array | None) -> Array:
+            return np.bincount(place, counts, size).astype(np.int64, copy=False)  # exact in float64 below 2^53
+
+        def total(place: Array, mass: Array | None, x: Array) -> Array:
             return np.bincount(place, _times(mass, x), size)
-        return np.bincount(place, mass, size).astype(np.float64)
 
-    true_mass = true["mass"]
-    held = {
-        "all": count(place, mass.counts),
-        "true": count(true_place, true_mass.counts),
-        "all_sum": total(place, mass.first, p),
-        "true_sum": total(true_place, true_mass.first, true["p"]),
-        "true_log": total(true_place, true_mass.first, true["log"]),
-        "true_power": total(true_place, true_mass.first, true["power"]),
-    }
-    if mass.weighted:
-        held["all_weight"] = total(place, mass.first, None)
-        held["true_weight"] = total(true_place, true_mass.first, None)
-        held["all_weight2"] = total(place, mass.second, None)
-        held["true_weight2"] = total(true_place, true_mass.second, None)
-    used = slice(None) if few else np.flatnonzero(held["all"])
-    return Histogram(names[used].astype(np.int32), **{name: values[used] for name, values in held.items()})
+        held = {
+            "all": count(cells, mass.counts),
+            "true": count(true_cells, true.counts),
+            "all_sum": total(cells, mass.first, p),
+            "true_sum": total(true_cells, true.first, p.take(at)),
+            "true_log": total(true_cells, true.first, log),
+            "true_power": total(true_cells, true.first, power),
+        }
+        if mass.weighted:
+            held["all_weight"] = np.bincount(cells, mass.first, size)
+            held["true_weight"] = np.bincount(true_cells, true.first, size)
+            held["all_weight2"] = np.bincount(cells, mass.second, size)
+            held["true_weight2"] = np.bincount(true_cells, true.second, size)
+        if few:
+            self.parts.append(Histogram(names.astype(np.int32), **held))
+        elif self.dense:
+            for name, sums in held.items():
+                self.dense[name] += sums
+        else:
+            self.dense = held
+
+    def histogram(self) -> Histogram:
+        if self.dense:
+            used = np.flatnonzero(self.dense["all"])
+            compact = {name: sums[used] for name, sums in self.dense.items()}
+            self.parts, self.dense = [*self.parts, Histogram(used.astype(np.int32), **compact)], {}
+        return Histogram.merge(self.parts)
 
 
 class Sweep:
@@ -168,85 +183,89 @@ class Sweep:
         self.score_sums, self.class_sums = np.zeros((4, 3)), np.zeros((k, 6))
         self.column_sums, self.powers = np.zeros(k), np.zeros((6, 7))
         self.tiny: list[Array] = []
-        self.top: list[Histogram] = []
-        self.pooled: list[Histogram] = []
-        self.classwise: list[list[Histogram]] = [[] for _ in range(k)]
+        self.top, self.pooled = Counter(len(grid)), Counter(len(grid))
+        self.classwise = [Counter(len(grid)) for _ in range(k if k <= MANY else 0)]
         self.nested: dict[str, Array] = {}
 
     def add(self, p: Array, y: Array, rows: Array, mass: Mass) -> Array:
         """Adds good rows, p (n, columns) float64; returns what they gave to what happened."""
-        if self.one_column:
-            p = np.column_stack([1.0 - p[:, 0], p[:, 0]])
         n = len(p)
+        columns = [1.0 - p[:, 0], p[:, 0]] if self.one_column else [p[:, j] for j in range(self.k)]
         held = _whole(mass, n)
         self.rows, self.weight, self.weight2 = self.rows + held[0], self.weight + held[1], self.weight2 + held[2]
-        realised = p[np.arange(n), y]
-        squares = np.einsum("ij,ij->i", p, p)
-        pick = (p[:, 1] > 0.5).astype(np.int64) if self.one_column else p.argmax(axis=1)
+        if self.one_column:
+            pick = (columns[1] > 0.5).astype(np.int64)
+            realised, best = np.where(y == 1, columns[1], columns[0]), np.where(pick == 1, columns[1], columns[0])
+        else:
+            pick, order = p.argmax(axis=1), np.arange(n)
+            realised, best = p[order, y], p[order, pick]
         correct = pick == y
-        with np.errstate(divide="ignore"):
-            log = np.log(realised)
-        log[realised == 0.0] = 0.0
-        root = np.exp(log / 9.0)
-        self._scores(y, realised, squares, correct, log, mass)
-        self._powers(realised, root, mass)
+        log, power = np.empty(n), np.empty(n)
+        for start in range(0, n, INNER):
+            part = slice(start, start + INNER)
+            squares = np.zeros(len(y[part]))
+            for column in columns:
+                squares += column[part] ** 2
+            log[part], power[part] = self._rows(y[part], realised[part], squares, correct[part], mass.at(part))
         self.tiny.append(rows[realised < TINY])
         self.lowest.add(rows, realised)
-        self.column_sums += p.sum(axis=0) if mass.first is None else mass.first @ p
-
-        power = root**-6.0
-        power[realised == 0.0] = 0.0
-        best = p[np.arange(n), pick]
-        self.top.append(self._entries(self.grid.locate(best), best, mass, correct, log, power))
+        at = np.flatnonzero(correct)
+        top = (mass, at, mass.at(at), log[at], power[at])
         if self.k > MANY:
+            self.column_sums += p.sum(axis=0) if mass.first is None else mass.first @ p
+            self.top.add(self.grid.locate(best), best, *top)
             self._many(p, y, realised, log, power, mass)
-        else:
-            for j in range(self.k):
-                column = p[:, j]
-                self.classwise[j].append(self._entries(self.grid.locate(column), column, mass, y == j, log, power))
+            return realised
+        self.column_sums += [_dot(mass.first, column) for column in columns]
+        cells = [self.grid.locate(column).astype(np.intp) for column in columns]
+        self.top.add(np.where(pick == 1, cells[1], cells[0]) if self.one_column else self.grid.locate(best), best, *top)
+        for j, column in enumerate(columns):
+            at = np.flatnonzero(y == j)
+            self.classwise[j].add(cells[j], column, mass, at, mass.at(at), log[at], power[at])
         return realised
 
-    def _entries(self, cells: Array, p: Array, mass: Mass, true: Array, log: Array, power: Array) -> Histogram:
-        """One entry a row; where `true`, it is that of the class that happened, so log and power are its own."""
-        at = np.flatnonzero(true)
-        parts = {"cells": cells[at], "p": p[at], "log": log[at], "power": power[at], "mass": mass.at(at)}
-        return _histogram(len(self.grid), cells, p, mass, parts)
-
-    def _scores(self, y: Array, realised: Array, squares: Array, correct: Array, log: Array, mass: Mass) -> None:
+    def _rows(self, y: Array, realised: Array, squares: Array, correct: Array, mass: Mass) -> tuple[Array, Array]:
+        """Scores and powers of rows; returns ln p and p^(-2/3) of what happened, 0 where p is 0."""
+        positive = realised > 0.0
+        log = np.log(np.where(positive, realised, 1.0))
         miss = (1.0 - realised) ** 2
         brier = 2.0 * miss if self.one_column else miss + np.maximum(squares - realised**2, 0.0)
-        spherical = 1.0 - realised / np.sqrt(squares)
-        for sums, x in zip(self.score_sums, (-log, brier, spherical, correct.astype(np.float64)), strict=True):
-            sums += _dot(mass.first, x), _dot(mass.second, x), _dot(mass.second, x * x)
-        ones = np.ones(len(y))
-        for i, x in enumerate((ones, -log, brier)):
-            self.class_sums[:, 2 * i] += np.bincount(y, _times(mass.first, x), self.k)
-            self.class_sums[:, 2 * i + 1] += np.bincount(y, _times(mass.second, x), self.k)
+        scores = np.stack([-log, brier, 1.0 - realised / np.sqrt(squares), correct])
+        for i, (x, mass_of) in enumerate(((scores, mass.first), (scores, mass.second), (scores * scores, mass.second))):
+            self.score_sums[:, i] += x.sum(axis=1) if mass_of is None else x @ mass_of
+        for i, x in enumerate((None, scores[0], scores[1])):
+            for side, mass_of in enumerate((mass.first, mass.second)):
+                weights = mass_of if x is None else _times(mass_of, x)
+                self.class_sums[:, 2 * i + side] += np.bincount(y, weights, self.k)
+        root = np.exp(log / 9.0)
+        return log, self._powers(realised, root, mass) * positive
 
-    def _powers(self, realised: Array, root: Array, mass: Mass) -> None:
-        """Σcw t^e for e = -18 .. 23 as products t^a t^6b: one small matrix product instead of 37 powers."""
+    def _powers(self, realised: Array, root: Array, mass: Mass) -> Array:
+        """Adds Σcw t^e for e = -18 .. 23 as products t^a t^6b: one small matrix product, not 37 powers; returns t^-6."""
         use = realised >= TINY
-        t, m = (root, mass.first) if use.all() else (root[use], mass.at(use).first)
+        every = bool(use.all())
+        t, m = (root, mass.first) if every else (root[use], mass.at(use).first)
         small = np.ones((6, len(t)))
         for a in range(1, 6):
             np.multiply(small[a - 1], t, out=small[a])
-        large = np.empty((7, len(t)))
-        large[3] = 1.0
-        six = np.multiply(small[5], t)
-        for b in range(1, 4):
-            np.multiply(large[3 + b - 1], six, out=large[3 + b])
-            np.divide(1.0, large[3 + b], out=large[3 - b])
+        large = np.ones((7, len(t)))
+        np.multiply(small[5], t, out=large[4])
+        np.divide(1.0, large[4], out=large[2])
+        for b in (2, 3):
+            np.multiply(large[2 + b], large[4], out=large[3 + b])
+            np.multiply(large[4 - b], large[2], out=large[3 - b])
         if m is not None:
             small *= m
         self.powers += small @ large.T
+        return large[2] if every else root**-6.0
 
     def _many(self, p: Array, y: Array, realised: Array, log: Array, power: Array, mass: Mass) -> None:
         """Pooled on the grid; class-wise on the nested grid, where the lowest cell follows from the totals."""
         n, k = p.shape
         cells = self.grid.locate(p.ravel())
         true_cells = self.grid.locate(realised)
-        true = {"cells": true_cells, "p": realised, "log": log, "power": power, "mass": mass}
-        self.pooled.append(_histogram(len(self.grid), cells, p.ravel(), mass.at(np.repeat(np.arange(n), k)), true))
+        at, every = np.arange(n) * k + y, mass if mass.first is None else mass.at(np.repeat(np.arange(n), k))
+        self.pooled.add(cells, p.ravel(), every, at, mass, log, power)
         size = len(self.grid.nested_edges)
         nested = self.grid.nested[cells]
         above = np.flatnonzero(nested)
@@ -271,14 +290,14 @@ class Sweep:
     def histograms(self) -> tuple[Histogram, tuple[Histogram, ...]]:
         """Pooled and class-wise."""
         if self.k <= MANY:
-            classwise = tuple(Histogram.merge(parts) for parts in self.classwise)
+            classwise = tuple(counter.histogram() for counter in self.classwise)
             return Histogram.merge(classwise), classwise
         held = {name: values.reshape(self.k, -1) for name, values in self.nested.items()}
         totals = {"all": self.rows, "all_sum": self.column_sums}
         totals |= {"all_weight": self.weight, "all_weight2": self.weight2}
         for name in held.keys() & totals.keys():
             held[name][:, 0] = totals[name] - held[name].sum(axis=1)
-        return Histogram.merge(self.pooled), nested_histograms(held)
+        return self.pooled.histogram(), nested_histograms(held)
 
 
 def nested_histograms(held: dict[str, Array]) -> tuple[Histogram, ...]:
@@ -297,7 +316,7 @@ def scan(p: Array, y: Array, grid: Grid, weights: Array | None, counts: Array | 
     allowed = tolerance(p.dtype, k)
     sweep = Sweep(grid, k, one_column)
     kept = np.full(n, np.nan) if keep_realised else None
-    step = max(1, BLOCK // k) if k <= MANY else max(1, 16 * BLOCK // k)
+    step = max(1, (BLOCK if k <= MANY else 16 * BLOCK) // k)
     for start in range(0, max(n, 1), step):
         part = slice(start, min(start + step, n))
         block = np.asarray(p[part], dtype=np.float64)
@@ -330,6 +349,6 @@ def scan(p: Array, y: Array, grid: Grid, weights: Array | None, counts: Array | 
         lowest_realised=sweep.lowest.realised,
         realised=kept,
         pooled=pooled,
-        top=Histogram.merge(sweep.top),
+        top=sweep.top.histogram(),
         classwise=classwise,
     )
