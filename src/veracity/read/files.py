@@ -21,6 +21,7 @@ from .reading import Reading, nearest
 
 BATCH = 1 << 18
 SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
+ENTRIES, FEWEST = 1_000_000, 1_000  # values, and rows, of a slice where there are many columns
 ROW = "\0row"  # the number of a row, where rows are left out before they are read
 COMPRESSED = (".gz", ".zst", ".zstd")
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".tab", ".psv")
@@ -249,8 +250,9 @@ def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
     if whole:
         sample = lazy.collect()
     else:
-        starts = [i * (rows - SLICE) // (SLICES - 1) for i in range(SLICES)]
-        sample = pl.concat([lazy.slice(start, SLICE).collect() for start in starts])
+        size = min(SLICE, max(FEWEST, ENTRIES // len(columns)))
+        starts = [i * (rows - size) // (SLICES - 1) for i in range(SLICES)]
+        sample = pl.concat([lazy.slice(start, size).collect() for start in starts])
     if rows == 0:
         raise NoRows(f"{shown}: no rows\n  there is nothing to assess")
     return Table(shown, "file", lazy, columns, rows, sample, whole)
