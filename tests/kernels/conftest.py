@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from veracity import kernels
 from veracity.kernels.grid import grid
 from veracity.plan import Plan
 
@@ -61,3 +62,11 @@ class Tools:
 @pytest.fixture(scope="session")
 def tools():
     return Tools
+
+
+@pytest.fixture(scope="session")
+def compiled():
+    """The module in C."""
+    if kernels.native is None:
+        pytest.skip("the C kernel is not compiled")
+    return kernels.native._native

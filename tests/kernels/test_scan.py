@@ -127,6 +127,23 @@ def test_kernels_agree(tools, kernel, k, dtype, cuts):
             same(tools, scan(p, y, cells, **mass, kernel=kernel, threads=threads, keep_realised=True), want, k)
 
 
+@pytest.mark.parametrize("k", [60, 200, 1000])
+def test_every_vector_width_counts_the_same(tools, compiled, k):
+    """Float32 rows of many classes have a path of their own for the widest vectors; both must agree."""
+    p, y = tools.example(k, 2500, seed=12, dtype=np.float32)
+    cells = tools.cells_for(k)
+    p[5] = -p[5]  # a problem
+    p[6, p[6] == 0.0] = -0.0  # none
+    want = scan(p, y, cells, kernel="numpy", keep_realised=True)
+    try:
+        for wide in (False, True):
+            compiled.use_wide(wide)
+            for part in (p, np.asfortranarray(p)):
+                same(tools, scan(part, y, cells, kernel="native", keep_realised=True), want, k)
+    finally:
+        compiled.use_wide(True)
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("k", SHAPES)
 def test_empty_and_one_row(tools, kernel, k):
@@ -215,6 +232,30 @@ def test_float32_rows_may_miss_one_by_rounding(tools, kernel):
     y = rng.integers(0, 1000, 200)
     assert scan(p, y, tools.cells_for(1000), kernel=kernel).problems["row_sum"].rows == 0
     assert scan(p.astype(np.float64) * (1 + 2e-6), y, tools.cells_for(1000), kernel=kernel).problems["row_sum"].rows > 0
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_one_class_and_other_types(kernel):
+    one = scan(np.ones((20_000, 1)), np.zeros(20_000, np.int64), grid(), kernel=kernel)
+    assert one.rows == one.pooled.true.sum() == one.top.true.sum() == 20_000
+    assert one.score_sums[3, 0] == 20_000
+    whole = scan(np.array([0, 1, 1]), np.array([0, 1, 0], dtype=">i4"), grid(), kernel=kernel)
+    assert whole.score_sums[3, 0] == 2
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_shapes_are_checked(kernel):
+    p, y = np.full((3, 2), 0.5), np.zeros(3, np.int64)
+    for change in (
+        {"y": y[:2]},
+        {"p": p[:, :0]},
+        {"p": p[None]},
+        {"y": y + 0.5},
+        {"weights": np.ones(2)},
+        {"counts": y[1:]},
+    ):
+        with pytest.raises(ValueError):
+            scan(**{"p": p, "y": y, "grid": grid(), "kernel": kernel} | change)
 
 
 def test_unknown_kernel():

@@ -51,8 +51,17 @@ def scan(
     kernel = kernel or NAME
     if kernel not in ("numpy", "native"):
         raise ValueError(f"kernel: {kernel!r} is neither 'native' nor 'numpy'")
+    if p.ndim not in (1, 2) or (p.ndim == 2 and p.shape[1] == 0):
+        raise ValueError(f"p: shape {p.shape} is neither (n,) nor (n, k)")
+    for name, given in (("y", y), ("weights", weights), ("counts", counts)):
+        if given is not None and given.shape != (len(p),):
+            raise ValueError(f"{name}: shape {given.shape} for {len(p)} rows of p")
+    if y.dtype.kind not in "iub":
+        raise ValueError(f"y: {y.dtype} are no column numbers; give integers")
     if p.dtype not in (np.float32, np.float64):
         p = p.astype(np.float64)
+    if not y.dtype.isnative:
+        y = y.astype(np.int64)
     if kernel == "native":
         if native is None:
             raise ValueError("kernel: 'native' was not compiled in this installation; use 'numpy'")

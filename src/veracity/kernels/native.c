@@ -251,7 +251,15 @@ release:
     return result;
 }
 
+/* For tests: whether to use the widest vectors where the processor has them; returns whether it does. */
+static PyObject *use_wide(PyObject *self, PyObject *wanted) {
+    (void)self;
+    wide = PyObject_IsTrue(wanted) && has_wide();
+    return PyBool_FromLong(wide);
+}
+
 static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, "One pass over forecasts; see kernels/native.py."},
+                                {"use_wide", use_wide, METH_O, "Whether to use the widest vectors."},
                                 {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The pass over forecasts in C.", 0, methods,
                                     NULL, NULL, NULL, NULL};

@@ -15,7 +15,7 @@
 
 /* Plain loops, compiled also for wider vectors and chosen when the module is loaded. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define CLONES
 #endif
@@ -111,11 +111,11 @@ typedef struct {
     int32_t place[2 * ENTRIES + LANES], pick[ROWS];
 } Work;
 
-/* Zeros, on huge pages where the system has them: scattered updates of small pages wait for addresses. */
+/* Zeros that will all be used, on huge pages where the system has them: scattered updates of small pages wait for addresses. */
 static void *get_zeros(size_t size) {
 #if defined(__linux__)
     size_t page = (size_t)2 << 20;
-    if (size >= page) {
+    if (size >= page && size <= ((size_t)64 << 20)) {
         void *at = aligned_alloc(page, (size + page - 1) / page * page);
         if (at) {
             madvise(at, size, MADV_HUGEPAGE);

@@ -66,7 +66,7 @@ class Task:
 
     @property
     def small(self) -> bool:
-        return self.k <= MANY and len(self.p) * self.k <= _native.SMALL
+        return self.k <= MANY and len(self.p) * max(self.k, 2) <= _native.SMALL
 
     def run(self, realised: Array | None, classes: bool, rest: bool) -> tuple[list[Any], Array, dict[str, Array]]:
         """What the module returns, where each histogram begins, and their fields; pooled and top are the rest."""
@@ -75,7 +75,8 @@ class Task:
         room = rest * (min(n * k, len(grid)) + min(n, len(grid))) + classes * k * size + 1
         threads = self.threads
         if threads is None:
-            threads = min(os.cpu_count() or 1, MOST_THREADS, 1 + n * k // (THREAD if k <= MANY else THREAD_OF_MANY))
+            least = THREAD if k <= MANY else max(THREAD_OF_MANY, 10_000 * k)
+            threads = min(os.cpu_count() or 1, MOST_THREADS, 1 + n * k // least)
         mass = self.weights is not None or self.counts is not None
         held: dict[str, Array | None] = {"cells": np.empty(room, np.int32)}
         for name in ALL + TRUE:

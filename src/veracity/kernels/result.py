@@ -79,7 +79,8 @@ class Histograms(Sequence[Histogram]):
         return self.size
 
     @cached_property
-    def _joined(self) -> tuple[Array, dict[str, Array]]:
+    def joined(self) -> tuple[Array, dict[str, Array]]:
+        """Where each histogram begins and the end; the fields of all, one after another."""
         return self.make()
 
     @cached_property
@@ -95,7 +96,7 @@ class Histograms(Sequence[Histogram]):
             return tuple(self[j] for j in range(*i.indices(len(self))))
         j = range(len(self))[i]
         if j not in self._made:
-            offsets, joined = self._joined
+            offsets, joined = self.joined
             self._made[j] = Histogram(**{name: values[offsets[j] : offsets[j + 1]] for name, values in joined.items()})
         return self._made[j]
 

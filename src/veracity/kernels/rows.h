@@ -142,14 +142,15 @@ INLINE double total(lanes x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] +
 
 /* Σm t^e, e = -18 .. 18, where t = p^(1/9): t^(a + 6b) as products of few powers; also t^-6 of every row. */
 CLONES static void add_powers(const double *root, const double *m, double *power, int64_t n, double *sums) {
+    const lanes one = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
     lanes held[42];
     memset(held, 0, sizeof held);
     for (int64_t i = 0; i < n; i += LANES) {
         lanes t = load(root + i), low[6], high[7];
         low[0] = load(m + i);
         for (int a = 1; a < 6; a++) low[a] = low[a - 1] * t;
-        lanes t2 = t * t, t3 = t2 * t, six = t3 * t3, down = 1.0 / six;
-        high[3] = 1.0 - (t - t);
+        lanes t2 = t * t, t3 = t2 * t, six = t3 * t3, down = one / six;
+        high[3] = one;
         high[4] = six;
         high[5] = six * six;
         high[6] = high[5] * six;
@@ -165,7 +166,7 @@ CLONES static void add_powers(const double *root, const double *m, double *power
 
 /* Σmx, Σm2x, Σm2x² of one score. */
 CLONES static void add_score(const double *x, const double *m, const double *m2, int64_t n, double *sums) {
-    lanes first = load(x) * 0.0, second = first, square = first;
+    lanes first = {0}, second = {0}, square = {0};
     for (int64_t i = 0; i < n; i += LANES) {
         lanes v = load(x + i), both = v * load(m2 + i);
         first += v * load(m + i);
