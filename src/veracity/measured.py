@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 NOT_MEASURABLE = "only the probability of what happened is given, so it cannot be compared with frequencies"
 ROWS = 2000  # looked at for the influences of rows: standard errors to two per cent
-MOST_ENTRIES = 500_000  # of these rows; with very many classes fewer rows must do
+MOST_ENTRIES = 300_000  # of these rows; with very many classes fewer rows must do
 
 
 def regrouped(h: Histogram, cells: NDArray[np.int32]) -> Histogram:
@@ -291,7 +291,10 @@ class Influences:
 def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, NDArray[np.int64]]:
     """(rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
     matrix = np.clip(f.matrix, *plan.limits) if plan.preset == "N17" else f.matrix
-    bins = np.maximum(curve.locate(matrix), 0)
+    bins = np.zeros(matrix.shape, dtype=np.int64)
+    if len(curve) > 1:
+        above = matrix >= curve.low[1]  # with many classes most entries lie in the first bin
+        bins[above] = curve.locate(matrix[above])
     rows = len(bins)
     flat = (np.arange(rows)[:, None] * len(curve) + bins).ravel()
     offered = None if f.offered is None else f.offered.ravel()  # what was not offered lies in no bin

@@ -14,11 +14,13 @@ from veracity.curves import Curve, collect, shown
 from veracity.inference import consistency_band, quantile, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
+from veracity.kernels.result import Histograms
 from veracity.plan import ERROR_BINS
 from veracity.tally import MANY_CLASSES, Tally
 
 Floats = NDArray[np.float64]
 
+HELD = ("cells", "all", "true", "all_sum", "all_weight", "true_weight")  # what a calibration error needs
 MOST_BINS = 15  # of a reliability curve
 FEWEST_ROWS = 20  # a bin of a reliability curve, while there are rows enough
 ROC_POINTS = 200
@@ -89,12 +91,19 @@ def _errors(histograms: Sequence[Histogram], grid: Grid, tally: Tally) -> dict[s
     from scipy.special import ndtr
 
     shape = len(histograms), ERROR_BINS
-    which = np.repeat(np.arange(len(histograms)), [len(h.cells) for h in histograms]) * ERROR_BINS
-    which += _error_bin(grid)[np.concatenate([h.cells for h in histograms])]
+    if isinstance(histograms, Histograms):
+        offsets, joined = histograms.joined
+        sizes = np.diff(offsets)
+        held = {name: values[offsets[0] : offsets[-1]] for name, values in joined.items()}
+    else:
+        sizes = np.array([len(h.cells) for h in histograms])
+        names = [name for name in HELD if getattr(histograms[0], name) is not None]
+        held = {name: np.concatenate([getattr(h, name) for h in histograms]) for name in names}
+    which = np.repeat(np.arange(len(histograms)) * ERROR_BINS, sizes) + _error_bin(grid)[held["cells"]]
 
     def per_bin(plain: str, weighted: str) -> Floats:
-        held = [getattr(h, plain) if getattr(h, weighted) is None else getattr(h, weighted) for h in histograms]
-        sums: Floats = np.bincount(which, np.concatenate(held), shape[0] * shape[1]).reshape(shape).astype(np.float64)
+        values = held[weighted] if weighted in held else held[plain]
+        sums: Floats = np.bincount(which, values, shape[0] * shape[1]).reshape(shape).astype(np.float64)
         return sums
 
     weight, true, total = per_bin("all", "all_weight"), per_bin("true", "true_weight"), per_bin("all_sum", "all_sum")

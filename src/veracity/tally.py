@@ -7,7 +7,7 @@ assessment says about data that never were in memory together, it says from this
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -90,7 +90,7 @@ class Tally:
     sums: Sums
     pooled: Histogram
     top: Histogram
-    classwise: tuple[Histogram, ...]
+    classwise: Sequence[Histogram]
     lowest: tuple[tuple[float, int, int], ...]  # (probability, row, outcome), smallest first; outcome −1: not known
     findings: tuple[Finding, ...]
     cases: int  # rows, except that the parts of a split outcome are one case
@@ -142,7 +142,7 @@ class Tally:
             powers=seen.powers,
             log_tiny=np.full(len(R), -np.inf),
         )
-        pooled, classwise = seen.pooled, tuple(seen.classwise)
+        pooled, classwise = seen.pooled, seen.classwise
         if f.offered is not None:
             pooled = _without(pooled, ~f.offered, f)
             classwise = tuple(_without(h, ~f.offered[:, j], f) for j, h in enumerate(classwise))
