@@ -10,6 +10,7 @@ import pkgutil
 import shlex
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -130,6 +131,8 @@ def _say(message: str, code: int = BAD_INPUT) -> int:
 
 
 def main() -> None:
+    """The program: `run` with the words that were typed."""
+    warnings.simplefilter("ignore", RuntimeWarning)  # what a number's trouble means to people is said as a finding
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without "…" shows "?" instead of failing

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from veracity.read import Reading
 
 HASHED = 1 << 30  # bytes of a file up to which its hash is part of the provenance
+MANY = 10  # models up to which a report tries the remedies of each
+FEWEST = 20  # cases below which there is nothing to fit a remedy on
 STREAMED = 1 << 28  # bytes of input from which it is counted in batches instead of being held in memory
 
 
@@ -31,7 +33,7 @@ class Asked:
     files: tuple[str, ...]
     reading: Reading
     plan: Plan
-    remedies: bool = False
+    remedies: str = ""  # "all": of every model; "few": unless there are many; "": none
     quiet: bool = False
     engine: str | None = None
     engine_options: Mapping[str, str] = field(default_factory=dict)
@@ -128,7 +130,7 @@ def _documents(found: Mapping[str, Assessment], asked: Asked, working: Working, 
     documents = {}
     for i, (name, assessment) in enumerate(found.items(), 1):
         working.now("assessing" if len(found) == 1 else f"assessing {name} ({i} of {len(found)})")
-        if asked.remedies:
+        if asked.remedies and assessment.n >= FEWEST and (len(found) <= MANY or asked.remedies == "all"):
             assessment.remedies()
         documents[name] = assessment.document()
         documents[name]["provenance"]["seconds"] = round(time.perf_counter() - started, 3)

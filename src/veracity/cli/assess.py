@@ -16,7 +16,9 @@ from veracity.engines import names
 @files_argument
 @input_options
 @plan_options
-@click.option("--remedies", is_flag=True, help="Try every recalibration, cross-fitted (always with --report).")
+@click.option(
+    "--remedies", is_flag=True, help="Try every recalibration, cross-fitted; --report does it for up to 10 models."
+)
 @click.option("--engine", type=click.Choice(names()), help="Where the rows are counted; local by itself.")
 @click.option("--engine-option", metavar="K=V", multiple=True, help="An option of the engine; repeatable.")
 @click.option("--checkpoint", metavar="FILE", help="Keep the state here, and go on from it after an interruption.")
@@ -46,7 +48,7 @@ def command(files: tuple[str, ...], **options: Any) -> None:
         files,
         reading,
         plan,
-        remedies=options["remedies"] or outputs.report is not None,
+        remedies="all" if options["remedies"] else "few" if outputs.report else "",
         quiet=outputs.quiet,
         engine=options["engine"],
         engine_options=_pairs(options["engine_option"]),

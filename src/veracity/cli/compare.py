@@ -15,7 +15,9 @@ from veracity.cli._plan import plan_options, plan_taken_from
 @files_argument
 @input_options
 @plan_options
-@click.option("--remedies", is_flag=True, help="Try every recalibration, cross-fitted (always with --report).")
+@click.option(
+    "--remedies", is_flag=True, help="Try every recalibration, cross-fitted; --report does it for up to 10 models."
+)
 @output_options
 def command(files: tuple[str, ...], **options: Any) -> None:
     """Assess several models on the same cases, side by side.
@@ -35,5 +37,5 @@ def command(files: tuple[str, ...], **options: Any) -> None:
     from veracity.cli._deliver import deliver
     from veracity.cli._work import Asked, compared
 
-    wanted = options["remedies"] or outputs.report is not None
+    wanted = "all" if options["remedies"] else "few" if outputs.report else ""
     deliver(compared(Asked(files, reading, plan, remedies=wanted, quiet=outputs.quiet)), outputs)
