@@ -121,7 +121,7 @@ static void emit(Compact *out, const Job *job, Work *works, int threads, int64_t
                          {.d = works[0].weight},
                          {.d = works[0].weight2}};
         if (job->packed)
-            emit_packed(out, job, works, threads, j, totals, edge, step);
+            emit_packed(out, works, threads, j, totals, edge, step);
         else if (many)
             emit_nested(out, job, works, threads, j, totals);
         else

@@ -17,7 +17,7 @@ from veracity.kernels.result import FIRST, MANY, PROBLEMS, Histograms, Pass, Pro
 Array = NDArray[Any]
 
 THREAD = 100_000  # entries that a thread should have at least: fewer cost less than starting it
-THREAD_OF_MANY = 10_000_000  # beyond 50 classes, where each thread has its own histograms of every class
+THREAD_OF_MANY = 30_000_000  # beyond 50 classes, where each thread has its own histograms of every class
 MOST_THREADS = 16
 ALL = ("all", "all_sum", "all_weight", "all_weight2")
 TRUE = ("true", "true_sum", "true_log", "true_power", "true_weight", "true_weight2")

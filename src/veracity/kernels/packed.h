@@ -19,7 +19,7 @@ enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 23 }; /* entries of a cell befo
 enum { PACKED_ENTRIES = 1 << 20, MOST_NESTED = 4096 }; /* entries before the hits are taken from their lists */
 
 typedef struct Packed {
-    int64_t k, cells, low_cells, words; /* cells, and those below 1/2, of the nested grid */
+    int64_t k, cells, low_cells, words, yes_words; /* cells, and those below 1/2, of the nested grid */
     int64_t rows, listed;               /* whose hits the lists can hold, and do hold */
     size_t bytes;
     uint64_t *pooled;      /* LOW_CODES */
@@ -27,6 +27,7 @@ typedef struct Packed {
     slot *upper;           /* k × the other cells {count, sum} */
     uint64_t *touched;     /* k × words: bits of the upper cells in use */
     uint32_t *yes;         /* k × cells */
+    uint64_t *yes_touched; /* k × yes_words: bits of those in use */
     slot *spilled;         /* k × low_cells {count, sum}, when the packed ones were full */
     uint16_t *nested_cell; /* of each low code */
     Hits hits;
@@ -175,7 +176,9 @@ static void add_packed_true(Work *w, Packed *x, int64_t i) {
     double u = w->realised[i], best = w->top[i];
     int32_t place = packed_place(&job->grid, u), top = place_of(&job->grid, best);
     add_true(job, s, 0, place, u, w->log[i], w->power[i], 0, 1, 1.0, 1.0);
-    x->yes[w->y[i] * x->cells + job->grid.nested[place]]++;
+    int64_t cell = job->grid.nested[place];
+    x->yes[w->y[i] * x->cells + cell]++;
+    x->yes_touched[w->y[i] * x->yes_words + (cell >> 6)] |= 1ULL << (cell & 63);
     add_entry(job, s, 1, top, best, 0, 1, 1.0, 1.0);
     if (w->correct[i] != 0.0) add_true(job, s, 1, top, u, w->log[i], w->power[i], 0, 1, 1.0, 1.0);
 }
@@ -229,56 +232,58 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
     for (int64_t i = 0; i < kept; i++) add_packed_true(w, x, i);
 }
 
-/* One class-wise histogram of all threads; what is read is cleared for the next pass. */
-static void emit_packed(Compact *out, const Job *job, Work *works, int threads, int64_t j, const slot *totals,
-                        const double *edge, const double *step) {
+/* How often class j happened in a nested cell; cleared for the next pass. */
+INLINE int64_t take_true(Work *works, int threads, int64_t j, int64_t cell) {
+    int64_t count = 0;
+    for (int t = 0; t < threads; t++) {
+        Packed *x = works[t].packed;
+        if (!(x->yes_touched[j * x->yes_words + (cell >> 6)] >> (cell & 63) & 1)) continue;
+        count += x->yes[j * x->cells + cell];
+        x->yes[j * x->cells + cell] = 0;
+    }
+    return count;
+}
+
+/* Count and sum of a packed cell; cleared for the next pass. */
+INLINE int64_t take_packed(Work *works, int threads, int64_t at, double edge, double step, double *sum) {
+    int64_t count = 0;
+    uint64_t offsets = 0;
+    for (int t = 0; t < threads; t++) {
+        uint64_t *held = &works[t].packed->nested[at];
+        count += (int64_t)(*held >> COUNT_SHIFT);
+        offsets += *held & (ONE_ENTRY - 1);
+        *held = 0;
+    }
+    *sum = (double)count * edge + (double)offsets * step;
+    for (int t = 0; t < threads; t++) {
+        const slot *spilled = works[t].packed->spilled;
+        if (!spilled) continue;
+        count += spilled[2 * at].i;
+        *sum += spilled[2 * at + 1].d;
+    }
+    return count;
+}
+
+/* One class-wise histogram of all threads. */
+static void emit_packed(Compact *out, Work *works, int threads, int64_t j, const slot *totals, const double *edge,
+                        const double *step) {
     enum { STEP = 8 };
     const Packed *first = works[0].packed;
-    int64_t low = first->low_cells, up = first->cells - low, lowest = open_lowest(out, totals);
-    slot *true_counts = out->columns[ALL_COLUMNS], *counts = out->columns[0], *sums = out->columns[1];
-    true_counts[lowest].i = 0;
-#define CLOSE_CELL(cell)                                             \
-    out->cells[out->size] = (int32_t)(cell);                         \
-    true_counts[out->size].i = 0;                                    \
-    for (int t = 0; t < threads; t++) {                              \
-        uint32_t *yes = works[t].packed->yes + j * (low + up) + (cell); \
-        true_counts[out->size].i += *yes;                            \
-        *yes = 0;                                                    \
-    }                                                                \
-    leave(out, job, lowest, out->size++)
-    for (int t = 0; t < threads; t++) {
-        uint32_t *yes = works[t].packed->yes + j * (low + up);
-        true_counts[lowest].i += *yes;
-        *yes = 0;
-    }
+    int64_t low = first->low_cells, up = first->cells - low, lowest = open_lowest(out, totals), at = out->size;
+    slot *yes = out->columns[ALL_COLUMNS], *counts = out->columns[0], *sums = out->columns[1];
+    int spilled = 0;
+    yes[lowest].i = take_true(works, threads, j, 0);
+    for (int t = 0; t < threads; t++) spilled |= works[t].packed->spilled != NULL;
     for (int64_t start = 0; start < low; start += STEP) {
         int64_t end = start + STEP < low ? start + STEP : low;
-        uint64_t any = 0;
+        uint64_t any = (uint64_t)spilled;
         for (int t = 0; t < threads; t++)
             for (int64_t cell = start; cell < end; cell++) any |= works[t].packed->nested[j * low + cell];
-        for (int t = 0; t < threads; t++) any |= works[t].packed->spilled != NULL;
         for (int64_t cell = start; any && cell < end; cell++) {
-            int64_t count = 0;
-            uint64_t offsets = 0;
-            double sum = 0.0;
-            for (int t = 0; t < threads; t++) {
-                Packed *x = works[t].packed;
-                uint64_t *held = &x->nested[j * low + cell];
-                count += (int64_t)(*held >> COUNT_SHIFT);
-                offsets += *held & (ONE_ENTRY - 1);
-                *held = 0;
-            }
-            sum = (double)count * edge[cell] + (double)offsets * step[cell];
-            for (int t = 0; t < threads; t++) {
-                const slot *spilled = works[t].packed->spilled;
-                if (!spilled) continue;
-                count += spilled[2 * (j * low + cell)].i;
-                sum += spilled[2 * (j * low + cell) + 1].d;
-            }
-            if (count == 0) continue;
-            counts[out->size].i = count;
-            sums[out->size].d = sum;
-            CLOSE_CELL(cell);
+            counts[at].i = take_packed(works, threads, j * low + cell, edge[cell], step[cell], &sums[at].d);
+            if (counts[at].i == 0) continue;
+            out->cells[at] = (int32_t)cell;
+            yes[at++].i = take_true(works, threads, j, cell);
         }
     }
     for (int64_t word = 0; word < first->words; word++) {
@@ -289,18 +294,25 @@ static void emit_packed(Compact *out, const Job *job, Work *works, int threads, 
         }
         for (; set; set &= set - 1) {
             int64_t cell = 64 * word + __builtin_ctzll(set);
-            counts[out->size].i = 0;
-            sums[out->size].d = 0.0;
+            counts[at].i = 0;
+            sums[at].d = 0.0;
             for (int t = 0; t < threads; t++) {
                 slot *r = works[t].packed->upper + 2 * (j * up + cell);
-                counts[out->size].i += r[0].i;
-                sums[out->size].d += r[1].d;
+                counts[at].i += r[0].i;
+                sums[at].d += r[1].d;
                 r[0].i = r[1].i = 0;
             }
-            CLOSE_CELL(low + cell);
+            out->cells[at] = (int32_t)(low + cell);
+            yes[at++].i = take_true(works, threads, j, low + cell);
         }
     }
-#undef CLOSE_CELL
+    for (int64_t i = out->size; i < at; i++) {
+        counts[lowest].i -= counts[i].i;
+        sums[lowest].d -= sums[i].d;
+    }
+    for (int t = 0; t < threads; t++)
+        memset(works[t].packed->yes_touched + j * first->yes_words, 0, (size_t)first->yes_words * sizeof(uint64_t));
+    out->size = at;
     close_lowest(out, lowest);
 }
 
@@ -311,6 +323,7 @@ static void free_packed(Packed *x) {
     free(x->upper);
     free(x->touched);
     free(x->yes);
+    free(x->yes_touched);
     free(x->spilled);
     free(x->nested_cell);
     free(x->hits.lists);
@@ -327,6 +340,7 @@ static Packed *new_packed(const Job *job) {
     x->cells = job->grid.nested_cells;
     x->low_cells = job->grid.nested[code_of(0.5)];
     x->words = (x->cells - x->low_cells + 63) / 64;
+    x->yes_words = (x->cells + 63) / 64;
     x->rows = PACKED_ENTRIES / job->k < BLOCK ? BLOCK : PACKED_ENTRIES / job->k;
     x->hits.room = x->rows * GROUP + 16;
     size_t low = k * (size_t)x->low_cells, upper = k * (size_t)(x->cells - x->low_cells);
@@ -337,11 +351,12 @@ static Packed *new_packed(const Job *job) {
     x->upper = get_zeros(sizes[2]);
     x->touched = calloc(1, sizes[3]);
     x->yes = get_zeros(sizes[4]);
+    x->yes_touched = calloc(k * (size_t)x->yes_words, sizeof *x->yes_touched);
     x->nested_cell = malloc(LOW_CODES * sizeof *x->nested_cell);
     x->hits.lists = malloc(groups * (size_t)x->hits.room * sizeof *x->hits.lists);
     x->hits.counts = calloc(groups, sizeof *x->hits.counts);
     x->row = malloc(k * sizeof *x->row);
-    if (!(x->pooled && x->nested && x->upper && x->touched && x->yes && x->nested_cell && x->hits.lists &&
+    if (!(x->pooled && x->nested && x->upper && x->touched && x->yes && x->yes_touched && x->nested_cell && x->hits.lists &&
           x->hits.counts && x->row)) {
         free_packed(x);
         return NULL;
