@@ -112,6 +112,7 @@ def test_csv_and_markdown_hold_the_numbers_of_the_json(forecasts: Path, capsys: 
     assert printed["markdown"].startswith("### veracity: ")
 
 
+@pytest.mark.slow
 def test_every_output_at_once(forecasts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = forecasts.parent
     outputs = {"report": "out.html", "json": "out.json", "csv": "out.csv", "markdown": "out.md", "plots": "pictures"}
@@ -207,6 +208,7 @@ def test_standard_input_is_read(forecasts: Path) -> None:
     assert json.loads(done.stdout)["n"] == N
 
 
+@pytest.mark.slow
 def test_full_disk_is_one_line_and_leaves_nothing(forecasts: Path) -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("/dev/full absent")

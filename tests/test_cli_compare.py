@@ -42,6 +42,7 @@ def test_json_holds_every_model(models: list[Path], capsys: pytest.CaptureFixtur
     assert {one["n"] for one in document["models"].values()} == {250}
 
 
+@pytest.mark.slow
 def test_page_and_pictures_of_several(models: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "out.html"
     assert run(["compare", *map(str, models), "--report", str(out), "--plots", str(tmp_path / "p"), "--quiet"]) == 0

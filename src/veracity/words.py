@@ -425,6 +425,14 @@ def unsaid(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [f for f in found if f.get("code") not in told and str(f.get("message", "")).lower().rstrip(".") not in said]
 
 
+def rank(document: Mapping[str, Any]) -> tuple[float, float]:
+    """What puts models in order: log loss, then Brier score; unknown last."""
+    held = document.get("scores") or {}
+    losses = [value(held.get(name)) for name in ("log_loss", "brier")]
+    first, second = (math.inf if loss is None or math.isnan(loss) else loss for loss in losses)
+    return first, second
+
+
 def level(document: Mapping[str, Any]) -> str:
     """
     >>> level({"level": 0.95})

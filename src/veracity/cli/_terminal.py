@@ -204,7 +204,7 @@ def _rows(finding: Mapping[str, Any]) -> str:
 
 
 def _side_by_side(models: Mapping[str, Any], wide: int) -> Iterator[str]:
-    ranked = sorted(models.items(), key=lambda item: _loss(item[1]))
+    ranked = sorted(models.items(), key=lambda item: words.rank(item[1]))
     shown = ranked if len(ranked) <= MOST_MODELS else ranked[: MOST_MODELS // 2] + ranked[-MOST_MODELS // 2 :]
     longest = min(max((len(name) for name, _ in shown), default=5), 36)
     header = f"{'':<{longest}}   log loss  {words.level(shown[0][1]):<16}  Brier  correct"
@@ -225,11 +225,10 @@ def _side_by_side(models: Mapping[str, Any], wide: int) -> Iterator[str]:
         yield line.rstrip()
     if len(ranked) > len(shown):
         yield f"{len(ranked) - len(shown)} models between these are in --csv and --json"
-    grave = {message for document in models.values() for message in words.grave(document)}
-    for message in sorted(grave)[:MOST_FINDINGS]:
-        yield from _wrapped(message, wide)
-
-
-def _loss(document: Mapping[str, Any]) -> float:
-    loss = words.value((document.get("scores") or {}).get("log_loss"))
-    return float("inf") if loss is None or loss != loss else loss
+    grave: dict[str, list[str]] = {}
+    for name, document in models.items():
+        for message in words.grave(document):
+            grave.setdefault(message, []).append(name)
+    for message, names in list(grave.items())[:MOST_FINDINGS]:
+        who = ", ".join(names) if len(names) <= 3 else count(len(names), "model")
+        yield from _wrapped(f"{who}: {message}", wide, "  ")

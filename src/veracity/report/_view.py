@@ -26,7 +26,7 @@ def page(result: Any) -> View:
     if "models" not in found:
         one = model(found, "m1")
         return {"kind": "one", "title": one["head"], "models": [one], "definitions": definitions([found])}
-    ranked = sorted(found["models"].items(), key=lambda item: _loss(item[1]))
+    ranked = sorted(found["models"].items(), key=lambda item: words.rank(item[1]))
     shown = dict(_ends(ranked, MOST_MODELS))
     names = None if len(shown) <= MOST_WHOLE else ESSENTIAL
     models = [
@@ -48,7 +48,7 @@ def summary(result: Any) -> View:
     """What a notebook cell shows: no figures."""
     found = document(result)
     if "models" in found:
-        ranked = sorted(found["models"].items(), key=lambda item: _loss(item[1]))
+        ranked = sorted(found["models"].items(), key=lambda item: words.rank(item[1]))
         return {"kind": "many", "rows": [_side_row(name, d) for name, d in _ends(ranked, MOST_SIDE_BY_SIDE)]}
     if is_table(found):
         return {"kind": "table", "numbers": table_numbers(found), "n": found.get("n")}
@@ -310,11 +310,6 @@ def _side_row(name: str, found: Mapping[str, Any]) -> View:
         "means": [(found.get("reported") or {}).get(mean) for mean in words.MEANS],
         **{score: (found.get("scores") or {}).get(score) for score in ("log_loss", "brier", "prediction_accuracy")},
     }
-
-
-def _loss(found: Mapping[str, Any]) -> float:
-    loss = words.value((found.get("scores") or {}).get("log_loss"))
-    return float("inf") if loss is None or loss != loss else loss
 
 
 def _ends(ranked: list[tuple[str, Any]], most: int) -> list[tuple[str, Any]]:
