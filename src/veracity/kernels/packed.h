@@ -245,7 +245,8 @@ INLINE int64_t take_true(Work *works, int threads, int64_t j, int64_t cell) {
 }
 
 /* Count and sum of a packed cell; cleared for the next pass. */
-INLINE int64_t take_packed(Work *works, int threads, int64_t at, double edge, double step, double *sum) {
+INLINE int64_t take_packed(Work *works, int threads, int64_t at, double edge, double step, int spilled_any,
+                            double *sum) {
     int64_t count = 0;
     uint64_t offsets = 0;
     for (int t = 0; t < threads; t++) {
@@ -255,7 +256,7 @@ INLINE int64_t take_packed(Work *works, int threads, int64_t at, double edge, do
         *held = 0;
     }
     *sum = (double)count * edge + (double)offsets * step;
-    for (int t = 0; t < threads; t++) {
+    for (int t = 0; spilled_any && t < threads; t++) {
         const slot *spilled = works[t].packed->spilled;
         if (!spilled) continue;
         count += spilled[2 * at].i;
@@ -265,7 +266,7 @@ INLINE int64_t take_packed(Work *works, int threads, int64_t at, double edge, do
 }
 
 /* One class-wise histogram of all threads. */
-static void emit_packed(Compact *out, Work *works, int threads, int64_t j, const slot *totals, const double *edge,
+INLINE void emit_class(Compact *out, Work *works, int threads, int64_t j, const slot *totals, const double *edge,
                         const double *step) {
     enum { STEP = 8 };
     const Packed *first = works[0].packed;
@@ -280,10 +281,10 @@ static void emit_packed(Compact *out, Work *works, int threads, int64_t j, const
         for (int t = 0; t < threads; t++)
             for (int64_t cell = start; cell < end; cell++) any |= works[t].packed->nested[j * low + cell];
         for (int64_t cell = start; any && cell < end; cell++) {
-            counts[at].i = take_packed(works, threads, j * low + cell, edge[cell], step[cell], &sums[at].d);
-            if (counts[at].i == 0) continue;
+            counts[at].i = take_packed(works, threads, j * low + cell, edge[cell], step[cell], spilled, &sums[at].d);
             out->cells[at] = (int32_t)cell;
-            yes[at++].i = take_true(works, threads, j, cell);
+            yes[at].i = take_true(works, threads, j, cell);
+            at += counts[at].i != 0; /* no branch: it could not be foreseen */
         }
     }
     for (int64_t word = 0; word < first->words; word++) {
@@ -314,6 +315,14 @@ static void emit_packed(Compact *out, Work *works, int threads, int64_t j, const
         memset(works[t].packed->yes_touched + j * first->yes_words, 0, (size_t)first->yes_words * sizeof(uint64_t));
     out->size = at;
     close_lowest(out, lowest);
+}
+
+static void emit_packed(Compact *out, Work *works, int threads, int64_t j, const slot *totals, const double *edge,
+                        const double *step) {
+    if (threads == 1)
+        emit_class(out, works, 1, j, totals, edge, step);
+    else
+        emit_class(out, works, threads, j, totals, edge, step);
 }
 
 static void free_packed(Packed *x) {
