@@ -93,6 +93,28 @@ def test_confident_scores(n, k):
         assert fitted.steps <= 60
 
 
+@pytest.mark.parametrize("r", [-0.9, -2 / 3, -0.3, 0.3, 0.5, 1.0, 1.5])
+def test_every_r_copes_with_confident_sparse_and_certain_scores(r):
+    rng = np.random.default_rng(0)
+    for kind in range(15):
+        n, k = int(rng.integers(1, 60)), int(rng.integers(2, 8))
+        scores = softmax(20 * rng.standard_normal((n, k)))
+        if kind % 3 == 1:
+            scores = np.eye(k)[rng.integers(0, k, n)]
+        if kind % 3 == 2:
+            scores = scores * (rng.random((n, k)) < 0.8) + np.eye(k)[scores.argmax(axis=1)] * 1e-3
+            scores /= scores.sum(axis=1, keepdims=True)
+        target = rng.dirichlet(np.ones(k))
+        try:
+            fitted = maps.fit("coherent", Forecasts(scores, None, tuple(range(k))), r=r, target=target)
+        except vc.InfeasibleTarget as error:
+            assert r < 0
+            assert error.need > error.have
+            continue
+        # below zero the shift of a score of 1e-20 has 1e13 as its size: its rounding is seen in the means
+        assert np.abs(fitted(scores).mean(axis=0) - target).max() < (1e-12 if r > 0 else 1e-6)
+
+
 def test_extreme_scores():
     for e, most, log_ratio in ((1e-15, 8, -34.133311), (1e-300, 91, -690.370063)):
         fitted = vc.adjust([[1 - e, e], [e, 1 - e]], [0.3, 0.7])

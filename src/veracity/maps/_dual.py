@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, cg
 
 from ._fitted import as_rows, blocks
+from ._support import InfeasibleTarget
 
 Array = NDArray[Any]
 Chunks = Callable[[], Iterable[tuple[Array, Array]]]  # a pass: rows (m, k) with their shares of the whole mass
@@ -26,7 +27,20 @@ Moments = Callable[[Array], tuple[Array, Array]]  # b → mean A, couplings
 
 TOLERANCE = 1e-12
 MOST_STEPS = 500
+PATIENCE, ROUNDING = 8, 1e-6  # steps without progress, and the gap that is then put down to rounding of large shifts
 DENSE = 200  # classes up to which the couplings are kept as a matrix
+
+
+class Unsolved(InfeasibleTarget):
+    """The solver found no adjustment, though one may exist."""
+
+    def __init__(self, steps: int, gap: float) -> None:
+        self.classes, self.need, self.have = (), np.nan, np.nan
+        ValueError.__init__(
+            self,
+            f"target: no adjustment found in {steps} steps, class means still differ by {gap:.1g}; the target lies at "
+            "the edge of what these scores allow: choose one nearer to the mean score, or rule='log'",
+        )
 
 
 def in_memory(scores: Array, shares: Array, k: int) -> Chunks:
@@ -103,15 +117,15 @@ def laplacian_direction(coupling: Array, gap: Array, members: list[Array]) -> Ar
 
 
 def line_search(
-    measure: Callable[[float], tuple[Array, Array]], target: Array, d: Array, slope: float, far: bool
+    measure: Moments, target: Array, b: Array, d: Array, slope: float, far: bool
 ) -> tuple[float, tuple[Array, Array]]:
-    """A step along d after which the slope is not much steeper up than it was down, and what was measured there.
+    """A step from b along d after which the slope is not much steeper up than it was down, and what was measured there.
 
     `far`: where the links of small scores have no common scale, go on while it is still steep downhill.
     """
     low, high, t = 0.0, np.inf, 1.0
     while True:
-        found = measure(t)
+        found = measure(b + t * d)
         ahead = float((found[0] - target) @ d)
         if ahead > -0.9 * slope and t > 1e-9:
             high = t
@@ -134,33 +148,38 @@ def newton(
     members: list[Array],
     *,
     cap: float,
+    far: bool,
     direction: Callable[[Array, Array, Array], Array | None],
     fallback: Rows,
 ) -> tuple[Array, int]:
     """Shift b with |mean A − target| < 1e-12, and the number of steps.
 
     members    the class numbers of each block
+    cap        of the range of one step
+    far        go on along a direction while it is steep
     direction  (couplings, gap, b) → a Newton direction, or None where it does not exist
     fallback   mean A → a safe descent direction
     """
     mean, coupling = measure(b)
+    best, closest, since = b, np.inf, 0
     for step in range(MOST_STEPS):
         gap = mean - target
+        best, closest, since = (
+            (b, float(np.abs(gap).max()), 0) if np.abs(gap).max() < closest else (best, closest, since + 1)
+        )
         d = direction(coupling, gap, b)
         if np.abs(gap).max() < TOLERANCE:
             # The couplings are at hand: one more step costs no pass and takes the gap to rounding.
             return (b + d if d is not None and np.ptp(d) < 1e-4 else b), step
+        if far and since >= PATIENCE and closest < ROUNDING:
+            return best, step  # as near as shifts of this size can be written down
         if d is None or not gap @ d < 0.0:
             d = fallback(mean)
         spread = max(float(np.ptp(d[block])) for block in members)
         d = d * min(1.0, cap / spread) if spread > 0.0 else d
-        t, (mean, coupling) = line_search(lambda t: measure(b + t * d), target, d, float(gap @ d), cap == np.inf)
+        t, (mean, coupling) = line_search(measure, target, b, d, float(gap @ d), far)
         b = b + t * d
-    raise ValueError(
-        f"target: no adjustment found in {MOST_STEPS} steps, class means still differ by "
-        f"{np.abs(mean - target).max():.1g}; the target lies at the edge of what these scores allow: "
-        "choose one nearer to the mean score"
-    )
+    raise Unsolved(MOST_STEPS, closest)
 
 
 def solve(
@@ -171,6 +190,7 @@ def solve(
     block: Array,
     *,
     cap: float,
+    far: bool = False,
     fallback: Rows,
 ) -> tuple[Array, int]:
     """Newton with the matrix of couplings, or beyond 200 classes with conjugate gradients and no matrix."""
@@ -184,6 +204,7 @@ def solve(
             b,
             members,
             cap=cap,
+            far=far,
             direction=lambda coupling, gap, b: laplacian_direction(coupling, gap, members),
             fallback=fallback,
         )
@@ -205,6 +226,7 @@ def solve(
         b,
         members,
         cap=cap,
+        far=far,
         direction=direction,
         fallback=fallback,
     )

@@ -17,11 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from veracity.forecasts import Forecasts
 from veracity.formulas.rules import power
 
-from ._dual import Chunks, in_memory, narrowed, solve
+from ._dual import Chunks, in_memory, laplacian_direction, narrowed, solve
 from ._fitted import Fitted
 from ._target import blocks_and_levels, checked_target, scores_of
+from .multiplicative import log_weights, tilt
 
 Array = NDArray[Any]
+
+INSIDE_STEPS = 200
 
 
 def nearest_in_simplex(v: Array) -> Array:
@@ -128,6 +131,47 @@ class Coherent(Fitted):
         return np.where((a > 0.0) | ~np.isfinite(self.shift), 0.0, np.maximum(excess, 0.0))
 
 
+def start_inside(chunks: Chunks, target: Array, block: Array, level: Array, r: float) -> Array:
+    """A shift near the solution for r < 0, where the links of small scores are of many sizes.
+
+    Newton on A itself, from the multiplicative adjustment: rows keep sum one and columns their means, and A stays
+    positive, while its gradient comes ever nearer to ∇g(S) + b + c. (From no shift at all, Newton on b loses its way.)
+    """
+    u, _ = log_weights(chunks, target, block, level)
+    forced = level if level.any() else None
+    members = [np.flatnonzero(block == label) for label in np.unique(block)]
+    gradient, k = power(r).gradient, len(target)
+    held = [(rows, shares, tilt(rows, u, forced)) for rows, shares in chunks()]
+    b = np.zeros(k)
+    for _ in range(INSIDE_STEPS):
+        coupling, moved, parts = np.zeros((k, k)), np.zeros(k), []
+        for rows, shares, a in held:
+            h = a ** (1.0 - r)
+            total = h.sum(axis=1)
+            with np.errstate(invalid="ignore"):
+                rise = np.where(h > 0.0, (gradient(a, a) - gradient(rows, rows)) / (1.0 + r), 0.0)
+            moved += shares @ (h * (rise - ((h * rise).sum(axis=1) / total)[:, None]))
+            coupling += (h * (shares / total)[:, None]).T @ h
+            parts.append((h, total, rise))
+        found = laplacian_direction(coupling, -moved, members)
+        if found is None:
+            break
+        b, steps = found, []
+        for h, total, rise in parts:
+            left = b - rise
+            steps.append(h * (left - ((h * left).sum(axis=1) / total)[:, None]))
+        change = max(float(np.abs(step).max()) for step in steps)
+        reach = min(
+            float(np.min(np.where(step < 0.0, a / np.where(step < 0.0, -step, 1.0), np.inf)))
+            for (_, _, a), step in zip(held, steps, strict=True)
+        )
+        length = min(1.0, 0.9 * reach)
+        held = [(rows, shares, a + length * step) for (rows, shares, a), step in zip(held, steps, strict=True)]
+        if change < 1e-9:
+            break
+    return b
+
+
 def fit_chunks(
     chunks: Chunks, mass: float, target: ArrayLike, classes: tuple[Any, ...], r: float, start: Array | None = None
 ) -> Coherent:
@@ -148,9 +192,16 @@ def fit_chunks(
             h = a if r == 0.0 else np.where(a > 0.0, a ** (1.0 - r), 0.0)
         return a, h, h.sum(axis=1)
 
-    cap = 8.0 if r == 0.0 else np.inf
-    first = np.zeros(len(wanted)) if start is None else start[kept]
-    b, steps = solve(chunks, place, wanted, first, block, cap=cap, fallback=lambda mean: wanted - mean)
+    if start is not None:
+        first = start[kept]
+    elif r < 0.0:
+        first = start_inside(chunks, wanted, block, level, r)
+    else:
+        first = np.zeros(len(wanted))
+    # Links have the range 1/r above r = 0 and none below.
+    cap = 2.0 / r if r > 0.0 else 8.0 if r == 0.0 else np.inf
+    downhill = lambda mean: (wanted - mean) * min(cap, 1e3)  # noqa: E731
+    b, steps = solve(chunks, place, wanted, first, block, cap=cap, far=r < 0.0 or r > 1.0, fallback=downhill)
     shift, levels = np.full(k, -np.inf), np.zeros(k, int)
     shift[kept], levels[kept] = b - b.mean(), level
     edge = 0

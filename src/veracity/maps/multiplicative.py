@@ -80,6 +80,21 @@ class Multiplicative(Fitted):
         return tilt(p, self.shift, np.where(kept, self.level, -1.0) if self.level.any() else None)
 
 
+def log_weights(chunks: Chunks, target: Array, block: Array, level: Array) -> tuple[Array, int]:
+    """u with mean A = target, and the Newton steps it took."""
+    forced = level if level.any() else None
+
+    def place(rows: Array, u: Array) -> tuple[Array, Array, float]:
+        a = tilt(rows, u, forced)
+        return a, a, 1.0
+
+    def fixed_point(mean: Array) -> Array:
+        return np.asarray(np.clip(np.log(target) - np.log(np.maximum(mean, 1e-300)), -STEP_CAP / 2, STEP_CAP / 2))
+
+    start = np.log(target) - np.log(mean_of(chunks, len(target)))
+    return solve(chunks, place, target, start, block, cap=STEP_CAP, fallback=fixed_point)
+
+
 def fit_chunks(chunks: Chunks, mass: float, target: ArrayLike, classes: tuple[Any, ...]) -> Multiplicative:
     """From passes over rows (m, k) with their shares of the mass: a stream, or arrays in blocks."""
     k = len(classes)
@@ -90,17 +105,7 @@ def fit_chunks(chunks: Chunks, mass: float, target: ArrayLike, classes: tuple[An
     names = tuple(c for c, keep in zip(classes, kept, strict=True) if keep)
     wanted = pi[kept]
     block, level = blocks_and_levels(chunks, mass, wanted, names)
-    forced = level if level.any() else None
-
-    def place(rows: Array, u: Array) -> tuple[Array, Array, float]:
-        a = tilt(rows, u, forced)
-        return a, a, 1.0
-
-    def fixed_point(mean: Array) -> Array:
-        return np.asarray(np.clip(np.log(wanted) - np.log(np.maximum(mean, 1e-300)), -STEP_CAP / 2, STEP_CAP / 2))
-
-    start = np.log(wanted) - np.log(mean_of(chunks, len(wanted)))
-    u, steps = solve(chunks, place, wanted, start, block, cap=STEP_CAP, fallback=fixed_point)
+    u, steps = log_weights(chunks, wanted, block, level)
     shift, blocks, levels = np.full(k, -np.inf), np.full(k, -1), np.zeros(k, int)
     shift[kept], blocks[kept], levels[kept] = u, block, level
     return Multiplicative(classes, shift=shift, block=blocks, level=levels, steps=steps)
