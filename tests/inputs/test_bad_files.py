@@ -163,8 +163,8 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         WIDE + "d,0.2,0.3,0.5\n",
         {},
-        "x.csv: outcome `label` holds a, b, c, d, the classes are a, b, c.\n"
-        "  name the columns like the outcomes, or the outcome column:  --label COL",
+        "x.csv: row 22, `label` = d: none of the classes a, b, c (1 of 22 rows).\n"
+        "  correct the outcome, or name every class; without these rows:  --where 'label!=d'",
     ),
     "measured outcome": (
         "x.csv",

@@ -188,7 +188,8 @@ REFUSED = {
         "precip_ensemble.parquet: not clear which column is the outcome and which the forecast: "
         "`effective_time` (numbers), `lead_time` (numbers), `observation` (numbers), "
         "`ensemble.forecast.1`…`ensemble.forecast.51` (51 columns of numbers)\n"
-        "  no column holds probabilities (numbers between 0 and 1); percentages need --scale percent"
+        "  51 members of an ensemble are no probabilities: make them one first, such as the share of "
+        "members above a limit"
     ),
     "recession_spf_probit/recession.csv": (
         "recession.csv: not clear which column is the outcome and which the forecast: `dt` (183 values), "
@@ -246,7 +247,7 @@ def test_printed_block(shared: Path, file: str) -> None:
 def test_one_line(shared: Path) -> None:
     assert recognise(shared / "yardstick/two_class_example.csv").one_line() == (
         "read two_class_example.csv: 500 rows · outcome truth (Class1 258, Class2 242) · forecast Class1 Class2 "
-        "· not used predicted"
+        "· not used predicted · event = Class2 (--positive Class1 for the other)"
     )
     assert recognise(shared / "cifar_netcal/wideresnet-16-4-cifar-10.parquet").one_line() == (
         "read wideresnet-16-4-cifar-10.parquet: 10,000 rows · outcome label · 10 classes p0…p9"

@@ -35,10 +35,11 @@ class ClassSet:
     scale: str = "probability"
 
 
-def class_sets(search: Pool, loose: bool = False) -> list[ClassSet]:
+def class_sets(search: Pool, loose: bool = False, any_values: bool = False) -> list[ClassSet]:
     """Every set of at least two columns with a common stem, or named like labels, that sums to one.
 
-    loose: the sums may be off where a column holds just these classes (to say so, or to rescale the rows).
+    loose: the sums may be off where a column holds just these classes (to say so, or to rescale the rows);
+    any_values: and the values may lie outside [0, 1].
     """
     loose = loose or search.reading.normalise
     scale = search.reading.scale
@@ -59,6 +60,15 @@ def class_sets(search: Pool, loose: bool = False) -> list[ClassSet]:
                 groups.setdefault(("like " + column.name, ""), []).append((c, canonical(c.name)))
             for value in {c.name[-n:] for n in lengths if n < len(c.name)} & values:
                 groups.setdefault(("ends " + column.name, c.name[: -len(value)]), []).append((c, value))
+    for (kind, _), members in list(groups.items()):
+        # all the other probabilities belong to them, where a class of that name never happened
+        like = {c.name for c, _ in members}
+        if kind.startswith("like") and set(search.all[kind[5:]].labels) == {k for _, k in members}:
+            others = [c for c in pool if c.within and c.name not in (*like, kind[5:])]
+            if others and not roles.sum_to_one(search.table.sample, [*like]):
+                everyone = [*members, *((c, canonical(c.name)) for c in others)]
+                if roles.sum_to_one(search.table.sample, [c.name for c, _ in everyone]):
+                    members += everyone[len(members) :]
     for c in pool:
         for kind, regex in (("stem", STEMS), ("digits", DIGITS)):
             match = regex.match(c.name)
@@ -73,7 +83,8 @@ def class_sets(search: Pool, loose: bool = False) -> list[ClassSet]:
         if columns in found:
             continue
         sums = _sums(search.table.sample, members, own)
-        if not sums and not (loose and own == "probability" and _meant(members, labelled)):
+        outside = kind.startswith(("stem", "like")) and (any_values or search.reading.normalise)
+        if not sums and not (loose and own == "probability" and _meant(members, labelled, outside)):
             continue
         if kind.startswith("like") and set(search.all[kind[5:]].labels) - {k for _, k in members}:
             continue
@@ -128,11 +139,13 @@ def _scale_of(stem: str) -> str:
     return "log" if re.match(r"log_?p", word) else "probability"
 
 
-def _meant(members: list[tuple[Column, str]], labelled: list[Column]) -> bool:
-    """Numbers within [0, 1] for the very classes that one other column holds."""
+def _meant(members: list[tuple[Column, str]], labelled: list[Column], outside: bool) -> bool:
+    """Numbers (within [0, 1]) for the very classes that one other column holds."""
     classes = {k for _, k in members}
     names = {c.name for c, _ in members}
-    return all(c.within for c, _ in members) and any(c.name not in names and set(c.labels) == classes for c in labelled)
+    return (outside or all(c.within for c, _ in members)) and any(
+        c.name not in names and set(c.labels) == classes for c in labelled
+    )
 
 
 def _sums(sample: pl.DataFrame, members: list[tuple[Column, str]], scale: str) -> str:

@@ -50,6 +50,7 @@ class Table:
     passed: int = 0  # rows of the file before the first one of the lazy frame
     keep: Any = None
     path: Path | None = None
+    nested: tuple[str, ...] = ()  # keys of JSON lines whose values are lists or objects: not read
     preset: Layout | None = None  # nested JSON is understood while it is flattened
 
     @property

@@ -39,7 +39,14 @@ def table_of(path: Path, shown: str) -> Table:
         for _ in _rows(path, shown):  # a line that is no JSON is named by its number
             pass
     nested = [key for key, value in row.items() if isinstance(value, (list, dict))]
-    return _columnar(pl.scan_ndjson(path, infer_schema_length=None).drop(nested, strict=False), shown)
+    if len(nested) == len(row):
+        raise ValueError(
+            f"{shown}: row {first[0]} holds nothing but lists and objects ({', '.join(nested[:4])})\n"
+            "  write one object per line for each case, with numbers and words"
+        )
+    table = _columnar(pl.scan_ndjson(path, infer_schema_length=None).drop(nested, strict=False), shown)
+    table.nested = tuple(nested)
+    return table
 
 
 def _rows(path: Path, shown: str) -> Generator[tuple[int, dict[str, Any]], None, None]:

@@ -91,8 +91,11 @@ class Layout:
         if len(self.models) > 1:
             parts.append(f"{len(self.models)} models: {some(self.named_models)}")
         if self.unused:
-            names = [name for name, _ in self.unused]
+            names = [name + (f" ({why})" if "percent" in why else "") for name, why in self.unused]
             parts.append("not used " + ", ".join(names[:6]) + (", …" if len(names) > 6 else ""))
+        if self.kind == "wide" and len(self.classes) == 2 and "; event" in self.outcome_note:
+            parts.append(self.outcome_note.split("; ")[1])
+        parts += [self.remark] if self.remark else []
         parts += [finding.message for finding in self.findings]
         return " · ".join(parts)
 

@@ -149,9 +149,13 @@ class Pool:
         return None
 
     def _one_probability(self, exclude: tuple[str, ...]) -> str | None:
-        fits = [c for c in self.pool.values() if c.within and c.name not in exclude]
-        named = [c for c in fits if c.plain in roles.PROBABILITIES] or [
-            c for c in fits if roles.named_probability(c.name)
+        pool = [c for c in self.pool.values() if c.numeric and c.name not in exclude]
+        fits = pool if self.scale in ("logit", "log") else [c for c in pool if c.within]
+        if self.scale == "percent":
+            fits = [c for c in pool if c.low >= 0 and c.high <= 100]
+        # a forecast by name that is out of range is still the forecast: the check says what is wrong
+        named = [c for c in fits or pool if c.plain in roles.PROBABILITIES] or [
+            c for c in fits or pool if roles.named_probability(c.name)
         ]
         fits = named or fits
         return fits[0].name if len(fits) == 1 else None

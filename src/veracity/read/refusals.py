@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ..forecasts import Forecasts, check
 from ..forecasts.names import many
 from . import roles
 from .classes import DIGITS, ClassSet, class_sets
 from .layouts import Layout, run_of
 from .pool import Pool
+from .reading import canonical
 from .roles import Column
 
 
@@ -36,6 +38,9 @@ class Refusals(Pool):
     def _other_labels(self, column: Column, chosen: ClassSet) -> ValueError:
         """An outcome by its name whose values are not the classes of the columns."""
         classes = chosen.classes
+        inside = sum(times for label, times in column.times.items() if label in classes) if column.labels else 0
+        if inside > 0.9 * column.present.len():
+            return self._stray_label(column, classes)
         if column.numeric and len(column.labels) != 2 and len(column.labels) != len(classes):
             return self._needs_cut(column, chosen)
         what = f"outcome `{column.name}` holds {short(column.labels, ', ')}, the classes are {short(classes, ', ')}."
@@ -43,8 +48,54 @@ class Refusals(Pool):
         if len(classes) == 2 and pair:
             options = "   or   ".join(self.table.option("positive_proba", c) for c in chosen.columns)
             return self.table.error(what, f"name the probability of {pair[1]}:  {options}")
+        if len(column.labels) == len(classes) and chosen.stem:
+            alike = run_of([chosen.stem + label for label in column.labels])
+            return self.table.error(what, f"name each column after its class: {alike}")
         return self.table.error(
             what, "name the columns like the outcomes, or the outcome column:  " + self.table.option("label", "COL")
+        )
+
+    def _stray_label(self, column: Column, classes: tuple[str, ...]) -> ValueError:
+        """Most outcomes are classes: those that are not are named, with the rows left out."""
+        strays = [label for label in column.labels if label not in classes]
+        row, count = 0, 0
+        for index, value in enumerate(column.values.to_list()):
+            if value is not None and canonical(value) in strays:
+                row, count = row or index + 1, count + 1
+        first = canonical(column.values[row - 1])
+        where = " ".join(self.table.option("where", f"{column.name}!={label}") for label in strays[:3])
+        remedy = "correct the outcome, or name every class" + (
+            f"; without these rows:  {where}" if len(strays) < 4 else ""
+        )
+        return self.table.error(
+            f"row {row - 1 + self.table.first_row}, `{column.name}` = {first}: none of the classes "
+            f"{short(classes, ', ')} ({count:,} of {column.values.len():,} rows).",
+            remedy,
+        )
+
+    def _hub_of_classes(self, klass: str, outcome: str | None) -> None:
+        """Hub files also hold quantiles and means, and keep what happened in another file."""
+        if outcome is None:
+            raise self.table.error(
+                f"one row per case and class in `{klass}`, but no column of what happened.",
+                f"add one called observed, or name it:  {self.table.option('label', 'COL')}",
+            )
+        if not set(self.all[outcome].labels) <= set(self.all[klass].labels) or not self.all[klass].labels:
+            raise self.table.error(
+                f"`{klass}` does not hold the classes of `{outcome}` ({short(self.all[klass].labels) or 'fractions'}).",
+                f"keep the rows of class probabilities:  {self.table.option('where', 'output_type=pmf')}",
+            )
+
+    def _event_or_realised(self, outcome: str | None, columns: list[str]) -> None:
+        """An outcome beside a column named for what happened: of which of the two is it the probability?"""
+        if outcome is None or len(columns) != 1 or self.reading.layout != "auto":
+            return
+        if roles.plain(columns[0]) not in roles.REALISED:
+            return
+        raise self.table.error(
+            f"`{columns[0]}` beside the outcome `{outcome}`: the probability of the event, or of what happened?",
+            f"of the event:  {self.table.option('positive_proba', columns[0])}      "
+            f"of what happened:  {self.table.option('layout', 'realised')}",
         )
 
     def _needs_cut(self, column: Column, chosen: ClassSet) -> ValueError:
@@ -94,21 +145,44 @@ class Refusals(Pool):
         what += " An outcome for one probability has two values."
         if not column.labels:
             middle = f"{float(column.present.median() or 0):g}" if column.numeric else "X"  # type: ignore[arg-type]
-            return self.table.error(what, f"if it is a measurement, cut it:  {self.table.option('cut', middle)}")
+            name = "" if column.plain in roles.OUTCOMES else self.table.option("label", column.name) + " "
+            return self.table.error(what, f"if it is a measurement, cut it:  {name}{self.table.option('cut', middle)}")
         two = [c for c in self.pool.values() if c.two_valued and not self._is_pick(c)]
         others = f"      if another is the outcome:  {self.table.option('label', two[0].name)}" if two else ""
-        event = column.labels[1] if len(column.labels) > 1 else column.labels[0]
+        words = {label.lower(): label for label in column.labels}
+        pairs = [{event, other} for event, other in roles.EVENT_WORDS.items() if {event, other} <= set(words)]
+        odd = set(words) - pairs[0] if pairs else set()
+        if len(odd) == 1 and not (label := words[odd.pop()]).isdigit():  # "unknown", -9999
+            others += f"      without these rows:  {self.table.option('where', f'{column.name}!={label}')}"
         return self.table.error(
             what,
             f"if one value is the event:  {self.table.option('label', column.name)} "
-            f"{self.table.option('versus_rest', event)}{others}",
+            f"{self.table.option('versus_rest', _likely_event(column.labels, forecast))}{others}",
         )
 
     def _nearly_numbers(self, column: Column) -> None:
         """A column of probabilities by its name that holds a few words: the first is named."""
         if column.values.dtype != pl.String or not roles.named_probability(column.name):
             return
+        percent = column.present.str.ends_with("%")
+        if 0.5 < float(percent.sum()) / max(1, percent.len()) < 1:
+            index = int((~column.values.str.ends_with("%")).fill_null(False).arg_max() or 0)
+            raise self.table.error(
+                f"row {index + self.table.first_row}, `{column.name}` = {column.values[index]!r}: without the % sign "
+                "of the other values.",
+                "write it like the others",
+            )
+        commas = column.present.str.contains(r"^\d+,\d+$").sum()
+        if 2 * commas > column.present.len():
+            raise self.table.error(
+                f"`{column.name}` has decimal commas ({column.present[0]!r}) and the columns are parted by commas.",
+                "save the file with another delimiter, such as ;",
+            )
         numbers = column.values.cast(pl.Float64, strict=False)
+        if column.present.len() and numbers.count() == column.present.len():
+            raise self.table.error(
+                f"`{column.name}` holds numbers written as text ({column.present[0]!r}).", "write them as numbers"
+            )
         if numbers.count() * 2 >= column.present.len() > numbers.count():
             index = int((numbers.is_null() & column.values.is_not_null()).arg_max() or 0)
             raise self.table.error(
@@ -167,9 +241,15 @@ class Refusals(Pool):
             (only,) = self.all.values()
             weights = table.style == "file" and only.plain in roles.WEIGHTS
             no = "no outcome" if only.within else "no outcome and no probability"
+            if table.nested:
+                return table.error(
+                    f"one column `{only.name}`, no outcome and no probability.", self._no_probability([])
+                )
             what = f"nothing to assess in {table.name}: one column `{only.name}`, {no}."
             if only.within:
                 what += f"\n  if it is the probability of what happened:  {table.option('layout', 'realised')}"
+            if not weights and not only.within:
+                what += "\n  a table needs a column of outcomes and one of probabilities, and a delimiter between them"
             if weights:
                 data = table.companion(roles.WEIGHTS) or "FILE"
                 what += f"   weights for another file:  veracity assess {data} --weight {table.name}"
@@ -179,6 +259,7 @@ class Refusals(Pool):
         loose = class_sets(self, loose=True)
         if len(loose) == 1:
             raise self._sums_off(loose[0])
+        self._out_of_range()
         two = [c for c in self.pool.values() if c.outcome_like and c.distinct == 2 and not self._is_pick(c)]
         one = [c for c in self.pool.values() if c.probability]
         what = f"not clear which column is the outcome and which the forecast: {self._listing()}"
@@ -193,12 +274,64 @@ class Refusals(Pool):
                 what, f"for example:  {table.command(('label', two[0].name), ('positive_proba', one[0].name))}"
             )
         if not one:
+            return table.error(what, self._no_probability(two))
+        soft = [c for c in one if c.plain in roles.OUTCOMES]
+        if len(soft) == 1 and len(one) == 2:
+            (forecast,) = (c for c in one if c is not soft[0])
             return table.error(
                 what,
-                "no column holds probabilities (numbers between 0 and 1); percentages need "
-                + table.option("scale", "percent"),
+                "outcomes between 0 and 1:  "
+                + table.command(("label", soft[0].name), ("positive_proba", forecast.name)),
             )
+        measured = [c for c in self.pool.values() if c.numeric and c not in one and c.plain not in roles.IDS]
+        measured = [c for c in measured if c.plain in roles.OUTCOMES] or measured
+        if len(measured) == 1 and len(one) == 1 and not measured[0].labels:
+            return self._more_than_two(measured[0], one[0].name)
         return table.error(what, f"name both:  {table.command(('label', 'COL'), ('positive_proba', one[0].name))}")
+
+    def _out_of_range(self) -> None:
+        """Columns named after the very classes of an outcome, but no probabilities: the check says what they are."""
+        sets = class_sets(self, loose=True, any_values=True)
+        if len(sets) == 1:
+            p = self.table.sample.select(pl.col(sets[0].columns).cast(pl.Float64)).to_numpy()
+            names = self.table.names(columns=sets[0].columns, whole=self.table.whole)
+            zeros = np.zeros(len(p), int)
+            check(Forecasts(p, zeros, sets[0].classes, first_row=self.table.first_row, names=names))
+
+    def _no_probability(self, two: list[Column]) -> str:
+        """What to do where no column lies within [0, 1]."""
+        table = self.table
+        runs = [run for run in self._runs() if run[2] > 5]
+        if runs:
+            return (
+                f"{runs[0][2]} members of an ensemble are no probabilities: make them one first, such as the share of "
+                "members above a limit"
+            )
+        numeric = [c for c in self.pool.values() if c.numeric and c.distinct > 2 and c.plain not in roles.IDS]
+        counted = [c for c in self.all.values() if c.numeric and c.labels and c.low >= 0]
+        if len(self.all) == len(counted) + 1 >= 3 and table.style == "file" and table.rows <= 50:
+            return f"if these are numbers of cases by forecast and outcome:  veracity table {table.name}"
+        if len(two) == 1 and len(numeric) == 1:
+            only = numeric[0]
+            scale = "log" if only.high <= 0 else "percent" if only.low >= 0 and only.high <= 100 else "logit"
+            what = {"log": "log-probabilities", "percent": "percentages", "logit": "logits"}[scale]
+            options = (("label", two[0].name), ("positive_proba", only.name), ("scale", scale))
+            return f"if `{only.name}` holds {what}:  {table.command(*options)}"
+        if table.nested:
+            return (
+                f"nested values are not read ({run_of(table.nested)}): options are "
+                '"options": {"A": -1.2, …} with "answer", tokens "token_logprobs": [-0.5, …]'
+            )
+        return "no column holds probabilities (numbers between 0 and 1); percentages need " + table.option(
+            "scale", "percent"
+        )
+
+
+def _likely_event(labels: tuple[str, ...], forecast: str) -> str:
+    """The value that a column of probabilities is likely to be of: named in it, a word for events, or the second."""
+    named = [label for label in labels if roles.plain(label) and roles.plain(forecast).endswith(roles.plain(label))]
+    words = [label for label in labels if label.lower() in roles.EVENT_WORDS]
+    return ",".join(named[-1:] or words or [labels[min(1, len(labels) - 1)]])
 
 
 def short(values: Any, between: str = " ") -> str:

@@ -144,11 +144,13 @@ class Search(Refusals):
         else:
             return None
         outcome = self.reading.label or next((named[c] for c in roles.OUTCOMES if c in named), None)
-        if outcome is None:
-            return None
         if not self.all[value].numeric:
             return None
         labels = self.all[klass].labels
+        if named.get("output_type_id") == klass:
+            self._hub_of_classes(klass, outcome)
+        if outcome is None:
+            return None
         model = self._model_column()
         rest = [c for c in self.all if c not in (klass, value, outcome, model, *self._aside())]
         case = self.reading.id or tuple(rest)
@@ -247,6 +249,8 @@ class Search(Refusals):
         else:
             seen = self.all[outcome].labels
             note = f"{len(order)} classes: {short(seen or order)}"
+            if seen and set(seen) < set(order):
+                note = f"{len(order)} classes: {short(order)} (never: {short([c for c in order if c not in seen])})"
             if self.reading.versus_rest:
                 note += f"; event = {' or '.join(self.reading.versus_rest)} against the rest"
             elif len(order) == 2:
@@ -319,6 +323,7 @@ class Search(Refusals):
         outcome = self._named_outcome()
         if outcome is not None:
             columns = self._event_columns(outcome)
+            self._event_or_realised(outcome, columns)
             return self._binary(outcome, columns) if columns else None
         two = [c for c in self.pool.values() if c.two_valued and not self._is_pick(c)]
         columns = self._event_columns(None)
@@ -386,6 +391,9 @@ class Search(Refusals):
             return [c.name for c in (named or fits)]
         fits = [c for c in pool if c.probability]
         named = [c for c in fits if roles.named_probability(c.name)]
+        logits = [c for c in pool if c.numeric and "logit" in c.plain.split("_")]
+        if not fits and len(logits) == 1:
+            return [logits[0].name]
         if not fits:  # a forecast by name that is out of range is still the forecast: the check says what is wrong
             fits = [c for c in pool if c.numeric and roles.named_probability(c.name)]
             return [c.name for c in fits] if len(fits) == 1 else []
@@ -453,6 +461,7 @@ class Search(Refusals):
             column = self.table.column(given) if given else self._one_probability(())
         if column is None:
             return None
+        self._event_or_realised(self._named_outcome(), [column])
         scale = self.reading.scale or ("log" if "log" in roles.plain(column) else "probability")
         found = Layout("realised", ((self.stem, (column,)),), scale=scale)
         return self._done(

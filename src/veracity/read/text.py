@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import os
 import re
@@ -39,10 +40,12 @@ def opened(path: Path, shown: str) -> Text:
     """A text file as columns of strings, with what each column holds."""
     head = _head(path)
     encoding, facts = _encoding(head)
-    try:
-        lines = head.decode(encoding, errors="ignore").lstrip("\ufeff").splitlines()
-    except LookupError:
-        raise ValueError(f"{shown}: unknown encoding {encoding}") from None
+    if b"\0" in head and not encoding.startswith("utf-16"):
+        raise ValueError(
+            f"{shown}: not a text file\n"
+            "  give a CSV, Parquet, Arrow, JSON lines or npz file with the ending of its kind"
+        )
+    lines = head.decode(encoding, errors="ignore").lstrip("\ufeff").splitlines()
     skip = 0
     delimiter: str | None = None
     if lines and re.fullmatch(r"sep=.", lines[0].strip("\r\n") or "-"):
@@ -55,8 +58,9 @@ def opened(path: Path, shown: str) -> Text:
     delimiter = delimiter or _delimiter(body, shown)
     facts = (f"delimiter {_shown(delimiter)}", *facts) if delimiter else (*facts,)
     keep = None
-    if encoding not in ("utf-8", "utf-8-sig") or delimiter == " ":
-        keep = _rewritten(path, encoding, skip, delimiter == " ")
+    old_lines = b"\r" in head and b"\n" not in head  # as old Macintosh programs end them
+    if encoding not in ("utf-8", "utf-8-sig") or delimiter == " " or old_lines:
+        keep = _rewritten(path, shown, encoding, skip, delimiter == " ")
         path, skip = keep.path, 0
         delimiter = "\t" if delimiter == " " else delimiter
     lazy = _scan(path, delimiter or "\x1f", skip)
@@ -64,12 +68,17 @@ def opened(path: Path, shown: str) -> Text:
         columns = tuple(lazy.collect_schema().names())
         small = path.stat().st_size <= IN_MEMORY
         raw = lazy.collect() if small else lazy.head(SAMPLE).collect()
-    except pl.exceptions.PolarsError as problem:
-        raise _ragged(path, delimiter or "\x1f", skip, shown, problem) from None
+    except pl.exceptions.PolarsError:
+        raise _ragged(path, delimiter or "\x1f", skip, shown) from None
     # an empty column is dropped; of a file that was not read whole, only one that has no name either
     full = [c for c in columns if raw[c].null_count() < raw.height or (c and not c.startswith("_dupl") and not small)]
     full = full or [c for c in columns if c]
     names = {name: name.strip() or f"column {columns.index(name) + 1}" for name in columns}
+    if all(_is_number(re.sub(r"_duplicated_\d+$", "", name)) for name in full) and raw.height:
+        raise ValueError(
+            f"{shown}: the first line holds numbers ({', '.join(full[:4])}), not the names of columns\n"
+            "  put a line of names above it, such as  y,p"
+        )
     twice = [name for name in full if (m := re.fullmatch(r"(.+)_duplicated_\d+", name)) and m[1] in columns]
     if twice or len(set(names.values())) < len(names):
         name = re.sub(r"_duplicated_\d+$", "", twice[0]) if twice else "the same name"
@@ -103,7 +112,7 @@ def _head(path: Path) -> bytes:
 def _encoding(head: bytes) -> tuple[str, tuple[str, ...]]:
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16", ("UTF-16",)
-    if head[1:2] == b"\0":
+    if len(head) > 8 and set(head[1:16:2]) == {0} and 0 not in head[:16:2]:
         return "utf-16-le", ("UTF-16",)
     if head[:3] == b"\xef\xbb\xbf":
         return "utf-8-sig", ()
@@ -122,22 +131,49 @@ def _fields(line: str, delimiter: str) -> int:
     return len(re.sub(r'"[^"]*"', "", line).split(delimiter))
 
 
+def _widths(lines: list[str], delimiter: str) -> list[int]:
+    """Fields of each row; a value in quotes may go on in the next line."""
+    if delimiter == " " or not any(line.count('"') % 2 for line in lines):
+        return [_fields(line, delimiter) for line in lines]
+    return [len(row) for row in csv.reader((line + "\n" for line in lines), delimiter=delimiter)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _delimiter(lines: list[str], shown: str) -> str | None:
     """The first of tab ; , | and runs of blanks that gives the same number of fields on nearly all lines."""
     for delimiter in (*DELIMITERS, " "):
-        fields = [_fields(line, delimiter) for line in lines]
+        fields = _widths(lines, delimiter)
         most = max(set(fields), key=fields.count)
         if most >= 2 and fields.count(most) >= AGREE * len(fields) - 1e-9:
             return delimiter
     for delimiter in DELIMITERS:  # nearly all lines agree with the header: the others are named
-        width = _fields(lines[0], delimiter)
-        odd = [i for i, line in enumerate(lines) if _fields(line, delimiter) != width]
-        if width >= 2 and len(odd) <= 0.2 * len(lines):
+        fields = _widths(lines, delimiter)
+        width = fields[0]
+        odd = [i for i, found in enumerate(fields) if found != width]
+        if width >= 2 and len(odd) <= 0.2 * len(fields):
             raise ValueError(
-                f"{shown}: row {odd[0]} has {_fields(lines[odd[0]], delimiter)} fields, the header {width}\n"
+                f"{shown}: row {odd[0]} has {fields[odd[0]]} fields, the header {width}\n"
                 "  a value that contains the delimiter needs quotes"
             )
+        most = max(fields[1:], default=1)
+        names = fields.index(most) if most >= 2 else 0
+        if width == 1 and 0 < names <= 10 and set(fields[names:]) == {most}:
+            raise ValueError(
+                f"{shown}: {_lines_above(names)} above the column names ({lines[0].strip()[:40]!r})\n"
+                "  the first line of a table names its columns: delete what is above it"
+            )
     return None
+
+
+def _lines_above(n: int) -> str:
+    return "a line stands" if n == 1 else f"{n} lines stand"
 
 
 def _shown(delimiter: str) -> str:
@@ -172,7 +208,7 @@ class Scratch:
         weakref.finalize(self, self.path.unlink, missing_ok=True)
 
 
-def _rewritten(path: Path, encoding: str, skip: int, blanks: bool) -> Scratch:
+def _rewritten(path: Path, shown: str, encoding: str, skip: int, blanks: bool) -> Scratch:
     """A copy in UTF-8, runs of blanks as tabs, line by line: memory does not grow with the file."""
     copy = Scratch(".csv")
     try:
@@ -182,11 +218,13 @@ def _rewritten(path: Path, encoding: str, skip: int, blanks: bool) -> Scratch:
                     bare = line.lstrip("\ufeff").rstrip("\r\n") if number == 0 else line.rstrip("\r\n")
                     file.write(("\t".join(bare.split()) if blanks else bare) + "\n")
     except UnicodeDecodeError as problem:
-        raise ValueError(f"{path.name}: not {encoding} text ({problem.reason})\n  save it as UTF-8") from None
+        raise ValueError(
+            f"{shown}: byte {problem.start:,} is no text in any known encoding\n  save it as UTF-8"
+        ) from None
     return copy
 
 
-def _ragged(path: Path, delimiter: str, skip: int, shown: str, problem: Exception) -> ValueError:
+def _ragged(path: Path, delimiter: str, skip: int, shown: str) -> ValueError:
     lines = list(_chunks(path, "utf-8"))[skip:]
     width = _fields(lines[0], delimiter) if lines else 0
     for row, line in enumerate(lines[1:], start=1):
@@ -195,7 +233,9 @@ def _ragged(path: Path, delimiter: str, skip: int, shown: str, problem: Exceptio
                 f"{shown}: row {row} has {_fields(line, delimiter)} fields, the header {width}\n"
                 f"  a value that contains the delimiter needs quotes"
             )
-    return ValueError(f"{shown}: cannot be read as text ({str(problem).splitlines()[0]})")
+    return ValueError(
+        f"{shown}: the rows cannot be told apart\n  is a quote left open? Values with quotes need them doubled"
+    )
 
 
 def _bare(column: Any) -> Any:
@@ -218,6 +258,8 @@ def _kind(column: pl.Series, comma_delimiter: bool) -> str:
         return "text"
     if present.cast(pl.Int64, strict=False).null_count() == 0:
         return "percent" if percent else "whole"
+    if bool(present.str.contains(r"^[+-]?\d{16,}$").all()):
+        return "text"  # a number of a case that no float holds exactly
     if present.cast(pl.Float64, strict=False).null_count() == 0:
         return "percent" if percent else "number"
     if not comma_delimiter and bool(present.str.contains(r"^[+-]?\d+(,\d+)?(?:[eE][+-]?\d+)?$").all()):
