@@ -10,12 +10,16 @@
 #include "sweep.h"
 
 #define LOW_CODES ((HALF_BITS - SPLIT_BITS) >> SHIFT) /* from 2^-14 to 1/2 */
+#define HIT_CODES (1 << (COLUMN_SHIFT - FINE_SHIFT))  /* of anything a list may hold */
 #define COUNT_SHIFT 40
 #define ONE_ENTRY (1ULL << COUNT_SHIFT)
 #define HALF_OFFSET (0x3F000000 - SPLIT_FLOAT)
-enum { BLOCK = 64 }; /* rows */
-enum { FINE_SHIFT = 13, NESTED_SHIFT = 17 };  /* float32 bits below a code, and below a line of the nested grid */
-enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 23 }; /* entries of a cell before the sum could reach the count */
+#define OFFSET_BITS ((1u << COLUMN_SHIFT) - 1)
+enum { AHEAD_HITS = 16 }; /* within the room of a list */
+enum { BLOCK = 64 };      /* rows */
+enum { FINE_SHIFT = 13, NESTED_SHIFT = 19 };           /* float32 bits below a code, and below a line of the nested grid */
+enum { LINE_SHIFT = NESTED_SHIFT + 29 };                /* the same in float64 */
+enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 21 }; /* entries of a cell before the sum could reach the count */
 enum { PACKED_ENTRIES = 1 << 20, MOST_NESTED = 4096 }; /* entries before the hits are taken from their lists */
 
 typedef struct Packed {
@@ -68,7 +72,7 @@ static void nested_lines(const Grid *g, double *edge, double *step) {
         double u = place < PARTS ? float_of(SPLIT_FLOAT + ((place - (int32_t)SPLIT_CODE) << FINE_SHIFT))
                                  : g->part_edges[place - PARTS];
         if (u < 0x1p-14 || u >= 0.5) continue;
-        int64_t bits = bits_of(u) >> TINY_SHIFT << TINY_SHIFT; /* as many mantissa bits as the nested grid has */
+        int64_t bits = bits_of(u) >> LINE_SHIFT << LINE_SHIFT;
         double line;
         memcpy(&line, &bits, 8);
         edge[g->nested[place]] = line;
@@ -121,10 +125,9 @@ static void add_hits(Work *w, Packed *x) {
         uint64_t *nested = x->nested + group * GROUP * x->low_cells;
         int64_t count = x->hits.counts[group], low_cells = x->low_cells;
         for (int64_t i = 0; i < count; i++) {
-            uint32_t offset = list[i] & ((1u << COLUMN_SHIFT) - 1), c = offset >> FINE_SHIFT;
+            uint32_t offset = list[i] & OFFSET_BITS, c = offset >> FINE_SHIFT, soon = list[i + AHEAD_HITS];
             int64_t j = list[i] >> COLUMN_SHIFT;
-            uint32_t ahead = list[i + 16];
-            __builtin_prefetch(nested + (ahead >> COLUMN_SHIFT) * low_cells + ((ahead & ((1u << COLUMN_SHIFT) - 1)) >> NESTED_SHIFT), 1);
+            __builtin_prefetch(nested + (soon >> COLUMN_SHIFT) * low_cells + nested_cell[(soon & OFFSET_BITS) >> FINE_SHIFT], 1);
             if (offset >= HALF_OFFSET || is_divided(g, (int32_t)(SPLIT_CODE + c))) {
                 add_rare(w, x, offset, group * GROUP + j);
                 continue;
@@ -361,7 +364,7 @@ static Packed *new_packed(const Job *job) {
     x->touched = calloc(1, sizes[3]);
     x->yes = get_zeros(sizes[4]);
     x->yes_touched = calloc(k * (size_t)x->yes_words, sizeof *x->yes_touched);
-    x->nested_cell = malloc(LOW_CODES * sizeof *x->nested_cell);
+    x->nested_cell = calloc(HIT_CODES, sizeof *x->nested_cell);
     x->hits.lists = malloc(groups * (size_t)x->hits.room * sizeof *x->hits.lists);
     x->hits.counts = calloc(groups, sizeof *x->hits.counts);
     x->row = malloc(k * sizeof *x->row);
