@@ -40,6 +40,7 @@ def _theme(ink: str, soft: str, grid: str, categories: Sequence[str]) -> dict[st
             "labelFlush": False,
             "titlePadding": 8,
         },
+        "axisX": {"tickCount": 8},
         "legend": {
             "orient": "bottom",
             "direction": "horizontal",
@@ -79,6 +80,7 @@ LIGHT = _theme("#222222", "#6b6b6b", "#e4e4e4", ["#0072B2", "#D55E00", "#009E73"
 DARK = _theme("#e8e8e8", "#a8a8a8", "#3a3d42", ["#56B4E9", "#E69F00", "#3fc79a", "#e39ac4", "#F0E442", "#ff8f4d"])
 THEMES = {"light": LIGHT, "dark": DARK}
 
+RISK_AXIS = ["Risk parameter r", "← punishes surprises · forgives them →"]
 PROBABILITY = alt.Scale(domain=[0, 1], nice=False)
 
 

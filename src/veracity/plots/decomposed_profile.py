@@ -56,7 +56,7 @@ def chart(result: Any) -> style.Chart:
     base = alt.Chart(style.data(long))
     x = alt.X(
         "r:Q",
-        title="Risk parameter r: ← punishes surprises · forgives them →",
+        title=style.RISK_AXIS,
         scale=alt.Scale(domain=[-2 / 3, 2], nice=False),
     )
     y = alt.Y(

@@ -68,7 +68,7 @@ def chart(result: Any) -> style.Chart:
         else {"color": alt.Color("side:N", scale=style.categories(sides), title=None, legend=solid)}
     )
     base = alt.Chart(style.data(points))
-    x = alt.X("r:Q", title="Risk parameter r: ← punishes surprises · forgives them →", scale=alt.Scale(domain=[-2, 2]))
+    x = alt.X("r:Q", title=style.RISK_AXIS, scale=alt.Scale(domain=[-2, 2]))
     room = alt.Scale(domain=[0, 1.09], nice=False)  # for the names above the curves
     ticks = alt.Axis(values=[i / 5 for i in range(6)])
     y = alt.Y("mean:Q", scale=room, axis=ticks, title="Mean probability of what happened")
