@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, maxi
 Array = NDArray[Any]
 
 TOLERANCE = 1e-9  # of mass, where target and weights are not whole numbers of rows
+MOST_ENTRIES = 20_000_000  # of patterns; beyond, the solver itself finds out
 CAPACITY = 2**31 - 1  # the flow solver counts in 32-bit integers
 
 
@@ -65,9 +66,12 @@ def blocks_of_support(patterns: Array, mass: Array, target: Array, classes: tupl
     probability; all levels are 0 when exact weights exist.
     """
     m, k = patterns.shape
+    row, column = np.nonzero(patterns)
+    support = csr_array((np.ones(len(row), np.int8), (row, m + column)), shape=(m + k, m + k))
+    if len(row) > MOST_ENTRIES:
+        return connected_components(support, directed=False)[1][m:], np.zeros(k, int)
     whole = whole_capacities(mass, target)
     rows, columns = whole if whole is not None else rounded_capacities(mass, target)
-    row, column = np.nonzero(patterns)
     source, sink = 0, m + k + 1
     heads = np.concatenate([np.zeros(m, int), row + 1, m + 1 + np.arange(k)])
     tails = np.concatenate([1 + np.arange(m), m + 1 + column, np.full(k, sink)])
@@ -85,7 +89,6 @@ def blocks_of_support(patterns: Array, mass: Array, target: Array, classes: tupl
         if need - have > (0.0 if whole is not None else TOLERANCE):
             raise InfeasibleTarget(tuple(c for c, short in zip(classes, chosen, strict=True) if short), need, have)
 
-    support = csr_array((np.ones(len(row), np.int8), (row, m + column)), shape=(m + k, m + k))
     if whole is None:  # rounding hides which entries are forced to zero: the solver finds their limit by itself
         return connected_components(support, directed=False)[1][m:], np.zeros(k, int)
     sent = np.asarray(flow.flow[row + 1, m + 1 + column]).ravel() > 0
