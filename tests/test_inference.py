@@ -1,0 +1,330 @@
+"""Intervals: how often they cover, against direct computations, and where there is none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.special import digamma, gammaln
+
+import veracity as vc
+from veracity.forecasts import Forecasts
+from veracity.inference import Reading, around, around_log, consistency_band, hall, quantile, wilson
+from veracity.measured import Measured
+from veracity.plan import Plan
+from veracity.scores import Profile, scores
+from veracity.simulate import simulate
+from veracity.tally import Tally
+
+Z = 1.959963984540054
+
+
+def standard_error(reading: Reading, log: bool = False) -> float:
+    assert reading.low is not None
+    assert reading.high is not None
+    if log:
+        return math.log(reading.high / reading.low) / 2 / Z
+    return (reading.high - reading.low) / 2 / Z
+
+
+# ---- coverage -------------------------------------------------------------------------------------------------------
+
+
+def dirichlet_mean(k: int, a: float, m: float) -> float:
+    """P_m of what happens when rows are Dirichlet(a) and calibrated."""
+    if m == 0.0:
+        return float(np.exp(digamma(a + 1) - digamma(k * a + 1)))
+    log = math.log(k) + gammaln(a + 1 + m) - gammaln(a) + gammaln(k * a) - gammaln(k * a + 1 + m)
+    return float(np.exp(log / m))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [2, 3])
+def test_delta_intervals_cover(k: int) -> None:
+    """500 draws of 1000 calibrated rows; a coverage of 0.95 is then known to 0.0097, and 3.5 times that is allowed."""
+    truth = {m: dirichlet_mean(k, 0.8, m) for m in (1.0, 0.0)}
+    wanted = {
+        "log loss": -math.log(truth[0.0]),
+        "decisiveness": truth[1.0],
+        "reported": truth[0.0],
+        "measured": truth[0.0],
+        "measured decisiveness": truth[1.0],
+        "divergence": 1.0,
+        "slope": 1.0,
+    }
+    covered = dict.fromkeys(wanted, 0)
+    for seed in range(500):
+        t = Tally.count(simulate(f"dirichlet-{k}-calibrated", 1000, seed=seed), Plan())
+        profile = Profile(t)
+        m = Measured(t, profile)
+        found = {
+            "log loss": scores(t)["log_loss"],
+            "decisiveness": profile.reading("decisiveness"),
+            "reported": profile.reading("accuracy"),
+            "measured": m.measured("accuracy"),
+            "measured decisiveness": m.measured("decisiveness"),
+            "divergence": m.divergence("accuracy"),
+            "slope": m.slope(),
+        }
+        for name, reading in found.items():
+            covered[name] += reading.low <= wanted[name] <= reading.high
+    for name, times in covered.items():
+        assert abs(times / 500 - 0.95) < 3.5 * math.sqrt(0.95 * 0.05 / 500), (name, times)
+
+
+def coverage(draw: Callable[[np.random.Generator], np.ndarray], truth: float, draws: int) -> tuple[float, float]:
+    """Share of intervals for a mean that hold the truth: mean ± z·error, and Hall's."""
+    rng = np.random.default_rng(0)
+    x = np.array([draw(rng) for _ in range(draws)])
+    n = x.shape[1]
+    mean, error = x.mean(axis=1), x.std(axis=1, ddof=1) / math.sqrt(n)
+    skewness = np.mean((x - mean[:, None]) ** 3, axis=1) / x.std(axis=1) ** 3
+    below, above = hall(error, skewness, n, 0.95)
+    plain = np.abs(mean - truth) <= Z * error
+    halls = (mean - below <= truth) & (truth <= mean + above)
+    return float(plain.mean()), float(halls.mean())
+
+
+def test_hall_covers_better_where_skewed() -> None:
+    """p = √U: p^(−2/3) has a tail index of 3. 4000 draws know a coverage to 0.004."""
+    plain, halls = coverage(lambda rng: np.sqrt(rng.random(60)) ** (-2 / 3), 1.5, 4000)
+    assert halls > plain + 0.015
+    assert abs(halls - 0.95) < abs(plain - 0.95)
+    # Both tails of the lognormal distribution are finite, and its skewness is 6.
+    plain, halls = coverage(lambda rng: np.exp(rng.standard_normal(60)), math.exp(0.5), 4000)
+    assert plain < 0.90
+    assert halls > plain + 0.02
+
+
+def test_hall_without_skewness_is_the_plain_interval() -> None:
+    below, above = hall(np.array([0.1]), np.array([0.0]), 50, 0.95)
+    np.testing.assert_allclose([below[0], above[0]], [0.1 * Z, 0.1 * Z], rtol=1e-6)
+    below, above = hall(np.array([0.1]), np.array([2.0]), 50, 0.95)
+    assert above[0] > 0.1 * Z > below[0]  # the long side of a skewed mean is above
+
+
+def test_robustness_uses_hall_on_the_power_sum() -> None:
+    f = simulate("dirichlet-3-calibrated", 4000, seed=3)
+    x = f.realised ** (-2 / 3)
+    skewness = np.mean((x - x.mean()) ** 3) / x.std() ** 3
+    below, above = hall(np.array(x.std(ddof=1) / math.sqrt(4000)), np.array(skewness), 4000, 0.95)
+    reading = vc.assess(f).reported.robustness
+    assert reading.method == "Hall's skewness-corrected t"
+    # Spread and skewness come from cells of the grid: intervals to a per cent.
+    assert reading.low == pytest.approx((x.mean() + above) ** -1.5, abs=0.01 * (reading.high - reading.low))
+    assert reading.high == pytest.approx((x.mean() - below) ** -1.5, abs=0.01 * (reading.high - reading.low))
+
+
+# ---- errors against the infinitesimal jackknife ---------------------------------------------------------------------
+
+PATHS: dict[str, tuple[Callable[[vc.Assessment], Reading], bool, float]] = {
+    # reading, on the log scale, allowed difference. Scores divide by n − 1 (half of 1/300); measured means leave out
+    # how their small correction varies.
+    "log_loss": (lambda a: a.scores.log_loss, False, 0.003),
+    "brier": (lambda a: a.scores.brier, False, 0.003),
+    "spherical": (lambda a: a.scores.spherical, False, 0.003),
+    "skill.log": (lambda a: a.skill.log, False, 0.003),
+    "skill.brier": (lambda a: a.skill.brier, False, 0.003),
+    "decisiveness": (lambda a: a.reported.decisiveness, False, 0.003),
+    "accuracy": (lambda a: a.reported.accuracy, True, 0.003),
+    "measured.decisiveness": (lambda a: a.measured.decisiveness, True, 0.06),
+    "measured.accuracy": (lambda a: a.measured.accuracy, True, 0.06),
+    "measured.robustness": (lambda a: a.measured.robustness, True, 0.06),
+    "divergence.accuracy": (lambda a: a.divergence.accuracy, True, 0.10),
+    "slope": (lambda a: a.slope, True, 0.10),
+}
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_errors_equal_the_infinitesimal_jackknife(k: int, weighted: bool) -> None:
+    """√Σ (dθ/dw_i)²: how each reading moves when one row weighs a little more (edges do not depend on weights)."""
+    n, step = 300, 1e-4
+    f = simulate(f"dirichlet-{k}-sharp", n, seed=k)
+    w = np.random.default_rng(1).gamma(4.0, size=n) if weighted else np.ones(n)
+
+    def readings(weights: np.ndarray) -> dict[str, Reading]:
+        a = vc.assess(f.outcomes, f.matrix, sample_weight=weights, bins=12, floor=0.01)
+        return {name: get(a) for name, (get, _, _) in PATHS.items()}
+
+    point = readings(w)
+    moved = np.empty((n, len(PATHS)))
+    for i in range(n):
+        heavier = w.copy()
+        heavier[i] *= 1.0 + step
+        for j, (name, value) in enumerate(readings(heavier).items()):
+            log = PATHS[name][1]
+            moved[i, j] = math.log(value / point[name]) if log else value - point[name]
+    for j, (name, (_, log, allowed)) in enumerate(PATHS.items()):
+        jackknife = math.sqrt(np.sum((moved[:, j] / step) ** 2))
+        if weighted and name in ("decisiveness", "accuracy"):
+            allowed = 0.10  # n_eff takes weights as unrelated to the values; these are related by chance
+        assert standard_error(point[name], log) == pytest.approx(jackknife, rel=allowed), name
+
+
+# ---- shares and areas -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("share", "n"), [(0.0, 10), (0.3, 10), (0.5, 7), (0.97, 200), (1.0, 5)])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_wilson_inverts_the_score_test(share: float, n: int, level: float) -> None:
+    """Its ends are the shares π with |share − π| = z √(π(1 − π)/n)."""
+    for end in wilson(share, n, level):
+        assert (share - end) ** 2 == pytest.approx(quantile(level) ** 2 * end * (1 - end) / n, abs=1e-15)
+
+
+def test_wilson_is_the_interval_of_correct_picks() -> None:
+    f = simulate("dirichlet-3-calibrated", 200, seed=1)
+    reading = vc.assess(f).scores.prediction_accuracy
+    assert reading.method == "Wilson"
+    assert (reading.low, reading.high) == wilson(float(reading), 200, 0.95)
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 12])
+def test_delong_by_all_pairs(decimals: int) -> None:
+    """DeLong et al. 1988: the variance from how often each event beats the others, and each other the events."""
+    rng = np.random.default_rng(decimals)
+    q = rng.random(120)
+    y, p = (
+        (rng.random(120) < q).astype(int),
+        np.round(np.clip(q + 0.2 * rng.standard_normal(120), 0.01, 0.99), decimals),
+    )
+    difference = p[y == 1][:, None] - p[y == 0]
+    wins = (difference > 0) + 0.5 * (difference == 0)
+    by_event, by_other = wins.mean(axis=1), wins.mean(axis=0)
+    variance = by_event.var(ddof=1) / len(by_event) + by_other.var(ddof=1) / len(by_other)
+    reading = vc.assess(y, p).scores.auc
+    assert reading == pytest.approx(wins.mean(), rel=1e-12)
+    assert reading.method == "DeLong"
+    assert reading.low == pytest.approx(wins.mean() - Z * math.sqrt(variance), rel=1e-9)
+    assert reading.high == pytest.approx(min(wins.mean() + Z * math.sqrt(variance), 1.0), rel=1e-9)
+
+
+def test_area_of_one_outcome_is_undefined() -> None:
+    reading = vc.assess([1, 1, 1], [0.2, 0.5, 0.9]).scores.auc
+    assert math.isnan(reading)
+    assert reading.reason == "one outcome only: nothing to rank"
+
+
+def test_consistency_band_holds_the_binomial() -> None:
+    from scipy.stats import binom
+
+    forecast, count = np.array([0.02, 0.3, 0.5, 0.9]), np.array([50.0, 20.0, 101.0, 1000.0])
+    low, high = consistency_band(forecast, count, 0.9)
+    np.testing.assert_allclose(low * count, binom.ppf(0.05, count, forecast))
+    np.testing.assert_allclose(high * count, binom.ppf(0.95, count, forecast))
+
+
+# ---- intervals that are too short, and that cannot be had -----------------------------------------------------------
+
+
+def powers_of_uniform(power: float, n: int = 5000) -> Forecasts:
+    """Realised p = u^power at even quantiles u: p^(−2/3) has the tail index 1.5/power."""
+    p = ((np.arange(n) + 0.5) / n) ** power
+    y = np.arange(n) % 2
+    return Forecasts(np.where(y == 1, p, 1.0 - p), y, (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("power", "interval", "code"),
+    [
+        (0.5, True, None),  # index 3, share 0.005
+        (0.85, True, "short_interval"),  # index 1.76
+        (1.2, False, "rows_decide"),  # index 1.25
+    ],
+)
+def test_tail_decides_whether_there_is_an_interval(power: float, interval: bool, code: str | None) -> None:
+    f = powers_of_uniform(power)
+    a = vc.assess(f)
+    reading = a.reported.robustness
+    codes = {finding.code for finding in a.findings} & {"short_interval", "rows_decide"}
+    assert (reading.low is not None) == interval
+    if not interval:
+        assert reading.reason == "a few rows decide it: no interval"
+        assert "measured" not in (a.divergence.robustness.method or "")
+        assert a.divergence.robustness.low is None
+    if power != 1.2:
+        assert codes == ({code} if code else set())
+    assert a.reported.accuracy.low is not None  # r = 0 is not affected
+    # The floored value stands beside it.
+    floored = next(row for row in a.floors if row["floor"] == 0.005)
+    assert floored["robustness"] == pytest.approx(vc.generalized_mean(np.maximum(f.realised, 0.005), -2 / 3), rel=1e-9)
+
+
+@pytest.mark.parametrize("power", [0.5, 0.85, 1.2])
+def test_hill_index_and_share_of_the_largest(power: float) -> None:
+    f = powers_of_uniform(power)
+    x = np.sort(f.realised ** (-2 / 3))[::-1]
+    most = int(math.sqrt(len(x)))
+    hill = 1.0 / np.mean(np.log(x[:most] / x[most]))
+    share, index = Profile(Tally.count(f, Plan())).tail
+    at = 12  # r = −2/3 of −2, −17/9, …
+    assert index[at] == pytest.approx(hill, rel=0.01)  # cells of the grid are 1.6 % wide below 2^-14
+    assert share[at] == pytest.approx(x[0] / x.sum(), rel=1e-9)
+
+
+def test_one_row_that_decides_is_named() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.3, 0.9, 500)
+    p[123] = 1e-12
+    a = vc.assess(np.ones(500, dtype=int), p, labels=[0, 1])
+    finding = next(finding for finding in a.findings if finding.code == "rows_decide")
+    assert finding.rows == (123,)
+    without = vc.generalized_mean(np.delete(p, 123), -2 / 3)
+    assert f"without that row it is {without:.3g}" in finding.message or f"{without:.3g}" in finding.message
+    assert a.reported.robustness.low is None
+
+
+@pytest.mark.parametrize("tiny", [1e-40, 1e-200])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_mean_without_the_deciding_row_survives_its_size(tiny: float, weighted: bool) -> None:
+    """One power so large that nothing would be left of a difference."""
+    rng = np.random.default_rng(1)
+    p = np.column_stack([1.0 - (q := rng.uniform(0.3, 0.9, 400)), q])
+    p[7] = [1.0, tiny]
+    w = rng.gamma(2.0, size=400) if weighted else np.ones(400)
+    a = vc.assess(np.ones(400, dtype=int), p, sample_weight=w if weighted else None)
+    without = vc.generalized_mean(np.delete(p[:, 1], 7), -2 / 3, weights=np.delete(w, 7))
+    finding = next(finding for finding in a.findings if finding.code == "rows_decide")
+    assert f"{without:.3g}" in finding.message
+
+
+def test_zeros_have_no_interval() -> None:
+    y, p = np.array([1] * 60), np.array([0.0] + [0.5] * 59)
+    a = vc.assess(y, p, labels=[0, 1])
+    assert a.scores.log_loss == math.inf
+    for reading in (a.scores.log_loss, a.reported.accuracy, a.reported.robustness):
+        assert reading.low is None
+        assert "1 outcomes had probability 0" in (reading.reason or "")
+    assert a.reported.decisiveness.low is not None
+    assert "zero_probability" in {finding.code for finding in a.findings}
+
+
+def test_level_changes_the_width() -> None:
+    f = simulate("dirichlet-3-calibrated", 500, seed=2)
+    wide, narrow = vc.assess(f, level=0.99), vc.assess(f, level=0.5)
+    ratio = quantile(0.99) / quantile(0.5)
+    for get in (lambda a: a.scores.log_loss, lambda a: a.scores.brier, lambda a: a.reported.decisiveness):
+        w, n = get(wide), get(narrow)
+        assert (w.high - w.low) / (n.high - n.low) == pytest.approx(ratio, rel=1e-9)
+
+
+# ---- readings -------------------------------------------------------------------------------------------------------
+
+
+def test_readings_that_have_no_interval_say_why() -> None:
+    assert around(math.inf, 1.0, 0.95).reason == "infinite: no interval"
+    assert around(0.5, math.nan, 0.95).reason == "too few rows for an interval"
+    assert around_log(0.0, 0.1, 0.95).low is None
+    assert around(0.99, 0.1, 0.95, (0.0, 1.0)).high == 1.0
+    up, down = around_log(2.0, 0.1, 0.95), around_log(0.5, 0.1, 0.95)
+    assert up.high == pytest.approx(1.0 / down.low)
+
+
+def test_one_row_has_no_interval() -> None:
+    a = vc.assess([1], [0.7])
+    for reading in (a.scores.log_loss, a.scores.brier, a.reported.accuracy):
+        assert reading.low is None
+        assert reading.reason
