@@ -19,7 +19,7 @@ Chart = Any  # altair's types change from layer to layer; a picture is whatever 
 Columns = Mapping[str, tuple[str, str]]  # {field: (title, d3 format; "" for text)}
 
 
-def _theme(ink: str, soft: str, grid: str, categories: Sequence[str]) -> dict[str, Any]:
+def _theme(ink: str, soft: str, grid: str, line: str, categories: Sequence[str]) -> dict[str, Any]:
     return {
         "background": None,  # transparent: the page decides
         "font": FONT,
@@ -71,13 +71,18 @@ def _theme(ink: str, soft: str, grid: str, categories: Sequence[str]) -> dict[st
             "band": {"color": soft, "opacity": 0.22},
             "quiet": {"color": soft, "opacity": 0.6},
             "note": {"color": ink, "fontSize": 12},
-            "mean-line": {"color": ink},
+            "mean-line": {"color": line},
         },
     }
 
 
-LIGHT = _theme("#222222", "#6b6b6b", "#e4e4e4", ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"])
-DARK = _theme("#e8e8e8", "#a8a8a8", "#3a3d42", ["#56B4E9", "#E69F00", "#3fc79a", "#e39ac4", "#F0E442", "#ff8f4d"])
+LIGHT = _theme(
+    "#222222", "#6b6b6b", "#e4e4e4", "#222222", ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
+)
+# the line of the means is orange in the dark, so that it is seen on paper too when a dark page is printed
+DARK = _theme(
+    "#e8e8e8", "#a8a8a8", "#3a3d42", "#ff8f4d", ["#56B4E9", "#E69F00", "#3fc79a", "#e39ac4", "#F0E442", "#ff8f4d"]
+)
 THEMES = {"light": LIGHT, "dark": DARK}
 
 RISK_AXIS = ["Risk parameter r", "← punishes surprises · forgives them →"]
