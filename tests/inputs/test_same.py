@@ -211,5 +211,5 @@ def test_the_caller_is_named_in_the_callers_words() -> None:
         frame(FRAMES["binary"].with_columns(pl.col("p") * 100))
     with pytest.raises(ValueError, match=r"^no column `Y`; did you mean `y`\?   columns: y, p$"):
         frame(FRAMES["binary"], Reading(label="Y"))
-    with pytest.raises(ValueError, match=r"^a list is no frame\n  give a pandas, polars, pyarrow or duckdb frame$"):
+    with pytest.raises(ValueError, match=r"^a list is no frame\n  give outcomes and .* or a pandas, polars, .*"):
         frame([1, 2])

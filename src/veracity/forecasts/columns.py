@@ -12,6 +12,7 @@ from .findings import Finding
 from .names import Names, listed, many, number
 from .types import Array
 
+LARGEST = 2**53  # beyond, a float is no exact number
 RowOf = Callable[[int], int]  # the number that people know a row by
 
 
@@ -64,11 +65,13 @@ def numbers(values: Any, name: str, names: Names) -> Array:
         )
     if array.dtype.kind in "mM":
         raise names.error(f"{name} holds dates or times, not numbers.", "give probabilities")
-    if array.dtype.kind == "b" and name != names.weight:
+    if array.dtype.kind == "b" and name not in (names.weight, names.count):
         raise names.error(
             f"{name} holds True and False: decisions, not probabilities.",
             "give the probabilities, such as predict_proba(X)",
         )
+    if array.dtype.kind == "O" and array.ndim == 0:
+        raise names.error(f"{name} is a {type(values).__name__}, not an array.", "give a list or an array of numbers")
     if array.dtype.kind == "O":
         return _from_objects(array, name, names)
     if array.dtype in (np.float32, np.float64) and array.dtype.isnative:
@@ -127,7 +130,7 @@ def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, ro
             share = 1.0 - share if swap else share
             return Outcome(np.zeros(len(y), int), classes, np.column_stack([1.0 - share, share]), missing, swap)
         present = y if missing is None else np.where(missing, 0, y)
-        if np.abs(present).max() < 2**53:  # beyond, a float is no exact number
+        if np.abs(present).max() < LARGEST:
             y = present.astype(np.int64)
     plain = order is None or order == tuple(range(k))
     if y.dtype.kind == "b" and order is None and k == 2:
@@ -185,8 +188,10 @@ def _by_label(
             if isinstance(value, int) and all(isinstance(v, str) for v in order) and names.style == "array"
             else "correct the outcome, or name every class"
         )
+        alike = str(value) in map(str, order)  # 0 and "0": only the quotes tell them apart
         raise names.error(
-            f"{names.cell(names.outcome, row(at))} = {value!r}: none of the classes {listed(order)} "
+            f"{names.cell(names.outcome, row(at))} = {value!r}: none of the classes "
+            f"{listed(list(map(repr, order)) if alike else order)} "
             f"({int(bad.sum()):,} of {len(y):,} rows).",
             hint,
         )
@@ -211,6 +216,10 @@ def _event_second(order: tuple[Any, ...], pos_label: Any, k: int, names: Names) 
 
 
 def _given_labels(labels: Any, k: int, names: Names) -> tuple[Any, ...]:
+    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__iter__"):
+        raise names.error(
+            f"labels is {labels!r}, not a list.", "name the classes in the order of the columns:  [0, 1, …]"
+        )
     order = tuple(v.item() if isinstance(v, np.generic) else v for v in labels)
     if len(set(order)) != len(order):
         raise names.error(
@@ -241,7 +250,7 @@ def _present(y: Array) -> tuple[Array, Array | None]:
 
 
 def _small(values: Array) -> bool:
-    return all(abs(v) < 2**53 or v != v for v in values)
+    return all(abs(v) < LARGEST or v != v for v in values)
 
 
 def _fractions(
@@ -319,6 +328,12 @@ def whole_counts(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
         raise names.error(
             f"{names.cell(names.count, row(i))} = {number(counts[i])}: a count is a whole number.",
             f"importance that is not a number of cases:  {names.option('weight', '…')}",
+        )
+    if counts.max() > LARGEST:
+        i = int(np.argmax(counts))
+        raise names.error(
+            f"{names.cell(names.count, row(i))} = {number(counts[i])}: too large for a number of cases.",
+            "importance that is not a number of cases is a weight",
         )
     if not counts.any():
         what = f"{names.called(names.count)}: all {n:,} counts are zero."

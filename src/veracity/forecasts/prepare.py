@@ -6,6 +6,7 @@ that counts them. Memory is kept: a float32 matrix is used where it lies, intege
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +54,7 @@ def prepare(
     p = forecast_matrix(y_proba, names)
     y = np.ma.asanyarray(y_true) if isinstance(y_true, np.ma.MaskedArray) else _array(y_true, names.outcome)
     _not_swapped(y, p, names)
+    _in_one_order(y_true, y_proba, names)
     if y.ndim == 0 or len(y) != len(p):
         raise names.error(
             f"{names.outcome} has {many(y.size if y.ndim == 0 else len(y), 'outcome')}, "
@@ -289,6 +291,16 @@ def from_logs(p: Array, y: Array, scale: str, part: _Rows, names: Names) -> tupl
 
     z = p.astype(np.float64)
     if scale == "logit":
+        wide = z.reshape(len(z), -1)
+        lost = (wide == np.inf).any(axis=1) if z.ndim == 2 else np.zeros(len(z), bool)
+        lost |= (wide == -np.inf).all(axis=1) & (z.ndim == 2)
+        if lost.any():
+            i = int(np.argmax(lost))
+            raise names.error(
+                f"row {part.number(i)} of {names.called(names.forecast)} holds {listed(z[i])}: "
+                "infinite logits leave no probabilities.",
+                "correct the row, or leave it out",
+            )
         if z.ndim == 1:
             return expit(z), np.where(y == 1, log_expit(z), log_expit(-z))
         log_p = log_softmax(z, axis=1)
@@ -394,8 +406,12 @@ def _groups(groups: Any, n: int, names: Names) -> dict[str, Array | None]:
 
 def _named_columns(y_proba: Any, y: Array, labels: Any, names: Names) -> Any:
     """The columns of a frame name the classes, whatever their order, where outcomes are words."""
-    columns = getattr(y_proba, "columns", None)
-    if columns is None or y.ndim != 1 or y.dtype.kind not in "OUS":
+    columns = getattr(y_proba, "column_names", None) or getattr(y_proba, "columns", None)
+    if columns is None or y.ndim != 1:
+        return labels
+    if y.dtype.kind in "iufb":
+        return _numbered_columns([str(c) for c in columns], y, names)
+    if y.dtype.kind not in "OUS":
         return labels
     seen = {v for v in y.tolist() if isinstance(v, str)}
     if seen and not seen <= set(columns):
@@ -404,6 +420,40 @@ def _named_columns(y_proba: Any, y: Array, labels: Any, names: Names) -> Any:
             "say which column is which class:  labels=[…]",
         )
     return list(columns) if seen else labels
+
+
+def _numbered_columns(columns: list[str], y: Array, names: Names) -> list[int] | None:
+    """Columns 2, 0, 1 or p2, p0, p1 of a frame are the classes 2, 0, 1, not the numbers of their places."""
+    matches = [re.fullmatch(r"(.*?)(\d+)", c) for c in columns]
+    if len({m[1] if m else c for m, c in zip(matches, columns, strict=True)}) != 1 or not all(matches):
+        return None
+    classes = [int(m[2]) for m in matches if m]
+    if classes == list(range(len(classes))):
+        return None
+    seen = np.unique(y[y == y])
+    if not set(seen.tolist()) <= set(classes):
+        raise names.error(
+            f"the columns of {names.forecast} are {listed(columns)}, the outcomes {listed(seen.tolist())}.",
+            "say which column is which class:  labels=[…]",
+        )
+    return classes
+
+
+def _in_one_order(y_true: Any, y_proba: Any, names: Names) -> None:
+    """Two pandas objects whose rows bear the same names in another order would be compared crosswise."""
+    ours: Any = getattr(y_true, "index", None)
+    theirs: Any = getattr(y_proba, "index", None)
+    if not (hasattr(ours, "sort_values") and hasattr(theirs, "sort_values")) or ours.equals(theirs):
+        return
+    try:
+        crossed = len(ours) == len(theirs) and ours.sort_values().equals(theirs.sort_values())
+    except TypeError:  # names of rows that cannot be sorted
+        return
+    if crossed:
+        raise names.error(
+            f"{names.outcome} and {names.forecast} have the same index in another order.",
+            f"bring them into one order:  {names.forecast}.loc[{names.outcome}.index]",
+        )
 
 
 def _as_forecast(ideal: Any, p: Array, name: str, names: Names) -> Array | None:

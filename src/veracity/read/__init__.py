@@ -118,8 +118,13 @@ def frame_source(data: Any, reading: Reading | None = None) -> Source:
         native = nw.from_native(data)
     except TypeError:
         raise ValueError(
-            f"a {type(data).__name__} is no frame\n  give a pandas, polars, pyarrow or duckdb frame"
+            f"a {type(data).__name__} is no frame\n"
+            "  give outcomes and probabilities (y_true, y_proba), or a pandas, polars, pyarrow or duckdb frame"
         ) from None
+    except nw.exceptions.DuplicateError:
+        names = [str(c) for c in data.columns]
+        twice = next((c for c in names if names.count(c) > 1), "the same name")
+        raise ValueError(f"two columns of the frame are called `{twice}`\n  give every column its own name") from None
     eager = native.collect("polars") if isinstance(native, nw.LazyFrame) else native
     made: pl.DataFrame = eager.to_polars()
     if made.height == 0:

@@ -41,6 +41,13 @@ class Reading:
     def __post_init__(self) -> None:
         for name in ("id", "where", "versus_rest", "order", "group", "feature"):
             object.__setattr__(self, name, _texts(getattr(self, name), split=name != "where"))
+        for name in ("proba", "positive_proba", "ideal"):  # Python may give lists of names
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, str):
+                object.__setattr__(self, name, ",".join(_texts(given, split=False)))
+        for name in ("label", "weight", "count", "model"):
+            if isinstance(getattr(self, name), int):
+                object.__setattr__(self, name, str(getattr(self, name)))
         object.__setattr__(self, "cut", _limits(self.cut))
         if self.positive is not None:
             object.__setattr__(self, "positive", canonical(self.positive))
