@@ -139,6 +139,7 @@ def test_every_output_at_once(forecasts: Path, capsys: pytest.CaptureFixture[str
         (["assess", "{file}", "--json", "-", "--csv", "-"], "one document"),
         (["assess", "{file}", "--report", "-"], "out.html"),
         (["assess", "{file}", "--json", "{folder}/x", "--csv", "{folder}/x"], "same file"),
+        (["assess", "{file}", "--json", "{file}", "--force"], "is the file that is read"),
         (["assess", "{file}", "--plots", "{file}"], "give a folder"),
         (["assess", "{file}", "--plots", "{folder}"], "not empty"),
         (["assess", "{file}", "--level", "2"], "level"),

@@ -54,8 +54,9 @@ class Outputs:
     def to_stdout(self) -> bool:
         return "-" in self.files.values()
 
-    def check(self) -> None:
-        """Refuse before any work what could not be written after it."""
+    def check(self, inputs: Iterable[str] = ()) -> None:
+        """Refuse before any work what could not be written after it, or would destroy what is read."""
+        read = {os.path.realpath(path): path for path in inputs if path != "-"}
         if self.report == "-":
             raise ValueError("--report -: a page goes to a file; give its name, such as out.html")
         if list(self.files.values()).count("-") > 1:
@@ -63,6 +64,8 @@ class Outputs:
         seen: dict[str, str] = {}
         for option, path in self.files.items():
             if path != "-":
+                if os.path.realpath(path) in read:
+                    raise ValueError(f"--{option} {path} is the file that is read; give another name")
                 check_file(path, self.force)
                 if (twin := seen.setdefault(os.path.realpath(path), option)) != option:
                     raise ValueError(f"--{twin} and --{option} name the same file, {path}")
@@ -174,7 +177,3 @@ def to_stdout(content: str | bytes) -> None:
     else:
         stream.write(data)
     sys.stdout.flush()
-
-
-def lines(text: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in text)

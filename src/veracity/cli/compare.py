@@ -32,7 +32,7 @@ def command(files: tuple[str, ...], **options: Any) -> None:
       veracity compare long.csv --model forecaster --id question --csv -
     """
     outputs = Outputs.taken_from(options)
-    outputs.check()
+    outputs.check(files)
     reading, plan = reading_taken_from(options), plan_taken_from(options)
     from veracity.cli._deliver import deliver
     from veracity.cli._work import Asked, compared
