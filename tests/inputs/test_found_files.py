@@ -264,3 +264,19 @@ def test_the_event_is_printed(tmp_path: Path) -> None:
         pl.DataFrame({"kind": np.where(Y, "spam", "ham"), "p_spam": P, "p_ham": 1 - P}).write_csv()
     )
     assert recognise(tmp_path / "x.csv").one_line().endswith("· event = ham (--positive spam for the other)")
+
+
+def test_frequencies_with_numbers_of_cases_count_the_cases(tmp_path: Path) -> None:
+    header, forecast, cases = "p,event_rate,cases", [0.1, 0.3, 0.7], [11, 30, 17]
+    events = [1, 10, 12]
+    rates = [f"{e / n:.3f}" for e, n in zip(events, cases, strict=True)]
+    (tmp_path / "x.csv").write_text(lines(header, forecast, rates, cases))
+    with pytest.raises(ValueError, match=r"the number of cases of each row is needed.\n  choose:  --count cases$"):
+        read(tmp_path / "x.csv")
+    (found,) = read(tmp_path / "x.csv", Reading(count="cases")).values()
+    assert found.weights is None
+    assert found.counts is not None
+    assert found.counts.tolist() == [1, 10, 10, 20, 12, 5]
+    (tmp_path / "x.csv").write_text(lines(header, forecast, rates, [12, 30, 17]))
+    with pytest.raises(ValueError, match=r"row 1, `event_rate` of 12 cases is 1.092 events: not a whole number."):
+        read(tmp_path / "x.csv", Reading(count="cases"))

@@ -231,19 +231,35 @@ class Builder:
             "case": None,
         }
         y = np.tile(np.array([1, 0]), len(p))
-        if "frequency" in layout.roles:
+        weight, n = given["sample_weight"], given["counts"]
+        if "frequency" in layout.roles and n is None:
             frequency = _numbers(frame[layout.roles["frequency"]])
-            share = given["sample_weight"] if given["sample_weight"] is not None else np.ones(len(p))
+            share = np.ones(len(p)) if weight is None else weight
             twice["sample_weight"] = np.column_stack([share * frequency, share * (1 - frequency)]).reshape(-1)
-            twice["counts"] = None if given["counts"] is None else np.repeat(given["counts"], 2)
         else:
-            n, events = _numbers(frame[layout.roles["n"]]), _numbers(frame[layout.roles["events"]])
+            if "frequency" in layout.roles:
+                events = self._whole_events(n, frame, given)
+            else:
+                n, events = _numbers(frame[layout.roles["n"]]), _numbers(frame[layout.roles["events"]])
+                twice["names"] = replace(names, count=layout.roles["n"])
             twice["counts"] = np.column_stack([events, n - events]).reshape(-1)
-            twice["names"] = replace(names, count=layout.roles["n"])
-            weight = given["sample_weight"]
             twice["sample_weight"] = None if weight is None else np.repeat(weight, 2)
         made = prepare(y, np.repeat(p, 2), **(given | twice))
         return replace(made, findings=tuple(f for f in made.findings if f.code not in ("zero_count", "zero_weight")))
+
+    def _whole_events(self, n: Array, frame: pl.DataFrame, given: dict[str, Any]) -> Array:
+        """The number of events behind a frequency, which may have been rounded to two digits."""
+        column = self.layout.roles["frequency"]
+        events = n * _numbers(frame[column])
+        broken = np.abs(events - np.round(events)) > 0.005 * n + 1e-9
+        if broken.any():
+            i = int(np.argmax(broken))
+            raise self.table.error(
+                f"row {_numbers_of(frame, given)[i]}, `{column}` of {n[i]:g} cases is {events[i]:.6g} events: "
+                "not a whole number.",
+                f"if these are shares of the cases:  {self.table.option('weight', self.reading.count)}",
+            )
+        return np.round(events)
 
     def _events(self, frame: pl.DataFrame, columns: tuple[str, ...], given: dict[str, Any]) -> Forecasts:
         """Separate yes/no events in columns, stacked case by case; the column's name is the group `event`."""

@@ -58,9 +58,13 @@ class Layout:
             return " · ".join(dict.fromkeys(run_of(columns) for _, columns in self.models))
         return run_of(self.models[0][1]) if self.models else ""
 
+    @property
+    def _size(self) -> str:
+        return f"{self.rows:,} rows" if self.rows else "rows not counted beforehand"
+
     def describe(self) -> str:
         """The block that is printed: what was read and how it was understood."""
-        head = f"read {shown_files(self.files)}: {self.rows:,} rows" + "".join(f", {f}" for f in self.facts)
+        head = f"read {shown_files(self.files)}: {self._size}" + "".join(f", {f}" for f in self.facts)
         rows = []
         if self.outcome or self.outcomes:
             rows.append(("outcome", self.outcome or run_of(self.outcomes), self.outcome_note))
@@ -82,7 +86,7 @@ class Layout:
 
     def one_line(self) -> str:
         """The same parts on one line."""
-        parts = [f"read {shown_files(self.files)}: {self.rows:,} rows"]
+        parts = [f"read {shown_files(self.files)}: {self._size}"]
         if self.outcome or self.outcomes:
             counts = ", ".join(f"{name} {n:,}" for name, n in self.tally) if 0 < len(self.tally) <= 4 else ""
             parts.append(f"outcome {self.outcome or run_of(self.outcomes)}" + (f" ({counts})" if counts else ""))

@@ -180,10 +180,18 @@ def _recognised(files: Sequence[Path], reading: Reading, skip_broken: bool) -> S
                 )
             layout = recognise(table, reading, stem(path), table.preset)
             if len(files) > 1:
-                layout = replace(layout, files=tuple(f.name for f in files), rows=0, tally=())
+                layout = replace(layout, files=tuple(f.name for f in files), rows=_rows(files), tally=())
             return Stream(layout, reading, table.columns, table.name)
     assert problem is not None
     raise problem
+
+
+def _rows(files: Sequence[Path]) -> int:
+    """Rows of Parquet files, from their ends; 0 where only reading would tell."""
+    try:
+        return sum(int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()) for path in files)
+    except BROKEN:
+        return 0
 
 
 def of_sample(frame: Any, reading: Reading, name: str) -> Stream:

@@ -108,6 +108,11 @@ class Search(Refusals):
                 return None
             if not self.reading.weight and not self.reading.count:
                 shares = [c for c, col in self.pool.items() if col.within and c not in (p, frequency)]
+                if n:
+                    raise self.table.error(
+                        f"`{frequency}` is a frequency: the number of cases of each row is needed.",
+                        f"choose:  {self.table.option('count', n)}",
+                    )
                 raise self.table.error(
                     f"`{frequency}` is a frequency: the share of cases of each row is needed.",
                     "choose:  " + "      ".join(self.table.option("weight", c) for c in shares[:3])
