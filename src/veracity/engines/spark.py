@@ -6,6 +6,9 @@ Never accumulators: a task that is tried again would count twice.
 from __future__ import annotations
 
 import json
+import os
+import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -58,7 +61,12 @@ def run(job: Job, parts: Any, options: Mapping[str, Any], **_: Any) -> Sum:
 
 
 def _session(options: Mapping[str, Any]) -> SparkSession:
+    """The session that is open, or a new one whose workers run this Python."""
     builder = SparkSession.builder
+    if SparkSession.getActiveSession() is None:
+        builder = builder.config("spark.log.level", "ERROR")
+        if "PYSPARK_PYTHON" not in os.environ:
+            builder = builder.config("spark.pyspark.python", sys.executable)
     return (builder.master(options["master"]) if "master" in options else builder).getOrCreate()
 
 
@@ -120,5 +128,6 @@ def _in_words(problem: PySparkException) -> ValueError:
     if at >= 0:
         said, _ = json.JSONDecoder().raw_decode(text, at + len(SAID))
         return ValueError(said)
-    line = next((line for line in text.splitlines() if line.strip()), type(problem).__name__)
-    return ValueError(f"spark: {line}\n  the log of the executors says more")
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(problem).__name__]
+    raised = [line for line in lines if re.match(r"\w+(Error|Exception): ", line)]
+    return ValueError(f"spark: {(raised or lines)[0]}\n  the log of the executors says more")

@@ -1,0 +1,124 @@
+"""Streams: time beside polars' own batch scan of the same files, peak memory, and what Dask adds on one machine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench import row
+
+BINARY_ROWS, REPEATS = 10_000_000, 100  # one file, read so many times: 1e9 rows
+DASK_FILES = 5  # of BINARY_ROWS rows each
+WIDE_ROWS, WIDE_CLASSES, WIDE_REPEATS = 64_000, 1000, 20  # 1.28e6 rows
+
+# Each work is a process of its own, so that its peak memory is its own. It prints rows, seconds, CPU time and peak.
+WORK = """
+import json, resource, sys, time
+
+def scan(files):
+    import polars as pl
+    rows = 0
+    for file in files:
+        for batch in pl.scan_parquet(file).collect_batches(chunk_size=1 << 20, maintain_order=True):
+            rows += batch.height
+    return rows
+
+def stream(files, **options):
+    from veracity import engines
+    (made,) = engines.assess(files, **options).values()
+    made.measured
+    return made.n
+
+def dask(files):
+    from distributed import Client, LocalCluster
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
+        import veracity.engines.dask
+        global started
+        started = time.perf_counter()  # a cluster is there before the work
+        return stream(files, engine="dask")
+
+if __name__ == "__main__":
+    import polars, veracity.assessment, veracity.engines.local, veracity.ladder  # imports are not measured
+    work, *files = json.loads(sys.argv[1])
+    started = time.perf_counter()
+    rows = {"scan": scan, "stream": stream, "dask": dask}[work](files)
+    seconds, used = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)
+    print(json.dumps([rows, seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024]))
+"""
+
+
+def measured(work: str, files: list[str]) -> dict[str, float]:
+    script = Path(files[0]).with_name("work.py")
+    script.write_text(WORK)
+    done = subprocess.run(
+        [sys.executable, script, json.dumps([work, *files])], check=True, stdout=subprocess.PIPE, text=True
+    )
+    rows, seconds, cpu, peak = json.loads(done.stdout.splitlines()[-1])
+    return {"rows": rows, "seconds": seconds, "cpu_seconds": cpu, "peak_bytes": peak, "rows_a_second": rows / seconds}
+
+
+def binary(path: Path, rows: int, seed: int) -> str:
+    """Forecasts of an event as float64 with an int8 outcome, as polars writes them."""
+    import polars as pl
+
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.6, 0.6, rows)
+    pl.DataFrame({"y": (rng.random(rows) < p).astype(np.int8), "p": p}).write_parquet(path)
+    return str(path)
+
+
+def wide(path: Path, rows: int, classes: int) -> str:
+    """Softmax rows as float32, in row groups of 8,192."""
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    p = np.exp(3.0 * rng.standard_normal((rows, classes), dtype=np.float32))
+    p /= p.sum(axis=1, keepdims=True)
+    y = np.where(rng.random(rows) < 0.5, p.argmax(axis=1), rng.integers(0, classes, rows)).astype(np.int16)
+    pl.DataFrame({"y": y, **{f"p{j}": p[:, j] for j in range(classes)}}).write_parquet(path, row_group_size=8192)
+    return str(path)
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """A table of ratios and peaks, and the raw measurements behind it."""
+    less = 20 if quick else 1
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        file = binary(folder / "binary.parquet", BINARY_ROWS // less, 0)
+        times = 5 if quick else REPEATS
+        found: dict[str, Any] = {
+            "scan": measured("scan", [file] * times),
+            "local": measured("stream", [file] * times),
+        }
+        files = [binary(folder / f"part{i}.parquet", BINARY_ROWS // less, i) for i in range(DASK_FILES)]
+        found |= {"local_files": measured("stream", files), "dask": measured("dask", files)}
+        many = wide(folder / "wide.parquet", WIDE_ROWS // less, WIDE_CLASSES)
+        found["wide"] = measured("stream", [many] * (2 if quick else WIDE_REPEATS))
+    local, scan = found["local"], found["scan"]
+    rows = f"{local['rows']:.2g} binary rows"
+    table = [
+        row(f"{rows}, streamed: wall time over polars' batch scan", local["seconds"] / scan["seconds"], 1.5),
+        row(f"{rows}, streamed: peak memory in MB", local["peak_bytes"] / 1e6, 600),
+        row(f"{rows}, streamed: nanoseconds a row", 1e9 * local["seconds"] / local["rows"], None),
+        row(
+            f"{found['dask']['rows']:.2g} binary rows: Dask over local, wall time",
+            found["dask"]["seconds"] / found["local_files"]["seconds"],
+            1.6,
+        ),
+        row(
+            f"{found['wide']['rows']:.3g} rows of {WIDE_CLASSES} classes, streamed: peak memory in MB",
+            found["wide"]["peak_bytes"] / 1e6,
+            1500,
+        ),
+    ]
+    return {"table": table, "measured": found}
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(quick="--quick" in sys.argv), indent=2))
