@@ -106,7 +106,9 @@ def main() -> int:
         results["benchmarks"][name] = found
         for line in lines(name, found):
             print(show(line), flush=True)
-    if not given.names and not given.quick:
+    if not given.quick:
+        if given.names and RESULTS.exists():  # the others keep what they had
+            results["benchmarks"] = json.loads(RESULTS.read_text())["benchmarks"] | results["benchmarks"]
         RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     return 1 if failed else 0
 
