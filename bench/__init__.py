@@ -27,6 +27,6 @@ def race(*works: Work, repeats: int = REPEATS, clock: Callable[[], float] = time
     return [min(seconds) for seconds in found]
 
 
-def row(work: str, measured: float, target: float | None, **more: Any) -> dict[str, Any]:
+def row(work: str, measured: float | None, target: float | None, **more: Any) -> dict[str, Any]:
     """A line of the table: `measured` should stay at or below `target`; None only informs."""
     return {"work": work, "target": target, "measured": measured, **more}

@@ -39,7 +39,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     table: list[dict[str, Any]] = []
     for name, works in PEERS.items():
         if works is None or find_spec(name) is None:
-            table.append(row(f"{name}: not installed", float("nan"), None))
+            table.append(row(f"{name}: not installed", None, None))
             continue
         for what, work in works(y, p).items():
             ours, theirs = race(lambda: assess(y, p), work)
