@@ -64,9 +64,8 @@ def _session(options: Mapping[str, Any]) -> SparkSession:
     """The session that is open, or a new one whose workers run this Python."""
     builder = SparkSession.builder
     if SparkSession.getActiveSession() is None:
-        builder = builder.config("spark.log.level", "ERROR")
-        if "PYSPARK_PYTHON" not in os.environ:
-            builder = builder.config("spark.pyspark.python", sys.executable)
+        builder = builder.config("spark.log.level", "OFF").config("spark.ui.showConsoleProgress", "false")
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it would be any python3
     return (builder.master(options["master"]) if "master" in options else builder).getOrCreate()
 
 
