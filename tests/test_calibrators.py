@@ -212,9 +212,24 @@ def test_rows_of_a_case_stay_together_and_count_as_one():
             assert named[name]["log"][end] == pytest.approx(whole[name]["log"][end], abs=1e-9)
 
 
-def test_too_many_folds_are_refused():
-    with pytest.raises(ValueError, match="folds: 5 for 3 cases"):
-        maps.remedies(sample(2, 3))
+@pytest.mark.parametrize(
+    ("scores", "outcomes"),
+    [
+        ([[0.2, 0.5, 0.3]], [1]),
+        ([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8], [0.3, 0.3, 0.4]], [1, 2, 0]),
+        ([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]] * 5, [1] * 10),
+        ([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]] * 5, [1, 0] * 5),
+        ([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]] * 5, [0] * 10),
+        ([[1 / 3, 1 / 3, 1 / 3]] * 12, [0, 1, 2] * 4),
+    ],
+)
+def test_remedies_of_hardly_anything(scores, outcomes):
+    f = Forecasts(np.array(scores), np.array(outcomes), (0, 1, 2))
+    found = maps.remedies(f)
+    assert len(found) <= 8
+    assert all(entry["folds"] == min(5, len(f)) for entry in found)
+    with pytest.raises(ValueError, match="2 or more"):
+        maps.remedies(f, folds=1)
 
 
 def test_remedies_say_where_a_row_decides():

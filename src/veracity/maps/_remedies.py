@@ -27,7 +27,8 @@ def remedies(forecasts: Forecasts, *, folds: int = 5, seed: int = 0, level: floa
     """Gain in log loss and Brier of each map, best first.
 
     Each map is fitted without a fold and applied to it; the gain is the mean of the paired row differences, with a
-    normal interval from them. `share` is the share of the loss that remains. Rows of one case stay in one fold.
+    normal interval from them. `share` is the share of the loss that remains. Rows of one case stay in one fold;
+    with fewer cases than folds each case is one.
     Adjustments need no labels, only the class frequencies: those of the other folds are used.
     """
     whole, sampled = forecasts, len(forecasts) > MOST_ROWS
@@ -35,6 +36,8 @@ def remedies(forecasts: Forecasts, *, folds: int = 5, seed: int = 0, level: floa
         rows = np.sort(np.random.default_rng(seed).permutation(len(forecasts))[:MOST_ROWS])
         forecasts = take(forecasts, rows)
     fold = folds_of(forecasts, folds, seed)
+    if fold.max() == 0:
+        return []  # one case: nothing to learn from it about itself
     before = {name: losses(forecasts, forecasts.matrix, name, stated=True) for name in RULES}
     out = []
     for name in REMEDIES:
@@ -44,7 +47,7 @@ def remedies(forecasts: Forecasts, *, folds: int = 5, seed: int = 0, level: floa
         entry: dict[str, Any] = {"map": name, "needs_labels": fitted.needs_labels, "parameters": fitted.text}
         for rule in RULES:
             entry[rule] = gain(forecasts, before[rule], losses(forecasts, mapped, rule), level)
-        out.append(entry | {"rows": len(forecasts), "folds": folds})
+        out.append(entry | {"rows": len(forecasts), "folds": int(fold.max()) + 1})
     return sorted(out, key=lambda entry: np.inf if entry["log"]["gain"] is None else -entry["log"]["gain"])
 
 
@@ -88,12 +91,12 @@ def folds_of(forecasts: Forecasts, folds: int, seed: int) -> Array:
         first, label = np.arange(len(forecasts)), np.arange(len(forecasts))
     else:
         _, first, label = np.unique(forecasts.case, return_index=True, return_inverse=True)
-    if not 2 <= folds <= len(first):
-        raise ValueError(f"folds: {folds} for {len(first)} cases; give 2 or more, at most one a case")
+    if folds < 2:
+        raise ValueError(f"folds: {folds}; cross-fitting needs 2 or more")
     shuffled = np.random.default_rng(seed).permutation(len(first))
     order = shuffled[np.argsort(forecasts.outcomes[first][shuffled], kind="stable")]
     fold = np.empty(len(first), np.int64)
-    fold[order] = np.arange(len(order)) % folds
+    fold[order] = np.arange(len(order)) % min(folds, len(order))
     return np.asarray(fold[label.ravel()])
 
 
@@ -115,7 +118,7 @@ def crossfitted(name: str, forecasts: Forecasts, fold: Array) -> Array | None:
         target = {"target": forecasts.prior} if adjustment and (rest.prior == 0.0).any() else {}
         try:
             out[inside] = module.fit(rest, **target)(matrix[inside])
-        except InfeasibleTarget:
+        except ValueError:  # no adjustment exists, or none that these rows can follow
             return None
     return out
 
