@@ -13,7 +13,7 @@ import pytest
 
 from veracity import assess, report
 from veracity.assessment import Assessments
-from veracity.report import _view
+from veracity.report import _figures, _view
 from veracity.words import number
 
 NASTY = "<img src=x onerror=window.hit=1>"
@@ -279,7 +279,7 @@ def test_only_what_happened_known_gives_a_page() -> None:
 
 
 def test_missing_sections_are_left_out_one_by_one(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_view, "_modules", lambda of: [])  # pictures without numbers: tests/test_plots.py
+    monkeypatch.setattr(_figures, "modules", lambda of: [])  # pictures without numbers: tests/test_plots.py
     kept = ("schema", "n", "classes", "reported", "verdict")
     for name in two:
         if name not in kept:

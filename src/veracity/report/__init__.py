@@ -14,7 +14,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from veracity import words
-from veracity.report import _view
+from veracity.report import _figures, _table, _view
 
 PLAIN_TEXT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -26,13 +26,13 @@ def render(result: Any) -> str:
 
 def render_table(table: Any) -> str:
     """The page of a prediction–realization table."""
-    return _page("table.html", _view.table(table))
+    return _page("table.html", _table.table(table))
 
 
 def _page(template: str, view: dict[str, Any]) -> str:
     from veracity.plots._style import THEMES
 
-    charts = {figure["id"]: figure["spec"] for figure in _view.figures_of(view)}
+    charts = {figure["id"]: figure["spec"] for figure in _figures.figures_of(view)}
     page = _environment().get_template(template)
     return page.render(
         view=view,
@@ -49,7 +49,7 @@ def write(result: Any, path: str | Path) -> None:
     target = Path(os.path.realpath(path))
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_text(render_table(result) if _view.is_table(result) else render(result), encoding="utf-8")
+        part.write_text(render_table(result) if _table.is_table(result) else render(result), encoding="utf-8")
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)

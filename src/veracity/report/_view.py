@@ -7,14 +7,15 @@ from typing import Any
 
 from veracity import plots, words
 from veracity.plots._style import document, name_of
-from veracity.table import page as table_page
+from veracity.report import _figures
+from veracity.report._figures import figure
+from veracity.report._table import is_table, table_numbers
 
 MOST_MODELS = 6  # with a section of their own: the best and the worst by log loss
 MOST_WHOLE = 3  # models with every picture; more have the essential ones, so that the page stays small
 ESSENTIAL = ("reliability", "loss_ladder", "model_versus_source", "groups", "surprises")
 MOST_SIDE_BY_SIDE = 20
 MOST_CURVES = 6  # as many as there are colours
-MOST_ROWS = 120  # of a data table under a figure; the JSON holds them all
 MOST_GROUPS = 60
 
 View = dict[str, Any]
@@ -57,7 +58,11 @@ def summary(result: Any) -> View:
 
 def model(found: Mapping[str, Any], key: str, names: Sequence[str] | None = None) -> View:
     """One model's part of the page, with the pictures named or all there are."""
-    wanted = [module for module in _modules("assessment") if names is None or _name(module) in names]
+    wanted = [
+        module
+        for module in _figures.modules("assessment")
+        if names is None or _figures.name_of_picture(module) in names
+    ]
     figures = [made for module in wanted if (made := figure(module, found, key)) is not None]
     first = next((f for f in figures if f["name"] == "reliability"), None)
     return {
@@ -315,103 +320,3 @@ def _side_row(name: str, found: Mapping[str, Any]) -> View:
 def _ends(ranked: list[tuple[str, Any]], most: int) -> list[tuple[str, Any]]:
     """All of them, or the best and the worst."""
     return ranked if len(ranked) <= most else ranked[: most // 2] + ranked[-(most // 2) :]
-
-
-def _modules(of: str) -> list[Any]:
-    found = [module for module in map(plots.module, plots.names()) if getattr(module, "OF", None) == of]
-    return sorted(found, key=lambda module: (getattr(module, "ORDER", 1000), module.__name__))
-
-
-def figure(module: Any, found: Any, key: str) -> View | None:
-    """A picture with its data table; None where the document does not hold what it shows."""
-    try:
-        chart = module.chart(found)
-        rows = module.rows(found) if hasattr(module, "rows") else []
-    except ValueError:
-        return None
-    name = _name(module)
-    spec = chart.to_dict(validate=False)
-    spec.pop("config", None)
-    spec.pop("$schema", None)
-    columns = getattr(module, "COLUMNS", {})
-    return {
-        "id": f"{key}-{name}",
-        "name": name,
-        "spec": spec,
-        "caption": caption(module, found),
-        "title": _title(spec, name),
-        "columns": [{"field": field, "title": title, "number": bool(form)} for field, (title, form) in columns.items()],
-        "rows": rows[:MOST_ROWS],
-        "left_out": max(0, len(rows) - MOST_ROWS),
-    }
-
-
-def _name(module: Any) -> str:
-    return str(module.__name__.rpartition(".")[2])
-
-
-def caption(module: Any, found: Mapping[str, Any]) -> str:
-    if module.__name__.endswith(".reliability") and len(found.get("classes") or []) > 2:
-        return words.CAPTION_TOP
-    return str(getattr(module, "CAPTION", ""))
-
-
-def _title(spec: Mapping[str, Any], name: str) -> str:
-    held = spec.get("title") or (spec.get("vconcat") or [{}])[0].get("title") or {}
-    text = held.get("text", name) if isinstance(held, Mapping) else held
-    return " ".join(text) if isinstance(text, list) else str(text)
-
-
-def figures_of(view: Mapping[str, Any]) -> Iterator[View]:
-    """Every figure on the page."""
-    yield from (view.get("side") or {}).get("figures") or []
-    yield from view.get("figures") or []
-    for one in view.get("models") or []:
-        if one["picture"]:
-            yield one["picture"]
-        yield from one["figures"]
-
-
-TABLE_NUMBERS = (
-    ("psep", "Separation of best and worst forecast (PSEP)", "Share of events in the worst category minus the best."),
-    ("half_brier", "Brier score, one component (0 to 1)", words.WORDS["scores.half_brier"].gloss),
-    ("divergence_score", "Log loss (nats)", words.WORDS["scores.log_loss"].gloss),
-    ("entropy", "Uncertainty before the forecast (entropy, nats)", "The log loss of always saying the base rate."),
-    ("conditional_entropy", "Uncertainty after the forecast (nats)", "What is left when the forecast is known."),
-    ("mutual_information", "Information the forecast gives (nats)", "The difference of the two above."),
-    ("normalized_mutual_information", "Share of the uncertainty removed", "The same as a share; McFadden's R²."),
-    ("g2", "Test of independence (G²)", "2 n times the information; large: the forecast tells something."),
-    ("g2_p", "Its p value", "Chance of a G² this large if the forecast told nothing."),
-    ("x2", "Pearson's X²", "The older test of the same."),
-    ("sensitivity", "Sensitivity", "Share of events that were forecast."),
-    ("specificity", "Specificity", "Share of non-events that were not forecast."),
-)
-
-
-def table_numbers(found: Mapping[str, Any]) -> list[View]:
-    return [
-        {"name": name, "label": label, "gloss": gloss, "value": found[name]}
-        for name, label, gloss in TABLE_NUMBERS
-        if words.value(found.get(name)) is not None
-    ]
-
-
-def is_table(result: Any) -> bool:
-    return str(document(result).get("schema", "")).startswith("veracity/table")
-
-
-def table(result: Any) -> View:
-    """A prediction–realization table: the counts first, then what they say."""
-    found = document(result)
-    figures = [made for module in _modules("table") if (made := figure(module, result, "t")) is not None]
-    return {
-        "kind": "table",
-        "title": "Prediction–realization table",
-        "found": found,
-        "numbers": table_numbers(found),
-        "blocks": table_page.blocks(found),
-        "said": table_page.summary(found),
-        "figures": figures,
-        "findings": found.get("findings") or [],
-        "papers": {"HB17": words.PAPERS["HB17"]},
-    }
