@@ -6,6 +6,7 @@
 #define VERACITY_MANY_H
 
 #include "few.h"
+#include "sweep.h"
 
 /* One entry of class j on the nested grid. */
 INLINE void add_nested(const Job *job, Scratch *s, int64_t j, int32_t place, double u, int mass, int64_t c, double m,
@@ -90,6 +91,57 @@ INLINE void scatter_row(Work *w, const double *row, int64_t i, int mass) {
     }
 }
 
+/* Levels of a row, and the columns of entries from 2^-14 up; their number. */
+CLONES static int64_t find_double(const double *row, int64_t k, Levels *levels, int32_t *columns) {
+    int64_t hits = 0;
+    memset(levels, 0, sizeof *levels);
+    add_levels(row, 0, k, levels);
+    for (int64_t j = 0; j < k; j++) {
+        columns[hits] = (int32_t)j;
+        hits += row[j] >= 0x1p-14;
+    }
+    return hits;
+}
+
+/* The same on the coarse grid: tiny entries are counted together, level by level. */
+INLINE void scatter_coarse(Work *w, const double *row, int64_t i, int mass) {
+    const Job *job = w->job;
+    Scratch *s = &w->scratch;
+    int64_t c = mass ? w->count[i] : 1;
+    double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0;
+    Levels levels;
+    int64_t hits = find_double(row, job->k, &levels, w->hits), before = 0;
+    for (int level = -1; level < LEVELS; level++) {
+        int64_t up_to = level < 0 ? levels.zeros : levels.below[level], count = up_to - before;
+        int32_t place = level < 0 ? 0 : level_place(level);
+        slot *r = s->all + place * job->all_step;
+        before = up_to;
+        if (count == 0) continue;
+        if (r->i == 0) touch(s->touched, place, 0.0);
+        r[0].i += c * count;
+        r[1].d += level < 0 ? 0.0 : m * levels.sums[level];
+        if (mass) {
+            r[2].d += m * (double)count;
+            r[3].d += m2 * (double)count;
+        }
+    }
+    for (int64_t h = 0; h < hits; h++) {
+        double u = row[w->hits[h]];
+        int32_t place = place_of(&job->grid, u);
+        add_entry(job, s, 0, place, u, mass, c, m, m2);
+        add_nested(job, s, w->hits[h], place, u, mass, c, m, m2);
+    }
+}
+
+/* Where an entry of the coarse grid is counted. */
+INLINE int32_t coarse_place(const Grid *g, double u) {
+    if (u >= 0x1p-14) return place_of(g, u);
+    if (u == 0.0) return 0;
+    int level = 0;
+    while (u >= level_end(level)) level++;
+    return level_place(level);
+}
+
 /* The entry of what happened, and the top entry. */
 INLINE void scatter_true(Work *w, int64_t i, int32_t place, int mass) {
     const Job *job = w->job;
@@ -104,7 +156,13 @@ INLINE void scatter_true(Work *w, int64_t i, int32_t place, int mass) {
 }
 
 static void read_row(const Job *job, int64_t row, double *to) {
-    for (int64_t j = 0; j < job->k; j++) to[j] = value_at(job, row, j);
+    const char *at = job->p + row * job->row_step;
+    if (job->direct && job->item == 8)
+        memcpy(to, at, (size_t)job->k * 8);
+    else if (job->direct)
+        for (int64_t j = 0; j < job->k; j++) to[j] = ((const float *)at)[j];
+    else
+        for (int64_t j = 0; j < job->k; j++) to[j] = value_at(job, row, j);
 }
 
 /* Whether no class before y has as much as y, given that none has more. */
@@ -137,7 +195,11 @@ static void many_block(Work *w, int64_t start, int64_t n) {
         w->top[kept] = high;
         w->correct[kept] = row[y] == high && first_of_ties(row, y);
         add_columns(w->columns, row, job->k, job->mass ? w->m[kept] : 1.0);
-        if (job->mass)
+        if (job->grid.coarse && job->mass)
+            scatter_coarse(w, row, kept, 1);
+        else if (job->grid.coarse)
+            scatter_coarse(w, row, kept, 0);
+        else if (job->mass)
             scatter_row(w, row, kept, 1);
         else
             scatter_row(w, row, kept, 0);
@@ -145,7 +207,8 @@ static void many_block(Work *w, int64_t start, int64_t n) {
     }
     add_rows(w, kept);
     for (int64_t i = 0; i < kept; i++) {
-        int32_t place = place_of(&job->grid, w->realised[i]);
+        int32_t place = job->grid.coarse ? coarse_place(&job->grid, w->realised[i])
+                                         : place_of(&job->grid, w->realised[i]);
         if (job->mass)
             scatter_true(w, i, place, 1);
         else

@@ -40,7 +40,8 @@ static int prepare_work(Work *w, const Job *job, int64_t begin, int64_t end) {
     w->columns = calloc(k + 2 * LANES, sizeof(double)); /* whole vectors are written */
     w->block_classes = calloc(6 * k, sizeof(double));
     w->block_columns = calloc(k + LANES, sizeof(double));
-    if (!(w->classes && w->columns && w->block_classes && w->block_columns)) return 0;
+    w->hits = malloc((k + 1) * sizeof *w->hits);
+    if (!(w->hits && w->classes && w->columns && w->block_classes && w->block_columns)) return 0;
     if (job->small) return (w->small = get_small()) != NULL;
     if (job->packed && !(w->packed = get_packed(job))) return 0;
     return get_scratch(&w->scratch, job);
@@ -51,6 +52,7 @@ static void end_work(Work *w, int clean) {
     free(w->columns);
     free(w->block_classes);
     free(w->block_columns);
+    free(w->hits);
     free(w->tiny);
     if (w->small) put_small(w->small);
     put_packed(w->packed, clean);

@@ -22,6 +22,7 @@
 
 typedef double lanes __attribute__((vector_size(64), aligned(8), may_alias));
 typedef int64_t masks __attribute__((vector_size(64), aligned(8), may_alias));
+typedef float floats __attribute__((vector_size(32), aligned(4), may_alias));
 enum { LANES = 8 };
 
 enum {
@@ -96,6 +97,7 @@ typedef struct {
     int64_t begin, end, rows;
     double weight, weight2, scores[12], powers[POWERS], low, high;
     double *classes, *columns, *block_classes, *block_columns;
+    int32_t *hits; /* columns of one row of many classes */
     int64_t *tiny, tiny_count, tiny_room;
     int64_t lowest_row[LOWEST];
     double lowest[LOWEST];
@@ -126,6 +128,8 @@ static void *get_zeros(size_t size) {
 #endif
     return calloc(1, size);
 }
+
+INLINE lanes all_lanes(double x) { return (lanes){x, x, x, x, x, x, x, x}; }
 
 INLINE int64_t bits_of(double x) {
     int64_t b;

@@ -144,17 +144,6 @@ static void add_hits(Work *w, Packed *x) {
     if (x->nested_used + x->rows > NESTED_ROOM) spill_nested(w, x);
 }
 
-/* The place that stands for a wide cell below 2^-14. */
-INLINE int32_t level_place(int level) { return level ? code_of(ldexp(1.0, -LEVEL_ENDS[level - 1])) : 1; }
-
-INLINE int32_t packed_place(const Grid *g, double u) {
-    if (u >= 0x1p-14) return place_of(g, u);
-    if (u == 0.0) return 0;
-    int level = 0;
-    while (u >= ldexp(1.0, -LEVEL_ENDS[level])) level++;
-    return level_place(level);
-}
-
 static void unpack_levels(Work *w, Levels *levels) {
     int64_t before = levels->zeros;
     Scratch *s = &w->scratch;
@@ -177,7 +166,7 @@ static void add_packed_true(Work *w, Packed *x, int64_t i) {
     const Job *job = w->job;
     Scratch *s = &w->scratch;
     double u = w->realised[i], best = w->top[i];
-    int32_t place = packed_place(&job->grid, u), top = place_of(&job->grid, best);
+    int32_t place = coarse_place(&job->grid, u), top = place_of(&job->grid, best);
     add_true(job, s, 0, place, u, w->log[i], w->power[i], 0, 1, 1.0, 1.0);
     int64_t cell = job->grid.nested[place];
     x->yes[w->y[i] * x->cells + cell]++;

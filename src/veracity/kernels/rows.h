@@ -142,7 +142,7 @@ INLINE double total(lanes x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] +
 
 /* Σm t^e, e = -18 .. 18, where t = p^(1/9): t^(a + 6b) as products of few powers; also t^-6 of every row. */
 CLONES static void add_powers(const double *root, const double *m, double *power, int64_t n, double *sums) {
-    const lanes one = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+    const lanes one = all_lanes(1.0);
     lanes held[42];
     memset(held, 0, sizeof held);
     for (int64_t i = 0; i < n; i += LANES) {

@@ -10,6 +10,10 @@ static const int LEVEL_ENDS[LEVELS] = {30, 24, 20, 17, 14}; /* upper end of each
 #define SPLIT_FLOAT 0x38800000 /* 2^-14 */
 
 INLINE int32_t level_bits(int level) { return (127 - LEVEL_ENDS[level]) << 23; }
+INLINE double level_end(int level) { return 1.0 / (double)(1LL << LEVEL_ENDS[level]); }
+
+/* The place that stands for a level cell. */
+INLINE int32_t level_place(int level) { return level ? code_of(level_end(level - 1)) : 1; }
 
 /* Sums over the level cells of all rows of a thread; counts are those below each end. */
 typedef struct {
@@ -59,11 +63,47 @@ CLONES static double check_plain(const float *row, int64_t k, uint32_t *most, ui
     return sum[0];
 }
 
+/* Counts and sums of a row in the level cells, for floats or doubles. Sums of neighbouring ends are subtracted row by
+ * row, so that the difference keeps its digits. */
+INLINE void add_levels(const void *row, int is_float, int64_t k, Levels *levels) {
+    double before = 0.0;
+    lanes sums[LEVELS] = {{0}};
+    masks below[LEVELS] = {{0}}, zeros = {0};
+    for (int64_t j = 0; j < k; j += LANES) {
+        double tail[LANES] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}; /* ones are in no level */
+        lanes x;
+        if (k - j < LANES) {
+            for (int64_t l = 0; l < k - j; l++)
+                tail[l] = is_float ? ((const float *)row)[j + l] : ((const double *)row)[j + l];
+            memcpy(&x, tail, sizeof x);
+        } else if (is_float)
+            x = __builtin_convertvector(*(const floats *)((const float *)row + j), lanes);
+        else
+            x = *(const lanes *)((const double *)row + j);
+        zeros -= (masks)(x == all_lanes(0.0));
+        for (int level = 0; level < LEVELS; level++) {
+            masks small = (masks)(x < all_lanes(level_end(level)));
+            sums[level] += (lanes)((masks)x & small);
+            below[level] -= small;
+        }
+    }
+    for (int l = 0; l < LANES; l++) levels->zeros += zeros[l];
+    for (int level = 0; level < LEVELS; level++) {
+        double sum = 0.0;
+        for (int l = 0; l < LANES; l++) {
+            sum += sums[level][l];
+            levels->below[level] += below[level][l];
+        }
+        levels->sums[level] += sum - before;
+        before = sum;
+    }
+}
+
 /* Adds a row to the column sums, levels and hits; returns its sum of squares. Asks for the next row meanwhile. */
 CLONES static double find_plain(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
                                 Hits *hits) {
-    double square[LANES] = {0}, sums[LEVELS][LANES] = {{0}};
-    int64_t below[LEVELS][LANES] = {{0}}, zeros = 0, j = 0;
+    double square[LANES] = {0};
+    int64_t j = 0;
     for (; j + LANES <= k; j += LANES)
         for (int l = 0; l < LANES; l++) {
             double x = row[j + l];
@@ -74,21 +114,8 @@ CLONES static double find_plain(const float *row, const float *next, int64_t k, 
         columns[j] += row[j];
         square[0] += (double)row[j] * row[j];
     }
-    for (int level = 0; level < LEVELS; level++) {
-        double end = ldexp(1.0, -LEVEL_ENDS[level]);
-        for (j = 0; j + LANES <= k; j += LANES)
-            for (int l = 0; l < LANES; l++) {
-                double x = row[j + l];
-                sums[level][l] += x < end ? x : 0.0;
-                below[level][l] += x < end;
-            }
-        for (; j < k; j++) {
-            double x = row[j];
-            sums[level][0] += x < end ? x : 0.0;
-            below[level][0] += x < end;
-        }
-    }
-    for (j = 0; j < k; j++) zeros += row[j] == 0.0f;
+    for (int l = 1; l < LANES; l++) square[0] += square[l];
+    add_levels(row, 1, k, levels);
     for (int64_t group = 0; group * GROUP < k; group++) {
         uint32_t *list = hits->lists + group * hits->room;
         int32_t count = hits->counts[group];
@@ -102,14 +129,6 @@ CLONES static double find_plain(const float *row, const float *next, int64_t k, 
         __builtin_prefetch(next + group * GROUP + GROUP / 2);
         hits->counts[group] = count;
     }
-    for (int l = 1; l < LANES; l++) square[0] += square[l];
-    levels->zeros += zeros;
-    for (int level = 0; level < LEVELS; level++)
-        for (int l = 0; l < LANES; l++) {
-            /* row by row, so that the difference of two sums keeps its digits */
-            levels->sums[level] += sums[level][l] - (level ? sums[level - 1][l] : 0.0);
-            levels->below[level] += below[level][l];
-        }
     return square[0];
 }
 
