@@ -214,6 +214,7 @@ def test_a_large_sample_meets_the_population(name: str) -> None:
     assert abs(a.slope - 1.0 / population.slope(population.pooled)) < 3.5 * error
 
 
+@pytest.mark.slow
 def test_published_population_values() -> None:
     """The three means of every κ = 0.5 source, and of the model with κ = 0 (theory section 11), from 10⁶ draws."""
     matched = vc.assess(simulate("n17-matched", 1_000_000, seed=5))
@@ -355,6 +356,7 @@ def test_bias_of_many_classes(k: int) -> None:
     assert after[0] < 0.0015 + 3 * found[4][:, 1].std() / math.sqrt(150)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [43, 1000])
 def test_floored_robustness_of_many_classes(k: int) -> None:
     """Floor 0.005 and 1000 rows: the bias of measured robustness is 0.0005 at most (theory section 4.1b)."""
