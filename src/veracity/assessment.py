@@ -16,27 +16,21 @@ from typing import Any
 import numpy as np
 
 from veracity import __version__, kernels, maps
-from veracity.bootstrap import Bootstrap
 from veracity.document import Readings, decode, encode, plain, readings
-from veracity.forecasts import Finding, Forecasts, prepare, zero_probability
+from veracity.forecasts import Finding, Forecasts, prepare
 from veracity.inference import Reading, undefined
 from veracity.ladder import Ladder
-from veracity.measured import Measured, measured_by, not_measurable
-from veracity.plan import FLOORS, Plan
-from veracity.reliability import calibration_error, reliability
+from veracity.measured import Measured, measured_by
+from veracity.plan import Plan
+from veracity.reliability import reliability
 from veracity.sampling import take
-from veracity.scores import MEANS, Profile, baseline, floors, scores, skill
+from veracity.scores import MEANS
+from veracity.sections import EMPTY, RULES, at_once, empty, group, unknown_number, without_intervals
 from veracity.sentences import sentences
-from veracity.tally import R, Tally
+from veracity.tally import Tally
 from veracity.verdict import Verdict, verdict
 
 SCHEMA, SEVERAL = "veracity/assessment/1", "veracity/assessments/1"
-EMPTY = "there are no rows"
-RULES = ("log", "brier")
-SURPRISES_SHARE = 0.1  # of the log loss in the five largest surprises, before it is a finding
-FEW_EVENTS = 20
-CHANCE, FEWEST_TO_RANK = 0.4, 50  # an area under the ROC curve so low in so many rows is no chance
-NO_CASES = "the number of cases is unknown: no intervals"
 
 
 class Assessment:
@@ -57,7 +51,7 @@ class Assessment:
             if self._tally is None:
                 raise AttributeError(f"this assessment was read from a document without {name!r}; make it again")
             section = _LATER[name](self)
-            self._sections[name] = _without_intervals(section) if _unknown_number(self._tally) else section
+            self._sections[name] = without_intervals(section) if unknown_number(self._tally) else section
         return self._sections[name]
 
     def __getattr__(self, name: str) -> Any:
@@ -319,15 +313,15 @@ def of_tally(
         "floor": plan.limits[0],
         "level": plan.level,
     }
-    sections |= _empty(tally) if s.rows == 0 else _at_once(tally)
-    if _unknown_number(tally):
-        sections = {name: _without_intervals(section) for name, section in sections.items()}
+    sections |= empty(tally) if s.rows == 0 else at_once(tally)
+    if unknown_number(tally):
+        sections = {name: without_intervals(section) for name, section in sections.items()}
     sections["surprises"] = [
         {"row": row, "outcome": None if y < 0 else str(tally.classes[y]), "probability": p}
         for p, row, y in tally.lowest
     ]
     if groups is not None:
-        sections["groups"] = {c: {v: _group(t) for v, t in parts.items()} for c, parts in groups.items()}
+        sections["groups"] = {c: {v: group(t) for v, t in parts.items()} for c, parts in groups.items()}
     sections["provenance"] = {
         "command": None,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -341,134 +335,6 @@ def of_tally(
         **(provenance or {}),
     }
     return Assessment(sections, tally)
-
-
-def _unknown_number(tally: Tally) -> bool:
-    """Whether only shares of cases are given, so that nothing is known about sampling errors."""
-    return any(finding.code == "no_number_of_cases" for finding in tally.findings)
-
-
-def _without_intervals(section: Any) -> Any:
-    if isinstance(section, Reading):
-        return Reading(float(section), reason=section.reason or NO_CASES, known=section.known)
-    if not isinstance(section, dict):
-        return section
-    if "reported_low" in section:  # the risk profile
-        return {name: None if name.endswith(("_low", "_high")) else values for name, values in section.items()}
-    return {
-        name: None if name in ("low", "high") and "bins" in section else _without_intervals(value)
-        for name, value in section.items()
-    }
-
-
-def _at_once(tally: Tally) -> dict[str, Any]:
-    """The sections that the one pass fills."""
-    profile = Profile(tally)
-    low, high = profile.limits
-    found: dict[str, Any] = {
-        "scores": scores(tally),
-        "skill": skill(tally),
-        "baseline": baseline(tally),
-        "reported": {name: profile.reading(name) for name in MEANS},
-    }
-    risk: dict[str, Any] = {"r": R, "reported": profile.values, "reported_low": low, "reported_high": high}
-    if tally.measurable:
-        m = Measured(tally, profile)
-        found["measured"] = {name: m.measured(name) for name in MEANS}
-        found["measured_plain"] = {name: m.plain(name) for name in MEANS}
-        found["divergence"] = {name: m.divergence(name) for name in MEANS}
-        found["slope"] = m.slope()
-        risk |= {"measured": m.values, "measured_low": m.limits[0], "measured_high": m.limits[1]}
-        found |= {"bins": m.bins(), "calibration_error": calibration_error(tally)}
-        findings = profile.findings() + m.findings()
-    else:
-        nothing = {name: not_measurable() for name in MEANS}
-        found |= {"measured": nothing, "measured_plain": nothing, "divergence": nothing, "slope": not_measurable()}
-        risk |= {"measured": None, "measured_low": None, "measured_high": None}
-        found |= {"bins": [], "calibration_error": {}}
-        m, findings = None, profile.findings()
-    if tally.plan.bootstrap:
-        _resample(found, Bootstrap(tally, m.curve if m else None), risk)
-    found["risk_profile"] = risk
-    found["floors"] = floors(profile, FLOORS)
-    found["findings"] = _findings(tally, found["scores"].get("auc")) + findings
-    found["_measured"] = m
-    return found
-
-
-def _resample(found: dict[str, Any], b: Bootstrap, risk: dict[str, Any]) -> None:
-    """Put bootstrap intervals in the place of the others."""
-    for name, values in b.scores().items():
-        if name in found["scores"]:
-            found["scores"][name] = b.interval(values, found["scores"][name])
-    means = b.means()
-    for section in ("reported", "measured", "divergence"):
-        for name, values in means.get(section, {}).items():
-            found[section][name] = b.interval(values, found[section][name])
-    if "slope" in means:
-        found["slope"] = b.interval(means["slope"]["slope"], found["slope"])
-    tail = (1.0 - b.tally.plan.level) / 2.0
-    risk["reported_low"], risk["reported_high"] = np.nanquantile(b.reported(), [tail, 1.0 - tail], axis=0)
-
-
-def _findings(tally: Tally, auc: Reading | None) -> tuple[Finding, ...]:
-    """What the whole set shows: zeros, one outcome, one forecast, few events, heavy surprises."""
-    s, found = tally.sums, list(tally.findings)
-    if s.zeros:
-        found.insert(0, zero_probability(s.zeros, s.rows, [row for p, row, _ in tally.lowest if p == 0.0]))
-    if s.rows == 1:
-        found.append(Finding("one_row", "changes the meaning", "there is only one row: nothing can be compared", 1))
-    if tally.measurable and s.rows > 1:
-        seen = np.flatnonzero(s.by_class[:, 0] > 0.0)
-        if len(seen) == 1:
-            found.append(Finding.of("one_outcome", s.rows, s.rows, outcome=str(tally.classes[seen[0]])))
-        elif (
-            tally.k == 2
-            and not _unknown_number(tally)
-            and (events := int(min(h.true.sum() for h in tally.classwise))) < FEW_EVENTS
-        ):
-            name = tally.classes[int(np.argmin([h.true.sum() for h in tally.classwise]))]
-            message = f"only {events} outcomes are {name}: read the intervals, not the values"
-            found.append(Finding("few_events", "warning", message, events))
-        if auc is not None and auc < CHANCE and s.rows >= FEWEST_TO_RANK:
-            option = tally.held.names.option("positive", tally.classes[0]) if tally.held is not None else ""
-            found.append(Finding.of("worse_than_chance", s.rows, s.rows, option=option))
-        if all(len(h.cells) == 1 for h in tally.classwise):
-            found.append(Finding.of("constant_forecast", s.rows, s.rows))
-        if s.n_eff < 1.0 + 1e-9:
-            message = "all weight is on one row: no interval can be given"
-            found.append(Finding("one_weight", "changes the meaning", message, 1))
-    if not s.zeros and s.rows >= 50:
-        worst = tally.lowest[:5]
-        total = s.score[0, 0] * s.rows / s.weight
-        share = float(-np.log([p for p, _, _ in worst if p > 0.0]).sum() / total) if total > 0.0 else 0.0
-        if share >= SURPRISES_SHARE:
-            rows = tuple(row for _, row, _ in worst)
-            message = f"the 5 largest surprises make up {share:.0%} of the log loss"
-            found.append(Finding("surprises", "note", message, 5, rows))
-    return tuple(found)
-
-
-def _empty(tally: Tally) -> dict[str, Any]:
-    """Every section of no rows: undefined, and a finding that says why."""
-    names = ["log_loss", "brier", "spherical", "prediction_accuracy", "perplexity"]
-    names += ["half_brier", "auc"] if tally.k == 2 else []
-    nothing = {name: undefined(EMPTY) for name in MEANS}
-    no_values = np.full(len(R), np.nan)
-    profiles = ("reported", "reported_low", "reported_high", "measured", "measured_low", "measured_high")
-    return {
-        "scores": {name: undefined(EMPTY) for name in names},
-        "skill": {rule: undefined(EMPTY) for rule in RULES},
-        "baseline": {},
-        **{section: dict(nothing) for section in ("reported", "measured", "measured_plain", "divergence")},
-        "slope": undefined(EMPTY),
-        "risk_profile": {"r": R, **dict.fromkeys(profiles, no_values)},
-        "floors": [{"floor": floor, **dict.fromkeys(MEANS, np.nan)} for floor in FLOORS],
-        "bins": [],
-        "calibration_error": {},
-        "findings": (*tally.findings, Finding("empty", "changes the meaning", EMPTY)),
-        "_measured": None,
-    }
 
 
 # -- sections computed at first access ------------------------------------------------------------------------------
@@ -530,16 +396,10 @@ def _groups(a: Assessment) -> dict[str, Any]:
         names, place = np.unique(np.asarray(values).astype(str), return_inverse=True)
         parts = (np.flatnonzero(place == i) for i in range(len(names)))
         found[column] = {
-            str(name): _group(Tally.count(replace(take(held, part), groups={}, rows=None), plan))
+            str(name): group(Tally.count(replace(take(held, part), groups={}, rows=None), plan))
             for name, part in zip(names, parts, strict=True)
         }
     return found
-
-
-def _group(tally: Tally) -> dict[str, Any]:
-    found = _at_once(tally)
-    kept = {name: found[name] for name in ("scores", "reported", "measured", "slope")}
-    return {"n": tally.cases, **kept, "verdict": verdict(tally).word}
 
 
 _LATER: dict[str, Callable[[Assessment], Any]] = {
