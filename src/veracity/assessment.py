@@ -218,6 +218,10 @@ class Assessments:
     def plot(self, name: str) -> Any:
         return import_module("veracity.plots").chart(name, self)
 
+    def _repr_html_(self) -> str:
+        html: str = import_module("veracity.report").fragment(self)
+        return html
+
     def __repr__(self) -> str:
         return "\n\n".join(f"{name}: {a!r}" for name, a in self.models.items())
 
