@@ -70,7 +70,7 @@ def test_nested_cells_are_unions_and_keep_cuts(cells):
     assert np.array_equal(np.unique(cells.nested), np.arange(len(cells.nested_edges)))
     for cut in cells.cuts:
         assert np.count_nonzero(cells.nested == cells.nested[cells.atom(cut)]) == 1
-    assert 1200 < len(cells.nested_edges) < 1600
+    assert 1150 < len(cells.nested_edges) < 1450
 
 
 def test_coarse_is_the_same_from_two_to_the_minus_14_up():

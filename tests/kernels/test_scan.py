@@ -116,7 +116,7 @@ def test_labels_of_every_type(tools, kernel, dtype):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("k", SHAPES)
-@pytest.mark.parametrize("cuts", [CUTS, (), (1e-6, 3e-5, 0.25)], ids=["plan", "none", "tiny"])
+@pytest.mark.parametrize("cuts", [CUTS, (), (1e-6, 3e-5, 0.25), (1e-4, 0.02)], ids=["plan", "none", "tiny", "small"])
 def test_kernels_agree(tools, kernel, k, dtype, cuts):
     n = 20_000 if (k or 2) <= 10 else 3000
     p, y = tools.example(k, n, seed=11, dtype=dtype)

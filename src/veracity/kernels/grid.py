@@ -24,7 +24,7 @@ SPLIT = 2.0**-14
 LEAST = 2.0**-149  # smallest float32; everything smaller but above zero is one cell
 WIDE = tuple(2.0**-e for e in (30, 24, 20, 17))  # the only edges of the coarse grid between 0 and SPLIT
 CHUNK = 1 << 13  # values located at a time: their temporary arrays stay in the cache
-NESTED = ((2.0**-14, 2.0**-10, 4), (2.0**-10, 0.5, 6))  # mantissa bits of the class-wise grid of many classes
+NESTED, NESTED_BITS = 2.0**-10, 6  # the class-wise grid of many classes: one cell below, so many mantissa bits above
 
 
 def _bits(value: float) -> int:
@@ -144,8 +144,8 @@ def grid(cuts: tuple[float, ...] = (), coarse: bool = False) -> Grid:
     if coarse:
         lower = np.concatenate([lower[:2], WIDE, lower[SPLIT_CODE:]])
     edges = np.unique(np.concatenate([lower, given]))
-    lines = np.concatenate([np.arange(_bits(a), _bits(b), 1 << 52 - bits) for a, b, bits in NESTED]).view(np.float64)
-    near_one = 1.0 - np.array(WIDE)
+    lines = np.arange(_bits(NESTED), _bits(0.5), 1 << 52 - NESTED_BITS).view(np.float64)
+    near_one = 1.0 - np.array([*WIDE, SPLIT, 2.0**-12])
     nested_edges = np.unique(np.concatenate([[0.0, 0.5, 1.0], lines, 1.0 - lines, near_one, given]))
     nested = (np.searchsorted(nested_edges, edges, side="right") - 1).astype(np.int32)
     for array in (edges, nested_edges, nested):

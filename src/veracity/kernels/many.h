@@ -1,6 +1,6 @@
 /* Blocks of more than 50 classes: pooled on the grid, class-wise on the nested grid.
  *
- * Rows sum to one, so few entries of a row reach 2^-14: only those go to a class-wise histogram, whose lowest cell
+ * Rows sum to one, so few entries of a row reach 2^-10: only those go to a class-wise histogram, whose lowest cell
  * follows from the totals. */
 #ifndef VERACITY_MANY_H
 #define VERACITY_MANY_H
@@ -129,7 +129,7 @@ INLINE void scatter_coarse(Work *w, const double *row, int64_t i, int mass) {
         double u = row[w->hits[h]];
         int32_t place = place_of(&job->grid, u);
         add_entry(job, s, 0, place, u, mass, c, m, m2);
-        add_nested(job, s, w->hits[h], place, u, mass, c, m, m2);
+        if (u >= job->grid.least_hit) add_nested(job, s, w->hits[h], place, u, mass, c, m, m2);
     }
 }
 

@@ -99,7 +99,7 @@ class Task:
             tolerance(self.p.dtype, k),
             len(grid.nested_edges),
             float(grid.nested_edges[1]),
-            bool(grid.coarse and grid.nested_edges[1] == SPLIT),
+            grid.coarse and not any(cut < SPLIT for cut in grid.cuts),
             self.small,
             classes,
             rest,

@@ -17,9 +17,9 @@
 #define OFFSET_BITS ((1u << COLUMN_SHIFT) - 1)
 enum { AHEAD_HITS = 16 }; /* within the room of a list */
 enum { BLOCK = 64 };      /* rows */
-enum { FINE_SHIFT = 13, NESTED_SHIFT = 19 };           /* float32 bits below a code, and below a line of the nested grid */
+enum { FINE_SHIFT = 13, NESTED_SHIFT = 17 };           /* float32 bits below a code, and below a line of the nested grid */
 enum { LINE_SHIFT = NESTED_SHIFT + 29 };                /* the same in float64 */
-enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 21 }; /* entries of a cell before the sum could reach the count */
+enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 23 }; /* entries of a cell before the sum could reach the count */
 enum { PACKED_ENTRIES = 1 << 20, MOST_NESTED = 4096 }; /* entries before the hits are taken from their lists */
 
 typedef struct Packed {
@@ -71,7 +71,7 @@ static void nested_lines(const Grid *g, double *edge, double *step) {
         if (place >= g->places) break;
         double u = place < PARTS ? float_of(SPLIT_FLOAT + ((place - (int32_t)SPLIT_CODE) << FINE_SHIFT))
                                  : g->part_edges[place - PARTS];
-        if (u < 0x1p-14 || u >= 0.5) continue;
+        if (u < g->least_hit || u >= 0.5) continue;
         int64_t bits = bits_of(u) >> LINE_SHIFT << LINE_SHIFT;
         double line;
         memcpy(&line, &bits, 8);
@@ -213,6 +213,10 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         int64_t y = w->y[kept];
         float top = float_of((int32_t)most);
         w->squares[kept] = (wide ? find_wide : find_plain)(row, next, k, w->columns, &x->levels, &x->hits);
+        for (int64_t h = 0; h < x->hits.small_count; h++) {
+            uint32_t offset = x->hits.small[h];
+            x->pooled[offset >> FINE_SHIFT] += ONE_ENTRY + (offset & ((1u << FINE_SHIFT) - 1));
+        }
         w->realised[kept] = row[y];
         w->top[kept] = top;
         w->correct[kept] = row[y] == top && first_of_float_ties(row, y);
@@ -329,6 +333,7 @@ static void free_packed(Packed *x) {
     free(x->nested_cell);
     free(x->hits.lists);
     free(x->hits.counts);
+    free(x->hits.small);
     free(x->row);
     free(x);
 }
@@ -356,9 +361,10 @@ static Packed *new_packed(const Job *job) {
     x->nested_cell = calloc(HIT_CODES, sizeof *x->nested_cell);
     x->hits.lists = malloc(groups * (size_t)x->hits.room * sizeof *x->hits.lists);
     x->hits.counts = calloc(groups, sizeof *x->hits.counts);
+    x->hits.small = malloc((k + 16) * sizeof *x->hits.small);
     x->row = malloc(k * sizeof *x->row);
     if (!(x->pooled && x->nested && x->upper && x->touched && x->yes && x->yes_touched && x->nested_cell && x->hits.lists &&
-          x->hits.counts && x->row)) {
+          x->hits.counts && x->hits.small && x->row)) {
         free_packed(x);
         return NULL;
     }

@@ -8,6 +8,7 @@ enum { LEVELS = 5 };                                      /* wide cells between 
 static const int LEVEL_ENDS[LEVELS] = {30, 24, 20, 17, 14}; /* upper end of each: 2^-end; as WIDE in grid.py */
 #define ONE_BITS 0x3F800000u
 #define SPLIT_FLOAT 0x38800000 /* 2^-14 */
+#define NESTED_FLOAT 0x3A800000 /* 2^-10 */
 
 INLINE int32_t level_bits(int level) { return (127 - LEVEL_ENDS[level]) << 23; }
 INLINE double level_end(int level) { return 1.0 / (double)(1LL << LEVEL_ENDS[level]); }
@@ -21,13 +22,16 @@ typedef struct {
     int64_t below[LEVELS], zeros;
 } Levels;
 
-/* Entries from 2^-14 up of a block of rows, by groups of 32 columns: float32 bits above those of 2^-14, and the column
- * in the group. Taken group by group, the cells they go to stay in the cache. */
+/* Entries from 2^-10 up of a block of rows, by groups of 32 columns: float32 bits above those of 2^-14, and the column
+ * in the group. Taken group by group, the cells they go to stay in the cache. And those of one row from 2^-14 to 2^-10,
+ * which are counted only together. */
 enum { GROUP = 32, COLUMN_SHIFT = 27 };
 typedef struct {
     uint32_t *lists;
     int32_t *counts;
     int64_t room;
+    uint32_t *small;
+    int64_t small_count;
 } Hits;
 
 /* Bits of the largest and smallest entry, seen as unsigned: beyond those of 1 an entry is no probability, or minus
@@ -116,6 +120,7 @@ CLONES static double find_plain(const float *row, const float *next, int64_t k, 
     }
     for (int l = 1; l < LANES; l++) square[0] += square[l];
     add_levels(row, 1, k, levels);
+    hits->small_count = 0;
     for (int64_t group = 0; group * GROUP < k; group++) {
         uint32_t *list = hits->lists + group * hits->room;
         int32_t count = hits->counts[group];
@@ -123,7 +128,9 @@ CLONES static double find_plain(const float *row, const float *next, int64_t k, 
             int32_t bits;
             memcpy(&bits, row + group * GROUP + c, 4);
             list[count] = (uint32_t)(bits - SPLIT_FLOAT) | (uint32_t)c << COLUMN_SHIFT;
-            count += bits >= SPLIT_FLOAT;
+            count += bits >= NESTED_FLOAT;
+            hits->small[hits->small_count] = (uint32_t)(bits - SPLIT_FLOAT);
+            hits->small_count += (bits >= SPLIT_FLOAT) & (bits < NESTED_FLOAT);
         }
         __builtin_prefetch(next + group * GROUP);
         __builtin_prefetch(next + group * GROUP + GROUP / 2);
@@ -159,7 +166,9 @@ WIDE_VECTORS static double find_wide(const float *row, const float *next, int64_
     __m512i below[LEVELS], zeros = _mm512_setzero_si512(), minus = _mm512_set1_epi32(-1), ends[LEVELS];
     __m512i step = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     __m512i columns_of[2]; /* minus the bits of 2^-14, of the lower and upper half of a group */
-    columns_of[0] = _mm512_sub_epi32(_mm512_slli_epi32(step, COLUMN_SHIFT), _mm512_set1_epi32(SPLIT_FLOAT));
+    __m512i split = _mm512_set1_epi32(SPLIT_FLOAT), large = _mm512_set1_epi32(NESTED_FLOAT);
+    int64_t middles = 0;
+    columns_of[0] = _mm512_sub_epi32(_mm512_slli_epi32(step, COLUMN_SHIFT), split);
     columns_of[1] = _mm512_add_epi32(columns_of[0], _mm512_set1_epi32((int32_t)(16u << COLUMN_SHIFT)));
     for (int level = 0; level < LEVELS; level++) {
         sums[level] = square;
@@ -185,13 +194,16 @@ WIDE_VECTORS static double find_wide(const float *row, const float *next, int64_
             sums[level] = _mm512_mask_add_pd(sums[level], (__mmask8)small, sums[level], a);
             sums[level] = _mm512_mask_add_pd(sums[level], (__mmask8)(small >> 8), sums[level], b);
         }
-        __mmask16 hit = (__mmask16)(in & ~small);
+        __mmask16 hit = _mm512_cmpge_epi32_mask(bits, large), middle = (__mmask16)(in & ~small & ~hit);
+        _mm512_storeu_si512(hits->small + middles, _mm512_maskz_compress_epi32(middle, _mm512_sub_epi32(bits, split)));
+        middles += __builtin_popcount(middle);
         int64_t group = j / GROUP;
         uint32_t *list = hits->lists + group * hits->room + hits->counts[group];
         __m512i entry = _mm512_add_epi32(bits, columns_of[j / 16 % 2]);
         _mm512_storeu_si512(list, _mm512_maskz_compress_epi32(hit, entry));
         hits->counts[group] += __builtin_popcount(hit);
     }
+    hits->small_count = middles;
     levels->zeros += _mm512_reduce_add_epi32(zeros);
     for (int level = LEVELS - 1; level >= 0; level--) {
         if (level) sums[level] = _mm512_sub_pd(sums[level], sums[level - 1]);
