@@ -27,11 +27,11 @@ import json, resource, sys, time
 import polars as pl
 from veracity.forecasts import check
 from veracity.read import Reading, batches
-from veracity.read.files import BATCH, collect_batches
+from veracity.read.files import batch_rows, collect_batches
 kind, path = sys.argv[1:]
 rows, start = 0, time.process_time()
 if kind == "polars":
-    for frame in collect_batches(pl.scan_parquet(path).select("p", "y"), BATCH):
+    for frame in collect_batches(pl.scan_parquet(path).select("p", "y"), batch_rows(2)):
         rows += frame.height
 else:
     for part in batches(path, Reading()):

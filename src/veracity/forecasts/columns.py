@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -36,9 +37,14 @@ class Outcome:
     findings: tuple[Finding, ...] = ()
 
 
+def is_masked(values: Any) -> bool:
+    """A masked array, without importing what makes them: that takes longer than to read a million rows."""
+    return "numpy.ma" in sys.modules and isinstance(values, sys.modules["numpy.ma"].MaskedArray)
+
+
 def numbers(values: Any, name: str, names: Names) -> Array:
     """A float32 or float64 array without a copy where it already is one."""
-    if isinstance(values, np.ma.MaskedArray):
+    if is_masked(values):
         hidden = int(np.ma.getmaskarray(values).sum())
         if hidden:
             raise names.error(
@@ -104,14 +110,14 @@ def _is_na(value: Any) -> bool:
 
 def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, row: RowOf, names: Names) -> Outcome:
     """Column numbers of the outcomes, by the rule: integers within 0…k-1 are column numbers, else labels."""
-    if isinstance(y, np.ma.MaskedArray):
+    if is_masked(y):
         hidden = int(np.ma.getmaskarray(y).sum())
         if hidden:
             raise names.error(
                 f"{names.outcome} is a masked array with {many(hidden, 'masked value')}.",
                 "leave these rows out of all arrays",
             )
-        y = y.data
+        y = np.asarray(y.data)
     if y.ndim != 1:
         raise names.error(f"{names.outcome} has {y.ndim} dimensions; it needs one.", "give one outcome per row: (n,)")
     if y.dtype.kind == "c":

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.result import tolerance
-from .columns import NothingLeft, case_weights, codes_of, numbers, shares_of, whole_counts
+from .columns import NothingLeft, case_weights, codes_of, is_masked, numbers, shares_of, whole_counts
 from .findings import Finding
 from .names import Names, listed, many, number
 from .types import Array, Forecasts
@@ -52,7 +52,7 @@ def prepare(
     _one_of("soft", soft, ("split", "omit", "refuse"))
     _one_of("scale", scale, SCALES)
     p = forecast_matrix(y_proba, names)
-    y = np.ma.asanyarray(y_true) if isinstance(y_true, np.ma.MaskedArray) else _array(y_true, names.outcome)
+    y = y_true if is_masked(y_true) else _array(y_true, names.outcome)
     _not_swapped(y, p, names)
     _in_one_order(y_true, y_proba, names)
     if y.ndim == 0 or len(y) != len(p):

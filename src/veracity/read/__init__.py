@@ -17,7 +17,7 @@ import polars as pl
 
 from ..forecasts import Forecasts, check
 from .build import Builder, weights_of
-from .files import BATCH, Table, _filtered, expanded, of_frame, stem, table_of
+from .files import Table, _filtered, expanded, of_frame, stem, table_of
 from .layouts import Layout
 from .pairing import concatenated, paired
 from .reading import Reading
@@ -46,7 +46,7 @@ class Source:
     def __init__(self, tables: list[Table], layout: Layout, reading: Reading) -> None:
         self.tables, self.layout, self.reading = tables, layout, reading
 
-    def batches(self, batch_rows: int = BATCH) -> Iterator[Forecasts]:
+    def batches(self, batch_rows: int | None = None) -> Iterator[Forecasts]:
         """Prepared, unchecked forecasts; several models take turns (`Forecasts.model`)."""
         weights = weights_of(self.reading, self.tables)
         offset = 0
@@ -96,7 +96,7 @@ def recognise(paths: Paths, reading: Reading | None = None) -> Layout:
     return source(paths, reading).layout
 
 
-def batches(paths: Paths, reading: Reading | None = None, *, batch_rows: int = BATCH) -> Iterator[Forecasts]:
+def batches(paths: Paths, reading: Reading | None = None, *, batch_rows: int | None = None) -> Iterator[Forecasts]:
     """Forecasts of these files, batch by batch; memory is bounded by the batch."""
     return source(paths, reading).batches(batch_rows)
 

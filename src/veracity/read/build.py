@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from ..forecasts import Finding, Forecasts, Names, NothingLeft, check, prepare, prepare_realised
-from .files import BATCH, Table, table_of
+from .files import Table, batch_rows, table_of
 from .layouts import Layout
 from .reading import Reading, canonical
 
@@ -33,11 +33,12 @@ class Builder:
         extra = [c for c in (self.reading.weight, self.reading.count) if c in self.table.columns]
         return list(dict.fromkeys([*self.layout.columns, *extra, *self.reading.group, *self.reading.feature]))
 
-    def batches(self, size: int = BATCH) -> Iterator[Forecasts]:
+    def batches(self, size: int | None = None) -> Iterator[Forecasts]:
         if self.layout.kind in ("long", "lm-eval"):  # rows of one case may lie anywhere; options differ by row
             numbers, frame = self.table.read(self.columns)
             yield from self.forecasts(frame, self.table.first_row, numbers, True)
             return
+        size = size or batch_rows(len(self.columns))
         whole = self.table.rows <= size
         # Where rows may be left out, one batch is held back: if nothing is left of the next, somebody has to say so.
         reading = self.reading

@@ -19,7 +19,7 @@ from . import text
 from .layouts import Layout
 from .reading import Reading, nearest
 
-BATCH = 1 << 18
+BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
 SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
 ENTRIES, FEWEST = 1_000_000, 1_000  # values, and rows, of a slice where there are many columns
 ROW = "\0row"  # the number of a row, where rows are left out before they are read
@@ -97,11 +97,11 @@ class Table:
     def option(self, name: str, value: Any = True) -> str:
         return self.names().option(name, quoted(str(value)) if self.style == "file" and value is not True else value)
 
-    def batches(self, columns: Sequence[str], size: int = BATCH) -> Iterator[tuple[int, Any, pl.DataFrame]]:
+    def batches(self, columns: Sequence[str], size: int | None = None) -> Iterator[tuple[int, Any, pl.DataFrame]]:
         """(number of the first row, numbers of all rows or None, the columns as numbers and text)."""
         wanted = list(dict.fromkeys(columns)) + ([ROW] if self.numbered else [])
         start = self.first_row + self.passed
-        for raw in collect_batches(self.lazy.select(wanted), size):
+        for raw in collect_batches(self.lazy.select(wanted), size or batch_rows(len(wanted))):
             numbers = raw[ROW].to_numpy() if self.numbered else None
             raw = raw.drop(ROW) if self.numbered else raw
             height = raw.height
@@ -128,6 +128,11 @@ class Table:
 def quoted(word: str) -> str:
     """A word as a shell needs it."""
     return f"'{word}'" if any(c in word for c in ' *?[]{}|;&()$<>"!') or not word else word
+
+
+def batch_rows(columns: int) -> int:
+    """Rows of a batch: memory is bounded by its values, however many columns there are."""
+    return min(BATCH, max(1 << 12, BATCH_ENTRIES // max(1, columns)))
 
 
 def collect_batches(lazy: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
@@ -253,7 +258,7 @@ def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
     else:
         size = min(SLICE, max(FEWEST, ENTRIES // len(columns)))
         starts = [i * (rows - size) // (SLICES - 1) for i in range(SLICES)]
-        sample = pl.concat([lazy.slice(start, size).collect() for start in starts])
+        sample = pl.concat([lazy.slice(start, size) for start in starts]).collect()
     if rows == 0:
         raise NoRows(f"{shown}: no rows\n  there is nothing to assess")
     return Table(shown, "file", lazy, columns, rows, sample, whole)
