@@ -156,6 +156,14 @@ def test_moments_that_do_not_exist_say_so():
         (lambda: coupled.coupling_from_risk(-2.0), "r: -2.0"),
         (lambda: coupled.coupled_probabilities([0.5, 0.4], 1.0), "p: row sum"),
         (lambda: coupled.renyi_entropy([1.5, -0.5], 1.0), "p: "),
+        (lambda: coupled.renyi_entropy([0.5, 0.5], math.nan), "r: nan"),
+        (lambda: coupled.tsallis_entropy([0.5, 0.5], math.inf), "r: inf"),
+        (lambda: coupled.coupled_probabilities([0.5, 0.5], math.nan), "r: nan"),
+        (lambda: coupled.CoupledNormal(0, 1, 0.5).generalized_mean(math.nan), "r: nan"),
+        (lambda: coupled.coupled_exp(math.nan, 0.5), "x: nan is not a number"),
+        (lambda: coupled.risk_exp(math.nan, 0.5), "x: nan is not a number"),
+        (lambda: coupled.CoupledNormal(0, "wide", 0.5), "scale: 'wide' is no array of numbers"),
+        (lambda: coupled.CoupledNormal(0, 1, "heavy"), "kappa: 'heavy' is no number"),
     ],
 )
 def test_bad_input_is_named(make, named):
@@ -166,3 +174,13 @@ def test_bad_input_is_named(make, named):
 def test_zero_probabilities_are_left_out():
     assert coupled.average_probability([0.5, 0.5, 0.0], 2.0) == pytest.approx(0.5)
     np.testing.assert_array_equal(coupled.coupled_probabilities([0.5, 0.5, 0.0], 2.0), [0.5, 0.5, 0.0])
+
+
+@pytest.mark.parametrize("kappa", [0.5, 0.01, 0.0, -0.3])
+def test_quantiles_at_the_ends_are_the_support(kappa):
+    d = coupled.CoupledNormal(1.0, 2.0, kappa)
+    assert d.ppf([0.0, 1.0]).tolist() == pytest.approx(d.support())
+
+
+def test_escort_of_index_zero_shares_equally_among_what_can_happen():
+    np.testing.assert_array_equal(coupled.coupled_probabilities([0.1, 0.0, 0.9], 1.0), [0.5, 0.0, 0.5])

@@ -155,6 +155,9 @@ def test_mean_surprisal_returns_to_the_generalized_mean(p, r):
         (lambda: means.average_density_exponential(math.nan), r"scale: nan is outside \(0, inf\)"),
         (lambda: means.entropy([0.5, 0.6]), r"p: row sum: 1.1 is not one"),
         (lambda: means.scales([math.nan]), r"h: nan at index 0 is no number"),
+        (lambda: means.generalized_mean(["a", 0.5], 1), r"p: \['a', 0.5\] is no array of numbers"),
+        (lambda: means.generalized_mean([[0.5], [0.5, 0.1]], 1), r"p: \[\[0.5\], \[0.5, 0.1\]\] is no array"),
+        (lambda: means.generalized_mean([0.5], "x"), r"r: 'x' is no array of numbers"),
     ],
 )
 def test_bad_input_is_named(call, words):

@@ -309,8 +309,35 @@ def test_rule_is_found_by_name_by_number_and_by_itself():
         (lambda: rule("log").score([0.5, 0.5], 0.0), r"y: float64 values are no column numbers"),
         (lambda: rule("brier").entropy([np.inf, 0.0]), r"q: inf at index 0 is not a finite number"),
         (lambda: rule("log").divergence([0.5, 0.5], [0.7, 0.7]), r"truth: row sum: 1.4"),
+        (lambda: rule("log").divergence([0.5, 0.5], [0.2, 0.3, 0.5]), r"truth: 3 classes, but forecast has 2"),
+        (lambda: rule("log").divergence(rows(0, 2), rows(0, 3)), r"forecast \(2, 4\) and truth \(3, 4\)"),
+        (lambda: rule("log").score([[0.5, 0.5]] * 2, [0, 1, 1]), r"shapes do not fit: p \(2,\) and y \(3,\)"),
+        (lambda: rule("log").score(0.5, 0), r"p: shape \(\) has no classes on its last axis"),
+        (lambda: rule("log").score(["a", "b"], 0), r"p: \['a', 'b'\] is no array of numbers"),
+        (lambda: rule("log").shift([0.5, 0.5], [np.nan, 0.0]), r"b: nan at index 0"),
+        (lambda: rule("log").shift([0.5, 0.5], [1.0, 2.0, 3.0]), r"p \(2,\) and b \(3,\)"),
+        (lambda: rule(None), r"r: None is no number"),
     ],
 )
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@every
+def test_divergence_of_nearly_equal_rows_is_no_gain(rule_):
+    p = rows(31)
+    q = p * (1.0 + 1e-9 * np.random.default_rng(32).standard_normal(p.shape))
+    assert rule_.divergence(p, q / q.sum(axis=-1, keepdims=True)).min() >= 0.0
+
+
+def test_log_divergence_of_the_smallest_floats():
+    """−½ ln ½ − ½ ln p − ½ ln ½ with p = 2^−1074: the ratio of the two would overflow."""
+    got = rule("log").divergence([5e-324, 1.0], [0.5, 0.5])
+    assert got == pytest.approx(0.5 * 1074 * np.log(2.0) - np.log(2.0), rel=1e-14)
+
+
+def test_log_divergence_keeps_what_rows_lack_to_one():
+    """Rows in float32 sum to one only nearly; Σ q ln(q/p) is what it is."""
+    p, q = np.array([0.3, 0.7001]), np.array([0.5, 0.5])
+    assert rule("log").divergence(p, q) == pytest.approx((q * np.log(q / p)).sum(), rel=1e-14)

@@ -100,7 +100,7 @@ def coupled_exp(x: ArrayLike, kappa: float, *, alpha: float = 1.0, d: int = 1) -
     4.0
     """
     kappa, alpha, d = _coupling(kappa, d), domain.above("alpha", alpha, 0.0), _dimension(d)
-    return np.exp((1.0 + d * kappa) / alpha * _log_ratio(np.asarray(x, dtype=np.float64), kappa))
+    return np.exp((1.0 + d * kappa) / alpha * _log_ratio(domain.known("x", x), kappa))
 
 
 def risk_log(x: ArrayLike, r: float) -> Any:
@@ -123,7 +123,7 @@ def risk_exp(x: ArrayLike, r: float) -> Any:
     0.296296
     """
     r = _risk(r)
-    return np.exp(_log_ratio(np.asarray(x, dtype=np.float64) / (1.0 + r), r))
+    return np.exp(_log_ratio(domain.known("x", x) / (1.0 + r), r))
 
 
 # ---- coupled probabilities and the entropies that share one generalized mean ----------------------------------------
@@ -135,11 +135,10 @@ def coupled_probabilities(p: ArrayLike, r: float) -> Array:
     >>> coupled_probabilities([0.2, 0.8], 2.0).tolist()
     [0.8, 0.2]
     """
-    p = _distribution(p)
-    logs = np.full(p.shape, -np.inf)
-    np.log(p, out=logs, where=p > 0)
-    powers = np.exp((1.0 - r) * logs - ((1.0 - r) * logs[p > 0]).max()) if (p > 0).any() else p
-    powers = np.where(p > 0, powers, 0.0)
+    p, r = _distribution(p), domain.above("r", r)
+    held = (1.0 - r) * np.log(p[p > 0])
+    powers = np.zeros(p.shape)
+    powers[p > 0] = np.exp(held - held.max())
     return np.asarray(powers / powers.sum())
 
 
@@ -154,19 +153,19 @@ def average_probability(p: ArrayLike, r: float) -> float:
 
 def renyi_entropy(p: ArrayLike, r: float) -> float:
     """Renyi entropy of index q = 1 - r: ln(sum p^{1-r}) / r; Shannon at r = 0. As probability: exp(-S)."""
-    p = _distribution(p)
+    p, r = _distribution(p), domain.above("r", r)
     return _log_power_sum(p, r) / r if r else _shannon(p)
 
 
 def tsallis_entropy(p: ArrayLike, r: float) -> float:
     """Tsallis entropy of index q = 1 - r: (sum p^{1-r} - 1) / r. As probability: (1 + r S)^{-1/r}."""
-    p = _distribution(p)
+    p, r = _distribution(p), domain.above("r", r)
     return math.expm1(_log_power_sum(p, r)) / r if r else _shannon(p)
 
 
 def normalised_tsallis_entropy(p: ArrayLike, r: float) -> float:
     """Tsallis entropy over sum p^{1-r}: (1 - 1/sum p^{1-r}) / r. As probability: (1 - r S)^{1/r}."""
-    p = _distribution(p)
+    p, r = _distribution(p), domain.above("r", r)
     return -math.expm1(-_log_power_sum(p, r)) / r if r else _shannon(p)
 
 
@@ -281,7 +280,8 @@ class CoupledNormal:
         self._standard(0.0)
         q = np.asarray(q, dtype=np.float64)
         if self.kappa > 0:
-            z = special.stdtrit(1.0 / self.kappa, q)
+            # stdtrit gives +inf at 0
+            z = np.where(q == 0.0, -np.inf, special.stdtrit(1.0 / self.kappa, q))[()]
         elif self.kappa == 0:
             z = special.ndtri(q)
         else:
@@ -354,7 +354,7 @@ class CoupledNormal:
 
         RP 2.9: in one dimension that is f(loc + sigma). r = 0: exp(-entropy). 0 where the integral diverges.
         """
-        r = self.risk if r is None else r
+        r = self.risk if r is None else domain.above("r", r)
         if r == 0:
             return math.exp(-self.entropy())
         if r == self.risk:  # the closed form, continuous through kappa = 0
@@ -469,7 +469,7 @@ class CoupledExponential:
 
     def generalized_mean(self, r: float | None = None) -> float:
         """Average density (integral f^{1-r})^{-1/r}; by default at the matching r_D, where it is f(loc + scale)."""
-        r = self.risk if r is None else r
+        r = self.risk if r is None else domain.above("r", r)
         if r == 0:
             return math.exp(-self.entropy())
         if r == self.risk:

@@ -24,8 +24,23 @@ def refuse(name: str, array: Array, bad: Array, rule: str) -> None:
         raise ValueError(f"{name}: {first(array, np.asarray(bad))} {rule}")
 
 
+def numbers(name: str, x: ArrayLike) -> Array:
+    """float64, whatever holds them; words and ragged rows are refused."""
+    try:
+        return np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: {x!r:.80} is no array of numbers") from None
+
+
+def known(name: str, x: ArrayLike) -> Array:
+    """Any number, infinities included."""
+    a = numbers(name, x)
+    refuse(name, a, np.isnan(a), "is not a number")
+    return a
+
+
 def finite(name: str, x: ArrayLike) -> Array:
-    a = np.asarray(x, dtype=np.float64)
+    a = numbers(name, x)
     with np.errstate(over="ignore", invalid="ignore"):
         total = a.sum()  # cheaper than a mask, and any NaN or infinity survives it
     if not np.isfinite(total):
@@ -48,7 +63,7 @@ def probabilities(name: str, x: ArrayLike) -> Array:
 
 
 def log_values(name: str, x: ArrayLike) -> Array:
-    a = np.asarray(x, dtype=np.float64)
+    a = numbers(name, x)
     refuse(name, a, np.isnan(a) | np.isposinf(a), "is no logarithm of a finite non-negative number")
     return a
 
@@ -74,21 +89,36 @@ def shares(name: str, weights: ArrayLike | None, n: int) -> Array:
 
 def power(name: str, r: ArrayLike) -> Array:
     """Powers of a mean: any real number and both infinities."""
-    a = np.asarray(r, dtype=np.float64)
+    a = numbers(name, r)
     refuse(name, a, np.isnan(a), "is no power of a mean")
     return a
 
 
-def above(name: str, x: float, bound: float) -> float:
-    value = float(x)
+def above(name: str, x: float, bound: float = -np.inf) -> float:
+    """One finite number above a bound."""
+    try:
+        value = float(x)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: {x!r:.80} is no number") from None
     if not bound < value < np.inf:
         raise ValueError(f"{name}: {x!r} is outside ({bound:g}, inf)")
     return value
 
 
+def broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that arguments of these shapes share."""
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        said = " and ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"shapes do not fit: {said}; one row, or as many rows as the other") from None
+
+
 def affine_rows(name: str, x: ArrayLike) -> Array:
     """Rows on the last axis that sum to one, inside the simplex or not."""
-    a = filled(name, finite(name, x))
+    a = finite(name, x)
+    if a.ndim == 0 or a.shape[-1] == 0:
+        raise ValueError(f"{name}: shape {a.shape} has no classes on its last axis; give rows of probabilities")
     total = a.sum(axis=-1)
     refuse(
         f"{name}: row sum", total, np.abs(total - 1.0) > ROW_SUM_TOLERANCE, "is not one; classes go on the last axis"

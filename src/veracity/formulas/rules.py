@@ -102,7 +102,7 @@ class ScoringRule:
         """Loss of forecast p when class y (column number) happened: d(p, e_y)."""
         p = self.rows("p", p)
         y = domain.classes("y", y, p.shape[-1])
-        shape = np.broadcast_shapes(p.shape[:-1], y.shape)
+        shape = domain.broadcast(p=p.shape[:-1], y=y.shape)
         happened = np.take_along_axis(
             np.broadcast_to(p, (*shape, p.shape[-1])), np.broadcast_to(y, shape)[..., None], axis=-1
         )
@@ -114,12 +114,17 @@ class ScoringRule:
 
     def divergence(self, forecast: ArrayLike, truth: ArrayLike) -> Any:
         """Expected loss beyond the entropy when the truth is q: d(p, q), zero only where the rows are equal."""
-        return self.bregman(self.rows("forecast", forecast), self.rows("truth", truth))[()]
+        p, q = self.rows("forecast", forecast), self.rows("truth", truth)
+        if p.shape[-1] != q.shape[-1]:
+            raise ValueError(f"truth: {q.shape[-1]} classes, but forecast has {p.shape[-1]}; give both the same")
+        domain.broadcast(forecast=p.shape, truth=q.shape)
+        return self.bregman(p, q)[()]
 
     def shift(self, p: ArrayLike, b: ArrayLike) -> Array:
         """The row A with ∇g(A) = ∇g(p) + unit·b + c·1 and sum one: KF15's condition for coherent adjustment."""
-        p = self.rows("p", p)
-        return self.inverse(self.gradient(p, p) + self.unit * np.asarray(b, dtype=np.float64))
+        p, b = self.rows("p", p), domain.finite("b", b)
+        domain.broadcast(p=p.shape, b=b.shape)
+        return self.inverse(self.gradient(p, p) + self.unit * b)
 
 
 def _sum(terms: Array) -> Array:
@@ -139,8 +144,10 @@ def _softmax(u: Array) -> Array:
 
 
 def _kullback_leibler(p: Array, q: Array) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return _sum(np.where(q == 0.0, 0.0, q * np.log(q / p)))
+    """Σ q ln(q/p); below 0 only where the rows' totals differ by more than rounding."""
+    with np.errstate(invalid="ignore"):
+        sums = _sum(_times(q, power_log(q, 0.0) - power_log(p, 0.0)))
+    return np.where(np.abs(_sum(q - p)) > ROUNDING, sums, np.maximum(sums, 0.0))
 
 
 log = ScoringRule(
