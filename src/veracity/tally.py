@@ -302,7 +302,7 @@ class Tally:
             top=histograms[1],
             classwise=tuple(histograms[2:]),
             lowest=tuple((p, row, y) for p, row, y in state["lowest"]),
-            findings=tuple(_finding(f) for f in state["findings"]),
+            findings=tuple(stored_finding(f) for f in state["findings"]),
             cases=state["cases"],
             thinned=Sample(rows, state["complete"]),
         )
@@ -475,6 +475,6 @@ def _sorted(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda f: (f.code, f.message)))
 
 
-def _finding(stored: dict[str, Any]) -> Finding:
+def stored_finding(stored: dict[str, Any]) -> Finding:
     details = tuple((name, value) for name, value in stored.get("details", ()))
     return Finding(**{**stored, "rows": tuple(stored["rows"]), "details": details})

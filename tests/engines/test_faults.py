@@ -224,6 +224,20 @@ def test_no_rows_at_all(tmp_path: Path) -> None:
         engines.assess(tmp_path)
 
 
+def test_rows_that_are_left_out_are_counted(parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where nothing is left of a batch, and no batch follows."""
+    path = parts / "part19.parquet"
+    frame = pl.read_parquet(path)
+    gone = pl.int_range(pl.len()) >= 300
+    frame.with_columns(pl.when(gone).then(None).otherwise(pl.col("p")).alias("p")).write_parquet(path)
+    monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 256)
+    monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 256)
+    (made,) = engines.assess(parts, Reading(nan="omit")).values()
+    (left_out,) = (f for f in made.findings if f.code == "missing_rows")
+    assert left_out.count == frame.height - 300
+    assert made.n == pl.read_parquet(parts / "*.parquet").drop_nulls().height
+
+
 def test_options_are_checked(parts: Path) -> None:
     with pytest.raises(ValueError, match="'cloud' is none of dask, local, spark"):
         engines.assess(parts, engine="cloud")

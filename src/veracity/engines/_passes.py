@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from veracity.forecasts import Forecasts
+from veracity.forecasts import Finding, Forecasts
 from veracity.maps._dual import Sums, Work
 from veracity.maps._fitted import as_rows, blocks
 
@@ -32,6 +32,9 @@ class Added:
 
     def _add(self, other: Sums) -> None:
         self.value = tuple(a + b for a, b in zip(self.value, other, strict=True))
+
+    def tell(self, model: str, findings: tuple[Finding, ...]) -> None:
+        """The tally has said it."""
 
     def name(self, *parts: str) -> None:
         """The tally has said what does not fit."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
-from veracity.forecasts import Finding, Forecasts
+from veracity.forecasts import Finding, Forecasts, merge
 from veracity.plan import Plan
 from veracity.read.parts import Stream
 from veracity.sampling import take
-from veracity.tally import Running, Tally, total
+from veracity.tally import Running, Tally, stored_finding, total
 
 Key = tuple[str, str, str]  # model, group column, level; all rows of a model: ("name", "", "")
 WAITING_ROWS = 1 << 22  # of levels, before they are added
@@ -23,6 +23,7 @@ class Sum(Protocol):
     """A sum over rows: taking rows in parts and merging gives the same as taking all."""
 
     def take(self, forecasts: Forecasts) -> None: ...
+    def tell(self, model: str, findings: tuple[Finding, ...]) -> None: ...
     def name(self, *parts: str) -> None: ...
     def skip(self, part: str, reason: str) -> None: ...
     def merge(self, state: bytes) -> None: ...
@@ -55,6 +56,7 @@ class Tallies:
         self._levels: dict[Key, list[Tally]] = {}  # there may be thousands: no cells without rows
         self._waiting = 0
         self._of: list[str] = []  # the part or parts that were counted, for messages
+        self._told: dict[str, tuple[Finding, ...]] = {}
         self.skipped: dict[str, str] = {}
 
     def take(self, forecasts: Forecasts) -> None:
@@ -80,6 +82,10 @@ class Tallies:
         self._levels = {key: [total(tallies)] for key, tallies in self._levels.items()}
         self._waiting = 0
 
+    def tell(self, model: str, findings: tuple[Finding, ...]) -> None:
+        """Findings about rows of which none is left to count."""
+        self._told[model] = merge((*self._told.get(model, ()), *findings))
+
     def skip(self, part: str, reason: str) -> None:
         self.skipped[part] = reason
 
@@ -95,6 +101,8 @@ class Tallies:
                 raise ValueError(f"{' to '.join(self._of)} and {' to '.join(head['of'])}: {problem}") from None
             at += length
         self.name(*head["of"])
+        for model, findings in head["told"].items():
+            self.tell(model, tuple(stored_finding(finding) for finding in findings))
 
     def name(self, *parts: str) -> None:
         """Remember what was counted: by its first and last part."""
@@ -102,12 +110,25 @@ class Tallies:
         self._of = self._of if len(self._of) < 3 else [self._of[0], self._of[-1]]
 
     def state(self) -> bytes:
-        bodies = {key: tally.to_bytes() for key, tally in self.tallies().items()}
-        head = {"of": self._of, "skipped": self.skipped, "tallies": [(key, len(body)) for key, body in bodies.items()]}
+        bodies = {key: tally.to_bytes() for key, tally in self._tallies().items()}
+        head = {
+            "of": self._of,
+            "skipped": self.skipped,
+            "told": {model: [asdict(finding) for finding in findings] for model, findings in self._told.items()},
+            "tallies": [(key, len(body)) for key, body in bodies.items()],
+        }
         text = json.dumps(head).encode()
         return b"".join([len(text).to_bytes(8, "little"), text, *bodies.values()])
 
     def tallies(self) -> dict[Key, Tally]:
+        """The sums so far."""
+        made = self._tallies()
+        for model, findings in self._told.items():
+            if (key := (model, "", "")) in made:
+                made[key] = replace(made[key], findings=merge((*made[key].findings, *findings)))
+        return made
+
+    def _tallies(self) -> dict[Key, Tally]:
         self._settle()
         levels = {key: tallies[0] for key, tallies in self._levels.items()}
         return {key: running.tally() for key, running in self._running.items()} | levels

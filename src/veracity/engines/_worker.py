@@ -22,8 +22,7 @@ def count(job: Job, part: Any, number: int) -> bytes:
     total.name(name)
     try:
         for batch in local.ahead(_batches(job, part, name)):
-            for forecasts in batch.forecasts:
-                total.take(forecasts)
+            local.take_all(total, batch)
     except ValueError as problem:
         raise ValueError(f"{name}: {problem}") from None
     return total.state()

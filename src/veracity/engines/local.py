@@ -74,8 +74,7 @@ def run(
     for piece in ahead(_pieces(job, parts, first, skip)):
         here = 0.0
         if piece.batch is not None:
-            for forecasts in piece.batch.forecasts:
-                open_part.take(forecasts)
+            take_all(open_part, piece.batch)
             skip += piece.batch.rows
             rows += piece.batch.rows
             here = (piece.batch.share or 0.0) * sizes[piece.part]
@@ -97,6 +96,13 @@ def run(
     if checkpoint:
         checkpoint.remove()
     return total
+
+
+def take_all(total: Sum, batch: Batch) -> None:
+    for forecasts in batch.forecasts:
+        total.take(forecasts)
+    for model, findings in batch.told:
+        total.tell(model, findings)
 
 
 def _size(part: Part) -> int:

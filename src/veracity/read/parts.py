@@ -10,7 +10,7 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from ..forecasts import Forecasts
+from ..forecasts import Finding, Forecasts
 from .build import Builder
 from .files import ROW, NoRows, Table, _filtered, _plain, expanded, narrow, of_frame, stem, table_of
 from .layouts import Layout
@@ -47,6 +47,7 @@ class Batch:
     forecasts: tuple[Forecasts, ...]
     rows: int
     share: float | None = None
+    told: tuple[tuple[str, tuple[Finding, ...]], ...] = ()  # by model, about rows of which none is left
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Stream:
                     narrow(table, self.reading)
                 for batch in self._of_table(table):
                     shifted = (replace(f, first_row=f.first_row + start) for f in batch.forecasts)
-                    yield Batch(tuple(shifted), batch.rows)
+                    yield Batch(tuple(shifted), batch.rows, told=batch.told)
                 start += made.height
 
     def _opened(self, part: Part, skip: int) -> Table | None:
@@ -132,6 +133,8 @@ class Stream:
                 done += frame.height
                 made = tuple(builder.forecasts(frame, start, numbers, whole=False))
                 yield Batch(made, frame.height, min(1.0, done / table.rows) if table.rows else None)
+        if builder.pending:
+            yield Batch((), 0, 1.0, tuple(builder.pending.items()))
 
     def _known_models(self, frame: pl.DataFrame, table: Table) -> None:
         """A model that the first part did not have would be lost."""
