@@ -15,6 +15,7 @@ from ..forecasts import Finding, Forecasts, Names, NothingLeft, check, prepare, 
 from .files import Table, batch_rows, table_of
 from .layouts import Layout
 from .reading import Reading, canonical
+from .values import codes_of_labels, feature_matrix, labels, matrix, numbers_in, pair_outcomes
 
 Array = Any
 N, CLASS, OUTCOMES, CLASSES, P = "\0n", "\0class", "\0outcomes", "\0classes", "\0p"  # columns of a pivot
@@ -109,7 +110,7 @@ class Builder:
             count=reading.count or "count",
             whole=whole,
         )
-        count = _numbers(frame[reading.count]) if reading.count else None
+        count = numbers_in(frame[reading.count]) if reading.count else None
         given: dict[str, Any] = {
             "sample_weight": weight,
             "counts": count,
@@ -127,18 +128,18 @@ class Builder:
             "soft": reading.soft,
             "normalise": reading.normalise,
             "scale": reading.scale or layout.scale,
-            "features": _features(frame, reading.feature),
+            "features": feature_matrix(frame, reading.feature),
             "ideal": matrix(frame, layout.ideal) if layout.ideal else None,
         }
         if "count" in layout.roles:
-            given["counts"] = _numbers(frame[layout.roles["count"]])
+            given["counts"] = numbers_in(frame[layout.roles["count"]])
         if "n" in layout.roles or "frequency" in layout.roles:
             return self._counted(frame, columns[0], given, names)
         if layout.kind == "events":
             return self._events(frame, columns, given)
         p = matrix(frame, columns)
         if layout.kind == "pairs":
-            y = _pair_outcomes(matrix(frame, layout.outcomes))
+            y = pair_outcomes(matrix(frame, layout.outcomes))
         elif layout.kind == "top":
             y = self._picked(frame, names, start, numbers)
         else:
@@ -158,18 +159,18 @@ class Builder:
         if reading.cut:
             if not column.dtype.is_numeric():
                 raise self.table.error(f"outcome `{column.name}` holds text: it cannot be cut.", "leave --cut out")
-            values = _numbers(column)
+            values = numbers_in(column)
             cut = np.searchsorted(reading.cut, values, side="left").astype(float)
             cut[np.isnan(values)] = np.nan
             return cut if np.isnan(cut).any() else cut.astype(np.int64)
         wanted = self.layout.labels
         if reading.versus_rest and len(self.layout.models[0][1]) == 1:
             inside = {canonical(v) for v in reading.versus_rest}
-            return _codes(column, None, inside, names, start, numbers)
+            return codes_of_labels(column, None, inside, names, start, numbers)
         plain = wanted == tuple(str(i) for i in range(len(wanted)))
         if plain and column.dtype.is_numeric():
-            return _numbers(column, integers=True)
-        return _codes(column, wanted, None, names, start, numbers)
+            return numbers_in(column, integers=True)
+        return codes_of_labels(column, wanted, None, names, start, numbers)
 
     def _picked(self, frame: pl.DataFrame, names: Names, start: int, numbers: Array) -> Array:
         assert self.layout.outcome is not None
@@ -218,12 +219,12 @@ class Builder:
                 "only the probability of what happened is known: an ideal or features cannot be compared with it.",
                 "leave them out",
             )
-        return prepare_realised(_numbers(frame[column]), scale=self.layout.scale, **given)
+        return prepare_realised(numbers_in(frame[column]), scale=self.layout.scale, **given)
 
     def _counted(self, frame: pl.DataFrame, column: str, given: dict[str, Any], names: Names) -> Forecasts:
         """Each row is two: the events and the others, with their numbers or shares."""
         layout = self.layout
-        p = _numbers(frame[column])
+        p = numbers_in(frame[column])
         twice: dict[str, Any] = {
             "groups": {c: np.repeat(v, 2) for c, v in given["groups"].items()},
             "rows": np.repeat(_numbers_of(frame, given), 2),
@@ -234,14 +235,14 @@ class Builder:
         y = np.tile(np.array([1, 0]), len(p))
         weight, n = given["sample_weight"], given["counts"]
         if "frequency" in layout.roles and n is None:
-            frequency = _numbers(frame[layout.roles["frequency"]])
+            frequency = numbers_in(frame[layout.roles["frequency"]])
             share = np.ones(len(p)) if weight is None else weight
             twice["sample_weight"] = np.column_stack([share * frequency, share * (1 - frequency)]).reshape(-1)
         else:
             if "frequency" in layout.roles:
                 events = self._whole_events(n, frame, given)
             else:
-                n, events = _numbers(frame[layout.roles["n"]]), _numbers(frame[layout.roles["events"]])
+                n, events = numbers_in(frame[layout.roles["n"]]), numbers_in(frame[layout.roles["events"]])
                 twice["names"] = replace(names, count=layout.roles["n"])
             twice["counts"] = np.column_stack([events, n - events]).reshape(-1)
             twice["sample_weight"] = None if weight is None else np.repeat(weight, 2)
@@ -251,7 +252,7 @@ class Builder:
     def _whole_events(self, n: Array, frame: pl.DataFrame, given: dict[str, Any]) -> Array:
         """The number of events behind a frequency, which may have been rounded to two digits."""
         column = self.layout.roles["frequency"]
-        events = n * _numbers(frame[column])
+        events = n * numbers_in(frame[column])
         broken = np.abs(events - np.round(events)) > 0.005 * n + 1e-9
         if broken.any():
             i = int(np.argmax(broken))
@@ -339,73 +340,13 @@ class Builder:
             if self.reading.where and numbers is not None:  # rows were left out: their own numbers count
                 rows = np.asarray(numbers, dtype=np.int64)
             return self.weights[self.offset + rows - self.table.first_row]
-        return _numbers(frame[self.reading.weight]) if self.reading.weight else None
-
-
-def matrix(frame: pl.DataFrame, columns: tuple[str, ...]) -> Array:
-    """(n,) or (n, k) floats, without a copy for one column of floats; missing is NaN."""
-    if len(columns) == 1:
-        return _numbers(frame[columns[0]])
-    kinds = {frame[c].dtype for c in columns}
-    wanted = pl.Float32 if kinds == {pl.Float32} else pl.Float64
-    return frame.select(pl.col(c).cast(wanted).fill_null(np.nan) for c in columns).to_numpy(order="c")
-
-
-def _numbers(column: pl.Series, integers: bool = False) -> Array:
-    if column.null_count():
-        return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    if column.dtype.is_integer() and not integers:
-        return column.cast(pl.Float64).to_numpy()
-    return column.to_numpy() if column.dtype.is_numeric() else column.cast(pl.Float64).to_numpy()
+        return numbers_in(frame[self.reading.weight]) if self.reading.weight else None
 
 
 def _numbers_of(frame: pl.DataFrame, given: dict[str, Any]) -> Array:
     if given["rows"] is not None:
         return np.asarray(given["rows"])
     return np.arange(given["first_row"], given["first_row"] + frame.height)
-
-
-def labels(column: pl.Series) -> Array:
-    """Values of a group or id: numbers as they are, anything else as text."""
-    return (
-        column.to_numpy()
-        if column.dtype.is_numeric() and not column.null_count()
-        else column.cast(pl.String).to_numpy()
-    )
-
-
-def _codes(
-    column: pl.Series, wanted: tuple[str, ...] | None, inside: set[str] | None, names: Names, start: int, numbers: Array
-) -> Array:
-    """Column numbers of labels; a label that is none of the classes is an error that names its row."""
-    distinct = column.unique()
-    values = [v for v in distinct.to_list() if v is not None and v == v]
-    if inside is not None:
-        mapping = {v: int(canonical(v) in inside) for v in values}
-    else:
-        assert wanted is not None
-        place = {label: i for i, label in enumerate(wanted)}
-        mapping = {v: place.get(canonical(v), -1) for v in values}
-        if any(code < 0 for code in mapping.values()):
-            bad = column.is_in([v for v, code in mapping.items() if code < 0])
-            index = int(bad.arg_max() or 0)
-            row = int(numbers[index]) if numbers is not None else start + index
-            known = ", ".join(wanted[:8]) + (", …" if len(wanted) > 8 else "")
-            raise names.error(
-                f"{names.cell(names.outcome, row)} = {column[index]}: none of the classes {known} "
-                f"({int(bad.sum()):,} of {column.len():,} rows).",
-                "correct the outcome, or choose the columns of all classes with " + names.option("proba", "PATTERN"),
-            )
-    if column.dtype.is_float():
-        column = column.fill_nan(None)
-    codes = column.replace_strict(list(mapping), list(mapping.values()), default=None, return_dtype=pl.Int32)
-    return codes.to_numpy() if not codes.null_count() else codes.cast(pl.Float64).fill_null(np.nan).to_numpy()
-
-
-def _pair_outcomes(shares: Array) -> Array:
-    """Outcomes given as a column per class: column numbers, or shares where there are ties."""
-    hard = bool(np.all((shares == 0) | (shares == 1)) and np.all(shares.sum(axis=1) == 1))
-    return shares.argmax(axis=1) if hard else shares.astype(np.float64)
 
 
 def _decided(made: Forecasts) -> Forecasts:
@@ -417,17 +358,6 @@ def _decided(made: Forecasts) -> Forecasts:
         return made
     rows = [made.row(i) for i in true[:20]]
     return replace(made, findings=(*made.findings, Finding.of("already_decided", len(true), len(p), rows)))
-
-
-def _features(frame: pl.DataFrame, names: tuple[str, ...]) -> Array:
-    if not names:
-        return None
-    columns = [
-        # words by their hash, the same in every batch, cut to what a float holds exactly
-        _numbers(frame[c]) if frame[c].dtype.is_numeric() else (frame[c].cast(pl.String).hash() // 2**11).to_numpy()
-        for c in names
-    ]
-    return np.column_stack(columns)
 
 
 def weights_of(reading: Reading, tables: list[Table]) -> Array:
@@ -451,4 +381,4 @@ def weights_of(reading: Reading, tables: list[Table]) -> Array:
     total = sum(t.rows for t in tables)
     if not reading.where and frame.height != total:
         raise held.error(f"{frame.height:,} weights for {total:,} rows.", "one weight for each row of the data")
-    return _numbers(frame[numeric[0]])
+    return numbers_in(frame[numeric[0]])

@@ -1,0 +1,146 @@
+"""Arguments as arrays that fit one another: shapes, lengths, order, the names of columns."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from .columns import numbers
+from .names import Names, listed, many
+from .types import Array
+
+
+def forecast_matrix(y_proba: Any, names: Names) -> Array:
+    """(n,) or (n, k >= 2) floats; the shape is checked, the values are not."""
+    p = numbers(y_proba, names.forecast, names)
+    what = names.forecast
+    if p.ndim not in (1, 2):
+        raise names.error(
+            f"{what} has {p.ndim} dimensions; it needs one or two.", "give (n,) for two classes, (n, k) for k"
+        )
+    if p.size == 0:
+        raise names.error(f"{what} is empty: there is nothing to assess.", "give at least one row")
+    if p.ndim == 2 and p.shape[1] == 1:
+        raise names.error(
+            f"{what} has shape {p.shape}: a single column is the probability of the event in shape (n,).",
+            f"give {what}[:, 0]",
+        )
+    return p
+
+
+def not_swapped(y: Array, p: Array, names: Names) -> None:
+    """The two arguments in the wrong order: fractions as outcomes and nothing but whole numbers as forecasts."""
+    if y.ndim == 2 and p.ndim == 1 and len(y) == len(p) and y.shape[1] > 1 and y.dtype.kind == "f":
+        swapped = bool(np.all(p == np.trunc(p)))
+    elif y.ndim == 1 and p.ndim == 1 and len(y) == len(p) and y.dtype.kind == "f":
+        swapped = bool(np.any((y > 0) & (y < 1)) and np.all((p == 0) | (p == 1)))
+    else:
+        return
+    if swapped:
+        raise names.error(
+            f"{names.outcome} holds fractions and {names.forecast} only whole numbers: the two look swapped.",
+            "outcomes first, then probabilities:  assess(y_true, y_proba)",
+        )
+
+
+def in_one_order(y_true: Any, y_proba: Any, names: Names) -> None:
+    """Two pandas objects whose rows bear the same names in another order would be compared crosswise."""
+    ours: Any = getattr(y_true, "index", None)
+    theirs: Any = getattr(y_proba, "index", None)
+    if not (hasattr(ours, "sort_values") and hasattr(theirs, "sort_values")) or ours.equals(theirs):
+        return
+    try:
+        crossed = len(ours) == len(theirs) and ours.sort_values().equals(theirs.sort_values())
+    except TypeError:  # names of rows that cannot be sorted
+        return
+    if crossed:
+        raise names.error(
+            f"{names.outcome} and {names.forecast} have the same index in another order.",
+            f"bring them into one order:  {names.forecast}.loc[{names.outcome}.index]",
+        )
+
+
+def named_columns(y_proba: Any, y: Array, labels: Any, names: Names) -> Any:
+    """The columns of a frame name the classes, whatever their order, where outcomes are words."""
+    columns = getattr(y_proba, "column_names", None) or getattr(y_proba, "columns", None)
+    if columns is None or y.ndim != 1:
+        return labels
+    if y.dtype.kind in "iufb":
+        return _numbered_columns([str(c) for c in columns], y, names)
+    if y.dtype.kind not in "OUS":
+        return labels
+    seen = {v for v in y.tolist() if isinstance(v, str)}
+    if seen and not seen <= set(columns):
+        raise names.error(
+            f"the columns of {names.forecast} are {listed(columns)}, the outcomes {listed(sorted(seen))}.",
+            "say which column is which class:  labels=[…]",
+        )
+    return list(columns) if seen else labels
+
+
+def _numbered_columns(columns: list[str], y: Array, names: Names) -> list[int] | None:
+    """Columns 2, 0, 1 or p2, p0, p1 of a frame are the classes 2, 0, 1, not the numbers of their places."""
+    matches = [re.fullmatch(r"(.*?)(\d+)", c) for c in columns]
+    if len({m[1] if m else c for m, c in zip(matches, columns, strict=True)}) != 1 or not all(matches):
+        return None
+    classes = [int(m[2]) for m in matches if m]
+    if classes == list(range(len(classes))):
+        return None
+    seen = np.unique(y[y == y])
+    if not set(seen.tolist()) <= set(classes):
+        raise names.error(
+            f"the columns of {names.forecast} are {listed(columns)}, the outcomes {listed(seen.tolist())}.",
+            "say which column is which class:  labels=[…]",
+        )
+    return classes
+
+
+def array_of(values: Any, name: str) -> Array:
+    try:
+        array = np.asarray(values)
+        if (
+            array.dtype.kind in "US"
+            and isinstance(values, (list, tuple))
+            and not all(isinstance(v, str) for v in values)
+        ):
+            return np.array(values, dtype=object)  # a missing label among words must not become the word "nan"
+        return array
+    except (ValueError, TypeError, RuntimeError) as problem:
+        raise ValueError(f"{name}: not one array ({problem}).\n  rows of different lengths cannot be read") from None
+
+
+def column_beside(values: Any, n: int, name: str, names: Names) -> Array | None:
+    if values is None:
+        return None
+    array = array_of(values, name)
+    if array.ndim == 0 or len(array) != n:
+        rows = many(array.size if array.ndim == 0 else len(array), "row")
+        raise names.error(f"{name} has {rows}, {names.forecast} {n:,}.", "one value for each row")
+    return array
+
+
+def groups_of(groups: Any, n: int, names: Names) -> dict[str, Array | None]:
+    if groups is None:
+        return {}
+    if not hasattr(groups, "items"):
+        raise names.error(f"groups is a {type(groups).__name__}.", 'give names with their columns:  groups={"site": …}')
+    return {str(name): column_beside(column, n, f"groups[{name!r}]", names) for name, column in groups.items()}
+
+
+def as_forecast(ideal: Any, p: Array, name: str, names: Names) -> Array | None:
+    if ideal is None:
+        return None
+    values = numbers(ideal, name, names)
+    if values.shape != p.shape:
+        raise names.error(
+            f"{name} has shape {values.shape}, {names.forecast} {p.shape}: they need the same.",
+            "one ideal probability for each forecast",
+        )
+    return values
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}: {value!r} is none of {', '.join(map(repr, choices))}")

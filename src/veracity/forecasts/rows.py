@@ -1,0 +1,145 @@
+"""All arrays of one input by their rows: left out, split, rescaled, turned into probabilities together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..kernels.result import tolerance
+from .columns import NothingLeft
+from .findings import Finding
+from .names import Names, listed, number
+from .types import Array
+
+
+@dataclass
+class Rows:
+    """All arrays that share their rows, and which rows are left."""
+
+    n: int
+    first_row: int
+    arrays: dict[str, Any] = field(default_factory=dict)
+    rows: Array | None = None
+
+    def number(self, index: int) -> int:
+        return int(self.rows[index]) if self.rows is not None else self.first_row + index
+
+    def numbers(self) -> Array:
+        return self.rows if self.rows is not None else np.arange(self.first_row, self.first_row + self.n)
+
+    def take(self, index: Array) -> None:
+        self.rows = self.numbers()[index]
+        self.arrays = {name: None if values is None else values[index] for name, values in self.arrays.items()}
+
+    def leave_out(self, out: Array, code: str, names: Names) -> list[Finding]:
+        if not out.any():
+            return []
+        gone = self.numbers()[out]
+        total = len(out)
+        if len(gone) == total:
+            why = {"missing_rows": "missing values", "zero_weight": "weight 0", "zero_count": "count 0"}
+            problem = names.error(
+                f"no row is left: all {total:,} have {why.get(code, 'outcomes between 0 and 1')}.",
+                "look at the columns; there is nothing to assess",
+            )
+            raise NothingLeft(str(problem), Finding.of(code, total, total, gone))
+        self.take(np.flatnonzero(~out))
+        return [Finding.of(code, len(gone), total, gone)]
+
+    def settle_soft(self, shares: Array, soft: str, names: Names) -> list[Finding]:
+        """Outcomes between 0 and 1: split into fractions of one case per class, left out, or refused."""
+        between: Array = np.asarray(((shares > 0) & (shares < 1)).any(axis=1))
+        total, found = len(shares), self.numbers()[between]
+        self.arrays["y"] = np.argmax(shares, axis=1)
+        if not len(found):
+            self.arrays["shares"] = None
+            return []
+        if soft == "refuse":
+            raise names.error(
+                f"{len(found):,} of {total:,} outcomes are between 0 and 1 (first: row {found[0]}).",
+                f"split them:  {names.option('soft', 'split')}      leave them out:  {names.option('soft', 'omit')}",
+            )
+        if soft == "omit":
+            return self.leave_out(between, "soft_omitted", names)
+        row, column = np.nonzero(shares > 0)
+        if self.arrays["case"] is None:
+            self.arrays["case"] = self.numbers()
+        weights = self.arrays["weights"]
+        fractions = shares[row, column] * (1.0 if weights is None else weights[row])
+        self.take(row)
+        self.arrays |= {"y": column, "weights": fractions, "shares": None}
+        return [Finding.of("soft_outcomes", len(found), total, found, omit=names.option("soft", "omit"))]
+
+
+def from_logs(p: Array, y: Array, scale: str, part: Rows, names: Names) -> tuple[Array, Array]:
+    """Probabilities from logits or log-probabilities, and the log-probability of what happened without underflow."""
+    from scipy.special import expit, log_expit, log_softmax
+
+    z = p.astype(np.float64)
+    if scale == "logit":
+        wide = z.reshape(len(z), -1)
+        lost = (wide == np.inf).any(axis=1) if z.ndim == 2 else np.zeros(len(z), bool)
+        lost |= (wide == -np.inf).all(axis=1) & (z.ndim == 2)
+        if lost.any():
+            i = int(np.argmax(lost))
+            raise names.error(
+                f"row {part.number(i)} of {names.called(names.forecast)} holds {listed(z[i])}: "
+                "infinite logits leave no probabilities.",
+                "correct the row, or leave it out",
+            )
+        if z.ndim == 1:
+            return expit(z), np.where(y == 1, log_expit(z), log_expit(-z))
+        log_p = log_softmax(z, axis=1)
+        return np.exp(log_p), log_p[np.arange(len(y)), y]
+    above = z > 1e-6  # rounding of the logarithm of one
+    if above.any():
+        i, j = np.argwhere(above.reshape(len(z), -1))[0]
+        raise names.error(
+            f"{names.at(part.number(int(i)), None if z.ndim == 1 else int(j))} = {z.reshape(len(z), -1)[i, j]:g}: "
+            "a log-probability cannot be above 0.",
+            f"if these are logits:  {names.option('scale', 'logit')}",
+        )
+    z = np.minimum(z, 0.0)
+    if z.ndim == 1:
+        with np.errstate(divide="ignore"):
+            return np.exp(z), np.where(y == 1, z, np.log(-np.expm1(z)))
+    return np.exp(z), z[np.arange(len(y)), y]
+
+
+def not_offered(p: Array, y: Array, scale: str, part: Rows, names: Names) -> tuple[Array, Array]:
+    """Options that a row did not have: they hold nothing and enter no bin."""
+    if p.ndim == 1:
+        raise names.error("options that differ by row need one column per option.")
+    offered: Array = ~np.isnan(p)
+    lost = ~offered[np.arange(len(p)), y]
+    if lost.any():
+        i = int(np.argmax(lost))
+        raise names.error(
+            f"row {part.number(i)}: what happened (`{names.columns[int(y[i])] if names.columns else int(y[i])}`) "
+            "was not offered there.",
+            "correct the outcome, or leave the row out",
+        )
+    return np.where(offered, p, -np.inf if scale in ("logit", "log") else 0.0), offered
+
+
+def normalised(p: Array, part: Rows, names: Names) -> tuple[Array, list[Finding]]:
+    """Rows that do not sum to one divided by their sum; the others are not touched."""
+    if p.ndim == 1:
+        return p, []
+    sums = p.sum(axis=1, dtype=np.float64)
+    off = ~(np.abs(sums - 1.0) <= tolerance(p.dtype, p.shape[1])) | (p > 1).any(axis=1)
+    if not off.any():
+        return p, []
+    hopeless = off & ~((sums > 0) & np.isfinite(sums) & (p >= 0).all(axis=1))
+    if hopeless.any() and not np.isnan(p[hopeless]).any():
+        i = int(np.argmax(hopeless))
+        raise names.error(
+            f"row {part.number(i)} of {names.called(names.forecast)} sums to {number(sums[i])}: it cannot be rescaled.",
+            "correct the row, or leave it out",
+        )
+    p = p.astype(np.float64)
+    p[off] /= sums[off, None]
+    rows = part.numbers()[off]
+    return p, [Finding.of("rescaled_rows", len(rows), len(p), rows)]
