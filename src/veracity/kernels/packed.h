@@ -181,6 +181,11 @@ static int first_of_float_ties(const float *row, int64_t y) {
     return !tied;
 }
 
+static void add_small_hits(uint64_t *pooled, const uint32_t *offsets, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        pooled[offsets[i] >> FINE_SHIFT] += ONE_ENTRY + (offsets[i] & ((1u << FINE_SHIFT) - 1));
+}
+
 static void packed_block(Work *w, int64_t start, int64_t n) {
     const Job *job = w->job;
     Packed *x = w->packed;
@@ -213,10 +218,7 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         int64_t y = w->y[kept];
         float top = float_of((int32_t)most);
         w->squares[kept] = (wide ? find_wide : find_plain)(row, next, k, w->columns, &x->levels, &x->hits);
-        for (int64_t h = 0; h < x->hits.small_count; h++) {
-            uint32_t offset = x->hits.small[h];
-            x->pooled[offset >> FINE_SHIFT] += ONE_ENTRY + (offset & ((1u << FINE_SHIFT) - 1));
-        }
+        add_small_hits(x->pooled, x->hits.small, x->hits.small_count);
         w->realised[kept] = row[y];
         w->top[kept] = top;
         w->correct[kept] = row[y] == top && first_of_float_ties(row, y);
