@@ -243,6 +243,15 @@ def test_one_class_and_other_types(kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+def test_class_wise_histograms_do_not_follow_the_input(tools, kernel):
+    p, y = tools.example(3, 100, seed=13)
+    want = scan(p.copy(), y.copy(), grid(), kernel="numpy")
+    got = scan(p, y, grid(), kernel=kernel)
+    p[:], y[:] = 0.0, 0
+    same(tools, got, want, 3)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_shapes_are_checked(kernel):
     p, y = np.full((3, 2), 0.5), np.zeros(3, np.int64)
     for change in (

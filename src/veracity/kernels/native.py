@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -51,7 +52,7 @@ def tables(grid: Grid) -> tuple[Array, ...]:
 
 @dataclass(frozen=True)
 class Task:
-    """The arguments of a pass, which stay the caller's arrays."""
+    """The arguments of a pass."""
 
     p: Array
     y: Array
@@ -108,10 +109,16 @@ class Task:
         wanted = {name: held[name] for name in held if weighted or "weight" not in name}
         return found, np.frombuffer(offsets, np.int64), wanted  # type: ignore[return-value]
 
-    def classwise(self) -> tuple[Array, dict[str, Array]]:
-        """The class-wise histograms of a small input, by a second pass."""
-        _, offsets, held = self.run(None, classes=True, rest=False)
-        return offsets[2:], held
+    def later(self) -> Callable[[], tuple[Array, dict[str, Array]]]:
+        """The class-wise histograms of a small input by a second pass, whatever becomes of the caller's arrays."""
+        held = (None if array is None else array.copy() for array in (self.p, self.y, self.weights, self.counts))
+        copy = replace(self, **dict(zip(("p", "y", "weights", "counts"), held, strict=True)))
+
+        def classwise() -> tuple[Array, dict[str, Array]]:
+            _, offsets, joined = copy.run(None, classes=True, rest=False)
+            return offsets[2:], joined
+
+        return classwise
 
 
 def scan(
@@ -152,7 +159,7 @@ def scan(
         realised=realised,
         pooled=pooled,
         top=top,
-        classwise=Histograms(k, task.classwise if task.small else lambda: (place[2:], by_class)),
+        classwise=Histograms(k, task.later() if task.small else lambda: (place[2:], by_class)),
     )
 
 
