@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -111,8 +111,9 @@ class Task:
 
     def later(self) -> Callable[[], tuple[Array, dict[str, Array]]]:
         """The class-wise histograms of a small input by a second pass, whatever becomes of the caller's arrays."""
-        held = (None if array is None else array.copy() for array in (self.p, self.y, self.weights, self.counts))
-        copy = replace(self, **dict(zip(("p", "y", "weights", "counts"), held, strict=True)))
+        weights = None if self.weights is None else self.weights.copy()
+        counts = None if self.counts is None else self.counts.copy()
+        copy = Task(self.p.copy(), self.y.copy(), self.grid, weights, counts, self.threads)
 
         def classwise() -> tuple[Array, dict[str, Array]]:
             _, offsets, joined = copy.run(None, classes=True, rest=False)
