@@ -244,6 +244,9 @@ BAD = {
     ("--counts", A, "--report", "-"): "a page goes to a file",
     ("--sens", ".8"): "give --spec, --prior too",
     ("--sens", "83", "--spec", ".8", "--prior", ".3"): "write 0.83",
+    ("--sens", ".8", "--spec", ".9", "--prior", "0"): "the event never happened",
+    ("--sens", ".8", "--spec", ".9", "--prior", "1"): "the event always happened",
+    ("--counts", "1,2,3;4,5,6", "--prevalence", ".3"): "add up columns until two are left",
     (): "no table given",
     ("none.csv",): "none.csv: No such file",
 }

@@ -185,6 +185,13 @@ def test_command_refuses_what_it_cannot_do(tmp_path, capsys):
     assert (tmp_path / "index.html").read_text() == "mine"
     assert run(["reproduce", "HB17", "--data", str(tmp_path / "none")]) == 2
     capsys.readouterr()
+    assert run(["reproduce", "HB17", "-o", str(tmp_path / "index.html")]) == 2
+    assert "a file of this name exists" in capsys.readouterr().err
+    (tmp_path / "index.html").unlink()
+    (tmp_path / "rows.csv").write_text("mine")
+    assert run(["reproduce", "HB17", "-o", str(tmp_path)]) == 2
+    assert "rows.csv exists and is no reproduction" in capsys.readouterr().err
+    assert (tmp_path / "rows.csv").read_text() == "mine"
 
 
 def test_the_word_accuracy_is_never_alone():

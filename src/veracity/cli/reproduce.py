@@ -21,6 +21,7 @@ MARKS = {
     "shown": "",
     "differs": "[bold red]DIFFERS[/]",
 }
+COLUMNS = ("key", "section", "item", "paper", "computed", "value", "verdict", "note")
 DATA = ("../shared/data", "shared/data")  # where real networks' outputs may lie, from the current folder
 
 
@@ -41,7 +42,7 @@ DATA = ("../shared/data", "shared/data")  # where real networks' outputs may lie
 @click.option(
     "--outputs", metavar="FOLDER", help="Your networks' logits or probabilities with labels, for CQ (npz, Parquet)."
 )
-@click.option("--force", is_flag=True, help="Write into DIR though it holds another index.html.")
+@click.option("--force", is_flag=True, help="Write into DIR though it holds another index.html or rows.csv.")
 def command(keys: tuple[str, ...], quick: bool, output: str, data: str | None, outputs: str | None, force: bool) -> int:
     """Compute every numbered table, figure and quoted number of the papers and set the paper's beside it.
 
@@ -61,9 +62,12 @@ def command(keys: tuple[str, ...], quick: bool, output: str, data: str | None, o
     wanted = list(dict.fromkeys(key.upper() for key in keys)) or reproduce.papers()
     for key in wanted:
         reproduce.paper(key)  # a wrong key is refused before any work
+    if Path(output).exists() and not Path(output).is_dir():
+        raise ValueError(f"-o {output}: a file of this name exists; give a folder")
     target = Path(output, "index.html")
-    if target.exists() and not force and TITLE not in target.read_text(encoding="utf-8", errors="replace"):
-        raise ValueError(f"{target} exists and is no reproduction; --force overwrites it, -o gives another folder")
+    for path, sign in ((target, TITLE), (target.with_name("rows.csv"), ",".join(COLUMNS))):
+        if path.exists() and not force and sign not in path.read_text(encoding="utf-8", errors="replace"):
+            raise ValueError(f"{path} exists and is no reproduction; --force overwrites it, -o gives another folder")
     options = reproduce.Options(quick=quick, data=_data(data), outputs=Path(outputs) if outputs else None)
     console = _console()
     done: dict[str, tuple[str, list[Section]]] = {}
@@ -124,7 +128,7 @@ def _rows(papers: dict[str, tuple[str, list[Section]]]) -> str:
     """All rows as CSV, computed values in full."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["key", "section", "item", "paper", "computed", "value", "verdict", "note"])
+    writer.writerow(COLUMNS)
     for key, (_, sections) in papers.items():
         for section in sections:
             for row in section.rows:

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from veracity.formulas import domain
+
 Array = NDArray[np.float64]
 Names = tuple[str, ...]
+MISSING = ("nan", "NaT", "<NA>")
 
 
 def grid(counts: ArrayLike) -> Array:
@@ -62,14 +65,15 @@ def cells(counts: Array, rows: Names, columns: Names, unit: str) -> None:
 
 
 def rate(name: str, value: float) -> float:
+    value = float(domain.numbers(name, value))
     if not 0.0 <= value <= 1.0:
         hint = f"; if it is a percentage, write {value / 100:g}" if 1.0 < value <= 100.0 else ""
         raise ValueError(f"{name}: {value:g} is outside 0 … 1{hint}")
-    return float(value)
+    return value
 
 
 def forecasts(given: ArrayLike, rows: Names, columns: Names) -> Array:
-    f = np.array(given, dtype=np.float64)
+    f = domain.numbers("forecasts", given).copy()
     if f.ndim == 1 and len(columns) == 2:
         f = np.stack([1.0 - f, f], -1)
     if f.shape != (len(rows), len(columns)):
@@ -90,3 +94,13 @@ def same_length(**arguments: Any) -> None:
     sizes = {name: len(values) for name, values in arguments.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError("different lengths: " + ", ".join(f"{name} {size}" for name, size in sizes.items()))
+    if not all(sizes.values()):
+        raise ValueError(f"{', '.join(sizes)}: no cases; give at least one per forecast category")
+
+
+def present(**arguments: Any) -> None:
+    """No missing labels: they would become a category of their own."""
+    for name, values in arguments.items():
+        for i, value in enumerate(values):
+            if value is None or (value == "" if isinstance(value, str) else str(value) in MISSING):
+                raise ValueError(f"{name}: nothing at index {i} ({value!r}); complete the case or leave it out")

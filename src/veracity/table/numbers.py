@@ -163,7 +163,7 @@ class Numbers:
         np.float64(0.97)
         """
         if not self.binary:
-            raise ValueError("prevalence: needs two outcomes; choose one of them with versus_rest")
+            raise ValueError("prevalence: needs two outcomes; add up columns until two are left (Python: versus_rest)")
         event = check.rate("prevalence", prevalence)
         return formula.posterior(formula.likelihoods(self.counts), [1.0 - event, event])
 

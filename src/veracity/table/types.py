@@ -62,7 +62,7 @@ class PredictionTable(Numbers):
         if not 0.0 < self.level < 1.0:
             raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
         if self.prevalences and len(columns) > 2:
-            raise ValueError("prevalence: needs two outcomes; choose one of them with versus_rest")
+            raise ValueError("prevalence: needs two outcomes; add up columns until two are left (Python: versus_rest)")
         checked = {
             "counts": counts,
             "forecasts": None if self.forecasts is None else check.forecasts(self.forecasts, rows, columns),
@@ -86,6 +86,9 @@ class PredictionTable(Numbers):
         >>> round(float(PredictionTable.from_rates(0.833, 0.844, 0.05).predictive_values[1, 1]), 2)  # Madden 2006
         0.22
         """
+        if prior in (0, 1):
+            said = "always" if prior else "never"
+            raise ValueError(f"prior: {prior:g} means that the event {said} happened: there is nothing to foresee")
         rates = zip(("sensitivity", "specificity", "prior"), (sens, spec, prior), strict=True)
         shares = formula.shares_from_rates(*(check.rate(name, value) for name, value in rates))
         if n is not None and not 0 < n < math.inf:
@@ -122,6 +125,7 @@ class PredictionTable(Numbers):
         ('low', 'high')
         """
         check.same_length(category=category, outcome=outcome)
+        check.present(category=category, outcome=outcome)
         seen = order.distinct(category)
         names, notes = order.outcomes(order.distinct(outcome), columns)
         counts = np.zeros((len(seen), len(names)))
@@ -158,6 +162,7 @@ class PredictionTable(Numbers):
             return cls.from_tidy(categories, y_true, rows=rows, columns=columns, **options)
         p = np.asarray(y_proba, dtype=np.float64)
         check.same_length(y_true=y_true, y_proba=p)
+        check.present(y_true=y_true)
         names, notes = order.outcomes(order.distinct(y_true), columns)
         p = np.stack([1.0 - p, p], -1) if p.ndim == 1 else p
         if p.shape[1] != len(names):
