@@ -170,6 +170,36 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         "  7 members of an ensemble are no probabilities: make them one first, such as the share of members above a "
         "limit",
     ),
+    "numbers in single quotes": (
+        lines("y,p", Y, [f"'{p}'" for p in P]),
+        {},
+        f"row 1, `p` = \"'{P[0]}'\": not a number.\n  correct the value, or leave it empty",
+    ),
+    "classes before the stem": (
+        pl.DataFrame({f"{c}_prob": Q[:, j] for j, c in enumerate(("home", "draw", "away"))})
+        .with_columns(pl.Series("result", np.array(["home", "draw", "away"])[K]))
+        .write_csv(),
+        {},
+        "not clear which column is the outcome and which the forecast: `home_prob` (a probability), `draw_prob` "
+        "(a probability), `away_prob` (a probability), `result` (3 values)\n"
+        "  for example:  veracity assess x.csv --label result --proba '*_prob'",
+    ),
+    "two outcomes, one with a known event": (
+        lines("sex,died,risk", ["M", "F"] * 30, Y, P),
+        {},
+        "two columns could be the outcome: `sex`, `died` (they differ in 60 of 60 rows).\n  choose:  --label died",
+    ),
+    "names of rows without a name": (
+        lines("y,p", range(N), Y, P),
+        {},
+        "the rows have 3 fields, the line of names 2\n"
+        "  name every column (numbers of rows too); a delimiter at the end of a line counts",
+    ),
+    "one outcome that is no known event": (
+        lines("outcome,risk", ["dead"] * N, P),
+        {},
+        "outcome `outcome` holds nothing but dead.\n  if this is the event:  --label outcome --positive dead",
+    ),
     "large numbers": (
         lines("y,p", Y + 0, P).replace("\n0,", "\n100000000000000000000,").replace("\n1,", "\n100000000000000000001,"),
         {},
@@ -212,8 +242,28 @@ def test_json_lines_refused(kind: str, tmp_path: Path) -> None:
     assert str(error.value) == f"x.jsonl: {message}"
 
 
+def test_an_empty_column_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(lines("y,p", Y, [""] * N))
+    with pytest.raises(ValueError, match=r"^nothing to assess in x.csv: one column `y`, no probability \(empty: p\)."):
+        read(tmp_path / "x.csv")
+
+
+def test_models_that_repeat_a_case_are_read_together(tmp_path: Path) -> None:
+    row = {"question": "q", "answer": "B", "options": {"A": -1.0, "B": -0.2}}
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row | {"model": f"m{i % 2}"}) + "\n" for i in range(6)))
+    (found,) = read(tmp_path / "x.jsonl").values()
+    assert len(found) == 6
+
+
+def test_a_file_needs_a_name() -> None:
+    with pytest.raises(ValueError, match=r"^a file without a name\n"):
+        read("")
+
+
 READ: dict[str, tuple[str, dict[str, Any]]] = {
     "line breaks in quotes": (lines("id,dead,risk", [f'"a\n{i}, b"' for i in range(N)], Y, P), {}),
+    "delimiter after the names": (lines("dead,risk,", Y, P), {}),
+    "predict is a pick": (lines("actual,predict,p0,p1", Y, (P > 0.5).astype(int), 1 - P, P), {}),
     "old line ends": (lines("dead,risk", Y, P).replace("\n", "\r"), {}),
     "logit by name": (lines("label,logit", Y, [f"{np.log(p / (1 - p))!r}" for p in P]).replace("np.float64", ""), {}),
     "cut, as was advised": (lines("pop,rain_mm", P, Y * 3.5), {"label": "rain_mm", "cut": "2.95"}),

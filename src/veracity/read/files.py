@@ -149,6 +149,8 @@ def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
     found: list[Path] = []
     for given in paths:
         path = Path(given)
+        if not str(given).strip():
+            raise ValueError("a file without a name\n  name a CSV, Parquet, Arrow or JSON lines file")
         if str(given) == "-" or path.is_file():
             found.append(path)
         elif path.is_dir():

@@ -42,7 +42,7 @@ class Pool:
                 unused = tuple(
                     (c, "rows of one model repeat a case" if c == column else why) for c, why in found.unused
                 )
-                return self._with_extras(replace(found, unused=unused))
+                return self._with_extras(replace(found, unused=unused, model_column=None))
         case = reading.id or tuple(c for c in self.all if c not in (*found.columns, column, *self._aside()))
         unused = () if not reading.id else tuple((c, why) for c, why in found.unused if c != column)
         names = self._model_values(column)

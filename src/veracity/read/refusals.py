@@ -126,6 +126,7 @@ class Refusals(Pool):
         )
 
     def _two_outcomes(self, fits: list[Column]) -> ValueError:
+        likely = sorted(fits, key=_likely_outcome)[0].name
         names = ", ".join(f"`{c.name}`" for c in fits[:4])
         differ = ""
         if len(fits) == 2:
@@ -135,7 +136,7 @@ class Refusals(Pool):
         many = "two" if len(fits) == 2 else str(len(fits))
         return self.table.error(
             f"{many} columns could be the outcome: {names}{differ}.",
-            f"choose:  {self.table.option('label', fits[0].name)}",
+            f"choose:  {self.table.option('label', likely)}",
         )
 
     def _more_than_two(self, column: Column, forecast: str) -> ValueError:
@@ -183,7 +184,8 @@ class Refusals(Pool):
             raise self.table.error(
                 f"`{column.name}` holds numbers written as text ({column.present[0]!r}).", "write them as numbers"
             )
-        if numbers.count() * 2 >= column.present.len() > numbers.count():
+        strange = not numbers.count() and bool(column.present.str.contains(r"\d").all())  # '0.5' in quotes, 0·5
+        if numbers.count() * 2 >= column.present.len() > numbers.count() or strange:
             index = int((numbers.is_null() & column.values.is_not_null()).arg_max() or 0)
             raise self.table.error(
                 f"row {index + self.table.first_row}, `{column.name}` = {column.values[index]!r}: not a number.",
@@ -241,14 +243,18 @@ class Refusals(Pool):
             (only,) = self.all.values()
             weights = table.style == "file" and only.plain in roles.WEIGHTS
             no = "no outcome" if only.within else "no outcome and no probability"
+            no = "no probability" if only.plain in roles.OUTCOMES else no
             if table.nested:
                 return table.error(
                     f"one column `{only.name}`, no outcome and no probability.", self._no_probability([])
                 )
-            what = f"nothing to assess in {table.name}: one column `{only.name}`, {no}."
-            if only.within:
+            empty = next((f" ({fact})" for fact in table.facts if fact.startswith("empty")), "")
+            what = f"nothing to assess in {table.name}: one column `{only.name}`, {no}{empty}."
+            if empty:
+                what += "\n  fill the empty column, or give the file that holds its values"
+            elif only.within:
                 what += f"\n  if it is the probability of what happened:  {table.option('layout', 'realised')}"
-            if not weights and not only.within:
+            if not weights and not only.within and not empty:
                 what += "\n  a table needs a column of outcomes and one of probabilities, and a delimiter between them"
             if weights:
                 data = table.companion(roles.WEIGHTS) or "FILE"
@@ -275,6 +281,16 @@ class Refusals(Pool):
             )
         if not one:
             return table.error(what, self._no_probability(two))
+        behind = self._classes_before()
+        if behind:
+            return table.error(what, f"for example:  {table.command(*behind)}")
+        single = [c for c in self.pool.values() if c.plain in roles.OUTCOMES and len(c.labels) == 1]
+        if len(single) == 1 and len(one) == 1:
+            return table.error(
+                f"outcome `{single[0].name}` holds nothing but {single[0].labels[0]}.",
+                f"if this is the event:  {table.option('label', single[0].name)} "
+                f"{table.option('positive', single[0].labels[0])}",
+            )
         soft = [c for c in one if c.plain in roles.OUTCOMES]
         if len(soft) == 1 and len(one) == 2:
             (forecast,) = (c for c in one if c is not soft[0])
@@ -297,6 +313,18 @@ class Refusals(Pool):
             names = self.table.names(columns=sets[0].columns, whole=self.table.whole)
             zeros = np.zeros(len(p), int)
             check(Forecasts(p, zeros, sets[0].classes, first_row=self.table.first_row, names=names))
+
+    def _classes_before(self) -> tuple[tuple[str, str], ...]:
+        """The options for columns that begin with the class: home_prob, draw_prob, away_prob."""
+        for column in self.pool.values():
+            ends = [
+                {c.name[len(label) :] for c in self.pool.values() if c.within and c.name.startswith(label)}
+                for label in column.labels[:20]
+            ]
+            common = set.intersection(*ends) - {""} if len(ends) > 1 else set()
+            if common:
+                return ("label", column.name), ("proba", "*" + min(common))
+        return ()
 
     def _no_probability(self, two: list[Column]) -> str:
         """What to do where no column lies within [0, 1]."""
@@ -325,6 +353,12 @@ class Refusals(Pool):
         return "no column holds probabilities (numbers between 0 and 1); percentages need " + table.option(
             "scale", "percent"
         )
+
+
+def _likely_outcome(column: Column) -> tuple[bool, bool, int]:
+    """What comes first where several columns could be the outcome: a known name, a known event, many classes."""
+    named = column.plain in roles.OUTCOMES or column.plain in roles.WEAK_OUTCOMES
+    return not named, roles.event_of(column.labels) is None and len(column.labels) == 2, -len(column.labels)
 
 
 def _likely_event(labels: tuple[str, ...], forecast: str) -> str:

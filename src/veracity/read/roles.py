@@ -20,7 +20,7 @@ PROBABILITIES = (
     *("prediction", "predicted", "confidence"),
 )
 PROBABILITY_WORDS = {"prob", "proba", "probability", "risk"}
-PICKS = ("pred", "y_pred", "pred_label", "predicted_label", "predicted_class", "predicted", "prediction")
+PICKS = ("pred", "y_pred", "pred_label", "predicted_label", "predicted_class", "predicted", "prediction", "predict")
 WEIGHTS = ("sample_weight", "case_weight", "case_weights", "weight", "weights", "w")
 IDS = ("id", "case_id", "row_id", "doc_id", "question_id", "patient_id", "plotid", "idx")
 MODELS = ("model", "model_id", "model_name", "forecaster")

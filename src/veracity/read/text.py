@@ -73,6 +73,8 @@ def opened(path: Path, shown: str) -> Text:
     # an empty column is dropped; of a file that was not read whole, only one that has no name either
     full = [c for c in columns if raw[c].null_count() < raw.height or (c and not c.startswith("_dupl") and not small)]
     full = full or [c for c in columns if c]
+    empty = [c for c in columns if c not in full and c.strip() and "_duplicated_" not in c]
+    facts = (*facts, f"empty: {', '.join(empty[:6])}") if empty else facts
     names = {name: name.strip() or f"column {columns.index(name) + 1}" for name in columns}
     if all(_is_number(re.sub(r"_duplicated_\d+$", "", name)) for name in full) and raw.height:
         raise ValueError(
@@ -161,6 +163,14 @@ def _delimiter(lines: list[str], shown: str) -> str | None:
             raise ValueError(
                 f"{shown}: row {odd[0]} has {fields[odd[0]]} fields, the header {width}\n"
                 "  a value that contains the delimiter needs quotes"
+            )
+        rows = set(fields[1:])
+        if len(rows) == 1 and width == max(rows) + 1 > 2 and lines[0].rstrip().endswith(delimiter):
+            return delimiter  # at the end of the names only
+        if len(rows) == 1 and 2 <= width < max(rows):
+            raise ValueError(
+                f"{shown}: the rows have {max(rows)} fields, the line of names {width}\n"
+                "  name every column (numbers of rows too); a delimiter at the end of a line counts"
             )
         most = max(fields[1:], default=1)
         names = fields.index(most) if most >= 2 else 0
