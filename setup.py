@@ -11,7 +11,10 @@ setup(
         Extension(
             "veracity.kernels._native",
             sources=["src/veracity/kernels/native.c"],
-            depends=[f"src/veracity/kernels/{part}.h" for part in ("native", "rows", "few", "small", "many", "sweep", "packed", "emit", "keep")],
+            depends=[
+                f"src/veracity/kernels/{part}.h"
+                for part in ("native", "rows", "few", "small", "many", "sweep", "packed", "emit", "keep")
+            ],
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
             extra_compile_args=["-O3", "-std=gnu11", "-fno-math-errno", "-ffp-contract=off", "-Wno-psabi"],
             libraries=["m", "pthread"],

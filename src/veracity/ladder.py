@@ -197,9 +197,7 @@ class Ladder:
             return self._corp(f.positive, y == 1)
         matrix = f.matrix
         pick = matrix.argmax(axis=1)
-        found: dict[str, Any] = {
-            "top_label": self._corp(matrix[np.arange(len(pick)), pick], pick == y)
-        }
+        found: dict[str, Any] = {"top_label": self._corp(matrix[np.arange(len(pick)), pick], pick == y)}
         if self.tally.k <= MANY_CLASSES:
             found["classwise"] = {str(c): self._corp(matrix[:, j], y == j) for j, c in enumerate(self.tally.classes)}
         return found
