@@ -39,7 +39,8 @@ class Outcome:
 
 def is_masked(values: Any) -> bool:
     """A masked array, without importing what makes them: that takes longer than to read a million rows."""
-    return "numpy.ma" in sys.modules and isinstance(values, sys.modules["numpy.ma"].MaskedArray)
+    kind = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)  # None too while another thread imports it
+    return kind is not None and isinstance(values, kind)
 
 
 def numbers(values: Any, name: str, names: Names) -> Array:
