@@ -345,7 +345,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         '{"options": {"A": -1.0, "B": -0.5}, "answer": "C"}',
         {},
         "x.jsonl: row 1: `answer` = 'C' is none of the options A, B\n"
-        "  the right answer is the number or the name of an option",
+        "  the right answer is the number (from 0), the letter or the name of an option",
     ),
     "options that are words": (
         "x.jsonl",

@@ -242,6 +242,13 @@ def test_json_lines_refused(kind: str, tmp_path: Path) -> None:
     assert str(error.value) == f"x.jsonl: {message}"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_wide_characters(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(lines("Tod,Risiko für", Y, P), encoding=encoding)
+    (found,) = read(tmp_path / "x.csv").values()
+    assert np.array_equal(found.positive, P)
+
+
 def test_an_empty_column_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(lines("y,p", Y, [""] * N))
     with pytest.raises(ValueError, match=r"^nothing to assess in x.csv: one column `y`, no probability \(empty: p\)."):

@@ -116,7 +116,7 @@ def _answers(path: Path, shown: str, key: str) -> Table:
             raise ValueError(
                 f"{shown}: row {number}: `{answer or 'target'}` = {row.get(answer)!r} is none of the options "
                 f"{', '.join(held)}\n"
-                "  the right answer is the number or the name of an option"
+                "  the right answer is the number (from 0), the letter or the name of an option"
             )
         names |= dict.fromkeys(held)
         flat = {k: v for k, v in row.items() if not isinstance(v, (list, dict)) and k != answer}

@@ -40,7 +40,7 @@ def opened(path: Path, shown: str) -> Text:
     """A text file as columns of strings, with what each column holds."""
     head = _head(path)
     encoding, facts = _encoding(head)
-    if b"\0" in head and not encoding.startswith("utf-16"):
+    if b"\0" in head and not encoding.startswith(("utf-16", "utf-32")):
         raise ValueError(
             f"{shown}: not a text file\n"
             "  give a CSV, Parquet, Arrow, JSON lines or npz file with the ending of its kind"
@@ -112,10 +112,14 @@ def _head(path: Path) -> bytes:
 
 
 def _encoding(head: bytes) -> tuple[str, tuple[str, ...]]:
+    if head[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
+        return "utf-32", ("UTF-32",)
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16", ("UTF-16",)
     if len(head) > 8 and set(head[1:16:2]) == {0} and 0 not in head[:16:2]:
         return "utf-16-le", ("UTF-16",)
+    if len(head) > 8 and set(head[:16:2]) == {0} and 0 not in head[1:16:2]:
+        return "utf-16-be", ("UTF-16",)
     if head[:3] == b"\xef\xbb\xbf":
         return "utf-8-sig", ()
     try:
