@@ -12,8 +12,9 @@ from .classes import ClassSet, class_sets, given_sets
 from .files import Table
 from .layouts import Layout, run_of
 from .reading import Reading, labels_of
-from .refusals import Refusals, short
+from .refusals import short
 from .roles import Column
+from .unclear import Unclear
 
 
 def recognise(table: Table, reading: Reading, stem: str, preset: Layout | None = None) -> Layout:
@@ -28,7 +29,7 @@ def recognise(table: Table, reading: Reading, stem: str, preset: Layout | None =
     return replace(found, files=(table.name,), facts=table.facts, rows=table.rows)
 
 
-class Search(Refusals):
+class Search(Unclear):
     """One search for a reading of one table: options first, then the rules in their order."""
 
     # ---------------------------------------------------------------- the order of the rules
