@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from veracity.forecasts import Finding
+from veracity.formulas import contingency
 from veracity.formulas import tables as formula
 from veracity.formulas.rules import rule
 
@@ -46,7 +47,7 @@ def document(table: PredictionTable) -> dict[str, Any]:
         "df": table.df,
         "g2_p": table.g2_p,
         "x2": table.x2,
-        "x2_p": None if table.x2 is None else formula.chi_square_tail(table.x2, table.df),
+        "x2_p": None if table.x2 is None else contingency.chi_square_tail(table.x2, table.df),
         "exact_p": None if exact is None else {"value": exact[0], "method": exact[1]},
         "mcfadden_r2": table.mcfadden_r2,
         "sensitivity": table.sensitivity,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.formulas import contingency
 from veracity.formulas import tables as formula
 from veracity.formulas.rules import ScoringRule, rule
 
@@ -130,7 +131,7 @@ class Numbers:
 
     @property
     def g2_p(self) -> float | None:
-        return None if self.g2 is None else formula.chi_square_tail(self.g2, self.df)
+        return None if self.g2 is None else contingency.chi_square_tail(self.g2, self.df)
 
     @cached_property
     def exact_p(self) -> tuple[float, str] | None:
@@ -138,8 +139,8 @@ class Numbers:
         if self.unit != "counts" or self.counts.sum() > MOST_CASES:
             return None
         if self.counts.shape == (2, 2):
-            return formula.fisher_p(self.counts), "Fisher's exact test, two-sided"
-        return formula.permutation_p(self.counts, DRAWS, 0), f"{DRAWS:,} random tables with the same totals, seed 0"
+            return contingency.fisher_p(self.counts), "Fisher's exact test, two-sided"
+        return contingency.permutation_p(self.counts, DRAWS, 0), f"{DRAWS:,} random tables with the same totals, seed 0"
 
     @property
     def logit(self) -> tuple[Array, Array]:
@@ -191,7 +192,7 @@ class Numbers:
         x, n = [*event, event.sum()], [*total, total.sum()]
         if self.counts.shape == (2, 2):
             x, n = [*x, self.counts[1, 1], self.counts[0, 0]], [*n, *self.counts.sum(0)[::-1]]
-        limits = np.stack([*formula.clopper_pearson(x, n, self.level), *formula.wilson(x, n, z)], 1).tolist()
+        limits = np.stack([*contingency.clopper_pearson(x, n, self.level), *contingency.wilson(x, n, z)], 1).tolist()
         both = [{"exact": limit[:2], "wilson": limit[2:]} for limit in limits]
         k = len(self.rows)
         (best_low, best_high), (worst_low, worst_high) = both[0]["wilson"], both[k - 1]["wilson"]
