@@ -304,3 +304,19 @@ def test_shares_of_an_unknown_number_of_cases_have_no_intervals() -> None:
     assert document["losses"]["log"]["L"]["low"] is None
     assert document["risk_profile"]["reported_low"] is None
     assert "unknown" in document["scores"]["brier"]["reason"]
+
+
+def test_the_optimism_of_in_sample_calibration_can_be_removed() -> None:
+    """Calibrated forecasts have no calibration loss; counted in the same rows they seem to have some."""
+    plain, corrected, crossfitted = [], [], []
+    for seed in range(30):
+        y, p = draw(100 + seed, 500, 2)
+        a = vc.assess(y, p)
+        d, c = a.decomposition("brier"), a.corrections("brier")
+        assert c["reliability"] > 0.0
+        plain.append(float(d.reliability))
+        corrected.append(float(d.reliability) - c["reliability"])
+        crossfitted.append(float(a.crossfitted_losses("brier")["RL"] - a.losses("brier")["RL"]))
+    error = np.std(corrected) / np.sqrt(30)
+    assert abs(np.mean(corrected)) < 3 * error < np.mean(plain)
+    assert np.mean(crossfitted) > 0.0

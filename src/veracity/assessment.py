@@ -73,6 +73,22 @@ class Assessment:
         """The losses of KF15 Table 2: L = AL + PCL + GL + IL + remainder, under "log" or "brier"."""
         return Readings(self._by_rule("losses", rule), "losses")
 
+    def corrections(self, rule: str = "log") -> dict[str, float]:
+        """What each term of the decomposition gains by chance, because C was counted in the same rows; subtract it.
+
+        Ferro & Fricker 2012 for "brier", Miller & Madow's second-order term for "log".
+        """
+        return self._live("corrections").corrections(rule)
+
+    def crossfitted_losses(self, rule: str = "log") -> Readings:
+        """The losses with C fitted without the rows that it is applied to."""
+        return Readings(self._live("cross-fitted losses").crossfitted(rule), "crossfitted_losses")
+
+    def _live(self, what: str) -> Ladder:
+        if self._tally is None:
+            raise AttributeError(f"this assessment was read from a document; {what} need the forecasts")
+        return _ladder(self)
+
     def _by_rule(self, section: str, rule: str) -> dict[str, Reading]:
         if rule not in RULES:
             raise ValueError(f"rule: {rule!r} is none of {', '.join(RULES)}")

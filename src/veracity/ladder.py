@@ -107,6 +107,7 @@ class Ladder:
             Q=ideal,
             cells=cells,
             mass=f.mass,
+            counts=f.counts,
             log_realised=f.log_realised,
         )
 
@@ -149,6 +150,23 @@ class Ladder:
             else:
                 found[name] = self._reading(value, lambda name=name: self.chain.influence(rule, name), (0.0, np.inf))
         return found
+
+    def crossfitted(self, rule: str) -> dict[str, Reading]:
+        """The losses with C fitted without the rows it is applied to: not optimistic, as the in-sample C is."""
+        if self.problem:
+            return dict.fromkeys(LOSSES, unknown(self.problem))
+        calibrated = maps.crossfit(self.tally.plan.map, self.rows, seed=self.tally.plan.random_state)
+        if calibrated is None:
+            return dict.fromkeys(LOSSES, unknown("too few rows to fit C without some of them"))
+        chain = replace(self.chain, C=calibrated, cells=None, _held={})
+        values = chain.losses(rule)
+        return {name: unknown(NOT_SEPARABLE) if (v := values[name]) is None else Reading(v) for name in LOSSES}
+
+    def corrections(self, rule: str) -> dict[str, float]:
+        """What class frequencies counted in the same rows add to each term by chance; subtract it."""
+        if self.problem:
+            raise ValueError(self.problem)
+        return self.chain.corrections(rule)
 
     def decomposition(self, rule: str) -> dict[str, Any]:
         if self.problem:

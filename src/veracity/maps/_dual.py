@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, cg
 
 from ._fitted import as_rows, blocks
 from ._support import InfeasibleTarget
@@ -208,6 +207,8 @@ def solve(
             direction=lambda coupling, gap, b: laplacian_direction(coupling, gap, members),
             fallback=fallback,
         )
+
+    from scipy.sparse.linalg import LinearOperator, cg  # slow to import, and needed for many classes only
 
     def direction(coupling: Array, gap: Array, b: Array) -> Array | None:
         if np.abs(gap).max() < TOLERANCE:

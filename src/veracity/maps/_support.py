@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components, maximum_flow
 
 Array = NDArray[Any]
 
@@ -66,6 +64,11 @@ def blocks_of_support(patterns: Array, mass: Array, target: Array, classes: tupl
     probability; all levels are 0 when exact weights exist.
     """
     m, k = patterns.shape
+    if patterns.all():  # no zeros: every class is tied to every other
+        return np.zeros(k, int), np.zeros(k, int)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, connected_components, maximum_flow
+
     row, column = np.nonzero(patterns)
     support = csr_array((np.ones(len(row), np.int8), (row, m + column)), shape=(m + k, m + k))
     if len(row) > MOST_ENTRIES:
