@@ -3,7 +3,7 @@
 #ifndef VERACITY_KEEP_H
 #define VERACITY_KEEP_H
 
-#include "packed.h"
+#include "classes.h"
 #include "small.h"
 
 enum { KEPT = 2, KEPT_BYTES = 48 << 20 };

@@ -183,7 +183,8 @@ static PyObject *pass(const Job *job, int threads, Compact *out) {
 }
 
 /* The buffers of a pass, in the order of the arguments. */
-enum { P, Y, WEIGHTS, COUNTS, REALISED, CELL, NESTED, DIVIDED, FIRST_PART, PART_EDGES, CELLS, OUT, BUFFERS = OUT + COLUMNS };
+enum { P, Y, WEIGHTS, COUNTS, REALISED, CELL, NESTED, DIVIDED, FIRST_PART, PART_EDGES, CELLS, OUT };
+enum { BUFFERS = OUT + COLUMNS };
 
 static void read_job(Job *job, const Py_buffer *b) {
     job->p = b[P].buf;
@@ -269,7 +270,7 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The pass 
 PyMODINIT_FUNC PyInit__native(void) {
     wide = has_wide();
     PyObject *made = PyModule_Create(&module);
-    if (made && (PyModule_AddIntConstant(made, "PARTS", PARTS) < 0 || PyModule_AddIntConstant(made, "SMALL", SMALL) < 0))
-        Py_CLEAR(made);
+    int bad = !made || PyModule_AddIntConstant(made, "PARTS", PARTS) < 0;
+    if (bad || PyModule_AddIntConstant(made, "SMALL", SMALL) < 0) Py_CLEAR(made);
     return made;
 }

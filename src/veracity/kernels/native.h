@@ -84,7 +84,8 @@ typedef struct {
     double value;
 } Problem;
 
-/* Records by place: all {count, Σmp, Σm, Σm2}, true {count, Σmp, Σm ln p, Σm p^(-2/3), Σm, Σm2}; m = cw, m2 = cw². */
+/* Records by place, with m = cw and m2 = cw²: all {count, Σmp, Σm, Σm2}, true {count, Σmp, Σm ln p, Σm p^(-2/3), Σm,
+ * Σm2}. */
 typedef struct {
     slot *all, *yes;
     uint64_t *touched;

@@ -5,7 +5,6 @@
 #ifndef VERACITY_PACKED_H
 #define VERACITY_PACKED_H
 
-#include "emit.h"
 #include "many.h"
 #include "sweep.h"
 
@@ -17,14 +16,14 @@
 #define OFFSET_BITS ((1u << COLUMN_SHIFT) - 1)
 enum { AHEAD_HITS = 16 }; /* within the room of a list */
 enum { BLOCK = 64 };      /* rows */
-enum { FINE_SHIFT = 13, NESTED_SHIFT = 17 };           /* float32 bits below a code, and below a line of the nested grid */
-enum { LINE_SHIFT = NESTED_SHIFT + 29 };                /* the same in float64 */
+/* Float32 bits below a code, and below a line of the nested grid; the latter also in float64. */
+enum { FINE_SHIFT = 13, NESTED_SHIFT = 17, LINE_SHIFT = NESTED_SHIFT + 29 };
 enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 23 }; /* entries of a cell before the sum could reach the count */
 enum { PACKED_ENTRIES = 1 << 20, MOST_NESTED = 4096 }; /* entries before the hits are taken from their lists */
 
 typedef struct Packed {
     int64_t k, cells, low_cells, words, yes_words; /* cells, and those below 1/2, of the nested grid */
-    int64_t rows, listed;               /* whose hits the lists can hold, and do hold */
+    int64_t rows, listed;                          /* whose hits the lists can hold, and do hold */
     size_t bytes;
     uint64_t *pooled;      /* LOW_CODES */
     uint64_t *nested;      /* k × low_cells */
@@ -127,7 +126,8 @@ static void add_hits(Work *w, Packed *x) {
         for (int64_t i = 0; i < count; i++) {
             uint32_t offset = list[i] & OFFSET_BITS, c = offset >> FINE_SHIFT, soon = list[i + AHEAD_HITS];
             int64_t j = list[i] >> COLUMN_SHIFT;
-            __builtin_prefetch(nested + (soon >> COLUMN_SHIFT) * low_cells + nested_cell[(soon & OFFSET_BITS) >> FINE_SHIFT], 1);
+            int64_t soon_cell = nested_cell[(soon & OFFSET_BITS) >> FINE_SHIFT];
+            __builtin_prefetch(nested + (soon >> COLUMN_SHIFT) * low_cells + soon_cell, 1);
             if (offset >= HALF_OFFSET || is_divided(g, (int32_t)(SPLIT_CODE + c))) {
                 add_rare(w, x, offset, group * GROUP + j);
                 continue;
@@ -230,99 +230,6 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
     for (int64_t i = 0; i < kept; i++) add_packed_true(w, x, i);
 }
 
-/* How often class j happened in a nested cell; cleared for the next pass. */
-INLINE int64_t take_true(Work *works, int threads, int64_t j, int64_t cell) {
-    int64_t count = 0;
-    for (int t = 0; t < threads; t++) {
-        Packed *x = works[t].packed;
-        if (!(x->yes_touched[j * x->yes_words + (cell >> 6)] >> (cell & 63) & 1)) continue;
-        count += x->yes[j * x->cells + cell];
-        x->yes[j * x->cells + cell] = 0;
-    }
-    return count;
-}
-
-/* Count and sum of a packed cell; cleared for the next pass. */
-INLINE int64_t take_packed(Work *works, int threads, int64_t at, double edge, double step, int spilled_any,
-                            double *sum) {
-    int64_t count = 0;
-    uint64_t offsets = 0;
-    for (int t = 0; t < threads; t++) {
-        uint64_t *held = &works[t].packed->nested[at];
-        count += (int64_t)(*held >> COUNT_SHIFT);
-        offsets += *held & (ONE_ENTRY - 1);
-        *held = 0;
-    }
-    *sum = (double)count * edge + (double)offsets * step;
-    for (int t = 0; spilled_any && t < threads; t++) {
-        const slot *spilled = works[t].packed->spilled;
-        if (!spilled) continue;
-        count += spilled[2 * at].i;
-        *sum += spilled[2 * at + 1].d;
-    }
-    return count;
-}
-
-/* One class-wise histogram of all threads. */
-INLINE void emit_class(Compact *out, Work *works, int threads, int64_t j, const slot *totals, const double *edge,
-                        const double *step) {
-    enum { STEP = 8 };
-    const Packed *first = works[0].packed;
-    int64_t low = first->low_cells, up = first->cells - low, lowest = open_lowest(out, totals), at = out->size;
-    slot *yes = out->columns[ALL_COLUMNS], *counts = out->columns[0], *sums = out->columns[1];
-    int spilled = 0;
-    yes[lowest].i = take_true(works, threads, j, 0);
-    for (int t = 0; t < threads; t++) spilled |= works[t].packed->spilled != NULL;
-    for (int64_t start = 0; start < low; start += STEP) {
-        int64_t end = start + STEP < low ? start + STEP : low;
-        uint64_t any = (uint64_t)spilled;
-        for (int t = 0; t < threads; t++)
-            for (int64_t cell = start; cell < end; cell++) any |= works[t].packed->nested[j * low + cell];
-        for (int64_t cell = start; any && cell < end; cell++) {
-            counts[at].i = take_packed(works, threads, j * low + cell, edge[cell], step[cell], spilled, &sums[at].d);
-            out->cells[at] = (int32_t)cell;
-            yes[at].i = take_true(works, threads, j, cell);
-            at += counts[at].i != 0; /* no branch: it could not be foreseen */
-        }
-    }
-    for (int64_t word = 0; word < first->words; word++) {
-        uint64_t set = 0;
-        for (int t = 0; t < threads; t++) {
-            set |= works[t].packed->touched[j * first->words + word];
-            works[t].packed->touched[j * first->words + word] = 0;
-        }
-        for (; set; set &= set - 1) {
-            int64_t cell = 64 * word + __builtin_ctzll(set);
-            counts[at].i = 0;
-            sums[at].d = 0.0;
-            for (int t = 0; t < threads; t++) {
-                slot *r = works[t].packed->upper + 2 * (j * up + cell);
-                counts[at].i += r[0].i;
-                sums[at].d += r[1].d;
-                r[0].i = r[1].i = 0;
-            }
-            out->cells[at] = (int32_t)(low + cell);
-            yes[at++].i = take_true(works, threads, j, low + cell);
-        }
-    }
-    for (int64_t i = out->size; i < at; i++) {
-        counts[lowest].i -= counts[i].i;
-        sums[lowest].d -= sums[i].d;
-    }
-    for (int t = 0; t < threads; t++)
-        memset(works[t].packed->yes_touched + j * first->yes_words, 0, (size_t)first->yes_words * sizeof(uint64_t));
-    out->size = at;
-    close_lowest(out, lowest);
-}
-
-static void emit_packed(Compact *out, Work *works, int threads, int64_t j, const slot *totals, const double *edge,
-                        const double *step) {
-    if (threads == 1)
-        emit_class(out, works, 1, j, totals, edge, step);
-    else
-        emit_class(out, works, threads, j, totals, edge, step);
-}
-
 static void free_packed(Packed *x) {
     if (!x) return;
     free(x->pooled);
@@ -352,7 +259,8 @@ static Packed *new_packed(const Job *job) {
     x->rows = PACKED_ENTRIES / job->k < BLOCK ? BLOCK : PACKED_ENTRIES / job->k;
     x->hits.room = x->rows * GROUP + 16;
     size_t low = k * (size_t)x->low_cells, upper = k * (size_t)(x->cells - x->low_cells);
-    size_t sizes[] = {LOW_CODES * 8, low * 8, upper * 16, k * (size_t)x->words * 8, k * (size_t)x->cells * 4};
+    size_t words = k * (size_t)x->words, cells = k * (size_t)x->cells;
+    size_t sizes[] = {LOW_CODES * 8, low * 8, upper * 16, words * 8, cells * 4};
     for (int i = 0; i < 5; i++) x->bytes += sizes[i];
     x->pooled = calloc(1, sizes[0]);
     x->nested = get_zeros(sizes[1]);
