@@ -17,10 +17,12 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 from bench import race, row
 from veracity import assess, kernels
+from veracity.simulate import DISPERSION, NETWORKS
 
 Array = NDArray[Any]
 
 BLOCK = 1 << 22  # entries made at once
+STRENGTH = NETWORKS["alexnet-imagenet"].strength
 
 
 def run(quick: bool = False) -> dict[str, Any]:
@@ -40,20 +42,27 @@ def run(quick: bool = False) -> dict[str, Any]:
     return {"kernel": kernels.NAME, "table": [line for lines in parts for line in lines]}
 
 
-def softmax_rows(rows: int, k: int, spread: float, seed: int = 0) -> tuple[Array, Array]:
-    """float32 softmax rows of normal logits, made in place, with outcomes drawn from them."""
-    rng = np.random.default_rng(seed)
+def softmax_rows(rows: int, k: int, strength: float = STRENGTH, dispersion: float = DISPERSION) -> tuple[Array, Array]:
+    """float32 softmax rows made in place, with outcomes drawn from them.
+
+    Normal logits times a strength that varies from row to row: the simulation of an ImageNet network in
+    `veracity.simulate`, right in 57 % of its picks with 1000 classes.
+    """
+    rng = np.random.default_rng(0)
     p, y = np.empty((rows, k), dtype=np.float32), np.empty(rows, dtype=np.int64)
     step = max(1, BLOCK // k)
     for start in range(0, rows, step):
         block = p[start : start + step]
         rng.standard_normal(out=block, dtype=np.float32)
-        block *= spread
+        block *= np.exp(strength + dispersion * rng.standard_normal((len(block), 1), dtype=np.float32))
+        block -= block.max(axis=1, keepdims=True)
         np.exp(block, out=block)
         block /= block.sum(axis=1, keepdims=True)
-        # The Gumbel trick would need a second block; inverting the distribution needs one running sum.
         below = np.cumsum(block, axis=1) < rng.random((len(block), 1), dtype=np.float32)
         y[start : start + step] = np.minimum(below.sum(axis=1), k - 1)
+        # Rounding of the running sum may end on a class of probability 0.
+        ruled_out = block[np.arange(len(block)), y[start : start + step]] == 0.0
+        y[start : start + step][ruled_out] = block[ruled_out].argmax(axis=1)
     return p, y
 
 
@@ -93,20 +102,20 @@ def binary(rows: int) -> list[dict[str, Any]]:
 
 
 def many_classes(rows: int, k: int, target: float) -> list[dict[str, Any]]:
-    p, y = softmax_rows(rows, k, 2.0)
-    labels = np.arange(k)
+    p, y = softmax_rows(rows, k)
+    labels = np.arange(k) if len(np.unique(y)) < k else None
     ours, theirs = race(lambda: assess(y, p), lambda: log_loss(y, p, labels=labels))
     name = f"{rows:.3g} × {k} float32, × scikit-learn's log_loss"
     return [row(name, ours / theirs, target, ours=ours, theirs=theirs, rows=rows)]
 
 
 def passes(rows: int, target: float) -> list[dict[str, Any]]:
-    p, y = softmax_rows(rows, 1000, 2.0)
+    p, y = softmax_rows(rows, 1000)
     return [_in_passes(f"{rows:.3g} × 1000 float32, × one np.sum", y, p, target)]
 
 
 def near_uniform(rows: int) -> list[dict[str, Any]]:
-    p, y = softmax_rows(rows, 1000, 0.1)
+    p, y = softmax_rows(rows, 1000, strength=-2.3, dispersion=0.0)
     return [_in_passes(f"{rows:.3g} × 1000 near-uniform, × one np.sum", y, p, 20.0)]
 
 
@@ -116,7 +125,7 @@ def _in_passes(name: str, y: Array, p: Array, target: float) -> dict[str, Any]:
 
 
 def large(rows: int) -> list[dict[str, Any]]:
-    p, y = softmax_rows(rows, 1000, 2.0)
+    p, y = softmax_rows(rows, 1000)
     np.sum(p[:1000])
     assess(y[:2000], p[:2000])  # loads what is loaded on demand
     before = psutil.Process().memory_info().rss
@@ -136,7 +145,7 @@ def _peak() -> int:
 
 
 def small(rows: int) -> list[dict[str, Any]]:
-    p, y = softmax_rows(rows, 10, 2.0)
+    p, y = softmax_rows(rows, 10)
     labels = np.arange(10)
 
     def calls() -> None:
