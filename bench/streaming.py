@@ -21,6 +21,9 @@ WIDE_ROWS, WIDE_CLASSES, WIDE_REPEATS = 64_000, 1000, 20  # 1.28e6 rows
 WORK = """
 import json, resource, sys, time
 
+def imports():  # are not measured
+    import polars, veracity.assessment, veracity.engines.dask, veracity.ladder
+
 def scan(files):
     import polars as pl
     rows = 0
@@ -37,14 +40,14 @@ def stream(files, **options):
 
 def dask(files):
     from distributed import Client, LocalCluster
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
-        import veracity.engines.dask
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
+        client.run(imports)
         global started
         started = time.perf_counter()  # a cluster is there before the work
         return stream(files, engine="dask")
 
 if __name__ == "__main__":
-    import polars, veracity.assessment, veracity.engines.local, veracity.ladder  # imports are not measured
+    imports()
     work, *files = json.loads(sys.argv[1])
     started = time.perf_counter()
     rows = {"scan": scan, "stream": stream, "dask": dask}[work](files)

@@ -17,7 +17,7 @@ from veracity.forecasts import Forecasts
 MOST_ROWS = 1 << 17
 MOST_BYTES = 64_000_000
 HASHED_COLUMNS = 8  # evenly spaced; enough to tell rows apart, few enough for a thousand classes
-WAITING = 1 << 22  # values of candidates before they are sorted in
+WAITING = 1 << 21  # values of candidates before they are sorted in
 BLOCK = 1 << 14  # rows hashed together: stays in cache
 FOLD = np.uint64(32)
 MULTIPLY, ODD = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
