@@ -212,7 +212,8 @@ static void read_job(Job *job, const Py_buffer *b) {
     g->part_edges = b[PART_EDGES].buf;
     g->words = (g->places + 63) / 64;
     job->histograms = job->k > MANY ? 2 : job->k + 1;
-    job->packed = job->k > MANY && job->item == 4 && !job->mass && g->coarse && g->least_hit == 0x1p-10 && g->nested_cells <= MOST_NESTED;
+    job->packed = job->k > MANY && job->item == 4 && !job->mass && g->coarse && g->least_hit == 0x1p-10 &&
+                  g->nested_cells <= MOST_NESTED;
     job->wide = wide;
     job->all_step = job->nested_step = job->mass ? 4 : 2;
     job->true_step = job->mass ? 6 : 4;

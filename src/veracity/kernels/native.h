@@ -114,7 +114,8 @@ typedef struct {
     int32_t place[2 * ENTRIES + LANES], pick[ROWS];
 } Work;
 
-/* Zeros that will all be used, on huge pages where the system has them: scattered updates of small pages wait for addresses. */
+/* Zeros that will all be used, on huge pages where the system has them: scattered updates of small ones wait for
+ * addresses. */
 static void *get_zeros(size_t size) {
 #if defined(__linux__)
     size_t page = (size_t)2 << 20;
