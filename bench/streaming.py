@@ -14,7 +14,7 @@ import numpy as np
 from bench import row
 
 BINARY_ROWS, REPEATS = 10_000_000, 100  # one file, read so many times: 1e9 rows
-DASK_FILES = 5  # of BINARY_ROWS rows each
+DASK_FILES = 10  # of half as many rows: 5e7
 WIDE_ROWS, WIDE_CLASSES, WIDE_REPEATS = 64_000, 1000, 20  # 1.28e6 rows
 
 # Each work is a process of its own, so that its peak memory is its own. It prints rows, seconds, CPU time and peak.
@@ -99,7 +99,7 @@ def run(quick: bool = False) -> dict[str, Any]:
             "scan": measured("scan", [file] * times),
             "local": measured("stream", [file] * times),
         }
-        files = [binary(folder / f"part{i}.parquet", BINARY_ROWS // less, i) for i in range(DASK_FILES)]
+        files = [binary(folder / f"part{i}.parquet", BINARY_ROWS // 2 // less, i) for i in range(DASK_FILES)]
         found |= {"local_files": measured("stream", files), "dask": measured("dask", files)}
         many = wide(folder / "wide.parquet", WIDE_ROWS // less, WIDE_CLASSES)
         found["wide"] = measured("stream", [many] * (2 if quick else WIDE_REPEATS))

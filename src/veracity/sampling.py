@@ -112,10 +112,13 @@ class Growing:
     def add(self, f: Forecasts, complete: bool = True) -> None:
         """`complete`: these are all rows of the part, not a sample of them."""
         self._complete &= complete
-        if self._limit is not None:
-            near = np.flatnonzero(hash_rows(f) <= self._limit)
-            self._complete &= len(near) == len(f)
-            f = take(f, near)
+        if self._limit is not None or len(f) > 2 * capacity(f.k):
+            h = hash_rows(f)
+            self._limit = _limit(h, capacity(f.k)) if self._limit is None else self._limit
+            if self._limit is not None:
+                near = np.flatnonzero(h <= self._limit)
+                self._complete &= len(near) == len(f)
+                f = take(f, near)
         self._parts.append(_plain(f))
         self._waiting += len(f)
         if self._waiting * max(f.k, 1) > WAITING:
@@ -172,11 +175,9 @@ def _thin(f: Forecasts, h: NDArray[np.uint64], complete: bool) -> Sample:
     most = capacity(f.k)
     if len(f) > 2 * most:
         # A first cut by hash alone; equal rows share their hash, so no row loses part of its count.
-        limit = np.partition(h, most)[most]
-        distinct = _sorted_values(h[h <= limit])
-        distinct = distinct if len(distinct) >= most else _sorted_values(h)
-        if len(distinct) >= most:
-            kept = np.flatnonzero(h <= distinct[most - 1])
+        limit = _limit(h, most)
+        if limit is not None:
+            kept = np.flatnonzero(h <= limit)
             complete &= len(kept) == len(h)
             f, h = take(f, kept), h[kept]
     order, new = _distinct(f, h)
@@ -185,6 +186,15 @@ def _thin(f: Forecasts, h: NDArray[np.uint64], complete: bool) -> Sample:
     counts = np.add.reduceat(f.counts[order], first) if len(first) else f.counts[:0]
     thin = replace(take(f, order[first[:most]]), counts=counts[:most])
     return Sample(thin, complete and len(first) <= most)
+
+
+def _limit(h: NDArray[np.uint64], most: int) -> np.uint64 | None:
+    """The hash up to which there are `most` distinct ones; None where there are fewer."""
+    for values in (h[h <= np.partition(h, most)[most]], h):
+        distinct = _sorted_values(values)
+        if len(distinct) >= most:
+            return np.uint64(distinct[most - 1])
+    return None
 
 
 def _sorted_values(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
