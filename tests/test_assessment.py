@@ -320,3 +320,25 @@ def test_the_optimism_of_in_sample_calibration_can_be_removed() -> None:
     error = np.std(corrected) / np.sqrt(30)
     assert abs(np.mean(corrected)) < 3 * error < np.mean(plain)
     assert np.mean(crossfitted) > 0.0
+
+
+def test_an_option_that_frames_do_not_have() -> None:
+    import pandas as pd
+
+    with pytest.raises(TypeError, match="assess\\(\\) has no option 'prob' for a frame; there are label"):
+        vc.assess(pd.DataFrame({"y": [0, 1], "p": [0.2, 0.7]}), prob="p")
+
+
+def test_the_verdict_does_not_depend_on_the_order_of_rows() -> None:
+    y, p = draw(14, 600, 3)
+    order = np.random.default_rng(0).permutation(600)
+    one, other = (a.verdict_detail["slope_adjusted"] for a in (vc.assess(y, p), vc.assess(y[order], p[order])))
+    assert (other.low, other.high) == pytest.approx((one.low, one.high), rel=1e-12)
+
+
+def test_split_outcomes_are_one_case() -> None:
+    y, p = draw(15, 400, 2)
+    soft = np.where(np.arange(400) < 9, 0.5, y)
+    a = vc.assess(vc.Forecasts.of(soft, p[:, 1]))
+    assert a.n == 400
+    assert "400 cases" in a.verdict_detail["sentences"][0]

@@ -284,6 +284,10 @@ def assess(
         from veracity.read import Reading as Options
         from veracity.read import frame
 
+        known = Options.__dataclass_fields__
+        for option in reading:
+            if option not in known:
+                raise TypeError(f"assess() has no option {option!r} for a frame; there are {', '.join(known)}")
         models = frame(y_true, Options(**reading))
         found = {name: of_tally(Tally.count(f, plan), model=name) for name, f in models.items()}
         return next(iter(found.values())) if len(found) == 1 else Assessments(found)

@@ -96,7 +96,9 @@ def _findings(tally: Tally, auc: Reading | None) -> tuple[Finding, ...]:
     """What the whole set shows: zeros, one outcome, one forecast, few events, heavy surprises."""
     s, found = tally.sums, list(tally.findings)
     if s.zeros:
-        found.insert(0, zero_probability(s.zeros, s.rows, [row for p, row, _ in tally.lowest if p == 0.0]))
+        found.insert(
+            0, zero_probability(s.zeros, max(tally.cases, s.zeros), [row for p, row, _ in tally.lowest if p == 0.0])
+        )
     if s.rows == 1:
         found.append(Finding("one_row", "changes the meaning", "there is only one row: nothing can be compared", 1))
     if tally.measurable and s.rows > 1:

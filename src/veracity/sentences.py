@@ -30,7 +30,7 @@ def sentences(
 
 
 def _zeros(tally: Tally) -> list[str]:
-    z, n = tally.sums.zeros, tally.sums.rows
+    z, n = tally.sums.zeros, max(tally.cases, tally.sums.zeros)
     if not z:
         return []
     floor = FLOORS[2]
@@ -61,7 +61,7 @@ def _level(tally: Tally, verdict: Verdict) -> list[str]:
 
 
 def _confidence(tally: Tally, verdict: Verdict, slope: Reading, losses: Mapping[str, Reading]) -> list[str]:
-    adjusted, n = verdict.slope_adjusted, tally.sums.rows
+    adjusted, n = verdict.slope_adjusted, tally.cases
     if not tally.measurable:
         return [
             "Not measurable here. Only the probability of what happened is given, so it cannot be compared with "

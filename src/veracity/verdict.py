@@ -17,7 +17,7 @@ from veracity.curves import Curve
 from veracity.forecasts import Forecasts
 from veracity.inference import Reading, quantile, undefined
 from veracity.measured import Measured, cells_of_two, not_measurable
-from veracity.sampling import few
+from veracity.sampling import few, hash_rows, take
 from veracity.scores import AT, Profile, frequencies
 from veracity.tally import Tally
 
@@ -49,6 +49,9 @@ def verdict(tally: Tally) -> Verdict:
     if not tally.measurable:
         return Verdict("undetermined", not_measurable(), not_measurable().reason)
     rows = rows_to_adjust(tally)
+    if len(rows) <= NULL_ROWS:
+        # In an order that does not depend on how the rows were given, so that the null draws do not either.
+        rows = take(rows, np.argsort(hash_rows(rows), kind="stable"))
     assert rows.probabilities is not None
     try:
         adjusted = maps.fit("multiplicative", rows)(rows.probabilities)
@@ -74,7 +77,7 @@ def verdict(tally: Tally) -> Verdict:
     assert slope.low is not None
     assert slope.high is not None
     word = word_for(slope.low, slope.high)
-    needed = rows_needed(slope, tally.sums.rows) if word == "undetermined" else None
+    needed = rows_needed(slope, tally.cases) if word == "undetermined" else None
     reason = "the interval of the slope is too wide" if word == "undetermined" else None
     return Verdict(word, slope, reason, level, needed)
 
@@ -101,8 +104,8 @@ def rows_needed(slope: Reading, rows: int) -> int | None:
 
 
 def _too_little(tally: Tally, measured: Measured, spread: float) -> str | None:
-    if tally.sums.rows < FEWEST_ROWS:
-        return f"{tally.sums.rows} rows; at least {FEWEST_ROWS} are needed"
+    if tally.cases < FEWEST_ROWS:
+        return f"{tally.cases} rows; at least {FEWEST_ROWS} are needed"
     if len(measured.curve) < FEWEST_BINS:
         return f"only {len(measured.curve)} different levels of probability; at least {FEWEST_BINS} are needed"
     if spread < LEAST_SPREAD:
