@@ -90,13 +90,13 @@ def test_spark_names_the_partition(spark: Any) -> None:
         engines.assess(frame, Reading(label="y", positive_proba="p"), engine="spark")
 
 
-def test_rows_of_a_large_file(folder: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_a_large_file(folder: Callable[[str], Path], tmp_path: Path) -> None:
     """A Parquet file in several parts counts as one, with the numbers of its rows."""
     path = tmp_path / "large.parquet"
     pl.read_parquet(folder("grouped") / "*.parquet").write_parquet(path, row_group_size=1000)
-    monkeypatch.setattr("veracity.read.parts.PART_BYTES", path.stat().st_size // 5)
+    options = {"part_bytes": path.stat().st_size // 5}
     for where in ((), ("site=B",)):
-        opened = engines.Input(path, Reading(where=where), engine="dask")
+        opened = engines.Input(path, Reading(where=where), engine="dask", options=options)
         assert len(opened._parts) == 5
         states = [engines.local.run(_job(opened), [part], {}).state() for part in opened._parts]
         merged = Tallies(Plan())

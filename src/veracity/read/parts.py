@@ -150,13 +150,13 @@ class Stream:
 
 
 def opened(
-    paths: Sequence[str | Path] | str | Path, reading: Reading, *, cut: bool = False, skip_broken: bool = False
+    paths: Sequence[str | Path] | str | Path, reading: Reading, *, cut: int | None = None, skip_broken: bool = False
 ) -> tuple[Stream, list[Part]]:
-    """Parts of files, and how they are read; `cut`: large Parquet files in several parts."""
+    """Parts of files, and how they are read; `cut`: Parquet files of more bytes in several parts."""
     files = expanded(paths)
     if Path("-") in files:
         raise ValueError("standard input cannot be read in parts\n  write it to a file first")
-    parts = [part for path in files for part in (_cut(path) if cut else [Part(str(path))])]
+    parts = [part for path in files for part in (_cut(path, cut) if cut else [Part(str(path))])]
     stream = _recognised(files, reading, skip_broken)
     if stream.layout.kind in ("long", "lm-eval"):
         parts = [Part(str(path)) for path in files]
@@ -206,14 +206,14 @@ def of_sample(frame: Any, reading: Reading, name: str) -> Stream:
     return Stream(recognise(table, reading, name), reading, table.columns, name)
 
 
-def _cut(path: Path) -> list[Part]:
-    """Parts of about PART_BYTES where a file can be entered in the middle."""
+def _cut(path: Path, most: int) -> list[Part]:
+    """Parts of about `most` bytes where a file can be entered in the middle."""
     size = path.stat().st_size
-    if size <= PART_BYTES or path.suffix.lower() not in (".parquet", ".pq"):
+    if size <= most or path.suffix.lower() not in (".parquet", ".pq"):
         return [Part(str(path))]
     try:
         rows = int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
     except BROKEN:
         return [Part(str(path))]  # whoever reads it will say so
-    step = max(1, -(-rows * PART_BYTES // size))
+    step = max(1, -(-rows * most // size))
     return [Part(str(path), first, min(step, rows - first)) for first in range(0, rows, step)]
