@@ -238,6 +238,12 @@ def test_rows_that_are_left_out_are_counted(parts: Path, monkeypatch: pytest.Mon
     assert made.n == pl.read_parquet(parts / "*.parquet").drop_nulls().height
 
 
+def test_what_needs_all_rows_is_said(folder: Callable[[str], Path]) -> None:
+    (made,) = engines.assess(folder("grouped"), Reading(feature=("site",))).values()
+    (unused,) = (f for f in made.findings if f.code == "not_used_in_parts")
+    assert unused.message.startswith("feature: not used")
+
+
 def test_options_are_checked(parts: Path) -> None:
     with pytest.raises(ValueError, match="'cloud' is none of dask, local, spark"):
         engines.assess(parts, engine="cloud")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from veracity.assessment import Assessment
     from veracity.engines.local import Progress
+    from veracity.forecasts import Finding
     from veracity.maps.multiplicative import Multiplicative
     from veracity.plan import Plan
     from veracity.read import Layout, Reading
@@ -117,7 +118,8 @@ class Input:
             if column:
                 continue
             tally = tallies[model, "", ""]
-            tally = replace(tally, findings=(*self.layout.findings, *tally.findings, *counted.finding()))
+            findings = (*self.layout.findings, *tally.findings, *counted.finding(), *self._unused())
+            tally = replace(tally, findings=findings)
             groups: dict[str, dict[str, Any]] = {}
             for (name, by, level), part in sorted(tallies.items(), key=lambda item: item[0]):
                 if by and name == model:
@@ -131,6 +133,16 @@ class Input:
         if not made:
             raise ValueError("no rows in any part of the input\n  there is nothing to assess")
         return made
+
+    def _unused(self) -> tuple[Finding, ...]:
+        """What was given and cannot be used without all rows."""
+        from veracity.forecasts import Finding
+
+        given = [name for name in ("ideal", "feature") if getattr(self.reading, name)]
+        if not given:
+            return ()
+        message = f"{' and '.join(given)}: not used, because the rows are read in parts"
+        return (Finding("not_used_in_parts", "warning", message),)
 
     def adjustment(self, target: Any = None) -> Multiplicative:
         """Weights that give the columns the target means, those of the outcomes when none are given (KF15 4.1).
