@@ -27,6 +27,8 @@ from veracity.tally import MANY_CLASSES, R, Tally
 Floats = NDArray[np.float64]
 
 NOT_MEASURABLE = "only the probability of what happened is given, so it cannot be compared with frequencies"
+STEP = 3
+SPARSE = R[::STEP]  # the r of standard errors along the profile; −2/3, 0 and 1 are among them
 ROWS = 2000  # looked at for the influences of rows: standard errors to two per cent
 MOST_ENTRIES = 300_000  # of these rows; with very many classes fewer rows must do
 
@@ -243,10 +245,10 @@ def cells_of_two(tally: Tally, coarse: bool = False) -> Forecasts:
 
 @dataclass(frozen=True)
 class Influences:
-    """How each row moves ln of the reported and of the measured means: (rows, r) matrices, centred."""
+    """How each row moves ln of the means, centred: of the three reported ones, of measured ones along SPARSE."""
 
-    reported: Floats
-    measured: Floats
+    reported: Floats  # (rows, 3) in the order of AT
+    measured: Floats  # (rows, SPARSE)
     share: Floats  # of each row in a mean of squares
     scale: float  # √(Σw²)/Σw of all rows, not only of those looked at
     values: Floats  # reported means
@@ -259,8 +261,8 @@ class Influences:
         p = np.clip(f.realised, floor, ceiling)
         hits, true = row_bins(f, curve, tally.plan)
         return cls(
-            reported=reported_influence(p, f.mass),
-            measured=measured_influence(curve, tally.plan.floor, hits, true, f.mass),
+            reported=reported_influence(p, f.mass, R[list(AT.values())]),
+            measured=measured_influence(curve, tally.plan.floor, hits, true, f.mass, SPARSE),
             share=mass2 / mass2.sum(),
             scale=float(np.sqrt(tally.sums.weight2) / tally.sums.weight),
             values=profile.values,
@@ -271,21 +273,25 @@ class Influences:
 
     @cached_property
     def measured_errors(self) -> Floats:
-        errors: Floats = self._error(self.measured)
+        """Standard errors along the profile; straight lines between every third r, which no one can tell apart."""
+        errors: Floats = np.interp(R, SPARSE, self._error(self.measured))
         return errors
 
     def divergence_error(self, at: int) -> float:
-        return float(self._error(self.reported[:, at] - self.measured[:, at]))
+        place = list(AT.values()).index(at)
+        return float(self._error(self.reported[:, place] - self.measured[:, at // STEP]))
 
     def slope_error(self, measured: Floats) -> float:
         """Standard error of ln slope."""
         d, r = AT["decisiveness"], AT["robustness"]
 
-        def spread(values: Floats, influence: Floats) -> Floats:
-            moved: Floats = (values[d] * influence[:, d] - values[r] * influence[:, r]) / (values[d] - values[r])
+        def spread(values: Floats, move_d: Floats, move_r: Floats) -> Floats:
+            moved: Floats = (values[d] * move_d - values[r] * move_r) / (values[d] - values[r])
             return moved
 
-        return float(self._error(spread(measured, self.measured) - spread(self.values, self.reported)))
+        stated = spread(self.values, self.reported[:, 0], self.reported[:, 2])
+        borne_out = spread(measured, self.measured[:, d // STEP], self.measured[:, r // STEP])
+        return float(self._error(borne_out - stated))
 
 
 def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, NDArray[np.int64]]:
@@ -303,30 +309,32 @@ def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, NDArray[np
     return hits, bins[np.arange(rows), f.outcomes]
 
 
-def reported_influence(p: Floats, mass: Floats) -> Floats:
+def reported_influence(p: Floats, mass: Floats, r: Floats) -> Floats:
     """d ln P_r of each row: (p^r/mean − 1)/r, in logs for r = 0; zeros do not move a mean that is 0 already."""
     share = mass / mass.sum()
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log = np.log(p)[:, None]
         lowest = np.min(log, initial=0.0, where=np.isfinite(log))
-        x = np.exp((log - np.where(R < 0.0, lowest, 0.0)) * R)
-        ratio = (x / (share @ x) - 1.0) / np.where(R == 0.0, 1.0, R)
-        zero = np.where(R == 0.0, log - share @ log, ratio)
+        x = np.exp((log - np.where(r < 0.0, lowest, 0.0)) * r)
+        ratio = (x / (share @ x) - 1.0) / np.where(r == 0.0, 1.0, r)
+        zero = np.where(r == 0.0, log - share @ log, ratio)
     return np.where(np.isfinite(zero), zero, 0.0)
 
 
-def measured_influence(curve: Curve, floor: float, hits: Floats, true: NDArray[np.int64], mass: Floats) -> Floats:
+def measured_influence(
+    curve: Curve, floor: float, hits: Floats, true: NDArray[np.int64], mass: Floats, r: Floats
+) -> Floats:
     """d ln S_r of each row: (1+r) c_y^r − r Σ_j c_j^(1+r), relative to the mean; ln c_y + 1 − Σ_j c_j for r = 0."""
     share = mass / mass.sum()
     c = np.maximum(curve.source, floor)
     free = curve.source > floor
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log = np.where(curve.true > 0, np.log(np.where(curve.true > 0, c, 1.0)), 0.0)[:, None]
-        power = np.exp(log * R)
-        own = np.where(R == 0.0, log + free[:, None], np.where(free[:, None], 1.0 + R, 1.0) * power)
-        all_columns = np.where(free[:, None], np.where(R == 0.0, 1.0, R) * power * c[:, None], 0.0)
+        power = np.exp(log * r)
+        own = np.where(r == 0.0, log + free[:, None], np.where(free[:, None], 1.0 + r, 1.0) * power)
+        all_columns = np.where(free[:, None], np.where(r == 0.0, 1.0, r) * power * c[:, None], 0.0)
         moved = own[true] - hits @ all_columns
-        mean = share @ np.where(R == 0.0, log, power)[true]
-        relative = np.where(R == 0.0, moved, moved / (mean * np.where(R == 0.0, 1.0, R)))
+        mean = share @ np.where(r == 0.0, log, power)[true]
+        relative = np.where(r == 0.0, moved, moved / (mean * np.where(r == 0.0, 1.0, r)))
     centred: Floats = relative - share @ relative
     return centred
