@@ -134,12 +134,13 @@ def _auc(events: Floats, others: Floats, tally: Tally) -> Reading:
         return undefined("one outcome only: nothing to rank")
     below = (np.cumsum(others) - others / 2.0) / n
     above = 1.0 - (np.cumsum(events) - events / 2.0) / p
-    area = float(events @ below / p)
+    # Sums of products and not @: threads of a BLAS cost more here than they save.
+    area = float((events * below).sum() / p)
     by_class = tally.sums.by_class
     eff = by_class[:, 0] ** 2 / np.maximum(by_class[:, 1], np.finfo(float).tiny)
-    variance = (events @ below**2 / p - area**2) / max(eff[1] - 1.0, 1.0) + (others @ above**2 / n - area**2) / max(
-        eff[0] - 1.0, 1.0
-    )
+    of_events = float((events * below**2).sum() / p) - area**2
+    of_others = float((others * above**2).sum() / n) - area**2
+    variance = of_events / max(eff[1] - 1.0, 1.0) + of_others / max(eff[0] - 1.0, 1.0)
     return around(area, float(np.sqrt(max(variance, 0.0))), tally.plan.level, (0.0, 1.0), "DeLong")
 
 
@@ -247,11 +248,11 @@ class Profile:
             shift = np.where(R < 0.0, log.min(), 0.0)  # the largest p^r becomes 1
             x = np.exp((log[:, None] - shift) * R)
             x[:, R == 0.0] = log[:, None]
-            mean = share @ x
+            mean = np.einsum("i,ij->j", share, x)  # without the threads of a BLAS, which cost more than they save
             x -= mean
             square = x * x
-            variance = share @ square
-            skewness = share @ (square * x) / variance**1.5
+            variance = np.einsum("i,ij->j", share, square)
+            skewness = np.einsum("i,ij,ij->j", share, square, x) / variance**1.5
             n = self.tally.sums.n_eff
             error = np.sqrt(variance / (n - 1.0)) if n > 1.0 + 1e-9 else np.full(len(R), np.nan)
             return np.where(R == 0.0, error, error / mean), np.where(variance > 0.0, skewness, 0.0)
@@ -265,9 +266,10 @@ class Profile:
         lowest = int(np.sqrt(s.rows))
         before = np.concatenate([[0], np.cumsum(rows)])
         within = np.clip(lowest - before[:-1], 0, rows)
+        place = int(np.searchsorted(before, lowest))  # cells that hold the lowest
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             next_log = logs[min(int(np.searchsorted(before, lowest, side="right")) - 1, len(logs) - 1)]
-            spacing = next_log - float(within @ logs) / max(lowest, 1)
+            spacing = next_log - float((within[:place] * logs[:place]).sum()) / max(lowest, 1)
             index = 1.0 / (np.abs(R) * spacing) if spacing > 0.0 else np.full(len(R), np.inf)
             # The row that weighs most is among the lowest cells; with weights it need not be the lowest.
             row = np.log(e.weight[order] / rows)[:LOWEST, None] + R * logs[:LOWEST, None]
@@ -341,7 +343,7 @@ class Profile:
         rows = int(np.argmax(held >= MOSTLY * power.sum())) + 1
         # What is left is summed anew: one row may be so large that nothing would be left of a difference.
         left = 1.0 - np.clip(rows - (np.cumsum(e.rows) - e.rows), 0, e.rows) / e.rows
-        without = float((left @ power / (left @ e.weight)) ** -1.5)
+        without = float(((left * power).sum() / (left * e.weight).sum()) ** -1.5)
         return tuple(row for _, row, _ in lowest[:rows]), min(without, 1.0)
 
 
