@@ -245,6 +245,7 @@ class Tally:
         rows = self.sample.rows
         state = {
             "version": VERSION,
+            "grid": _fingerprint(self.grid),
             "plan": asdict(self.plan),
             "classes": [c.item() if isinstance(c, np.generic) else c for c in self.classes],
             "sums": {f.name: put(getattr(self.sums, f.name)) for f in fields(Sums)},
@@ -278,6 +279,8 @@ class Tally:
         state = json.loads(body[8 : 8 + size])
         if state["version"] != VERSION:
             raise ValueError(f"data: tally version {state['version']}, this program reads {VERSION}; make it again")
+        if state["grid"] != _fingerprint(grid_of(Plan(**state["plan"]), len(state["classes"]))):
+            raise ValueError("data: the tally was counted on another grid, by another version; make it again")
         offset = 8 + size
 
         def get(value: Any) -> Any:
@@ -397,6 +400,11 @@ def _without(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -> Histogram
         held["all_weight2"][zero] -= float(counts @ f.weights**2)
     some = held["all"] > 0
     return Histogram(**{name: values[some] for name, values in held.items()})
+
+
+def _fingerprint(grid: Grid) -> int:
+    """Cells are numbers, so tallies add only where the numbers mean the same."""
+    return crc32(grid.nested_edges.tobytes(), crc32(grid.edges.tobytes()))
 
 
 def _totals(f: Forecasts) -> dict[str, Any]:

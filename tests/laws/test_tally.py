@@ -135,6 +135,13 @@ def test_bytes_that_are_no_tally() -> None:
         Tally.from_bytes(data[:-3] + b"abc")
 
 
+def test_bytes_of_another_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Tally.of([0, 1], [0.2, 0.7]).to_bytes()
+    monkeypatch.setattr("veracity.tally._fingerprint", lambda grid: 0)
+    with pytest.raises(ValueError, match="another grid"):
+        Tally.from_bytes(data)
+
+
 def test_different_plans_refuse_to_add() -> None:
     with pytest.raises(ValueError, match=r"end_width is 0\.005 in one and 0\.01 in the other"):
         Tally.of([0, 1], [0.2, 0.7]) + Tally.of([0, 1], [0.2, 0.7], end_width=0.01)
