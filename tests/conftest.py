@@ -43,3 +43,9 @@ def java() -> str:
     """Path of a Java runtime, for Spark."""
     path = shutil.which("java")
     return path if path else pytest.skip("java absent")
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is printed depends on the width of the terminal, and parallel runs have a narrow one."""
+    monkeypatch.setenv("COLUMNS", "120")

@@ -38,7 +38,7 @@ class Assessment:
 
     >>> a = assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
     >>> round(a.reported.accuracy, 6), round(a.scores.half_brier, 6)
-    (0.741736, 0.075)
+    (0.741559, 0.075)
     """
 
     def __init__(self, sections: dict[str, Any], tally: Tally | None = None) -> None:

@@ -103,8 +103,9 @@ INLINE void add_levels(const void *row, int is_float, int64_t k, Levels *levels)
     }
 }
 
-/* Adds a row to the column sums, levels and hits; returns its sum of squares. Asks for the next row meanwhile. */
-CLONES static double find_plain(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
+/* Adds a row to the column sums, levels and hits; returns its sum of squares. Asks for the next row meanwhile.
+ * Without clones: GCC 12 fails on the AVX2 one (internal error), and AVX-512 has its own function below. */
+static double find_plain(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
                                 Hits *hits) {
     double square[LANES] = {0};
     int64_t j = 0;
