@@ -342,3 +342,11 @@ def test_split_outcomes_are_one_case() -> None:
     a = vc.assess(vc.Forecasts.of(soft, p[:, 1]))
     assert a.n == 400
     assert "400 cases" in a.verdict_detail["sentences"][0]
+
+
+def test_the_typical_probability_is_the_log_loss_on_another_scale() -> None:
+    y, p = draw(16, 500, 3)
+    for weights in (None, np.random.default_rng(0).gamma(1.0, size=500)):
+        a = vc.assess(y, p, sample_weight=weights)
+        assert a.reported.accuracy.low == pytest.approx(np.exp(-a.scores.log_loss.high), rel=1e-12)
+        assert a.reported.accuracy.high == pytest.approx(np.exp(-a.scores.log_loss.low), rel=1e-12)

@@ -255,7 +255,10 @@ class Profile:
             skewness = np.einsum("i,ij,ij->j", share, square, x) / variance**1.5
             n = self.tally.sums.n_eff
             error = np.sqrt(variance / (n - 1.0)) if n > 1.0 + 1e-9 else np.full(len(R), np.nan)
-            return np.where(R == 0.0, error, error / mean), np.where(variance > 0.0, skewness, 0.0)
+            error = np.where(R == 0.0, error, error / mean)
+            if self.tally.plan.limits == (0.0, 1.0):
+                error[R == 0.0] = mean_and_error(self.tally.sums, 0)[1]  # that of the log loss, whose exponential it is
+            return error, np.where(variance > 0.0, skewness, 0.0)
 
     @cached_property
     def tail(self) -> tuple[Floats, Floats]:
