@@ -160,7 +160,7 @@ log = ScoringRule(
     unit=1.0,
     rows=domain.simplex_rows,
     bounds=(0.0, np.inf),
-    cite="Good 1952; HB17 eq 8 (divergence score), KF15 section 2.2 (log-loss), N17 eq 5",
+    cite="Good 1952; HB17 eq 2 (divergence score), KF15 section 2.2 (log-loss), N17 eq 5",
 )
 
 brier = ScoringRule(
