@@ -132,6 +132,8 @@ def _say(message: str, code: int = BAD_INPUT) -> int:
 
 def main() -> None:
     """The program: `run` with the words that were typed."""
+    # Threads of a BLAS wait busily and help nothing here; the kernel has its own. NumPy reads this when imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     warnings.simplefilter("ignore", RuntimeWarning)  # what a number's trouble means to people is said as a finding
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
