@@ -13,7 +13,7 @@ from veracity.measured import Measured, not_measurable
 from veracity.plan import FLOORS
 from veracity.reliability import calibration_error
 from veracity.scores import MEANS, Profile, baseline, floors, scores, skill
-from veracity.tally import R, Tally
+from veracity.tally import MANY_CLASSES, R, Tally
 from veracity.verdict import verdict
 
 EMPTY = "there are no rows"
@@ -116,7 +116,7 @@ def _findings(tally: Tally, auc: Reading | None) -> tuple[Finding, ...]:
         if auc is not None and auc < CHANCE and s.rows >= FEWEST_TO_RANK:
             option = tally.held.names.option("positive", tally.classes[0]) if tally.held is not None else ""
             found.append(Finding.of("worse_than_chance", s.rows, s.rows, option=option))
-        if all(len(h.cells) == 1 for h in tally.classwise):
+        if all(len(h.cells) == 1 for h in tally.classwise) and _whole_rows(tally):
             found.append(Finding.of("constant_forecast", s.rows, s.rows))
         if s.n_eff < 1.0 + 1e-9:
             message = "all weight is on one row: no interval can be given"
@@ -130,6 +130,11 @@ def _findings(tally: Tally, auc: Reading | None) -> tuple[Finding, ...]:
             message = f"the 5 largest surprises make up {share:.0%} of the log loss"
             found.append(Finding("surprises", "note", message, 5, rows))
     return tuple(found)
+
+
+def _whole_rows(tally: Tally) -> bool:
+    """Whether every pooled cell holds whole columns; class-wise cells of many classes are too wide to tell."""
+    return tally.k <= MANY_CLASSES or not (tally.pooled.all % tally.sums.rows).any()
 
 
 def empty(tally: Tally) -> dict[str, Any]:

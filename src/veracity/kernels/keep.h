@@ -64,13 +64,13 @@ static Packed *get_packed(const Job *job) {
     Packed *x = NULL;
     for (int i = 0; i < KEPT && !x; i++) {
         Packed *old = kept_packed[i];
-        if (old && old->k == job->k && old->cells == g->nested_cells && old->low_cells == g->nested[code_of(0.5)]) {
+        if (old && old->k == job->k && old->cells == g->nested_cells) {
             x = old;
             kept_packed[i] = NULL;
         }
     }
     if (!x) x = new_packed(job);
-    for (int32_t c = 0; x && c < LOW_CODES; c++) x->nested_cell[c] = (uint16_t)g->nested[SPLIT_CODE + c];
+    if (x) set_grid(x, g);
     return x;
 }
 

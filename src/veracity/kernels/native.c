@@ -21,11 +21,7 @@ static void *work_on(void *argument) {
         else
             few_block(w, start, n);
     }
-    if (w->packed) {
-        add_hits(w, w->packed);
-        unpack_pooled(w, w->packed);
-        unpack_levels(w, &w->packed->levels);
-    }
+    if (w->packed) finish_packed(w, w->packed);
     return NULL;
 }
 
@@ -39,7 +35,7 @@ static int prepare_work(Work *w, const Job *job, int64_t begin, int64_t end) {
     w->classes = calloc(6 * k, sizeof(double));
     w->columns = calloc(k + 2 * LANES, sizeof(double)); /* whole vectors are written */
     w->block_classes = calloc(6 * k, sizeof(double));
-    w->block_columns = calloc(k + LANES, sizeof(double));
+    w->block_columns = calloc(k + 2 * LANES, sizeof(double));
     w->hits = malloc((k + 1) * sizeof *w->hits);
     if (!(w->hits && w->classes && w->columns && w->block_classes && w->block_columns)) return 0;
     if (job->small) return (w->small = get_small()) != NULL;
@@ -107,7 +103,6 @@ static void join_works(Work *works, int threads) {
 /* Histograms in the order pooled, top, classes. */
 static void emit(Compact *out, const Job *job, Work *works, int threads, int64_t *offsets) {
     int64_t k = job->k, many = k > MANY;
-    double edge[MOST_NESTED], step[MOST_NESTED];
     if (job->small) {
         emit_small(out, job, works[0].small, offsets);
         return;
@@ -116,14 +111,13 @@ static void emit(Compact *out, const Job *job, Work *works, int threads, int64_t
     offsets[1] = out->size;
     emit_histograms(out, job, works, threads, many ? 1 : k, many ? 1 : k);
     offsets[2] = out->size;
-    if (job->packed) nested_lines(&job->grid, edge, step);
     for (int64_t j = 0; j < k; j++) {
         slot totals[] = {{.i = works[0].rows},
                          {.d = works[0].columns[j]},
                          {.d = works[0].weight},
                          {.d = works[0].weight2}};
         if (job->packed)
-            emit_packed(out, works, threads, j, totals, edge, step);
+            emit_packed(out, works, threads, j, totals);
         else if (many)
             emit_nested(out, job, works, threads, j, totals);
         else
@@ -183,7 +177,7 @@ static PyObject *pass(const Job *job, int threads, Compact *out) {
 }
 
 /* The buffers of a pass, in the order of the arguments. */
-enum { P, Y, WEIGHTS, COUNTS, REALISED, CELL, NESTED, DIVIDED, FIRST_PART, PART_EDGES, CELLS, OUT };
+enum { P, Y, WEIGHTS, COUNTS, REALISED, CELL, NESTED, DIVIDED, FIRST_PART, PART_EDGES, NESTED_EDGES, CELLS, OUT };
 enum { BUFFERS = OUT + COLUMNS };
 
 static void read_job(Job *job, const Py_buffer *b) {
@@ -210,10 +204,13 @@ static void read_job(Job *job, const Py_buffer *b) {
     g->divided = b[DIVIDED].buf;
     g->first_part = b[FIRST_PART].buf;
     g->part_edges = b[PART_EDGES].buf;
+    g->nested_edges = b[NESTED_EDGES].buf;
+    g->nested_cells = b[NESTED_EDGES].shape[0];
+    g->least_hit = g->nested_edges[1];
     g->words = (g->places + 63) / 64;
     job->histograms = job->k > MANY ? 2 : job->k + 1;
-    job->packed = job->k > MANY && job->item == 4 && !job->mass && g->coarse && g->least_hit == 0x1p-10 &&
-                  g->nested_cells <= MOST_NESTED;
+    job->packed = job->k > MANY && job->item == 4 && !job->mass && g->coarse && g->least_hit == 0x1p-7 &&
+                  low_cuts(g) <= MOST_CUTS && job->k <= UINT32_MAX / g->nested_cells;
     job->wide = wide;
     job->all_step = job->nested_step = job->mass ? 4 : 2;
     job->true_step = job->mass ? 6 : 4;
@@ -225,12 +222,10 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
     PyObject *buffers, *result = NULL;
     Job job = {0};
     int y_kind, threads;
-    long long nested_cells;
-    if (!PyArg_ParseTuple(arguments, "OiCiidLdiipp", &buffers, &job.item, &y_kind, &job.y_item, &threads, &job.allowed,
-                          &nested_cells, &job.grid.least_hit, &job.grid.coarse, &job.small, &job.classes, &job.rest))
+    if (!PyArg_ParseTuple(arguments, "OiCiidiipp", &buffers, &job.item, &y_kind, &job.y_item, &threads, &job.allowed,
+                          &job.grid.coarse, &job.small, &job.classes, &job.rest))
         return NULL;
     job.y_kind = (char)y_kind;
-    job.grid.nested_cells = nested_cells;
     if (!PyTuple_Check(buffers) || PyTuple_Size(buffers) != BUFFERS) {
         PyErr_SetString(PyExc_TypeError, "scan takes a tuple of its buffers first");
         return NULL;

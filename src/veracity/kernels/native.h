@@ -59,6 +59,7 @@ typedef struct {
     const uint64_t *divided;   /* bit of each divided code */
     const int32_t *first_part; /* of each divided code */
     const double *part_edges;  /* lower edge of each part, then infinity */
+    const double *nested_edges;
     int64_t places, nested_cells, words;
     double least_hit; /* upper end of the lowest nested cell */
     int coarse;       /* only the wide cells below 2^-14 */

@@ -28,7 +28,8 @@ TRUE = ("true", "true_sum", "true_log", "true_power", "true_weight", "true_weigh
 def tables(grid: Grid) -> tuple[Array, ...]:
     """For each place its cell and nested cell, where a place is a code or a part of a code that cuts divide.
 
-    Then a bit for each divided code, the first part of each, and the lower edges of the parts, ended by infinity.
+    Then a bit for each divided code, the first part of each, the lower edges of the parts, ended by infinity, and
+    those of the nested cells.
     """
     first = grid.cell_of_code
     divided = np.flatnonzero(first < 0)
@@ -47,7 +48,7 @@ def tables(grid: Grid) -> tuple[Array, ...]:
     cell = np.concatenate([np.where(first < 0, -1 - first, first), unused, cells]).astype(np.int32)
     bits[divided] = 1
     bitmap = np.packbits(bits, bitorder="little").view(np.uint64)
-    return cell, grid.nested[cell], bitmap, first_part, np.array([*edges, np.inf])
+    return cell, grid.nested[cell], bitmap, first_part, np.array([*edges, np.inf]), grid.nested_edges
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,6 @@ class Task:
             self.y.dtype.itemsize,
             threads,
             tolerance(self.p.dtype, k),
-            len(grid.nested_edges),
-            float(grid.nested_edges[1]),
             grid.coarse and not any(cut < SPLIT for cut in grid.cuts),
             self.small,
             classes,

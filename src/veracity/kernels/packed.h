@@ -1,7 +1,7 @@
 /* Float32 rows of more than 50 classes without weights, on the coarse grid: near memory speed.
  *
- * An entry below 1/2 adds one integer to its cell: a count above and the mantissa bits below the cell's edge, so that
- * one update of eight bytes holds both the count and the exact sum of the cell. */
+ * An entry adds one integer to its cell: a count above and the mantissa bits below the cell's edge, so that one update
+ * of eight bytes holds both the count and the exact sum of the cell. */
 #ifndef VERACITY_PACKED_H
 #define VERACITY_PACKED_H
 
@@ -9,139 +9,150 @@
 #include "sweep.h"
 
 #define LOW_CODES ((HALF_BITS - SPLIT_BITS) >> SHIFT) /* from 2^-14 to 1/2 */
-#define HIT_CODES (1 << (COLUMN_SHIFT - FINE_SHIFT))  /* of anything a list may hold */
 #define COUNT_SHIFT 40
 #define ONE_ENTRY (1ULL << COUNT_SHIFT)
-#define HALF_OFFSET (0x3F000000 - SPLIT_FLOAT)
-#define OFFSET_BITS ((1u << COLUMN_SHIFT) - 1)
-enum { AHEAD_HITS = 16 }; /* within the room of a list */
-enum { BLOCK = 64 };      /* rows */
-/* Float32 bits below a code, and below a line of the nested grid; the latter also in float64. */
-enum { FINE_SHIFT = 13, NESTED_SHIFT = 17, LINE_SHIFT = NESTED_SHIFT + 29 };
-enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 23 }; /* entries of a cell before the sum could reach the count */
-enum { PACKED_ENTRIES = 1 << 20, MOST_NESTED = 4096 }; /* entries before the hits are taken from their lists */
+#define HIT_CODE ((HIT_FLOAT - SPLIT_FLOAT) >> FINE_SHIFT)
+enum { BLOCK = 64 };                                      /* rows */
+enum { FINE_SHIFT = 13 };                                 /* float32 bits below a code */
+enum { LIST_CODES = (0x3F800000 - SPLIT_FLOAT + (1 << FINE_SHIFT)) >> FINE_SHIFT }; /* of anything up to 1 */
+enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 22 };    /* entries of a cell before the sum could reach the count */
+enum { MOST_CUTS = 64, UPPER = 0xFFFE, RARE = 0xFFFF };
+
+typedef struct {
+    uint32_t at, offset; /* which of the nested cells, and what to add to its sum */
+} Hit;
 
 typedef struct Packed {
-    int64_t k, cells, low_cells, words, yes_words; /* cells, and those below 1/2, of the nested grid */
-    int64_t rows, listed;                          /* whose hits the lists can hold, and do hold */
+    int64_t k, cells; /* of the nested grid */
     size_t bytes;
-    uint64_t *pooled;      /* LOW_CODES */
-    uint64_t *nested;      /* k × low_cells */
-    slot *upper;           /* k × the other cells {count, sum} */
-    uint64_t *touched;     /* k × words: bits of the upper cells in use */
-    uint32_t *yes;         /* k × cells */
-    uint64_t *yes_touched; /* k × yes_words: bits of those in use */
-    slot *spilled;         /* k × low_cells {count, sum}, when the packed ones were full */
-    uint16_t *nested_cell; /* of each low code */
-    Hits hits;
+    uint64_t *pooled;        /* LIST_CODES */
+    uint64_t *nested;        /* k × cells */
+    uint32_t *yes;           /* k × cells: how often the class happened */
+    slot *spilled;           /* k × cells {count, sum}, when the packed ones were full */
+    uint16_t *nested_cell;   /* of each code from 2^-7 up; UPPER from 1/2 up, RARE where a cut divides the code */
+    uint32_t *first;         /* bits of the smallest float of each nested cell */
+    int32_t cuts[MOST_CUTS]; /* codes below 2^-7 that a cut divides */
+    int cut_count;
+    Hit *hits; /* of a block */
+    int64_t hit_count, pooled_used, nested_used;
     float *row;
-    int64_t pooled_used, nested_used;
+    uint32_t *picked;
+    Swept found;
     Levels levels;
 } Packed;
 
-INLINE float float_of(int32_t bits) {
+INLINE float float_of(uint32_t bits) {
     float x;
     memcpy(&x, &bits, 4);
     return x;
 }
 
-/* Moves counts and sums of the pooled cells to the histogram. */
+INLINE uint32_t float_bits(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    return bits;
+}
+
+/* How many codes between 2^-14 and 2^-7 a cut divides. */
+static int64_t low_cuts(const Grid *g) {
+    int64_t count = 0;
+    for (int32_t c = 0; c < HIT_CODE; c++) count += is_divided(g, (int32_t)SPLIT_CODE + c);
+    return count;
+}
+
+/* Moves counts and sums of the pooled cells below 1/2 to the histogram. Entries of divided codes are there already. */
 static void unpack_pooled(Work *w, Packed *x) {
     Scratch *s = &w->scratch;
     for (int32_t c = 0; c < LOW_CODES; c++) {
         uint64_t held = x->pooled[c];
-        if (!held) continue;
-        int64_t count = (int64_t)(held >> COUNT_SHIFT);
-        float edge = float_of(SPLIT_FLOAT + (c << FINE_SHIFT)), next = float_of(SPLIT_FLOAT + (c << FINE_SHIFT) + 1);
         int32_t place = (int32_t)SPLIT_CODE + c;
+        x->pooled[c] = 0;
+        if (!held || is_divided(&w->job->grid, place)) continue;
+        int64_t count = (int64_t)(held >> COUNT_SHIFT);
+        uint32_t bits = SPLIT_FLOAT + ((uint32_t)c << FINE_SHIFT);
+        double edge = float_of(bits), step = float_of(bits + 1) - edge;
         slot *r = s->all + place * 2;
         if (r->i == 0) touch(s->touched, place, edge);
         r[0].i += count;
-        r[1].d += (double)count * edge + (double)(held & (ONE_ENTRY - 1)) * ((double)next - edge);
-        x->pooled[c] = 0;
+        r[1].d += (double)count * edge + (double)(held & (ONE_ENTRY - 1)) * step;
     }
+    memset(x->pooled + LOW_CODES, 0, (LIST_CODES - LOW_CODES) * sizeof *x->pooled);
     x->pooled_used = 0;
 }
 
-/* Edge and step of the float32 line that each nested cell below 1/2 lies in. */
-static void nested_lines(const Grid *g, double *edge, double *step) {
-    for (int32_t place = SPLIT_CODE; place < g->places; place++) {
-        if (place == SPLIT_CODE + LOW_CODES) place = PARTS;
-        if (place >= g->places) break;
-        double u = place < PARTS ? float_of(SPLIT_FLOAT + ((place - (int32_t)SPLIT_CODE) << FINE_SHIFT))
-                                 : g->part_edges[place - PARTS];
-        if (u < g->least_hit || u >= 0.5) continue;
-        int64_t bits = bits_of(u) >> LINE_SHIFT << LINE_SHIFT;
-        double line;
-        memcpy(&line, &bits, 8);
-        edge[g->nested[place]] = line;
-        step[g->nested[place]] = nextafterf((float)line, 1.0f) - line;
-    }
+/* Count and sum of a nested cell, given its smallest float. */
+INLINE void unpack_nested(uint64_t held, uint32_t first, int64_t *count, double *sum) {
+    double edge = float_of(first), step = edge < 1.0 ? float_of(first + 1) - edge : 0.0;
+    *count += (int64_t)(held >> COUNT_SHIFT);
+    *sum += (double)(int64_t)(held >> COUNT_SHIFT) * edge + (double)(held & (ONE_ENTRY - 1)) * step;
 }
 
 static void spill_nested(Work *w, Packed *x) {
-    double edge[MOST_NESTED], step[MOST_NESTED];
-    size_t size = (size_t)(x->k * x->low_cells);
-    nested_lines(&w->job->grid, edge, step);
+    size_t size = (size_t)(x->k * x->cells);
     if (!x->spilled) x->spilled = get_zeros(2 * size * sizeof(slot));
     if (!x->spilled) {
         w->failed = 1;
         return;
     }
     for (size_t i = 0; i < size; i++) {
-        uint64_t held = x->nested[i];
-        int64_t cell = (int64_t)i % x->low_cells, count = (int64_t)(held >> COUNT_SHIFT);
-        if (!held) continue;
-        x->spilled[2 * i].i += count;
-        x->spilled[2 * i + 1].d += (double)count * edge[cell] + (double)(held & (ONE_ENTRY - 1)) * step[cell];
+        if (!x->nested[i]) continue;
+        unpack_nested(x->nested[i], x->first[i % (size_t)x->cells], &x->spilled[2 * i].i, &x->spilled[2 * i + 1].d);
         x->nested[i] = 0;
     }
     x->nested_used = 0;
 }
 
-/* An entry from 1/2 up, or in a code that a cut divides. */
-static __attribute__((noinline)) void add_rare(Work *w, Packed *x, uint32_t offset, int64_t j) {
-    double u = float_of((int32_t)offset + SPLIT_FLOAT);
-    int32_t place = place_of(&w->job->grid, u);
-    int64_t cell = w->job->grid.nested[place], up = cell - x->low_cells;
-    add_entry(w->job, &w->scratch, 0, place, u, 0, 1, 1.0, 1.0);
-    if (up < 0) {
-        x->nested[j * x->low_cells + cell] += ONE_ENTRY + (offset & ((1u << NESTED_SHIFT) - 1));
-        return;
-    }
-    slot *r = x->upper + 2 * (j * (x->cells - x->low_cells) + up);
-    if (r->i == 0) x->touched[j * x->words + (up >> 6)] |= 1ULL << (up & 63);
-    r[0].i++;
-    r[1].d += u;
+static void add_listed(uint64_t *pooled, const uint32_t *list, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        pooled[(list[i] >> FINE_SHIFT) - (SPLIT_FLOAT >> FINE_SHIFT)] +=
+            ONE_ENTRY + (list[i] & ((1u << FINE_SHIFT) - 1));
 }
 
-static void add_hits(Work *w, Packed *x) {
-    const Grid *g = &w->job->grid;
-    uint64_t *pooled = x->pooled;
-    const uint16_t *nested_cell = x->nested_cell;
-    for (int64_t group = 0; group * GROUP < x->k; group++) {
-        const uint32_t *list = x->hits.lists + group * x->hits.room;
-        uint64_t *nested = x->nested + group * GROUP * x->low_cells;
-        int64_t count = x->hits.counts[group], low_cells = x->low_cells;
-        for (int64_t i = 0; i < count; i++) {
-            uint32_t offset = list[i] & OFFSET_BITS, c = offset >> FINE_SHIFT, soon = list[i + AHEAD_HITS];
-            int64_t j = list[i] >> COLUMN_SHIFT;
-            int64_t soon_cell = nested_cell[(soon & OFFSET_BITS) >> FINE_SHIFT];
-            __builtin_prefetch(nested + (soon >> COLUMN_SHIFT) * low_cells + soon_cell, 1);
-            if (offset >= HALF_OFFSET || is_divided(g, (int32_t)(SPLIT_CODE + c))) {
-                add_rare(w, x, offset, group * GROUP + j);
-                continue;
-            }
-            pooled[c] += ONE_ENTRY + (offset & ((1u << FINE_SHIFT) - 1));
-            nested[j * low_cells + nested_cell[c]] += ONE_ENTRY + (offset & ((1u << NESTED_SHIFT) - 1));
+/* Entries below 2^-7 in codes that a cut divides. */
+static void add_cuts(Work *w, Packed *x) {
+    const Job *job = w->job;
+    for (int i = 0; i < x->cut_count; i++) {
+        if (!x->pooled[x->cuts[i]]) continue;
+        int64_t count = (job->wide ? pick_wide : pick_plain)(x->found.list, x->found.listed, FINE_SHIFT,
+                                                             (uint32_t)x->cuts[i] + (SPLIT_FLOAT >> FINE_SHIFT), x->picked);
+        for (int64_t e = 0; e < count; e++) {
+            double u = float_of(x->picked[e]);
+            add_entry(job, &w->scratch, 0, place_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
         }
-        x->hits.counts[group] = 0;
+        x->pooled[x->cuts[i]] = 0;
     }
-    x->pooled_used += x->listed * x->k;
-    x->nested_used += x->listed;
-    x->listed = 0;
-    if (x->pooled_used + x->rows * x->k > POOLED_ROOM) unpack_pooled(w, x);
-    if (x->nested_used + x->rows > NESTED_ROOM) spill_nested(w, x);
+}
+
+/* Where an entry in a code that a cut divides lies on the nested grid; it is pooled at once. */
+static __attribute__((noinline)) int32_t add_rare(Work *w, float entry) {
+    const Grid *g = &w->job->grid;
+    int32_t place = place_of(g, entry);
+    add_entry(w->job, &w->scratch, 0, place, entry, 0, 1, 1.0, 1.0);
+    return g->nested[place];
+}
+
+/* Notes the entries of a row from 2^-7 up, and asks for the cells that they go to. An entry from 1/2 up is the top
+ * entry, with which it is pooled in the end. */
+static void note_hits(Work *w, Packed *x, const float *row, int32_t top) {
+    uint32_t most = x->found.most;
+    int64_t count = (w->job->wide ? hits_wide : hits_plain)(x->found.hits, x->k, x->picked);
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t j = x->picked[i], bits = float_bits(row[j]);
+        int32_t cell = x->nested_cell[(bits - SPLIT_FLOAT) >> FINE_SHIFT];
+        if (cell == UPPER && bits == most) {
+            cell = w->job->grid.nested[top];
+            most = 0; /* another one is not the top entry, whatever it is */
+        } else if (cell >= UPPER)
+            cell = add_rare(w, row[j]);
+        Hit hit = {j * (uint32_t)x->cells + (uint32_t)cell, bits - x->first[cell]};
+        __builtin_prefetch(x->nested + hit.at, 1);
+        x->hits[x->hit_count++] = hit;
+    }
+}
+
+static void add_hits(Packed *x) {
+    for (int64_t i = 0; i < x->hit_count; i++) x->nested[x->hits[i].at] += ONE_ENTRY + x->hits[i].offset;
+    x->hit_count = 0;
 }
 
 static void unpack_levels(Work *w, Levels *levels) {
@@ -161,120 +172,189 @@ static void unpack_levels(Work *w, Levels *levels) {
     memset(levels, 0, sizeof *levels);
 }
 
+/* Finds the places of what happened and of the top entry, and asks for what is kept there. */
+static void find_packed_true(Work *w, Packed *x, int64_t i) {
+    const Job *job = w->job;
+    const Scratch *s = &w->scratch;
+    int64_t place = coarse_place(&job->grid, w->realised[i]), top = place_of(&job->grid, w->top[i]);
+    w->place[i] = (int32_t)place;
+    w->place[ROWS + i] = (int32_t)top;
+    __builtin_prefetch(s->yes + 4 * place, 1);
+    __builtin_prefetch(s->all + 2 * (job->grid.places + top), 1);
+    __builtin_prefetch(s->yes + 4 * (job->grid.places + top), 1);
+    __builtin_prefetch(x->yes + w->y[i] * x->cells + job->grid.nested[place], 1);
+}
+
+/* Pools the top entries from 1/2 up. */
+static void pool_tops(Work *w) {
+    const Grid *g = &w->job->grid;
+    Scratch *s = &w->scratch;
+    for (int32_t place = code_of(0.5); place < g->places; place++) {
+        const slot *top = s->all + 2 * (g->places + place);
+        double edge = place < PARTS ? 1.0 : g->part_edges[place - PARTS];
+        if (top->i == 0 || edge < 0.5) continue;
+        slot *r = s->all + 2 * place;
+        if (r->i == 0) touch(s->touched, place, edge);
+        r[0].i += top[0].i;
+        r[1].d += top[1].d;
+    }
+}
+
+static void finish_packed(Work *w, Packed *x) {
+    unpack_pooled(w, x);
+    unpack_levels(w, &x->levels);
+    pool_tops(w);
+}
+
 /* The entry of what happened, and the top entry. */
 static void add_packed_true(Work *w, Packed *x, int64_t i) {
     const Job *job = w->job;
     Scratch *s = &w->scratch;
     double u = w->realised[i], best = w->top[i];
-    int32_t place = coarse_place(&job->grid, u), top = place_of(&job->grid, best);
+    int32_t place = w->place[i], top = w->place[ROWS + i];
     add_true(job, s, 0, place, u, w->log[i], w->power[i], 0, 1, 1.0, 1.0);
-    int64_t cell = job->grid.nested[place];
-    x->yes[w->y[i] * x->cells + cell]++;
-    x->yes_touched[w->y[i] * x->yes_words + (cell >> 6)] |= 1ULL << (cell & 63);
+    x->yes[w->y[i] * x->cells + job->grid.nested[place]]++;
     add_entry(job, s, 1, top, best, 0, 1, 1.0, 1.0);
     if (w->correct[i] != 0.0) add_true(job, s, 1, top, u, w->log[i], w->power[i], 0, 1, 1.0, 1.0);
 }
 
-static int first_of_float_ties(const float *row, int64_t y) {
+CLONES static int first_of_float_ties(const float *row, int64_t y) {
     int tied = 0;
     for (int64_t j = 0; j < y; j++) tied |= row[j] == row[y];
     return !tied;
 }
 
-static void add_small_hits(uint64_t *pooled, const uint32_t *offsets, int64_t count) {
-    for (int64_t i = 0; i < count; i++)
-        pooled[offsets[i] >> FINE_SHIFT] += ONE_ENTRY + (offsets[i] & ((1u << FINE_SHIFT) - 1));
+/* A row as floats one after another; `clean` turns minus zeros into zeros. */
+static const float *float_row(const Work *w, int64_t i, int clean) {
+    const Job *job = w->job;
+    if (job->direct && !clean) return (const float *)(job->p + i * job->row_step);
+    for (int64_t j = 0; j < job->k; j++) w->packed->row[j] = (float)value_at(job, i, j) + 0.0f;
+    return w->packed->row;
+}
+
+/* Looks closely at a row that may be none; whether it is one after all. */
+static int check_row(Work *w, int64_t i, const float *row) {
+    uint32_t most, least;
+    double sum = check_plain(row, w->job->k, &most, &least);
+    return (most <= ONE_BITS || check_values(w, i)) && check_sum(w, i, sum);
 }
 
 static void packed_block(Work *w, int64_t start, int64_t n) {
     const Job *job = w->job;
     Packed *x = w->packed;
+    Swept *found = &x->found;
+    Levels levels = {{0}};
     int64_t kept = 0, k = job->k;
-    int wide = job->wide;
+    double *columns = w->block_columns, sure = job->allowed - (double)(k + 256) * 0x1p-27; /* rounding of the sum */
+    int left_out = 0;
+    void (*sweep)(const float *, const float *, int64_t, double *, Levels *, Swept *) =
+        job->wide ? sweep_wide : sweep_plain;
     read_rows(w, start, n);
+    memset(columns, 0, (size_t)k * sizeof *columns);
     for (int64_t i = 0; i < n; i++) {
-        const float *row = (const float *)(job->p + (start + i) * job->row_step);
-        const float *next = i + 1 < n && job->direct ? (const float *)((const char *)row + job->row_step) : row;
-        uint32_t most, least;
-        if (!job->direct) {
-            for (int64_t j = 0; j < k; j++) x->row[j] = (float)value_at(job, start + i, j);
-            row = x->row;
-        }
-        double sum = wide ? check_wide(row, k, &most, &least) : check_plain(row, k, &most, &least);
-        int inside = most <= ONE_BITS;
+        const float *row = float_row(w, start + i, 0);
+        const float *next = job->direct ? (const float *)(job->p + (start + i + (i + 1 < n)) * job->row_step) : row;
+        sweep(row, next, k, columns, &levels, found);
+        int inside = found->most <= ONE_BITS, good = check_label(w, start + i, w->y[i]);
         if (inside) {
-            double low = float_of((int32_t)least), high = float_of((int32_t)most);
+            double low = float_of(found->least), high = float_of(found->most);
             if (low < w->low) w->low = low;
             if (high > w->high) w->high = high;
         }
-        int good = (inside || check_values(w, start + i)) && check_sum(w, start + i, sum);
-        if (!(check_label(w, start + i, w->y[i]) && good)) continue;
-        if (!inside) { /* minus zero becomes zero */
-            for (int64_t j = 0; j < k; j++) x->row[j] = row[j] + 0.0f;
-            row = x->row;
-            check_plain(row, k, &most, &least);
+        if (!(inside && fabs(found->sum - 1.0) <= sure)) good &= check_row(w, start + i, row);
+        left_out |= !(good && inside);
+        if (!good) continue;
+        if (!inside) {
+            row = float_row(w, start + i, 1);
+            sweep(row, row, k, columns, &levels, found);
         }
         keep_row(w, kept, i);
         int64_t y = w->y[kept];
-        float top = float_of((int32_t)most);
-        w->squares[kept] = (wide ? find_wide : find_plain)(row, next, k, w->columns, &x->levels, &x->hits);
-        add_small_hits(x->pooled, x->hits.small, x->hits.small_count);
+        float top = float_of(found->most);
+        add_listed(x->pooled, found->list, found->listed);
+        add_cuts(w, x);
+        w->squares[kept] = found->squares;
         w->realised[kept] = row[y];
         w->top[kept] = top;
         w->correct[kept] = row[y] == top && first_of_float_ties(row, y);
+        find_packed_true(w, x, kept);
+        note_hits(w, x, row, w->place[ROWS + kept]);
         kept++;
     }
-    x->listed += kept;
-    if (x->listed + BLOCK > x->rows) add_hits(w, x);
+    if (left_out) { /* sums of the good rows only */
+        memset(columns, 0, (size_t)k * sizeof *columns);
+        memset(&levels, 0, sizeof levels);
+        for (int64_t i = 0; i < kept; i++) {
+            const float *row = float_row(w, w->row[i], 1);
+            sweep(row, row, k, columns, &levels, found);
+        }
+    }
+    add_columns(w->columns, columns, k, 1.0);
+    x->levels.zeros += levels.zeros;
+    for (int level = 0; level < LEVELS; level++) {
+        x->levels.sums[level] += levels.sums[level];
+        x->levels.below[level] += levels.below[level];
+    }
+    add_hits(x);
     add_rows(w, kept);
     for (int64_t i = 0; i < kept; i++) add_packed_true(w, x, i);
+    x->pooled_used += kept * k;
+    x->nested_used += kept;
+    if (x->pooled_used + BLOCK * k > POOLED_ROOM) unpack_pooled(w, x);
+    if (x->nested_used + BLOCK > NESTED_ROOM) spill_nested(w, x);
 }
 
 static void free_packed(Packed *x) {
     if (!x) return;
     free(x->pooled);
     free(x->nested);
-    free(x->upper);
-    free(x->touched);
     free(x->yes);
-    free(x->yes_touched);
     free(x->spilled);
     free(x->nested_cell);
-    free(x->hits.lists);
-    free(x->hits.counts);
-    free(x->hits.small);
+    free(x->first);
+    free(x->hits);
     free(x->row);
+    free(x->picked);
+    free(x->found.list);
+    free(x->found.hits);
     free(x);
+}
+
+/* What depends on the grid: cuts, and where the nested cells begin. */
+static void set_grid(Packed *x, const Grid *g) {
+    x->cut_count = 0;
+    for (int32_t c = 0; c < HIT_CODE; c++)
+        if (is_divided(g, (int32_t)SPLIT_CODE + c)) x->cuts[x->cut_count++] = c;
+    for (int32_t c = 0; c < LIST_CODES; c++) {
+        int rare = c < LOW_CODES && is_divided(g, (int32_t)SPLIT_CODE + c);
+        x->nested_cell[c] = rare ? RARE : c >= LOW_CODES ? UPPER : (uint16_t)g->nested[SPLIT_CODE + c];
+    }
+    for (int64_t cell = 0; cell < x->cells; cell++) {
+        float first = (float)g->nested_edges[cell];
+        if (first < g->nested_edges[cell]) first = nextafterf(first, 2.0f);
+        x->first[cell] = float_bits(first);
+    }
 }
 
 static Packed *new_packed(const Job *job) {
     Packed *x = calloc(1, sizeof *x);
     if (!x) return NULL;
-    size_t k = (size_t)job->k, groups = k / GROUP + 1;
+    size_t k = (size_t)job->k, cells = k * (size_t)job->grid.nested_cells;
     x->k = job->k;
     x->cells = job->grid.nested_cells;
-    x->low_cells = job->grid.nested[code_of(0.5)];
-    x->words = (x->cells - x->low_cells + 63) / 64;
-    x->yes_words = (x->cells + 63) / 64;
-    x->rows = PACKED_ENTRIES / job->k < BLOCK ? BLOCK : PACKED_ENTRIES / job->k;
-    x->hits.room = x->rows * GROUP + 16;
-    size_t low = k * (size_t)x->low_cells, upper = k * (size_t)(x->cells - x->low_cells);
-    size_t words = k * (size_t)x->words, cells = k * (size_t)x->cells;
-    size_t sizes[] = {LOW_CODES * 8, low * 8, upper * 16, words * 8, cells * 4};
-    for (int i = 0; i < 5; i++) x->bytes += sizes[i];
-    x->pooled = calloc(1, sizes[0]);
-    x->nested = get_zeros(sizes[1]);
-    x->upper = get_zeros(sizes[2]);
-    x->touched = calloc(1, sizes[3]);
-    x->yes = get_zeros(sizes[4]);
-    x->yes_touched = calloc(k * (size_t)x->yes_words, sizeof *x->yes_touched);
-    x->nested_cell = calloc(HIT_CODES, sizeof *x->nested_cell);
-    x->hits.lists = malloc(groups * (size_t)x->hits.room * sizeof *x->hits.lists);
-    x->hits.counts = calloc(groups, sizeof *x->hits.counts);
-    x->hits.small = malloc((k + 16) * sizeof *x->hits.small);
+    x->bytes = cells * (sizeof *x->nested + sizeof *x->yes);
+    x->pooled = calloc(LIST_CODES, sizeof *x->pooled);
+    x->nested = get_zeros(cells * sizeof *x->nested);
+    x->yes = get_zeros(cells * sizeof *x->yes);
+    x->nested_cell = calloc(LIST_CODES, sizeof *x->nested_cell);
+    x->first = calloc((size_t)x->cells, sizeof *x->first);
+    x->hits = malloc(BLOCK * (size_t)(0x1p7 * (1.0 + job->allowed) + 1.0) * sizeof *x->hits);
     x->row = malloc(k * sizeof *x->row);
-    if (!(x->pooled && x->nested && x->upper && x->touched && x->yes && x->yes_touched && x->nested_cell && x->hits.lists &&
-          x->hits.counts && x->hits.small && x->row)) {
+    x->picked = malloc((k + 16) * sizeof *x->picked);
+    x->found.list = malloc((k + 16) * sizeof *x->found.list);
+    x->found.hits = calloc(k / HIT_COLUMNS + 8, sizeof *x->found.hits);
+    if (!(x->pooled && x->nested && x->yes && x->nested_cell && x->first && x->hits && x->row && x->picked &&
+          x->found.list && x->found.hits)) {
         free_packed(x);
         return NULL;
     }

@@ -1,14 +1,15 @@
-/* Two sweeps over a float32 row of many classes: is it a forecast, and where do its entries lie. */
+/* One sweep over a float32 row of many classes: is it a forecast, and where do its entries lie. */
 #ifndef VERACITY_SWEEP_H
 #define VERACITY_SWEEP_H
 
 #include "native.h"
 
-enum { LEVELS = 5 };                                      /* wide cells between 0 and 2^-14 */
-static const int LEVEL_ENDS[LEVELS] = {30, 24, 20, 17, 14}; /* upper end of each: 2^-end; as WIDE in grid.py */
+enum { LEVELS = 3 };                                /* wide cells between 0 and 2^-14 */
+static const int LEVEL_ENDS[LEVELS] = {20, 17, 14}; /* upper end of each: 2^-end; as WIDE in grid.py */
 #define ONE_BITS 0x3F800000u
 #define SPLIT_FLOAT 0x38800000 /* 2^-14 */
-#define NESTED_FLOAT 0x3A800000 /* 2^-10 */
+#define HIT_FLOAT 0x3C000000   /* 2^-7 */
+enum { HIT_COLUMNS = 16 };     /* of a word of bits */
 
 INLINE int32_t level_bits(int level) { return (127 - LEVEL_ENDS[level]) << 23; }
 INLINE double level_end(int level) { return 1.0 / (double)(1LL << LEVEL_ENDS[level]); }
@@ -16,26 +17,23 @@ INLINE double level_end(int level) { return 1.0 / (double)(1LL << LEVEL_ENDS[lev
 /* The place that stands for a level cell. */
 INLINE int32_t level_place(int level) { return level ? code_of(level_end(level - 1)) : 1; }
 
-/* Sums over the level cells of all rows of a thread; counts are those below each end. */
+/* Sums over the level cells of rows; counts are those below each end. */
 typedef struct {
     double sums[LEVELS];
     int64_t below[LEVELS], zeros;
 } Levels;
 
-/* Entries from 2^-10 up of a block of rows, by groups of 32 columns: float32 bits above those of 2^-14, and the column
- * in the group. Taken group by group, the cells they go to stay in the cache. And those of one row from 2^-14 to 2^-10,
- * which are counted only together. */
-enum { GROUP = 32, COLUMN_SHIFT = 27 };
+/* What a sweep finds in a row. Largest and smallest entry are bits seen as unsigned: beyond those of 1 an entry is no
+ * probability, or minus zero. */
 typedef struct {
-    uint32_t *lists;
-    int32_t *counts;
-    int64_t room;
-    uint32_t *small;
-    int64_t small_count;
-} Hits;
+    double sum, squares; /* the sum perhaps only to the precision of floats */
+    uint32_t most, least;
+    int64_t listed;
+    uint32_t *list; /* bits of entries from 2^-14 up */
+    uint16_t *hits; /* a bit for each column from 2^-7 up */
+} Swept;
 
-/* Bits of the largest and smallest entry, seen as unsigned: beyond those of 1 an entry is no probability, or minus
- * zero. Returns the sum. */
+/* Largest and smallest entry; returns the sum. */
 CLONES static double check_plain(const float *row, int64_t k, uint32_t *most, uint32_t *least) {
     double sum[2 * LANES] = {0};
     uint32_t high[2 * LANES] = {0}, low[2 * LANES];
@@ -103,115 +101,168 @@ INLINE void add_levels(const void *row, int is_float, int64_t k, Levels *levels)
     }
 }
 
-/* Adds a row to the column sums, levels and hits; returns its sum of squares. Asks for the next row meanwhile.
+/* Adds a row to the column sums and levels, and says what it found. Asks for the next row meanwhile.
  * Without clones: GCC 12 fails on the AVX2 one (internal error), and AVX-512 has its own function below. */
-static double find_plain(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
-                                Hits *hits) {
+static void sweep_plain(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Swept *found) {
     double square[LANES] = {0};
-    int64_t j = 0;
-    for (; j + LANES <= k; j += LANES)
+    int64_t j = 0, listed = 0;
+    found->sum = check_plain(row, k, &found->most, &found->least);
+    for (; j + LANES <= k; j += LANES) {
+        __builtin_prefetch(next + j);
         for (int l = 0; l < LANES; l++) {
             double x = row[j + l];
             columns[j + l] += x;
             square[l] += x * x;
         }
+    }
     for (; j < k; j++) {
         columns[j] += row[j];
         square[0] += (double)row[j] * row[j];
     }
     for (int l = 1; l < LANES; l++) square[0] += square[l];
+    found->squares = square[0];
     add_levels(row, 1, k, levels);
-    hits->small_count = 0;
-    for (int64_t group = 0; group * GROUP < k; group++) {
-        uint32_t *list = hits->lists + group * hits->room;
-        int32_t count = hits->counts[group];
-        for (int64_t c = 0; c < GROUP && group * GROUP + c < k; c++) {
+    for (int64_t start = 0; start < k; start += HIT_COLUMNS) {
+        uint32_t hits = 0;
+        for (int64_t c = 0; c < HIT_COLUMNS && start + c < k; c++) {
             int32_t bits;
-            memcpy(&bits, row + group * GROUP + c, 4);
-            list[count] = (uint32_t)(bits - SPLIT_FLOAT) | (uint32_t)c << COLUMN_SHIFT;
-            count += bits >= NESTED_FLOAT;
-            hits->small[hits->small_count] = (uint32_t)(bits - SPLIT_FLOAT);
-            hits->small_count += (bits >= SPLIT_FLOAT) & (bits < NESTED_FLOAT);
+            memcpy(&bits, row + start + c, 4);
+            found->list[listed] = (uint32_t)bits;
+            listed += bits >= SPLIT_FLOAT;
+            hits |= (uint32_t)(bits >= HIT_FLOAT) << c;
         }
-        __builtin_prefetch(next + group * GROUP);
-        __builtin_prefetch(next + group * GROUP + GROUP / 2);
-        hits->counts[group] = count;
+        found->hits[start / HIT_COLUMNS] = (uint16_t)hits;
     }
-    return square[0];
+    found->listed = listed;
 }
+
+/* Those of the listed entries that lie in one code, which go to `to`; their number. */
+static int64_t pick_plain(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to) {
+    int64_t picked = 0;
+    for (int64_t i = 0; i < count; i++) {
+        to[picked] = list[i];
+        picked += list[i] >> shift == code;
+    }
+    return picked;
+}
+
+/* Columns of the entries from 2^-7 up; their number. Two of 64 columns are written in any case: whether there are any
+ * could not be foreseen. */
+INLINE int64_t hit_columns(const uint16_t *hits, int64_t k, uint32_t *columns) {
+    int64_t count = 0;
+    for (int64_t start = 0; start < k; start += 64) {
+        uint64_t set;
+        memcpy(&set, hits + start / HIT_COLUMNS, 8);
+        int64_t end = count + __builtin_popcountll(set);
+        do {
+            for (int i = 0; i < 2; i++, set &= set - 1)
+                columns[count + i] = (uint32_t)start + (uint32_t)__builtin_ctzll(set | 1ULL << 63);
+            count += 2;
+        } while (count < end);
+        count = end;
+    }
+    return count;
+}
+
+static int64_t hits_plain(const uint16_t *hits, int64_t k, uint32_t *columns) { return hit_columns(hits, k, columns); }
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
-#define WIDE_VECTORS __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+#define WIDE_VECTORS __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi")))
 
-WIDE_VECTORS static double check_wide(const float *row, int64_t k, uint32_t *most, uint32_t *least) {
-    __m512i high = _mm512_setzero_si512(), low = _mm512_set1_epi32(-1);
-    __m512d even = _mm512_setzero_pd(), odd = even;
-    for (int64_t j = 0; j < k; j += 16) {
-        __mmask16 in = k - j >= 16 ? 0xFFFF : (__mmask16)((1u << (k - j)) - 1);
-        __m512 x = _mm512_maskz_loadu_ps(in, row + j);
-        __m512i bits = _mm512_castps_si512(x);
-        high = _mm512_max_epu32(high, bits);
-        low = _mm512_mask_min_epu32(low, in, low, bits);
-        even = _mm512_add_pd(even, _mm512_cvtps_pd(_mm512_castps512_ps256(x)));
-        odd = _mm512_add_pd(odd, _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)));
-    }
-    *most = _mm512_reduce_max_epu32(high);
-    *least = _mm512_reduce_min_epu32(low);
-    return _mm512_reduce_add_pd(_mm512_add_pd(even, odd));
-}
-
-WIDE_VECTORS static double find_wide(const float *row, const float *next, int64_t k, double *columns,
-                                     Levels *levels, Hits *hits) {
-    __m512d square = _mm512_setzero_pd(), square2 = square, sums[LEVELS];
-    __m512i below[LEVELS], zeros = _mm512_setzero_si512(), minus = _mm512_set1_epi32(-1), ends[LEVELS];
-    __m512i step = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    __m512i columns_of[2]; /* minus the bits of 2^-14, of the lower and upper half of a group */
-    __m512i split = _mm512_set1_epi32(SPLIT_FLOAT), large = _mm512_set1_epi32(NESTED_FLOAT);
-    int64_t middles = 0;
-    columns_of[0] = _mm512_sub_epi32(_mm512_slli_epi32(step, COLUMN_SHIFT), split);
-    columns_of[1] = _mm512_add_epi32(columns_of[0], _mm512_set1_epi32((int32_t)(16u << COLUMN_SHIFT)));
-    for (int level = 0; level < LEVELS; level++) {
-        sums[level] = square;
-        below[level] = zeros;
-        ends[level] = _mm512_set1_epi32(level_bits(level));
-    }
+WIDE_VECTORS static int64_t count_zeros(const float *row, int64_t k) {
+    int64_t zeros = 0;
     for (int64_t j = 0; j < k; j += 16) {
         __mmask16 in = k - j >= 16 ? 0xFFFF : (__mmask16)((1u << (k - j)) - 1);
         __m512i bits = _mm512_maskz_loadu_epi32(in, row + j);
-        __builtin_prefetch(next + j);
-        __m512d a = _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(bits)));
-        __m512d b = _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_extracti64x4_epi64(bits, 1)));
-        double *to = columns + j; /* padded to whole vectors */
-        _mm512_storeu_pd(to, _mm512_add_pd(_mm512_loadu_pd(to), a));
-        _mm512_storeu_pd(to + 8, _mm512_add_pd(_mm512_loadu_pd(to + 8), b));
-        square = _mm512_fmadd_pd(a, a, square);
-        square2 = _mm512_fmadd_pd(b, b, square2);
-        zeros = _mm512_mask_sub_epi32(zeros, _mm512_mask_testn_epi32_mask(in, bits, bits), zeros, minus);
-        __mmask16 small = 0;
-        for (int level = 0; level < LEVELS; level++) {
-            small = _mm512_mask_cmplt_epi32_mask(in, bits, ends[level]);
-            below[level] = _mm512_mask_sub_epi32(below[level], small, below[level], minus);
-            sums[level] = _mm512_mask_add_pd(sums[level], (__mmask8)small, sums[level], a);
-            sums[level] = _mm512_mask_add_pd(sums[level], (__mmask8)(small >> 8), sums[level], b);
+        zeros += _mm_popcnt_u32(_mm512_mask_testn_epi32_mask(in, bits, bits));
+    }
+    return zeros;
+}
+
+typedef struct {
+    __m512i high, low;
+    __m512 sum;
+    __m512d squares[2], levels[LEVELS][2];
+    int64_t below[LEVELS], listed;
+} Sweep;
+
+/* Sixteen columns of a row, or those of them that are `in` it. */
+WIDE_VECTORS INLINE void sweep_columns(Sweep *s, const float *row, __mmask16 in, double *columns, uint32_t *list,
+                                       uint16_t *hits) {
+    int whole = in == 0xFFFF;
+    __m512 x = whole ? _mm512_loadu_ps(row) : _mm512_maskz_loadu_ps(in, row);
+    __m512i bits = _mm512_castps_si512(x);
+    /* The halves are read again: that costs less than taking them from the whole. */
+    __m512d half[2] = {_mm512_cvtps_pd(whole ? _mm256_loadu_ps(row) : _mm512_castps512_ps256(x)),
+                       _mm512_cvtps_pd(whole ? _mm256_loadu_ps(row + 8) : _mm512_extractf32x8_ps(x, 1))};
+    __mmask16 small = 0;
+    s->high = _mm512_max_epu32(s->high, bits);
+    s->low = _mm512_mask_min_epu32(s->low, in, s->low, bits);
+    s->sum = _mm512_add_ps(s->sum, x);
+    for (int h = 0; h < 2; h++) {
+        double *to = columns + LANES * h; /* padded to whole vectors */
+        _mm512_storeu_pd(to, _mm512_add_pd(_mm512_loadu_pd(to), half[h]));
+        s->squares[h] = _mm512_fmadd_pd(half[h], half[h], s->squares[h]);
+    }
+    for (int level = 0; level < LEVELS; level++) {
+        small = _mm512_mask_cmplt_epi32_mask(in, bits, _mm512_set1_epi32(level_bits(level)));
+        if (level + 1 < LEVELS) s->below[level] += _mm_popcnt_u32(small);
+        for (int h = 0; h < 2; h++) {
+            __mmask8 part = (__mmask8)(small >> LANES * h);
+            s->levels[level][h] = _mm512_mask_add_pd(s->levels[level][h], part, s->levels[level][h], half[h]);
         }
-        __mmask16 hit = _mm512_cmpge_epi32_mask(bits, large), middle = (__mmask16)(in & ~small & ~hit);
-        _mm512_storeu_si512(hits->small + middles, _mm512_maskz_compress_epi32(middle, _mm512_sub_epi32(bits, split)));
-        middles += __builtin_popcount(middle);
-        int64_t group = j / GROUP;
-        uint32_t *list = hits->lists + group * hits->room + hits->counts[group];
-        __m512i entry = _mm512_add_epi32(bits, columns_of[j / 16 % 2]);
-        _mm512_storeu_si512(list, _mm512_maskz_compress_epi32(hit, entry));
-        hits->counts[group] += __builtin_popcount(hit);
     }
-    hits->small_count = middles;
-    levels->zeros += _mm512_reduce_add_epi32(zeros);
-    for (int level = LEVELS - 1; level >= 0; level--) {
-        if (level) sums[level] = _mm512_sub_pd(sums[level], sums[level - 1]);
-        levels->sums[level] += _mm512_reduce_add_pd(sums[level]);
-        levels->below[level] += _mm512_reduce_add_epi32(below[level]);
+    __mmask16 listed = (__mmask16)(in & ~small);
+    _mm512_storeu_si512(list + s->listed, _mm512_maskz_compress_epi32(listed, bits));
+    s->listed += _mm_popcnt_u32(listed);
+    *hits = _mm512_cmpge_epi32_mask(bits, _mm512_set1_epi32(HIT_FLOAT));
+}
+
+/* The sum of the row is one of floats: 16 of them side by side, so that few roundings follow one another. */
+WIDE_VECTORS static void sweep_wide(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
+                                    Swept *found) {
+    Sweep s = {.low = _mm512_set1_epi32(-1)};
+    uint32_t *list = found->list;
+    uint16_t *hits = found->hits;
+    int64_t j = 0;
+    for (; j + 16 <= k; j += 16) {
+        __builtin_prefetch(next + j);
+        sweep_columns(&s, row + j, 0xFFFF, columns + j, list, hits + j / HIT_COLUMNS);
     }
-    return _mm512_reduce_add_pd(_mm512_add_pd(square, square2));
+    if (j < k) sweep_columns(&s, row + j, (__mmask16)((1u << (k - j)) - 1), columns + j, list, hits + j / HIT_COLUMNS);
+    s.below[LEVELS - 1] = k - s.listed;
+    found->listed = s.listed;
+    found->sum = _mm512_reduce_add_ps(s.sum);
+    found->squares = _mm512_reduce_add_pd(_mm512_add_pd(s.squares[0], s.squares[1]));
+    found->most = _mm512_reduce_max_epu32(s.high);
+    found->least = _mm512_reduce_min_epu32(s.low);
+    if (found->least == 0) levels->zeros += count_zeros(row, k);
+    double before = 0.0;
+    for (int level = 0; level < LEVELS; level++) {
+        double up_to = _mm512_reduce_add_pd(_mm512_add_pd(s.levels[level][0], s.levels[level][1]));
+        levels->sums[level] += up_to - before;
+        levels->below[level] += s.below[level];
+        before = up_to;
+    }
+}
+
+WIDE_VECTORS static int64_t pick_wide(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to) {
+    int64_t picked = 0;
+    __m512i wanted = _mm512_set1_epi32((int32_t)code);
+    for (int64_t i = 0; i < count; i += 16) {
+        __mmask16 in = count - i >= 16 ? 0xFFFF : (__mmask16)((1u << (count - i)) - 1);
+        __m512i entries = _mm512_maskz_loadu_epi32(in, list + i);
+        __mmask16 same = _mm512_mask_cmpeq_epi32_mask(in, _mm512_srli_epi32(entries, (unsigned)shift), wanted);
+        if (!same) continue;
+        _mm512_storeu_si512(to + picked, _mm512_maskz_compress_epi32(same, entries));
+        picked += _mm_popcnt_u32(same);
+    }
+    return picked;
+}
+
+WIDE_VECTORS static int64_t hits_wide(const uint16_t *hits, int64_t k, uint32_t *columns) {
+    return hit_columns(hits, k, columns);
 }
 
 static int has_wide(void) {
@@ -220,8 +271,9 @@ static int has_wide(void) {
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
 #else
-#define check_wide check_plain
-#define find_wide find_plain
+#define sweep_wide sweep_plain
+#define pick_wide pick_plain
+#define hits_wide hits_plain
 static int has_wide(void) { return 0; }
 #endif
 

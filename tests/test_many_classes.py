@@ -1,0 +1,53 @@
+"""Assessments of a thousand classes: small entries share cells, which nothing that is said may rest on."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import veracity
+from veracity.tally import Tally, total
+
+
+def softmax(n, k, strength, seed):
+    rng = np.random.default_rng(seed)
+    p = np.exp(strength * rng.standard_normal((n, k)))
+    p = (p / p.sum(axis=1, keepdims=True)).astype(np.float32)
+    y = np.array([rng.choice(k, p=row / row.sum()) for row in p.astype(np.float64)])
+    return y, p
+
+
+def codes(assessment):
+    return {finding.code for finding in assessment.findings}
+
+
+def test_near_uniform_is_not_constant():
+    y, p = softmax(40, 1000, 0.1, seed=1)
+    assert p.max() < 2.0**-7  # all in the lowest class-wise cell
+    assert "constant_forecast" not in codes(veracity.assess(y, p, labels=range(1000)))
+    p[:] = p[0]
+    assert "constant_forecast" in codes(veracity.assess(y, p, labels=range(1000)))
+
+
+@pytest.mark.parametrize("strength", [0.1, 1.0, 3.0, 8.0])
+def test_classwise_calibration_error_by_plain_code(strength):
+    y, p = softmax(300, 60, strength, seed=2)
+    edges = np.arange(16) / 15
+    errors = []
+    for j in range(60):
+        # (a, b] with 0 in the first bin; float32 entries next to an edge are what the edge is for float32 data.
+        at = np.clip(np.searchsorted(edges.astype(np.float32), p[:, j], side="left") - 1, 0, 14)
+        gaps = [abs((y[at == b] == j).sum() - p[at == b, j].sum(dtype=np.float64)) for b in range(15)]
+        errors.append(sum(gaps) / 300)
+    found = veracity.assess(y, p, labels=range(60)).calibration_error["classwise"]["value"]
+    assert found == pytest.approx(np.mean(errors), rel=1e-12)
+
+
+def test_parts_measure_the_same_to_the_last_bit():
+    y, p = softmax(500, 200, 2.0, seed=3)
+    whole = Tally.of(y, p, labels=range(200))
+    cuts = [0, 3, 64, 65, 200, 431, 500]
+    parts = [Tally.of(y[a:b], p[a:b], labels=range(200)) for a, b in itertools.pairwise(cuts)]
+    one, other = (veracity.assess(t) for t in (whole, total(parts[::-1])))
+    assert {n: float(r) for n, r in one.measured.items()} == {n: float(r) for n, r in other.measured.items()}
+    assert [b["count"] for b in one.bins] == [b["count"] for b in other.bins]
