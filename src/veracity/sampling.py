@@ -107,18 +107,25 @@ class Growing:
     def __init__(self) -> None:
         self._parts: list[Forecasts] = []
         self._waiting, self._complete = 0, True
-        self._limit: np.uint64 | None = None  # a row with a larger hash is not in the sample, whatever comes
+        self.limit: np.uint64 | None = None  # a row with a larger hash is not in the sample, whatever comes
 
     def add(self, f: Forecasts, complete: bool = True) -> None:
         """`complete`: these are all rows of the part, not a sample of them."""
         self._complete &= complete
-        if self._limit is not None or len(f) > 2 * capacity(f.k):
+        if self.limit is not None or len(f) > 2 * capacity(f.k):
             h = hash_rows(f)
-            self._limit = _limit(h, capacity(f.k)) if self._limit is None else self._limit
-            if self._limit is not None:
-                near = np.flatnonzero(h <= self._limit)
-                self._complete &= len(near) == len(f)
-                f = take(f, near)
+            self.limit = _limit(h, capacity(f.k)) if self.limit is None else self.limit
+            if self.limit is not None:
+                self.add_near(f, np.flatnonzero(h <= self.limit))
+                return
+        self._keep(f)
+
+    def add_near(self, f: Forecasts, near: NDArray[np.int64]) -> None:
+        """Rows of which those at `near` have a hash up to the limit."""
+        self._complete &= len(near) == len(f)
+        self._keep(take(f, near))
+
+    def _keep(self, f: Forecasts) -> None:
         self._parts.append(_plain(f))
         self._waiting += len(f)
         if self._waiting * max(f.k, 1) > WAITING:
@@ -130,7 +137,7 @@ class Growing:
         made = _thin(rows, hash_rows(rows), self._complete)
         self._parts, self._waiting, self._complete = [made.rows], 0, made.complete
         if len(made.rows) >= capacity(rows.k):
-            self._limit = hash_rows(made.rows).max()
+            self.limit = hash_rows(made.rows).max()
         return made
 
 

@@ -62,7 +62,7 @@ class Tallies:
     def take(self, forecasts: Forecasts) -> None:
         model = forecasts.model or ""
         plain = replace(forecasts, groups={})
-        self._add((model, "", ""), Tally.count(plain, self._plan))
+        self._running.setdefault((model, "", ""), Running()).count(plain, self._plan)
         for column, values in forecasts.groups.items():
             levels, place = np.unique(np.asarray(values).astype(str), return_inverse=True)
             for i, level in enumerate(levels):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -13,13 +14,15 @@ from numpy.typing import NDArray
 
 from veracity.kernels import _native  # type: ignore[attr-defined]
 from veracity.kernels.grid import CODES, SPLIT, Grid, lower_edges
-from veracity.kernels.result import FIRST, MANY, PROBLEMS, Histograms, Pass, Problem, tolerance
+from veracity.kernels.pair import Pair
+from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Histogram, Histograms, Pass, Problem, tolerance
 
 Array = NDArray[Any]
 
 THREAD = 100_000  # entries that a thread should have at least: fewer cost less than starting it
 THREAD_OF_MANY = 30_000_000  # beyond 50 classes, where each thread has its own histograms of every class
 MOST_THREADS = 16
+PAIRED = 1 << 21  # rows of two classes in one column from which counting them by `Pair` is faster
 ALL = ("all", "all_sum", "all_weight", "all_weight2")
 TRUE = ("true", "true_sum", "true_log", "true_power", "true_weight", "true_weight2")
 
@@ -131,10 +134,18 @@ def scan(
     keep_realised: bool,
     threads: int | None,
 ) -> Pass:
-    """The pass over p (n,) or (n, k). Of small inputs the class-wise histograms wait until they are asked for."""
+    """The pass over p (n,) or (n, k)."""
     task = Task(p, y, grid, weights, counts, threads)
+    paired = None
+    if p.ndim == 1 and len(p) >= PAIRED and weights is None and counts is None and not keep_realised:
+        paired = _by_place(task)
+    return paired or _by_row(task, keep_realised)
+
+
+def _by_row(task: Task, keep_realised: bool = False) -> Pass:
+    """Of small inputs the class-wise histograms wait until they are asked for."""
     k = task.k
-    realised = np.full(len(p), np.nan) if keep_realised else None
+    realised = np.full(len(task.p), np.nan) if keep_realised else None
     found, place, held = task.run(realised, classes=not task.small, rest=True)
     rows, sums, classes, by_column, tiny, lowest, lowest_realised, problems, values = found
     if k > MANY:
@@ -161,6 +172,44 @@ def scan(
         pooled=pooled,
         top=top,
         classwise=Histograms(k, task.later() if task.small else lambda: (place[2:], by_class)),
+    )
+
+
+def _by_place(task: Task) -> Pass | None:
+    """The pass over many rows of two classes in one column; None where some cannot be used."""
+    p, y, n = task.p, task.y, len(task.p)
+    threads = task.threads or min(os.cpu_count() or 1, MOST_THREADS, 1 + n // PAIRED)
+    starts = [n * i // threads for i in range(threads)]
+    parts = [slice(start, n * (i + 1) // threads) for i, start in enumerate(starts)]
+    pairs = [Pair(task.grid) for _ in parts]
+    with ThreadPoolExecutor(threads) as pool:
+        rests = list(pool.map(lambda pair, part: pair.add(p[part], y[part]), pairs, parts))
+    found = [rest for rest in rests if rest is not None]
+    if len(found) < threads:
+        return None
+    for other in pairs[1:]:
+        pairs[0] += other
+
+    def rows(name: str) -> Array:
+        return np.concatenate([start + getattr(rest, name) for start, rest in zip(starts, found, strict=True)])
+
+    others = rows("others")
+    counted, rest = pairs[0].result(), _by_row(replace(task, p=p[others], y=y[others]))
+    lowest = np.concatenate([rows("lowest"), others[rest.lowest]])
+    realised = np.concatenate([*(part.lowest_realised for part in found), rest.lowest_realised])
+    order = np.lexsort((lowest, realised))[:LOWEST]
+    both = ("rows", "weight", "weight2", "score_sums", "class_sums", "column_sums", "powers")
+    return replace(
+        rest,
+        **{name: getattr(counted, name) + getattr(rest, name) for name in both},
+        low=min(part.low for part in found),
+        high=max(part.high for part in found),
+        tiny=others[rest.tiny],
+        lowest=lowest[order],
+        lowest_realised=realised[order],
+        pooled=Histogram.merge([counted.pooled, rest.pooled]),
+        top=Histogram.merge([counted.top, rest.top]),
+        classwise=tuple(map(Histogram.merge, zip(counted.classwise, rest.classwise, strict=True))),
     )
 
 

@@ -107,20 +107,24 @@ INLINE void keep_row(Work *w, int64_t to, int64_t from) {
     w->m2[to] = w->m2[from];
 }
 
-static int keep_lowest(Work *w, double p, int64_t row) {
-    int at = w->lowest_count;
+/* Keeps the rows with the smallest p, ties by row. */
+static void insert_lowest(double *lowest, int64_t *rows, int *count, double p, int64_t row) {
+    int at = *count;
     if (at == LOWEST) {
-        if (!(p < w->lowest[LOWEST - 1])) return 0;
+        if (!(p < lowest[LOWEST - 1])) return;
         at--;
     } else
-        w->lowest_count++;
-    for (; at > 0 && (w->lowest[at - 1] > p || (w->lowest[at - 1] == p && w->lowest_row[at - 1] > row)); at--) {
-        w->lowest[at] = w->lowest[at - 1];
-        w->lowest_row[at] = w->lowest_row[at - 1];
+        ++*count;
+    for (; at > 0 && (lowest[at - 1] > p || (lowest[at - 1] == p && rows[at - 1] > row)); at--) {
+        lowest[at] = lowest[at - 1];
+        rows[at] = rows[at - 1];
     }
-    w->lowest[at] = p;
-    w->lowest_row[at] = row;
-    return 1;
+    lowest[at] = p;
+    rows[at] = row;
+}
+
+static void keep_lowest(Work *w, double p, int64_t row) {
+    insert_lowest(w->lowest, w->lowest_row, &w->lowest_count, p, row);
 }
 
 static void keep_tiny(Work *w, int64_t row) {
