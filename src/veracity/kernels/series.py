@@ -6,6 +6,7 @@ A series is an array of its first five coefficients, each an array over cells.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,22 +35,29 @@ class Realised:
     log0: Array  # ln t0, likewise
     moments: Array  # (5, cells) Σx^j
 
+    @cached_property
+    def _step(self) -> Array:
+        """Powers of t1/t0."""
+        step = self.t1 / self.t0
+        square = step * step
+        return np.array([np.ones_like(step), step, square, square * step, square * square])
+
     def sums(self) -> dict[str, Array]:
         """In each cell Σ t, Σ t^(-2/3), and of each score and its square."""
-        step = self.t1 / self.t0
-        log = -np.array([self.log0, step, -(step**2) / 2, step**3 / 3, -(step**4) / 4])
+        step = self._step
+        log = -np.array([self.log0, step[1], -step[2] / 2, step[3] / 3, -step[4] / 4])
         t, rest = _line(self.t0, self.t1), _line(self.rest0, -self.t1)
         squares = _product(rest, rest)
         spherical = -_product(t, _power(_product(t, t) + squares, -0.5))
         spherical[0] += 1.0
-        wanted = {"realised": t, "power": _binomial(self.log0, step, -2 / 3)}
+        wanted = {"realised": t, "power": _binomials(-2 / 3)[:, None] * np.exp(-2 / 3 * self.log0) * step}
         for name, score in (("log", log), ("brier", 2.0 * squares), ("spherical", spherical)):
             wanted |= {name: score, f"{name}²": _product(score, score)}
         return {name: np.einsum("jn,jn->n", series, self.moments) for name, series in wanted.items()}
 
     def powers(self) -> Array:
         """Σ t^r over all cells for r in EXPONENTS."""
-        scaled = self.moments * (self.t1 / self.t0) ** np.arange(TERMS)[:, None]
+        scaled = self.moments * self._step
         root, power = np.exp(self.log0 / 9), np.exp(EXPONENTS[0] * self.log0)
         found = []
         for r in EXPONENTS:
@@ -59,13 +67,8 @@ class Realised:
 
 
 def _binomials(r: float) -> Array:
+    """Coefficients of (1 + x)^r."""
     return np.cumprod([1.0, *((r - j + 1) / j for j in range(1, TERMS))])
-
-
-def _binomial(log0: Array, step: Array, r: float) -> Array:
-    """(t0 + t1 x)^r with step = t1/t0."""
-    series: Array = np.exp(r * log0) * _binomials(r)[:, None] * step ** np.arange(TERMS)[:, None]
-    return series
 
 
 def _line(constant: Array, slope: Array) -> Array:
