@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from veracity.read import Reading
 
 ENDINGS = (".csv", ".parquet")
+LEFT_OUT = ("missing_rows", "soft_omitted", "zero_weight", "zero_count", "skipped_files")
+CHANGED = ("soft_outcomes", "rescaled_rows")
 
 
 class Rows(Protocol):
@@ -32,6 +34,8 @@ class Rows(Protocol):
     def mean(self) -> Any: ...
     @property
     def rows(self) -> Forecasts: ...
+    @property
+    def findings(self) -> tuple[Finding, ...]: ...
     def adjustment(self, target: Any, *, rule: str | float) -> Fitted: ...
     def label_shift(self, trained_on: Any) -> tuple[Any, Finding]: ...
     def fit(self, name: str) -> Fitted: ...
@@ -44,7 +48,7 @@ class Held:
 
     def __init__(self, forecasts: Forecasts) -> None:
         self.rows = forecasts
-        self.classes, self.prior = forecasts.classes, forecasts.prior
+        self.classes, self.prior, self.findings = forecasts.classes, forecasts.prior, forecasts.findings
 
     @property
     def mean(self) -> Any:
@@ -138,3 +142,10 @@ def write(rows: Rows, fitted: Fitted, output: str, together: Together) -> int:
     put = together.made_folder if is_folder(output) else together.made
     put(output, lambda path: numbers.append(rows.write(fitted, path)))
     return numbers[0]
+
+
+def say_what_changed(rows: Rows) -> None:
+    """Rows that are not in the output, or not as they were."""
+    for finding in rows.findings:
+        if finding.code in (*LEFT_OUT, *CHANGED):
+            click.echo(f"warning: {finding.message}", err=True)

@@ -12,7 +12,7 @@ from veracity.cli._engine import Counting, engine_options
 from veracity.cli._input import files_argument, input_options, reading_taken_from
 from veracity.cli._output import Together, check_file
 from veracity.cli._progress import Working
-from veracity.cli._rows import Rows, check_rows_file, one_model, write
+from veracity.cli._rows import Rows, check_rows_file, one_model, say_what_changed, write
 
 
 @click.command()
@@ -87,6 +87,7 @@ def command(
         if beside is not None:
             together.add(beside, fitted.to_json())
         write(rows, fitted, output, together)
+        say_what_changed(rows)
         told = summary(rows, target, fitted)
     click.echo(told, err=output == "-", nl=False)
 

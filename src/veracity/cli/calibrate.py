@@ -12,7 +12,7 @@ from veracity.cli._engine import Counting, engine_options
 from veracity.cli._input import files_argument, input_options, reading_taken_from
 from veracity.cli._output import Together, check_file
 from veracity.cli._progress import Working
-from veracity.cli._rows import check_rows_file, one_model, write
+from veracity.cli._rows import check_rows_file, one_model, say_what_changed, write
 
 if TYPE_CHECKING:
     from veracity.forecasts import Forecasts
@@ -60,6 +60,7 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
     counting, reading = Counting.taken_from(options), reading_taken_from(options)
     with Working("reading") as working:
         rows = one_model(files, reading, counting, working, "-")
+        say_what_changed(rows)
         fitted = best(rows.rows) if name == "best" else rows.fit(name)
     with Together() as together:
         together.add(output, fitted.to_json() + "\n")
@@ -107,6 +108,7 @@ def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **opt
     counting, reading = Counting.taken_from(options), reading_taken_from(options)
     with Working("reading") as working, Together() as together:
         rows = one_model(files, reading, counting, working, output)
+        say_what_changed(rows)
         number = write(rows, fitted, output, together)
     if output != "-":
         click.echo(f"{fitted.text}, applied to {number:,} rows → {output}", err=True)

@@ -234,6 +234,10 @@ class Input:
         return self.tally.classes
 
     @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.tally.findings
+
+    @property
     def prior(self) -> Any:
         """Frequencies of the outcomes."""
         return self.tally.sums.by_class[:, 0] / self.tally.sums.weight
