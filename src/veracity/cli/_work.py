@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from veracity.cli._engine import Counting
 from veracity.cli._progress import Working
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 HASHED = 1 << 30  # bytes of a file up to which its hash is part of the provenance
 MANY = 10  # models up to which a report tries the remedies of each
 FEWEST = 20  # cases below which there is nothing to fit a remedy on
-STREAMED = 1 << 28  # bytes of input from which it is counted in batches instead of being held in memory
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,7 @@ class Asked:
     plan: Plan
     remedies: str = ""  # "all": of every model; "few": unless there are many; "": none
     quiet: bool = False
-    engine: str | None = None
-    engine_options: Mapping[str, str] = field(default_factory=dict)
-    checkpoint: str | None = None
+    counting: Counting = field(default_factory=Counting)
 
 
 def assessed(asked: Asked) -> dict[str, Any]:
@@ -46,9 +44,8 @@ def assessed(asked: Asked) -> dict[str, Any]:
 
     started = time.perf_counter()
     paths = expanded(list(asked.files))
-    size = sum(path.stat().st_size for path in paths if path.is_file())
     with Working("reading", quiet=asked.quiet) as working:
-        if asked.engine or asked.engine_options or asked.checkpoint or size >= STREAMED:
+        if asked.counting.in_parts(paths):
             found = _streamed(asked, paths, working)
         else:
             found = _held(asked, paths, working, started)
@@ -111,17 +108,10 @@ def _counted(
 
 def _streamed(asked: Asked, paths: list[Path], working: Working) -> dict[str, Assessment]:
     """In batches, or on a cluster: the numbers are the same."""
-    from veracity.engines import Input
-
-    opened = Input(paths, asked.reading, engine=asked.engine or "local", options=asked.engine_options)
+    opened = asked.counting.opened(paths, asked.reading, working)
     _say(opened.layout.one_line(), asked.quiet)
-    working.now("counting")
-    return opened.assess(
-        asked.plan,
-        checkpoint=asked.checkpoint,
-        progress=lambda progress: working.at(progress.rows, progress.share),
-        provenance=_provenance(paths, opened.layout.describe()),
-    )
+    made = _provenance(paths, opened.layout.describe())
+    return opened.assess(asked.plan, checkpoint=asked.counting.checkpoint, provenance=made)
 
 
 def _documents(found: Mapping[str, Assessment], asked: Asked, working: Working, started: float) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from veracity.engines import local
+from veracity.engines._mapped import Writing
 from veracity.engines._sums import Job
 from veracity.forecasts import Forecasts
 from veracity.read.parts import Batch, Part
@@ -13,8 +14,10 @@ from veracity.read.parts import Batch, Part
 FAN = 8  # states that one task adds
 
 
-def count(job: Job, part: Any, number: int) -> bytes:
+def count(job: Job | Writing, part: Any, number: int) -> bytes:
     """The state of one part: a file or rows of one, forecasts, or an iterator of frames."""
+    if isinstance(job, Writing):
+        return job.write(part, number)
     if isinstance(part, Part):
         return local.run(job, [part], {}).state()
     name = f"partition {number}"
