@@ -128,7 +128,7 @@ class Growing:
     def _keep(self, f: Forecasts) -> None:
         self._parts.append(_plain(f))
         self._waiting += len(f)
-        if self._waiting * max(f.k, 1) > WAITING:
+        if self._waiting > min(2 * capacity(f.k), WAITING // max(f.k, 1)):
             self.sample()
 
     def sample(self) -> Sample:
@@ -213,7 +213,7 @@ def _sorted_values(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _distinct(f: Forecasts, h: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Rows in the order of (hash, fingerprint), and which of them differ from the one before."""
-    order = np.argsort(h, kind="stable")
+    order = np.argsort(h)
     new = np.ones(len(h), dtype=bool)
     new[1:] = h[order][1:] != h[order][:-1]
     tied = ~new

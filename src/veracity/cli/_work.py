@@ -55,32 +55,87 @@ def assessed(asked: Asked) -> dict[str, Any]:
 
 def compared(asked: Asked) -> dict[str, Any]:
     """Each FILE is a model, or one FILE holds several: the document of all, on the cases that all have."""
-    from veracity.read import paired, source
-    from veracity.read.files import expanded, stem
-
     started = time.perf_counter()
     with Working("reading", quiet=asked.quiet) as working:
-        paths = expanded(list(asked.files))
-        opened = [source([path], asked.reading) for path in paths]
-        models: dict[str, Forecasts] = {}
-        for path, one in zip(paths, opened, strict=True):
-            _say(one.layout.one_line(), asked.quiet)
-            held = one.read()
-            for name, forecasts in held.items():
-                own = name if len(paths) == 1 else stem(path) if len(held) == 1 else f"{stem(path)} {name}"
-                if own in models:
-                    raise ValueError(f"two models are called {own}\n  give the files different names")
-                models[own] = forecasts
-        if len(models) < 2:
-            raise ValueError(
-                f"{', '.join(asked.files)}: one model, `{next(iter(models))}`; a comparison needs two\n"
-                f"  assess it alone:  veracity assess {shlex.join(asked.files)}"
-            )
-        models, said = paired(models)
+        inputs = _inputs(asked)
+        paths = [path for parts in inputs.values() for path in parts]
+        if asked.counting.in_parts(paths):
+            found = _streamed_comparison(asked, inputs, working)
+        else:
+            found = _held_comparison(asked, inputs, working, started)
+        return _documents(found, asked, working, started)
+
+
+def _inputs(asked: Asked) -> dict[str, list[Path]]:
+    """The files of each input. Of several FILEs, a folder is one input in parts; a folder alone holds a file for each
+    model, or parts that all hold several.
+    """
+    from veracity.read import source
+    from veracity.read.files import expanded, stem
+
+    given = [(Path(name), expanded([name])) for name in asked.files]
+    path, inside = given[0]
+    if len(given) == 1 and path.is_dir() and len(inside) > 1:
+        if len(source([inside[0]], asked.reading).layout.named_models) > 1:
+            return {path.resolve().name: inside}
+        given = [(one, [one]) for one in inside]
+    inputs: dict[str, list[Path]] = {}
+    for path, found in given:
+        folder = path.is_dir()
+        for name, parts in [(path.resolve().name, found)] if folder else [(stem(one), [one]) for one in found]:
+            if name in inputs:
+                raise ValueError(f"two models are called {name}\n  give the files different names")
+            inputs[name] = parts
+    return inputs
+
+
+def _held_comparison(
+    asked: Asked, inputs: Mapping[str, list[Path]], working: Working, started: float
+) -> dict[str, Assessment]:
+    from veracity.read import paired, source
+
+    opened = {name: source(paths, asked.reading) for name, paths in inputs.items()}
+    models: dict[str, Forecasts] = {}
+    for given, one in opened.items():
+        _say(one.layout.one_line(), asked.quiet)
+        held = one.read()
+        for name, forecasts in held.items():
+            own = name if len(inputs) == 1 else given if len(held) == 1 else f"{given} {name}"
+            if own in models:
+                raise ValueError(f"two models are called {own}\n  give the files different names")
+            models[own] = forecasts
+    _several(models, asked)
+    models, said = paired(models)
+    _say(said, asked.quiet)
+    reading = "\n".join([*(one.layout.describe() for one in opened.values()), said])
+    made = _provenance([path for paths in inputs.values() for path in paths], reading)
+    return _counted(models, asked.plan, made, working, started)
+
+
+def _streamed_comparison(asked: Asked, inputs: Mapping[str, list[Path]], working: Working) -> dict[str, Assessment]:
+    from veracity.engines._models import Comparison
+
+    opened = asked.counting.opened(inputs, asked.reading, working, Comparison)
+    assert isinstance(opened, Comparison)
+    for layout in opened.layouts.values():
+        _say(layout.one_line(), asked.quiet)
+    _several(opened.models, asked)
+
+    def made(said: str) -> dict[str, Any]:
         _say(said, asked.quiet)
-        reading = "\n".join([*(one.layout.describe() for one in opened), said])
-        made = _provenance(paths, reading)
-        return _documents(_counted(models, asked.plan, made, working, started), asked, working, started)
+        reading = "\n".join([*(layout.describe() for layout in opened.layouts.values()), said])
+        return _provenance([path for paths in inputs.values() for path in paths], reading)
+
+    return opened.compare(asked.plan, checkpoint=asked.counting.checkpoint, provenance=made)[0]
+
+
+def _several(models: Iterable[str], asked: Asked) -> None:
+    names = list(models)
+    if len(names) < 2:
+        raise ValueError(
+            f"{', '.join(asked.files)}: one model, `{names[0]}`; a comparison needs two\n"
+            f"  assess it alone:  veracity assess {shlex.join(asked.files)}"
+        )
 
 
 def _held(asked: Asked, paths: list[Path], working: Working, started: float) -> dict[str, Assessment]:

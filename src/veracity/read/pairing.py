@@ -49,18 +49,7 @@ def paired(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
     Cases meet by id, else by row. One case with two outcomes is refused.
     """
     names = list(models)
-    first = models[names[0]]
-    for name, other in models.items():
-        if other.classes != first.classes and set(other.classes) != set(first.classes):
-            raise ValueError(
-                f"{names[0]} and {name} have different classes: {_some(first.classes)} and {_some(other.classes)}\n"
-                "  models are compared on the same classes"
-            )
-        if other.classes != first.classes:
-            raise ValueError(
-                f"{names[0]} and {name} have their classes in different orders\n  give one order:  --order "
-                + ",".join(map(str, first.classes))
-            )
+    same_classes({name: f.classes for name, f in models.items()})
     keys = {name: _keys(f) for name, f in models.items()}
     if all(key is None for key in keys.values()):
         return _by_row(models)
@@ -77,6 +66,22 @@ def paired(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
         made[name] = _taken(forecasts, np.concatenate([lists[name][key] for key in order]))
     total = len(set.union(*(set(places) for places in lists.values())))
     return made, f"{len(order):,} of {total:,} cases are in all {len(models)} models"
+
+
+def same_classes(classes: dict[str, tuple[Any, ...]]) -> None:
+    """Refuse models on different classes, or in different orders."""
+    (first, wanted), *others = classes.items()
+    for name, found in others:
+        if set(found) != set(wanted):
+            raise ValueError(
+                f"{first} and {name} have different classes: {_some(wanted)} and {_some(found)}\n"
+                "  models are compared on the same classes"
+            )
+        if found != wanted:
+            raise ValueError(
+                f"{first} and {name} have their classes in different orders\n  give one order:  --order "
+                + ",".join(map(str, wanted))
+            )
 
 
 def _some(values: Any) -> str:
