@@ -88,7 +88,7 @@ def few(f: Forecasts, rows: int) -> Forecasts:
     if len(f) <= rows:
         return f
     h = hash_rows(f, 2)
-    limit = np.partition(h, rows - 1)[rows - 1]
+    limit = _smallest(h, rows)[rows - 1]
     kept = np.flatnonzero(h <= limit)
     # Many equal rows count once, or a few values would be all of the sample.
     if len(np.unique(h[kept])) * 2 < rows:
@@ -195,9 +195,15 @@ def _thin(f: Forecasts, h: NDArray[np.uint64], complete: bool) -> Sample:
     return Sample(thin, complete and len(first) <= most)
 
 
+def _smallest(h: NDArray[np.uint64], count: int) -> NDArray[np.uint64]:
+    """The smallest hashes in order, at least `count` of them."""
+    near = h[h <= np.uint64(2.0**63 * min(1.0, 3.0 * count / len(h)))]  # hashes are spread evenly
+    return np.sort(near if len(near) >= count else h)
+
+
 def _limit(h: NDArray[np.uint64], most: int) -> np.uint64 | None:
     """The hash up to which there are `most` distinct ones; None where there are fewer."""
-    for values in (h[h <= np.partition(h, most)[most]], h):
+    for values in (_smallest(h, most + 1), h):
         distinct = _sorted_values(values)
         if len(distinct) >= most:
             return np.uint64(distinct[most - 1])

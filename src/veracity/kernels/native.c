@@ -11,7 +11,7 @@ static int wide; /* whether this processor has the widest vectors */
 static void *work_on(void *argument) {
     Work *w = argument;
     int64_t k = w->job->k, step = ROWS;
-    if (k <= MANY && step > ENTRIES / k) step = ENTRIES / k;
+    if (k <= MANY && step > ENTRIES / k) step = ENTRIES / k / LANES * LANES;
     if (w->packed) step = BLOCK;
     for (int64_t start = w->begin; start < w->end && !w->failed; start += step) {
         int64_t n = w->end - start < step ? w->end - start : step;

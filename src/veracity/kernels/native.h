@@ -108,6 +108,7 @@ typedef struct {
     struct Packed *packed; /* packed.h */
     struct Small *small;   /* small.h */
     /* one block */
+    int64_t stride; /* of columns in p and place */
     double p[ENTRIES + LANES], realised[ROWS], squares[ROWS], log[ROWS], root[ROWS], power[ROWS], brier[ROWS];
     double spherical[ROWS], correct[ROWS], top[ROWS], m[ROWS], m2[ROWS];
     int64_t count[ROWS], y[ROWS], row[ROWS];

@@ -25,12 +25,13 @@ static void add_small(Work *w, int64_t n) {
     const Grid *g = &job->grid;
     Small *s = w->small;
     int64_t k = job->k, done = s->rows * k;
-    memcpy(s->p + done, w->p, (size_t)(n * k) * sizeof *s->p);
     for (int64_t i = 0; i < n; i++) {
         int64_t row = s->rows + i;
         for (int64_t j = 0; j < k; j++) {
-            int32_t place = w->place[i * k + j];
-            if (is_divided(g, place)) place = part_of(g, place, w->p[i * k + j]);
+            int32_t place = w->place[j * w->stride + i];
+            double u = column_of(w, j)[i];
+            if (is_divided(g, place)) place = part_of(g, place, u);
+            s->p[done + i * k + j] = u;
             s->items[done + i * k + j] = (Item){(uint32_t)g->cell[place], (uint32_t)(row << 6 | j)};
         }
         s->log[row] = w->log[i];
