@@ -6,7 +6,7 @@ import os
 import shlex
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from veracity.assessment import Assessment
     from veracity.forecasts import Forecasts
     from veracity.plan import Plan
-    from veracity.read import Reading
+    from veracity.read import Reading, Source
 
 HASHED = 1 << 30  # bytes of a file up to which its hash is part of the provenance
 MANY = 10  # models up to which a report tries the remedies of each
@@ -96,6 +96,7 @@ def _held_comparison(
 
     opened = {name: source(paths, asked.reading) for name, paths in inputs.items()}
     models: dict[str, Forecasts] = {}
+    sources: dict[str, Source] = {}
     for given, one in opened.items():
         _say(one.layout.one_line(), asked.quiet)
         held = one.read()
@@ -103,13 +104,16 @@ def _held_comparison(
             own = name if len(inputs) == 1 else given if len(held) == 1 else f"{given} {name}"
             if own in models:
                 raise ValueError(f"two models are called {own}\n  give the files different names")
-            models[own] = forecasts
+            # Rows of different inputs are not the same rows, even where their files have the same name.
+            several = len(inputs) > 1 and len(inputs[given]) > 1
+            models[own] = replace(forecasts, names=replace(forecasts.names, file=given)) if several else forecasts
+            sources[own] = one
     _several(models, asked)
     models, said = paired(models)
     _say(said, asked.quiet)
     reading = "\n".join([*(one.layout.describe() for one in opened.values()), said])
     made = _provenance([path for paths in inputs.values() for path in paths], reading)
-    return _counted(models, asked.plan, made, working, started)
+    return _counted(models, sources, asked.plan, made, working, started)
 
 
 def _streamed_comparison(asked: Asked, inputs: Mapping[str, list[Path]], working: Working) -> dict[str, Assessment]:
@@ -145,20 +149,30 @@ def _held(asked: Asked, paths: list[Path], working: Working, started: float) -> 
     opened = source(paths, asked.reading)
     _say(opened.layout.one_line(), asked.quiet)
     made = _provenance(paths, opened.layout.describe())
-    return _counted(opened.read(), asked.plan, made, working, started)
+    return _counted(
+        opened.read(), dict.fromkeys(opened.layout.named_models, opened), asked.plan, made, working, started
+    )
 
 
 def _counted(
-    models: Mapping[str, Forecasts], plan: Plan, made: Mapping[str, Any], working: Working, started: float
+    models: Mapping[str, Forecasts],
+    sources: Mapping[str, Source],
+    plan: Plan,
+    made: Mapping[str, Any],
+    working: Working,
+    started: float,
 ) -> dict[str, Assessment]:
     from veracity.assessment import of_tally
+    from veracity.engines._files import with_files
     from veracity.tally import Tally
 
     working.now("counting")
-    return {
-        name: of_tally(Tally.count(forecasts, plan), model=name, provenance=made, started=started)
-        for name, forecasts in models.items()
-    }
+    found: dict[str, Assessment] = {}
+    for name, forecasts in models.items():
+        files = sources[name].layout.files
+        tally = with_files(Tally.count(forecasts, plan), files if len(files) > 1 else ())
+        found[name] = of_tally(tally, model=name, provenance=made, started=started)
+    return found
 
 
 def _streamed(asked: Asked, paths: list[Path], working: Working) -> dict[str, Assessment]:

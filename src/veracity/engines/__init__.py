@@ -126,18 +126,21 @@ class Input:
 
         started = time.perf_counter()
         plan = plan or Plan()
-        counted: Tallies = self.total(partial(Tallies, plan), plan=plan, checkpoint=checkpoint, progress=progress)
+        make = partial(Tallies, plan, self._files)
+        counted: Tallies = self.total(make, plan=plan, checkpoint=checkpoint, progress=progress)
         return self._assessments(counted, provenance or {}, started)
 
     def _assessments(self, counted: Tallies, provenance: Mapping[str, Any], started: float) -> dict[str, Assessment]:
         from veracity.assessment import of_tally
+        from veracity.engines._files import with_files
 
         tallies = counted.tallies()
         made: dict[str, Assessment] = {}
         for model, column, _ in tallies:
             if column:
                 continue
-            tally, layout = tallies[model, "", ""], self._layout_of(model)
+            layout = self._layout_of(model)
+            tally = with_files(tallies[model, "", ""], self._files if len(layout.files) > 1 else ())
             findings = (*layout.findings, *tally.findings, *counted.finding(), *self._unused())
             tally = replace(tally, findings=findings)
             groups: dict[str, dict[str, Any]] = {}
@@ -149,6 +152,11 @@ class Input:
         if not made:
             raise ValueError("no rows in any part of the input\n  there is nothing to assess")
         return made
+
+    @property
+    def _files(self) -> tuple[str, ...]:
+        """Names of the files whose rows would be confused without them."""
+        return self.layout.files if len(self.layout.files) > 1 else ()
 
     def _layout_of(self, model: str) -> Layout:
         return self.layout
