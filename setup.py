@@ -13,7 +13,10 @@ setup(
             sources=["src/veracity/kernels/native.c"],
             depends=[
                 f"src/veracity/kernels/{part}.h"
-                for part in ("native", "rows", "few", "small", "pair", "many", "sweep", "packed", "emit", "classes", "keep")
+                for part in (
+                    *("native", "rows", "few", "small", "pair", "many", "sweep", "packed", "emit", "classes", "keep"),
+                    "statistics",
+                )
             ],
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
             extra_compile_args=["-O3", "-std=gnu11", "-fno-math-errno", "-ffp-contract=off", "-Wno-psabi"],

@@ -4,6 +4,7 @@
 
 #include "keep.h"
 #include "pair.h"
+#include "statistics.h"
 
 enum { MOST_THREADS = 64 };
 static int wide; /* whether this processor has the widest vectors */
@@ -227,8 +228,8 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
     Job job = {0};
     int y_kind, threads;
     long long nested_cells;
-    if (!PyArg_ParseTuple(arguments, "OiCiidLdiipp", &buffers, &job.item, &y_kind, &job.y_item, &threads, &job.allowed,
-                          &nested_cells, &job.grid.least_hit, &job.grid.coarse, &job.small, &job.classes, &job.rest))
+    if (!PyArg_ParseTuple(arguments, "OiCiidLdii", &buffers, &job.item, &y_kind, &job.y_item, &threads, &job.allowed,
+                          &nested_cells, &job.grid.least_hit, &job.grid.coarse, &job.small))
         return NULL;
     job.y_kind = (char)y_kind;
     job.grid.nested_cells = nested_cells;
@@ -308,6 +309,8 @@ static PyObject *use_wide(PyObject *self, PyObject *wanted) {
 static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, "One pass over forecasts; see kernels/native.py."},
                                 {"pair", pair, METH_VARARGS, "Counts two classes in one column; see kernels/pair.py."},
                                 {"use_wide", use_wide, METH_O, "Whether to use the widest vectors."},
+                                {"power_moments", py_power_moments, METH_VARARGS, "See kernels/statistics.py."},
+                                {"row_moves", py_row_moves, METH_VARARGS, "See kernels/statistics.py."},
                                 {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The pass over forecasts in C.", 0, methods,
                                     NULL, NULL, NULL, NULL};

@@ -71,7 +71,6 @@ typedef struct {
     char y_kind;
     int y_item;
     int one_column, mass, small, packed, wide, direct; /* direct: rows lie in memory as they are needed */
-    int classes, rest; /* whether class-wise histograms are wanted, and the pooled and top ones */
     double allowed;
     double *realised;
     Grid grid;

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
@@ -25,6 +24,11 @@ MOST_THREADS = 16
 PAIRED = 1 << 19  # rows of two classes in one column from which counting them by `Pair` is faster
 ALL = ("all", "all_sum", "all_weight", "all_weight2")
 TRUE = ("true", "true_sum", "true_log", "true_power", "true_weight", "true_weight2")
+
+
+@cache
+def processors() -> int:
+    return os.cpu_count() or 1
 
 
 @cache
@@ -72,15 +76,15 @@ class Task:
     def small(self) -> bool:
         return self.k <= MANY and len(self.p) * max(self.k, 2) <= _native.SMALL
 
-    def run(self, realised: Array | None, classes: bool, rest: bool) -> tuple[list[Any], Array, dict[str, Array]]:
-        """What the module returns, where each histogram begins, and their fields; pooled and top are the rest."""
+    def run(self, realised: Array | None) -> tuple[list[Any], Array, dict[str, Array]]:
+        """What the module returns, where each histogram begins, and their fields."""
         n, k, grid = len(self.p), self.k, self.grid
         size = min(n, len(grid) if k <= MANY else len(grid.nested_edges))
-        room = rest * (min(n * k, len(grid)) + min(n, len(grid))) + classes * k * size + 1
+        room = min(n * k, len(grid)) + min(n, len(grid)) + k * size + 1
         threads = self.threads
         if threads is None:
             least = THREAD if k <= MANY else max(THREAD_OF_MANY, 10_000 * k)
-            threads = min(os.cpu_count() or 1, MOST_THREADS, 1 + n * k // least)
+            threads = min(processors(), MOST_THREADS, 1 + n * k // least)
         mass = self.weights is not None or self.counts is not None
         held: dict[str, Array | None] = {"cells": np.empty(room, np.int32)}
         for name in ALL + TRUE:
@@ -105,24 +109,10 @@ class Task:
             float(grid.nested_edges[1]),
             grid.coarse and not any(cut < SPLIT for cut in grid.cuts),
             self.small,
-            classes,
-            rest,
         )
         weighted = self.weights is not None
         wanted = {name: held[name] for name in held if weighted or "weight" not in name}
         return found, np.frombuffer(offsets, np.int64), wanted  # type: ignore[return-value]
-
-    def later(self) -> Callable[[], tuple[Array, dict[str, Array]]]:
-        """The class-wise histograms of a small input by a second pass, whatever becomes of the caller's arrays."""
-        weights = None if self.weights is None else self.weights.copy()
-        counts = None if self.counts is None else self.counts.copy()
-        copy = Task(self.p.copy(), self.y.copy(), self.grid, weights, counts, self.threads)
-
-        def classwise() -> tuple[Array, dict[str, Array]]:
-            _, offsets, joined = copy.run(None, classes=True, rest=False)
-            return offsets[2:], joined
-
-        return classwise
 
 
 def scan(
@@ -143,10 +133,9 @@ def scan(
 
 
 def _by_row(task: Task, keep_realised: bool = False) -> Pass:
-    """Of small inputs the class-wise histograms wait until they are asked for."""
     k = task.k
     realised = np.full(len(task.p), np.nan) if keep_realised else None
-    found, place, held = task.run(realised, classes=not task.small, rest=True)
+    found, place, held = task.run(realised)
     rows, sums, classes, by_column, tiny, lowest, lowest_realised, problems, values = found
     if k > MANY:
         by_class = {name: column for name, column in held.items() if name not in ("true_sum", "true_log", "true_power")}
@@ -171,14 +160,14 @@ def _by_row(task: Task, keep_realised: bool = False) -> Pass:
         realised=realised,
         pooled=pooled,
         top=top,
-        classwise=Histograms(k, task.later() if task.small else lambda: (place[2:], by_class)),
+        classwise=Histograms(k, lambda: (place[2:], by_class)),
     )
 
 
 def _by_place(task: Task) -> Pass | None:
     """The pass over many rows of two classes in one column; None where some cannot be used."""
     p, y, n = task.p, task.y, len(task.p)
-    threads = task.threads or min(os.cpu_count() or 1, MOST_THREADS, 1 + n // PAIRED)
+    threads = task.threads or min(processors(), MOST_THREADS, 1 + n // PAIRED)
     starts = [n * i // threads for i in range(threads)]
     parts = [slice(start, n * (i + 1) // threads) for i, start in enumerate(starts)]
     pairs = [Pair(task.grid) for _ in parts]

@@ -102,19 +102,14 @@ INLINE void emit_run(Compact *out, const Job *job, const Small *s, const Item *i
 
 static void emit_small(Compact *out, const Job *job, const Small *s, int64_t *offsets) {
     int64_t k = job->k, n = s->rows * k;
-    if (job->rest) {
-        Item *tops = s->tops;
-        for (int64_t i = 0; i < s->rows; i++) tops[i] = s->items[i * k + s->pick[i]];
-        emit_run(out, job, s, sort_cells(s->items, s->sorted, n), n);
-        offsets[1] = out->size;
-        emit_run(out, job, s, sort_cells(tops, s->sorted, s->rows), s->rows);
-        offsets[2] = out->size;
-    }
-    if (!job->classes) return;
+    for (int64_t i = 0; i < s->rows; i++) s->tops[i] = s->items[i * k + s->pick[i]];
+    emit_run(out, job, s, sort_cells(s->items, s->sorted, n), n);
+    offsets[1] = out->size;
+    emit_run(out, job, s, sort_cells(s->tops, s->sorted, s->rows), s->rows);
+    offsets[2] = out->size;
     sort_by(s->items, s->sorted, n, 0, 1);
     for (int64_t j = 0; j < k; j++) {
-        Item *items = s->sorted + j * s->rows;
-        emit_run(out, job, s, job->rest ? items : sort_cells(items, s->items, s->rows), s->rows);
+        emit_run(out, job, s, s->sorted + j * s->rows, s->rows);
         offsets[3 + j] = out->size;
     }
 }
