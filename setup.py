@@ -4,6 +4,8 @@ The module uses Python's limited API, so one binary serves every Python from 3.1
 compiler is at hand the install still succeeds and the NumPy twin does the work.
 """
 
+from glob import glob
+
 from setuptools import Extension, setup
 
 setup(
@@ -11,10 +13,7 @@ setup(
         Extension(
             "veracity.kernels._native",
             sources=["src/veracity/kernels/native.c"],
-            depends=[
-                f"src/veracity/kernels/{part}.h"
-                for part in ("native", "rows", "few", "small", "many", "sweep", "packed", "emit", "classes", "keep")
-            ],
+            depends=sorted(glob("src/veracity/kernels/*.h")),
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
             extra_compile_args=["-O3", "-std=gnu11", "-fno-math-errno", "-ffp-contract=off", "-Wno-psabi"],
             libraries=["m", "pthread"],

@@ -18,6 +18,7 @@ import numpy as np
 from veracity import __version__, kernels, maps
 from veracity.document import Readings, decode, encode, plain, readings
 from veracity.forecasts import Finding, Forecasts, prepare
+from veracity.forecasts.places import Row, place
 from veracity.inference import Reading, undefined
 from veracity.ladder import Ladder
 from veracity.measured import Measured, measured_by
@@ -143,7 +144,7 @@ class Assessment:
     def from_document(cls, document: dict[str, Any]) -> Assessment:
         sections = {name: readings(value) for name, value in document.items()}
         sections["classes"] = tuple(document["classes"])
-        sections["findings"] = tuple(Finding(**{**f, "rows": tuple(f["rows"])}) for f in document["findings"])
+        sections["findings"] = tuple(_stored(finding) for finding in document["findings"])
         return cls(sections)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -195,8 +196,16 @@ class Assessment:
         )
 
 
+def _stored(finding: dict[str, Any]) -> Finding:
+    rows, files = finding["rows"], finding.get("files")
+    placed = tuple(rows) if files is None else tuple(map(Row, rows, files))
+    return Finding(**{**{name: value for name, value in finding.items() if name != "files"}, "rows": placed})
+
+
 def _finding_dict(finding: Finding) -> dict[str, Any]:
-    return {name: getattr(finding, name) for name in ("code", "severity", "message", "count", "rows")}
+    held = {name: getattr(finding, name) for name in ("code", "severity", "message", "count", "rows")}
+    files = [row.file for row in finding.rows if isinstance(row, Row)]
+    return held | ({"files": files} if files else {})
 
 
 class Assessments:
@@ -341,7 +350,7 @@ def of_tally(
     if unknown_number(tally):
         sections = {name: without_intervals(section) for name, section in sections.items()}
     sections["surprises"] = [
-        {"row": row, "outcome": None if y < 0 else str(tally.classes[y]), "probability": p}
+        {**place(row), "outcome": None if y < 0 else str(tally.classes[y]), "probability": p}
         for p, row, y in tally.lowest
     ]
     if groups is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -78,6 +80,7 @@ def undefined(reason: str) -> Reading:
     return Reading(np.nan, reason=reason)
 
 
+@lru_cache(maxsize=16)
 def quantile(level: float) -> float:
     """Half-width of a normal interval in standard errors."""
     from scipy.special import ndtri
@@ -89,9 +92,9 @@ def around(
     value: float, error: float, level: float, bounds: tuple[float, float] = (-np.inf, np.inf), method: str = DELTA
 ) -> Reading:
     """value ± z·error, within the bounds that the quantity has by definition."""
-    if not np.isfinite(value):
-        return Reading(value, reason="infinite: no interval" if np.isinf(value) else "undefined")
-    if not np.isfinite(error):
+    if not math.isfinite(value):
+        return Reading(value, reason="infinite: no interval" if math.isinf(value) else "undefined")
+    if not math.isfinite(error):
         return Reading(value, reason="too few rows for an interval")
     half = quantile(level) * error
     return Reading(value, max(value - half, bounds[0]), min(value + half, bounds[1]), method)
@@ -99,8 +102,8 @@ def around(
 
 def around_log(value: float, log_error: float, level: float, method: str = DELTA) -> Reading:
     """value times or divided by exp(z·error): for positive quantities."""
-    if not value > 0.0 or not np.isfinite(value) or not np.isfinite(log_error):
-        return around(value, np.nan, level)
+    if not value > 0.0 or not math.isfinite(value) or not math.isfinite(log_error):
+        return around(value, math.nan, level)
     factor = float(np.exp(quantile(level) * log_error))
     return Reading(value, value / factor, value * factor, method)
 
@@ -111,8 +114,8 @@ def wilson(share: float, n: float, level: float) -> tuple[float, float]:
         return np.nan, np.nan
     z2 = quantile(level) ** 2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(max(share * (1 - share), 0.0) / n + z2 / (4 * n * n)) * np.sqrt(z2) / (1 + z2 / n)
-    return max(float(centre - half), 0.0), min(float(centre + half), 1.0)
+    half = math.sqrt(max(share * (1 - share), 0.0) / n + z2 / (4 * n * n)) * math.sqrt(z2) / (1 + z2 / n)
+    return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
 def hall(error: Floats, skewness: Floats, n: float, level: float) -> tuple[Floats, Floats]:

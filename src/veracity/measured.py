@@ -6,6 +6,7 @@ so cells taken one by one would make the intervals too short.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,10 +19,10 @@ from veracity.curves import Curve
 from veracity.curves.bins import fit_both, number_of_bins
 from veracity.forecasts import Finding, Forecasts
 from veracity.inference import Reading, around_log, quantile, undefined, unknown
-from veracity.kernels import Histogram
+from veracity.kernels import Histogram, statistics
 from veracity.plan import Plan
 from veracity.sampling import few
-from veracity.scores import AT, NONE, Profile
+from veracity.scores import AT, MEANS, NONE, Profile
 from veracity.tally import MANY_CLASSES, R, Tally
 
 Floats = NDArray[np.float64]
@@ -30,7 +31,6 @@ NOT_MEASURABLE = "only the probability of what happened is given, so it cannot b
 STEP = 3
 SPARSE = R[::STEP]  # the r of standard errors along the profile; −2/3, 0 and 1 are among them
 ROWS = 2000  # looked at for the influences of rows: standard errors to two per cent
-SMALL_PRODUCT = 1 << 17  # multiplications
 MOST_ENTRIES = 300_000  # of these rows; with very many classes fewer rows must do
 
 
@@ -120,7 +120,7 @@ class Measured:
 
     def _reading(self, values: Floats, at: int) -> Reading:
         value = float(values[at])
-        if np.isnan(value):
+        if math.isnan(value):
             return undefined("too many bins for so few rows: the corrected power sum is negative")
         reading = around_log(value, float(self.influences.measured_errors[at]), self.tally.plan.level)
         if reading.high is not None and reading.high > 1.0:
@@ -141,7 +141,7 @@ class Measured:
             return undefined("nothing was measured to divide by")
         if self.profile.failures[at] == NONE or reported == 0.0:
             return Reading(reported / measured, reason="the reported mean has no interval")
-        return around_log(reported / measured, self.influences.divergence_error(at), self.tally.plan.level)
+        return around_log(reported / measured, self.influences.divergence_errors[name], self.tally.plan.level)
 
     def slope(self) -> Reading:
         """Spread borne out ÷ spread stated (CQ's orientation): below 1 is over-confident."""
@@ -156,22 +156,17 @@ class Measured:
         return around_log(slope, self.influences.slope_error(self.values), self.tally.plan.level)
 
     def bins(self) -> list[dict[str, float]]:
-        c = self.plain_curve
-        additive, published = c.contributions()
-        low, high = curves.shown(c.low, self.tally.plan.cuts), curves.shown(c.high, self.tally.plan.cuts)
-        return [
-            {
-                "low": low[i],
-                "high": high[i],
-                "count": int(c.count[i]),
-                "true": int(c.true[i]),
-                "model": float(c.model[i]),
-                "source": float(c.source[i]),
-                "contribution": float(additive[i]),
-                "contribution_eq17": float(published[i]),
-            }
-            for i in range(len(c))
-        ]
+        c, cuts = self.plain_curve, self.tally.plan.cuts
+        columns = {
+            "low": curves.shown(c.low, cuts),
+            "high": curves.shown(c.high, cuts),
+            "count": c.count.tolist(),
+            "true": c.true.tolist(),
+            "model": c.model.tolist(),
+            "source": c.source.tolist(),
+            **dict(zip(("contribution", "contribution_eq17"), (x.tolist() for x in c.contributions()), strict=True)),
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def findings(self) -> tuple[Finding, ...]:
         found = []
@@ -259,13 +254,11 @@ class Influences:
         f = rows_to_look_at(tally)
         floor, ceiling = tally.plan.limits
         mass2 = f.mass if f.weights is None else f.mass * f.weights
-        p = np.clip(f.realised, floor, ceiling)
-        hits, true = row_bins(f, curve, tally.plan)
         return cls(
-            reported=reported_influence(p, f.mass, R[list(AT.values())]),
-            measured=measured_influence(curve, tally.plan.floor, hits, true, f.mass, SPARSE),
+            reported=reported_influence(np.clip(f.realised, floor, ceiling), f.mass),
+            measured=measured_influence(f, curve, tally.plan, SPARSE),
             share=mass2 / mass2.sum(),
-            scale=float(np.sqrt(tally.sums.weight2) / tally.sums.weight),
+            scale=math.sqrt(tally.sums.weight2) / tally.sums.weight,
             values=profile.values,
         )
 
@@ -278,9 +271,10 @@ class Influences:
         errors: Floats = np.interp(R, SPARSE, self._error(self.measured))
         return errors
 
-    def divergence_error(self, at: int) -> float:
-        place = list(AT.values()).index(at)
-        return float(self._error(self.reported[:, place] - self.measured[:, at // STEP]))
+    @cached_property
+    def divergence_errors(self) -> dict[str, float]:
+        at = [place // STEP for place in AT.values()]
+        return dict(zip(AT, self._error(self.reported - self.measured[:, at]).tolist(), strict=True))
 
     def slope_error(self, measured: Floats) -> float:
         """Standard error of ln slope."""
@@ -297,17 +291,15 @@ class Influences:
 
 def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, NDArray[np.int64]]:
     """(rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
-    matrix = np.clip(f.matrix, *plan.limits) if plan.preset == "N17" else f.matrix
-    bins = np.zeros(matrix.shape, dtype=np.int64)
-    if len(curve) > 1:
-        above = matrix >= curve.low[1]  # with many classes most entries lie in the first bin
-        bins[above] = curve.locate(matrix[above])
-    rows = len(bins)
-    flat = (np.arange(rows)[:, None] * len(curve) + bins).ravel()
-    offered = None if f.offered is None else f.offered.ravel()  # what was not offered lies in no bin
-    hits = np.bincount(flat, offered, rows * len(curve)).reshape(rows, len(curve)).astype(float)
     assert f.outcomes is not None
-    return hits, bins[np.arange(rows), f.outcomes]
+    hits, true = statistics.row_bins(_clipped(f, plan), f.outcomes, curve.low)
+    if f.offered is not None:
+        hits[:, 0] -= (~f.offered).sum(axis=1)  # what was not offered holds 0, but lies in no bin
+    return hits, true
+
+
+def _clipped(f: Forecasts, plan: Plan) -> Floats:
+    return np.clip(f.matrix, *plan.limits) if plan.preset == "N17" else f.matrix
 
 
 def _mean(share: Floats, values: Floats) -> Floats:
@@ -316,38 +308,35 @@ def _mean(share: Floats, values: Floats) -> Floats:
     return mean
 
 
-def _product(a: Floats, b: Floats) -> Floats:
-    """a @ b in parts so small that a BLAS takes no threads for them."""
-    parts = np.array_split(a, a.size * b.shape[1] // SMALL_PRODUCT + 1)
-    return np.concatenate([part @ b for part in parts])
-
-
-def reported_influence(p: Floats, mass: Floats, r: Floats) -> Floats:
-    """d ln P_r of each row: (p^r/mean − 1)/r, in logs for r = 0; zeros do not move a mean that is 0 already."""
+def reported_influence(p: Floats, mass: Floats) -> Floats:
+    """d ln P_r of each row, r of MEANS: (p^r/mean − 1)/r, in logs for r = 0; zeros do not move a mean that is 0."""
     share = mass / mass.sum()
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        log = np.log(p)[:, None]
+        log = np.log(p)
         lowest = np.min(log, initial=0.0, where=np.isfinite(log))
-        x = np.exp((log - np.where(r < 0.0, lowest, 0.0)) * r)
-        ratio = (x / _mean(share, x) - 1.0) / np.where(r == 0.0, 1.0, r)
-        zero = np.where(r == 0.0, log - _mean(share, log), ratio)
-    return np.where(np.isfinite(zero), zero, 0.0)
+        columns = []
+        for r in MEANS.values():
+            x = log if r == 0.0 else p if r == 1.0 else np.exp((log - lowest) * r)
+            mean = _mean(share, x)
+            columns.append(x - mean if r == 0.0 else (x / mean - 1.0) / r)
+    moved = np.stack(columns, axis=1)
+    return np.where(np.isfinite(moved), moved, 0.0)
 
 
-def measured_influence(
-    curve: Curve, floor: float, hits: Floats, true: NDArray[np.int64], mass: Floats, r: Floats
-) -> Floats:
+def measured_influence(f: Forecasts, curve: Curve, plan: Plan, r: Floats) -> Floats:
     """d ln S_r of each row: (1+r) c_y^r − r Σ_j c_j^(1+r), relative to the mean; ln c_y + 1 − Σ_j c_j for r = 0."""
-    share = mass / mass.sum()
-    c = np.maximum(curve.source, floor)
-    free = curve.source > floor
+    assert f.outcomes is not None
+    share = f.mass / f.mass.sum()
+    c, free = np.maximum(curve.source, plan.floor)[:, None], (curve.source > plan.floor)[:, None]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        log = np.where(curve.true > 0, np.log(np.where(curve.true > 0, c, 1.0)), 0.0)[:, None]
+        log = np.log(np.where(curve.true[:, None] > 0, c, 1.0))
         power = np.exp(log * r)
-        own = np.where(r == 0.0, log + free[:, None], np.where(free[:, None], 1.0 + r, 1.0) * power)
-        all_columns = np.where(free[:, None], np.where(r == 0.0, 1.0, r) * power * c[:, None], 0.0)
-        moved = own[true] - _product(hits, all_columns)
-        mean = _mean(share, np.where(r == 0.0, log, power)[true])
-        relative = np.where(r == 0.0, moved, moved / (mean * np.where(r == 0.0, 1.0, r)))
-    centred: Floats = relative - _mean(share, relative)
-    return centred
+        own = np.where(r == 0.0, log + free, np.where(free, 1.0 + r, 1.0) * power)
+        every = np.where(free, np.where(r == 0.0, 1.0, r) * power * c, 0.0)
+        moved, true = statistics.row_moves(_clipped(f, plan), f.outcomes, curve.low, own, every)
+        if f.offered is not None:
+            moved += (~f.offered).sum(axis=1)[:, None] * every[0]  # what was not offered holds 0, but lies in no bin
+        mean = np.bincount(true, share, len(curve)) @ power
+        moved /= np.where(r == 0.0, 1.0, mean * r)
+    moved -= _mean(share, moved)
+    return moved

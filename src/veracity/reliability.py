@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from veracity.tally import MANY_CLASSES, Tally
 
 Floats = NDArray[np.float64]
 
-HELD = ("cells", "all", "true", "all_sum", "all_weight", "true_weight")  # what a calibration error needs
 MOST_BINS = 15  # of a reliability curve
 FEWEST_ROWS = 20  # a bin of a reliability curve, while there are rows enough
 ROC_POINTS = 200
@@ -37,76 +37,68 @@ def class_grid(tally: Tally) -> Grid:
 
 
 @lru_cache(maxsize=16)
-def _right_closed_starts(grid: Grid) -> NDArray[np.int64]:
-    return np.array([0, *(grid.atom(i / ERROR_BINS) + 1 for i in range(1, ERROR_BINS))], dtype=np.int64)
-
-
-@lru_cache(maxsize=16)
-def _error_bin(grid: Grid) -> NDArray[np.int64]:
-    """The bin (a, b] of every cell of a grid; 0 goes into the first."""
-    bins: NDArray[np.int64] = np.searchsorted(_right_closed_starts(grid), np.arange(len(grid.edges)), side="right") - 1
-    return bins
+def _right_closed_starts(grid: Grid) -> NDArray[np.int32]:
+    return np.array([0, *(grid.atom(i / ERROR_BINS) + 1 for i in range(1, ERROR_BINS))], dtype=np.int32)
 
 
 def right_closed(histogram: Histogram, grid: Grid) -> Curve:
     """The bins (a, b] of a calibration error."""
-    return collect("width", histogram, grid, _right_closed_starts(grid))
+    return collect("width", histogram, grid, _right_closed_starts(grid).astype(np.int64))
 
 
 def calibration_error(tally: Tally) -> dict[str, Any]:
     """Mean absolute gap between forecast and frequency in 15 bins (a, b]: top label, class by class, pooled."""
+    classes = [tally.classwise] if isinstance(tally.classwise, Histograms) else tally.classwise
     if tally.k > MANY_CLASSES:
-        by_class = _errors(tally.classwise, class_grid(tally), tally)
-        both = _errors((tally.top, tally.pooled), tally.grid, tally)
+        parts = _sums_in_bins((tally.top, tally.pooled), tally.grid), _sums_in_bins(classes, class_grid(tally))
+        sums = np.concatenate(parts, axis=1)
     else:
-        found = _errors((tally.top, tally.pooled, *tally.classwise), tally.grid, tally)
-        both = {name: values[:2] for name, values in found.items()}
-        by_class = {name: values[2:] for name, values in found.items()}
+        sums = _sums_in_bins((tally.top, tally.pooled, *classes), tally.grid)
+    errors = _errors(sums, tally)
+    by_class = errors[:, 2:]
     # Classes share rows; the largest possible error of their average adds their errors up.
-    average = {name: float(np.mean(values)) for name, values in by_class.items()}
-    errors = {
-        "top_label": {name: float(values[0]) for name, values in both.items()},
-        "classwise": {**average, "max": float(by_class["max"].max())},
-        "pooled": {name: float(values[1]) for name, values in both.items()},
-    }
+    averages = [*by_class[:3].mean(axis=1).tolist(), by_class[3].max()]
+    named = {"top_label": errors[:, 0].tolist(), "classwise": averages, "pooled": errors[:, 1].tolist()}
     z = quantile(tally.plan.level)
     return {
         name: {
-            "value": e["value"],
-            "low": max(e["value"] - z * e["error"], 0.0),
-            "high": min(e["value"] + z * e["error"], 1.0),
+            "value": value,
+            "low": max(value - z * error, 0.0),
+            "high": min(value + z * error, 1.0),
             "method": "delta method, bins fixed",
-            "debiased": e["debiased"],
-            "max": e["max"],
+            "debiased": debiased,
+            "max": float(largest),
             "bins": ERROR_BINS,
             "closed": "right",
             "norm": "l1",
         }
-        for name, e in errors.items()
+        for name, (value, debiased, error, largest) in named.items()
     }
 
 
-def _errors(histograms: Sequence[Histogram], grid: Grid, tally: Tally) -> dict[str, Floats]:
-    """For each histogram the gap, the same less what chance alone would show, the largest, and the standard error."""
+def _sums_in_bins(parts: Sequence[Histogram | Histograms], grid: Grid) -> Floats:
+    """(3, histograms, 15): of each bin the weight of its entries, that of the true ones, and Σwp."""
+    held = [part.joined if isinstance(part, Histograms) else ((0, len(part.cells)), vars(part)) for part in parts]
+
+    def joined(name: str) -> NDArray[Any]:
+        return np.concatenate([columns[name][offsets[0] : offsets[-1]] for offsets, columns in held])
+
+    cells, start = joined("cells"), _right_closed_starts(grid)
+    ends = np.cumsum(np.concatenate([np.diff(offsets) for offsets, _ in held])).tolist()
+    first = np.concatenate([a + cells[a:b].searchsorted(start) for a, b in pairwise([0, *ends])])
+    filled = first < np.append(first[1:], len(cells))
+    names = ("all", "true") if held[0][1].get("all_weight") is None else ("all_weight", "true_weight")
+    sums = np.zeros((3, len(first)))
+    for bins, name in zip(sums, (*names, "all_sum"), strict=True):
+        bins[filled] = np.add.reduceat(joined(name), first[filled])
+    return sums.reshape(3, len(ends), ERROR_BINS)
+
+
+def _errors(sums: Floats, tally: Tally) -> Floats:
+    """For each histogram the gap, the same less what chance alone would show, the standard error, and the largest."""
     from scipy.special import ndtr
 
-    shape = len(histograms), ERROR_BINS
-    if isinstance(histograms, Histograms):
-        offsets, joined = histograms.joined
-        sizes = np.diff(offsets)
-        held = {name: values[offsets[0] : offsets[-1]] for name, values in joined.items()}
-    else:
-        sizes = np.array([len(h.cells) for h in histograms])
-        names = [name for name in HELD if getattr(histograms[0], name) is not None]
-        held = {name: np.concatenate([getattr(h, name) for h in histograms]) for name in names}
-    which = np.repeat(np.arange(len(histograms)) * ERROR_BINS, sizes) + _error_bin(grid)[held["cells"]]
-
-    def per_bin(plain: str, weighted: str) -> Floats:
-        values = held[weighted] if weighted in held else held[plain]
-        sums: Floats = np.bincount(which, values, shape[0] * shape[1]).reshape(shape).astype(np.float64)
-        return sums
-
-    weight, true, total = per_bin("all", "all_weight"), per_bin("true", "true_weight"), per_bin("all_sum", "all_sum")
+    weight, true, total = sums
     some = weight > 0.0
     safe = np.where(some, weight, 1.0)
     observed, gap = true / safe, np.abs(true - total) / safe
@@ -114,15 +106,18 @@ def _errors(histograms: Sequence[Histogram], grid: Grid, tally: Tally) -> dict[s
     rows = np.where(some, weight * (tally.sums.n_eff / tally.sums.weight), 1.0)
     error = np.sqrt(np.maximum(observed * (1.0 - observed), 0.0) / rows)
     # A gap of normal noise around `gap` is on average this large (folded normal): what exceeds it is bias.
-    z = np.where(error > 0.0, gap / np.where(error > 0.0, error, 1.0), 40.0)
+    varies = error > 0.0
+    z = np.where(varies, gap / np.where(varies, error, 1.0), 40.0)
     noisy = error * np.sqrt(2.0 / np.pi) * np.exp(-z * z / 2.0) + gap * (1.0 - 2.0 * ndtr(-z))
-    bias = np.where(error > 0.0, noisy - gap, 0.0)
-    return {
-        "value": (share * gap).sum(axis=1),
-        "debiased": np.maximum((share * (gap - bias)).sum(axis=1), 0.0),
-        "max": gap.max(axis=1),
-        "error": np.sqrt(((share * error) ** 2).sum(axis=1)),
-    }
+    bias = np.where(varies, noisy - gap, 0.0)
+    return np.stack(
+        [
+            (share * gap).sum(axis=1),
+            np.maximum((share * (gap - bias)).sum(axis=1), 0.0),
+            np.sqrt(((share * error) ** 2).sum(axis=1)),
+            gap.max(axis=1),
+        ]
+    )
 
 
 def equal_mass(histogram: Histogram, grid: Grid, rows: float) -> Curve:

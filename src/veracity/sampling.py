@@ -88,7 +88,7 @@ def few(f: Forecasts, rows: int) -> Forecasts:
     if len(f) <= rows:
         return f
     h = hash_rows(f, 2)
-    limit = np.partition(h, rows - 1)[rows - 1]
+    limit = _smallest(h, rows)[rows - 1]
     kept = np.flatnonzero(h <= limit)
     # Many equal rows count once, or a few values would be all of the sample.
     if len(np.unique(h[kept])) * 2 < rows:
@@ -107,21 +107,28 @@ class Growing:
     def __init__(self) -> None:
         self._parts: list[Forecasts] = []
         self._waiting, self._complete = 0, True
-        self._limit: np.uint64 | None = None  # a row with a larger hash is not in the sample, whatever comes
+        self.limit: np.uint64 | None = None  # a row with a larger hash is not in the sample, whatever comes
 
     def add(self, f: Forecasts, complete: bool = True) -> None:
         """`complete`: these are all rows of the part, not a sample of them."""
         self._complete &= complete
-        if self._limit is not None or len(f) > 2 * capacity(f.k):
+        if self.limit is not None or len(f) > 2 * capacity(f.k):
             h = hash_rows(f)
-            self._limit = _limit(h, capacity(f.k)) if self._limit is None else self._limit
-            if self._limit is not None:
-                near = np.flatnonzero(h <= self._limit)
-                self._complete &= len(near) == len(f)
-                f = take(f, near)
+            self.limit = _limit(h, capacity(f.k)) if self.limit is None else self.limit
+            if self.limit is not None:
+                self.add_near(f, np.flatnonzero(h <= self.limit))
+                return
+        self._keep(f)
+
+    def add_near(self, f: Forecasts, near: NDArray[np.int64]) -> None:
+        """Rows of which those at `near` have a hash up to the limit."""
+        self._complete &= len(near) == len(f)
+        self._keep(take(f, near))
+
+    def _keep(self, f: Forecasts) -> None:
         self._parts.append(_plain(f))
         self._waiting += len(f)
-        if self._waiting * max(f.k, 1) > WAITING:
+        if self._waiting > min(2 * capacity(f.k), WAITING // max(f.k, 1)):
             self.sample()
 
     def sample(self) -> Sample:
@@ -130,7 +137,7 @@ class Growing:
         made = _thin(rows, hash_rows(rows), self._complete)
         self._parts, self._waiting, self._complete = [made.rows], 0, made.complete
         if len(made.rows) >= capacity(rows.k):
-            self._limit = hash_rows(made.rows).max()
+            self.limit = hash_rows(made.rows).max()
         return made
 
 
@@ -188,9 +195,15 @@ def _thin(f: Forecasts, h: NDArray[np.uint64], complete: bool) -> Sample:
     return Sample(thin, complete and len(first) <= most)
 
 
+def _smallest(h: NDArray[np.uint64], count: int) -> NDArray[np.uint64]:
+    """The smallest hashes in order, at least `count` of them."""
+    near = h[h <= np.uint64(2.0**63 * min(1.0, 3.0 * count / len(h)))]  # hashes are spread evenly
+    return np.sort(near if len(near) >= count else h)
+
+
 def _limit(h: NDArray[np.uint64], most: int) -> np.uint64 | None:
     """The hash up to which there are `most` distinct ones; None where there are fewer."""
-    for values in (h[h <= np.partition(h, most)[most]], h):
+    for values in (_smallest(h, most + 1), h):
         distinct = _sorted_values(values)
         if len(distinct) >= most:
             return np.uint64(distinct[most - 1])
@@ -206,7 +219,7 @@ def _sorted_values(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _distinct(f: Forecasts, h: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Rows in the order of (hash, fingerprint), and which of them differ from the one before."""
-    order = np.argsort(h, kind="stable")
+    order = np.argsort(h)
     new = np.ones(len(h), dtype=bool)
     new[1:] = h[order][1:] != h[order][:-1]
     tied = ~new

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +14,15 @@ from veracity.forecasts import Finding
 from veracity.inference import DELTA, HALL, WILSON, Reading, around, hall, quantile, undefined, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
+from veracity.kernels.statistics import power_moments
 from veracity.tally import LOWEST, R, Sums, Tally
 
 Floats = NDArray[np.float64]
 
 MEANS = {"decisiveness": 1.0, "accuracy": 0.0, "robustness": -2.0 / 3.0}
 AT = {name: int(np.argmin(np.abs(R - r))) for name, r in MEANS.items()}
+ZERO = AT["accuracy"]  # r = 0, where formulas take logarithms; r < 0 before, r > 0 after
+DIVISOR = np.where(R == 0.0, 1.0, R)
 EXACT_AUC_ROWS = 1 << 20  # rows in memory that are sorted for the area under the ROC curve; beyond, cells serve
 SHORT, NONE = 1, 2  # how an interval of a mean with r < 0 can fail: too short, or not to be had
 COARSE_ABOVE = 2000  # cells of entries, before they are brought together for spread and skewness
@@ -26,24 +31,24 @@ MOSTLY = 0.5  # rows decide a mean when they make up half of its power sum
 
 def mean_and_error(sums: Sums, score: int) -> tuple[float, float]:
     """Weighted mean of a score and its standard error."""
-    total, total2, square2 = sums.score[score]
+    total, total2, square2 = sums.score[score].tolist()
     mean = total / sums.weight
     variance = square2 - 2.0 * mean * total2 + mean * mean * sums.weight2
-    small = sums.n_eff / (sums.n_eff - 1.0) if sums.n_eff > 1.0 + 1e-9 else np.nan
-    return float(mean), float(np.sqrt(max(variance, 0.0) * small) / sums.weight)
+    small = sums.n_eff / (sums.n_eff - 1.0) if sums.n_eff > 1.0 + 1e-9 else math.nan
+    return mean, math.sqrt(max(variance, 0.0) * small) / sums.weight
 
 
 def scores(tally: Tally) -> dict[str, Reading]:
     """Log loss, Brier, spherical, correct picks, perplexity and, for two classes, half Brier and AUC."""
     s, level = tally.sums, tally.plan.level
     loss, loss_error = mean_and_error(s, 0)
-    loss = np.inf if s.zeros else max(loss, 0.0)
-    log_loss = around(loss, loss_error, level, (0.0, np.inf))
+    log_loss = around(max(loss, 0.0), loss_error, level, (0.0, np.inf))
     if s.zeros:
         log_loss = Reading(np.inf, reason=f"{s.zeros:,} outcomes had probability 0: no interval")
     with np.errstate(over="ignore"):
-        low, high = (None if x is None else float(np.exp(x)) for x in (log_loss.low, log_loss.high))
-        perplexity = Reading(float(np.exp(loss)), low, high, log_loss.method, log_loss.reason)
+        value, low, high = (None if x is None else float(np.exp(x)) for x in (log_loss, log_loss.low, log_loss.high))
+    assert value is not None
+    perplexity = Reading(value, low, high, log_loss.method, log_loss.reason)
     found = {"log_loss": log_loss}
     if tally.measurable:
         brier, brier_error = mean_and_error(s, 1)
@@ -65,10 +70,9 @@ def baseline(tally: Tally) -> dict[str, float]:
     if not tally.measurable:
         return {}
     prior = frequencies(tally)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        entropy = -float(np.sum(np.where(prior > 0.0, prior * np.log(prior), 0.0)))
+    entropy = -float(prior @ np.log(np.where(prior > 0.0, prior, 1.0)))
     square = float(prior @ prior)
-    scores = {"log_loss": entropy + 0.0, "brier": 1.0 - square, "spherical": 1.0 - float(np.sqrt(square))}
+    scores = {"log_loss": entropy + 0.0, "brier": 1.0 - square, "spherical": 1.0 - math.sqrt(square)}
     if tally.k == 2:
         scores["half_brier"] = scores["brier"] / 2.0
     return {**scores, "prediction_accuracy": float(prior.max())}
@@ -81,33 +85,34 @@ def frequencies(tally: Tally) -> Floats:
     return share
 
 
-def skill(tally: Tally) -> dict[str, Reading]:
-    """1 − loss ÷ loss of the base rate: 0 is no better than the base rate, 1 is perfect."""
+def skill(tally: Tally, reference: Mapping[str, float]) -> dict[str, Reading]:
+    """1 − loss ÷ loss of the base rate, `reference`: 0 is no better than the base rate, 1 is perfect."""
     if not tally.measurable:
         return {}
     s, prior, level = tally.sums, frequencies(tally), tally.plan.level
-    reference = baseline(tally)
-    with np.errstate(divide="ignore"):
-        # How one outcome of each class moves the loss of the base rate, up to a constant.
-        moves = {"log": -np.log(prior), "brier": 2.0 * float(prior @ prior) - 2.0 * prior + reference["brier"]}
+    # How one outcome of each class moves the loss of the base rate, up to a constant.
+    moves = {
+        "log": -np.log(np.where(prior > 0.0, prior, 1.0)),
+        "brier": np.where(prior > 0.0, 2.0 * (1.0 - reference["brier"]) - 2.0 * prior + reference["brier"], 0.0),
+    }
     found = {}
     for name, score, column, base in (("log", 0, 3, reference["log_loss"]), ("brier", 1, 5, reference["brier"])):
-        loss = np.inf if name == "log" and s.zeros else s.score[score, 0] / s.weight
         if base < 1e-100:
             found[name] = undefined("one outcome only: the base rate has no loss to compare with")
             continue
-        if np.isinf(loss):
+        if name == "log" and s.zeros:
             found[name] = Reading(-np.inf, reason="infinite: no interval")
             continue
         # 1 − L/U varies as −(x − L)/U + (L/U²)(u − U).
+        total, total2, square2 = s.score[score].tolist()
+        loss, u = total / s.weight, moves[name]
         a, b = -1.0 / base, loss / base**2
-        u, w2 = np.where(prior > 0.0, moves[name], 0.0), s.by_class[:, 1]
-        mixed = a * b * float(u @ s.by_class[:, column])
-        linear = a * s.score[score, 1] + b * float(u @ w2)
+        by_class, squares = (u @ s.by_class).tolist(), float(u * u @ s.by_class[:, 1])
         constant = -a * loss - b * base
-        square = a * a * s.score[score, 2] + 2.0 * mixed + b * b * float(u * u @ w2)
+        linear = a * total2 + b * by_class[1]
+        square = a * a * square2 + 2.0 * a * b * by_class[column] + b * b * squares
         variance = square + 2.0 * constant * linear + constant * constant * s.weight2
-        found[name] = around(1.0 - loss / base, float(np.sqrt(max(variance, 0.0))) / s.weight, level, (-np.inf, 1.0))
+        found[name] = around(1.0 - loss / base, math.sqrt(max(variance, 0.0)) / s.weight, level, (-np.inf, 1.0))
     return found
 
 
@@ -156,26 +161,25 @@ class Entries:
 
     @classmethod
     def of(cls, h: Histogram, grid: Grid, floor: float = 0.0, ceiling: float = 1.0) -> Entries:
-        some = h.true > 0
+        some = ((h.true if h.true_weight is None else h.true_weight) > 0).nonzero()[0]
         assert h.true_sum is not None
         assert h.true_log is not None
         assert h.true_power is not None
-        rows = h.true[some]
+        cells, rows = h.cells[some], h.true[some]
         weight = rows.astype(float) if h.true_weight is None else h.true_weight[some]
-        cells = h.cells[some]
         sums = np.array([h.true_sum[some], h.true_log[some], h.true_power[some]])
-        zero = cells == 0
-        sums[1, zero], sums[2, zero] = -np.inf, np.inf
-        for limit, beyond in ((floor, cells < _cell(grid, floor)), (ceiling, cells > _cell(grid, ceiling))):
+        if len(cells) and cells[0] == 0:
+            sums[1:, 0] = -np.inf, np.inf
+        below, above = np.searchsorted(cells, _cell(grid, floor)), np.searchsorted(cells, _cell(grid, ceiling), "right")
+        for limit, beyond in ((floor, slice(0, below)), (ceiling, slice(above, None))):
             if 0.0 < limit < 1.0:
-                clipped = np.array([limit, np.log(limit), limit ** (-2.0 / 3.0)])[:, None] * weight
-                sums = np.where(beyond, clipped, sums)
-        positive = weight > 0.0
-        cells, rows, weight, sums = cells[positive], rows[positive], weight[positive], sums[:, positive]
+                clipped = np.array([limit, np.log(limit), limit ** (-2.0 / 3.0)])
+                sums[:, beyond] = clipped[:, None] * weight[beyond]
         return cls(cells, rows, weight, sums[1] / weight, sums)
 
     def means(self) -> dict[str, float]:
-        return _means(self.sums.sum(axis=1) / self.weight.sum())
+        means = _means(self.sums.sum(axis=1) / self.weight.sum())
+        return dict(zip(MEANS, map(float, means), strict=True))
 
     def profile(self) -> Floats:
         """ln P_r for all r, from cell means (to about 1e-7; exact sums are used where there is no floor)."""
@@ -183,13 +187,14 @@ class Entries:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             terms = np.log(self.weight / total)[:, None] + np.where(R == 0.0, 0.0, self.log[:, None] * R)
             peak = np.max(np.where(np.isfinite(terms), terms, -np.inf), axis=0)
-            powers = (peak + np.log(np.exp(terms - peak).sum(axis=0))) / np.where(R == 0.0, 1.0, R)
+            powers = (peak + np.log(np.exp(terms - peak).sum(axis=0))) / DIVISOR
             powers = np.where((R < 0.0) & np.isinf(self.log).any(), -np.inf, powers)
             found: Floats = np.where(R == 0.0, self.weight @ self.log / total, powers)
         found[list(AT.values())] = np.log(np.maximum(list(self.means().values()), 0.0) + 0.0)
         return found
 
 
+@lru_cache(maxsize=64)
 def _cell(grid: Grid, limit: float) -> int:
     return grid.atom(limit) if 0.0 < limit < 1.0 else (0 if limit <= 0.0 else len(grid.edges))
 
@@ -208,15 +213,14 @@ class Profile:
     @cached_property
     def log_values(self) -> Floats:
         """ln P_r."""
-        s, (floor, ceiling) = self.tally.sums, self.tally.plan.limits
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if floor > 0.0 or ceiling < 1.0:
-                with np.errstate(divide="ignore"):
-                    return self.entries.profile()
-            values = (s.log_powers - np.log(s.weight)) / np.where(R == 0.0, 1.0, R)
-            values = np.where(R == 0.0, -s.score[0, 0] / s.weight, values)
-            found: Floats = np.where((R <= 0.0) & (s.zeros > 0), -np.inf, values)
-        return np.minimum(found, 0.0) if np.all(found < 1e-9) else found
+        s = self.tally.sums
+        if self.tally.plan.limits != (0.0, 1.0):
+            return self.entries.profile()
+        values: Floats = (s.log_powers - math.log(s.weight)) / DIVISOR
+        values[ZERO] = -s.score[0, 0] / s.weight
+        if s.zeros:
+            values[: ZERO + 1] = -np.inf
+        return np.minimum(values, 0.0) if values.max() < 1e-9 else values
 
     @cached_property
     def values(self) -> Floats:
@@ -243,39 +247,34 @@ class Profile:
     def relative_moments(self) -> tuple[Floats, Floats]:
         """Standard error ÷ mean, and skewness, of p^r (of ln p, not divided, for r = 0)."""
         weight, log = self.coarse
-        share = weight / weight.sum()
+        share, n = weight / weight.sum(), self.tally.sums.n_eff
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            shift = np.where(R < 0.0, log.min(), 0.0)  # the largest p^r becomes 1
-            x = np.exp((log[:, None] - shift) * R)
-            x[:, R == 0.0] = log[:, None]
-            mean = np.einsum("i,ij->j", share, x)  # without the threads of a BLAS, which cost more than they save
-            x -= mean
-            square = x * x
-            variance = np.einsum("i,ij->j", share, square)
-            skewness = np.einsum("i,ij,ij->j", share, square, x) / variance**1.5
-            n = self.tally.sums.n_eff
-            error = np.sqrt(variance / (n - 1.0)) if n > 1.0 + 1e-9 else np.full(len(R), np.nan)
-            error = np.where(R == 0.0, error, error / mean)
-            if self.tally.plan.limits == (0.0, 1.0):
-                error[R == 0.0] = mean_and_error(self.tally.sums, 0)[1]  # that of the log loss, whose exponential it is
-            return error, np.where(variance > 0.0, skewness, 0.0)
+            # The powers of p^(1/9), and of its inverse: the largest p^r, r < 0, becomes 1.
+            down, up = (power_moments(np.exp(x / 9.0), share, ZERO) for x in (log.min() - log, log))
+            of_log = power_moments(log, share, 1)
+            mean, variance, cube = np.concatenate([down[:, ::-1], of_log, up], axis=1)
+            skewness = cube / variance**1.5
+            mean[ZERO] = 1.0
+            error = np.sqrt(variance / (n - 1.0)) / mean if n > 1.0 + 1e-9 else np.full(len(R), np.nan)
+        if self.tally.plan.limits == (0.0, 1.0):
+            error[ZERO] = mean_and_error(self.tally.sums, 0)[1]  # that of the log loss, whose exponential it is
+        return error, np.where(variance > 0.0, skewness, 0.0)
 
     @cached_property
     def tail(self) -> tuple[Floats, Floats]:
         """Share of Σ p^r that the lowest row holds, and the Hill index of p^r from the √n lowest, for r < 0."""
         e, s = self.entries, self.tally.sums
-        order = np.argsort(e.log, kind="stable")
-        rows, logs = e.rows[order], e.log[order]
-        lowest = int(np.sqrt(s.rows))
-        before = np.concatenate([[0], np.cumsum(rows)])
-        within = np.clip(lowest - before[:-1], 0, rows)
-        place = int(np.searchsorted(before, lowest))  # cells that hold the lowest
+        lowest = math.isqrt(s.rows)
+        rows, logs = e.rows[: lowest + 1], e.log[: lowest + 1]  # entries ascend
+        before = np.cumsum(rows) - rows
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            next_log = logs[min(int(np.searchsorted(before, lowest, side="right")) - 1, len(logs) - 1)]
-            spacing = next_log - float((within[:place] * logs[:place]).sum()) / max(lowest, 1)
+            next_log = logs[np.searchsorted(before, lowest, side="right") - 1]
+            held = slice(np.searchsorted(before, lowest))  # cells that hold the lowest
+            within = np.minimum(lowest - before[held], rows[held])
+            spacing = next_log - float((within * logs[held]).sum()) / max(lowest, 1)
             index = 1.0 / (np.abs(R) * spacing) if spacing > 0.0 else np.full(len(R), np.inf)
             # The row that weighs most is among the lowest cells; with weights it need not be the lowest.
-            row = np.log(e.weight[order] / rows)[:LOWEST, None] + R * logs[:LOWEST, None]
+            row = np.log(e.weight[:LOWEST] / e.rows[:LOWEST])[:, None] + R * e.log[:LOWEST, None]
             share = np.exp(row - R * self.log_values).max(axis=0) / s.weight
         return share, index
 
@@ -292,19 +291,19 @@ class Profile:
         """Lower and upper ends of the intervals; NaN where there is none."""
         level, n = self.tally.plan.level, self.tally.sums.n_eff
         error, skewness = self.relative_moments
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            z = quantile(level)
-            below, above = hall(error, skewness, n, level)
-            # For r < 0 the mean of p^r lies above one, and a larger mean is a smaller P.
-            mean = np.exp(R * self.log_values)
-            low_negative = (mean * (1.0 + above)) ** (1.0 / np.where(R == 0.0, 1.0, R))
-            high_negative = np.maximum(mean * (1.0 - below), 1.0) ** (1.0 / np.where(R == 0.0, 1.0, R))
-            low = np.where(R == 0.0, np.exp(self.log_values - z * error), self.values * (1.0 - z * error / np.abs(R)))
-            high = np.where(R == 0.0, np.exp(self.log_values + z * error), self.values * (1.0 + z * error / np.abs(R)))
-            low, high = np.where(R < 0.0, low_negative, low), np.where(R < 0.0, high_negative, high)
         nothing = (self.failures == NONE) | ~np.isfinite(error) | (self.values == 0.0)
-        clipped = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
-        return np.where(nothing, np.nan, clipped[0]), np.where(nothing, np.nan, clipped[1])
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            half = quantile(level) * error
+            spread = np.stack([1.0 - half / np.abs(DIVISOR), 1.0 + half / np.abs(DIVISOR)])
+            spread[:, ZERO] = np.exp(-half[ZERO]), np.exp(half[ZERO])
+            # For r < 0 the mean of p^r lies above one, and a larger mean is a smaller P.
+            below, above = hall(error[:ZERO], skewness[:ZERO], n, level)
+            mean = np.exp(R[:ZERO] * self.log_values[:ZERO])
+            ends = np.stack([mean * (1.0 + above), np.maximum(mean * (1.0 - below), 1.0)])
+            limits = self.values * spread
+            limits[:, :ZERO] = ends ** (1.0 / R[:ZERO])
+        low, high = np.where(nothing, np.nan, np.clip(limits, 0.0, 1.0))
+        return low, high
 
     def reading(self, name: str) -> Reading:
         at = AT[name]
@@ -355,24 +354,23 @@ def floors(profile: Profile, levels: tuple[float, ...]) -> list[dict[str, float]
     tally = profile.tally
     e = profile.entries if tally.plan.limits == (0.0, 1.0) else Entries.of(tally.pooled, tally.grid)
     # Sums over the entries from each cell up: taken from the top, so that small entries cancel nothing.
-    above = np.cumsum(e.sums[:, ::-1], axis=1)[:, ::-1]
+    above = np.zeros((3, len(e.cells) + 1))
+    np.cumsum(e.sums[:, ::-1], axis=1, out=above[:, -2::-1])
     below = np.concatenate([[0.0], np.cumsum(e.weight)])
-    total, found = below[-1], []
-    for level in levels:
-        if level == 0.0 and e is profile.entries:
-            means = {name: float(profile.values[at]) for name, at in AT.items()}
-        else:
-            first = int(np.searchsorted(e.cells, _cell(tally.grid, level)))
-            held = above[:, first] if first < len(e.cells) else np.zeros(3)
-            with np.errstate(divide="ignore"):
-                low = np.array([level, np.log(level), np.power(level, -2.0 / 3.0)])
-            means = _means((held + (below[first] * low if first else 0.0)) / total)
-        found.append({"floor": level, **means})
-    return found
+    first = np.searchsorted(e.cells, [_cell(tally.grid, level) for level in levels])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        floor = np.array([levels, np.log(levels), np.power(levels, -2.0 / 3.0)])
+        held = above[:, first] + np.where(first > 0, below[first] * floor, 0.0)
+    means = dict(zip(MEANS, _means(held / below[-1]), strict=True))
+    if 0.0 in levels and e is profile.entries:
+        for name, at in AT.items():
+            means[name][levels.index(0.0)] = profile.values[at]
+    rows = zip(levels, *(values.tolist() for values in means.values()), strict=True)
+    return [dict(zip(("floor", *MEANS), row, strict=True)) for row in rows]
 
 
-def _means(averages: Floats) -> dict[str, float]:
+def _means(averages: Floats) -> tuple[Floats, Floats, Floats]:
     """Decisiveness, accuracy and robustness from the averages of p, ln p and p^(−2/3)."""
+    arithmetic, log, power = averages
     with np.errstate(divide="ignore"):
-        arithmetic, log, power = averages
-        return {"decisiveness": float(arithmetic), "accuracy": float(np.exp(log)), "robustness": float(power**-1.5)}
+        return arithmetic, np.exp(log), power**-1.5

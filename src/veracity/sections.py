@@ -46,10 +46,11 @@ def at_once(tally: Tally) -> dict[str, Any]:
     """The sections that the one pass fills."""
     profile = Profile(tally)
     low, high = profile.limits
+    reference = baseline(tally)
     found: dict[str, Any] = {
         "scores": scores(tally),
-        "skill": skill(tally),
-        "baseline": baseline(tally),
+        "skill": skill(tally, reference),
+        "baseline": reference,
         "reported": {name: profile.reading(name) for name in MEANS},
     }
     risk: dict[str, Any] = {"r": R, "reported": profile.values, "reported_low": low, "reported_high": high}

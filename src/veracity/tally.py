@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from veracity import kernels
 from veracity.cells import Cells
 from veracity.forecasts import Finding, Forecasts, merge, prepare, refuse
-from veracity.kernels import Histogram
+from veracity.kernels import Histogram, Pass
 from veracity.kernels.grid import Grid, grid
 from veracity.plan import Plan
 from veracity.sampling import Growing, Sample, sample, take
@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 R = np.arange(-18, 19) / 9.0  # the risk parameters of the profile: −2 … 2, with −2/3, 0 and 1 among them
 MANY_CLASSES = 50  # beyond, the grid is coarse below 2^-14 and class-wise histograms are nested
 LOWEST = 20  # rows kept that gave least to what happened
+PAIRED = 1 << 15  # rows in a part of a stream of two classes from which they are counted by place
 DERIVED = ("zero_probability", "constant_forecast", "one_outcome")  # findings about all rows: found again from the sums
 MAGIC, VERSION = b"veracity tally\n", 1
 
@@ -58,6 +59,20 @@ class Sums:
         nothing = np.zeros
         return cls(
             0, 0.0, 0.0, 0, nothing((4, 3)), nothing((k, 6)), nothing(k), nothing(len(R)), np.full(len(R), -np.inf)
+        )
+
+    @classmethod
+    def of(cls, seen: Pass) -> Sums:
+        return cls(
+            rows=int(seen.rows),
+            weight=float(seen.weight),
+            weight2=float(seen.weight2),
+            zeros=0,
+            score=seen.score_sums,
+            by_class=seen.class_sums,
+            column=seen.column_sums,
+            powers=seen.powers,
+            log_tiny=np.full(len(R), -np.inf),
         )
 
     def __add__(self, other: Sums) -> Sums:
@@ -131,17 +146,7 @@ class Tally:
         assert f.outcomes is not None
         seen = kernels.scan(f.probabilities, f.outcomes, grid_of(plan, f.k), weights=f.weights, counts=f.counts)
         refuse({name: problem for name, problem in seen.problems.items() if problem.rows}, f)
-        sums = Sums(
-            rows=int(seen.rows),
-            weight=float(seen.weight),
-            weight2=float(seen.weight2),
-            zeros=0,
-            score=seen.score_sums,
-            by_class=seen.class_sums,
-            column=seen.column_sums,
-            powers=seen.powers,
-            log_tiny=np.full(len(R), -np.inf),
-        )
+        sums = Sums.of(seen)
         pooled, classwise = seen.pooled, seen.classwise
         if f.offered is not None:
             pooled = _without(pooled, ~f.offered, f)
@@ -161,7 +166,7 @@ class Tally:
             top=seen.top,
             classwise=classwise,
             lowest=lowest,
-            findings=tuple(known for known in f.findings if known.code not in DERIVED),
+            findings=_told(f),
             cases=_cases(f),
             held=f,
         )
@@ -183,7 +188,7 @@ class Tally:
             top=_histogram(f, p[:0], grid),
             classwise=(),
             lowest=lowest,
-            findings=tuple(known for known in f.findings if known.code not in DERIVED),
+            findings=_told(f),
             cases=sums.rows,
             held=f,
         )
@@ -321,6 +326,44 @@ class Running:
         self._findings: tuple[Finding, ...] = ()
         self._cases = 0
         self._sample = Growing()
+        self._pair: Any = None  # kernels.Pair: rows of two classes that are not among the sums yet
+
+    def count(self, f: Forecasts, plan: Plan) -> None:
+        """Add the rows of f; those of a large part are not held."""
+        rest = self._paired(f, plan)
+        if rest is None:
+            self.add(Tally.count(f, plan))
+            return
+        assert f.outcomes is not None
+        if self._sample.limit is None:
+            self._sample.add(f)
+        else:
+            self._sample.add_near(f, rest.near)
+        self._findings = merge(self._findings + _told(f))
+        found = zip(rest.lowest_realised.tolist(), rest.lowest.tolist(), strict=True)
+        lowest = tuple((p, f.row(i), int(f.outcomes[i])) for p, i in found)
+        self._lowest = tuple(sorted(self._lowest + lowest)[:LOWEST])
+        self._cases += len(f) - len(rest.others)
+        if len(rest.others):
+            numbers = np.array([f.row(i) for i in rest.others])
+            self._put_counts(Tally.count(replace(take(f, rest.others), rows=numbers), plan))
+
+    def _paired(self, f: Forecasts, plan: Plan) -> Any:
+        """What `kernels.Pair` leaves of the rows it has counted; None where it cannot, or a row must be refused."""
+        p, y = f.probabilities, f.outcomes
+        plain = f.weights is None and f.counts is None and f.log_realised is None and f.rows is None
+        if kernels.Pair is None or p is None or y is None or p.ndim != 1 or not plain or len(f) < PAIRED:
+            return None
+        if self._first is None:
+            self._first = Tally.zero(f.classes, plan)
+        if f.classes != self._first.classes or plan != self._first.plan:
+            return None
+        if self._sums is None:
+            self._start(self._first)
+        self._pair = self._pair or kernels.Pair(self._first.grid)
+        limit = self._sample.limit
+        least = self._lowest[-1][0] if len(self._lowest) == LOWEST else np.inf
+        return self._pair.add(p, y, 0 if limit is None else int(limit), least)
 
     def add(self, tally: Tally) -> None:
         """Add a tally of the same plan and classes."""
@@ -328,7 +371,7 @@ class Running:
             self._first = tally
             return
         self._first._same_kind(tally)
-        if not self._first.sums.rows:
+        if self._sums is None and not self._first.sums.rows:
             self._first = tally
         elif tally.sums.rows:
             if self._sums is None:
@@ -343,17 +386,23 @@ class Running:
         # Its rows need not stay in memory.
         self._first = replace(first, held=None, thinned=Sample(take(first.sample.rows, slice(0)), False))
 
-    def _put(self, tally: Tally) -> None:
-        self._sums = tally.sums if self._sums is None else self._sums + tally.sums
-        self._whole.add((tally.pooled, tally.top))
-        if tally.classwise:
-            self._classwise.add(tally.classwise)
+    def _put_sums(self, sums: Sums, whole: Sequence[Histogram], classwise: Sequence[Histogram]) -> None:
+        self._sums = sums if self._sums is None else self._sums + sums
+        self._whole.add(whole)
+        if classwise:
+            self._classwise.add(classwise)
+
+    def _put_counts(self, tally: Tally) -> None:
+        self._put_sums(tally.sums, (tally.pooled, tally.top), tally.classwise)
         self._lowest = tuple(sorted(self._lowest + tally.lowest)[:LOWEST])
         self._findings = merge(self._findings + tally.findings)
         self._cases += tally.cases
-        if tally.held is not None:
+
+    def _put(self, tally: Tally) -> None:
+        self._put_counts(tally)
+        if tally.held is not None and len(tally.held):
             self._sample.add(tally.held)
-        else:
+        elif tally.held is None:
             self._sample.add(tally.sample.rows, tally.sample.complete)
 
     def tally(self) -> Tally:
@@ -362,6 +411,9 @@ class Running:
             raise ValueError("nothing to add: give at least one tally")
         if self._sums is None:
             return self._first
+        if self._pair is not None:
+            seen, self._pair = self._pair.result(), None
+            self._put_sums(Sums.of(seen), (seen.pooled, seen.top), seen.classwise)
         pooled, top = self._whole.histograms()
         return replace(
             self._first,
@@ -468,6 +520,10 @@ def _histogram(f: Forecasts, p: Floats, grid: Grid) -> Histogram:
 
 def _mass2(f: Forecasts) -> Floats:
     return f.mass if f.weights is None else f.mass * f.weights
+
+
+def _told(f: Forecasts) -> tuple[Finding, ...]:
+    return tuple(known for known in f.findings if known.code not in DERIVED)
 
 
 def _cases(f: Forecasts) -> int:

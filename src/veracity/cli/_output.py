@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -134,17 +135,30 @@ class Together:
         if str(path) == "-":
             to_stdout(data)
             return
+        self.made(path, lambda part: part.write_bytes(data))
+
+    def made(self, path: str | Path, write: Callable[[Path], Any]) -> None:
+        """What `write` puts into the file that it is given becomes `path`."""
         target = Path(path)
         try:
             if target.exists() and not _regular(target):  # a device or a named pipe cannot be renamed over
-                target.write_bytes(data)
+                write(target)
                 return
             target = Path(os.path.realpath(target))  # through a link, to what it names
-            part = target.with_name(f".{target.name}.{os.getpid()}.part")
+            # The ending stays: it says what kind of file is to be written.
+            part = target.with_name(f".{target.stem}.{os.getpid()}.part{target.suffix}")
             self._waiting.append((part, target))
-            part.write_bytes(data)
+            write(part)
         except OSError as error:
             raise OSError(error.errno, f"{error.strerror}; nothing was written", str(path)) from None
+
+    def made_folder(self, path: str | Path, write: Callable[[Path], Any]) -> None:
+        """What `write` puts into the folder that it is given becomes the folder `path`."""
+        target = Path(os.path.realpath(path))
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        self._waiting.append((part, target))
+        part.mkdir()
+        write(part)
 
     def folder(self, path: str | Path) -> Path:
         """A folder for files to come; removed again if it was new and nothing comes of it."""
@@ -162,7 +176,10 @@ class Together:
                 del self._waiting[0]
             return
         for part, _target in self._waiting:
-            part.unlink(missing_ok=True)
+            if part.is_dir():
+                shutil.rmtree(part, ignore_errors=True)
+            else:
+                part.unlink(missing_ok=True)
         for made in reversed(self._folders):
             made.rmdir()
 

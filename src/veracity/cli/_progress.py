@@ -5,8 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from veracity.engines.local import Progress
 
 PATIENCE = 2.0  # seconds before anything is shown
 
@@ -42,6 +46,11 @@ class Working:
             speed = rows / max(time.monotonic() - self._started, 1e-9)
             self._rate, self._share = f"{rows:,} rows, {speed:,.0f} a second", share or 0.0
             self._update()
+
+    def watch(self, doing: str) -> Callable[[Progress], None] | None:
+        """For engines: a pass over the data has begun, and tells how far it is."""
+        self.now(doing)
+        return (lambda seen: self.at(seen.rows, seen.share)) if self._timer else None
 
     def _update(self) -> None:
         if self._bar:

@@ -1,36 +1,122 @@
-"""Reading one model's forecasts and writing mapped ones: what `adjust` and `calibrate` share."""
+"""One model's forecasts, to be mapped and written: what `adjust` and `calibrate` share."""
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING, Any
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from veracity.cli._output import check_file
+from veracity.cli._engine import Counting
+from veracity.cli._output import Together, check_file, to_stdout
+from veracity.cli._progress import Working
 
 if TYPE_CHECKING:
-    from veracity.forecasts import Forecasts
+    from veracity.forecasts import Finding, Forecasts
+    from veracity.maps import Fitted
     from veracity.read import Reading
 
 ENDINGS = (".csv", ".parquet")
+LEFT_OUT = ("missing_rows", "soft_omitted", "zero_weight", "zero_count", "skipped_files")
+CHANGED = ("soft_outcomes", "rescaled_rows")
+
+
+class Rows(Protocol):
+    """Forecasts of one model, in memory or read in parts."""
+
+    @property
+    def classes(self) -> tuple[Any, ...]: ...
+    @property
+    def prior(self) -> Any: ...
+    @property
+    def mean(self) -> Any: ...
+    @property
+    def rows(self) -> Forecasts: ...
+    @property
+    def findings(self) -> tuple[Finding, ...]: ...
+    def adjustment(self, target: Any, *, rule: str | float) -> Fitted: ...
+    def label_shift(self, trained_on: Any) -> tuple[Any, Finding]: ...
+    def fit(self, name: str) -> Fitted: ...
+    def basis(self, fitted: Fitted) -> str: ...
+    def write(self, fitted: Fitted, path: str | Path) -> int: ...
+
+
+class Held:
+    """All rows in memory."""
+
+    def __init__(self, forecasts: Forecasts) -> None:
+        self.rows = forecasts
+        self.classes, self.prior, self.findings = forecasts.classes, forecasts.prior, forecasts.findings
+
+    @property
+    def mean(self) -> Any:
+        return self.rows.mass @ self.rows.matrix / self.rows.mass.sum()
+
+    def adjustment(self, target: Any, *, rule: str | float) -> Fitted:
+        from veracity import maps
+
+        name, numbers = maps.adjustment(rule)
+        return maps.fit(name, self.rows, target=target, **numbers)
+
+    def label_shift(self, trained_on: Any) -> tuple[Any, Finding]:
+        from veracity import maps
+
+        return maps.em(self.rows, trained_on)
+
+    def fit(self, name: str) -> Fitted:
+        from veracity import maps
+
+        return maps.fit(name, self.rows)
+
+    def basis(self, fitted: Fitted) -> str:
+        return f"{len(self.rows):,} rows"
+
+    def write(self, fitted: Fitted, path: str | Path) -> int:
+        from veracity.engines._mapped import frame, in_their_order
+
+        held = self.rows
+        weight, count = held.weights is not None, held.counts is not None
+        made = frame(held, in_their_order(fitted, held), weight=weight, count=count)
+        if Path(path).suffix.lower() == ".parquet":
+            made.write_parquet(path)
+        else:
+            made.write_csv(path)
+        return len(held)
+
+
+def is_folder(output: str) -> bool:
+    return output.endswith(("/", os.sep)) or Path(output).is_dir()
 
 
 def check_rows_file(output: str, force: bool) -> None:
+    """Refuse before the work what could not be written after it."""
     if output == "-":
         return
+    if is_folder(output):
+        if Path(output).is_dir() and any(Path(output).iterdir()):
+            raise ValueError(f"-o {output}: the folder is not empty; give a new one")
+        check_file(str(Path(output).with_suffix(".map.json")), True)
+        return
     if not output.lower().endswith(ENDINGS):
-        raise ValueError(f"-o {output}: give a file that ends in {' or '.join(ENDINGS)}, or -")
+        raise ValueError(f"-o {output}: give a file that ends in {' or '.join(ENDINGS)}, a folder/, or -")
     check_file(output, force)
 
 
-def one_model(files: tuple[str, ...], reading: Reading) -> Forecasts:
+def one_model(files: tuple[str, ...], reading: Reading, counting: Counting, working: Working, output: str) -> Rows:
     """The forecasts of these files, which must be of one model and hold whole rows."""
     from veracity.read import source
+    from veracity.read.files import expanded
 
-    opened = source(list(files), reading)
-    click.echo(opened.layout.one_line(), err=True)
-    models = opened.read()
+    paths = expanded(list(files))
+    if counting.in_parts(paths) or (is_folder(output) and output != "-"):
+        opened = counting.opened(paths, reading, working)
+        click.echo(opened.layout.one_line(), err=True)
+        return opened
+    held = source(paths, reading)
+    click.echo(held.layout.one_line(), err=True)
+    models = held.read()
     if len(models) > 1:
         raise ValueError(
             f"{', '.join(files)}: {len(models)} models, {', '.join(models)}; a map belongs to one\n"
@@ -39,39 +125,27 @@ def one_model(files: tuple[str, ...], reading: Reading) -> Forecasts:
     (forecasts,) = models.values()
     if forecasts.probabilities is None:
         raise ValueError(f"{', '.join(files)}: only the probability of what happened is known; maps need whole rows")
-    return forecasts
+    return Held(forecasts)
 
 
-def checked_probabilities(rows: Any, forecasts: Forecasts) -> None:
-    """Refuse to hand out as probabilities what lies outside [0, 1]."""
-    import numpy as np
+def write(rows: Rows, fitted: Fitted, output: str, together: Together) -> int:
+    """Mapped rows into a file, a folder or standard output, whole or not at all; how many there are."""
+    if output == "-":
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(scratch, "rows.csv")
+            number = rows.write(fitted, path)
+            with path.open("rb") as made:
+                while chunk := made.read(1 << 20):
+                    to_stdout(chunk)
+        return number
+    numbers: list[int] = []
+    put = together.made_folder if is_folder(output) else together.made
+    put(output, lambda path: numbers.append(rows.write(fitted, path)))
+    return numbers[0]
 
-    bad = (rows < 0.0) | (rows > 1.0)
-    if bad.any():
-        first = np.argwhere(bad)[0]
-        raise ValueError(
-            f"{int(bad.sum()):,} values would leave [0, 1] (first: row {forecasts.row(int(first[0]))}, class "
-            f"{forecasts.classes[first[1]]}, {rows[tuple(first)]:.6g}): no probabilities; nothing was written\n"
-            "  keep them inside:  --rule log"
-        )
 
-
-def content(forecasts: Forecasts, rows: Any, output: str) -> bytes:
-    """Outcome and mapped probabilities as a file that `veracity assess` reads."""
-    import numpy as np
-    import polars as pl
-
-    columns: dict[str, Any] = {}
-    names = [str(c) for c in forecasts.classes]
-    if forecasts.outcomes is not None:
-        columns["label"] = np.asarray(names)[forecasts.outcomes]
-    columns |= {f"p_{name}": rows[:, j] for j, name in enumerate(names)}
-    for name, held in (("weight", forecasts.weights), ("count", forecasts.counts)):
-        if held is not None:
-            columns[name] = held
-    frame, buffer = pl.DataFrame(columns), io.BytesIO()
-    if output.lower().endswith(".parquet"):
-        frame.write_parquet(buffer)
-    else:
-        frame.write_csv(buffer)
-    return buffer.getvalue()
+def say_what_changed(rows: Rows) -> None:
+    """Rows that are not in the output, or not as they were."""
+    for finding in rows.findings:
+        if finding.code in (*LEFT_OUT, *CHANGED):
+            click.echo(f"warning: {finding.message}", err=True)

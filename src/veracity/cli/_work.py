@@ -6,24 +6,24 @@ import os
 import shlex
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from veracity.cli._engine import Counting
 from veracity.cli._progress import Working
 
 if TYPE_CHECKING:
     from veracity.assessment import Assessment
     from veracity.forecasts import Forecasts
     from veracity.plan import Plan
-    from veracity.read import Reading
+    from veracity.read import Reading, Source
 
 HASHED = 1 << 30  # bytes of a file up to which its hash is part of the provenance
 MANY = 10  # models up to which a report tries the remedies of each
 FEWEST = 20  # cases below which there is nothing to fit a remedy on
-STREAMED = 1 << 28  # bytes of input from which it is counted in batches instead of being held in memory
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,7 @@ class Asked:
     plan: Plan
     remedies: str = ""  # "all": of every model; "few": unless there are many; "": none
     quiet: bool = False
-    engine: str | None = None
-    engine_options: Mapping[str, str] = field(default_factory=dict)
-    checkpoint: str | None = None
+    counting: Counting = field(default_factory=Counting)
 
 
 def assessed(asked: Asked) -> dict[str, Any]:
@@ -46,9 +44,8 @@ def assessed(asked: Asked) -> dict[str, Any]:
 
     started = time.perf_counter()
     paths = expanded(list(asked.files))
-    size = sum(path.stat().st_size for path in paths if path.is_file())
     with Working("reading", quiet=asked.quiet) as working:
-        if asked.engine or asked.engine_options or asked.checkpoint or size >= STREAMED:
+        if asked.counting.in_parts(paths):
             found = _streamed(asked, paths, working)
         else:
             found = _held(asked, paths, working, started)
@@ -58,32 +55,91 @@ def assessed(asked: Asked) -> dict[str, Any]:
 
 def compared(asked: Asked) -> dict[str, Any]:
     """Each FILE is a model, or one FILE holds several: the document of all, on the cases that all have."""
-    from veracity.read import paired, source
-    from veracity.read.files import expanded, stem
-
     started = time.perf_counter()
     with Working("reading", quiet=asked.quiet) as working:
-        paths = expanded(list(asked.files))
-        opened = [source([path], asked.reading) for path in paths]
-        models: dict[str, Forecasts] = {}
-        for path, one in zip(paths, opened, strict=True):
-            _say(one.layout.one_line(), asked.quiet)
-            held = one.read()
-            for name, forecasts in held.items():
-                own = name if len(paths) == 1 else stem(path) if len(held) == 1 else f"{stem(path)} {name}"
-                if own in models:
-                    raise ValueError(f"two models are called {own}\n  give the files different names")
-                models[own] = forecasts
-        if len(models) < 2:
-            raise ValueError(
-                f"{', '.join(asked.files)}: one model, `{next(iter(models))}`; a comparison needs two\n"
-                f"  assess it alone:  veracity assess {shlex.join(asked.files)}"
-            )
-        models, said = paired(models)
+        inputs = _inputs(asked)
+        paths = [path for parts in inputs.values() for path in parts]
+        if asked.counting.in_parts(paths):
+            found = _streamed_comparison(asked, inputs, working)
+        else:
+            found = _held_comparison(asked, inputs, working, started)
+        return _documents(found, asked, working, started)
+
+
+def _inputs(asked: Asked) -> dict[str, list[Path]]:
+    """The files of each input. Of several FILEs, a folder is one input in parts; a folder alone holds a file for each
+    model, or parts that all hold several.
+    """
+    from veracity.read import source
+    from veracity.read.files import expanded, stem
+
+    given = [(Path(name), expanded([name])) for name in asked.files]
+    path, inside = given[0]
+    if len(given) == 1 and path.is_dir() and len(inside) > 1:
+        if len(source([inside[0]], asked.reading).layout.named_models) > 1:
+            return {path.resolve().name: inside}
+        given = [(one, [one]) for one in inside]
+    inputs: dict[str, list[Path]] = {}
+    for path, found in given:
+        folder = path.is_dir()
+        for name, parts in [(path.resolve().name, found)] if folder else [(stem(one), [one]) for one in found]:
+            if name in inputs:
+                raise ValueError(f"two models are called {name}\n  give the files different names")
+            inputs[name] = parts
+    return inputs
+
+
+def _held_comparison(
+    asked: Asked, inputs: Mapping[str, list[Path]], working: Working, started: float
+) -> dict[str, Assessment]:
+    from veracity.read import paired, source
+
+    opened = {name: source(paths, asked.reading) for name, paths in inputs.items()}
+    models: dict[str, Forecasts] = {}
+    sources: dict[str, Source] = {}
+    for given, one in opened.items():
+        _say(one.layout.one_line(), asked.quiet)
+        held = one.read()
+        for name, forecasts in held.items():
+            own = name if len(inputs) == 1 else given if len(held) == 1 else f"{given} {name}"
+            if own in models:
+                raise ValueError(f"two models are called {own}\n  give the files different names")
+            # Rows of different inputs are not the same rows, even where their files have the same name.
+            several = len(inputs) > 1 and len(inputs[given]) > 1
+            models[own] = replace(forecasts, names=replace(forecasts.names, file=given)) if several else forecasts
+            sources[own] = one
+    _several(models, asked)
+    models, said = paired(models)
+    _say(said, asked.quiet)
+    reading = "\n".join([*(one.layout.describe() for one in opened.values()), said])
+    made = _provenance([path for paths in inputs.values() for path in paths], reading)
+    return _counted(models, sources, asked.plan, made, working, started)
+
+
+def _streamed_comparison(asked: Asked, inputs: Mapping[str, list[Path]], working: Working) -> dict[str, Assessment]:
+    from veracity.engines._models import Comparison
+
+    opened = asked.counting.opened(inputs, asked.reading, working, Comparison)
+    assert isinstance(opened, Comparison)
+    for layout in opened.layouts.values():
+        _say(layout.one_line(), asked.quiet)
+    _several(opened.models, asked)
+
+    def made(said: str) -> dict[str, Any]:
         _say(said, asked.quiet)
-        reading = "\n".join([*(one.layout.describe() for one in opened), said])
-        made = _provenance(paths, reading)
-        return _documents(_counted(models, asked.plan, made, working, started), asked, working, started)
+        reading = "\n".join([*(layout.describe() for layout in opened.layouts.values()), said])
+        return _provenance([path for paths in inputs.values() for path in paths], reading)
+
+    return opened.compare(asked.plan, checkpoint=asked.counting.checkpoint, provenance=made)[0]
+
+
+def _several(models: Iterable[str], asked: Asked) -> None:
+    names = list(models)
+    if len(names) < 2:
+        raise ValueError(
+            f"{', '.join(asked.files)}: one model, `{names[0]}`; a comparison needs two\n"
+            f"  assess it alone:  veracity assess {shlex.join(asked.files)}"
+        )
 
 
 def _held(asked: Asked, paths: list[Path], working: Working, started: float) -> dict[str, Assessment]:
@@ -93,35 +149,38 @@ def _held(asked: Asked, paths: list[Path], working: Working, started: float) -> 
     opened = source(paths, asked.reading)
     _say(opened.layout.one_line(), asked.quiet)
     made = _provenance(paths, opened.layout.describe())
-    return _counted(opened.read(), asked.plan, made, working, started)
+    return _counted(
+        opened.read(), dict.fromkeys(opened.layout.named_models, opened), asked.plan, made, working, started
+    )
 
 
 def _counted(
-    models: Mapping[str, Forecasts], plan: Plan, made: Mapping[str, Any], working: Working, started: float
+    models: Mapping[str, Forecasts],
+    sources: Mapping[str, Source],
+    plan: Plan,
+    made: Mapping[str, Any],
+    working: Working,
+    started: float,
 ) -> dict[str, Assessment]:
     from veracity.assessment import of_tally
+    from veracity.engines._files import with_files
     from veracity.tally import Tally
 
     working.now("counting")
-    return {
-        name: of_tally(Tally.count(forecasts, plan), model=name, provenance=made, started=started)
-        for name, forecasts in models.items()
-    }
+    found: dict[str, Assessment] = {}
+    for name, forecasts in models.items():
+        files = sources[name].layout.files
+        tally = with_files(Tally.count(forecasts, plan), files if len(files) > 1 else ())
+        found[name] = of_tally(tally, model=name, provenance=made, started=started)
+    return found
 
 
 def _streamed(asked: Asked, paths: list[Path], working: Working) -> dict[str, Assessment]:
     """In batches, or on a cluster: the numbers are the same."""
-    from veracity.engines import Input
-
-    opened = Input(paths, asked.reading, engine=asked.engine or "local", options=asked.engine_options)
+    opened = asked.counting.opened(paths, asked.reading, working)
     _say(opened.layout.one_line(), asked.quiet)
-    working.now("counting")
-    return opened.assess(
-        asked.plan,
-        checkpoint=asked.checkpoint,
-        progress=lambda progress: working.at(progress.rows, progress.share),
-        provenance=_provenance(paths, opened.layout.describe()),
-    )
+    made = _provenance(paths, opened.layout.describe())
+    return opened.assess(asked.plan, checkpoint=asked.counting.checkpoint, provenance=made)
 
 
 def _documents(found: Mapping[str, Assessment], asked: Asked, working: Working, started: float) -> dict[str, Any]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from veracity.cli._engine import Counting, engine_options
 from veracity.cli._input import files_argument, input_options, reading_taken_from
 from veracity.cli._output import Together, check_file
-from veracity.cli._rows import check_rows_file, checked_probabilities, content, one_model
-
-if TYPE_CHECKING:
-    from veracity.forecasts import Forecasts
+from veracity.cli._progress import Working
+from veracity.cli._rows import Rows, check_rows_file, one_model, say_what_changed, write
 
 
 @click.command()
@@ -38,9 +37,14 @@ if TYPE_CHECKING:
     help="For --to em: class frequencies that the model was trained on; those of the outcomes when left out.",
 )
 @click.option(
-    "-o", "--output", required=True, metavar="OUT", help="Adjusted probabilities, .csv or .parquet; - is CSV."
+    "-o",
+    "--output",
+    required=True,
+    metavar="OUT",
+    help="Adjusted rows, .csv or .parquet; folder/ takes a file per part; - is CSV.",
 )
 @click.option("--force", is_flag=True, help="Overwrite outputs that exist.")
+@engine_options
 @input_options
 def command(
     files: tuple[str, ...], to: str, rule: str, trained_on: str | None, output: str, force: bool, **options: Any
@@ -49,11 +53,16 @@ def command(
 
     The fitted map goes beside OUT as OUT's stem with .map.json; `veracity calibrate apply` applies it to other files.
 
+    With --engine, or from 256 MB, the rows are read in parts and never held: each step of the fit is a pass over them,
+    done by the engine. A file OUT is then written by this machine, in order; into OUT/ each part is written where it
+    is read, so the workers of a cluster must share that folder. Either appears whole or not at all.
+
     \b
     Examples:
       veracity adjust forecasts.csv --to sample -o adjusted.csv
       veracity adjust forecasts.csv --to prior.csv --rule brier -o adjusted.parquet
       veracity adjust forecasts.csv --to em --trained-on uniform -o adjusted.csv
+      veracity adjust year/*.parquet --to sample --engine dask -o adjusted/
     """
     check_rows_file(output, force)
     beside = None if output == "-" else Path(output).with_suffix(".map.json")
@@ -62,24 +71,25 @@ def command(
     if trained_on is not None and to != "em":
         raise ValueError("--trained-on: only the estimate of --to em needs it")
     wanted_rule = number_or_name(rule)
+    counting, reading = Counting.taken_from(options), reading_taken_from(options)
 
     from veracity import maps
 
-    name, numbers = maps.adjustment(wanted_rule)
-    forecasts = one_model(files, reading_taken_from(options))
-    if to == "em":
-        target, finding = maps.em(forecasts, frequencies(trained_on or "sample", forecasts, "--trained-on"))
-        click.echo(f"warning: {finding.message}", err=True)
-    else:
-        target = frequencies(to, forecasts, "--to")
-    fitted = maps.fit(name, forecasts, target=target, **numbers)
-    rows = fitted(forecasts.matrix)
-    checked_probabilities(rows, forecasts)
-    with Together() as together:
+    maps.adjustment(wanted_rule)  # refuses a rule that has none
+    with Working("reading") as working, Together() as together:
+        rows = one_model(files, reading, counting, working, output)
+        if to == "em":
+            target, finding = rows.label_shift(frequencies(trained_on or "sample", rows, "--trained-on"))
+            click.echo(f"warning: {finding.message}", err=True)
+        else:
+            target = frequencies(to, rows, "--to")
+        fitted = rows.adjustment(target, rule=wanted_rule)
         if beside is not None:
             together.add(beside, fitted.to_json())
-        together.add(output, content(forecasts, rows, output))
-    click.echo(summary(forecasts, target, fitted), err=output == "-", nl=False)
+        write(rows, fitted, output, together)
+        say_what_changed(rows)
+        told = summary(rows, target, fitted)
+    click.echo(told, err=output == "-", nl=False)
 
 
 def number_or_name(rule: str) -> str | float:
@@ -89,20 +99,20 @@ def number_or_name(rule: str) -> str | float:
         return rule
 
 
-def frequencies(which: str, forecasts: Forecasts, option: str) -> Any:
+def frequencies(which: str, rows: Rows, option: str) -> Any:
     """Class frequencies by word or from a file of class and probability."""
     import numpy as np
 
     if which == "sample":
-        return forecasts.prior
+        return rows.prior
     if which == "uniform":
-        return np.full(forecasts.k, 1.0 / forecasts.k)
+        return np.full(len(rows.classes), 1.0 / len(rows.classes))
     path = Path(which)
     if not path.is_file():
         words = "sample, uniform" + (", em" if option == "--to" else "")
         raise ValueError(f"{option} {which}: no such file; give {words} or a file of class,probability")
     given = prior_from(path)
-    names = [str(c) for c in forecasts.classes]
+    names = [str(c) for c in rows.classes]
     if set(given) != set(names):
         raise ValueError(
             f"{which}: classes {', '.join(given)}, but the forecasts are for {', '.join(names)}\n"
@@ -133,14 +143,13 @@ def prior_from(path: Path) -> dict[str, float]:
     return found
 
 
-def summary(forecasts: Forecasts, target: Any, fitted: Any) -> str:
+def summary(rows: Rows, target: Any, fitted: Any) -> str:
     """Class by class: mean score, target, and the weight or shift that leads from one to the other."""
     weights = getattr(fitted, "weights", None)
     moved, word = (weights, "weight") if weights is not None else (fitted.shift, "shift")
-    mean = forecasts.mass @ forecasts.matrix / forecasts.mass.sum()
-    names = [str(c) for c in forecasts.classes]
+    names = [str(c) for c in rows.classes]
     wide = max(5, *map(len, names))
     lines = [f"{'class':<{wide}}  mean score      target  {word:>10}"]
-    for row in zip(names, mean, target, moved, strict=True):
+    for row in zip(names, rows.mean, target, moved, strict=True):
         lines.append("{:<{wide}}  {:>10.6f}  {:>10.6f}  {:>10.6g}".format(*row, wide=wide))
     return "".join(f"{line}\n" for line in lines)

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
+from veracity.cli._engine import Counting, checkpoint_option, engine_options
 from veracity.cli._input import files_argument, input_options, reading_taken_from
 from veracity.cli._output import Outputs, output_options
 from veracity.cli._plan import plan_options, plan_taken_from
-from veracity.engines import names
 
 
 @click.command()
@@ -19,9 +19,8 @@ from veracity.engines import names
 @click.option(
     "--remedies", is_flag=True, help="Try every recalibration, cross-fitted; --report does it for up to 10 models."
 )
-@click.option("--engine", type=click.Choice(names()), help="Where the rows are counted; local by itself.")
-@click.option("--engine-option", metavar="K=V", multiple=True, help="An option of the engine; repeatable.")
-@click.option("--checkpoint", metavar="FILE", help="Keep the state here, and go on from it after an interruption.")
+@engine_options
+@checkpoint_option
 @output_options
 def command(files: tuple[str, ...], **options: Any) -> None:
     """Say how far the probabilities in FILE can be trusted.
@@ -50,15 +49,6 @@ def command(files: tuple[str, ...], **options: Any) -> None:
         plan,
         remedies="all" if options["remedies"] else "few" if outputs.report else "",
         quiet=outputs.quiet,
-        engine=options["engine"],
-        engine_options=_pairs(options["engine_option"]),
-        checkpoint=options["checkpoint"],
+        counting=Counting.taken_from(options),
     )
     deliver(assessed(asked), outputs)
-
-
-def _pairs(given: tuple[str, ...]) -> dict[str, str]:
-    for text in given:
-        if "=" not in text:
-            raise ValueError(f"--engine-option: {text!r} is no option of an engine\n  write NAME=VALUE")
-    return {text.partition("=")[0]: text.partition("=")[2] for text in given}

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from veracity.cli._engine import Counting, engine_options
 from veracity.cli._input import files_argument, input_options, reading_taken_from
 from veracity.cli._output import Together, check_file
-from veracity.cli._rows import check_rows_file, checked_probabilities, content, one_model
+from veracity.cli._progress import Working
+from veracity.cli._rows import check_rows_file, one_model, say_what_changed, write
 
 if TYPE_CHECKING:
     from veracity.forecasts import Forecasts
@@ -44,19 +46,26 @@ def command() -> None:
     "-o", "--output", required=True, metavar="map.json", help="Where the fitted map goes; - is standard output."
 )
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
+@engine_options
 @input_options
 def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: Any) -> None:
-    """Fit a map on the labelled forecasts in FILE."""
+    """Fit a map on the labelled forecasts in FILE.
+
+    With --engine, or from 256 MB, the rows are counted in parts. Maps that match class frequencies are then fitted by
+    passes over all rows; the others on all distinct rows where they are few, on the cells of the grid for two classes,
+    or on a sample, and the last line says which.
+    """
     if output != "-":
         check_file(output, force)
-    from veracity import maps
-
-    forecasts = one_model(files, reading_taken_from(options))
-    fitted = best(forecasts) if name == "best" else maps.fit(name, forecasts)
+    counting, reading = Counting.taken_from(options), reading_taken_from(options)
+    with Working("reading") as working:
+        rows = one_model(files, reading, counting, working, "-")
+        say_what_changed(rows)
+        fitted = best(rows.rows) if name == "best" else rows.fit(name)
     with Together() as together:
         together.add(output, fitted.to_json() + "\n")
     where = "" if output == "-" else f" → {output}"
-    click.echo(f"{fitted.text}, fitted on {len(forecasts):,} rows{where}", err=True)
+    click.echo(f"{fitted.text}, fitted on {rows.basis(fitted)}{where}", err=True)
 
 
 def best(forecasts: Forecasts) -> Fitted:
@@ -71,11 +80,22 @@ def best(forecasts: Forecasts) -> Fitted:
 @command.command()
 @click.argument("map_file", metavar="map.json")
 @files_argument
-@click.option("-o", "--output", required=True, metavar="OUT", help="Mapped rows, .csv or .parquet; - is CSV.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="OUT",
+    help="Mapped rows, .csv or .parquet; folder/ takes a file per part; - is CSV.",
+)
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
+@engine_options
 @input_options
 def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **options: Any) -> None:
-    """Apply a fitted map to the forecasts in FILE."""
+    """Apply a fitted map to the forecasts in FILE.
+
+    With --engine, or from 256 MB, the rows are read in parts and never held; a file OUT is written by this machine, in
+    order, and into OUT/ each part where it is read.
+    """
     check_rows_file(output, force)
     from veracity import maps
 
@@ -85,19 +105,10 @@ def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **opt
         raise ValueError(f"{map_file}: this is no map in JSON; `veracity calibrate fit` writes one") from None
     except ValueError as error:
         raise ValueError(f"{map_file}: {error}") from None
-    forecasts = one_model(files, reading_taken_from(options))
-    rows = in_their_order(fitted, forecasts)
-    checked_probabilities(rows, forecasts)
-    with Together() as together:
-        together.add(output, content(forecasts, rows, output))
+    counting, reading = Counting.taken_from(options), reading_taken_from(options)
+    with Working("reading") as working, Together() as together:
+        rows = one_model(files, reading, counting, working, output)
+        say_what_changed(rows)
+        number = write(rows, fitted, output, together)
     if output != "-":
-        click.echo(f"{fitted.text}, applied to {len(forecasts):,} rows → {output}", err=True)
-
-
-def in_their_order(fitted: Fitted, forecasts: Forecasts) -> Any:
-    """Mapped rows with the file's order of classes, whatever the map's."""
-    theirs, ours = [str(c) for c in forecasts.classes], [str(c) for c in fitted.classes]
-    if sorted(theirs) != sorted(ours):
-        raise ValueError(f"the map is for classes {', '.join(ours)}, the forecasts are for {', '.join(theirs)}")
-    order = [theirs.index(name) for name in ours]
-    return fitted(forecasts.matrix[:, order])[:, [ours.index(name) for name in theirs]]
+        click.echo(f"{fitted.text}, applied to {number:,} rows → {output}", err=True)

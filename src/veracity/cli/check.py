@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from veracity.cli._engine import Counting, checkpoint_option, engine_options
 from veracity.cli._input import files_argument, input_options, reading_taken_from
 from veracity.cli._plan import plan_options, plan_taken_from
 
@@ -22,6 +23,8 @@ from veracity.cli._plan import plan_options, plan_taken_from
 )
 @input_options
 @plan_options
+@engine_options
+@checkpoint_option
 @click.option("--quiet", is_flag=True, help="Print only what failed.")
 def command(files: tuple[str, ...], wanted: tuple[str, ...], quiet: bool, **options: Any) -> int:
     """Check requirements: exit 0 when all are met, 1 when one fails.
@@ -33,6 +36,7 @@ def command(files: tuple[str, ...], wanted: tuple[str, ...], quiet: bool, **opti
     Examples:
       veracity check forecasts.csv --require "reported.accuracy>=0.6"
       veracity check forecasts.csv --require "scores.log_loss.high<=0.7" --require "verdict!=over-confident"
+      veracity check forecasts.csv --require "n>=100" --engine local --checkpoint state
       veracity check models.csv --require "gam:losses.log.CL.high<=0.2"
     """
     from veracity.cli._work import Asked, assessed
@@ -40,7 +44,7 @@ def command(files: tuple[str, ...], wanted: tuple[str, ...], quiet: bool, **opti
 
     requirements = [Requirement.parse(text) for text in wanted]
     reading, plan = reading_taken_from(options), plan_taken_from(options)
-    document = assessed(Asked(files, reading, plan, quiet=quiet))
+    document = assessed(Asked(files, reading, plan, quiet=quiet, counting=Counting.taken_from(options)))
     try:
         outcomes = check(document, requirements)
     except ValueError as error:

@@ -7,7 +7,7 @@ metrics are the means of c(u) over what happened (theory section 3); reliability
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -105,22 +105,28 @@ class Curve:
         return additive + 0.0, published + 0.0
 
 
+@lru_cache(maxsize=16)
+def ends(grid: Grid) -> Floats:
+    """Where the cells of a grid begin, and where the last one ends."""
+    return np.append(grid.edges, 1.0)
+
+
 def shown(edges: Floats, cuts: tuple[float, ...]) -> list[float]:
     """Edges as people know them: an atom reaches from a cut to its float32 neighbour, and is called by the cut."""
     given = np.array([*cuts, np.inf])
-    nearest = np.searchsorted(given, edges * (1.0 - 1e-6))
-    named: list[float] = np.where(np.abs(given[nearest] - edges) <= 1e-6 * edges, given[nearest], edges).tolist()
+    nearest = given[np.searchsorted(given, edges * (1.0 - 1e-6))]
+    named: list[float] = np.where(np.abs(nearest - edges) <= 1e-6 * edges, nearest, edges).tolist()
     return named
 
 
 def collect(name: str, histogram: Histogram, grid: Grid, start: Ints) -> Curve:
     """Sum the cells of a histogram into the bins that begin at the grid cells `start`; empty bins are left out."""
-    h = histogram
+    h, edges = histogram, ends(grid)
     first = np.searchsorted(h.cells, start)
     filled = first < np.append(first[1:], len(h.cells))
-    edges = np.append(grid.edges, 1.0)
     stop = np.append(start[1:], len(grid.edges))
-    start, stop, first = start[filled], stop[filled], first[filled]
+    if not filled.all():
+        start, stop, first = start[filled], stop[filled], first[filled]
 
     def bins(values: NDArray[Any]) -> NDArray[Any]:
         return np.add.reduceat(values, first) if len(first) else values[:0]
@@ -128,12 +134,12 @@ def collect(name: str, histogram: Histogram, grid: Grid, start: Ints) -> Curve:
     count, true = bins(h.all), bins(h.true)
     weight = bins(h.all_weight) if h.all_weight is not None else count.astype(np.float64)
     true_weight = bins(h.true_weight) if h.true_weight is not None else true.astype(np.float64)
-    true_weight2 = bins(h.true_weight2) if h.true_weight2 is not None else true.astype(np.float64)
-    zeros = bins(np.where(h.cells == 0, h.true, 0)) > 0
+    true_weight2 = bins(h.true_weight2) if h.true_weight2 is not None else true_weight
     with np.errstate(divide="ignore", invalid="ignore"):
         # Class-wise histograms of many classes do not keep the logarithms.
-        logs = np.full(len(first), np.nan) if h.true_log is None else bins(h.true_log)
-        model = np.where(zeros, 0.0, np.exp(logs / true_weight))
+        model = np.full(len(first), np.nan) if h.true_log is None else np.exp(bins(h.true_log) / true_weight)
+        if len(first) and h.cells[0] == 0 and h.true[0] > 0:
+            model[0] = 0.0  # something happened that had been ruled out
         return Curve(
             name=name,
             start=start,

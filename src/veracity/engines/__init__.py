@@ -11,21 +11,27 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from veracity.assessment import Assessment
+    from veracity.engines._sums import Tallies
     from veracity.engines.local import Progress
-    from veracity.forecasts import Finding
-    from veracity.maps.multiplicative import Multiplicative
+    from veracity.forecasts import Finding, Forecasts
+    from veracity.ladder import Ladder
+    from veracity.maps import Fitted
     from veracity.plan import Plan
     from veracity.read import Layout, Reading
     from veracity.read.parts import Stream
+    from veracity.tally import Tally
+
+    Watch = Callable[[str], Callable[[Progress], None] | None]
 
 __all__ = ["Input", "assess", "names"]
 
@@ -48,7 +54,10 @@ def engine(name: str) -> ModuleType:
 
 
 class Input:
-    """Data that an engine reads in parts: files, folders, or a frame of the engine's own kind."""
+    """Data that an engine reads in parts: files, folders, or a frame of the engine's own kind.
+
+    watch   called with a word or two when a pass over the data begins; it may return what is told the pass's progress
+    """
 
     def __init__(
         self,
@@ -57,6 +66,7 @@ class Input:
         *,
         engine: str = "local",
         options: Mapping[str, Any] | None = None,
+        watch: Watch | None = None,
     ) -> None:
         from veracity.read import Reading
 
@@ -64,13 +74,19 @@ class Input:
         self._options = _checked(options or {}, engine, self._module.OPTIONS)
         self._skip_broken = self._options.pop("on_error", "raise") == "skip"
         self.reading = reading or Reading()
-        self._stream: Stream
-        self._stream, self._parts = self._module.parts_of(data, self.reading, self._skip_broken, self._options)
+        self._watch = watch
+        self._stream: Any  # a Stream, or several as one
+        self._stream, self._parts = self._opened(data)
+
+    def _opened(self, data: Any) -> tuple[Any, Any]:
+        opened: tuple[Stream, Any] = self._module.parts_of(data, self.reading, self._skip_broken, self._options)
+        return opened
 
     @property
     def layout(self) -> Layout:
         """How the columns are understood."""
-        return self._stream.layout
+        layout: Layout = self._stream.layout
+        return layout
 
     def total(
         self,
@@ -79,6 +95,7 @@ class Input:
         plan: Plan | None = None,
         checkpoint: str | Path | None = None,
         progress: Callable[[Progress], None] | None = None,
+        doing: str = "counting",
     ) -> Any:
         """The sum over all rows that `make()` begins."""
         from veracity.engines._checkpoint import Checkpoint
@@ -92,6 +109,7 @@ class Input:
                     f"checkpoint: {self.engine} repeats lost work by itself\n  leave --checkpoint to the local engine"
                 )
             kept = Checkpoint(checkpoint, self._parts, self.reading, plan)
+        progress = progress or (self._watch(doing) if self._watch else None)
         return self._module.run(job, self._parts, self._options, checkpoint=kept, progress=progress)
 
     def assess(
@@ -103,36 +121,45 @@ class Input:
         provenance: Mapping[str, Any] | None = None,
     ) -> dict[str, Assessment]:
         """The assessment of each model, in one pass."""
-        import time
-
-        from veracity.assessment import of_tally
         from veracity.engines._sums import Tallies
         from veracity.plan import Plan
 
         started = time.perf_counter()
         plan = plan or Plan()
-        counted: Tallies = self.total(partial(Tallies, plan), plan=plan, checkpoint=checkpoint, progress=progress)
+        make = partial(Tallies, plan, self._files)
+        counted: Tallies = self.total(make, plan=plan, checkpoint=checkpoint, progress=progress)
+        return self._assessments(counted, provenance or {}, started)
+
+    def _assessments(self, counted: Tallies, provenance: Mapping[str, Any], started: float) -> dict[str, Assessment]:
+        from veracity.assessment import of_tally
+        from veracity.engines._files import with_files
+
         tallies = counted.tallies()
         made: dict[str, Assessment] = {}
         for model, column, _ in tallies:
             if column:
                 continue
-            tally = tallies[model, "", ""]
-            findings = (*self.layout.findings, *tally.findings, *counted.finding(), *self._unused())
+            layout = self._layout_of(model)
+            tally = with_files(tallies[model, "", ""], self._files if len(layout.files) > 1 else ())
+            findings = (*layout.findings, *tally.findings, *counted.finding(), *self._unused())
             tally = replace(tally, findings=findings)
             groups: dict[str, dict[str, Any]] = {}
             for (name, by, level), part in sorted(tallies.items(), key=lambda item: item[0]):
                 if by and name == model:
                     groups.setdefault(by, {})[level] = part
-            given = {
-                "engine": self.engine,
-                "reading": self.layout.describe() if self.layout.files else None,
-                **(provenance or {}),
-            }
+            given = {"engine": self.engine, "reading": layout.describe() if layout.files else None, **provenance}
             made[model] = of_tally(tally, model=model or None, provenance=given, groups=groups, started=started)
         if not made:
             raise ValueError("no rows in any part of the input\n  there is nothing to assess")
         return made
+
+    @property
+    def _files(self) -> tuple[str, ...]:
+        """Names of the files whose rows would be confused without them."""
+        return self.layout.files if len(self.layout.files) > 1 else ()
+
+    def _layout_of(self, model: str) -> Layout:
+        return self.layout
 
     def _unused(self) -> tuple[Finding, ...]:
         """What was given and cannot be used without all rows."""
@@ -144,26 +171,127 @@ class Input:
         message = f"{' and '.join(given)}: not used, because the rows are read in parts"
         return (Finding("not_used_in_parts", "warning", message),)
 
-    def adjustment(self, target: Any = None) -> Multiplicative:
-        """Weights that give the columns the target means, those of the outcomes when none are given (KF15 4.1).
+    @cached_property
+    def tally(self) -> Tally:
+        """All rows of the only model, counted: every value has been looked at."""
+        from veracity.engines._sums import Tallies
+        from veracity.plan import Plan
+
+        models = self.layout.named_models
+        if len(models) > 1:
+            raise ValueError(
+                f"{', '.join(self.layout.files)}: {len(models)} models, {', '.join(models)}; a map belongs to one\n"
+                "  choose its columns:  --positive-proba COL   or   --proba PATTERN   or its rows:  --where COL=VALUE"
+            )
+        counted: Tallies = self.total(partial(Tallies, Plan()))
+        (tally,) = (tally for key, tally in counted.tallies().items() if not key[1])
+        if not tally.measurable:
+            raise ValueError("only the probability of what happened is known\n  a map needs every class")
+        return replace(tally, findings=(*tally.findings, *counted.finding()))
+
+    @property
+    def _passes(self) -> Any:
+        from veracity.engines._passes import Passes
+
+        return Passes(partial(self.total, doing="fitting"), self.tally.sums.weight, self.tally.k)
+
+    def adjustment(self, target: Any = None, *, rule: str | float = "log") -> Fitted:
+        """The map that gives the columns the target means, those of the outcomes when none are given (KF15 4.1).
 
         One pass for the frequencies, one for the zeros, one for each Newton step.
         """
-        from veracity.engines._passes import Passes
-        from veracity.engines._sums import Tallies
-        from veracity.maps.multiplicative import fit_chunks
-        from veracity.plan import Plan
+        import numpy as np
 
-        counted: Tallies = self.total(partial(Tallies, Plan()))
-        whole = {key[0]: tally for key, tally in counted.tallies().items() if not key[1]}
-        if len(whole) != 1:
-            raise ValueError(f"{len(whole)} models: {', '.join(sorted(whole))}\n  adjust one of them")
-        (tally,) = whole.values()
-        if not tally.measurable:
-            raise ValueError("only the probability of what happened is known\n  an adjustment needs every class")
-        sums = tally.sums
-        wanted = sums.by_class[:, 0] / sums.weight if target is None else target
-        return fit_chunks(Passes(self.total, sums.weight, tally.k), sums.weight, wanted, tally.classes)
+        from veracity import maps
+        from veracity.maps import additive, coherent, multiplicative
+
+        name, options = maps.adjustment(rule)
+        sums, classes = self.tally.sums, self.tally.classes
+        wanted = self.prior if target is None else target
+        if name == "multiplicative":
+            return multiplicative.fit_chunks(self._passes, sums.weight, wanted, classes)
+        if name == "additive":
+            return additive.fit_chunks(self._passes, wanted, classes)
+        try:  # begin where the rows at hand end: from nowhere, Newton loses its way for r < 0
+            start = coherent.fit(self.rows, r=options["r"], target=wanted).shift
+        except maps.InfeasibleTarget:
+            start = np.zeros(len(classes))
+        return coherent.fit_chunks(self._passes, sums.weight, wanted, classes, options["r"], start)
+
+    def label_shift(self, trained_on: Any) -> tuple[Any, Finding]:
+        """Class frequencies estimated from the scores alone: rounds on the rows at hand, the last ones on all."""
+        from veracity import maps
+        from veracity.maps._label_shift import em_chunks
+
+        start, _ = maps.em(self.rows, trained_on)
+        return em_chunks(self._passes, trained_on, self.tally.classes, start)
+
+    @cached_property
+    def _ladder(self) -> Ladder:
+        from veracity.ladder import Ladder
+
+        return Ladder(self.tally)
+
+    @property
+    def rows(self) -> Forecasts:
+        """Rows at hand: all distinct ones where they are few, cells of two classes, or a sample."""
+        return self._ladder.rows
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        return self.tally.classes
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.tally.findings
+
+    @property
+    def prior(self) -> Any:
+        """Frequencies of the outcomes."""
+        return self.tally.sums.by_class[:, 0] / self.tally.sums.weight
+
+    @property
+    def mean(self) -> Any:
+        """Mean forecast of each class."""
+        return self.tally.sums.column / self.tally.sums.weight
+
+    def fit(self, name: str) -> Fitted:
+        """A map of this name: by passes over all rows where it can be, otherwise on the rows at hand."""
+        from veracity import maps
+
+        rules: dict[str, str | float] = {"multiplicative": "log", "additive": "brier", "coherent": 0.5}
+        return self.adjustment(rule=rules[name]) if name in rules else maps.fit(name, self.rows)
+
+    def basis(self, fitted: Fitted) -> str:
+        """What a map was fitted on, in words."""
+        whole = f"{self.tally.cases:,} rows"
+        at_hand = self._ladder.basis.partition(", ")[2]
+        return f"{whole}, {at_hand}" if at_hand and fitted.needs_labels else whole
+
+    def write(self, fitted: Fitted, path: str | Path) -> int:
+        """Write the rows as the map changes them, in order: into a file by this machine, or into a folder that exists,
+        a Parquet file for each part, by whoever reads the part. How many rows there are.
+        """
+        from veracity.engines import local
+        from veracity.engines._mapped import Mapped, Writing
+
+        tally, target = self.tally, Path(path)
+        weight = tally.pooled.all_weight is not None
+        counted = "count" in self.layout.roles or "n" in self.layout.roles or self.reading.count is not None
+        mapped = Mapped(self._stream, fitted, tally.classes, self._skip_broken, weight, counted)
+        seen = self._watch("writing") if self._watch else None
+        if not target.is_dir():
+            started = time.monotonic()
+            told = None if seen is None else lambda n, share: seen(local.Progress(n, share, time.monotonic() - started))
+            return mapped.written(self._parts, target, told)
+        job = Writing(mapped, str(target.absolute()))
+        if self.engine == "local":
+            states = [job.write(part, number) for number, part in enumerate(self._parts)]
+            files = job.make()
+            files.merge(job.merged(states))
+        else:
+            files = self._module.run(job, self._parts, self._options, progress=seen)
+        return sum(files.rows.values())
 
 
 _engine = engine

@@ -57,6 +57,7 @@ class Passes:
     mass: float
     k: int
     kept: Array | None = None
+    dense: int = 2000  # classes up to which a matrix of couplings costs less than more passes
 
     def summed(self, work: Work, zero: Sums) -> Sums:
         return self.total(partial(Added, work, zero, self.mass, self.kept)).value

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from veracity.engines._files import coded_rows
 from veracity.forecasts import Finding, Forecasts, merge
 from veracity.plan import Plan
 from veracity.read.parts import Stream
@@ -49,8 +50,8 @@ class Job:
 class Tallies:
     """A tally for each model, and for each level of each group."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self, plan: Plan, files: tuple[str, ...] = ()) -> None:
+        self._plan, self._files = plan, files
         self._level_plan = replace(plan, bootstrap=None)
         self._running: dict[Key, Running] = {}
         self._levels: dict[Key, list[Tally]] = {}  # there may be thousands: no cells without rows
@@ -62,7 +63,11 @@ class Tallies:
     def take(self, forecasts: Forecasts) -> None:
         model = forecasts.model or ""
         plain = replace(forecasts, groups={})
-        self._add((model, "", ""), Tally.count(plain, self._plan))
+        try:
+            self._running.setdefault((model, "", ""), Running()).count(coded_rows(plain, self._files), self._plan)
+        except ValueError:
+            Tally.count(plain, self._plan)  # says the same of the row in its file
+            raise
         for column, values in forecasts.groups.items():
             levels, place = np.unique(np.asarray(values).astype(str), return_inverse=True)
             for i, level in enumerate(levels):

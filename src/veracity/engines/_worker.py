@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from veracity.engines import local
+from veracity.engines._mapped import Writing
 from veracity.engines._sums import Job
 from veracity.forecasts import Forecasts
-from veracity.read.parts import Batch, Part
+from veracity.read import Reading
+from veracity.read.parts import PART_BYTES, Batch, Part, Stream, opened
 
 FAN = 8  # states that one task adds
 
 
-def count(job: Job, part: Any, number: int) -> bytes:
+def opened_for_workers(
+    data: Any, reading: Reading, skip_broken: bool, options: Mapping[str, Any]
+) -> tuple[Stream, list[Part]]:
+    """Parts of files that any worker can open, whatever folder it runs in."""
+    cut = options.get("part_bytes", PART_BYTES)
+    stream, parts = opened(data, reading, cut=cut, skip_broken=skip_broken)
+    return stream, [replace(part, path=os.path.abspath(part.path)) for part in parts]
+
+
+def count(job: Job | Writing, part: Any, number: int) -> bytes:
     """The state of one part: a file or rows of one, forecasts, or an iterator of frames."""
+    if isinstance(job, Writing):
+        return job.write(part, number)
     if isinstance(part, Part):
         return local.run(job, [part], {}).state()
     name = f"partition {number}"

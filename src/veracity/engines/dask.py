@@ -11,10 +11,10 @@ from dask.delayed import Delayed, delayed
 from distributed import Client, KilledWorker, default_client
 
 from veracity.engines._sums import Job, Sum
-from veracity.engines._worker import FAN, count
+from veracity.engines._worker import FAN, count, opened_for_workers
 from veracity.forecasts import Forecasts
 from veracity.read import Layout, Reading
-from veracity.read.parts import PART_BYTES, Part, Stream, of_sample, opened
+from veracity.read.parts import Part, Stream, of_sample
 
 OPTIONS = {"scheduler": str, "timeout": float, "part_bytes": int}
 
@@ -26,7 +26,7 @@ def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[st
         return of_sample(head, reading, "the dask dataframe"), list(data.to_delayed())
     if isinstance(data, (list, tuple)) and data and all(isinstance(d, (Delayed, Forecasts)) for d in data):
         return Stream(Layout("forecasts", ()), reading, (), "the first part"), list(data)
-    return opened(data, reading, cut=options.get("part_bytes", PART_BYTES), skip_broken=skip_broken)
+    return opened_for_workers(data, reading, skip_broken, options)
 
 
 def run(job: Job, parts: Sequence[Any], options: Mapping[str, Any], **_: Any) -> Sum:

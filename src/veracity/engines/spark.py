@@ -19,9 +19,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from veracity.engines._sums import Job, Sum
-from veracity.engines._worker import FAN, count
+from veracity.engines._worker import FAN, count, opened_for_workers
 from veracity.read import Reading
-from veracity.read.parts import PART_BYTES, Part, Stream, of_sample, opened
+from veracity.read.parts import Part, Stream, of_sample
 
 OPTIONS = {"master": str, "part_bytes": int}
 STATE = "key long, state binary"
@@ -37,7 +37,7 @@ def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[st
         data = read.csv(data, header=True) if ".csv" in data.lower() else read.parquet(data)
     if isinstance(data, DataFrame):
         return of_sample(data.limit(SAMPLE).toArrow(), reading, "the DataFrame"), data
-    return opened(data, reading, cut=options.get("part_bytes", PART_BYTES), skip_broken=skip_broken)
+    return opened_for_workers(data, reading, skip_broken, options)
 
 
 def run(job: Job, parts: Any, options: Mapping[str, Any], **_: Any) -> Sum:

@@ -65,7 +65,7 @@ class Finding:
     def of(cls, code: str, count: int = 0, total: int = 0, rows: Any = (), **details: Any) -> Finding:
         severity, text = TEXTS[code]
         message = text.format(count=f"{count:,}", total=f"{total:,}", **details)
-        first = tuple(int(row) for row in rows[:FIRST])
+        first = tuple(row if isinstance(row, int) else int(row) for row in rows[:FIRST])  # a Row keeps its file
         return cls(code, severity, message, int(count), first, int(total), tuple(details.items()))
 
 

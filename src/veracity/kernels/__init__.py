@@ -13,7 +13,7 @@ from veracity.kernels import twin
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import EXPONENTS, PROBLEMS, SCORES, Histogram, Histograms, Pass, Problem
 
-__all__ = ["EXPONENTS", "NAME", "PROBLEMS", "SCORES", "Histogram", "Histograms", "Pass", "Problem", "scan"]
+__all__ = ["EXPONENTS", "NAME", "PROBLEMS", "SCORES", "Histogram", "Histograms", "Pair", "Pass", "Problem", "scan"]
 
 Array = NDArray[Any]
 
@@ -23,6 +23,9 @@ try:
 except ImportError:  # installed where there was no compiler
     native = None
 NAME = "numpy" if native is None or os.environ.get("VERACITY_KERNEL") == "numpy" else "native"
+Pair: Any = None  # counts two classes in parts, where the kernel is compiled
+if NAME == "native":
+    from veracity.kernels.pair import Pair
 
 
 def scan(

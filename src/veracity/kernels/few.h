@@ -1,43 +1,54 @@
-/* Blocks of up to 50 classes: every entry goes to the histogram of its class. */
+/* Blocks of up to 50 classes: every entry goes to the histogram of its class. A block lies column by column, so that
+ * what is done to each row is done to eight at a time. */
 #ifndef VERACITY_FEW_H
 #define VERACITY_FEW_H
 
 #include "rows.h"
 
+INLINE double *column_of(Work *w, int64_t j) { return w->p + j * w->stride; }
+
+/* The probabilities of n rows from start; the last are repeated to whole vectors. */
 static void read_values(Work *w, int64_t start, int64_t n) {
     const Job *job = w->job;
-    int64_t columns = job->one_column ? 1 : job->k;
+    int64_t k = job->k, stride = (n + LANES - 1) / LANES * LANES;
     const char *at = job->p + start * job->row_step;
-    if (job->direct && job->row_step == columns * job->item) {
+    w->stride = stride;
+    if (job->one_column) {
+        double *no = w->p, *yes = w->p + stride;
+        for (int64_t i = 0; i < n; i++) yes[i] = value_at(job, start + i, 0);
+        for (int64_t i = 0; i < n; i++) no[i] = 1.0 - yes[i];
+    } else if (job->direct && job->row_step == k * job->item) {
         if (job->item == 8)
-            memcpy(w->p, at, (size_t)(n * columns) * 8);
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t j = 0; j < k; j++) w->p[j * stride + i] = ((const double *)at)[i * k + j];
         else
-            for (int64_t i = 0; i < n * columns; i++) w->p[i] = ((const float *)at)[i];
-        return;
-    }
-    for (int64_t j = 0; j < columns; j++)
-        for (int64_t i = 0; i < n; i++) w->p[i * columns + j] = value_at(job, start + i, j);
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t j = 0; j < k; j++) w->p[j * stride + i] = ((const float *)at)[i * k + j];
+    } else
+        for (int64_t j = 0; j < k; j++)
+            for (int64_t i = 0; i < n; i++) w->p[j * stride + i] = value_at(job, start + i, j);
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t i = n; i < stride; i++) w->p[j * stride + i] = w->p[j * stride + n - 1];
 }
 
-/* Smallest and largest value; whether all are probabilities. */
-CLONES static int all_inside(double *p, int64_t n, double *low, double *high) {
-    double least[LANES], most[LANES];
-    int64_t outside = 0;
-    for (int l = 0; l < LANES; l++) least[l] = *low, most[l] = *high;
-    for (int64_t i = n; i % LANES; i++) p[i] = p[0];
-    for (int64_t i = 0; i < n; i += LANES)
-        for (int l = 0; l < LANES; l++) {
-            double x = p[i + l];
-            outside += !(x >= 0.0) | !(x <= 1.0);
-            least[l] = x < least[l] ? x : least[l];
-            most[l] = x > most[l] ? x : most[l];
-        }
-    if (outside) return 0;
-    for (int l = 0; l < LANES; l++) {
-        if (least[l] < *low) *low = least[l];
-        if (most[l] > *high) *high = most[l];
+/* One column of n rows: sums, sums of squares, smallest and largest so far, and which was the largest. */
+CLONES static void add_column(const double *p, int64_t j, int64_t n, double *restrict sum, double *restrict square,
+                              double *restrict least, double *restrict best, double *restrict pick) {
+    const double number = (double)j;
+    for (int64_t i = 0; i < n; i++) {
+        double x = p[i];
+        sum[i] += x;
+        square[i] += x * x;
+        least[i] = x < least[i] ? x : least[i];
+        pick[i] = x > best[i] ? number : pick[i];
+        best[i] = x > best[i] ? x : best[i];
     }
-    return 1;
+}
+
+CLONES static double dot(const double *p, const double *m, int64_t n) {
+    lanes sum = {0};
+    for (int64_t i = 0; i < n; i += LANES) sum += load(p + i) * load(m + i);
+    return total(sum);
 }
 
 CLONES static void find_codes(const double *p, int64_t n, int32_t *code) {
@@ -45,56 +56,70 @@ CLONES static void find_codes(const double *p, int64_t n, int32_t *code) {
 }
 
 /* Drops rows with a problem; the number left. */
-static int64_t check_rows(Work *w, int64_t n) {
+static int64_t drop_rows(Work *w, int64_t n, const double *sum, double *pick) {
     const Job *job = w->job;
-    int64_t columns = job->one_column ? 1 : job->k, kept = 0;
-    int inside = all_inside(w->p, n * columns, &w->low, &w->high);
+    int64_t kept = 0;
     for (int64_t i = 0; i < n; i++) {
-        const double *row = w->p + i * columns;
-        int good = inside || check_values(w, w->row[i]);
-        if (good && !job->one_column) {
-            double sum = 0.0;
-            for (int64_t j = 0; j < columns; j++) sum += row[j];
-            good = check_sum(w, w->row[i], sum);
-        }
+        int good = check_values(w, w->row[i]);
+        if (good && !job->one_column) good = check_sum(w, w->row[i], sum[i]);
         good &= check_label(w, w->row[i], w->y[i]);
         if (!good) continue;
-        if (kept != i) {
-            memmove(w->p + kept * columns, row, (size_t)columns * sizeof *row);
-            keep_row(w, kept, i);
-        }
+        for (int64_t j = 0; j < job->k; j++) column_of(w, j)[kept] = column_of(w, j)[i];
+        w->squares[kept] = w->squares[i];
+        pick[kept] = pick[i];
+        keep_row(w, kept, i);
         kept++;
     }
     return kept;
 }
 
-enum { AHEAD = 4 }; /* rows: cells are asked for before they are needed */
+/* Whether every row of n can be used; then their smallest and largest values count. A sum with a NaN is none. */
+static int all_good(Work *w, int64_t n, const double *sum, const double *least, const double *most) {
+    const Job *job = w->job;
+    double low = w->low, high = w->high, allowed = job->one_column ? 1.0 : job->allowed;
+    int bad = 0;
+    for (int64_t i = 0; i < n; i++) {
+        low = least[i] < low ? least[i] : low;
+        high = most[i] > high ? most[i] : high;
+        bad |= !(fabs(sum[i] - 1.0) <= allowed) | ((uint64_t)w->y[i] >= (uint64_t)job->k);
+    }
+    if (bad || low < 0.0 || high > 1.0) return 0;
+    w->low = low;
+    w->high = high;
+    return 1;
+}
 
-INLINE void scatter(Work *w, int64_t n, int64_t k, int mass) {
+enum { AHEAD = 24 }; /* rows: cells are asked for before they are needed */
+
+INLINE void scatter(Work *w, int64_t n, int mass) {
     const Job *job = w->job;
     const Grid *g = &job->grid;
     Scratch *s = &w->scratch;
+    int64_t k = job->k, stride = w->stride;
+    for (int64_t j = 0; j < k; j++) {
+        int32_t *place = w->place + j * stride;
+        const double *p = column_of(w, j);
+        const slot *all = s->all + j * g->places * (mass ? 4 : 2);
+        for (int64_t i = 0; i < n; i++) {
+            if (i + AHEAD < n) __builtin_prefetch(all + place[i + AHEAD] * (mass ? 4 : 2), 1);
+            if (is_divided(g, place[i])) place[i] = part_of(g, place[i], p[i]);
+            add_entry(job, s, j, place[i], p[i], mass, mass ? w->count[i] : 1, mass ? w->m[i] : 1.0,
+                      mass ? w->m2[i] : 1.0);
+        }
+    }
     for (int64_t i = 0; i < n; i++) {
-        int64_t soon = i + AHEAD < n ? i + AHEAD : i;
-        const int32_t *later = w->place + soon * k;
-        for (int64_t j = 0; j < k; j++) __builtin_prefetch(s->all + (j * g->places + later[j]) * (mass ? 4 : 2), 1);
-        int64_t y_later = w->y[soon], pick_later = w->pick[soon];
-        __builtin_prefetch(s->yes + (y_later * g->places + later[y_later]) * (mass ? 6 : 4), 1);
-        __builtin_prefetch(s->all + (k * g->places + later[pick_later]) * (mass ? 4 : 2), 1);
-        __builtin_prefetch(s->yes + (k * g->places + later[pick_later]) * (mass ? 6 : 4), 1);
+        int64_t soon = i + AHEAD < n ? i + AHEAD : i, y = w->y[soon], pick = w->pick[soon];
+        __builtin_prefetch(s->yes + (y * g->places + w->place[y * stride + soon]) * (mass ? 6 : 4), 1);
+        __builtin_prefetch(s->all + (k * g->places + w->place[pick * stride + soon]) * (mass ? 4 : 2), 1);
+        __builtin_prefetch(s->yes + (k * g->places + w->place[pick * stride + soon]) * (mass ? 6 : 4), 1);
         int64_t c = mass ? w->count[i] : 1;
         double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0;
-        const double *row = w->p + i * k;
-        int32_t *place = w->place + i * k;
-        for (int64_t j = 0; j < k; j++) {
-            if (is_divided(g, place[j])) place[j] = part_of(g, place[j], row[j]);
-            add_entry(job, s, j, place[j], row[j], mass, c, m, m2);
-        }
-        int64_t y = w->y[i];
-        add_true(job, s, y, place[y], row[y], w->log[i], w->power[i], mass, c, m, m2);
-        int64_t pick = w->pick[i];
-        add_entry(job, s, k, place[pick], row[pick], mass, c, m, m2);
-        if (pick == y) add_true(job, s, k, place[y], row[y], w->log[i], w->power[i], mass, c, m, m2);
+        y = w->y[i];
+        pick = w->pick[i];
+        int32_t happened = w->place[y * stride + i];
+        add_true(job, s, y, happened, w->realised[i], w->log[i], w->power[i], mass, c, m, m2);
+        add_entry(job, s, k, w->place[pick * stride + i], column_of(w, pick)[i], mass, c, m, m2);
+        if (pick == y) add_true(job, s, k, happened, w->realised[i], w->log[i], w->power[i], mass, c, m, m2);
     }
 }
 
@@ -103,44 +128,34 @@ static void add_small(Work *w, int64_t n); /* small.h */
 static void few_block(Work *w, int64_t start, int64_t n) {
     const Job *job = w->job;
     int64_t k = job->k;
+    double sum[ROWS], least[ROWS], best[ROWS], pick[ROWS];
     read_values(w, start, n);
     read_rows(w, start, n);
-    n = check_rows(w, n);
+    int64_t stride = w->stride;
+    memset(sum, 0, (size_t)stride * sizeof *sum);
+    memset(w->squares, 0, (size_t)stride * sizeof *w->squares);
+    memset(pick, 0, (size_t)stride * sizeof *pick);
+    memcpy(least, w->p, (size_t)stride * sizeof *least);
+    memcpy(best, w->p, (size_t)stride * sizeof *best);
+    for (int64_t j = 0; j < k; j++) add_column(column_of(w, j), j, stride, sum, w->squares, least, best, pick);
+    const double *low = job->one_column ? column_of(w, 1) : least, *high = job->one_column ? low : best;
+    if (!all_good(w, n, sum, low, high)) n = drop_rows(w, n, sum, pick);
     if (n == 0) return;
-    if (job->one_column)
-        for (int64_t i = n - 1; i >= 0; i--) {
-            double u = w->p[i];
-            w->p[2 * i] = 1.0 - u;
-            w->p[2 * i + 1] = u;
-        }
-    double *columns = w->block_columns;
-    memset(columns, 0, (size_t)k * sizeof *columns);
+    find_codes(w->p, k * stride, w->place);
     for (int64_t i = 0; i < n; i++) {
-        const double *row = w->p + i * k;
-        double squares = 0.0, m = job->mass ? w->m[i] : 1.0, best = row[0];
-        int32_t pick = 0;
-        for (int64_t j = 0; j < k; j++) {
-            squares += row[j] * row[j];
-            columns[j] += m * row[j];
-            if (row[j] > best) best = row[j], pick = (int32_t)j;
-        }
-        if (job->one_column) pick = row[1] > 0.5;
-        w->pick[i] = pick;
-        w->squares[i] = squares;
-        w->realised[i] = row[w->y[i]];
-        w->correct[i] = pick == w->y[i];
+        w->pick[i] = (int32_t)pick[i];
+        w->realised[i] = column_of(w, w->y[i])[i];
+        w->correct[i] = w->pick[i] == w->y[i];
     }
-    for (int64_t j = 0; j < k; j++) w->columns[j] += columns[j];
-    find_codes(w->p, n * k, w->place);
     add_rows(w, n);
+    for (int64_t i = n; i < stride; i++) w->m[i] = 0.0;
+    for (int64_t j = 0; j < k; j++) w->columns[j] += dot(column_of(w, j), w->m, stride);
     if (w->small)
         add_small(w, n);
     else if (job->mass)
-        scatter(w, n, k, 1);
-    else if (k == 2)
-        scatter(w, n, 2, 0);
+        scatter(w, n, 1);
     else
-        scatter(w, n, k, 0);
+        scatter(w, n, 0);
 }
 
 #endif

@@ -3,6 +3,8 @@
 #include <pthread.h>
 
 #include "keep.h"
+#include "pair.h"
+#include "statistics.h"
 
 enum { MOST_THREADS = 64 };
 static int wide; /* whether this processor has the widest vectors */
@@ -10,7 +12,7 @@ static int wide; /* whether this processor has the widest vectors */
 static void *work_on(void *argument) {
     Work *w = argument;
     int64_t k = w->job->k, step = ROWS;
-    if (k <= MANY && step > ENTRIES / k) step = ENTRIES / k;
+    if (k <= MANY && step > ENTRIES / k) step = ENTRIES / k / LANES * LANES;
     if (w->packed) step = BLOCK;
     for (int64_t start = w->begin; start < w->end && !w->failed; start += step) {
         int64_t n = w->end - start < step ? w->end - start : step;
@@ -222,8 +224,8 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
     PyObject *buffers, *result = NULL;
     Job job = {0};
     int y_kind, threads;
-    if (!PyArg_ParseTuple(arguments, "OiCiidiipp", &buffers, &job.item, &y_kind, &job.y_item, &threads, &job.allowed,
-                          &job.grid.coarse, &job.small, &job.classes, &job.rest))
+    if (!PyArg_ParseTuple(arguments, "OiCiidii", &buffers, &job.item, &y_kind, &job.y_item, &threads, &job.allowed,
+                          &job.grid.coarse, &job.small))
         return NULL;
     job.y_kind = (char)y_kind;
     if (!PyTuple_Check(buffers) || PyTuple_Size(buffers) != BUFFERS) {
@@ -250,6 +252,48 @@ release:
     return result;
 }
 
+enum { PAIR_P, PAIR_Y, PAIR_DIVIDED, PAIR_FIRST, PAIR_EDGES, PAIR_TABLE, PAIR_OTHERS, PAIR_NEAR, PAIR_BUFFERS };
+
+static PyObject *pair(PyObject *self, PyObject *arguments) {
+    (void)self;
+    PyObject *given[PAIR_BUFFERS], *result = NULL;
+    Pair *a = calloc(1, sizeof *a);
+    unsigned long long limit;
+    if (!a) return PyErr_NoMemory();
+    Py_buffer b[PAIR_BUFFERS];
+    int count = 0;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOiiKd", &given[0], &given[1], &given[2], &given[3], &given[4], &given[5],
+                          &given[6], &given[7], &a->item, &a->y_item, &limit, &a->low_limit))
+        goto release;
+    for (; count < PAIR_BUFFERS; count++)
+        if (PyObject_GetBuffer(given[count], &b[count], count >= PAIR_TABLE ? PyBUF_CONTIG : PyBUF_STRIDED_RO) < 0)
+            goto release;
+    a->p = b[PAIR_P].buf;
+    a->n = b[PAIR_P].shape[0];
+    a->p_step = b[PAIR_P].strides[0];
+    a->y = b[PAIR_Y].buf;
+    a->y_step = b[PAIR_Y].strides[0];
+    a->divided = b[PAIR_DIVIDED].buf;
+    a->first_part = b[PAIR_FIRST].buf;
+    a->part_edges = b[PAIR_EDGES].buf;
+    a->table = b[PAIR_TABLE].buf;
+    a->places = b[PAIR_TABLE].shape[0] - 1;
+    a->others = b[PAIR_OTHERS].buf;
+    a->near = b[PAIR_NEAR].buf;
+    a->limit = limit;
+    a->low = INFINITY;
+    a->high = -INFINITY;
+    Py_BEGIN_ALLOW_THREADS
+    pair_run(a, wide);
+    Py_END_ALLOW_THREADS
+    result = Py_BuildValue("(iLLddNN)", a->bad, (long long)a->other_count, (long long)a->near_count, a->low, a->high,
+                           bytes_of(a->lowest_row, a->lowest_count, 8), bytes_of(a->lowest, a->lowest_count, 8));
+release:
+    for (int i = 0; i < count; i++) PyBuffer_Release(&b[i]);
+    free(a);
+    return result;
+}
+
 /* For tests: whether to use the widest vectors where the processor has them; returns whether it does. */
 static PyObject *use_wide(PyObject *self, PyObject *wanted) {
     (void)self;
@@ -258,7 +302,10 @@ static PyObject *use_wide(PyObject *self, PyObject *wanted) {
 }
 
 static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, "One pass over forecasts; see kernels/native.py."},
+                                {"pair", pair, METH_VARARGS, "Counts two classes in one column; see kernels/pair.py."},
                                 {"use_wide", use_wide, METH_O, "Whether to use the widest vectors."},
+                                {"power_moments", py_power_moments, METH_VARARGS, "See kernels/statistics.py."},
+                                {"row_moves", py_row_moves, METH_VARARGS, "See kernels/statistics.py."},
                                 {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The pass over forecasts in C.", 0, methods,
                                     NULL, NULL, NULL, NULL};

@@ -72,7 +72,6 @@ typedef struct {
     char y_kind;
     int y_item;
     int one_column, mass, small, packed, wide, direct; /* direct: rows lie in memory as they are needed */
-    int classes, rest; /* whether class-wise histograms are wanted, and the pooled and top ones */
     double allowed;
     double *realised;
     Grid grid;
@@ -109,6 +108,7 @@ typedef struct {
     struct Packed *packed; /* packed.h */
     struct Small *small;   /* small.h */
     /* one block */
+    int64_t stride; /* of columns in p and place */
     double p[ENTRIES + LANES], realised[ROWS], squares[ROWS], log[ROWS], root[ROWS], power[ROWS], brier[ROWS];
     double spherical[ROWS], correct[ROWS], top[ROWS], m[ROWS], m2[ROWS];
     int64_t count[ROWS], y[ROWS], row[ROWS];

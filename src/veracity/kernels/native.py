@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -13,15 +13,22 @@ from numpy.typing import NDArray
 
 from veracity.kernels import _native  # type: ignore[attr-defined]
 from veracity.kernels.grid import CODES, SPLIT, Grid, lower_edges
-from veracity.kernels.result import FIRST, MANY, PROBLEMS, Histograms, Pass, Problem, tolerance
+from veracity.kernels.pair import Pair
+from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Histogram, Histograms, Pass, Problem, tolerance
 
 Array = NDArray[Any]
 
 THREAD = 100_000  # entries that a thread should have at least: fewer cost less than starting it
 THREAD_OF_MANY = 30_000_000  # beyond 50 classes, where each thread has its own histograms of every class
 MOST_THREADS = 16
+PAIRED = 1 << 19  # rows of two classes in one column from which counting them by `Pair` is faster
 ALL = ("all", "all_sum", "all_weight", "all_weight2")
 TRUE = ("true", "true_sum", "true_log", "true_power", "true_weight", "true_weight2")
+
+
+@cache
+def processors() -> int:
+    return os.cpu_count() or 1
 
 
 @cache
@@ -70,15 +77,15 @@ class Task:
     def small(self) -> bool:
         return self.k <= MANY and len(self.p) * max(self.k, 2) <= _native.SMALL
 
-    def run(self, realised: Array | None, classes: bool, rest: bool) -> tuple[list[Any], Array, dict[str, Array]]:
-        """What the module returns, where each histogram begins, and their fields; pooled and top are the rest."""
+    def run(self, realised: Array | None) -> tuple[list[Any], Array, dict[str, Array]]:
+        """What the module returns, where each histogram begins, and their fields."""
         n, k, grid = len(self.p), self.k, self.grid
         size = min(n, len(grid) if k <= MANY else len(grid.nested_edges))
-        room = rest * (min(n * k, len(grid)) + min(n, len(grid))) + classes * k * size + 1
+        room = min(n * k, len(grid)) + min(n, len(grid)) + k * size + 1
         threads = self.threads
         if threads is None:
             least = THREAD if k <= MANY else max(THREAD_OF_MANY, 10_000 * k)
-            threads = min(os.cpu_count() or 1, MOST_THREADS, 1 + n * k // least)
+            threads = min(processors(), MOST_THREADS, 1 + n * k // least)
         mass = self.weights is not None or self.counts is not None
         held: dict[str, Array | None] = {"cells": np.empty(room, np.int32)}
         for name in ALL + TRUE:
@@ -101,24 +108,10 @@ class Task:
             tolerance(self.p.dtype, k),
             grid.coarse and not any(cut < SPLIT for cut in grid.cuts),
             self.small,
-            classes,
-            rest,
         )
         weighted = self.weights is not None
         wanted = {name: held[name] for name in held if weighted or "weight" not in name}
         return found, np.frombuffer(offsets, np.int64), wanted  # type: ignore[return-value]
-
-    def later(self) -> Callable[[], tuple[Array, dict[str, Array]]]:
-        """The class-wise histograms of a small input by a second pass, whatever becomes of the caller's arrays."""
-        weights = None if self.weights is None else self.weights.copy()
-        counts = None if self.counts is None else self.counts.copy()
-        copy = Task(self.p.copy(), self.y.copy(), self.grid, weights, counts, self.threads)
-
-        def classwise() -> tuple[Array, dict[str, Array]]:
-            _, offsets, joined = copy.run(None, classes=True, rest=False)
-            return offsets[2:], joined
-
-        return classwise
 
 
 def scan(
@@ -130,11 +123,18 @@ def scan(
     keep_realised: bool,
     threads: int | None,
 ) -> Pass:
-    """The pass over p (n,) or (n, k). Of small inputs the class-wise histograms wait until they are asked for."""
+    """The pass over p (n,) or (n, k)."""
     task = Task(p, y, grid, weights, counts, threads)
+    paired = None
+    if p.ndim == 1 and len(p) >= PAIRED and weights is None and counts is None and not keep_realised:
+        paired = _by_place(task)
+    return paired or _by_row(task, keep_realised)
+
+
+def _by_row(task: Task, keep_realised: bool = False) -> Pass:
     k = task.k
-    realised = np.full(len(p), np.nan) if keep_realised else None
-    found, place, held = task.run(realised, classes=not task.small, rest=True)
+    realised = np.full(len(task.p), np.nan) if keep_realised else None
+    found, place, held = task.run(realised)
     rows, sums, classes, by_column, tiny, lowest, lowest_realised, problems, values = found
     if k > MANY:
         by_class = {name: column for name, column in held.items() if name not in ("true_sum", "true_log", "true_power")}
@@ -159,7 +159,45 @@ def scan(
         realised=realised,
         pooled=pooled,
         top=top,
-        classwise=Histograms(k, task.later() if task.small else lambda: (place[2:], by_class)),
+        classwise=Histograms(k, lambda: (place[2:], by_class)),
+    )
+
+
+def _by_place(task: Task) -> Pass | None:
+    """The pass over many rows of two classes in one column; None where some cannot be used."""
+    p, y, n = task.p, task.y, len(task.p)
+    threads = task.threads or min(processors(), MOST_THREADS, 1 + n // PAIRED)
+    starts = [n * i // threads for i in range(threads)]
+    parts = [slice(start, n * (i + 1) // threads) for i, start in enumerate(starts)]
+    pairs = [Pair(task.grid) for _ in parts]
+    with ThreadPoolExecutor(threads) as pool:
+        rests = list(pool.map(lambda pair, part: pair.add(p[part], y[part]), pairs, parts))
+    found = [rest for rest in rests if rest is not None]
+    if len(found) < threads:
+        return None
+    for other in pairs[1:]:
+        pairs[0] += other
+
+    def rows(name: str) -> Array:
+        return np.concatenate([start + getattr(rest, name) for start, rest in zip(starts, found, strict=True)])
+
+    others = rows("others")
+    counted, rest = pairs[0].result(), _by_row(replace(task, p=p[others], y=y[others]))
+    lowest = np.concatenate([rows("lowest"), others[rest.lowest]])
+    realised = np.concatenate([*(part.lowest_realised for part in found), rest.lowest_realised])
+    order = np.lexsort((lowest, realised))[:LOWEST]
+    both = ("rows", "weight", "weight2", "score_sums", "class_sums", "column_sums", "powers")
+    return replace(
+        rest,
+        **{name: getattr(counted, name) + getattr(rest, name) for name in both},
+        low=min(part.low for part in found),
+        high=max(part.high for part in found),
+        tiny=others[rest.tiny],
+        lowest=lowest[order],
+        lowest_realised=realised[order],
+        pooled=Histogram.merge([counted.pooled, rest.pooled]),
+        top=Histogram.merge([counted.top, rest.top]),
+        classwise=tuple(map(Histogram.merge, zip(counted.classwise, rest.classwise, strict=True))),
     )
 
 

@@ -25,12 +25,13 @@ static void add_small(Work *w, int64_t n) {
     const Grid *g = &job->grid;
     Small *s = w->small;
     int64_t k = job->k, done = s->rows * k;
-    memcpy(s->p + done, w->p, (size_t)(n * k) * sizeof *s->p);
     for (int64_t i = 0; i < n; i++) {
         int64_t row = s->rows + i;
         for (int64_t j = 0; j < k; j++) {
-            int32_t place = w->place[i * k + j];
-            if (is_divided(g, place)) place = part_of(g, place, w->p[i * k + j]);
+            int32_t place = w->place[j * w->stride + i];
+            double u = column_of(w, j)[i];
+            if (is_divided(g, place)) place = part_of(g, place, u);
+            s->p[done + i * k + j] = u;
             s->items[done + i * k + j] = (Item){(uint32_t)g->cell[place], (uint32_t)(row << 6 | j)};
         }
         s->log[row] = w->log[i];
@@ -101,19 +102,14 @@ INLINE void emit_run(Compact *out, const Job *job, const Small *s, const Item *i
 
 static void emit_small(Compact *out, const Job *job, const Small *s, int64_t *offsets) {
     int64_t k = job->k, n = s->rows * k;
-    if (job->rest) {
-        Item *tops = s->tops;
-        for (int64_t i = 0; i < s->rows; i++) tops[i] = s->items[i * k + s->pick[i]];
-        emit_run(out, job, s, sort_cells(s->items, s->sorted, n), n);
-        offsets[1] = out->size;
-        emit_run(out, job, s, sort_cells(tops, s->sorted, s->rows), s->rows);
-        offsets[2] = out->size;
-    }
-    if (!job->classes) return;
+    for (int64_t i = 0; i < s->rows; i++) s->tops[i] = s->items[i * k + s->pick[i]];
+    emit_run(out, job, s, sort_cells(s->items, s->sorted, n), n);
+    offsets[1] = out->size;
+    emit_run(out, job, s, sort_cells(s->tops, s->sorted, s->rows), s->rows);
+    offsets[2] = out->size;
     sort_by(s->items, s->sorted, n, 0, 1);
     for (int64_t j = 0; j < k; j++) {
-        Item *items = s->sorted + j * s->rows;
-        emit_run(out, job, s, job->rest ? items : sort_cells(items, s->items, s->rows), s->rows);
+        emit_run(out, job, s, s->sorted + j * s->rows, s->rows);
         offsets[3 + j] = out->size;
     }
 }

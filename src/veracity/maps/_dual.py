@@ -192,11 +192,15 @@ def solve(
     far: bool = False,
     fallback: Rows,
 ) -> tuple[Array, int]:
-    """Newton with the matrix of couplings, or beyond 200 classes with conjugate gradients and no matrix."""
+    """Newton with the matrix of couplings, or beyond 200 classes with conjugate gradients and no matrix.
+
+    Conjugate gradients take a pass for every step of theirs: chunks that are read anew each time say how many classes
+    are better kept `dense`.
+    """
     k = len(target)
     members = [np.flatnonzero(block == label) for label in range(block.max() + 1)]
     members = [block for block in members if block.size]
-    if k <= DENSE:
+    if k <= getattr(chunks, "dense", DENSE):
         return newton(
             lambda b: moments(chunks, place, b),
             target,

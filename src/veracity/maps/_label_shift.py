@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from veracity.forecasts import Finding, Forecasts
 
-from ._dual import in_memory, moments
+from ._dual import Chunks, in_memory, moments
 from ._target import checked_target, scores_of
 from .multiplicative import tilt
 
@@ -26,15 +26,30 @@ def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, Finding]:
     Rounds of π ← mean over rows of S·π/trained_on, normalised: they climb the likelihood of π. Labels are not used.
     A maximum at the edge of the simplex means that label shift does not describe the scores: ValueError.
     """
-    scores, mass, k, classes = scores_of(forecasts), forecasts.mass, forecasts.k, forecasts.classes
+    chunks = in_memory(scores_of(forecasts), forecasts.mass / forecasts.mass.sum(), forecasts.k)
+    return em_chunks(chunks, trained_on, forecasts.classes)
+
+
+def em_chunks(
+    chunks: Chunks, trained_on: ArrayLike, classes: tuple[Any, ...], start: Array | None = None
+) -> tuple[Array, Finding]:
+    """From passes over rows (m, k) with their shares of the mass, one for each round.
+
+    From a `start` near the estimate the rounds are Newton steps, of which a few do: ln π moves by M⁻¹(mean A − π) with
+    M = mean A Aᵀ.
+    """
     before = checked_target(trained_on, classes)
     if (before == 0.0).any():
         name = classes[int(np.argmin(before))]
         raise ValueError(f"trained_on: class {name} has frequency 0; a model cannot have learned it: leave it out")
-    chunks = in_memory(scores, mass / mass.sum(), k)
-    pi = before
+    pi = before if start is None else start
+
+    def place(rows: Array, u: Array) -> tuple[Array, Array, float]:
+        a = tilt(rows, u)
+        return a, a, 1.0
+
     for _ in range(MOST_ROUNDS):
-        found, _ = moments(chunks, lambda rows, u: (tilt(rows, u), rows, 1.0), np.log(pi / before), couplings=False)
+        found, coupling = moments(chunks, place, np.log(pi / before), couplings=start is not None)
         change = np.abs(found - pi).max()
         gone = (found < ABSENT) & (found < pi)
         if gone.any():
@@ -43,7 +58,7 @@ def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, Finding]:
                 f"em: the estimate leaves the simplex at {names}: the scores ask for fewer than no cases of it; label "
                 "shift does not describe these scores, or the training frequencies are wrong: give the target instead"
             )
-        pi = found
+        pi = found if start is None else _newton(pi, found, coupling)
         if change < CHANGE:
             break
     else:
@@ -55,3 +70,9 @@ def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, Finding]:
         message=f"class frequencies were estimated from the scores ({values}), assuming that only they changed since "
         "training (label shift) and that the scores were calibrated there; labels can check it, scores alone cannot",
     )
+
+
+def _newton(pi: Array, found: Array, coupling: Array) -> Array:
+    """One step, where it exists and is short; otherwise the plain round."""
+    step = np.linalg.lstsq(coupling, found - pi)[0]
+    return np.asarray(pi * np.exp(step) if np.abs(step).max() < 0.5 else found)

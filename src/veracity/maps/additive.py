@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from veracity.forecasts import Forecasts
 
-from ._dual import in_memory, mean_of
+from ._dual import Chunks, in_memory, mean_of, summed
 from ._fitted import Fitted
 from ._target import checked_target, scores_of
 
@@ -36,6 +36,14 @@ class Additive(Fitted):
         return np.asarray(p + self.shift)
 
 
+def fit_chunks(chunks: Chunks, target: ArrayLike, classes: tuple[Any, ...]) -> Additive:
+    """From two passes over rows (m, k) with their shares of the mass: a stream, or arrays in blocks."""
+    pi = checked_target(target, classes)
+    shift = pi - mean_of(chunks, len(classes))
+    (outside,) = summed(chunks, lambda rows, _: (int(((rows + shift < 0.0) | (rows + shift > 1.0)).sum()),), (0,))
+    return Additive(classes, shift=shift, outside=outside)
+
+
 def fit(forecasts: Forecasts, *, target: ArrayLike | None = None) -> Additive:
     """b = target − mean S; the target is the class frequencies of the outcomes when none is given.
 
@@ -44,8 +52,5 @@ def fit(forecasts: Forecasts, *, target: ArrayLike | None = None) -> Additive:
     [0.025, -0.025]
     """
     scores, k, mass = scores_of(forecasts), forecasts.k, forecasts.mass
-    pi = checked_target(forecasts.prior if target is None else target, forecasts.classes)
-    chunks = in_memory(scores, mass / mass.sum(), k)
-    shift = pi - mean_of(chunks, k)
-    outside = sum(int(((rows + shift < 0.0) | (rows + shift > 1.0)).sum()) for rows, _ in chunks())
-    return Additive(forecasts.classes, shift=shift, outside=outside)
+    wanted = forecasts.prior if target is None else target
+    return fit_chunks(in_memory(scores, mass / mass.sum(), k), wanted, forecasts.classes)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from veracity.forecasts import Forecasts
 from veracity.formulas.rules import power
 
-from ._dual import Chunks, in_memory, laplacian_direction, narrowed, solve
+from ._dual import Chunks, in_memory, laplacian_direction, narrowed, solve, summed
 from ._fitted import Fitted
 from ._target import blocks_and_levels, checked_target, scores_of
 from .multiplicative import log_weights, tilt
@@ -206,7 +206,7 @@ def fit_chunks(
     shift[kept], levels[kept] = b - b.mean(), level
     edge = 0
     if r > 0.0:
-        edge = sum(int(((shifted(rows, b, r) == 0.0) & (rows > 0.0)).sum()) for rows, _ in chunks())
+        (edge,) = summed(chunks, lambda rows, _: (int(((shifted(rows, b, r) == 0.0) & (rows > 0.0)).sum()),), (0,))
     return Coherent(classes, r=r, shift=shift, level=levels, steps=steps, edge=edge)
 
 

@@ -64,7 +64,11 @@ class Source:
         for part in self.batches(1 << 62):
             assert part.model is not None
             parts[part.model].append(part)
-        made = {name: check(concatenated(held)) for name, held in parts.items() if held}
+        files = [table.name for table in self.tables]
+        if len(files) > 1:
+            for part in (part for held in parts.values() for part in held):
+                check(part)  # a message names the file and its row
+        made = {name: check(concatenated(held, files)) for name, held in parts.items() if held}
         if not made:
             raise self.tables[0].error("no row is left.", "look at missing values and at the model column")
         return made

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..forecasts import Forecasts, merge
+from ..forecasts.places import ROW, coded
 
 
-def concatenated(parts: list[Forecasts]) -> Forecasts:
-    """Parts of one set as one."""
+def concatenated(parts: list[Forecasts], files: Sequence[str] = ()) -> Forecasts:
+    """Parts of one set as one. With several `files`, a row's number says which file it is of."""
     if len(parts) == 1:
         return parts[0]
     first = parts[0]
     if any(part.classes != first.classes for part in parts):
         raise ValueError("parts of one set have different classes\n  read them apart")
+
+    several = len(files) > 1
+    numbers = [coded(_numbers(p), files.index(p.names.file)) if several else _numbers(p) for p in parts]
 
     def joined(name: str) -> Any:
         held = [getattr(part, name) for part in parts]
@@ -24,23 +29,27 @@ def concatenated(parts: list[Forecasts]) -> Forecasts:
             return None
         if name == "weights":
             held = [np.ones(len(p)) if v is None else v for p, v in zip(parts, held, strict=True)]
-        if name in ("rows", "case"):
-            held = [
-                np.arange(p.first_row, p.first_row + len(p)) if v is None else v
-                for p, v in zip(parts, held, strict=True)
-            ]
+        if name == "case":  # without ids the row is the case
+            held = [own if _keys(p) is None else v for p, v, own in zip(parts, held, numbers, strict=True)]
         return np.concatenate(held)
 
-    one_file = len({part.names.file for part in parts}) == 1
     arrays = ("probabilities", "outcomes", "weights", "counts", "log_realised", "ideal", "features", "case", "offered")
-    rows = joined("rows") if one_file and any(p.rows is not None for p in parts) else None
+    findings = [
+        replace(f, rows=tuple(coded(row, files.index(p.names.file)) for row in f.rows)) if several else f
+        for p in parts
+        for f in p.findings
+    ]
     return replace(
         first,
         **{name: joined(name) for name in arrays},
-        rows=rows,
+        rows=np.concatenate(numbers) if several or any(p.rows is not None for p in parts) else None,
         groups={g: np.concatenate([part.groups[g] for part in parts]) for g in first.groups},
-        findings=merge(finding for part in parts for finding in part.findings),
+        findings=merge(findings),
     )
+
+
+def _numbers(f: Forecasts) -> Any:
+    return f.rows if f.rows is not None else np.arange(f.first_row, f.first_row + len(f))
 
 
 def paired(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
@@ -49,18 +58,7 @@ def paired(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
     Cases meet by id, else by row. One case with two outcomes is refused.
     """
     names = list(models)
-    first = models[names[0]]
-    for name, other in models.items():
-        if other.classes != first.classes and set(other.classes) != set(first.classes):
-            raise ValueError(
-                f"{names[0]} and {name} have different classes: {_some(first.classes)} and {_some(other.classes)}\n"
-                "  models are compared on the same classes"
-            )
-        if other.classes != first.classes:
-            raise ValueError(
-                f"{names[0]} and {name} have their classes in different orders\n  give one order:  --order "
-                + ",".join(map(str, first.classes))
-            )
+    same_classes({name: f.classes for name, f in models.items()})
     keys = {name: _keys(f) for name, f in models.items()}
     if all(key is None for key in keys.values()):
         return _by_row(models)
@@ -79,6 +77,22 @@ def paired(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
     return made, f"{len(order):,} of {total:,} cases are in all {len(models)} models"
 
 
+def same_classes(classes: dict[str, tuple[Any, ...]]) -> None:
+    """Refuse models on different classes, or in different orders."""
+    (first, wanted), *others = classes.items()
+    for name, found in others:
+        if set(found) != set(wanted):
+            raise ValueError(
+                f"{first} and {name} have different classes: {_some(wanted)} and {_some(found)}\n"
+                "  models are compared on the same classes"
+            )
+        if found != wanted:
+            raise ValueError(
+                f"{first} and {name} have their classes in different orders\n  give one order:  --order "
+                + ",".join(map(str, wanted))
+            )
+
+
 def _some(values: Any) -> str:
     values = [str(v) for v in values]
     return ", ".join(values[:6]) + (", …" if len(values) > 6 else "")
@@ -92,10 +106,7 @@ def _keys(f: Forecasts) -> Any:
 
 def _by_row(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
     """Without ids: the same rows of one file, or files of the same length with the same outcomes."""
-    numbers = {
-        name: f.rows if f.rows is not None else np.arange(f.first_row, f.first_row + len(f))
-        for name, f in models.items()
-    }
+    numbers = {name: _numbers(f) for name, f in models.items()}
     files = {f.names.file for f in models.values()}
     first = next(iter(models))
     if len(files) > 1:
@@ -109,7 +120,7 @@ def _by_row(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
             if not np.array_equal(mine, theirs):
                 apart = int(np.argmax(mine != theirs))
                 raise ValueError(
-                    f"row {f.row(apart)}: {first} and {name} have different outcomes; "
+                    f"row {f.row(apart) & ROW}: {first} and {name} have different outcomes; "
                     "paired comparison needs one outcome per case\n"
                     "  name the column that identifies a case:  --id COL"
                 )
@@ -136,8 +147,9 @@ def _unique(name: str, f: Forecasts, keys: Any) -> dict[Any, Any]:
     places = {}
     for part in np.split(order, starts[1:]):
         if len(part) > 1 and len(set(rows[part].tolist())) > 1:
+            one, other = (f.row(i) & ROW for i in part[:2])
             raise f.names.error(
-                f"case {keys[part[0]]} stands more than once for {name} (rows {f.row(part[0])} and {f.row(part[1])}).",
+                f"case {keys[part[0]]} stands more than once for {name} (rows {one} and {other}).",
                 "name all columns that identify a case:  --id COL,COL",
             )
         places[keys[part[0]]] = part

@@ -18,6 +18,7 @@ from .reading import Reading
 from .rules import recognise
 
 ENTRIES, MOST_ROWS, FEWEST_ROWS = 1 << 23, 1 << 20, 1 << 12  # of a batch
+CHUNK = 1 << 15  # rows in a piece of memory from which it is worth its own forecasts
 PART_BYTES = 1 << 28  # a larger Parquet file is cut, where parts go to different workers
 BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError)
 
@@ -131,8 +132,10 @@ class Stream:
             if frame.height:
                 self._known_models(frame, table)
                 done += frame.height
-                made = tuple(builder.forecasts(frame, start, numbers, whole=False))
-                yield Batch(made, frame.height, min(1.0, done / table.rows) if table.rows else None)
+                made: list[Forecasts] = []
+                for offset, chunk in _chunks(frame) if numbers is None else ((0, frame),):
+                    made += builder.forecasts(chunk, start + offset, numbers, whole=False)
+                yield Batch(tuple(made), frame.height, min(1.0, done / table.rows) if table.rows else None)
         if builder.pending:
             yield Batch((), 0, 1.0, tuple(builder.pending.items()))
 
@@ -147,6 +150,18 @@ class Stream:
                     f"model `{unknown[0]}` in `{column}` is not in {self.first}.",
                     "put the files in an order in which the first holds every model",
                 )
+
+
+def _chunks(frame: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The frame in pieces whose columns lie in one piece of memory each, so that arrays of them need no copy."""
+    lengths = frame.to_series(0).chunk_lengths()
+    if len(lengths) * CHUNK > frame.height or any(column.chunk_lengths() != lengths for column in frame):
+        yield 0, frame  # to make one piece of many small ones costs less
+        return
+    offset = 0
+    for length in lengths:
+        yield offset, frame.slice(offset, length)
+        offset += length
 
 
 def opened(

@@ -1,0 +1,159 @@
+"""Mapped rows as files: read again batch by batch, mapped and written in order, so that none need stay in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from polars.io.plugins import register_io_source
+
+from veracity.engines import local
+from veracity.forecasts import Forecasts
+from veracity.read.parts import Part, Stream, Unreadable
+
+if TYPE_CHECKING:
+    from veracity.maps import Fitted
+
+Array = NDArray[Any]
+
+
+def in_their_order(fitted: Fitted, forecasts: Forecasts) -> Array:
+    """Mapped rows with the file's order of classes, whatever the map's; what leaves [0, 1] is no probability."""
+    theirs, ours = [str(c) for c in forecasts.classes], [str(c) for c in fitted.classes]
+    assert forecasts.probabilities is not None
+    if theirs == ours:
+        rows = fitted(forecasts.probabilities)
+    elif sorted(theirs) == sorted(ours):
+        order = [theirs.index(name) for name in ours]
+        rows = fitted(forecasts.matrix[:, order])[:, [ours.index(name) for name in theirs]]
+    else:
+        raise ValueError(f"the map is for classes {', '.join(ours)}, the forecasts are for {', '.join(theirs)}")
+    bad = (rows < 0.0) | (rows > 1.0)
+    if bad.any():
+        first = np.argwhere(bad)[0]
+        many = max(int(bad.sum()), getattr(fitted, "outside", 0))  # of these rows, or of all it was fitted on
+        raise forecasts.names.error(
+            f"{many:,} values would leave [0, 1] (first: row {forecasts.row(int(first[0]))}, class "
+            f"{forecasts.classes[first[1]]}, {rows[tuple(first)]:.6g}): no probabilities; nothing was written",
+            "keep them inside:  --rule log",
+        )
+    return rows
+
+
+def frame(forecasts: Forecasts, rows: Array, *, weight: bool, count: bool) -> pl.DataFrame:
+    """Outcome and mapped probabilities, as columns that `veracity assess` reads."""
+    names = np.asarray([str(c) for c in forecasts.classes])
+    columns: dict[str, Any] = {"label": names[forecasts.outcomes]}
+    columns |= {f"p_{name}": rows[:, j] for j, name in enumerate(names)}
+    if weight:
+        held = np.ones(len(rows)) if forecasts.weights is None else forecasts.weights
+        columns["weight"] = held.astype(np.float64)
+    if count:
+        held = np.ones(len(rows)) if forecasts.counts is None else forecasts.counts
+        columns["count"] = held.astype(np.int64)
+    return pl.DataFrame(columns)
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """What a map makes of the rows of a stream; `weight` and `count`: whether the rows have them."""
+
+    stream: Stream
+    fitted: Fitted
+    classes: tuple[Any, ...]
+    skip_broken: bool = False
+    weight: bool = False
+    count: bool = False
+
+    def frames(self, part: Part) -> Iterator[pl.DataFrame]:
+        """The mapped rows of a part; none where it cannot be read and may be left out, as a whole."""
+        if self.skip_broken and not self._readable(part):
+            return
+        for batch in local.ahead(self.stream.batches(part)):
+            for forecasts in batch.forecasts:
+                rows = in_their_order(self.fitted, forecasts)
+                yield frame(forecasts, rows, weight=self.weight, count=self.count)
+
+    def _readable(self, part: Part) -> bool:
+        try:
+            for _ in self.stream.batches(part):
+                pass
+        except Unreadable:
+            return False
+        return True
+
+    def written(self, parts: Sequence[Part], path: Path, seen: Callable[[int, float], None] | None = None) -> int:
+        """Write the rows of these parts into one file, CSV or Parquet by its ending; how many there are."""
+        rows = 0
+
+        def frames(*_: Any) -> Iterator[pl.DataFrame]:
+            nonlocal rows
+            for number, part in enumerate(parts, 1):
+                for made in self.frames(part):
+                    rows += made.height
+                    yield made
+                    if seen is not None:
+                        seen(rows, number / len(parts))
+
+        names = [f"p_{name}" for name in self.classes]
+        schema = {"label": pl.String, **dict.fromkeys(names, pl.Float64)}
+        schema |= ({"weight": pl.Float64} if self.weight else {}) | ({"count": pl.Int64} if self.count else {})
+        lazy = register_io_source(frames, schema=schema)
+        if path.suffix.lower() == ".parquet":
+            lazy.sink_parquet(path, maintain_order=True)
+        else:
+            lazy.sink_csv(path, maintain_order=True)
+        return rows
+
+
+class Files:
+    """How many rows the file of each part got; what workers send back instead of a sum."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+
+    def merge(self, state: bytes) -> None:
+        self.rows |= json.loads(state)
+
+    def state(self) -> bytes:
+        return json.dumps(self.rows).encode()
+
+
+@dataclass(frozen=True)
+class Writing:
+    """A job that writes a file for each part where the part is read. A part that is done again replaces its file."""
+
+    mapped: Mapped
+    folder: str
+
+    def make(self) -> Files:
+        return Files()
+
+    def merged(self, states: Iterable[bytes]) -> bytes:
+        files = Files()
+        for state in states:
+            files.merge(state)
+        return files.state()
+
+    def write(self, part: Part, number: int) -> bytes:
+        if not Path(self.folder).is_dir():
+            raise ValueError(
+                f"{self.folder}: not there where {part.name} was read\n"
+                "  workers write into the folder themselves: give one that all of them share"
+            )
+        name = f"part-{number:05}.parquet"
+        new = Path(self.folder, f".{uuid4().hex[:8]}.{name}")
+        try:
+            rows = self.mapped.written([part], new)
+            os.replace(new, Path(self.folder, name))
+        finally:
+            new.unlink(missing_ok=True)
+        return json.dumps({name: rows}).encode()

@@ -1,0 +1,47 @@
+"""Rows of several files: one number that says which file and which row, and how people are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+BITS = 40  # of a number that hold the row; those above hold the file
+ROW = (1 << BITS) - 1
+
+
+def coded(rows: Any, file: int) -> Any:
+    """Numbers of rows in one file, as numbers among all files."""
+    return (rows.astype(np.int64) if isinstance(rows, np.ndarray) else rows) + (file << BITS)
+
+
+class Row(int):
+    """The number of a row in its file.
+
+    >>> f"row {Row(17, 'part03.csv')}"
+    'row 17 of part03.csv'
+    """
+
+    file: str
+
+    def __new__(cls, row: int, file: str) -> Row:
+        made = super().__new__(cls, row)
+        made.file = file
+        return made
+
+    def __str__(self) -> str:
+        return f"{int(self)} of {self.file}"
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
+
+def decoded(row: int, files: Sequence[str]) -> int:
+    """The row with its file; without files, the row alone."""
+    return Row(row & ROW, files[row >> BITS]) if files else row & ROW
+
+
+def place(row: int) -> dict[str, int | str]:
+    """A row as a document says it."""
+    return {"row": int(row), "file": row.file} if isinstance(row, Row) else {"row": row}

@@ -1,0 +1,79 @@
+"""Sums over rows and entries that intervals need: in C where it was compiled, else in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity import kernels
+
+Floats = NDArray[np.float64]
+
+BLOCK = 1 << 17  # multiplications of a product for which a BLAS takes no threads: they cost more than they save
+
+
+def power_moments(t: Floats, share: Floats, powers: int, kernel: str | None = None) -> Floats:
+    """(3, powers): of t, t², t³ … the mean, and the mean square and cube of the distance to it, weighted by `share`.
+
+    >>> power_moments(np.array([0.5, 1.0]), np.array([0.5, 0.5]), 2).round(6)
+    array([[0.75    , 0.625   ],
+           [0.0625  , 0.140625],
+           [0.      , 0.      ]])
+    """
+    out = np.empty((3, powers))
+    if (kernel or kernels.NAME) == "native":
+        _native().power_moments(t, share, out)
+        return out
+    x = np.empty((powers, len(t)))
+    x[0], done = t, 1
+    while done < powers:  # each block of powers from the one before
+        more = min(done, powers - done)
+        np.multiply(x[:more], x[done - 1], out=x[done : done + more])
+        done += more
+    out[0] = np.einsum("ri,i->r", x, share)
+    with np.errstate(invalid="ignore"):  # infinite ones have no distance
+        x -= out[0][:, None]
+        square = x * x
+        out[1], out[2] = np.einsum("ri,i->r", square, share), np.einsum("ri,ri,i->r", square, x, share)
+    return out
+
+
+def row_moves(
+    p: Floats, y: NDArray[Any], edges: Floats, own: Floats, every: Floats, kernel: str | None = None
+) -> tuple[Floats, NDArray[np.int64]]:
+    """(rows, m): own[bin of the true entry] − Σ_j every[bin of entry j], and the bin of the true entry.
+
+    p      (rows, k) probabilities, y (rows,) the column of the true entry.
+    edges  (bins,) where each bin begins; what lies below the first is in the first.
+    own, every  (bins, m) what the true entry and each entry add.
+
+    >>> row_moves(np.array([[0.2, 0.8]]), np.array([1]), np.array([0.0, 0.5]), np.eye(2), np.eye(2))
+    (array([[-1.,  0.]]), array([1]))
+    """
+    if (kernel or kernels.NAME) == "native":
+        out, true = np.empty((len(p), own.shape[1])), np.empty(len(p), dtype=np.int64)
+        rows, outcomes = np.ascontiguousarray(p, dtype=np.float64), np.ascontiguousarray(y, dtype=np.int64)
+        _native().row_moves(rows, outcomes, np.append(edges, np.inf), own, every, true, out)
+        return out, true
+    hits, true = row_bins(p, y, edges)
+    parts = np.array_split(hits, hits.size * every.shape[1] // BLOCK + 1)
+    return own[true] - np.concatenate([part @ every for part in parts]), true
+
+
+def row_bins(p: Floats, y: NDArray[Any], edges: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """(rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
+    rows, bins = np.arange(len(p)), np.zeros(p.shape, dtype=np.int64)
+    if len(edges) > 1:
+        above = p >= edges[1]  # with many classes most entries lie in the first bin
+        bins[above] = edges.searchsorted(p[above], side="right") - 1
+    places = rows[:, None] * len(edges) + bins
+    hits = np.bincount(places.ravel(), minlength=len(p) * len(edges)).reshape(len(p), -1).astype(float)
+    return hits, bins[rows, y]
+
+
+def _native() -> Any:
+    from veracity.kernels import _native  # type: ignore[attr-defined]
+
+    return _native

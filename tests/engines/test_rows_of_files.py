@@ -1,0 +1,73 @@
+"""Rows of several files are named with their file, in memory and in parts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from veracity import Assessment
+from veracity.cli import run
+
+
+@pytest.fixture
+def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three files; the worst surprises are in row 7 of the last and row 41 of the first, and one row has gaps."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 64)
+    monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 64)
+    rng = np.random.default_rng(3)
+    Path("parts").mkdir()
+    for i, name in enumerate("abc"):
+        p = rng.uniform(0.3, 0.7, 150)
+        y = (rng.random(150) < p).astype(int)
+        if name == "c":
+            p[6], y[6] = 0.0, 1
+        if name == "a":
+            p[40], y[40] = 1e-9, 1
+        frame = pl.DataFrame({"y": y, "p": p})
+        if name == "b":
+            frame = frame.with_columns(pl.when(pl.int_range(150) == 99).then(None).otherwise("p").alias("p"))
+        frame.write_csv(f"parts/{name}.csv")
+        assert i < 3
+    return tmp_path
+
+
+@pytest.mark.parametrize("more", [(), ("--engine", "local")], ids=["memory", "parts"])
+def test_surprises_and_findings(parts: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]) -> None:
+    assert run(["assess", "parts", "--nan", "omit", "--json", "-", *more]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [(s["row"], s["file"]) for s in document["surprises"][:2]] == [(7, "c.csv"), (41, "a.csv")]
+    findings: dict[str, Any] = {f["code"]: f for f in document["findings"]}
+    assert (findings["missing_rows"]["rows"], findings["missing_rows"]["files"]) == ([100], ["b.csv"])
+    assert (findings["zero_probability"]["rows"][0], findings["zero_probability"]["files"][0]) == (7, "c.csv")
+    again = Assessment.from_json(json.dumps(document))
+    assert json.loads(again.to_json())["findings"] == document["findings"]
+    assert run(["assess", "parts", "--nan", "omit", *more]) == 0
+    assert "Rows 7 of c.csv." in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("more", [(), ("--engine", "local")], ids=["memory", "parts"])
+def test_messages(parts: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]) -> None:
+    assert run(["assess", "parts", *more]) == 2
+    assert "b.csv: " in (message := capsys.readouterr().err)
+    assert "row 100" in message
+    frame = pl.read_csv("parts/b.csv").with_columns(
+        pl.when(pl.int_range(150) == 99).then(1.5).otherwise("p").alias("p")
+    )
+    frame.write_csv("parts/b.csv")
+    assert run(["assess", "parts", *more]) == 2
+    assert "b.csv: row 100, `p` = 1.5: above 1" in capsys.readouterr().err
+
+
+def test_one_file_needs_no_name(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for more in ((), ("--engine", "local")):
+        assert run(["assess", "parts/c.csv", "--json", "-", *more]) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert document["surprises"][0]["row"] == 7
+        assert "file" not in document["surprises"][0]
+        assert all("files" not in finding for finding in document["findings"])

@@ -1,0 +1,73 @@
+"""Sums for intervals: C and NumPy give the same, and both what the definition says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from veracity.kernels.statistics import power_moments, row_bins, row_moves
+
+
+@pytest.fixture(params=["native", "numpy"])
+def each(request: pytest.FixtureRequest) -> str:
+    if request.param == "native":
+        pytest.importorskip("veracity.kernels._native")
+    return str(request.param)
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 1001])
+def test_moments_of_powers_are_means_of_powers(each: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    t, share = rng.random(n), rng.dirichlet(np.ones(n))
+    mean, square, cube = power_moments(t, share, 18, kernel=each)
+    for e in range(18):
+        x = t ** (e + 1)
+        assert mean[e] == pytest.approx(share @ x, rel=1e-13)
+        distance = x - share @ x
+        assert square[e] == pytest.approx(share @ distance**2, rel=1e-12, abs=1e-30)
+        assert cube[e] == pytest.approx(share @ distance**3, rel=1e-12, abs=1e-16)
+
+
+def test_moments_of_what_is_infinite_are_undefined(each: str) -> None:
+    mean, square, _ = power_moments(np.array([-np.inf, -1.0]), np.array([0.5, 0.5]), 1, kernel=each)
+    assert mean[0] == -np.inf
+    assert np.isnan(square[0])
+
+
+EDGES = {
+    "one": [0.0],
+    "close together": [0.0, 1e-300, 1e-9, 2e-9, 0.25, np.nextafter(0.25, 1.0), 0.9999],
+    "not from zero": [0.01, 0.5, 0.99],
+    "many": np.linspace(0.0, 1.0, 300)[:-1].tolist(),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+@pytest.mark.parametrize("m", [1, 13])
+def test_rows_move_by_their_own_bin_less_the_bins_of_all_entries(each: str, name: str, m: int) -> None:
+    rng, edges = np.random.default_rng(3), np.array(EDGES[name])
+    p = rng.dirichlet(np.full(5, 0.3), 200)
+    p[0], p[1], p[2] = [1, 0, 0, 0, 0], [0.25, 0.75, 0, 0, 0], [np.nextafter(0.25, 1.0), 0.5, 0.25, 0, 0]
+    y = rng.integers(0, 5, 200).astype(np.int8)
+    own, every = rng.random((2, len(edges), m))
+    moved, true = row_moves(np.asfortranarray(p), y, edges, own, every, kernel=each)
+    bins = np.maximum(np.searchsorted(edges, p, side="right") - 1, 0)
+    assert np.array_equal(true, bins[np.arange(200), y])
+    assert np.allclose(moved, own[true] - every[bins].sum(axis=1), rtol=0, atol=1e-14)
+
+
+def test_every_entry_lies_in_one_bin() -> None:
+    p = np.random.default_rng(1).dirichlet(np.ones(7), 50)
+    hits, _ = row_bins(p, np.zeros(50, dtype=np.int64), np.array([0.0, 0.1, 0.3]))
+    assert np.array_equal(hits.sum(axis=1), np.full(50, 7.0))
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    native = pytest.importorskip("veracity.kernels._native")
+    one, out = np.ones(4), np.empty((3, 2))
+    with pytest.raises(ValueError, match="of one length"):
+        native.power_moments(one, one[:3].copy(), out)
+    edges, table = np.array([0.0, np.inf]), np.ones((1, 2))
+    for p, y in ((np.ones((2, 2)), np.array([0, 2])), (np.ones(3), np.array([0, 1]))):
+        with pytest.raises(ValueError, match="fit one another"):
+            native.row_moves(p, y, edges, table, table, np.empty(2, dtype=np.int64), np.empty((2, 2)))
