@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from veracity.forecasts import Forecasts
 
-MOST_ROWS = 1 << 17
+MOST_ROWS = 1 << 16
 MOST_BYTES = 64_000_000
 HASHED_COLUMNS = 8  # evenly spaced; enough to tell rows apart, few enough for a thousand classes
 WAITING = 1 << 21  # values of candidates before they are sorted in
@@ -107,6 +107,7 @@ class Growing:
     def __init__(self) -> None:
         self._parts: list[Forecasts] = []
         self._waiting, self._complete = 0, True
+        self._made: Sample | None = None  # of the parts before those that wait, in order of their hashes
         self.limit: np.uint64 | None = None  # a row with a larger hash is not in the sample, whatever comes
 
     def add(self, f: Forecasts, complete: bool = True) -> None:
@@ -133,12 +134,34 @@ class Growing:
 
     def sample(self) -> Sample:
         """The sample of everything added; at least one part."""
-        rows = concatenate(self._parts)
-        made = _thin(rows, hash_rows(rows), self._complete)
-        self._parts, self._waiting, self._complete = [made.rows], 0, made.complete
-        if len(made.rows) >= capacity(rows.k):
-            self.limit = hash_rows(made.rows).max()
-        return made
+        new = concatenate(self._parts) if self._parts else None
+        if self._made is not None and new is not None:
+            new = self._unknown(self._made, new)
+        if new is not None:
+            rows = new if self._made is None else concatenate([self._made.rows, new])
+            self._made = _thin(rows, hash_rows(rows), self._complete)
+            self._hashes, self._prints = hash_rows(self._made.rows), _fingerprint(self._made.rows)
+            if len(self._hashes) >= capacity(rows.k):
+                self.limit = self._hashes[-1]
+        assert self._made is not None
+        self._parts, self._waiting = [], 0
+        self._made = replace(self._made, complete=self._made.complete and self._complete)
+        return self._made
+
+    def _unknown(self, made: Sample, new: Forecasts) -> Forecasts | None:
+        """The new rows that the sample does not have; the others are counted there, which spares sorting them in."""
+        old = made.rows
+        if old.weights is not None or new.weights is not None or old.counts is None or new.counts is None:
+            return new
+        h = hash_rows(new)
+        order = np.argsort(h)  # neighbours are looked up one after another
+        at = np.minimum(np.searchsorted(self._hashes, h[order]), len(old) - 1)
+        same = (self._hashes[at] == h[order]) & (self._prints[at] == _fingerprint(new)[order])
+        counts = old.counts.copy()
+        more, first = np.unique(at[same], return_index=True)
+        counts[more] += np.add.reduceat(new.counts[order[same]], first) if len(more) else 0
+        self._made = replace(made, rows=replace(old, counts=counts))
+        return None if same.all() else take(new, order[~same])
 
 
 def sample(f: Forecasts) -> Sample:

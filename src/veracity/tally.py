@@ -22,13 +22,14 @@ from veracity.forecasts import Finding, Forecasts, merge, prepare, refuse
 from veracity.kernels import Histogram, Pass
 from veracity.kernels.grid import Grid, grid
 from veracity.plan import Plan
-from veracity.sampling import Growing, Sample, sample, take
+from veracity.sampling import Growing, Sample, concatenate, sample, take
 
 Floats = NDArray[np.float64]
 
 R = np.arange(-18, 19) / 9.0  # the risk parameters of the profile: −2 … 2, with −2/3, 0 and 1 among them
 MANY_CLASSES = 50  # beyond, the grid is coarse below 2^-14 and class-wise histograms are nested
 LOWEST = 20  # rows kept that gave least to what happened
+WAITING = 1 << 14  # rows that are counted together
 PAIRED = 1 << 15  # rows in a part of a stream of two classes from which they are counted by place
 DERIVED = ("zero_probability", "constant_forecast", "one_outcome")  # findings about all rows: found again from the sums
 MAGIC, VERSION = b"veracity tally\n", 1
@@ -327,6 +328,7 @@ class Running:
         self._cases = 0
         self._sample = Growing()
         self._pair: Any = None  # kernels.Pair: rows of two classes that are not among the sums yet
+        self._others: list[Forecasts] = []  # those that it does not count
 
     def count(self, f: Forecasts, plan: Plan) -> None:
         """Add the rows of f; those of a large part are not held."""
@@ -346,12 +348,22 @@ class Running:
         self._cases += len(f) - len(rest.others)
         if len(rest.others):
             numbers = np.array([f.row(i) for i in rest.others])
-            self._put_counts(Tally.count(replace(take(f, rest.others), rows=numbers), plan))
+            self._others.append(replace(take(f, rest.others), rows=numbers))
+            if sum(map(len, self._others)) > WAITING:
+                self._settle(self._others)
+
+    def _settle(self, others: list[Forecasts]) -> None:
+        """Count what `kernels.Pair` left; such rows are few, and in small parts they would cost much."""
+        assert self._first is not None
+        if others:
+            numbers = np.concatenate([part.rows for part in others if part.rows is not None])
+            self._put_counts(Tally.count(replace(concatenate(others), rows=numbers), self._first.plan))
+            others.clear()
 
     def _paired(self, f: Forecasts, plan: Plan) -> Any:
         """What `kernels.Pair` leaves of the rows it has counted; None where it cannot, or a row must be refused."""
         p, y = f.probabilities, f.outcomes
-        plain = f.weights is None and f.counts is None and f.log_realised is None and f.rows is None
+        plain = f.weights is None and f.counts is None and f.log_realised is None
         if kernels.Pair is None or p is None or y is None or p.ndim != 1 or not plain or len(f) < PAIRED:
             return None
         if self._first is None:
@@ -411,6 +423,7 @@ class Running:
             raise ValueError("nothing to add: give at least one tally")
         if self._sums is None:
             return self._first
+        self._settle(self._others)
         if self._pair is not None:
             seen, self._pair = self._pair.result(), None
             self._put_sums(Sums.of(seen), (seen.pooled, seen.top), seen.classwise)

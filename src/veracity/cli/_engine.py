@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,4 +68,8 @@ class Counting:
         from veracity import engines
 
         made = kind or engines.Input
-        return made(data, reading, engine=self.engine or "local", options=self.options, watch=working.watch)
+        opened = made(data, reading, engine=self.engine or "local", options=self.options, watch=working.watch)
+        if self.engine == "dask":  # what goes wrong is said once, by us, and without tracebacks
+            for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        return opened

@@ -20,7 +20,7 @@ class Working:
 
     def __init__(self, doing: str, *, quiet: bool = False) -> None:
         self._doing, self._rate, self._share = doing, "", 0.0
-        self._started = time.monotonic()
+        self._began = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
         self._lock = threading.Lock()
@@ -38,19 +38,23 @@ class Working:
         """The next step has begun; how long it takes is not known."""
         with self._lock:
             self._doing, self._rate, self._share = doing, "", 0.0
+            self._began = time.monotonic()
             self._update()
 
-    def at(self, rows: int, share: float | None) -> None:
-        """So many rows are done, and this share of the whole."""
+    def at(self, rows: int, share: float | None, parts: tuple[int, int] | None = None) -> None:
+        """So many rows, or parts of all parts, are done, and this share of the whole."""
         with self._lock:
-            speed = rows / max(time.monotonic() - self._started, 1e-9)
-            self._rate, self._share = f"{rows:,} rows, {speed:,.0f} a second", share or 0.0
+            speed = rows / max(time.monotonic() - self._began, 1e-9)
+            self._rate = (
+                f"{rows:,} rows, {speed:,.0f} a second" if parts is None else "{:,} of {:,} parts".format(*parts)
+            )
+            self._share = share or 0.0
             self._update()
 
     def watch(self, doing: str) -> Callable[[Progress], None] | None:
         """For engines: a pass over the data has begun, and tells how far it is."""
         self.now(doing)
-        return (lambda seen: self.at(seen.rows, seen.share)) if self._timer else None
+        return (lambda seen: self.at(seen.rows, seen.share, seen.parts)) if self._timer else None
 
     def _update(self) -> None:
         if self._bar:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -47,3 +48,21 @@ def _batches(job: Job, part: Any, name: str) -> Iterator[Batch]:
     if isinstance(part, Forecasts):
         return iter([Batch((part,), len(part))])
     return job.stream.of_frames(part, name)
+
+
+class Done:
+    """Parts that are done, each counted once however often it was tried."""
+
+    def __init__(self, parts: int, progress: Callable[[local.Progress], None] | None) -> None:
+        self.parts, self._progress = parts, progress
+        self._seen: set[int] = set()
+        self._started = time.monotonic()
+
+    def __call__(self, number: int) -> None:
+        self._seen.add(number)
+        self.at(len(self._seen))
+
+    def at(self, done: int) -> None:
+        if self._progress is not None:
+            seconds = time.monotonic() - self._started
+            self._progress(local.Progress(0, done / self.parts, seconds, (done, self.parts)))

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
+from dask.callbacks import Callback
 from dask.delayed import Delayed, delayed
-from distributed import Client, KilledWorker, default_client
+from distributed import Client, KilledWorker, default_client, get_worker
 
 from veracity.engines._sums import Job, Sum
-from veracity.engines._worker import FAN, count, opened_for_workers
+from veracity.engines._worker import FAN, Done, count, opened_for_workers
+from veracity.engines.local import Progress
 from veracity.forecasts import Forecasts
 from veracity.read import Layout, Reading
 from veracity.read.parts import Part, Stream, of_sample
 
 OPTIONS = {"scheduler": str, "timeout": float, "part_bytes": int}
+LOOK = 1.0  # seconds between looks at whether there are workers
+
+
+class Gone(Exception):
+    """No worker is left."""
 
 
 def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[str, Any]) -> tuple[Stream, list[Any]]:
@@ -29,31 +37,44 @@ def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[st
     return opened_for_workers(data, reading, skip_broken, options)
 
 
-def run(job: Job, parts: Sequence[Any], options: Mapping[str, Any], **_: Any) -> Sum:
+def run(
+    job: Job,
+    parts: Sequence[Any],
+    options: Mapping[str, Any],
+    *,
+    progress: Callable[[Progress], None] | None = None,
+    **_: Any,
+) -> Sum:
     """The sum over all parts, on the client there is, or on this machine's threads."""
     kept = delayed(job, traverse=False, pure=True)
     run_name = uuid4().hex[:8]  # a key belongs to one run: the files may have changed since another
+    topic = f"veracity {run_name}" if progress is not None else ""
     names = (part.name if isinstance(part, Part) else f"partition {i}" for i, part in enumerate(parts))
-    keys = (f"{name}, task {i} of {run_name}" for i, name in enumerate(names))
+    keys = [f"{name}, task {i} of {run_name}" for i, name in enumerate(names)]
     states = [
-        delayed(_count)(kept, part, i, dask_key_name=key) for i, (part, key) in enumerate(zip(parts, keys, strict=True))
+        delayed(_count)(kept, part, i, topic, dask_key_name=key)
+        for i, (part, key) in enumerate(zip(parts, keys, strict=True))
     ]
     while len(states) > 1:
         states = [delayed(_merged)(kept, states[i : i + FAN]) for i in range(0, len(states), FAN)]
     total = job.make()
-    total.merge(_computed(states[0], options))
+    total.merge(_computed(states[0], options, topic, keys, Done(len(parts), progress)))
     return total
 
 
-def _count(job: Job, part: Any, number: int) -> bytes:
-    return count(job, part if isinstance(part, (Part, Forecasts)) else [part], number)
+def _count(job: Job, part: Any, number: int, topic: str) -> bytes:
+    state = count(job, part if isinstance(part, (Part, Forecasts)) else [part], number)
+    if topic:
+        with suppress(ValueError):  # a thread of this process, which is no worker
+            get_worker().log_event(topic, number)
+    return state
 
 
 def _merged(job: Job, states: Sequence[bytes]) -> bytes:
     return job.merged(states)
 
 
-def _computed(task: Delayed, options: Mapping[str, Any]) -> bytes:
+def _computed(task: Delayed, options: Mapping[str, Any], topic: str, keys: list[str], done: Done) -> bytes:
     """With the scheduler that was named, else with the client that is open, else on threads."""
     address, timeout = options.get("scheduler"), options.get("timeout", 30.0)
     client: Any = None
@@ -61,25 +82,70 @@ def _computed(task: Delayed, options: Mapping[str, Any]) -> bytes:
     try:
         client = Client(address, timeout=timeout) if address else _open_client()  # type: ignore[no-untyped-call]
         if client is None:
-            return bytes(task.compute(scheduler="threads"))  # type: ignore[no-untyped-call]
+            return _on_threads(task, keys, done)
         missing = "workers"
         client.wait_for_workers(1, timeout=timeout)
-        missing = "connection any more"
-        return bytes(client.compute(task, sync=True))
+        missing = ""
+        if topic:
+            client.subscribe_topic(topic, lambda event: done(event[1]))
+        return _result(client, task, timeout)
     except KilledWorker as lost:
         raise ValueError(
-            f"dask: {lost.task} was tried on several workers and each of them died\n"
-            "  look at their memory; smaller files need less"
+            f"dask: {lost.task} was tried on {lost.allowed_failures + 1} workers and each of them died\n"
+            "  look at their memory and their logs; smaller files or part_bytes need less"
+        ) from None
+    except Gone:
+        raise ValueError(
+            f"dask: all workers at {_where(client, address)} are gone, and none came back within {timeout:g} s\n"
+            "  start workers and run this again: nothing of this run is kept"
         ) from None
     except (OSError, TimeoutError, CancelledError) as lost:
-        where = address or client.scheduler.address
+        where = f"{_where(client, address)} ({type(lost).__name__})"
+        if not missing:
+            raise ValueError(
+                f"dask: the connection to the scheduler was lost in mid-run: {where}\n"
+                "  start it and its workers and run this again: nothing of this run is kept"
+            ) from None
         raise ValueError(
-            f"dask: no {missing} at {where} ({type(lost).__name__})\n"
-            "  start scheduler and workers, or name another with scheduler=ADDRESS"
+            f"dask: no {missing} at {where}\n  start scheduler and workers, or name another with scheduler=ADDRESS"
         ) from None
     finally:
+        if client is not None and topic:
+            with suppress(Exception):  # the scheduler may be gone
+                client.unsubscribe_topic(topic)
         if client is not None and address:
             client.close()
+
+
+def _result(client: Any, task: Delayed, timeout: float) -> bytes:
+    """Wait for the result while there are workers: without any, the scheduler would wait for ever."""
+    future = client.compute(task)
+    without = 0.0
+    while True:
+        try:
+            return bytes(future.result(timeout=LOOK))
+        except TimeoutError:
+            if future.done():  # the task itself raised it
+                raise
+        without = 0.0 if client.nthreads() else without + LOOK
+        if without >= timeout:
+            future.cancel()
+            raise Gone
+
+
+def _on_threads(task: Delayed, keys: list[str], done: Done) -> bytes:
+    place = {key: i for i, key in enumerate(keys)}
+
+    def after(key: Any, *_: Any) -> None:
+        if key in place:
+            done(place[key])
+
+    with Callback(posttask=after):  # type: ignore[no-untyped-call]
+        return bytes(task.compute(scheduler="threads"))  # type: ignore[no-untyped-call]
+
+
+def _where(client: Any, address: str | None) -> str:
+    return address or str(client.scheduler.address)
 
 
 def _open_client() -> Any:

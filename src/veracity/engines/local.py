@@ -28,6 +28,7 @@ class Progress:
     rows: int
     share: float | None
     seconds: float
+    parts: tuple[int, int] | None = None  # done and all, where rows are counted elsewhere
 
     @property
     def rate(self) -> float:

@@ -9,17 +9,21 @@ import json
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from veracity.engines._sums import Job, Sum
-from veracity.engines._worker import FAN, count, opened_for_workers
+from veracity.engines._worker import FAN, Done, count, opened_for_workers
+from veracity.engines.local import Progress
 from veracity.read import Reading
 from veracity.read.parts import Part, Stream, of_sample
 
@@ -28,45 +32,81 @@ STATE = "key long, state binary"
 SAID = "veracity says "  # before a message that a worker hands to the driver
 ROWS = 1 << 18  # gathered from Arrow batches before they are counted
 SAMPLE = 20_000
+LOOK = 0.5  # seconds between looks at how many tasks are done
 
 
 def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[str, Any]) -> tuple[Stream, Any]:
     """Of a DataFrame, of paths that every worker can open, or of a path with a scheme that Spark opens."""
     if isinstance(data, str) and "://" in data:
-        read = _session(options).read
-        data = read.csv(data, header=True) if ".csv" in data.lower() else read.parquet(data)
+        with _in_words():
+            read = _session(options).read
+            data = read.csv(data, header=True) if ".csv" in data.lower() else read.parquet(data)
     if isinstance(data, DataFrame):
-        return of_sample(data.limit(SAMPLE).toArrow(), reading, "the DataFrame"), data
+        with _in_words():
+            sample = data.limit(SAMPLE).toArrow()
+        return of_sample(sample, reading, "the DataFrame"), data
     return opened_for_workers(data, reading, skip_broken, options)
 
 
-def run(job: Job, parts: Any, options: Mapping[str, Any], **_: Any) -> Sum:
+def run(
+    job: Job, parts: Any, options: Mapping[str, Any], *, progress: Callable[[Progress], None] | None = None, **_: Any
+) -> Sum:
     """The sum over all partitions."""
-    if isinstance(parts, DataFrame):
-        frame, work = parts, _of_rows(job)
-        left = frame.rdd.getNumPartitions()
-    else:
-        left = len(parts)
-        frame, work = _session(options).range(0, left, 1, left), _of_parts(job, parts)
-    states = frame.mapInArrow(work, STATE)
-    while left > 1:
-        states, left = states.groupBy("key").applyInArrow(_adding(job), STATE), -(-left // FAN)
+    with _in_words():
+        if isinstance(parts, DataFrame):
+            frame, work = parts, _of_rows(job)
+            left = frame.rdd.getNumPartitions()
+        else:
+            left = len(parts)
+            frame, work = _session(options).range(0, left, 1, left), _of_parts(job, parts)
+        states = frame.mapInArrow(work, STATE)
+        done = Done(left, progress)
+        while left > 1:
+            states, left = states.groupBy("key").applyInArrow(_adding(job), STATE), -(-left // FAN)
+        with _watched(frame.sparkSession, done) if progress is not None else nullcontext():
+            rows = states.select("state").collect()
     total = job.make()
-    try:
-        for row in states.select("state").collect():
-            total.merge(bytes(row["state"]))
-    except PySparkException as problem:
-        raise _in_words(problem) from None
+    for row in rows:
+        total.merge(bytes(row["state"]))
     return total
+
+
+@contextmanager
+def _watched(session: SparkSession, done: Done) -> Iterator[None]:
+    """Tells how many tasks of the first stage are done, in which the parts are counted."""
+    over = threading.Event()
+
+    def look() -> None:
+        tracker = session.sparkContext.statusTracker()
+        with suppress(Exception):  # a lost session is noticed by whoever waits for its result
+            while not over.wait(LOOK):
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                for stage in stages:
+                    if stage is not None and stage.numTasks == done.parts:
+                        done.at(stage.numCompletedTasks)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def _session(options: Mapping[str, Any]) -> SparkSession:
     """The session that is open, or a new one whose workers run this Python."""
     builder = SparkSession.builder
-    if SparkSession.getActiveSession() is None:
+    own = SparkSession.getActiveSession() is None
+    if own:
         builder = builder.config("spark.log.level", "OFF").config("spark.ui.showConsoleProgress", "false")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it would be any python3
-    return (builder.master(options["master"]) if "master" in options else builder).getOrCreate()
+    session = (builder.master(options["master"]) if "master" in options else builder).getOrCreate()
+    if own:
+        server: Any = getattr(session.sparkContext, "_accumulatorServer", None)
+        if server is not None:
+            server.handle_error = lambda *_: None  # a lost session is said once, without its traceback
+    return session
 
 
 Batches = Iterator[pa.RecordBatch]
@@ -121,12 +161,29 @@ def _told(work: Callable[[], bytes]) -> bytes:
         raise RuntimeError(SAID + json.dumps(str(problem))) from None
 
 
-def _in_words(problem: PySparkException) -> ValueError:
-    text = str(problem)
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """What Spark reports, in one message."""
+    try:
+        yield
+    except PySparkException as problem:
+        raise _said(str(problem) or type(problem).__name__) from None
+    except Py4JJavaError as problem:
+        raise _said(str(problem.java_exception)) from None
+    except (Py4JError, ConnectionError) as lost:
+        raise ValueError(
+            f"spark: the session was lost in mid-run ({type(lost).__name__}): its Java process is gone\n"
+            "  look at its memory (spark.driver.memory) and run this again: nothing of this run is kept"
+        ) from None
+
+
+def _said(text: str) -> ValueError:
     at = text.find(SAID)
     if at >= 0:
         said, _ = json.JSONDecoder().raw_decode(text, at + len(SAID))
         return ValueError(said)
-    lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(problem).__name__]
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]
+    if "JAVA_GATEWAY_EXITED" in text:
+        return ValueError(f"spark: {lines[0]}\n  Spark needs Java 17 or later: install it, or set JAVA_HOME")
     raised = [line for line in lines if re.match(r"\w+(Error|Exception): ", line)]
     return ValueError(f"spark: {(raised or lines)[0]}\n  the log of the executors says more")

@@ -46,7 +46,7 @@ typedef struct {
         a->y_block[i] = (int64_t)label;                  \
     }
 
-static void pair_read(Pair *a, int64_t start, int64_t n) {
+CLONES static void pair_read(Pair *a, int64_t start, int64_t n) {
     const char *p = a->p + start * a->p_step, *y = a->y + start * a->y_step;
     int direct = a->item == 8 && a->p_step == 8 && (uintptr_t)p % 8 == 0 && n % LANES == 0;
     a->p_block = direct ? (const double *)p : a->copy;
