@@ -205,7 +205,8 @@ class Unclear(Refusals):
         if table.nested:
             return (
                 f"nested values are not read ({run_of(table.nested)}): options are "
-                '"options": {"A": -1.2, …} with "answer", tokens "token_logprobs": [-0.5, …]'
+                '"options": {"A": -1.2, …} with "answer", tokens "token_logprobs": [-0.5, …] or '
+                '"logprobs": {"content": [{"logprob": -0.5}, …]}'
             )
         return "no column holds probabilities (numbers between 0 and 1); percentages need " + table.option(
             "scale", "percent"
