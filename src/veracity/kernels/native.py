@@ -21,7 +21,7 @@ Array = NDArray[Any]
 THREAD = 100_000  # entries that a thread should have at least: fewer cost less than starting it
 THREAD_OF_MANY = 30_000_000  # beyond 50 classes, where each thread has its own histograms of every class
 MOST_THREADS = 16
-PAIRED = 1 << 19  # rows of two classes in one column from which counting them by `Pair` is faster
+PAIRED = 1 << 20  # rows of two classes in one column from which counting them by `Pair` is faster
 ALL = ("all", "all_sum", "all_weight", "all_weight2")
 TRUE = ("true", "true_sum", "true_log", "true_power", "true_weight", "true_weight2")
 
