@@ -38,7 +38,7 @@ TEXTS = {
     "first_tokens": ("note", "{count} of {total} log-probabilities are missing (the first token has none): left out"),
     "dependent_tokens": (
         "warning",
-        "{count} tokens of {total} answers: tokens of one answer depend on one another, the intervals take them as independent",
+        "{count} tokens of {total} answers: those of one answer are not independent, the intervals take them so",
     ),
     "own_tokens": (
         "changes the meaning",

@@ -200,7 +200,7 @@ class Builder:
         together = made.matrix[:, index].sum(axis=1)
         # 0.1 + 0.2 and 0.3 are one forecast: rounding must not part what is tied
         together = np.where(together > 1e-3, np.round(together, 15), together)
-        together = np.where((together > 1) & (together <= 1 + 1e-9), 1.0, together)  # rounding of the sum
+        together = np.where((together > 1) & (together <= 1 + made.allowed), 1.0, together)  # rounding of the sum
         happened = np.isin(made.outcomes, index).astype(np.int8)
         ideal = None if made.ideal is None else made.ideal[:, index].sum(axis=1)
         return replace(

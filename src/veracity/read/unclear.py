@@ -50,7 +50,7 @@ class Unclear(Refusals):
             )
 
     def _sums_off(self, chosen: ClassSet) -> ValueError:
-        sums = self.table.sample.select(pl.sum_horizontal(pl.col(list(chosen.columns)))).to_series()
+        sums = self.table.sample.select(pl.sum_horizontal(pl.col(list(chosen.columns)).cast(pl.Float64))).to_series()
         off = (sums - 1).abs() > 1e-3
         index = int(off.arg_max() or 0)
         return self.table.error(
