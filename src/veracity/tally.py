@@ -367,6 +367,8 @@ class Running:
         plain = f.weights is None and f.counts is None and f.log_realised is None
         if kernels.Pair is None or p is None or y is None or p.ndim != 1 or not plain or len(f) < PAIRED:
             return None
+        if p.dtype not in (np.float32, np.float64) or not y.dtype.isnative:
+            return None
         if self._first is None:
             self._first = Tally.zero(f.classes, plan)
         if f.classes != self._first.classes or plan != self._first.plan:
