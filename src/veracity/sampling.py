@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from veracity.forecasts import Forecasts
 
-MOST_ROWS = 1 << 16
+MOST_ROWS = 1 << 17
+MOST_ROWS_OF_TWO = 1 << 15  # of two classes, whose cells say nearly all
 MOST_BYTES = 64_000_000
 HASHED_COLUMNS = 8  # evenly spaced; enough to tell rows apart, few enough for a thousand classes
 WAITING = 1 << 21  # values of candidates before they are sorted in
@@ -98,7 +99,7 @@ def few(f: Forecasts, rows: int) -> Forecasts:
 
 
 def capacity(k: int) -> int:
-    return max(1, min(MOST_ROWS, MOST_BYTES // (8 * max(k, 1))))
+    return max(1, min(MOST_ROWS_OF_TWO if k == 2 else MOST_ROWS, MOST_BYTES // (8 * max(k, 1))))
 
 
 class Growing:

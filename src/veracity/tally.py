@@ -145,7 +145,8 @@ class Tally:
         if f.probabilities is None:
             return cls._count_realised(f, plan)
         assert f.outcomes is not None
-        seen = kernels.scan(f.probabilities, f.outcomes, grid_of(plan, f.k), weights=f.weights, counts=f.counts)
+        grid = grid_of(plan, f.k)
+        seen = kernels.scan(f.probabilities, f.outcomes, grid, weights=f.weights, counts=f.counts, allowed=f.allowed)
         refuse({name: problem for name, problem in seen.problems.items() if problem.rows}, f)
         sums = Sums.of(seen)
         pooled, classwise = seen.pooled, seen.classwise

@@ -21,6 +21,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 200)
     monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 200)
+    monkeypatch.setattr("veracity.read.parts.CHUNK", 10)  # and batches of several pieces
     return tmp_path
 
 
@@ -65,7 +66,7 @@ def said(err: str) -> str:
 
 def test_files_by_row(engine: Any, here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("calm", "sharp"):
-        cases.select("y", pl.col(name).alias("p")).write_parquet(f"{name}.parquet")
+        cases.select("y", pl.col(name).alias("p")).write_parquet(f"{name}.parquet", row_group_size=70)
     expected, err = compared(capsys, "calm.parquet", "sharp.parquet")
     found, also = compared(capsys, "calm.parquet", "sharp.parquet", "--engine", engine.name)
     same(found, expected)
@@ -109,7 +110,9 @@ def test_columns_with_gaps(
     )
     Path("parts").mkdir()
     for i in range(3):
-        gaps[i * 500 : (i + 1) * 500].select("y", "calm", "sharp").write_parquet(f"parts/{i}.parquet")
+        gaps[i * 500 : (i + 1) * 500].select("y", "calm", "sharp").write_parquet(
+            f"parts/{i}.parquet", row_group_size=70
+        )
     found, err = compared(capsys, "parts", "--nan", "omit", *more)
     whole = gaps.select("y", "calm", "sharp").drop_nulls()
     whole.write_parquet("whole.parquet")

@@ -20,7 +20,7 @@ from veracity import engines
 from veracity.engines._sums import Tallies
 from veracity.forecasts import Forecasts
 from veracity.plan import Plan
-from veracity.read import Reading
+from veracity.read import Reading, read
 
 
 @pytest.fixture
@@ -242,6 +242,30 @@ def test_what_needs_all_rows_is_said(folder: Callable[[str], Path]) -> None:
     (made,) = engines.assess(folder("grouped"), Reading(feature=("site",))).values()
     (unused,) = (f for f in made.findings if f.code == "not_used_in_parts")
     assert unused.message.startswith("feature: not used")
+
+
+def test_cases_that_repeat_across_parts(engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty ids stand once in each of three files, and two of them twice in the first."""
+    rng = np.random.default_rng(1)
+    for i in range(3):
+        who = [f"id {j}" for j in (*range(20), *((0, 7) if i == 0 else ()))] + [f"{i} {j}" for j in range(30)]
+        p = rng.uniform(0.2, 0.8, len(who))
+        y = (rng.random(len(who)) < p).astype(int)
+        pl.DataFrame({"who": who, "y": y, "p": p}).write_parquet(tmp_path / f"{i}.parquet")
+    reading = Reading(id=("who",))
+    (expected,) = read(sorted(tmp_path.iterdir()), reading).values()
+    (in_memory,) = (f for f in expected.findings if f.code == "repeated_cases")
+    (made,) = engine.assess(tmp_path, reading).values()
+    (found,) = (f for f in made.findings if f.code == "repeated_cases")
+    assert (
+        found.message
+        == in_memory.message
+        == "62 of 152 rows share their case with another row: " + ("rows are not independent")
+    )
+    if engine.name == "local":
+        monkeypatch.setattr("veracity.engines._cases.MOST_IDS", 100)
+        (made,) = engine.assess(tmp_path, reading).values()
+        assert "more than 100 rows have ids" in " ".join(f.message for f in made.findings)
 
 
 def test_options_are_checked(parts: Path) -> None:

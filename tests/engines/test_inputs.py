@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from veracity import Tally, engines
+from veracity.cli import run
 from veracity.engines._sums import Tallies
 from veracity.forecasts import Forecasts
 from veracity.plan import Plan
@@ -88,6 +89,28 @@ def test_spark_names_the_partition(spark: Any) -> None:
     frame = spark.range(0, 100, 1, 4).selectExpr("id % 2 as y", "if(id = 60, 1.5, 0.5) as p")
     with pytest.raises(ValueError, match=r"partition 2: .*1\.5"):
         engines.assess(frame, Reading(label="y", positive_proba="p"), engine="spark")
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_spark_address(spark: Any, folder: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """An address that Spark opens: a folder of Parquet files, a folder of text."""
+    expected = counts(only(engines.assess(folder("binary"))))
+    assert counts(only(engines.assess(f"file://{folder('binary')}", engine="spark"))) == expected
+    text = engines.assess(f"file://{folder('text')}/*.csv", engine="spark")
+    assert counts(only(text)) == counts(only(engines.assess(folder("text"))))
+    with pytest.raises(ValueError, match=r"spark: .*PATH_NOT_FOUND"):
+        engines.assess("file:///none/such.parquet", engine="spark")
+
+
+def test_addresses(folder: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """file:// is a path; anything else is left to Spark."""
+    expected = counts(only(engines.assess(folder("binary"))))
+    assert counts(only(engines.assess(f"file://{folder('binary')}"))) == expected
+    assert run(["assess", f"file://{folder('binary')}", "--quiet", "--engine", "local"]) == 0
+    for engine in ("local", "dask"):
+        assert run(["assess", "s3://bucket/part.parquet", "--engine", engine]) == 2
+        assert "s3://bucket/part.parquet: an address, not a file" in capsys.readouterr().err
 
 
 def test_rows_of_a_large_file(folder: Callable[[str], Path], tmp_path: Path) -> None:

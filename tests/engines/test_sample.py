@@ -19,7 +19,7 @@ def same(a: Sample, b: Sample) -> None:
 @pytest.mark.parametrize("values", [100, 3000, 10**9])  # all fit; many repeated; hardly any repeated
 @pytest.mark.parametrize("seed", range(5))
 def test_parts(values: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "MOST_ROWS", 500)
+    monkeypatch.setattr(sampling, "MOST_ROWS_OF_TWO", 500)
     monkeypatch.setattr(sampling, "WAITING", 3000)
     rng = np.random.default_rng(seed)
     n = 8000

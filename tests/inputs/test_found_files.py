@@ -35,7 +35,7 @@ def altered(values: Any, index: int, value: Any) -> list[Any]:
     return [value if i == index else v for i, v in enumerate(values)]
 
 
-OPENAI = "".join(json.dumps({"id": i, "logprobs": {"content": [{"logprob": -0.1}]}}) + "\n" for i in range(3))
+NESTED = "".join(json.dumps({"id": i, "logprobs": {"words": [{"logprob": -0.1}]}}) + "\n" for i in range(3))
 COLUMNS = json.dumps({"y": [0, 1], "p": [0.1, 0.2]})
 TEXTS = "".join(json.dumps({"y": int(y), "p": str(p)}) + "\n" for y, p in zip(Y, P, strict=True))
 RAIN = [(i * 7 % 60) / 10 for i in range(N)]
@@ -220,9 +220,10 @@ def test_refused(kind: str, tmp_path: Path) -> None:
 
 JSON_LINES = {
     "nested log-probabilities": (
-        OPENAI,
+        NESTED,
         "one column `id`, no outcome and no probability.\n  nested values are not read (logprobs): options are "
-        '"options": {"A": -1.2, …} with "answer", tokens "token_logprobs": [-0.5, …]',
+        '"options": {"A": -1.2, …} with "answer", tokens "token_logprobs": [-0.5, …] or "logprobs": {"content": '
+        '[{"logprob": -0.5}, …]}',
     ),
     "whole columns": (
         COLUMNS,

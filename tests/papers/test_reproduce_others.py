@@ -99,7 +99,7 @@ def test_cq_every_entry():
     sections = list(cq.sections(Options(quick=True)))
     assert tally(sections)[DIFFERS] == 0
     reasons = {row.note for s in sections for row in s.rows if row.verdict == DOCUMENTED}
-    assert len(reasons) == 6
+    assert len(reasons) == 10
     slopes = [row.value for row in sections[0].rows if row.item.endswith("slope")]
     assert slopes == pytest.approx([0.7649, 0.8267, 0.9489, 0.9310], abs=5e-5)
 

@@ -40,13 +40,14 @@ class Asked:
 
 def assessed(asked: Asked) -> dict[str, Any]:
     """FILEs are parts of one set: the document of its model, or of its models."""
-    from veracity.read.files import expanded
+    from veracity.read.files import expanded, is_address
 
     started = time.perf_counter()
-    paths = expanded(list(asked.files))
+    remote = asked.counting.engine == "spark" and len(asked.files) == 1 and is_address(asked.files[0])
+    paths: list[Path] = [] if remote else expanded(list(asked.files))
     with Working("reading", quiet=asked.quiet) as working:
         if asked.counting.in_parts(paths):
-            found = _streamed(asked, paths, working)
+            found = _streamed(asked, asked.files[0] if remote else paths, working)
         else:
             found = _held(asked, paths, working, started)
         documents = _documents(found, asked, working, started)
@@ -175,11 +176,12 @@ def _counted(
     return found
 
 
-def _streamed(asked: Asked, paths: list[Path], working: Working) -> dict[str, Assessment]:
-    """In batches, or on a cluster: the numbers are the same."""
-    opened = asked.counting.opened(paths, asked.reading, working)
+def _streamed(asked: Asked, data: list[Path] | str, working: Working) -> dict[str, Assessment]:
+    """In batches, or on a cluster: the numbers are the same. A text is an address that the cluster opens."""
+    opened = asked.counting.opened(data, asked.reading, working)
     _say(opened.layout.one_line(), asked.quiet)
-    made = _provenance(paths, opened.layout.describe())
+    made = _provenance([] if isinstance(data, str) else data, opened.layout.describe())
+    made["inputs"] = [{"path": data}] if isinstance(data, str) else made["inputs"]
     return opened.assess(asked.plan, checkpoint=asked.counting.checkpoint, provenance=made)
 
 

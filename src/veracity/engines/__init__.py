@@ -122,11 +122,17 @@ class Input:
     ) -> dict[str, Assessment]:
         """The assessment of each model, in one pass."""
         from veracity.engines._sums import Tallies
+        from veracity.forecasts.check import SAID
         from veracity.plan import Plan
 
         started = time.perf_counter()
         plan = plan or Plan()
-        make = partial(Tallies, plan, self._files)
+        kind: type[Tallies] = Tallies
+        if self.layout.case and not any(finding.code in SAID for finding in self.layout.findings):
+            from veracity.engines._cases import RepeatedCases
+
+            kind = RepeatedCases
+        make = partial(kind, plan, self._files)
         counted: Tallies = self.total(make, plan=plan, checkpoint=checkpoint, progress=progress)
         return self._assessments(counted, provenance or {}, started)
 
@@ -141,7 +147,8 @@ class Input:
                 continue
             layout = self._layout_of(model)
             tally = with_files(tallies[model, "", ""], self._files if len(layout.files) > 1 else ())
-            findings = (*layout.findings, *tally.findings, *counted.finding(), *self._unused())
+            repeated = counted.repeated(model)
+            findings = (*layout.findings, *tally.findings, *repeated, *counted.finding(), *self._unused(bool(repeated)))
             tally = replace(tally, findings=findings)
             groups: dict[str, dict[str, Any]] = {}
             for (name, by, level), part in sorted(tallies.items(), key=lambda item: item[0]):
@@ -161,11 +168,12 @@ class Input:
     def _layout_of(self, model: str) -> Layout:
         return self.layout
 
-    def _unused(self) -> tuple[Finding, ...]:
+    def _unused(self, repeated: bool) -> tuple[Finding, ...]:
         """What was given and cannot be used without all rows."""
         from veracity.forecasts import Finding
 
         given = [name for name in ("ideal", "feature") if getattr(self.reading, name)]
+        given += ["repeated outcomes of one case"] if repeated else []
         if not given:
             return ()
         message = f"{' and '.join(given)}: not used, because the rows are read in parts"

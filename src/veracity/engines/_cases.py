@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from veracity.engines._sums import Tallies
 from veracity.forecasts import Finding, Forecasts
+from veracity.forecasts.check import SAID
 from veracity.plan import Plan
 
 Array = NDArray[Any]
 Keys = NDArray[np.uint64]
 
 MOST_CASES = 1 << 25  # of all models together, where they are paired by id
+MOST_IDS = 1 << 23  # rows whose ids are compared; 64 MB
 WHOLE = (1 << 64) - 1
 
 
@@ -66,6 +68,7 @@ class CountedCases:
         self.tallies, self._by_id = Tallies(plan, files), by_id
         self.sums: dict[str, tuple[int, int]] = {}
         self._held: dict[str, list[tuple[Keys, Keys]]] = {}
+        self._number = 0
 
     def take(self, forecasts: Forecasts) -> None:
         self.tallies.take(replace(forecasts, case=None))
@@ -82,7 +85,8 @@ class CountedCases:
 
     def _hold(self, model: str, keys: Keys, outcomes: Keys) -> None:
         self._held.setdefault(model, []).append((keys, outcomes))
-        if sum(len(part[0]) for held in self._held.values() for part in held) > MOST_CASES:
+        self._number += len(keys)
+        if self._number > MOST_CASES:
             raise ValueError(
                 f"more than {MOST_CASES:,} cases: too many to be paired by id\n"
                 "  put the models into columns of one set, or into files with the same rows in the same order"
@@ -121,3 +125,51 @@ class CountedCases:
             self._hold(model, keys, outcomes)
             at += 16 * number
         self.tallies.merge(state[at:])
+
+
+class RepeatedCases(Tallies):
+    """Tallies, and whether cases stand more than once: up to a number of rows their keys are kept."""
+
+    def __init__(self, plan: Plan, files: tuple[str, ...]) -> None:
+        super().__init__(plan, files)
+        self._keys: dict[str, list[Keys]] | None = {}  # None: there are too many
+        self._number = 0
+
+    def take(self, forecasts: Forecasts) -> None:
+        super().take(forecasts)
+        split = any(finding.code in SAID for finding in forecasts.findings)
+        if forecasts.case is not None and not split:
+            self._hold(forecasts.model or "", keys_of_cases(forecasts.case))
+
+    def _hold(self, model: str, keys: Keys) -> None:
+        self._number += len(keys)
+        if self._number > MOST_IDS:
+            self._keys = None
+        if self._keys is not None:
+            self._keys.setdefault(model, []).append(keys)
+
+    def repeated(self, model: str) -> tuple[Finding, ...]:
+        """What is to be said of the cases of a model."""
+        if self._keys is None:
+            message = f"more than {MOST_IDS:,} rows have ids: whether cases repeat was not looked at"
+            return (Finding("cases_not_looked_at", "note", message),)
+        keys = np.concatenate(self._keys.get(model, []) or [np.zeros(0, np.uint64)])
+        _, times = np.unique(keys, return_counts=True)
+        shared = int(times[times > 1].sum())
+        return (Finding.of("repeated_cases", shared, len(keys)),) if shared else ()
+
+    def state(self) -> bytes:
+        held = None if self._keys is None else {model: np.concatenate(parts) for model, parts in self._keys.items()}
+        text = json.dumps(held and {model: len(keys) for model, keys in held.items()}).encode()
+        bodies = (keys.tobytes() for keys in (held or {}).values())
+        return b"".join([len(text).to_bytes(8, "little"), text, *bodies, super().state()])
+
+    def merge(self, state: bytes) -> None:
+        at = 8 + int.from_bytes(state[:8], "little")
+        held = json.loads(state[8:at])
+        if held is None:
+            self._keys = None
+        for model, number in (held or {}).items():
+            self._hold(model, np.frombuffer(state, np.uint64, number, at))
+            at += 8 * number
+        super().merge(state[at:])

@@ -29,7 +29,7 @@ class Checkpoint:
         if self.path.is_dir():
             raise ValueError(f"checkpoint: {path} is a folder\n  give a file name")
         self._of = {
-            "files": _digest([_facts(part) for part in parts]),
+            "files": _digest([_facts(part) for part in (*parts, *_beside(reading))]),
             "plan": _digest(None if plan is None else asdict(plan)),
             "reading options": _digest(asdict(reading)),
         }
@@ -73,6 +73,11 @@ class Checkpoint:
     def remove(self) -> None:
         """The run is over."""
         self.path.unlink(missing_ok=True)
+
+
+def _beside(reading: Reading) -> list[Part]:
+    """Weights in a file of their own belong to the data."""
+    return [Part(reading.weight)] if reading.weight and os.path.isfile(reading.weight) else []
 
 
 def _facts(part: Part) -> list[Any]:

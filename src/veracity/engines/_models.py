@@ -95,17 +95,18 @@ def _keys(f: Forecasts, file: int, by_id: bool) -> Keys:
 
 def _of_common_rows(made: list[Forecasts], models: int) -> list[Forecasts | None]:
     """The rows that all models of one input have: columns may have gaps in different rows."""
-    if len(made) < models:
+    rows: dict[str | None, list[Any]] = {}
+    for f in made:
+        rows.setdefault(f.model, []).append(rows_of(f))
+    if len(rows) < models:
         return [None] * len(made)
-    rows = [rows_of(f) for f in made]
-    if all(np.array_equal(rows[0], other) for other in rows[1:]):
+    first, *others = (np.concatenate(parts) if len(parts) > 1 else parts[0] for parts in rows.values())
+    if all(np.array_equal(first, other) for other in others):
         return [*made]
-    common = rows[0]
-    for other in rows[1:]:
-        common = np.intersect1d(common, other)
-    if not len(common):
-        return [None] * len(made)
-    return [some(f, np.flatnonzero(np.isin(own, common))) for f, own in zip(made, rows, strict=True)]
+    for other in others:
+        first = np.intersect1d(first, other)
+    kept = (np.flatnonzero(np.isin(rows_of(f), first)) for f in made)
+    return [some(f, index) if len(index) else None for f, index in zip(made, kept, strict=True)]
 
 
 class Comparison(Input):
@@ -195,7 +196,9 @@ class Comparison(Input):
                 )
         common, every = cases[names[0]][0], cases[names[0]][0]
         for name in names[1:]:
-            common, every = np.intersect1d(common, cases[name][0]), np.union1d(every, cases[name][0])
+            own = cases[name][0]
+            if not np.array_equal(own, every) or len(common) != len(every):
+                common, every = np.intersect1d(common, own, assume_unique=True), np.union1d(every, own)
         if not len(common):
             raise ValueError(f"no case is in all {len(names)} models\n  are the ids the same?  --id COL")
         outcomes = {name: out[np.searchsorted(keys, common)] for name, (keys, out) in cases.items()}
@@ -220,10 +223,9 @@ class Comparison(Input):
             if self._stream.files[part.path][0] == given:
                 plain = self._stream.streams[given].batches(part)
                 for batch, as_given in zip(self._stream.batches(part), plain, strict=True):
-                    for f in batch.forecasts:
-                        if f.model == model:
-                            (ids,) = (g for g in as_given.forecasts if (g.model or "") == own)
-                            yield Path(part.path).name, f, ids
+                    keyed = [f for f in batch.forecasts if f.model == model]
+                    for f, ids in zip(keyed, [g for g in as_given.forecasts if (g.model or "") == own], strict=False):
+                        yield Path(part.path).name, f, ids
 
     def _places_of(self, model: str, key: np.uint64) -> tuple[str, list[str]]:
         """The id that has this key, and the first two places where it stands."""

@@ -138,6 +138,10 @@ class Tallies:
         levels = {key: tallies[0] for key, tallies in self._levels.items()}
         return {key: running.tally() for key, running in self._running.items()} | levels
 
+    def repeated(self, model: str) -> tuple[Finding, ...]:
+        """Cases that stand more than once, where ids are compared."""
+        return ()
+
     def finding(self) -> tuple[Finding, ...]:
         """Parts that could not be read, in words."""
         if not self.skipped:

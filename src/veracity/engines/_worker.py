@@ -27,6 +27,11 @@ def opened_for_workers(
     return stream, [replace(part, path=os.path.abspath(part.path)) for part in parts]
 
 
+def uncounted(stream: Stream) -> Stream:
+    """A stream whose layout was seen in a sample, which says nothing of how many rows there are."""
+    return replace(stream, layout=replace(stream.layout, rows=0, tally=()))
+
+
 def count(job: Job | Writing, part: Any, number: int) -> bytes:
     """The state of one part: a file or rows of one, forecasts, or an iterator of frames."""
     if isinstance(job, Writing):

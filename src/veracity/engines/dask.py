@@ -13,7 +13,7 @@ from dask.delayed import Delayed, delayed
 from distributed import Client, KilledWorker, default_client, get_worker
 
 from veracity.engines._sums import Job, Sum
-from veracity.engines._worker import FAN, Done, count, opened_for_workers
+from veracity.engines._worker import FAN, Done, count, opened_for_workers, uncounted
 from veracity.engines.local import Progress
 from veracity.forecasts import Forecasts
 from veracity.read import Layout, Reading
@@ -31,7 +31,7 @@ def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[st
     """Of paths, of a dask dataframe, or of (delayed) Forecasts."""
     if hasattr(data, "to_delayed") and hasattr(data, "npartitions"):
         head = data.head(20_000, npartitions=-1, compute=True)
-        return of_sample(head, reading, "the dask dataframe"), list(data.to_delayed())
+        return uncounted(of_sample(head, reading, "the dask dataframe")), list(data.to_delayed())
     if isinstance(data, (list, tuple)) and data and all(isinstance(d, (Delayed, Forecasts)) for d in data):
         return Stream(Layout("forecasts", ()), reading, (), "the first part"), list(data)
     return opened_for_workers(data, reading, skip_broken, options)

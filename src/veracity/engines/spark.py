@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from veracity.engines._sums import Job, Sum
-from veracity.engines._worker import FAN, Done, count, opened_for_workers
+from veracity.engines._worker import FAN, Done, count, opened_for_workers, uncounted
 from veracity.engines.local import Progress
 from veracity.read import Reading
 from veracity.read.parts import Part, Stream, of_sample
@@ -37,14 +37,17 @@ LOOK = 0.5  # seconds between looks at how many tasks are done
 
 def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[str, Any]) -> tuple[Stream, Any]:
     """Of a DataFrame, of paths that every worker can open, or of a path with a scheme that Spark opens."""
+    name = "the DataFrame"
     if isinstance(data, str) and "://" in data:
+        name = data
         with _in_words():
             read = _session(options).read
-            data = read.csv(data, header=True) if ".csv" in data.lower() else read.parquet(data)
+            text = ".csv" in data.lower()
+            data = read.csv(data, header=True, inferSchema=True) if text else read.parquet(data)
     if isinstance(data, DataFrame):
         with _in_words():
             sample = data.limit(SAMPLE).toArrow()
-        return of_sample(sample, reading, "the DataFrame"), data
+        return uncounted(of_sample(sample, reading, name)), data
     return opened_for_workers(data, reading, skip_broken, options)
 
 

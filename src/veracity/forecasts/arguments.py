@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .columns import numbers
+from .columns import as_given, numbers
 from .names import Names, listed, many
 from .types import Array
 
 
 def forecast_matrix(y_proba: Any, names: Names) -> Array:
-    """(n,) or (n, k >= 2) floats; the shape is checked, the values are not."""
-    p = numbers(y_proba, names.forecast, names)
+    """(n,) or (n, k >= 2) floats in their own precision; the shape is checked, the values are not."""
+    p = as_given(y_proba, names.forecast, names)
     what = names.forecast
     if p.ndim not in (1, 2):
         raise names.error(

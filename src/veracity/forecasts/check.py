@@ -64,9 +64,8 @@ def _blocks(p: Array) -> Iterator[tuple[int, Array]]:
         yield start, block.reshape(len(block), -1)
 
 
-def _look(p: Array) -> _Seen:
+def _look(p: Array, allowed: float) -> _Seen:
     seen, first = _Seen(), {}
-    allowed = tolerance(p.dtype, 1 if p.ndim == 1 else p.shape[1])
 
     def note(kind: str, bad: Array, start: int) -> int:
         count = int(np.count_nonzero(bad))
@@ -94,7 +93,7 @@ def _look(p: Array) -> _Seen:
 
 
 def _refuse_values(p: Array, forecasts: Forecasts, names: Names) -> _Seen:
-    seen = _look(p)
+    seen = _look(p, max(forecasts.allowed, tolerance(p.dtype, forecasts.k)))  # the ideal has a dtype of its own
     first = seen.first or {}
     if seen.missing:
         raise _missing(p, seen.missing, forecasts, names)

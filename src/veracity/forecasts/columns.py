@@ -45,6 +45,12 @@ def is_masked(values: Any) -> bool:
 
 def numbers(values: Any, name: str, names: Names) -> Array:
     """A float32 or float64 array without a copy where it already is one."""
+    array = as_given(values, name, names)
+    return array.astype(np.float32) if array.dtype == np.float16 else array
+
+
+def as_given(values: Any, name: str, names: Names) -> Array:
+    """A float16, float32 or float64 array without a copy where it already is one."""
     if is_masked(values):
         hidden = int(np.ma.getmaskarray(values).sum())
         if hidden:
@@ -81,9 +87,9 @@ def numbers(values: Any, name: str, names: Names) -> Array:
         raise names.error(f"{name} is a {type(values).__name__}, not an array.", "give a list or an array of numbers")
     if array.dtype.kind == "O":
         return _from_objects(array, name, names)
-    if array.dtype in (np.float32, np.float64) and array.dtype.isnative:
-        return array
-    return array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return array.astype(np.float64)
 
 
 def _from_objects(array: Array, name: str, names: Names) -> Array:

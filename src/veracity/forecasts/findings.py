@@ -36,6 +36,21 @@ TEXTS = {
         "{count} of {total} forecasts are exactly 0 or 1 and came true: already decided, they raise every mean",
     ),
     "first_tokens": ("note", "{count} of {total} log-probabilities are missing (the first token has none): left out"),
+    "dependent_tokens": (
+        "warning",
+        "{count} tokens of {total} answers: those of one answer are not independent, the intervals take them so",
+    ),
+    "own_tokens": (
+        "changes the meaning",
+        "the tokens are the model's own words: how sure it was of them, not how well it foresaw a given text",
+    ),
+    "stand_ins": (
+        "changes the meaning",
+        "{count} of {total} log-probabilities are -9999, written for tokens that were not among the likeliest: their "
+        "real values are higher",
+    ),
+    "other_tokens": ("note", "{count} of {total} tokens come with alternatives (top_logprobs): not used"),
+    "summed_tokens": ("note", "log-likelihoods are sums over the tokens of an answer, not length-normalised"),
     "softmax": ("note", "softmax over the answer options of each row, not length-normalised"),
     "not_offered": ("note", "{count} of {total} probabilities are missing: the option was not offered there"),
     "percent_signs": ("note", "written % signs: {count} values divided by 100"),

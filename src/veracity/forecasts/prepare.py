@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.result import tolerance
 from .arguments import (
     array_of,
     as_forecast,
@@ -61,6 +62,8 @@ def prepare(
     one_of("soft", soft, ("split", "omit", "refuse"))
     one_of("scale", scale, SCALES)
     p = forecast_matrix(y_proba, names)
+    half = p.dtype == np.float16
+    p = p.astype(np.float32) if half else p
     y = y_true if is_masked(y_true) else array_of(y_true, names.outcome)
     not_swapped(y, p, names)
     in_one_order(y_true, y_proba, names)
@@ -126,7 +129,8 @@ def prepare(
     elif scale in ("logit", "log"):
         p, log_realised = from_logs(p, codes, scale, part, names)
     if normalise:
-        p, rescaled = normalised(p, part, names)
+        allowed = tolerance(np.dtype(np.float16) if half else p.dtype, k)
+        p, rescaled = normalised(p, allowed, part, names)
         findings += rescaled
     return Forecasts(
         probabilities=p,
@@ -144,6 +148,7 @@ def prepare(
         rows=part.rows,
         offered=part.arrays.get("offered"),
         model=model,
+        half=half,
         names=names,
     )
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.result import tolerance
 from .columns import NothingLeft
 from .findings import Finding
 from .names import Names, listed, number
@@ -124,12 +123,12 @@ def not_offered(p: Array, y: Array, scale: str, part: Rows, names: Names) -> tup
     return np.where(offered, p, -np.inf if scale in ("logit", "log") else 0.0), offered
 
 
-def normalised(p: Array, part: Rows, names: Names) -> tuple[Array, list[Finding]]:
+def normalised(p: Array, allowed: float, part: Rows, names: Names) -> tuple[Array, list[Finding]]:
     """Rows that do not sum to one divided by their sum; the others are not touched."""
     if p.ndim == 1:
         return p, []
     sums = p.sum(axis=1, dtype=np.float64)
-    off = ~(np.abs(sums - 1.0) <= tolerance(p.dtype, p.shape[1])) | (p > 1).any(axis=1)
+    off = ~(np.abs(sums - 1.0) <= allowed) | (p > 1).any(axis=1)
     if not off.any():
         return p, []
     hopeless = off & ~((sums > 0) & np.isfinite(sums) & (p >= 0).all(axis=1))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.result import tolerance
 from .findings import Finding
 from .names import Names
 
@@ -20,7 +21,8 @@ class Forecasts:
     """Forecast probabilities with outcomes. Build with `Forecasts.of`; the fields are taken as checked.
 
     probabilities  (n,) the probability of classes[1] for two classes given as one column, or (n, k) with k >= 2;
-                   None when only the realised probabilities are known. The input's dtype and memory are kept.
+                   None when only the realised probabilities are known. The input's dtype and memory are kept,
+                   except that half precision (float16) becomes float32.
     outcomes       (n,) column number of what happened; None when only the realised probabilities are known.
     log_realised   (n,) log-probability of what happened where the input had logs: no underflow to log scores.
     """
@@ -40,6 +42,7 @@ class Forecasts:
     rows: Array | None = None  # the number of every row, where rows were left out or split
     offered: Array | None = None  # (n, k) bool: options that a row had, where they differ by row; others hold 0
     model: str | None = None
+    half: bool = False  # the input had half precision: rows may be further from one (kernels.result.tolerance)
     names: Names = field(default_factory=Names)  # how messages call the outcome, the forecast, the options
 
     @classmethod
@@ -112,6 +115,12 @@ class Forecasts:
     @property
     def k(self) -> int:
         return len(self.classes)
+
+    @property
+    def allowed(self) -> float:
+        """How far the sum of a row may be from one, by the precision of the input."""
+        assert self.probabilities is not None
+        return tolerance(np.dtype(np.float16) if self.half else self.probabilities.dtype, self.k)
 
     @property
     def matrix(self) -> Array:

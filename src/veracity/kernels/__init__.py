@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from veracity.kernels import twin
 from veracity.kernels.grid import Grid
-from veracity.kernels.result import EXPONENTS, PROBLEMS, SCORES, Histogram, Histograms, Pass, Problem
+from veracity.kernels.result import EXPONENTS, PROBLEMS, SCORES, Histogram, Histograms, Pass, Problem, tolerance
 
 __all__ = ["EXPONENTS", "NAME", "PROBLEMS", "SCORES", "Histogram", "Histograms", "Pair", "Pass", "Problem", "scan"]
 
@@ -36,6 +36,7 @@ def scan(
     weights: Array | None = None,
     counts: Array | None = None,
     keep_realised: bool = False,
+    allowed: float | None = None,
     threads: int | None = None,
     kernel: str | None = None,
 ) -> Pass:
@@ -43,6 +44,7 @@ def scan(
 
     p        (n,) probability of column 1 of two, or (n, k); float32 or float64, any memory order.
     y        (n,) column number of what happened.
+    allowed  how far the sum of a row may be from one; None: by the dtype of p (result.tolerance).
     weights  (n,) float64; counts (n,) int64. Both are taken as checked.
     kernel   "native" or "numpy"; None takes the best there is.
 
@@ -61,6 +63,8 @@ def scan(
             raise ValueError(f"{name}: shape {given.shape} for {len(p)} rows of p")
     if y.dtype.kind not in "iub":
         raise ValueError(f"y: {y.dtype} are no column numbers; give integers")
+    if allowed is None:
+        allowed = tolerance(p.dtype, 2 if p.ndim == 1 else p.shape[1])
     if p.dtype not in (np.float32, np.float64):
         p = p.astype(np.float64)
     if not y.dtype.isnative:
@@ -68,5 +72,5 @@ def scan(
     if kernel == "native":
         if native is None:
             raise ValueError("kernel: 'native' was not compiled in this installation; use 'numpy'")
-        return native.scan(p, y, grid, weights, counts, keep_realised, threads)  # type: ignore[no-any-return]
-    return twin.scan(p, y, grid, weights, counts, keep_realised)
+        return native.scan(p, y, grid, weights, counts, keep_realised, threads, allowed)  # type: ignore[no-any-return]
+    return twin.scan(p, y, grid, weights, counts, keep_realised, allowed)

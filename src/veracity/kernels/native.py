@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from veracity.kernels import _native  # type: ignore[attr-defined]
 from veracity.kernels.grid import CODES, SPLIT, Grid, lower_edges
 from veracity.kernels.pair import Pair
-from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Histogram, Histograms, Pass, Problem, tolerance
+from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Histogram, Histograms, Pass, Problem
 
 Array = NDArray[Any]
 
 THREAD = 100_000  # entries that a thread should have at least: fewer cost less than starting it
 THREAD_OF_MANY = 30_000_000  # beyond 50 classes, where each thread has its own histograms of every class
 MOST_THREADS = 16
-PAIRED = 1 << 19  # rows of two classes in one column from which counting them by `Pair` is faster
+PAIRED = 1 << 20  # rows of two classes in one column from which counting them by `Pair` is faster
 ALL = ("all", "all_sum", "all_weight", "all_weight2")
 TRUE = ("true", "true_sum", "true_log", "true_power", "true_weight", "true_weight2")
 
@@ -68,6 +68,7 @@ class Task:
     weights: Array | None
     counts: Array | None
     threads: int | None
+    allowed: float
 
     @property
     def k(self) -> int:
@@ -105,7 +106,7 @@ class Task:
             self.y.dtype.kind,
             self.y.dtype.itemsize,
             threads,
-            tolerance(self.p.dtype, k),
+            self.allowed,
             grid.coarse and not any(cut < SPLIT for cut in grid.cuts),
             self.small,
         )
@@ -122,9 +123,10 @@ def scan(
     counts: Array | None,
     keep_realised: bool,
     threads: int | None,
+    allowed: float = 1e-6,
 ) -> Pass:
     """The pass over p (n,) or (n, k)."""
-    task = Task(p, y, grid, weights, counts, threads)
+    task = Task(p, y, grid, weights, counts, threads, allowed)
     paired = None
     if p.ndim == 1 and len(p) >= PAIRED and weights is None and counts is None and not keep_realised:
         paired = _by_place(task)

@@ -99,8 +99,9 @@ class Pair:
             [sums[name].sum(), sums[name].sum(), sums[f"{name}²"].sum()] for name in ("log", "brier", "spherical")
         ]
         by_class = np.array([[np.bincount(y, sums[name], 2)] * 2 for name in WHOLE]).reshape(6, 2).T
-        used, which = np.unique(place, return_inverse=True)
-        held = _Held(which, y, len(used))
+        new = np.diff(place, prepend=-1) != 0
+        used = place[new]
+        held = _Held(np.cumsum(new) - 1, y, len(used))
 
         def histogram(second: Array | bool) -> Histogram:
             """Entries of the second column where `second` holds, else of the first."""

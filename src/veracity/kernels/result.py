@@ -131,5 +131,10 @@ class Pass:
 
 
 def tolerance(dtype: np.dtype[Any], k: int) -> float:
-    """How far a row may be from one: 1e-6; in float32 also k 2^-23, twice the error of a sequential float32 sum."""
+    """How far a row may be from one: 1e-6; in float32 also k 2^-23, twice the error of a sequential float32 sum.
+
+    In float16 2^-10 + k 2^-24: twice what rounding does to the sum, 2^-11 of each entry and 2^-25 of one near 0.
+    """
+    if dtype == np.float16:
+        return 2.0**-10 + k * 2.0**-24
     return max(1e-6, k * 2.0**-23) if dtype == np.float32 else 1e-6

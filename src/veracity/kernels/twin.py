@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from veracity.kernels.grid import Grid
 from veracity.kernels.parts import Counter, Lowest, Mass, Problems, dot, times
-from veracity.kernels.result import MANY, TINY, Histogram, Pass, tolerance
+from veracity.kernels.result import MANY, TINY, Histogram, Pass
 
 Array = NDArray[Any]
 
@@ -154,11 +154,18 @@ def nested_histograms(held: dict[str, Array]) -> tuple[Histogram, ...]:
     return tuple(out)
 
 
-def scan(p: Array, y: Array, grid: Grid, weights: Array | None, counts: Array | None, keep_realised: bool) -> Pass:
+def scan(
+    p: Array,
+    y: Array,
+    grid: Grid,
+    weights: Array | None,
+    counts: Array | None,
+    keep_realised: bool,
+    allowed: float,
+) -> Pass:
     """The pass over p (n,) or (n, k), block by block."""
     one_column = p.ndim == 1
     n, k = len(p), 2 if one_column else p.shape[1]
-    allowed = tolerance(p.dtype, k)
     sweep = Sweep(grid, k, one_column)
     kept = np.full(n, np.nan) if keep_realised else None
     step = max(1, (BLOCK if k <= MANY else 16 * BLOCK) // k)

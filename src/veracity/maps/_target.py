@@ -37,13 +37,13 @@ def checked_target(target: ArrayLike, classes: tuple[Any, ...]) -> Array:
 
 
 def checked_scores(y_proba: ArrayLike) -> Array:
-    """(n, k) or (n,) scores without bad values or all-zero rows; the dtype of floats is kept."""
+    """(n, k) or (n,) scores without bad values or all-zero rows; float32 is kept, half precision is too coarse."""
     p = np.asarray(y_proba)
     if p.dtype.kind not in "fiub":
         raise ValueError(f"y_proba: {p.dtype} values are no numbers; give probabilities of shape (n, k)")
     if p.ndim not in (1, 2) or p.size == 0 or (p.ndim == 2 and p.shape[1] < 2):
         raise ValueError(f"y_proba: shape {p.shape}; give (n, k) with k of at least 2, or (n,) for two classes")
-    p = p if p.dtype.kind == "f" else p.astype(np.float64)
+    p = p if p.dtype.kind == "f" and p.dtype != np.float16 else p.astype(np.float64)
     low, total = p.min(), p if p.ndim == 1 else p.sum(axis=1)
     if not np.isfinite(total).all() or low < 0.0 or (p.ndim == 1 and p.max() > 1.0):
         bad = np.argwhere(~np.isfinite(p) | (p < 0.0) | ((p.ndim == 1) & (p > 1.0)))[0]

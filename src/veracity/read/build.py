@@ -200,7 +200,7 @@ class Builder:
         together = made.matrix[:, index].sum(axis=1)
         # 0.1 + 0.2 and 0.3 are one forecast: rounding must not part what is tied
         together = np.where(together > 1e-3, np.round(together, 15), together)
-        together = np.where((together > 1) & (together <= 1 + 1e-9), 1.0, together)  # rounding of the sum
+        together = np.where((together > 1) & (together <= 1 + made.allowed), 1.0, together)  # rounding of the sum
         happened = np.isin(made.outcomes, index).astype(np.int8)
         ideal = None if made.ideal is None else made.ideal[:, index].sum(axis=1)
         return replace(
@@ -219,6 +219,9 @@ class Builder:
                 "only the probability of what happened is known: an ideal or features cannot be compared with it.",
                 "leave them out",
             )
+        rows = given["rows"]
+        if given["case"] is None and rows is not None and (rows[1:] == rows[:-1]).any():  # tokens of one answer
+            given["case"] = rows
         return prepare_realised(numbers_in(frame[column]), scale=self.layout.scale, **given)
 
     def _counted(self, frame: pl.DataFrame, column: str, given: dict[str, Any], names: Names) -> Forecasts:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import polars as pl
@@ -148,7 +149,7 @@ def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
         raise ValueError("no file given\n  name a CSV, Parquet, Arrow or JSON lines file")
     found: list[Path] = []
     for given in paths:
-        path = Path(given)
+        path = Path(_without_scheme(str(given)))
         if not str(given).strip():
             raise ValueError("a file without a name\n  name a CSV, Parquet, Arrow or JSON lines file")
         if str(given) == "-" or path.is_file():
@@ -159,11 +160,28 @@ def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
                 raise ValueError(f"{given}: no file that can be read in this folder\n  kinds: {', '.join(KNOWN)}")
             found += inside
         else:
-            matches = sorted(Path(m) for m in glob.glob(str(given), recursive=True))
+            matches = sorted(Path(m) for m in glob.glob(str(path), recursive=True))
             if not matches:
                 raise ValueError(f"{given}: no such file{_beside(path)}")
             found += [m for m in matches if m.is_file()]
     return found
+
+
+def is_address(given: str) -> bool:
+    """s3a://…, hdfs://…: what is no file of this machine."""
+    return "://" in given and not given.startswith("file://")
+
+
+def _without_scheme(given: str) -> str:
+    """The path that a file:// address means; other addresses are not files."""
+    if given.startswith("file://"):
+        return unquote(urlsplit(given).path)
+    if is_address(given):
+        raise ValueError(
+            f"{given}: an address, not a file\n"
+            "  one alone, if Spark can open it:  --engine spark      otherwise copy the files here"
+        )
+    return given
 
 
 def _beside(path: Path) -> str:

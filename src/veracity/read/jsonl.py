@@ -1,10 +1,9 @@
-"""JSON lines: answer options with log-probabilities, token log-probabilities, or a plain table."""
+"""JSON lines: answer options with log-probabilities, log-probabilities of what happened, or a plain table."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import re
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,11 @@ import polars as pl
 
 from ..forecasts import Finding
 from . import text
-from .files import ROW, Table, _columnar, of_frame
+from .files import Table, _columnar, of_frame
 from .layouts import Layout
+from .tokens import flat, frame_of, likelihood_key, likelihoods, log_of, token_key, tokens
 
-TOKENS = ("token_logprobs", "logprobs")
-OPTIONS = ("resps", "options", "choices")
+OPTIONS = ("resps", "filtered_resps", "options", "choices")
 ANSWERS = ("target", "answer", "label", "correct_answer", "gold")
 
 
@@ -32,9 +31,10 @@ def table_of(path: Path, shown: str) -> Table:
     options = next((key for key in OPTIONS if key in row and _is_options(row[key])), None)
     if options and any(key in row for key in ANSWERS):
         return _answers(path, shown, options)
-    tokens = next((key for key in TOKENS if isinstance(row.get(key), list)), None)
-    if tokens:
-        return _tokens(path, shown, tokens)
+    for key_of, read in ((likelihood_key, likelihoods), (token_key, tokens)):
+        key = key_of(row)
+        if key:
+            return read(_rows(path, shown), shown, key)
     if first[0] == 1 and path.stat().st_size < text.IN_MEMORY:
         for _ in _rows(path, shown):  # a line that is no JSON is named by its number
             pass
@@ -77,24 +77,9 @@ def _lines(path: Path) -> Iterator[str]:
         yield from lines
 
 
-def _number(value: Any) -> float | None:
-    """The log-probability in an option, however deep it is wrapped: -1.2, "-1.2", [[-1.2, false]]."""
-    while isinstance(value, list) and value:
-        value = value[0]
-    if isinstance(value, dict):
-        value = value.get("logprob")
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, (int, float)):
-        return float(value)
-    if isinstance(value, str) and re.fullmatch(r"-?(\d+(\.\d*)?([eE][+-]?\d+)?|inf)", value.strip()):
-        return float(value)
-    return None
-
-
 def _is_options(value: Any) -> bool:
     held = list(value.values()) if isinstance(value, dict) else value
-    return isinstance(held, list) and len(held) >= 2 and all(_number(v) is not None for v in held)
+    return isinstance(held, list) and len(held) >= 2 and all(log_of(v) is not None for v in held)
 
 
 def _answers(path: Path, shown: str, key: str) -> Table:
@@ -119,10 +104,10 @@ def _answers(path: Path, shown: str, key: str) -> Table:
                 "  the right answer is the number (from 0), the letter or the name of an option"
             )
         names |= dict.fromkeys(held)
-        flat = {k: v for k, v in row.items() if not isinstance(v, (list, dict)) and k != answer}
-        made.append(flat | {f"{key}.{name}": _number(v) for name, v in held.items()} | {answer: right})
+        beside = {k: v for k, v in flat(row).items() if k != answer}
+        made.append(beside | {f"{key}.{name}": log_of(v) for name, v in held.items()} | {answer: right})
     columns = tuple(f"{key}.{name}" for name in names)
-    frame = pl.DataFrame(made, infer_schema_length=None)
+    frame = frame_of(made)
     values = frame.select(columns)
     low, high = min(values[c].min() for c in columns), max(values[c].max() for c in columns)  # type: ignore[type-var]
     as_given = low >= 0 and high <= 1  # type: ignore[operator]
@@ -169,40 +154,3 @@ def _right(value: Any, options: list[str], row: dict[str, Any]) -> str | None:
     if text.isdigit() and int(text) < len(options) and not any(o.isdigit() for o in options):
         return options[int(text)]
     return None
-
-
-def _tokens(path: Path, shown: str, key: str) -> Table:
-    """Token log-probabilities, one row per token; the first token has none."""
-    made: list[dict[str, Any]] = []
-    rows: list[int] = []
-    missing = answers = total = 0
-    for number, row in _rows(path, shown):
-        values = row.get(key)
-        if not isinstance(values, list):
-            raise ValueError(f"{shown}: row {number}: `{key}` holds no list\n  every row needs one")
-        flat = {k: v for k, v in row.items() if not isinstance(v, (list, dict))}
-        answers += 1
-        for value in values:
-            total += 1
-            found = _number(value)
-            if found is None:
-                missing += 1
-                continue
-            made.append(flat | {key: found})
-            rows.append(number)
-    if not made:
-        raise ValueError(f"{shown}: no log-probability in `{key}`\n  there is nothing to assess")
-    findings = (Finding.of("first_tokens", missing, total),) if missing else ()
-    frame = pl.DataFrame(made, infer_schema_length=None).with_columns(pl.Series(ROW, rows))
-    columns = tuple(c for c in frame.columns if c != ROW)
-    scale = "log" if float(frame[key].min()) < 0 else "probability"  # type: ignore[arg-type]
-    layout = Layout(
-        "realised",
-        (("", (key,)),),
-        scale=scale,
-        why=f"log-probability of each token (rule 8): {answers:,} answers, {len(made):,} tokens; the unit is a token",
-        unused=tuple((c, "") for c in columns if c != key),
-        findings=findings,
-    )
-    sample = frame.drop(ROW)
-    return Table(shown, "file", frame.lazy(), columns, frame.height, sample, True, numbered=True, preset=layout)

@@ -92,6 +92,8 @@ class Layout:
             parts.append(f"outcome {self.outcome or run_of(self.outcomes)}" + (f" ({counts})" if counts else ""))
         many = len(self.classes) > 4
         parts.append(f"{len(self.classes)} classes {self._forecast()}" if many else f"forecast {self._forecast()}")
+        if self.kind == "realised":  # what is read, and what for: no column of outcomes tells
+            parts.append(self.why)
         if len(self.models) > 1:
             parts.append(f"{len(self.models)} models: {some(self.named_models)}")
         if self.unused:

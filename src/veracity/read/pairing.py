@@ -99,7 +99,9 @@ def _some(values: Any) -> str:
 
 
 def _keys(f: Forecasts) -> Any:
-    if any(finding.code == "soft_outcomes" for finding in f.findings) and f.case is not None and f.rows is not None:
+    """The ids of the cases; None where the row is the case of its parts: split outcomes, tokens of one answer."""
+    parts = f.outcomes is None or any(finding.code == "soft_outcomes" for finding in f.findings)
+    if parts and f.case is not None and f.rows is not None:
         return None if np.array_equal(f.case, f.rows) else f.case
     return f.case
 
@@ -116,6 +118,10 @@ def _by_row(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
                     f"{first} has {len(models[first]):,} rows, {name} {len(f):,}: they cannot be paired by row\n"
                     "  name the column that identifies a case:  --id COL"
                 )
+            if f.outcomes is None and not np.array_equal(numbers[first], numbers[name]):
+                apart = int(np.argmax(numbers[first] != numbers[name]))
+                row = min(int(numbers[first][apart]), int(numbers[name][apart])) & ROW
+                raise _other_tokens(f"row {row}", first, name)
             mine, theirs = np.asarray(models[first].outcomes), np.asarray(f.outcomes)
             if not np.array_equal(mine, theirs):
                 apart = int(np.argmax(mine != theirs))
@@ -163,14 +169,23 @@ def _same_outcomes(models: dict[str, Forecasts], lists: dict[str, dict[Any, Any]
         other = models[name]
         for key in order:
             a, b = first.outcomes, other.outcomes
-            assert a is not None
-            assert b is not None
+            if a is None or b is None:
+                if len(lists[names[0]][key]) != len(lists[name][key]):
+                    raise _other_tokens(f"case {_brief(str(key))}", names[0], name)
+                continue
             mine, theirs = a[lists[names[0]][key]], b[lists[name][key]]
             if not np.array_equal(mine, theirs):
                 raise other.names.error(
                     f"case {_brief(str(key))} has outcome {first.classes[int(mine[0])]} for one model and "
                     f"{first.classes[int(theirs[0])]} for another; paired comparison needs one outcome per case."
                 )
+
+
+def _other_tokens(where: str, first: str, name: str) -> ValueError:
+    return ValueError(
+        f"{where}: {first} and {name} have different numbers of log-probabilities; a comparison needs the same tokens\n"
+        "  compare models that cut the text alike, or the log-probabilities of whole answers"
+    )
 
 
 def _brief(key: str) -> str:

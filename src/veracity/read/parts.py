@@ -16,6 +16,7 @@ from .files import ROW, NoRows, Table, _filtered, _plain, expanded, narrow, of_f
 from .layouts import Layout
 from .reading import Reading
 from .rules import recognise
+from .weights import WeightsFile, weights_file
 
 ENTRIES, MOST_ROWS, FEWEST_ROWS = 1 << 23, 1 << 20, 1 << 12  # of a batch
 CHUNK = 1 << 15  # rows in a piece of memory from which it is worth its own forecasts
@@ -59,13 +60,14 @@ class Stream:
     reading: Reading
     columns: tuple[str, ...]
     first: str
+    weights: WeightsFile | None = None
 
     def batches(self, part: Part, skip: int = 0) -> Iterator[Batch]:
         """Forecasts of a part after `skip` of its rows."""
         try:
             table = self._opened(part, skip)
             if table is not None:
-                yield from self._of_table(table, skip)
+                yield from self._of_table(table, skip, part.path)
         except ValueError as problem:
             if isinstance(problem.__cause__, BROKEN) or Path(part.path).stat().st_size == 0:
                 raise Unreadable(str(problem)) from None
@@ -121,8 +123,9 @@ class Stream:
                 "  parts of one set have the same columns; several models:  veracity compare FILE FILE"
             )
 
-    def _of_table(self, table: Table, skip: int = 0) -> Iterator[Batch]:
-        builder = Builder(table, self.layout, self.reading)
+    def _of_table(self, table: Table, skip: int = 0, path: str = "") -> Iterator[Batch]:
+        before = self.weights.before(path) if self.weights is not None else 0
+        builder = Builder(table, self.layout, self.reading, self.weights, before)
         if self.layout.kind in ("long", "lm-eval"):  # rows of one case may lie anywhere in the file
             yield Batch(tuple(builder.batches()), table.rows, 1.0)
             return
@@ -191,15 +194,12 @@ def _recognised(files: Sequence[Path], reading: Reading, skip_broken: bool) -> S
                 raise
             problem = broken if isinstance(broken, ValueError) else ValueError(f"{path.name}: {broken}")
         else:
-            if reading.weight and reading.weight not in table.columns:
-                raise table.error(
-                    f"--weight {reading.weight}: not a column.",
-                    "data read in parts take weights from a column of their own",
-                )
+            beside = reading.weight if reading.weight and reading.weight not in table.columns else None
+            weights = weights_file(beside, files, table) if beside else None
             layout = recognise(table, reading, stem(path), table.preset)
             if len(files) > 1:
                 layout = replace(layout, files=tuple(f.name for f in files), rows=_rows(files), tally=())
-            return Stream(layout, reading, table.columns, table.name)
+            return Stream(layout, reading, table.columns, table.name, weights)
     assert problem is not None
     raise problem
 
@@ -218,6 +218,8 @@ def of_sample(frame: Any, reading: Reading, name: str) -> Stream:
     if made.height == 0:
         raise ValueError(f"{name} has no rows\n  there is nothing to assess")
     table = _filtered(of_frame(made, name, "frame"), reading)
+    if reading.weight:
+        table.column(reading.weight)
     return Stream(recognise(table, reading, name), reading, table.columns, name)
 
 

@@ -50,7 +50,7 @@ class Unclear(Refusals):
             )
 
     def _sums_off(self, chosen: ClassSet) -> ValueError:
-        sums = self.table.sample.select(pl.sum_horizontal(pl.col(list(chosen.columns)))).to_series()
+        sums = self.table.sample.select(pl.sum_horizontal(pl.col(list(chosen.columns)).cast(pl.Float64))).to_series()
         off = (sums - 1).abs() > 1e-3
         index = int(off.arg_max() or 0)
         return self.table.error(
@@ -205,7 +205,8 @@ class Unclear(Refusals):
         if table.nested:
             return (
                 f"nested values are not read ({run_of(table.nested)}): options are "
-                '"options": {"A": -1.2, …} with "answer", tokens "token_logprobs": [-0.5, …]'
+                '"options": {"A": -1.2, …} with "answer", tokens "token_logprobs": [-0.5, …] or '
+                '"logprobs": {"content": [{"logprob": -0.5}, …]}'
             )
         return "no column holds probabilities (numbers between 0 and 1); percentages need " + table.option(
             "scale", "percent"

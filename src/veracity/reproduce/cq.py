@@ -16,7 +16,7 @@ from veracity.assessment import assess
 from veracity.forecasts import Forecasts
 from veracity.simulate import NETWORKS, simulate
 
-from . import Options, _charts, _outputs
+from . import Options, _charts, _outputs, _readings
 from ._rows import DOCUMENTED, SHOWN, Figure, Row, Section, claim, identity, printed, shown
 
 Array = NDArray[Any]
@@ -52,6 +52,7 @@ def sections(options: Options) -> Iterator[Section]:
     yield _consistency()
     yield _table_2_consistency()
     yield from _simulated(options)
+    yield _readings.section(options)
     yield _bin_sensitivity(options)
     title, networks = _found(options)
     yield from _real(networks, title, compare=False)

@@ -10,11 +10,11 @@ import numpy as np
 
 from veracity.formulas import coupled, means
 from veracity.formulas.coupled import CoupledExponential, CoupledNormal
-from veracity.simulate import TAILS
+from veracity.simulate import TAILS, ten_dimensions
 
 from . import Options, _charts
 from ._rows import Figure, Row, Section, claim, drawn, identity, printed, shown
-from ._ten import DIMENSIONS, Experiment, experiment
+from ._ten import DIMENSIONS, RISKS, Experiment, experiment, harmonic, known_inverse, normal_profile
 
 TITLE = "K. P. Nelson, Reduced perplexity: a simplified perspective on assessing probabilistic forecasts"
 P = np.array([0.5, 0.3, 0.15, 0.05])
@@ -334,6 +334,7 @@ def _figure(number: int, tail: str, a: Experiment, b: Experiment) -> Section:
                     value=float(m[:, 0].mean()),
                 )
             )
+    rows += _profile_rows(tail, a, b)
     columns: dict[str, list[Any]] = {k: [] for k in ("r", "generalized mean", "dimensions", "order")}
     for d in DIMENSIONS:
         columns["r"] += list(means.R_GRID)
@@ -363,6 +364,54 @@ def _figure(number: int, tail: str, a: Experiment, b: Experiment) -> Section:
     return Section(
         f"Figure {number}", "The experiment of N17 Figure 1 (one draw in the paper, many here).", rows, [figure]
     )
+
+
+def _profile_rows(tail: str, a: Experiment, b: Experiment) -> list[Row]:
+    """Risk profiles as numbers; with known parameters in closed form where there is one."""
+    where = "r = −2, −1, −2/3, −1/2, 0, 1/2, 1, 2"
+    rows = []
+    for reading, e in (("A", a), ("B", b)):
+        for d in (6, 10):
+            drawn = e.compared[tail][d]
+            error = drawn.std(axis=0, ddof=1) / math.sqrt(len(drawn))
+            rows.append(
+                shown(
+                    f"a) reading {reading}, {d} dimensions: mean risk profile",
+                    " ".join(f"{value:.3f}" for value in drawn.mean(axis=0)),
+                    f"{where}; {len(drawn)} draws, standard errors " + " ".join(f"{value:.3f}" for value in error),
+                    value=float(drawn[:, 0].mean()),
+                )
+            )
+    if tail != "gaussian":
+        return rows
+    for d in (2, 6, 10):
+        one, two = normal_profile(d / 2.0, math.sqrt(d), (-1.0, -2.0))
+        rows += [
+            identity(f"known parameters, {d} dimensions: mean of power −1 is 1/2", float(one), known_inverse(d, 1)),
+            identity(f"known parameters, {d} dimensions: power −2, (3 + e^d)^(−1/2)", float(two), known_inverse(d, 2)),
+        ]
+    for reading in ("A", "B"):
+        fitted = [ten_dimensions(np.random.default_rng(seed), reading, 1)[0] for seed in range(100)]
+        found = {d: np.array([harmonic(one, d) for one in fitted]) for d in DIMENSIONS}
+        rows.append(
+            shown(
+                f"reading {reading}: mean of power −1 over all x, {', '.join(map(str, DIMENSIONS))} dimensions",
+                " ".join(f"{values.mean():.4f}" for values in found.values()),
+                "closed form, 100 fitted models; it is 0 (its integral diverges) in "
+                + ", ".join(f"{(values == 0).mean():.0%}" for values in found.values())
+                + ": profiles of a finite test below r = −1 fall with its size",
+                value=float(found[6].mean()),
+            )
+        )
+    at = RISKS.index(0.0)
+    rows.append(
+        identity(
+            "the profile at r = 0 is the geometric accuracy",
+            float(a.compared[tail][6][:, at].mean()),
+            float(a.mean_of(tail, 6, "accuracy")[: len(a.compared[tail][6])].mean()),
+        )
+    )
+    return rows
 
 
 def _bars(picks: list[Any], marks: dict[str, list[Any]]) -> Any:

@@ -1,0 +1,75 @@
+"""Weights in a file of their own are paired by position, in memory and in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from veracity import engines
+from veracity.read import Reading, read
+
+
+@pytest.fixture
+def data(folder: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Parts with the weight in a column and, the same, in a file beside them."""
+    monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 100)
+    monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 100)
+    (tmp_path / "parts").mkdir()
+    rng = np.random.default_rng(8)
+    held = []
+    for i in (0, 2, 5):
+        frame = pl.read_parquet(folder("grouped") / f"part{i:02}.parquet")
+        frame = frame.with_columns(pl.Series("w", rng.gamma(2.0, size=frame.height)))
+        frame.write_parquet(tmp_path / "parts" / f"{i}.parquet", row_group_size=90)
+        held.append(frame.select("w"))
+    pl.concat(held).write_parquet(tmp_path / "weights.parquet", row_group_size=70)
+    return tmp_path
+
+
+def same(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    (one,), (other,) = found.values(), expected.values()
+    assert one.n == other.n
+    assert one._tally.sums.weight == pytest.approx(other._tally.sums.weight, rel=1e-13)
+    for name in ("decisiveness", "accuracy", "robustness"):
+        assert float(one.reported[name]) == pytest.approx(float(other.reported[name]), rel=1e-12)
+        assert float(one.measured[name]) == pytest.approx(float(other.measured[name]), rel=1e-12)
+
+
+@pytest.mark.parametrize("where", [(), ("site=B",)])
+def test_weights_beside_the_data(data: Path, where: tuple[str, ...]) -> None:
+    expected = engines.assess(data / "parts", Reading(weight="w", where=where))
+    beside = Reading(weight=str(data / "weights.parquet"), where=where)
+    same(engines.assess(data / "parts", beside), expected)
+    (in_memory,) = read(sorted((data / "parts").iterdir()), beside).values()
+    (made,) = expected.values()
+    assert made._tally.sums.weight == pytest.approx(in_memory.mass.sum(), rel=1e-13)
+
+
+@pytest.mark.slow
+def test_weights_on_a_cluster(data: Path, cluster: Any) -> None:
+    """Parts of files, which workers open for themselves."""
+    options = {"part_bytes": 2000}
+    beside = Reading(weight=str(data / "weights.parquet"))
+    opened = engines.Input(data / "parts", beside, engine="dask", options=options)
+    assert len(opened._parts) > 6
+    same(opened.assess(), engines.assess(data / "parts", Reading(weight="w")))
+
+
+def test_refusals(data: Path) -> None:
+    weights = pl.read_parquet(data / "weights.parquet")
+    weights.write_csv(data / "weights.csv")
+    weights[:-1].write_parquet(data / "short.parquet")
+    weights.with_columns(v=pl.col("w")).write_parquet(data / "two.parquet")
+    for name, message in (
+        ("weights.csv", r"weights\.csv: beside data that are read in parts, weights must be Parquet"),
+        ("short.parquet", r"short\.parquet: \d+ weights for \d+ rows"),
+        ("two.parquet", "2 columns of numbers; weights are one column"),
+        ("none.parquet", "neither a column nor a file"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            engines.assess(data / "parts", Reading(weight=str(data / name)))
