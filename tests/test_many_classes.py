@@ -23,7 +23,7 @@ def codes(assessment):
 
 def test_near_uniform_is_not_constant():
     y, p = softmax(40, 1000, 0.1, seed=1)
-    assert p.max() < 2.0**-7  # all in the lowest class-wise cell
+    assert p.max() < 2.0**-5  # all in the lowest class-wise cell
     assert "constant_forecast" not in codes(veracity.assess(y, p, labels=range(1000)))
     p[:] = p[0]
     assert "constant_forecast" in codes(veracity.assess(y, p, labels=range(1000)))

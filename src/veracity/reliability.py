@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -83,15 +82,16 @@ def _sums_in_bins(parts: Sequence[Histogram | Histograms], grid: Grid) -> Floats
     def joined(name: str) -> NDArray[Any]:
         return np.concatenate([columns[name][offsets[0] : offsets[-1]] for offsets, columns in held])
 
-    cells, start = joined("cells"), _right_closed_starts(grid)
-    ends = np.cumsum(np.concatenate([np.diff(offsets) for offsets, _ in held])).tolist()
-    first = np.concatenate([a + cells[a:b].searchsorted(start) for a, b in pairwise([0, *ends])])
+    sizes = np.concatenate([np.diff(offsets) for offsets, _ in held])
+    before = np.arange(len(sizes)) * len(grid)  # makes the cells of all histograms one ascending row
+    cells = joined("cells") + before.repeat(sizes)
+    first = cells.searchsorted((before[:, None] + _right_closed_starts(grid)).ravel())
     filled = first < np.append(first[1:], len(cells))
     names = ("all", "true") if held[0][1].get("all_weight") is None else ("all_weight", "true_weight")
     sums = np.zeros((3, len(first)))
     for bins, name in zip(sums, (*names, "all_sum"), strict=True):
         bins[filled] = np.add.reduceat(joined(name), first[filled])
-    return sums.reshape(3, len(ends), ERROR_BINS)
+    return sums.reshape(3, len(sizes), ERROR_BINS)
 
 
 def _errors(sums: Floats, tally: Tally) -> Floats:

@@ -9,7 +9,7 @@ from veracity.kernels import Histogram, scan
 from veracity.kernels.grid import grid
 from veracity.plan import Plan
 
-EDGES = [2.0**-e for e in (149, 126, 30, 24, 20, 17, 14, 10, 7, 2, 1)] + list(Plan().cuts)
+EDGES = [2.0**-e for e in (149, 126, 30, 24, 20, 17, 14, 10, 7, 5, 2, 1)] + list(Plan().cuts)
 
 
 @pytest.fixture(params=[True, False], ids=["wide", "plain"])
@@ -65,7 +65,7 @@ def test_any_number_of_columns(tools, native, k):
     both(tools, native, np.repeat(p, 2, axis=0)[::2], y)
 
 
-@pytest.mark.parametrize("cuts", [(), Plan().cuts, Plan(preset="N17").cuts, (1e-3, 0.0015, 0.005, 0.0078, 0.3)])
+@pytest.mark.parametrize("cuts", [(), Plan().cuts, Plan(preset="N17").cuts, (1e-3, 0.0015, 0.005, 0.03, 0.3)])
 def test_any_cuts(tools, native, cuts):
     p, y = rows(70, 400, seed=2)
     at = np.array([u for u in (0.25, *cuts) if 2.0**-13 < u < 0.5])

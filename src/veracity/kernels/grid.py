@@ -25,8 +25,8 @@ LEAST = 2.0**-149  # smallest float32; everything smaller but above zero is one 
 WIDE = tuple(2.0**-e for e in (20, 17))  # the only edges of the coarse grid between 0 and SPLIT
 CHUNK = 1 << 13  # values located at a time: their temporary arrays stay in the cache
 # The nested grid has one cell below the first number and so many mantissa bits above it. That of the coarse grid is for
-# the class-wise histograms of many classes, of which few entries reach 2^-7.
-NESTED, COARSE_NESTED = (2.0**-10, 6), (2.0**-7, 5)
+# the class-wise histograms of many classes: few entries reach 2^-5, and those below are in the first bin of any error.
+NESTED, COARSE_NESTED = (2.0**-10, 6), (2.0**-5, 5)
 NEAR_ONE = tuple(2.0**-e for e in (30, 24, 20, 17, 14, 12))  # further nested cells, by 1 - p
 
 

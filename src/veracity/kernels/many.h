@@ -1,6 +1,6 @@
 /* Blocks of more than 50 classes: pooled on the grid, class-wise on the nested grid.
  *
- * Rows sum to one, so few entries of a row reach 2^-10: only those go to a class-wise histogram, whose lowest cell
+ * Rows sum to one, so few entries of a row reach 2^-5: only those go to a class-wise histogram, whose lowest cell
  * follows from the totals. */
 #ifndef VERACITY_MANY_H
 #define VERACITY_MANY_H

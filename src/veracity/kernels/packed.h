@@ -29,9 +29,9 @@ typedef struct Packed {
     uint64_t *nested;        /* k × cells */
     uint32_t *yes;           /* k × cells: how often the class happened */
     slot *spilled;           /* k × cells {count, sum}, when the packed ones were full */
-    uint16_t *nested_cell;   /* of each code from 2^-7 up; UPPER from 1/2 up, RARE where a cut divides the code */
+    uint16_t *nested_cell;   /* of each code from 2^-5 up; UPPER from 1/2 up, RARE where a cut divides the code */
     uint32_t *first;         /* bits of the smallest float of each nested cell */
-    int32_t cuts[MOST_CUTS]; /* codes below 2^-7 that a cut divides */
+    int32_t cuts[MOST_CUTS]; /* codes below 2^-5 that a cut divides */
     int cut_count;
     Hit *hits; /* of a block */
     int64_t hit_count, pooled_used, nested_used;
@@ -53,7 +53,7 @@ INLINE uint32_t float_bits(float x) {
     return bits;
 }
 
-/* How many codes between 2^-14 and 2^-7 a cut divides. */
+/* How many codes between 2^-14 and 2^-5 a cut divides. */
 static int64_t low_cuts(const Grid *g) {
     int64_t count = 0;
     for (int32_t c = 0; c < HIT_CODE; c++) count += is_divided(g, (int32_t)SPLIT_CODE + c);
@@ -108,7 +108,7 @@ static void add_listed(uint64_t *pooled, const uint32_t *list, int64_t count) {
             ONE_ENTRY + (list[i] & ((1u << FINE_SHIFT) - 1));
 }
 
-/* Entries below 2^-7 in codes that a cut divides. */
+/* Entries below 2^-5 in codes that a cut divides. */
 static void add_cuts(Work *w, Packed *x) {
     const Job *job = w->job;
     for (int i = 0; i < x->cut_count; i++) {
@@ -131,23 +131,27 @@ static __attribute__((noinline)) int32_t add_rare(Work *w, float entry) {
     return g->nested[place];
 }
 
-/* Notes the entries of a row from 2^-7 up, and asks for the cells that they go to. An entry from 1/2 up is the top
- * entry, with which it is pooled in the end. */
-static void note_hits(Work *w, Packed *x, const float *row, int32_t top) {
+/* Notes the entries of a row from 2^-5 up, and asks for the cells that they go to. An entry from 1/2 up is the top
+ * entry, with which it is pooled in the end. Returns the column of the top entry, the first if there are more; k if it is
+ * below 2^-5. */
+static int64_t note_hits(Work *w, Packed *x, const float *row, int32_t top) {
     uint32_t most = x->found.most;
+    int64_t pick = x->k;
     int64_t count = (w->job->wide ? hits_wide : hits_plain)(x->found.hits, x->k, x->picked);
     for (int64_t i = 0; i < count; i++) {
         uint32_t j = x->picked[i], bits = float_bits(row[j]);
         int32_t cell = x->nested_cell[(bits - SPLIT_FLOAT) >> FINE_SHIFT];
-        if (cell == UPPER && bits == most) {
+        int is_top = bits == most && pick == x->k;
+        if (is_top) pick = j;
+        if (cell == UPPER && is_top)
             cell = w->job->grid.nested[top];
-            most = 0; /* another one is not the top entry, whatever it is */
-        } else if (cell >= UPPER)
+        else if (cell >= UPPER)
             cell = add_rare(w, row[j]);
         Hit hit = {j * (uint32_t)x->cells + (uint32_t)cell, bits - x->first[cell]};
         __builtin_prefetch(x->nested + hit.at, 1);
         x->hits[x->hit_count++] = hit;
     }
+    return pick;
 }
 
 static void add_hits(Packed *x) {
@@ -218,7 +222,7 @@ static void add_packed_true(Work *w, Packed *x, int64_t i) {
     if (w->correct[i] != 0.0) add_true(job, s, 1, top, u, w->log[i], w->power[i], 0, 1, 1.0, 1.0);
 }
 
-CLONES static int first_of_float_ties(const float *row, int64_t y) {
+static int first_of_float_ties(const float *row, int64_t y) {
     int tied = 0;
     for (int64_t j = 0; j < y; j++) tied |= row[j] == row[y];
     return !tied;
@@ -276,9 +280,9 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         w->squares[kept] = found->squares;
         w->realised[kept] = row[y];
         w->top[kept] = top;
-        w->correct[kept] = row[y] == top && first_of_float_ties(row, y);
         find_packed_true(w, x, kept);
-        note_hits(w, x, row, w->place[ROWS + kept]);
+        int64_t pick = note_hits(w, x, row, w->place[ROWS + kept]);
+        w->correct[kept] = pick < k ? pick == y : row[y] == top && first_of_float_ties(row, y);
         kept++;
     }
     if (left_out) { /* sums of the good rows only */
@@ -348,7 +352,7 @@ static Packed *new_packed(const Job *job) {
     x->yes = get_zeros(cells * sizeof *x->yes);
     x->nested_cell = calloc(LIST_CODES, sizeof *x->nested_cell);
     x->first = calloc((size_t)x->cells, sizeof *x->first);
-    x->hits = malloc(BLOCK * (size_t)(0x1p7 * (1.0 + job->allowed) + 1.0) * sizeof *x->hits);
+    x->hits = malloc(BLOCK * (size_t)(0x1p5 * (1.0 + job->allowed) + 1.0) * sizeof *x->hits);
     x->row = malloc(k * sizeof *x->row);
     x->picked = malloc((k + 16) * sizeof *x->picked);
     x->found.list = malloc((k + 16) * sizeof *x->found.list);

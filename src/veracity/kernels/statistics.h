@@ -39,10 +39,14 @@ CLONES static void power_moments(const double *t, const double *share, int64_t n
     }
 }
 
-/* Where bins begin, ended by infinity; the first bin that each of many equal parts of [0, 1] reaches into. */
+/* Where bins begin, ended by infinity; the first bin that each of many equal parts of [0, 1] reaches into, and below
+ * 2^-5 that each of eight parts of an octave does. */
+enum { OCTAVES = 32, PART_SHIFT = 49, FEW_BINS = 256 };
+#define LOW_BITS (0x3FA0000000000000LL >> PART_SHIFT) /* 2^-5 */
+#define LOWEST_BITS (LOW_BITS - 8 * OCTAVES)
 typedef struct {
     const double *edges;
-    int32_t first[BUCKETS + 1];
+    int32_t first[BUCKETS + 1], low[8 * OCTAVES];
 } Bins;
 
 static void find_first(Bins *b) {
@@ -51,11 +55,24 @@ static void find_first(Bins *b) {
         while (b->edges[bin + 1] <= (double)part / BUCKETS) bin++;
         b->first[part] = bin;
     }
+    bin = 0;
+    for (int part = 1; part < 8 * OCTAVES; part++) { /* what is lower still is in the lowest part */
+        int64_t bits = (LOWEST_BITS + part) << PART_SHIFT;
+        double edge;
+        memcpy(&edge, &bits, 8);
+        while (b->edges[bin + 1] <= edge) bin++;
+        b->low[part] = bin;
+    }
+    b->low[0] = 0;
 }
 
 /* Rarely does a part hold more than one edge: no branch for the first. */
 INLINE int64_t bin_of(const Bins *b, double u) {
-    int64_t bin = b->first[u >= 1.0 ? BUCKETS : u > 0.0 ? (int)(u * BUCKETS) : 0];
+    int64_t part = (bits_of(u + 0.0) >> PART_SHIFT) - LOWEST_BITS, bin;
+    if (part < 8 * OCTAVES)
+        bin = b->low[part > 0 ? part : 0];
+    else
+        bin = b->first[u >= 1.0 ? BUCKETS : (int)(u * BUCKETS)];
     bin += b->edges[bin + 1] <= u;
     while (b->edges[bin + 1] <= u) bin++;
     return bin;
@@ -63,12 +80,18 @@ INLINE int64_t bin_of(const Bins *b, double u) {
 
 /* out (n, m): own[bin of the true entry] less the sum of every[bin] over all entries of the row; also the true bins.
  * own and every are (bins, m). */
-CLONES static void row_moves(const double *p, const int64_t *y, int64_t n, int64_t k, const Bins *b, const double *own,
-                             const double *every, int64_t m, int64_t *true_bin, double *out) {
+CLONES static void row_moves(const double *p, const int64_t *y, int64_t n, int64_t k, const Bins *b, int64_t bins,
+                             const double *own, const double *every, int64_t m, int64_t *true_bin, double *out) {
     for (int64_t i = 0; i < n; i++) {
-        double *to = out + i * m;
+        double *to = out + i * m, hits[FEW_BINS] = {0};
         true_bin[i] = bin_of(b, p[i * k + y[i]]);
         memcpy(to, own + true_bin[i] * m, (size_t)m * sizeof *to);
+        if (k > bins && bins <= FEW_BINS) { /* with many classes most entries lie in the same few bins */
+            for (int64_t j = 0; j < k; j++) hits[bin_of(b, p[i * k + j])]++;
+            for (int64_t bin = 0; bin < bins; bin++)
+                for (int64_t c = 0; c < m; c++) to[c] -= hits[bin] * every[bin * m + c];
+            continue;
+        }
         for (int64_t j = 0; j < k; j++) {
             const double *from = every + bin_of(b, p[i * k + j]) * m;
             for (int64_t c = 0; c < m; c++) to[c] -= from[c];
@@ -103,7 +126,7 @@ static PyObject *py_row_moves(PyObject *self, PyObject *arguments) {
     if (good) {
         Bins at = {.edges = b[2].buf};
         find_first(&at);
-        row_moves(b[0].buf, y, n, k, &at, b[3].buf, b[4].buf, m, b[5].buf, b[6].buf);
+        row_moves(b[0].buf, y, n, k, &at, bins, b[3].buf, b[4].buf, m, b[5].buf, b[6].buf);
     }
     for (int i = 0; i < 7; i++) PyBuffer_Release(&b[i]);
     if (good) Py_RETURN_NONE;

@@ -8,7 +8,7 @@ enum { LEVELS = 3 };                                /* wide cells between 0 and 
 static const int LEVEL_ENDS[LEVELS] = {20, 17, 14}; /* upper end of each: 2^-end; as WIDE in grid.py */
 #define ONE_BITS 0x3F800000u
 #define SPLIT_FLOAT 0x38800000 /* 2^-14 */
-#define HIT_FLOAT 0x3C000000   /* 2^-7 */
+#define HIT_FLOAT 0x3D000000   /* 2^-5 */
 enum { HIT_COLUMNS = 16 };     /* of a word of bits */
 
 INLINE int32_t level_bits(int level) { return (127 - LEVEL_ENDS[level]) << 23; }
@@ -30,7 +30,7 @@ typedef struct {
     uint32_t most, least;
     int64_t listed;
     uint32_t *list; /* bits of entries from 2^-14 up */
-    uint16_t *hits; /* a bit for each column from 2^-7 up */
+    uint16_t *hits; /* a bit for each column from 2^-5 up */
 } Swept;
 
 /* Largest and smallest entry; returns the sum. */
@@ -146,7 +146,7 @@ static int64_t pick_plain(const uint32_t *list, int64_t count, int shift, uint32
     return picked;
 }
 
-/* Columns of the entries from 2^-7 up; their number. Two of 64 columns are written in any case: whether there are any
+/* Columns of the entries from 2^-5 up; their number. Two of 64 columns are written in any case: whether there are any
  * could not be foreseen. */
 INLINE int64_t hit_columns(const uint16_t *hits, int64_t k, uint32_t *columns) {
     int64_t count = 0;
