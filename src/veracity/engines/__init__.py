@@ -158,7 +158,22 @@ class Input:
             made[model] = of_tally(tally, model=model or None, provenance=given, groups=groups, started=started)
         if not made:
             raise ValueError("no rows in any part of the input\n  there is nothing to assess")
+        if self.reading.ideal:
+            self._compare_with_ideal(made)
         return made
+
+    def _compare_with_ideal(self, made: Mapping[str, Assessment]) -> None:
+        """The losses of every row with the ideal probabilities that are given, in a second pass."""
+        from veracity.engines._ideal import Losses, Stages
+        from veracity.forecasts import Finding
+
+        ladders = {model: assessment._live("losses") for model, assessment in made.items()}
+        stages = {model: Stages.of(ladder) for model, ladder in ladders.items() if not ladder.problem}
+        looked: Losses = self.total(partial(Losses, stages), doing="comparing with the ideal")
+        for model in stages:
+            sections = made[model]._sections
+            sections["losses"] = looked.losses(model, sections["level"])
+            sections["findings"] += (Finding("ideal_given", "note", "ideal as given"),)
 
     @property
     def _files(self) -> tuple[str, ...]:
@@ -172,7 +187,7 @@ class Input:
         """What was given and cannot be used without all rows."""
         from veracity.forecasts import Finding
 
-        given = [name for name in ("ideal", "feature") if getattr(self.reading, name)]
+        given = ["feature"] if self.reading.feature else []
         given += ["repeated outcomes of one case"] if repeated else []
         if not given:
             return ()
