@@ -156,10 +156,11 @@ class Measured:
         return around_log(slope, self.influences.slope_error(self.values), self.tally.plan.level)
 
     def bins(self) -> list[dict[str, float]]:
-        c, cuts = self.plain_curve, self.tally.plan.cuts
+        c = self.plain_curve
+        edges = curves.shown(np.concatenate([c.low, c.high]), self.tally.plan.cuts)
         columns = {
-            "low": curves.shown(c.low, cuts),
-            "high": curves.shown(c.high, cuts),
+            "low": edges[: len(c)],
+            "high": edges[len(c) :],
             "count": c.count.tolist(),
             "true": c.true.tolist(),
             "model": c.model.tolist(),

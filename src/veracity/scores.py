@@ -321,8 +321,8 @@ class Profile:
         if self.values[at] > 0.0 and self.failures[at] == SHORT:
             message = "a few surprises weigh so much that the interval of the worst-leaning mean is too short"
             found.append(Finding("short_interval", "note", message))
-        decides = self.deciding_rows()
-        if decides is not None and self.failures[at] == NONE:
+        decides = self.deciding_rows() if self.failures[at] == NONE else None
+        if decides is not None:
             rows, without = decides
             one = len(rows) == 1
             message = (

@@ -157,9 +157,8 @@ class Tally:
             sums = _with_logs(sums, f)
         elif len(seen.tiny):
             sums = _with_tiny(sums, f, seen.tiny)
-        lowest = tuple(
-            (float(p), f.row(i), int(f.outcomes[i])) for i, p in zip(seen.lowest, seen.lowest_realised, strict=True)
-        )
+        least = seen.lowest_realised.tolist(), map(f.row, seen.lowest.tolist()), f.outcomes[seen.lowest].tolist()
+        lowest = tuple(zip(*least, strict=True))
         return cls(
             plan=plan,
             classes=f.classes,
@@ -199,7 +198,7 @@ class Tally:
     def k(self) -> int:
         return len(self.classes)
 
-    @property
+    @cached_property
     def grid(self) -> Grid:
         return grid_of(self.plan, self.k)
 

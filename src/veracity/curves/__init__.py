@@ -7,7 +7,7 @@ metrics are the means of c(u) over what happened (theory section 3); reliability
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -99,16 +99,8 @@ class Curve:
     def contributions(self) -> tuple[Floats, Floats]:
         """−(N*_k/N) ln Q_k, which sums to −ln of geometric accuracy, and N17 eq 17's −w_k ln Q_k, w = P_k / Σ P."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            surprise = np.where(self.true > 0, -np.log(self.model), 0.0)
-            additive = np.where(self.true > 0, self.true_weight / self.true_weight.sum() * surprise, 0.0)
-            published = np.where(self.true > 0, self.source / self.source.sum() * surprise, 0.0)
-        return additive + 0.0, published + 0.0
-
-
-@lru_cache(maxsize=16)
-def ends(grid: Grid) -> Floats:
-    """Where the cells of a grid begin, and where the last one ends."""
-    return np.append(grid.edges, 1.0)
+            surprise = np.where(self.true > 0, -np.log(self.model), 0.0) + 0.0
+        return self.true_weight / self.true_weight.sum() * surprise, self.source / self.source.sum() * surprise
 
 
 def shown(edges: Floats, cuts: tuple[float, ...]) -> list[float]:
@@ -121,7 +113,7 @@ def shown(edges: Floats, cuts: tuple[float, ...]) -> list[float]:
 
 def collect(name: str, histogram: Histogram, grid: Grid, start: Ints) -> Curve:
     """Sum the cells of a histogram into the bins that begin at the grid cells `start`; empty bins are left out."""
-    h, edges = histogram, ends(grid)
+    h, edges = histogram, grid.ends
     first = np.searchsorted(h.cells, start)
     filled = first < np.append(first[1:], len(h.cells))
     stop = np.append(start[1:], len(grid.edges))

@@ -99,6 +99,25 @@ CLONES static void row_moves(const double *p, const int64_t *y, int64_t n, int64
     }
 }
 
+/* out (histograms, bins, 3): sums over the cells of bins that begin at the cells `start`; `whole`: all and yes are
+ * counts. */
+INLINE void bin_sums(const int32_t *cells, const int64_t *offsets, int64_t histograms, const int32_t *start,
+                     int64_t bins, const slot *all, const slot *yes, const double *sum, int whole, double *out) {
+    memset(out, 0, (size_t)(3 * histograms * bins) * sizeof *out);
+    for (int64_t h = 0; h < histograms; h++)
+        for (int64_t i = offsets[h], bin = 0; i < offsets[h + 1]; bin++) {
+            double a = 0.0, b = 0.0, c = 0.0, *to = out + 3 * (h * bins + bin);
+            for (; i < offsets[h + 1] && (bin + 1 == bins || cells[i] < start[bin + 1]); i++) {
+                a += whole ? (double)all[i].i : all[i].d;
+                b += whole ? (double)yes[i].i : yes[i].d;
+                c += sum[i];
+            }
+            to[0] = a;
+            to[1] = b;
+            to[2] = c;
+        }
+}
+
 static PyObject *py_power_moments(PyObject *self, PyObject *arguments) {
     (void)self;
     Py_buffer t, share, out;
@@ -131,6 +150,27 @@ static PyObject *py_row_moves(PyObject *self, PyObject *arguments) {
     for (int i = 0; i < 7; i++) PyBuffer_Release(&b[i]);
     if (good) Py_RETURN_NONE;
     PyErr_SetString(PyExc_ValueError, "row_moves takes rows, outcomes, bins and tables that fit one another");
+    return NULL;
+}
+
+static PyObject *py_bin_sums(PyObject *self, PyObject *arguments) {
+    (void)self;
+    Py_buffer b[7];
+    int whole;
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*y*pw*", b, b + 1, b + 2, b + 3, b + 4, b + 5, &whole, b + 6))
+        return NULL;
+    const int64_t *offsets = b[1].buf;
+    int64_t histograms = b[1].len / 8 - 1, bins = b[2].len / 4, end = histograms < 0 ? 0 : offsets[histograms];
+    int good = histograms >= 0 && bins > 0 && b[6].len == 3 * histograms * bins * 8 && offsets[0] >= 0 &&
+               b[0].len / 4 >= end;
+    for (int f = 3; f < 6; f++) good &= b[f].len / 8 >= end;
+    if (good && whole)
+        bin_sums(b[0].buf, offsets, histograms, b[2].buf, bins, b[3].buf, b[4].buf, b[5].buf, 1, b[6].buf);
+    else if (good)
+        bin_sums(b[0].buf, offsets, histograms, b[2].buf, bins, b[3].buf, b[4].buf, b[5].buf, 0, b[6].buf);
+    for (int i = 0; i < 7; i++) PyBuffer_Release(&b[i]);
+    if (good) Py_RETURN_NONE;
+    PyErr_SetString(PyExc_ValueError, "bin_sums takes cells, offsets, bins and values that fit one another");
     return NULL;
 }
 

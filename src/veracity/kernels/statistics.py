@@ -40,6 +40,40 @@ def power_moments(t: Floats, share: Floats, powers: int, kernel: str | None = No
     return out
 
 
+def bin_sums(
+    cells: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    start: NDArray[np.int32],
+    columns: tuple[NDArray[Any], NDArray[Any], Floats],
+    kernel: str | None = None,
+) -> Floats:
+    """(histograms, bins, 3): sums of three columns over the cells of each bin.
+
+    cells    of histograms one after another, ascending in each; histogram i is offsets[i] … offsets[i + 1].
+    start    (bins,) the cell at which each bin begins, the first 0.
+    columns  a value for each cell: two of counts (int64) or of weights, and one of sums.
+
+    >>> cells, offsets = np.array([0, 3, 9, 2], dtype=np.int32), np.array([0, 3, 4])
+    >>> values = np.array([1.0, 2.0, 4.0, 8.0])
+    >>> bin_sums(cells, offsets, np.array([0, 3], dtype=np.int32), (values, values, values))[:, :, 0]
+    array([[1., 6.],
+           [8., 0.]])
+    """
+    out = np.zeros((len(offsets) - 1, len(start), 3))
+    if (kernel or kernels.NAME) == "native":
+        _native().bin_sums(cells, offsets, start, *columns, columns[0].dtype == np.int64, out)
+        return out
+    used = slice(offsets[0], offsets[-1])
+    span = 1 + max(int(cells.max(initial=0)), int(start[-1]))
+    before = np.arange(len(offsets) - 1) * span  # makes the cells of all histograms one ascending row
+    ascending = cells[used] + before.repeat(np.diff(offsets))
+    first = ascending.searchsorted((before[:, None] + start).ravel())
+    filled = first < np.append(first[1:], len(ascending))
+    for column, values in enumerate(columns):
+        out.reshape(-1, 3)[filled, column] = np.add.reduceat(values[used], first[filled])
+    return out
+
+
 def row_moves(
     p: Floats, y: NDArray[Any], edges: Floats, own: Floats, every: Floats, kernel: str | None = None
 ) -> tuple[Floats, NDArray[np.int64]]:
