@@ -291,9 +291,11 @@ class Input:
         at_hand = self._ladder.basis.partition(", ")[2]
         return f"{whole}, {at_hand}" if at_hand and fitted.needs_labels else whole
 
-    def write(self, fitted: Fitted, path: str | Path) -> int:
-        """Write the rows as the map changes them, in order: into a file by this machine, or into a folder that exists,
-        a Parquet file for each part, by whoever reads the part. How many rows there are.
+    def write(self, fitted: Fitted, path: str | Path, ending: str | None = None) -> int:
+        """Write the rows as the map changes them, in order; how many there are.
+
+        Into a file this machine writes, Parquet or CSV by its ending or by the one given. Into a folder that exists,
+        whoever reads a part writes a Parquet file of it.
         """
         from veracity.engines import local
         from veracity.engines._mapped import Mapped, Writing
@@ -306,7 +308,7 @@ class Input:
         if not target.is_dir():
             started = time.monotonic()
             told = None if seen is None else lambda n, share: seen(local.Progress(n, share, time.monotonic() - started))
-            return mapped.written(self._parts, target, told)
+            return mapped.written(self._parts, target, ending or target.suffix.lower(), told)
         job = Writing(mapped, str(target.absolute()))
         if self.engine == "local":
             states = [job.write(part, number) for number, part in enumerate(self._parts)]
