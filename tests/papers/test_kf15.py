@@ -350,6 +350,32 @@ def test_failures_of_table_4_come_from_the_resolution_of_the_search(monkeypatch)
     assert abs(failures(2, exact=False) - 11) < 3 * np.sqrt(11 + 11)
 
 
+# Rounds of exact descent with their standard error, and of the 16-bit search, over 500 tasks.
+ROUNDS = {
+    (10, 3): (3.67, 0.029, 3.67),
+    (10, 5): (3.95, 0.016, 3.97),
+    (10, 10): (3.89, 0.015, 3.90),
+    (10, 20): (3.61, 0.022, 3.68),
+    (10, 50): (3.10, 0.015, 3.24),
+    (100, 3): (3.60, 0.029, 3.60),
+    (100, 10): (3.84, 0.016, 3.85),
+    (100, 20): (3.57, 0.022, 3.63),
+}
+
+
+@pytest.mark.parametrize(("n", "k"), ROUNDS)
+def test_rounds_of_exact_and_of_16_bit_descent(n, k):
+    exact, error, search = ROUNDS[n, k]
+    rng = np.random.default_rng([n, k, 6])
+    tasks = [random_task(rng, n, k) for _ in range(200)]
+    scores, target = np.stack([s for s, _ in tasks]), np.stack([t for _, t in tasks])
+    for value, precise in ((exact, True), (search, False)):
+        rounds, converged = kf15.coordinate_descent(scores, target, exact=precise)
+        assert converged.all()
+        allowed = 3 * np.hypot(error, error * np.sqrt(500 / 200)) + 5e-3
+        assert rounds.mean() == pytest.approx(value, abs=allowed)
+
+
 def test_the_mean_of_the_printed_failures():
     printed = [int(cell.split("(")[1].rstrip(")")) for row in kf15.PAPER.values() for cell in row]
     assert np.mean(printed) == pytest.approx(11.58, abs=5e-3)  # the text says 10
