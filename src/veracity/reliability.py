@@ -95,7 +95,7 @@ def _errors(sums: Floats, tally: Tally) -> Floats:
     z = np.where(varies, gap / np.where(varies, error, 1.0), 40.0)
     noisy = error * np.sqrt(2.0 / np.pi) * np.exp(-z * z / 2.0) + gap * (1.0 - 2.0 * ndtr(-z))
     bias = np.where(varies, noisy - gap, 0.0)
-    return np.stack(
+    return np.array(
         [
             (share * gap).sum(axis=1),
             np.maximum((share * (gap - bias)).sum(axis=1), 0.0),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from veracity import kernels
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import Histogram
+from veracity.kernels.statistics import _native
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,8 +32,6 @@ def bin_starts(h: Histogram, grid: Grid, bins: int, end_width: float, kernel: st
     left, right = (grid.atom(end_width), grid.atom(1.0 - end_width)) if end_width > 0.0 else (0, len(grid))
     bins = min(bins, int(h.true.sum()) + 1)  # every cell is too full for so many
     if (kernel or kernels.NAME) == "native":
-        from veracity.kernels import _native  # type: ignore[attr-defined]
-
         columns = h.cells, h.true, h.true_sum, h.true_weight
         limits = bins, left, right, WIDEST_RATIO, FEWEST_TO_SPLIT
         plain, halved = _native.bin_starts(*columns, grid.ends, grid.is_atom, *limits)

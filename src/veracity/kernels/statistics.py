@@ -9,6 +9,12 @@ from numpy.typing import NDArray
 
 from veracity import kernels
 
+_native: Any
+try:
+    from veracity.kernels import _native  # type: ignore[attr-defined,no-redef]
+except ImportError:  # installed where there was no compiler
+    _native = None
+
 Floats = NDArray[np.float64]
 
 BLOCK = 1 << 17  # multiplications of a product for which a BLAS takes no threads: they cost more than they save
@@ -24,7 +30,7 @@ def power_moments(t: Floats, share: Floats, powers: int, kernel: str | None = No
     """
     out = np.empty((3, powers))
     if (kernel or kernels.NAME) == "native":
-        _native().power_moments(t, share, out)
+        _native.power_moments(t, share, out)
         return out
     x = np.empty((powers, len(t)))
     x[0], done = t, 1
@@ -61,7 +67,7 @@ def bin_sums(
     """
     out = np.zeros((len(offsets) - 1, len(start), 3))
     if (kernel or kernels.NAME) == "native":
-        _native().bin_sums(cells, offsets, start, *columns, columns[0].dtype == np.int64, out)
+        _native.bin_sums(cells, offsets, start, *columns, columns[0].dtype == np.int64, out)
         return out
     used = slice(offsets[0], offsets[-1])
     span = 1 + max(int(cells.max(initial=0)), int(start[-1]))
@@ -81,7 +87,7 @@ def row_moves(
 
     p      (rows, k) probabilities, y (rows,) the column of the true entry.
     edges  (bins,) where each bin begins; what lies below the first is in the first.
-    own, every  (bins, m) what the true entry and each entry add.
+    own, every  (bins, m) what the true entry and each entry add; m is at most 16.
 
     >>> row_moves(np.array([[0.2, 0.8]]), np.array([1]), np.array([0.0, 0.5]), np.eye(2), np.eye(2))
     (array([[-1.,  0.]]), array([1]))
@@ -89,7 +95,7 @@ def row_moves(
     if (kernel or kernels.NAME) == "native":
         out, true = np.empty((len(p), own.shape[1])), np.empty(len(p), dtype=np.int64)
         rows, outcomes = np.ascontiguousarray(p, dtype=np.float64), np.ascontiguousarray(y, dtype=np.int64)
-        _native().row_moves(rows, outcomes, np.append(edges, np.inf), own, every, true, out)
+        _native.row_moves(rows, outcomes, np.concatenate([edges, [np.inf]]), own, every, true, out)
         return out, true
     hits, true = row_bins(p, y, edges)
     parts = np.array_split(hits, hits.size * every.shape[1] // BLOCK + 1)
@@ -105,9 +111,3 @@ def row_bins(p: Floats, y: NDArray[Any], edges: Floats) -> tuple[Floats, NDArray
     places = rows[:, None] * len(edges) + bins
     hits = np.bincount(places.ravel(), minlength=len(p) * len(edges)).reshape(len(p), -1).astype(float)
     return hits, bins[rows, y]
-
-
-def _native() -> Any:
-    from veracity.kernels import _native  # type: ignore[attr-defined]
-
-    return _native
