@@ -65,9 +65,10 @@ def test_summary_fits_the_terminal(
     columns: int, forecasts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert run(["assess", str(forecasts)]) == 0
+    assert run(["assess", str(forecasts), "--group", "site"]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= columns
+    assert out.partition("By site")[2].count("over-confident\n") == 2  # the last word of both sites, whole
     assert ("stated ÷ borne out" in out) == (columns >= 112)
 
 

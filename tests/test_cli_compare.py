@@ -34,6 +34,39 @@ def test_models_are_named_by_file_and_ranked(models: list[Path], capsys: pytest.
     assert "sharp: Over-confident." in out
 
 
+@pytest.mark.parametrize("columns", [60, 80, 100, 140])
+def test_groups_of_every_model(
+    columns: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Level by level, largest first; under each the models in the order of the table; as wide as the terminal."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    rng = np.random.default_rng(3)
+    truth = rng.beta(2, 2, 400)
+    happened = (rng.random(400) < truth).astype(int)
+    sharp = truth**4 / (truth**4 + (1 - truth) ** 4)
+    sites = np.where(np.arange(400) < 250, "a site with a name that is longer than its column", "south")
+    rows = zip(happened, truth, sharp, sites, strict=True)
+    path = tmp_path / "x.csv"
+    path.write_text("y,calm,sharp,site\n" + "".join(f"{y},{p:.6f},{q:.6f},{site}\n" for y, p, q, site in rows))
+    arguments = [str(path), "--positive-proba", "calm,sharp", "--group", "site"]
+    assert run(["compare", *arguments]) == 0
+    block = capsys.readouterr().out.partition("By site")[2].partition("\n\n")[0].splitlines()
+    assert max(map(len, block[1:])) <= columns
+    assert run(["compare", *arguments, "--json", "-"]) == 0
+    models = json.loads(capsys.readouterr().out)["models"]
+    assert block[0].split()[:3] == ["model", "cases", "typical"]
+    expected = [(level, name) for level in (sites[0], "south") for name in ("calm", "sharp")]
+    for line, (level, name) in zip(block[1:], expected, strict=True):
+        part = models[name]["groups"]["site"][level]
+        typical = part["reported"]["accuracy"]
+        assert f" {name} " in line
+        assert f" {part['n']} " in line
+        assert f" {typical['value']:.3f} " in line
+        assert (f"{typical['low']:.3f} … {typical['high']:.3f}" in line) == (columns >= 80)
+        assert line.endswith(part["verdict"])
+        assert line.startswith(f"  {level[:5]}") == (name == "calm")
+
+
 def test_json_holds_every_model(models: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", *map(str, models), "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)

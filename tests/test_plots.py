@@ -143,3 +143,37 @@ def test_unknown_names_are_refused_by_name(two: Any, tmp_path: Path) -> None:
 def test_palette_is_told_apart_by_more_than_colour() -> None:
     assert len(set(map(str, style.DASHES))) == len(style.DASHES) == len(style.LIGHT["range"]["category"])
     assert len(set(style.SHAPES)) == len(style.SHAPES) == len(style.DARK["range"]["category"])
+
+
+def test_parts_of_the_loss_far_outside_the_picture_are_not_drawn(shown: Any) -> None:
+    """Below the cut the lines are those of the document; above twice the cut there are none."""
+    at = [-2 / 3, -1 / 3, 0.0, 1.0, 2.0]
+    parts = {
+        "adjustment": [5.0, 2.0, 0.1, 0.1, 900.0],
+        "post_calibration": [4e4, 40.0, 0.2, 0.1, 0.2],
+        "refinement": [0.5, 7.0, 0.4, 0.3, 0.3],
+    }
+    module = plots.module("decomposed_profile")
+    spec = plots.chart("decomposed_profile", shown["two"] | {"decomposed_profile": {"r": at, **parts}}).to_dict()
+    drawn: dict[str, dict[float, float]] = {}
+    for row in spec["datasets"][spec["layer"][0]["data"]["name"]]:
+        drawn.setdefault(row["part"], {})[row["r"]] = row["share"]
+    r = np.linspace(-2 / 3, 2, 2001)
+    given, seen = np.zeros(len(r)), np.zeros(len(r))
+    for name in ("refinement", "post_calibration", "adjustment"):  # from the bottom
+        line = drawn[module.PARTS[name]]
+        places = sorted(line)
+        given += np.interp(r, at, parts[name])
+        seen += np.interp(r, places, [line[place] for place in places])
+        inside = given <= module.CUT
+        assert inside.any()
+        np.testing.assert_allclose(seen[inside], given[inside], atol=1e-9)
+        assert seen.max() <= 2 * module.CUT + 1e-9
+        assert seen[~inside].min() >= module.CUT - 1e-9
+
+
+def test_the_first_line_is_solid_without_a_pattern(shown: Any) -> None:
+    """Dashes without gaps would be printed one by one."""
+    dashes = [json.dumps(plots.chart(name, shown["two"]).to_dict()) for name in ("risk_profile", "floors")]
+    assert all('"range": [[], [6, 3]' in text for text in dashes)
+    assert not any("[1, 0]" in text for text in dashes)

@@ -221,6 +221,18 @@ def test_prints_dark_on_white_without_controls(browser: Any, two: Any, tmp_path:
         assert 3 <= pages <= 25
 
 
+@pytest.mark.browser
+def test_prints_to_a_small_file_whatever_the_surprises(browser: Any, ten: Any, tmp_path: Path) -> None:
+    """A few surprises make the loss thousands of times the base rate's; its lines leave the picture."""
+    profile = ten["decomposed_profile"]
+    raised = [x * 10 ** (4 - i) if i < 4 else x for i, x in enumerate(profile["post_calibration"])]
+    document = ten | {"decomposed_profile": profile | {"post_calibration": raised}}
+    with Opened(browser, _written(document, tmp_path)) as opened:
+        assert len(opened.page.pdf(format="A4")) < 1_000_000
+        far = "[...document.querySelectorAll('.chart path')].map(p => p.getBoundingClientRect().height)"
+        assert max(opened.eval(far)) < 1_000
+
+
 @pytest.mark.parametrize("which", ["two", "several"])
 def test_names_from_the_data_are_text(which: str, request: pytest.FixtureRequest) -> None:
     page = report.render(request.getfixturevalue(which))

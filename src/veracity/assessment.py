@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any
@@ -363,7 +363,7 @@ def of_tally(
         "engine": "local",
         "inputs": [],
         "reading": None,
-        "plan": asdict(plan),
+        "plan": plan.options(),
         "seconds": round(time.perf_counter() - started, 6) if started is not None else None,
         **(provenance or {}),
     }

@@ -156,17 +156,24 @@ class Measured:
         return around_log(slope, self.influences.slope_error(self.values), self.tally.plan.level)
 
     def bins(self) -> list[dict[str, float]]:
-        c, cuts = self.plain_curve, self.tally.plan.cuts
-        columns = {
-            "low": curves.shown(c.low, cuts),
-            "high": curves.shown(c.high, cuts),
-            "count": c.count.tolist(),
-            "true": c.true.tolist(),
-            "model": c.model.tolist(),
-            "source": c.source.tolist(),
-            **dict(zip(("contribution", "contribution_eq17"), (x.tolist() for x in c.contributions()), strict=True)),
-        }
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        c = self.plain_curve
+        edges = curves.shown(np.concatenate([c.low, c.high]), self.tally.plan.cuts)
+        columns = (x.tolist() for x in (c.count, c.true, c.model, c.source, *c.contributions()))
+        return [
+            {
+                "low": low,
+                "high": high,
+                "count": count,
+                "true": true,
+                "model": model,
+                "source": source,
+                "contribution": additive,
+                "contribution_eq17": published,
+            }
+            for low, high, count, true, model, source, additive, published in zip(
+                edges[: len(c)], edges[len(c) :], *columns, strict=True
+            )
+        ]
 
     def findings(self) -> tuple[Finding, ...]:
         found = []
@@ -255,7 +262,7 @@ class Influences:
         floor, ceiling = tally.plan.limits
         mass2 = f.mass if f.weights is None else f.mass * f.weights
         return cls(
-            reported=reported_influence(np.clip(f.realised, floor, ceiling), f.mass),
+            reported=reported_influence(np.minimum(np.maximum(f.realised, floor), ceiling), f.mass),
             measured=measured_influence(f, curve, tally.plan, SPARSE),
             share=mass2 / mass2.sum(),
             scale=math.sqrt(tally.sums.weight2) / tally.sums.weight,
@@ -313,13 +320,12 @@ def reported_influence(p: Floats, mass: Floats) -> Floats:
     share = mass / mass.sum()
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log = np.log(p)
-        lowest = np.min(log, initial=0.0, where=np.isfinite(log))
-        columns = []
-        for r in MEANS.values():
+        lowest = log.min(initial=0.0, where=p > 0.0)
+        moved = np.empty((len(p), len(MEANS)))
+        for column, r in enumerate(MEANS.values()):
             x = log if r == 0.0 else p if r == 1.0 else np.exp((log - lowest) * r)
             mean = _mean(share, x)
-            columns.append(x - mean if r == 0.0 else (x / mean - 1.0) / r)
-    moved = np.stack(columns, axis=1)
+            moved[:, column] = x - mean if r == 0.0 else (x / mean - 1.0) / r
     return np.where(np.isfinite(moved), moved, 0.0)
 
 

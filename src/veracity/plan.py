@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 
 FLOORS = (0.05, 0.01, 0.005, 0.001, 0.0)  # the sweep of CQ Table 2
 ERROR_BINS = 15  # bins of a calibration error, the number other libraries report
@@ -45,14 +45,21 @@ class Plan:
         """Floor and ceiling of model probabilities: N17 clips at 0.01 on both sides, otherwise only below."""
         return (0.01, 0.99) if self.preset == "N17" else (self.floor, 1.0)
 
-    @cached_property
+    @property
     def cuts(self) -> tuple[float, ...]:
         """Given edges: each becomes an atom of the grid, so that [a, b) and (a, b] are both exact."""
-        cuts = {i / ERROR_BINS for i in range(1, ERROR_BINS)} | set(FLOORS) | {self.floor}
-        cuts |= {self.end_width, 1.0 - self.end_width}
-        if self.preset == "N17":
-            cuts |= {i / 100 for i in range(1, 100)}
-        return tuple(sorted(c for c in cuts if 0.0 < c < 1.0))
+        return _cuts(self.floor, self.end_width, self.preset)
+
+    def options(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def with_(self, **options: object) -> Plan:
         return replace(self, **options)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=64)
+def _cuts(floor: float, end_width: float, preset: str | None) -> tuple[float, ...]:
+    cuts = {i / ERROR_BINS for i in range(1, ERROR_BINS)} | {*FLOORS, floor, end_width, 1.0 - end_width}
+    if preset == "N17":
+        cuts |= {i / 100 for i in range(1, 100)}
+    return tuple(sorted(c for c in cuts if 0.0 < c < 1.0))

@@ -14,7 +14,8 @@ from veracity.curves import Curve, collect, shown
 from veracity.inference import consistency_band, quantile, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
-from veracity.kernels.result import Histograms
+from veracity.kernels.result import joined
+from veracity.kernels.statistics import bin_sums
 from veracity.plan import ERROR_BINS
 from veracity.tally import MANY_CLASSES, Tally
 
@@ -47,12 +48,8 @@ def right_closed(histogram: Histogram, grid: Grid) -> Curve:
 
 def calibration_error(tally: Tally) -> dict[str, Any]:
     """Mean absolute gap between forecast and frequency in 15 bins (a, b]: top label, class by class, pooled."""
-    classes = [tally.classwise] if isinstance(tally.classwise, Histograms) else tally.classwise
-    if tally.k > MANY_CLASSES:
-        parts = _sums_in_bins((tally.top, tally.pooled), tally.grid), _sums_in_bins(classes, class_grid(tally))
-        sums = np.concatenate(parts, axis=1)
-    else:
-        sums = _sums_in_bins((tally.top, tally.pooled, *classes), tally.grid)
+    parts = ((tally.top,), tally.grid), ((tally.pooled,), tally.grid), (tally.classwise, class_grid(tally))
+    sums = np.concatenate([_sums_in_bins(histograms, grid) for histograms, grid in parts])
     errors = _errors(sums, tally)
     by_class = errors[:, 2:]
     # Classes share rows; the largest possible error of their average adds their errors up.
@@ -75,30 +72,18 @@ def calibration_error(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _sums_in_bins(parts: Sequence[Histogram | Histograms], grid: Grid) -> Floats:
-    """(3, histograms, 15): of each bin the weight of its entries, that of the true ones, and Σwp."""
-    held = [part.joined if isinstance(part, Histograms) else ((0, len(part.cells)), vars(part)) for part in parts]
-
-    def joined(name: str) -> NDArray[Any]:
-        return np.concatenate([columns[name][offsets[0] : offsets[-1]] for offsets, columns in held])
-
-    sizes = np.concatenate([np.diff(offsets) for offsets, _ in held])
-    before = np.arange(len(sizes)) * len(grid)  # makes the cells of all histograms one ascending row
-    cells = joined("cells") + before.repeat(sizes)
-    first = cells.searchsorted((before[:, None] + _right_closed_starts(grid)).ravel())
-    filled = first < np.append(first[1:], len(cells))
-    names = ("all", "true") if held[0][1].get("all_weight") is None else ("all_weight", "true_weight")
-    sums = np.zeros((3, len(first)))
-    for bins, name in zip(sums, (*names, "all_sum"), strict=True):
-        bins[filled] = np.add.reduceat(joined(name), first[filled])
-    return sums.reshape(3, len(sizes), ERROR_BINS)
+def _sums_in_bins(histograms: Sequence[Histogram], grid: Grid) -> Floats:
+    """(histograms, 15, 3): of each bin the weight of its entries, that of the true ones, and Σwp."""
+    offsets, held = joined(histograms)
+    every, true = ("all", "true") if held.get("all_weight") is None else ("all_weight", "true_weight")
+    return bin_sums(held["cells"], offsets, _right_closed_starts(grid), (held[every], held[true], held["all_sum"]))
 
 
 def _errors(sums: Floats, tally: Tally) -> Floats:
     """For each histogram the gap, the same less what chance alone would show, the standard error, and the largest."""
     from scipy.special import ndtr
 
-    weight, true, total = sums
+    weight, true, total = sums.transpose(2, 0, 1).copy()
     some = weight > 0.0
     safe = np.where(some, weight, 1.0)
     observed, gap = true / safe, np.abs(true - total) / safe
@@ -110,7 +95,7 @@ def _errors(sums: Floats, tally: Tally) -> Floats:
     z = np.where(varies, gap / np.where(varies, error, 1.0), 40.0)
     noisy = error * np.sqrt(2.0 / np.pi) * np.exp(-z * z / 2.0) + gap * (1.0 - 2.0 * ndtr(-z))
     bias = np.where(varies, noisy - gap, 0.0)
-    return np.stack(
+    return np.array(
         [
             (share * gap).sum(axis=1),
             np.maximum((share * (gap - bias)).sum(axis=1), 0.0),

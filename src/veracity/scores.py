@@ -170,7 +170,7 @@ class Entries:
         sums = np.array([h.true_sum[some], h.true_log[some], h.true_power[some]])
         if len(cells) and cells[0] == 0:
             sums[1:, 0] = -np.inf, np.inf
-        below, above = np.searchsorted(cells, _cell(grid, floor)), np.searchsorted(cells, _cell(grid, ceiling), "right")
+        below, above = cells.searchsorted(_cell(grid, floor)), cells.searchsorted(_cell(grid, ceiling), "right")
         for limit, beyond in ((floor, slice(0, below)), (ceiling, slice(above, None))):
             if 0.0 < limit < 1.0:
                 clipped = np.array([limit, np.log(limit), limit ** (-2.0 / 3.0)])
@@ -266,10 +266,10 @@ class Profile:
         e, s = self.entries, self.tally.sums
         lowest = math.isqrt(s.rows)
         rows, logs = e.rows[: lowest + 1], e.log[: lowest + 1]  # entries ascend
-        before = np.cumsum(rows) - rows
+        before = rows.cumsum() - rows
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            next_log = logs[np.searchsorted(before, lowest, side="right") - 1]
-            held = slice(np.searchsorted(before, lowest))  # cells that hold the lowest
+            next_log = logs[before.searchsorted(lowest, side="right") - 1]
+            held = slice(before.searchsorted(lowest))  # cells that hold the lowest
             within = np.minimum(lowest - before[held], rows[held])
             spacing = next_log - float((within * logs[held]).sum()) / max(lowest, 1)
             index = 1.0 / (np.abs(R) * spacing) if spacing > 0.0 else np.full(len(R), np.inf)
@@ -294,21 +294,22 @@ class Profile:
         nothing = (self.failures == NONE) | ~np.isfinite(error) | (self.values == 0.0)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             half = quantile(level) * error
-            spread = np.stack([1.0 - half / np.abs(DIVISOR), 1.0 + half / np.abs(DIVISOR)])
+            reach = half / np.abs(DIVISOR)
+            spread = np.array([1.0 - reach, 1.0 + reach])
             spread[:, ZERO] = np.exp(-half[ZERO]), np.exp(half[ZERO])
             # For r < 0 the mean of p^r lies above one, and a larger mean is a smaller P.
             below, above = hall(error[:ZERO], skewness[:ZERO], n, level)
             mean = np.exp(R[:ZERO] * self.log_values[:ZERO])
-            ends = np.stack([mean * (1.0 + above), np.maximum(mean * (1.0 - below), 1.0)])
+            ends = np.array([mean * (1.0 + above), np.maximum(mean * (1.0 - below), 1.0)])
             limits = self.values * spread
             limits[:, :ZERO] = ends ** (1.0 / R[:ZERO])
-        low, high = np.where(nothing, np.nan, np.clip(limits, 0.0, 1.0))
+        low, high = np.where(nothing, np.nan, np.minimum(np.maximum(limits, 0.0), 1.0))
         return low, high
 
     def reading(self, name: str) -> Reading:
         at = AT[name]
         value, low, high = float(self.values[at]), float(self.limits[0][at]), float(self.limits[1][at])
-        if np.isfinite(low) and np.isfinite(high):
+        if math.isfinite(low) and math.isfinite(high):
             return Reading(value, low, high, HALL if R[at] < 0.0 else DELTA)
         if self.tally.sums.zeros and value == 0.0:
             return Reading(value, reason=f"{self.tally.sums.zeros:,} outcomes had probability 0: no interval")
@@ -321,8 +322,8 @@ class Profile:
         if self.values[at] > 0.0 and self.failures[at] == SHORT:
             message = "a few surprises weigh so much that the interval of the worst-leaning mean is too short"
             found.append(Finding("short_interval", "note", message))
-        decides = self.deciding_rows()
-        if decides is not None and self.failures[at] == NONE:
+        decides = self.deciding_rows() if self.failures[at] == NONE else None
+        if decides is not None:
             rows, without = decides
             one = len(rows) == 1
             message = (
@@ -355,18 +356,24 @@ def floors(profile: Profile, levels: tuple[float, ...]) -> list[dict[str, float]
     e = profile.entries if tally.plan.limits == (0.0, 1.0) else Entries.of(tally.pooled, tally.grid)
     # Sums over the entries from each cell up: taken from the top, so that small entries cancel nothing.
     above = np.zeros((3, len(e.cells) + 1))
-    np.cumsum(e.sums[:, ::-1], axis=1, out=above[:, -2::-1])
-    below = np.concatenate([[0.0], np.cumsum(e.weight)])
-    first = np.searchsorted(e.cells, [_cell(tally.grid, level) for level in levels])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        floor = np.array([levels, np.log(levels), np.power(levels, -2.0 / 3.0)])
-        held = above[:, first] + np.where(first > 0, below[first] * floor, 0.0)
+    e.sums[:, ::-1].cumsum(axis=1, out=above[:, -2::-1])
+    below = np.concatenate([[0.0], e.weight.cumsum()])
+    first = e.cells.searchsorted([_cell(tally.grid, level) for level in levels])
+    with np.errstate(invalid="ignore"):
+        held = above[:, first] + np.where(first > 0, below[first] * _floored(levels), 0.0)
     means = dict(zip(MEANS, _means(held / below[-1]), strict=True))
     if 0.0 in levels and e is profile.entries:
         for name, at in AT.items():
             means[name][levels.index(0.0)] = profile.values[at]
     rows = zip(levels, *(values.tolist() for values in means.values()), strict=True)
     return [dict(zip(("floor", *MEANS), row, strict=True)) for row in rows]
+
+
+@lru_cache(maxsize=16)
+def _floored(levels: tuple[float, ...]) -> Floats:
+    """(3, levels): what an entry at the floor adds to the sums."""
+    with np.errstate(divide="ignore"):
+        return np.array([levels, np.log(levels), np.power(levels, -2.0 / 3.0)])
 
 
 def _means(averages: Floats) -> tuple[Floats, Floats, Floats]:

@@ -117,7 +117,8 @@ def _findings(tally: Tally, auc: Reading | None) -> tuple[Finding, ...]:
         if auc is not None and auc < CHANCE and s.rows >= FEWEST_TO_RANK:
             option = tally.held.names.option("positive", tally.classes[0]) if tally.held is not None else ""
             found.append(Finding.of("worse_than_chance", s.rows, s.rows, option=option))
-        if all(len(h.cells) == 1 for h in tally.classwise) and _whole_rows(tally):
+        constant = len(tally.pooled.cells) <= tally.k and all(len(h.cells) == 1 for h in tally.classwise)
+        if constant and _whole_rows(tally):
             found.append(Finding.of("constant_forecast", s.rows, s.rows))
         if s.n_eff < 1.0 + 1e-9:
             message = "all weight is on one row: no interval can be given"

@@ -157,9 +157,8 @@ class Tally:
             sums = _with_logs(sums, f)
         elif len(seen.tiny):
             sums = _with_tiny(sums, f, seen.tiny)
-        lowest = tuple(
-            (float(p), f.row(i), int(f.outcomes[i])) for i, p in zip(seen.lowest, seen.lowest_realised, strict=True)
-        )
+        least = seen.lowest_realised.tolist(), map(f.row, seen.lowest.tolist()), f.outcomes[seen.lowest].tolist()
+        lowest = tuple(zip(*least, strict=True))
         return cls(
             plan=plan,
             classes=f.classes,
@@ -199,7 +198,7 @@ class Tally:
     def k(self) -> int:
         return len(self.classes)
 
-    @property
+    @cached_property
     def grid(self) -> Grid:
         return grid_of(self.plan, self.k)
 
@@ -366,6 +365,8 @@ class Running:
         p, y = f.probabilities, f.outcomes
         plain = f.weights is None and f.counts is None and f.log_realised is None
         if kernels.Pair is None or p is None or y is None or p.ndim != 1 or not plain or len(f) < PAIRED:
+            return None
+        if p.dtype not in (np.float32, np.float64) or not y.dtype.isnative:
             return None
         if self._first is None:
             self._first = Tally.zero(f.classes, plan)

@@ -135,3 +135,25 @@ def _job(opened: engines.Input) -> Any:
     from veracity.engines._sums import Job
 
     return Job(opened._stream, partial(Tallies, Plan()))
+
+
+def test_small_files_share_tasks(tmp_path):
+    """In order, all of them, and about as large as one another; a part that has its own output stays alone."""
+    from veracity.engines import _worker
+    from veracity.engines._sums import Job
+    from veracity.read.parts import Part
+
+    sizes = [3, 1, 1, 1, 1, 1, 1, 1, 7, 3]
+    paths = [tmp_path / f"{i}" for i in range(len(sizes))]
+    for path, size in zip(paths, sizes, strict=True):
+        path.write_bytes(bytes(1000 * size))
+    parts = [Part(str(path)) for path in paths]
+    job = Job(None, None)
+    grouped = _worker.together(job, parts, 2)
+    assert len(grouped) == 4
+    assert [part for group in grouped for part in (group if isinstance(group, tuple) else (group,))] == parts
+    weight = [sum(sizes[parts.index(p)] for p in (g if isinstance(g, tuple) else (g,))) for g in grouped]
+    assert max(weight) <= 8
+    assert _worker.together(job, parts, 8) is parts
+    frames = [object()] * 40
+    assert _worker.together(job, frames, 1) is frames

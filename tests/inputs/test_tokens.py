@@ -207,3 +207,17 @@ def test_parts_of_one_set_keep_their_answers_apart(tmp_path: Path) -> None:
     (f,) = read(paths).values()
     assert f.case is not None
     assert len(np.unique(f.case)) == 2
+
+
+def test_conditions_and_groups_of_answers(tmp_path: Path) -> None:
+    """Tokens keep the number of their answer where other answers are left out."""
+    logs = ((-0.5, -1.5), (-9.0,), (-2.0,), (-0.25, -0.75))
+    rows = [{"topic": "ab"[i == 1], "kind": "xy"[i % 2]} | content(*held) for i, held in enumerate(logs)]
+    (f,) = read(wrote(tmp_path, *rows), Reading(where=("topic=a",), group=("kind",))).values()
+    np.testing.assert_array_equal(f.log_realised, [-0.5, -1.5, -2.0, -0.25, -0.75])
+    assert [f.row(i) for i in range(5)] == [1, 1, 3, 4, 4]
+    assert f.case is not None
+    assert f.case.tolist() == [1, 1, 3, 4, 4]
+    assert f.groups["kind"].tolist() == ["x", "x", "x", "y", "y"]
+    (f,) = read(wrote(tmp_path, *rows[:3]), Reading(where=("topic=a",))).values()
+    assert [f.row(i) for i in range(3)] == [1, 1, 3]

@@ -47,6 +47,8 @@ def kinds():
         "strided": (np.repeat(p, 3)[::3], np.repeat(y, 2)[::2]),
         "backwards": (p[::-1], y[::-1]),
         "few": (p[:5], y[:5]),
+        "half": (p.astype(np.float16), y),
+        "foreign": (p.astype(">f8"), y.astype(">i4")),
     }
 
 
@@ -58,7 +60,7 @@ def vectors(request):
     _native.use_wide(True)
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", [kind for kind in kinds() if kind not in ("half", "foreign")])
 def test_places_and_moments_give_what_the_rows_give(tools, kind, vectors):
     p, y = kinds()[kind]
     pair = Pair(GRID)
@@ -139,7 +141,7 @@ def test_a_large_scan_is_the_same(tools, monkeypatch):
     assert native.scan(p, y, GRID, None, None, False, 3).problems["above_one"].first == (7,)
 
 
-@pytest.mark.parametrize("kind", ["smooth", "rounded", "extreme", "edges"])
+@pytest.mark.parametrize("kind", ["smooth", "rounded", "extreme", "edges", "half", "foreign"])
 def test_a_stream_counted_by_place_is_the_stream_counted_by_row(tools, monkeypatch, kind):
     p, y = kinds()[kind]
     plan = Plan()

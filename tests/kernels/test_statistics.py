@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from veracity.kernels.statistics import power_moments, row_bins, row_moves
+from veracity.kernels.statistics import bin_sums, power_moments, row_bins, row_moves
 
 
 @pytest.fixture(params=["native", "numpy"])
@@ -32,6 +34,24 @@ def test_moments_of_what_is_infinite_are_undefined(each: str) -> None:
     mean, square, _ = power_moments(np.array([-np.inf, -1.0]), np.array([0.5, 0.5]), 1, kernel=each)
     assert mean[0] == -np.inf
     assert np.isnan(square[0])
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_sums_in_bins_are_those_of_their_cells(each: str, whole: bool) -> None:
+    rng = np.random.default_rng(5)
+    sizes = (40, 0, 1, 200, 0)  # entries of each histogram; some have none
+    parts = [np.sort(rng.choice(1000, size, replace=False)) for size in sizes]
+    cells, offsets = np.concatenate(parts).astype(np.int32), np.cumsum([3, *sizes])
+    cells = np.concatenate([[7, 8, 9], cells]).astype(np.int32)  # what comes before the first histogram
+    start = np.array([0, 1, 500, 501, 990], dtype=np.int32)
+    counts = rng.integers(0, 9, (2, len(cells))) if whole else rng.random((2, len(cells)))
+    columns = counts[0], counts[1], rng.random(len(cells))
+    sums = bin_sums(cells, offsets, start, columns, kernel=each)
+    assert sums.shape == (5, 5, 3)
+    for h, (a, b) in enumerate(pairwise(offsets)):
+        bins = np.searchsorted(start, cells[a:b], side="right") - 1
+        for f, values in enumerate(columns):
+            assert sums[h, :, f] == pytest.approx(np.bincount(bins, values[a:b], 5), rel=1e-14)
 
 
 EDGES = {
@@ -73,3 +93,8 @@ def test_what_does_not_fit_is_refused() -> None:
     for p, y in ((np.ones((2, 2)), np.array([0, 2])), (np.ones(3), np.array([0, 1]))):
         with pytest.raises(ValueError, match="fit one another"):
             native.row_moves(p, y, edges, table, table, np.empty(2, dtype=np.int64), np.empty((2, 2)))
+    cells, offsets, start = np.zeros(3, dtype=np.int32), np.array([0, 4]), np.zeros(1, dtype=np.int32)
+    with pytest.raises(ValueError, match="fit one another"):
+        native.bin_sums(
+            cells, offsets, start, one[:3].copy(), one[:3].copy(), one[:3].copy(), False, np.empty((1, 1, 3))
+        )

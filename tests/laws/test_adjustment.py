@@ -345,3 +345,22 @@ def test_an_estimate_outside_the_simplex_is_refused():
         maps.em(Forecasts(scores, None, ("a", "b", "c")), [1 / 3, 1 / 3, 1 / 3])
     with pytest.raises(ValueError, match="frequency 0"):
         maps.em(Forecasts(scores, None, ("a", "b", "c")), [0.5, 0.5, 0])
+
+
+@pytest.mark.parametrize("r", [0.3, 0.5, 0.8, 1.0])
+def test_few_steps_between_the_log_and_the_brier_score(r):
+    for seed in range(12):
+        f = task(seed, 80, 2 + seed % 6)
+        target = np.random.default_rng(seed).dirichlet(np.ones(f.k))
+        assert maps.fit("coherent", f, r=r, target=target).steps <= 11
+
+
+@pytest.mark.parametrize("rule", ["log", "brier", 0.5, -0.5])
+def test_adjustment_keeps_rows_apart_and_together(rule):
+    """So calibrated scores may be grouped by S or by A, as long as no class is ruled out."""
+    rows = np.random.default_rng(8).dirichlet(np.ones(3), 40)
+    scores = rows[np.random.default_rng(9).integers(0, 40, 300)]
+    outcomes = np.random.default_rng(10).integers(0, 3, 300)
+    a = maps.adjust(scores, np.bincount(outcomes, minlength=3) / 300, rule)(scores)
+    by_s, by_a = (np.unique(np.asarray(x).round(12), axis=0, return_inverse=True)[1].ravel() for x in (scores, a))
+    assert len(set(zip(by_s, by_a, strict=True))) == by_s.max() + 1 == by_a.max() + 1

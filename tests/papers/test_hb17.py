@@ -208,6 +208,24 @@ def test_fig_4_reliability() -> None:
     near(reliability[0], "0.195")
 
 
+def test_figs_3_and_4_are_from_exact_fractions() -> None:
+    """Rounded to three decimals, as Figs 1 and 2 are, the prior and the forecast would give other printed numbers."""
+    slope, _, _ = t.tangents([0.444, 0.058], LOG)
+    near(slope[0], "-0.225")  # printed -0.223
+    near(slope[1], "-2.788")  # printed -2.793
+    near(LOG.divergence([0.556, 0.444], [0.597, 0.403]), "0.00343")  # prints 0.003; the paper has 0.004
+    near(LOG.divergence(t.prior(A), t.predictive_values(A)[0]), "0.004")
+
+
+@pytest.mark.parametrize("f", [0.01, 56 / 139, 0.5, 6 / 7, 0.99])
+def test_where_tangents_meet_the_ends(f: float) -> None:
+    """Brier: -f² and 1 - (1 - f)²; entropy: ln(1 - f) and ln f."""
+    _, at_0, at_1 = t.tangents(f, HALF_BRIER)
+    assert (at_0, at_1) == pytest.approx((-(f**2), 1 - (1 - f) ** 2), abs=1e-15)
+    _, at_0, at_1 = t.tangents(f, LOG)
+    assert (at_0, at_1) == pytest.approx((np.log(1 - f), np.log(f)), abs=1e-14)
+
+
 # -- theory section 5 -----------------------------------------------------------------------------------------------
 
 LISTED = {

@@ -64,6 +64,19 @@ def test_fig_1_couplings_against_the_risks_of_rp():
     assert coupled.conjugate_risk(0.1) == pytest.approx(-0.09524, abs=5e-6)
 
 
+def test_fig_1_couplings_and_risks_meet_in_no_whole_dimension():
+    """κ = −r/(2 + d r), solved for d at the ends of the printed digits: both hold only from 7.14 to 7.18."""
+
+    def dimension(kappa: float, r: float) -> float:
+        return -(2 + r / kappa) / r
+
+    heavy = [dimension(kappa, -0.15) for kappa in (0.1615, 0.1625)]
+    compact = [dimension(kappa, 0.6) for kappa in (-0.0955, -0.0945)]
+    low, high = max(min(heavy), min(compact)), min(max(heavy), max(compact))
+    assert (low, high) == pytest.approx((7.14, 7.18), abs=5e-3)
+    assert math.ceil(low) > high
+
+
 def test_fig_2_the_source_and_its_largest_posterior():
     green, orange = CoupledNormal(0.0, 1.0, 0.5), CoupledNormal(2.0, 1.0, 0.5)
     x = 1 + math.sqrt(3)

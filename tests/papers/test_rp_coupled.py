@@ -127,6 +127,29 @@ def test_eq_2_9_gaussian_form():
     assert coupled.risk_exp(-0.5, r) != pytest.approx(right, abs=0.1)
 
 
+def test_eq_2_9_gaussian_form_in_numbers():
+    """r = −2/3, σ² = 1/2 (so that the normaliser is 2): 0.272166 at σ; the printed form would give 0.176777."""
+    f = CoupledNormal(0.0, math.sqrt(0.5), 0.5)
+    assert f.normaliser == pytest.approx(2.0, abs=1e-14)
+    assert f.pdf(math.sqrt(0.5)) == pytest.approx(0.272166, abs=5e-7)
+    assert coupled.risk_exp(-0.5, -2 / 3) / f.normaliser == pytest.approx(0.176777, abs=5e-7)
+
+
+@pytest.mark.parametrize(("kappa", "d"), [(0.2, 1), (0.3, 3), (-0.1, 1), (-0.2, 3)])
+def test_the_scale_is_no_covariance(kappa, d):
+    """The covariance is the scale divided by 1 − 2κ, for both tails: by quadrature over the radius."""
+    f = CoupledNormal(np.zeros(d), np.eye(d), kappa) if d > 1 else CoupledNormal(0.0, 1.0, kappa)
+    surface = 2 * math.pi ** (d / 2) / math.gamma(d / 2)
+    reach = 1 / math.sqrt(-kappa) if kappa < 0 else math.inf
+    at = np.eye(d)[0] if d > 1 else 1.0
+
+    def shell(u: float) -> float:
+        return surface * u ** (d + 1) * float(f.pdf(u * at)) / d
+
+    second = integrate.quad(shell, 0, reach, limit=400, epsabs=0.0, epsrel=1e-11)[0]
+    assert second == pytest.approx(1 / (1 - 2 * kappa), rel=1e-7)
+
+
 def test_fig_2_distributions_and_means():
     # (r_D, mean): mean = r_D - sigma, so that the mean at r_D meets the density at mean + sigma.
     for r_d, mean in ((0.0, -1.0), (-2 / 3, -5 / 3), (1.0, 0.0)):

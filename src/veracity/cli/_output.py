@@ -145,8 +145,7 @@ class Together:
                 write(target)
                 return
             target = Path(os.path.realpath(target))  # through a link, to what it names
-            # The ending stays: it says what kind of file is to be written.
-            part = target.with_name(f".{target.stem}.{os.getpid()}.part{target.suffix}")
+            part = target.with_name(f".{target.name}.{os.getpid()}.part")
             self._waiting.append((part, target))
             write(part)
         except OSError as error:

@@ -40,7 +40,7 @@ class Rows(Protocol):
     def label_shift(self, trained_on: Any) -> tuple[Any, Finding]: ...
     def fit(self, name: str) -> Fitted: ...
     def basis(self, fitted: Fitted) -> str: ...
-    def write(self, fitted: Fitted, path: str | Path) -> int: ...
+    def write(self, fitted: Fitted, path: str | Path, ending: str) -> int: ...
 
 
 class Held:
@@ -73,13 +73,13 @@ class Held:
     def basis(self, fitted: Fitted) -> str:
         return f"{len(self.rows):,} rows"
 
-    def write(self, fitted: Fitted, path: str | Path) -> int:
+    def write(self, fitted: Fitted, path: str | Path, ending: str) -> int:
         from veracity.engines._mapped import frame, in_their_order
 
         held = self.rows
         weight, count = held.weights is not None, held.counts is not None
         made = frame(held, in_their_order(fitted, held), weight=weight, count=count)
-        if Path(path).suffix.lower() == ".parquet":
+        if ending == ".parquet":
             made.write_parquet(path)
         else:
             made.write_csv(path)
@@ -133,14 +133,15 @@ def write(rows: Rows, fitted: Fitted, output: str, together: Together) -> int:
     if output == "-":
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch, "rows.csv")
-            number = rows.write(fitted, path)
+            number = rows.write(fitted, path, ".csv")
             with path.open("rb") as made:
                 while chunk := made.read(1 << 20):
                     to_stdout(chunk)
         return number
     numbers: list[int] = []
     put = together.made_folder if is_folder(output) else together.made
-    put(output, lambda path: numbers.append(rows.write(fitted, path)))
+    ending = Path(output).suffix.lower()
+    put(output, lambda path: numbers.append(rows.write(fitted, path, ending)))
     return numbers[0]
 
 

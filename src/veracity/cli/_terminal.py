@@ -16,6 +16,7 @@ from veracity.words import MEANS, SHORT, count, interval, number, percent
 LABEL, NAME = 39, 16  # width of the first column, and of its first word
 WIDE, NARROW, SMALL, TERMINAL = 112, 100, 94, 80  # below these, columns get shorter names or fall away
 MOST_MODELS, MOST_SENTENCES, MOST_GROUPS, MOST_FINDINGS, MOST_REMEDIES = 20, 6, 12, 6, 3
+MOST_LINES = 24  # of groups by model
 FLOOR_SHOWN = 0.005
 
 
@@ -165,17 +166,22 @@ def _remedies(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _groups(document: Mapping[str, Any], wide: int) -> Iterator[str]:
+    full = wide >= SMALL
+    label = min(LABEL, wide - (71 if full else 46))
     for column, levels in (document.get("groups") or {}).items():
         ordered = sorted(levels.items(), key=lambda item: -float(item[1].get("n") or 0))
         yield ""
-        heading = f"By {column}"[: LABEL - 1]
-        yield f"{heading:<{LABEL}}{'cases':>8}  log loss  typical: stated  borne out  slope  verdict"
+        header = f"{_cut(f'By {column}', label - 1):<{label}}{'cases':>8}" + (
+            "  log loss  typical: stated" if full else ""
+        )
+        yield header + ("  borne out  slope  verdict" if full else "  stated  borne out  verdict")
         for level, part in ordered[:MOST_GROUPS]:
             loss, slope = (part.get("scores") or {}).get("log_loss"), part.get("slope")
             stated, borne = ((part.get(side) or {}).get("accuracy") for side in ("reported", "measured"))
-            line = f"  {str(level)[: LABEL - 3]:<{LABEL - 2}}{part.get('n', 0):>8,}  {number(loss):>8}"
-            line += f"  {number(stated):>15}  {number(borne):>9}  {number(slope, 2):>5}  {part.get('verdict') or ''}"
-            yield line[: max(wide, 100)].rstrip()
+            line = f"  {_cut(str(level), label - 3):<{label - 2}}{part.get('n', 0):>8,}"
+            line += f"  {number(loss):>8}  {number(stated):>15}" if full else f"  {number(stated):>6}"
+            line += f"  {number(borne):>9}" + (f"  {number(slope, 2):>5}" if full else "")
+            yield f"{line}  {part.get('verdict') or ''}".rstrip()
         if len(ordered) > MOST_GROUPS:
             yield f"  {len(ordered) - MOST_GROUPS} smaller groups are in --json and --report"
 
@@ -232,3 +238,37 @@ def _side_by_side(models: Mapping[str, Any], wide: int) -> Iterator[str]:
     for message, names in list(grave.items())[:MOST_FINDINGS]:
         who = ", ".join(names) if len(names) <= 3 else count(len(names), "model")
         yield from _wrapped(f"{who}: {message}", wide, "  ")
+    yield from _groups_of_models(dict(shown), wide)
+
+
+def _groups_of_models(models: Mapping[str, Any], wide: int) -> Iterator[str]:
+    """For each column: its levels, largest first, and under each the models in the order of the table above."""
+    columns = dict.fromkeys(column for document in models.values() for column in document.get("groups") or {})
+    room = min(24, (wide - (53 if wide >= TERMINAL else 37)) // 2)  # for a level and a model, beside the numbers
+    for column in columns:
+        levels: dict[str, dict[str, Any]] = {}
+        for name, document in models.items():
+            for level, part in (document["groups"].get(column) or {}).items():
+                levels.setdefault(str(level), {})[name] = part
+        ordered = sorted(levels.items(), key=lambda item: -max(float(part.get("n") or 0) for part in item[1].values()))
+        shown = ordered[: max(2, MOST_LINES // len(models))]
+        first = min(max([len(f"By {column}"), *(len(level) + 2 for level, _ in shown)]), room)
+        second = min(max([len("model"), *map(len, models)]), room)
+        yield ""
+        heading = f"{_cut(f'By {column}', first):<{first}}  {'model':<{second}}{'cases':>9}  typical"
+        yield heading + (f"  {words.level(next(iter(models.values()))):<14}" if wide >= TERMINAL else "") + "  verdict"
+        for level, parts in shown:
+            said = f"  {_cut(level, first - 2)}"
+            for name in (name for name in models if name in parts):
+                part = parts[name]
+                typical = (part.get("reported") or {}).get("accuracy")
+                line = f"{said:<{first}}  {_cut(name, second):<{second}}{part.get('n', 0):>9,}  {number(typical):>7}"
+                line += f"  {_ends(typical):<14}" if wide >= TERMINAL else ""
+                yield f"{line}  {part.get('verdict') or ''}".rstrip()
+                said = ""
+        if len(ordered) > len(shown):
+            yield f"  {len(ordered) - len(shown)} smaller groups are in --json and --report"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

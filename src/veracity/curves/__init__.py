@@ -7,7 +7,7 @@ metrics are the means of c(u) over what happened (theory section 3); reliability
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -88,43 +88,36 @@ class Curve:
         r = np.asarray(r, dtype=np.float64)
         some = self.true > 0  # bins without true entries have no weight
         log_c = np.log(np.maximum(self.source[some], floor))[:, None]
-        power = np.exp(log_c * r)
         weight, bias = self.true_weight[some], bias[some]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = (weight @ power - r * (r + 1.0) / 2.0 * (bias @ power)) / weight.sum()
-            log_mean = (weight @ log_c - bias.sum() / 2.0) / weight.sum()
+        total = weight.sum()
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            power = np.exp(log_c * r)
+            mean = (weight @ power - r * (r + 1.0) / 2.0 * (bias @ power)) / total
+            log_mean = (weight @ log_c - bias.sum() / 2.0) / total
             root: Floats = np.where(r == 0.0, np.exp(log_mean), mean ** (1.0 / np.where(r == 0.0, 1.0, r)))
         return root
 
     def contributions(self) -> tuple[Floats, Floats]:
         """−(N*_k/N) ln Q_k, which sums to −ln of geometric accuracy, and N17 eq 17's −w_k ln Q_k, w = P_k / Σ P."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            surprise = np.where(self.true > 0, -np.log(self.model), 0.0)
-            additive = np.where(self.true > 0, self.true_weight / self.true_weight.sum() * surprise, 0.0)
-            published = np.where(self.true > 0, self.source / self.source.sum() * surprise, 0.0)
-        return additive + 0.0, published + 0.0
-
-
-@lru_cache(maxsize=16)
-def ends(grid: Grid) -> Floats:
-    """Where the cells of a grid begin, and where the last one ends."""
-    return np.append(grid.edges, 1.0)
+            surprise = np.where(self.true > 0, -np.log(self.model), 0.0) + 0.0
+        return self.true_weight / self.true_weight.sum() * surprise, self.source / self.source.sum() * surprise
 
 
 def shown(edges: Floats, cuts: tuple[float, ...]) -> list[float]:
     """Edges as people know them: an atom reaches from a cut to its float32 neighbour, and is called by the cut."""
     given = np.array([*cuts, np.inf])
-    nearest = given[np.searchsorted(given, edges * (1.0 - 1e-6))]
+    nearest = given[given.searchsorted(edges * (1.0 - 1e-6))]
     named: list[float] = np.where(np.abs(nearest - edges) <= 1e-6 * edges, nearest, edges).tolist()
     return named
 
 
 def collect(name: str, histogram: Histogram, grid: Grid, start: Ints) -> Curve:
     """Sum the cells of a histogram into the bins that begin at the grid cells `start`; empty bins are left out."""
-    h, edges = histogram, ends(grid)
-    first = np.searchsorted(h.cells, start)
-    filled = first < np.append(first[1:], len(h.cells))
-    stop = np.append(start[1:], len(grid.edges))
+    h, edges = histogram, grid.ends
+    first = h.cells.searchsorted(start)
+    stop = np.concatenate([start[1:], [len(grid)]])
+    filled = first < np.concatenate([first[1:], [len(h.cells)]])
     if not filled.all():
         start, stop, first = start[filled], stop[filled], first[filled]
 

@@ -158,7 +158,22 @@ class Input:
             made[model] = of_tally(tally, model=model or None, provenance=given, groups=groups, started=started)
         if not made:
             raise ValueError("no rows in any part of the input\n  there is nothing to assess")
+        if self.reading.ideal:
+            self._compare_with_ideal(made)
         return made
+
+    def _compare_with_ideal(self, made: Mapping[str, Assessment]) -> None:
+        """The losses of every row with the ideal probabilities that are given, in a second pass."""
+        from veracity.engines._ideal import Losses, Stages
+        from veracity.forecasts import Finding
+
+        ladders = {model: assessment._live("losses") for model, assessment in made.items()}
+        stages = {model: Stages.of(ladder) for model, ladder in ladders.items() if not ladder.problem}
+        looked: Losses = self.total(partial(Losses, stages), doing="comparing with the ideal")
+        for model in stages:
+            sections = made[model]._sections
+            sections["losses"] = looked.losses(model, sections["level"])
+            sections["findings"] += (Finding("ideal_given", "note", "ideal as given"),)
 
     @property
     def _files(self) -> tuple[str, ...]:
@@ -172,7 +187,7 @@ class Input:
         """What was given and cannot be used without all rows."""
         from veracity.forecasts import Finding
 
-        given = [name for name in ("ideal", "feature") if getattr(self.reading, name)]
+        given = ["feature"] if self.reading.feature else []
         given += ["repeated outcomes of one case"] if repeated else []
         if not given:
             return ()
@@ -276,9 +291,11 @@ class Input:
         at_hand = self._ladder.basis.partition(", ")[2]
         return f"{whole}, {at_hand}" if at_hand and fitted.needs_labels else whole
 
-    def write(self, fitted: Fitted, path: str | Path) -> int:
-        """Write the rows as the map changes them, in order: into a file by this machine, or into a folder that exists,
-        a Parquet file for each part, by whoever reads the part. How many rows there are.
+    def write(self, fitted: Fitted, path: str | Path, ending: str | None = None) -> int:
+        """Write the rows as the map changes them, in order; how many there are.
+
+        Into a file this machine writes, Parquet or CSV by its ending or by the one given. Into a folder that exists,
+        whoever reads a part writes a Parquet file of it.
         """
         from veracity.engines import local
         from veracity.engines._mapped import Mapped, Writing
@@ -291,7 +308,7 @@ class Input:
         if not target.is_dir():
             started = time.monotonic()
             told = None if seen is None else lambda n, share: seen(local.Progress(n, share, time.monotonic() - started))
-            return mapped.written(self._parts, target, told)
+            return mapped.written(self._parts, target, ending or target.suffix.lower(), told)
         job = Writing(mapped, str(target.absolute()))
         if self.engine == "local":
             states = [job.write(part, number) for number, part in enumerate(self._parts)]

@@ -90,8 +90,10 @@ class Mapped:
             return False
         return True
 
-    def written(self, parts: Sequence[Part], path: Path, seen: Callable[[int, float], None] | None = None) -> int:
-        """Write the rows of these parts into one file, CSV or Parquet by its ending; how many there are."""
+    def written(
+        self, parts: Sequence[Part], path: Path, ending: str, seen: Callable[[int, float], None] | None = None
+    ) -> int:
+        """Write the rows of these parts into one file, CSV or Parquet; how many there are."""
         rows = 0
 
         def frames(*_: Any) -> Iterator[pl.DataFrame]:
@@ -107,7 +109,7 @@ class Mapped:
         schema = {"label": pl.String, **dict.fromkeys(names, pl.Float64)}
         schema |= ({"weight": pl.Float64} if self.weight else {}) | ({"count": pl.Int64} if self.count else {})
         lazy = register_io_source(frames, schema=schema)
-        if path.suffix.lower() == ".parquet":
+        if ending == ".parquet":
             lazy.sink_parquet(path, maintain_order=True)
         else:
             lazy.sink_csv(path, maintain_order=True)
@@ -150,9 +152,9 @@ class Writing:
                 "  workers write into the folder themselves: give one that all of them share"
             )
         name = f"part-{number:05}.parquet"
-        new = Path(self.folder, f".{uuid4().hex[:8]}.{name}")
+        new = Path(self.folder, f".{name}.{uuid4().hex[:8]}.part")
         try:
-            rows = self.mapped.written([part], new)
+            rows = self.mapped.written([part], new, ".parquet")
             os.replace(new, Path(self.folder, name))
         finally:
             new.unlink(missing_ok=True)

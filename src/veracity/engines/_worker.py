@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from veracity.engines import local
 from veracity.engines._mapped import Writing
@@ -32,12 +34,26 @@ def uncounted(stream: Stream) -> Stream:
     return replace(stream, layout=replace(stream.layout, rows=0, tally=()))
 
 
+def together(job: Job | Writing, parts: Sequence[Any], threads: int) -> Sequence[Any]:
+    """Small files as tuples: a state costs as much as many rows, so there are two tasks a thread, or more if large."""
+    if isinstance(job, Writing) or not all(isinstance(part, Part) for part in parts):
+        return parts
+    sizes = np.array([PART_BYTES if part.rows is not None else local.size_of(part) for part in parts], dtype=float)
+    tasks = max(2 * threads, int(-(-sizes.sum() // PART_BYTES)))
+    if len(parts) <= tasks:
+        return parts
+    middle = (np.cumsum(sizes) - sizes / 2) / max(sizes.sum(), 1.0)
+    which = np.minimum((middle * tasks).astype(int), tasks - 1)
+    found = [tuple(part for part, own in zip(parts, which, strict=True) if own == task) for task in range(tasks)]
+    return [group if len(group) > 1 else group[0] for group in found if group]
+
+
 def count(job: Job | Writing, part: Any, number: int) -> bytes:
-    """The state of one part: a file or rows of one, forecasts, or an iterator of frames."""
+    """The state of one part: files or rows of one, forecasts, or an iterator of frames."""
     if isinstance(job, Writing):
         return job.write(part, number)
-    if isinstance(part, Part):
-        return local.run(job, [part], {}).state()
+    if isinstance(part, (Part, tuple)):
+        return local.run(job, part if isinstance(part, tuple) else [part], {}).state()
     name = f"partition {number}"
     total = job.make()
     total.name(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
@@ -13,7 +14,7 @@ from dask.delayed import Delayed, delayed
 from distributed import Client, KilledWorker, default_client, get_worker
 
 from veracity.engines._sums import Job, Sum
-from veracity.engines._worker import FAN, Done, count, opened_for_workers, uncounted
+from veracity.engines._worker import FAN, Done, count, opened_for_workers, together, uncounted
 from veracity.engines.local import Progress
 from veracity.forecasts import Forecasts
 from veracity.read import Layout, Reading
@@ -46,24 +47,42 @@ def run(
     **_: Any,
 ) -> Sum:
     """The sum over all parts, on the client there is, or on this machine's threads."""
-    kept = delayed(job, traverse=False, pure=True)
-    run_name = uuid4().hex[:8]  # a key belongs to one run: the files may have changed since another
-    topic = f"veracity {run_name}" if progress is not None else ""
-    names = (part.name if isinstance(part, Part) else f"partition {i}" for i, part in enumerate(parts))
-    keys = [f"{name}, task {i} of {run_name}" for i, name in enumerate(names)]
-    states = [
-        delayed(_count)(kept, part, i, topic, dask_key_name=key)
-        for i, (part, key) in enumerate(zip(parts, keys, strict=True))
-    ]
-    while len(states) > 1:
-        states = [delayed(_merged)(kept, states[i : i + FAN]) for i in range(0, len(states), FAN)]
     total = job.make()
-    total.merge(_computed(states[0], options, topic, keys, Done(len(parts), progress)))
+    total.merge(_computed(Tasks(job, parts, progress), options))
     return total
 
 
+class Tasks:
+    """The tasks of one run."""
+
+    def __init__(self, job: Job, parts: Sequence[Any], progress: Callable[[Progress], None] | None) -> None:
+        self.job, self.parts, self._progress = job, parts, progress
+        self.run = uuid4().hex[:8]  # a key belongs to one run: the files may have changed since another
+        self.topic = f"veracity {self.run}" if progress is not None else ""
+
+    def sum(self, threads: int) -> Delayed:
+        """The task that has the sum, for so many threads of all workers."""
+        self.parts = together(self.job, self.parts, threads)
+        self.done = Done(len(self.parts), self._progress)
+        self.keys = [f"{_name(part, i)}, task {i} of {self.run}" for i, part in enumerate(self.parts)]
+        kept = delayed(self.job, traverse=False, pure=True)
+        states: list[Delayed] = [
+            delayed(_count)(kept, part, i, self.topic, dask_key_name=key)
+            for i, (part, key) in enumerate(zip(self.parts, self.keys, strict=True))
+        ]
+        while len(states) > 1:
+            states = [delayed(_merged)(kept, states[i : i + FAN]) for i in range(0, len(states), FAN)]
+        return states[0]
+
+
+def _name(part: Any, number: int) -> str:
+    if isinstance(part, tuple):
+        return f"{part[0].name} to {part[-1].name}"
+    return part.name if isinstance(part, Part) else f"partition {number}"
+
+
 def _count(job: Job, part: Any, number: int, topic: str) -> bytes:
-    state = count(job, part if isinstance(part, (Part, Forecasts)) else [part], number)
+    state = count(job, part if isinstance(part, (Part, tuple, Forecasts)) else [part], number)
     if topic:
         with suppress(ValueError):  # a thread of this process, which is no worker
             get_worker().log_event(topic, number)
@@ -74,7 +93,7 @@ def _merged(job: Job, states: Sequence[bytes]) -> bytes:
     return job.merged(states)
 
 
-def _computed(task: Delayed, options: Mapping[str, Any], topic: str, keys: list[str], done: Done) -> bytes:
+def _computed(tasks: Tasks, options: Mapping[str, Any]) -> bytes:
     """With the scheduler that was named, else with the client that is open, else on threads."""
     address, timeout = options.get("scheduler"), options.get("timeout", 30.0)
     client: Any = None
@@ -82,12 +101,13 @@ def _computed(task: Delayed, options: Mapping[str, Any], topic: str, keys: list[
     try:
         client = Client(address, timeout=timeout) if address else _open_client()  # type: ignore[no-untyped-call]
         if client is None:
-            return _on_threads(task, keys, done)
+            return _on_threads(tasks)
         missing = "workers"
         client.wait_for_workers(1, timeout=timeout)
         missing = ""
-        if topic:
-            client.subscribe_topic(topic, lambda event: done(event[1]))
+        task = tasks.sum(sum(client.nthreads().values()))
+        if tasks.topic:
+            client.subscribe_topic(tasks.topic, lambda event: tasks.done(event[1]))
         return _result(client, task, timeout)
     except KilledWorker as lost:
         raise ValueError(
@@ -110,9 +130,9 @@ def _computed(task: Delayed, options: Mapping[str, Any], topic: str, keys: list[
             f"dask: no {missing} at {where}\n  start scheduler and workers, or name another with scheduler=ADDRESS"
         ) from None
     finally:
-        if client is not None and topic:
+        if client is not None and tasks.topic:
             with suppress(Exception):  # the scheduler may be gone
-                client.unsubscribe_topic(topic)
+                client.unsubscribe_topic(tasks.topic)
         if client is not None and address:
             client.close()
 
@@ -133,12 +153,13 @@ def _result(client: Any, task: Delayed, timeout: float) -> bytes:
             raise Gone
 
 
-def _on_threads(task: Delayed, keys: list[str], done: Done) -> bytes:
-    place = {key: i for i, key in enumerate(keys)}
+def _on_threads(tasks: Tasks) -> bytes:
+    task = tasks.sum(os.cpu_count() or 1)
+    place = {key: i for i, key in enumerate(tasks.keys)}
 
     def after(key: Any, *_: Any) -> None:
         if key in place:
-            done(place[key])
+            tasks.done(place[key])
 
     with Callback(posttask=after):  # type: ignore[no-untyped-call]
         return bytes(task.compute(scheduler="threads"))  # type: ignore[no-untyped-call]

@@ -68,7 +68,7 @@ def run(
     first, skip, rows = checkpoint.resume(total) if checkpoint else (0, 0, 0)
     every = float(options.get("checkpoint_seconds", 30.0))
     started = written = time.monotonic()
-    sizes = [_size(part) for part in parts]
+    sizes = [size_of(part) for part in parts]
     passed = sum(sizes[:first])
     # A broken part is left out whole, so its rows wait until it has been read to the end.
     open_part = job.make() if job.skip_broken else total
@@ -106,7 +106,7 @@ def take_all(total: Sum, batch: Batch) -> None:
         total.tell(model, findings)
 
 
-def _size(part: Part) -> int:
+def size_of(part: Part) -> int:
     try:
         return Path(part.path).stat().st_size
     except OSError:

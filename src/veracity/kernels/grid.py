@@ -113,6 +113,16 @@ class Grid:
         last = np.searchsorted(self.edges, upper, side="right") - 1
         return np.where(last > first, -1 - first, first).astype(np.int32)
 
+    @cached_property
+    def ends(self) -> Array:
+        """Where each cell begins, and where the last one ends."""
+        return np.append(self.edges, 1.0)
+
+    @cached_property
+    def is_atom(self) -> Array:
+        """Whether each cell is the atom of a cut."""
+        return np.isin(np.arange(len(self)), [self.atom(cut) for cut in self.cuts])
+
     def locate(self, u: Array) -> Array:
         """Cell of each probability: np.searchsorted(edges, u, side="right") - 1, but fast.
 

@@ -2,6 +2,7 @@
 #include <Python.h>
 #include <pthread.h>
 
+#include "cuts.h"
 #include "keep.h"
 #include "pair.h"
 #include "statistics.h"
@@ -305,6 +306,8 @@ static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, "One pass over fore
                                 {"pair", pair, METH_VARARGS, "Counts two classes in one column; see kernels/pair.py."},
                                 {"use_wide", use_wide, METH_O, "Whether to use the widest vectors."},
                                 {"power_moments", py_power_moments, METH_VARARGS, "See kernels/statistics.py."},
+                                {"bin_starts", bin_starts, METH_VARARGS, "See kernels/cuts.py."},
+                                {"bin_sums", py_bin_sums, METH_VARARGS, "See kernels/statistics.py."},
                                 {"row_moves", py_row_moves, METH_VARARGS, "See kernels/statistics.py."},
                                 {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The pass over forecasts in C.", 0, methods,

@@ -104,6 +104,17 @@ class Histograms(Sequence[Histogram]):
         return (self[j] for j in range(len(self)))
 
 
+def joined(histograms: Sequence[Histogram]) -> tuple[Array, dict[str, Array]]:
+    """Where each histogram begins and the end; the fields of all, one after another."""
+    if isinstance(histograms, Histograms):
+        return histograms.joined
+    offsets = np.cumsum([0, *(len(h.cells) for h in histograms)])
+    if len(histograms) == 1:
+        return offsets, vars(histograms[0])
+    names = [name for name, values in vars(histograms[0]).items() if values is not None]
+    return offsets, {name: np.concatenate([getattr(h, name) for h in histograms]) for name in names}
+
+
 @dataclass(frozen=True, eq=False)
 class Pass:
     """Everything one sweep over the rows can know. Rows with a problem count in `problems` and nowhere else.

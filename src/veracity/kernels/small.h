@@ -11,6 +11,13 @@ typedef struct {
     uint32_t cell, row_class; /* row << 6 | class */
 } Item;
 
+typedef struct {
+    int32_t at, row; /* where a true entry is counted */
+} Yes;
+
+typedef double two __attribute__((vector_size(16)));
+typedef int64_t two_masks __attribute__((vector_size(16)));
+
 typedef struct Small {
     int64_t rows;
     Item *items, *sorted, *tops;
@@ -18,6 +25,7 @@ typedef struct Small {
     double *log, *power, *m, *m2;
     int64_t *count;
     int32_t *y, *pick;
+    Yes *yes; /* one more than rows: the last may be written, but does not count */
 } Small;
 
 static void add_small(Work *w, int64_t n) {
@@ -55,35 +63,50 @@ INLINE void sort_by(const Item *from, Item *to, int64_t n, int shift, int by_cla
 #undef DIGIT
 }
 
+/* x where `mask` has all bits, 0 where it has none: quicker in a chain of sums than a choice or a product. */
+INLINE two kept(two x, int64_t mask) { return (two)((two_masks)x & (two_masks){mask, mask}); }
+
 /* Sums of runs of equal cells. Whether an entry opens a cell, or is true, is as good as random: no branches. */
 INLINE void emit_items(Compact *out, const Job *job, const Small *s, const Item *items, int64_t n, int mass) {
-    int64_t at = out->size - 1, all = 0, yes = 0, k = job->k;
-    double sum[3] = {0}, true_sum[5] = {0};
+    int64_t first = out->size, at = first - 1, all = 0, k = job->k, trues = 0;
+    two sum = {0}, weight = {0}; /* Σmp; Σm, Σm2 */
     uint32_t open = UINT32_MAX;
-    slot *const *c = out->columns;
+    slot *const *c = out->columns, *restrict counts = c[0], *restrict sums = c[1];
+    int32_t *restrict cells = out->cells;
+    const double *restrict p = s->p;
+    const int32_t *restrict y = s->y;
+    Yes *restrict yes = s->yes;
     for (int64_t i = 0; i < n; i++) {
-        int64_t row = items[i].row_class >> 6, j = items[i].row_class & 63;
-        int same = items[i].cell == open, is_true = s->y[row] == j;
-        double keep = same, m = mass ? s->m[row] : 1.0, mu = m * s->p[row * k + j];
-        double true_m = is_true ? m : 0.0, true_mu = is_true ? mu : 0.0;
-        int64_t count = mass ? s->count[row] : 1;
+        int64_t row = items[i].row_class >> 6, j = items[i].row_class & 63, same = -(int64_t)(items[i].cell == open);
+        double u = p[row * k + j];
         open = items[i].cell;
-        at += !same;
-        out->cells[at] = (int32_t)open;
-        c[0][at].i = all = (same ? all : 0) + count;
-        c[1][at].d = sum[0] = keep * sum[0] + mu;
-        c[4][at].i = yes = (same ? yes : 0) + (is_true ? count : 0);
-        c[5][at].d = true_sum[0] = keep * true_sum[0] + true_mu;
-        c[6][at].d = true_sum[1] = keep * true_sum[1] + true_m * s->log[row];
-        c[7][at].d = true_sum[2] = keep * true_sum[2] + true_m * s->power[row];
-        if (!mass) continue;
-        double m2 = s->m2[row];
-        c[2][at].d = sum[1] = keep * sum[1] + m;
-        c[3][at].d = sum[2] = keep * sum[2] + m2;
-        c[8][at].d = true_sum[3] = keep * true_sum[3] + true_m;
-        c[9][at].d = true_sum[4] = keep * true_sum[4] + (is_true ? m2 : 0.0);
+        at += 1 + same;
+        cells[at] = (int32_t)open;
+        counts[at].i = all = (all & same) + (mass ? s->count[row] : 1);
+        sum = kept(sum, same) + (two){mass ? s->m[row] * u : u, 0.0};
+        sums[at].d = sum[0];
+        if (mass) {
+            weight = kept(weight, same) + (two){s->m[row], s->m2[row]};
+            c[2][at].d = weight[0];
+            c[3][at].d = weight[1];
+        }
+        yes[trues] = (Yes){(int32_t)at, (int32_t)row};
+        trues += y[row] == j;
     }
     out->size = at + 1;
+    for (int f = 0; f < (mass ? 6 : 4); f++)
+        memset(c[ALL_COLUMNS + f] + first, 0, (size_t)(out->size - first) * sizeof(slot));
+    for (int64_t i = 0; i < trues; i++) {
+        int64_t to = yes[i].at, row = yes[i].row;
+        double m = mass ? s->m[row] : 1.0;
+        c[4][to].i += mass ? s->count[row] : 1;
+        c[5][to].d += m * p[row * k + y[row]];
+        c[6][to].d += m * s->log[row];
+        c[7][to].d += m * s->power[row];
+        if (!mass) continue;
+        c[8][to].d += m;
+        c[9][to].d += s->m2[row];
+    }
 }
 
 /* Sorts n items by cell; where the result lies. */
@@ -119,6 +142,7 @@ static void free_small(Small *s) {
     free(s->items);
     free(s->p);
     free(s->y);
+    free(s->yes);
     free(s);
 }
 
@@ -129,7 +153,8 @@ static Small *new_small(void) {
     s->items = malloc((2 * entries + rows) * sizeof *s->items);
     s->p = malloc((entries + 5 * rows) * sizeof *s->p);
     s->y = malloc(2 * rows * sizeof *s->y);
-    if (!(s->items && s->p && s->y)) {
+    s->yes = malloc((rows + 1) * sizeof *s->yes);
+    if (!(s->items && s->p && s->y && s->yes)) {
         free_small(s);
         return NULL;
     }

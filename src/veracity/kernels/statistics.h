@@ -6,7 +6,7 @@
 
 #include "native.h"
 
-enum { BUCKETS = 4096, MOST_POWERS = 64 };
+enum { MOST_POWERS = 64, MOST_CHUNKS = 2, FEW_BINS = 256 };
 
 /* Σ share t^e, then Σ share (t^e - mean)² and Σ share (t^e - mean)³, for e = 1 .. powers; out is (3, powers). */
 CLONES static void power_moments(const double *t, const double *share, int64_t n, int64_t powers, double *out) {
@@ -39,64 +39,90 @@ CLONES static void power_moments(const double *t, const double *share, int64_t n
     }
 }
 
-/* Where bins begin, ended by infinity; the first bin that each of many equal parts of [0, 1] reaches into, and below
- * 2^-5 that each of eight parts of an octave does. */
-enum { OCTAVES = 32, PART_SHIFT = 49, FEW_BINS = 256 };
-#define LOW_BITS (0x3FA0000000000000LL >> PART_SHIFT) /* 2^-5 */
-#define LOWEST_BITS (LOW_BITS - 8 * OCTAVES)
+/* Where bins begin, ended by infinity; the first bin that each of 64 parts of an octave reaches into. */
+enum { OCTAVES = 40, PART_SHIFT = 46, STEPS = OCTAVES << (52 - PART_SHIFT) };
+#define FIRST_STEP ((0x3FF0000000000000LL >> PART_SHIFT) - STEPS) /* what is lower still is in the lowest part */
 typedef struct {
     const double *edges;
-    int32_t first[BUCKETS + 1], low[8 * OCTAVES];
+    int32_t first[STEPS + 1];
 } Bins;
 
 static void find_first(Bins *b) {
     int32_t bin = 0;
-    for (int part = 0; part <= BUCKETS; part++) {
-        while (b->edges[bin + 1] <= (double)part / BUCKETS) bin++;
-        b->first[part] = bin;
-    }
-    bin = 0;
-    for (int part = 1; part < 8 * OCTAVES; part++) { /* what is lower still is in the lowest part */
-        int64_t bits = (LOWEST_BITS + part) << PART_SHIFT;
+    b->first[0] = 0;
+    for (int64_t part = 1; part <= STEPS; part++) {
+        int64_t bits = (FIRST_STEP + part) << PART_SHIFT;
         double edge;
         memcpy(&edge, &bits, 8);
         while (b->edges[bin + 1] <= edge) bin++;
-        b->low[part] = bin;
+        b->first[part] = bin;
     }
-    b->low[0] = 0;
 }
 
 /* Rarely does a part hold more than one edge: no branch for the first. */
 INLINE int64_t bin_of(const Bins *b, double u) {
-    int64_t part = (bits_of(u + 0.0) >> PART_SHIFT) - LOWEST_BITS, bin;
-    if (part < 8 * OCTAVES)
-        bin = b->low[part > 0 ? part : 0];
-    else
-        bin = b->first[u >= 1.0 ? BUCKETS : (int)(u * BUCKETS)];
+    int64_t part = (bits_of(u + 0.0) >> PART_SHIFT) - FIRST_STEP;
+    part = part < 0 ? 0 : part > STEPS ? STEPS : part;
+    int64_t bin = b->first[part];
     bin += b->edges[bin + 1] <= u;
     while (b->edges[bin + 1] <= u) bin++;
     return bin;
 }
 
-/* out (n, m): own[bin of the true entry] less the sum of every[bin] over all entries of the row; also the true bins.
- * own and every are (bins, m). */
-CLONES static void row_moves(const double *p, const int64_t *y, int64_t n, int64_t k, const Bins *b, int64_t bins,
-                             const double *own, const double *every, int64_t m, int64_t *true_bin, double *out) {
-    for (int64_t i = 0; i < n; i++) {
-        double *to = out + i * m, hits[FEW_BINS] = {0};
-        true_bin[i] = bin_of(b, p[i * k + y[i]]);
-        memcpy(to, own + true_bin[i] * m, (size_t)m * sizeof *to);
-        if (k > bins && bins <= FEW_BINS) { /* with many classes most entries lie in the same few bins */
-            for (int64_t j = 0; j < k; j++) hits[bin_of(b, p[i * k + j])]++;
-            for (int64_t bin = 0; bin < bins; bin++)
-                for (int64_t c = 0; c < m; c++) to[c] -= hits[bin] * every[bin * m + c];
-            continue;
-        }
-        for (int64_t j = 0; j < k; j++) {
-            const double *from = every + bin_of(b, p[i * k + j]) * m;
-            for (int64_t c = 0; c < m; c++) to[c] -= from[c];
-        }
+/* One row of many classes: most entries lie in the same few bins, which are counted. */
+INLINE void move_by_hits(const double *p, int64_t k, const Bins *b, int64_t bins, const lanes *every, lanes *moved,
+                         const int chunks) {
+    double hits[FEW_BINS] = {0};
+    for (int64_t j = 0; j < k; j++) hits[bin_of(b, p[j])]++;
+    for (int64_t bin = 0; bin < bins; bin++)
+        for (int c = 0; c < chunks; c++) moved[c] -= hits[bin] * every[bin * chunks + c];
+}
+
+/* own and every are (bins, chunks) vectors; out is (n, m), and what exceeds m of the last vector is left out. */
+INLINE void move_rows(const double *p, const int64_t *y, int64_t n, int64_t k, const Bins *b, int64_t bins,
+                      const lanes *own, const lanes *every, int64_t m, int64_t *true_bin, double *out,
+                      const int chunks) {
+    for (int64_t i = 0; i < n; i++, p += k, out += m) {
+        lanes moved[MOST_CHUNKS];
+        true_bin[i] = bin_of(b, p[y[i]]);
+        for (int c = 0; c < chunks; c++) moved[c] = own[true_bin[i] * chunks + c];
+        if (k > bins && bins <= FEW_BINS)
+            move_by_hits(p, k, b, bins, every, moved, chunks);
+        else
+            for (int64_t j = 0; j < k; j++) {
+                const lanes *of_entry = every + bin_of(b, p[j]) * chunks;
+                for (int c = 0; c < chunks; c++) moved[c] -= of_entry[c];
+            }
+        memcpy(out, moved, (size_t)m * sizeof *out);
     }
+}
+
+/* Each row: own[bin of the true entry] less the sum of every[bin] over all entries; also the true bins. */
+CLONES static void row_moves(const double *p, const int64_t *y, int64_t n, int64_t k, const Bins *b, int64_t bins,
+                             const lanes *own, const lanes *every, int64_t m, int64_t *true_bin, double *out) {
+    if (m <= LANES)
+        move_rows(p, y, n, k, b, bins, own, every, m, true_bin, out, 1);
+    else
+        move_rows(p, y, n, k, b, bins, own, every, m, true_bin, out, MOST_CHUNKS);
+}
+
+/* out (histograms, bins, 3): sums over the cells of bins that begin at the cells `start`; `whole`: all and yes are
+ * counts. */
+INLINE void bin_sums(const int32_t *cells, const int64_t *offsets, int64_t histograms, const int32_t *start,
+                     int64_t bins, const slot *all, const slot *yes, const double *sum, int whole, double *out) {
+    memset(out, 0, (size_t)(3 * histograms * bins) * sizeof *out);
+    for (int64_t h = 0; h < histograms; h++)
+        for (int64_t i = offsets[h], bin = 0; i < offsets[h + 1]; bin++) {
+            double a = 0.0, b = 0.0, c = 0.0, *to = out + 3 * (h * bins + bin);
+            for (; i < offsets[h + 1] && (bin + 1 == bins || cells[i] < start[bin + 1]); i++) {
+                a += whole ? (double)all[i].i : all[i].d;
+                b += whole ? (double)yes[i].i : yes[i].d;
+                c += sum[i];
+            }
+            to[0] = a;
+            to[1] = b;
+            to[2] = c;
+        }
 }
 
 static PyObject *py_power_moments(PyObject *self, PyObject *arguments) {
@@ -114,6 +140,19 @@ static PyObject *py_power_moments(PyObject *self, PyObject *arguments) {
     return NULL;
 }
 
+static int64_t chunks_of(int64_t m) { return m <= LANES ? 1 : MOST_CHUNKS; }
+
+/* Two tables (bins, m) one after the other, rows filled up to whole vectors. */
+static lanes *whole_vectors(const double *own, const double *every, int64_t bins, int64_t m) {
+    int64_t chunks = chunks_of(m);
+    lanes *tables = calloc((size_t)(2 * bins * chunks), sizeof *tables);
+    for (int64_t i = 0; tables && i < bins; i++) {
+        memcpy(tables + i * chunks, own + i * m, (size_t)m * sizeof *own);
+        memcpy(tables + (bins + i) * chunks, every + i * m, (size_t)m * sizeof *every);
+    }
+    return tables;
+}
+
 static PyObject *py_row_moves(PyObject *self, PyObject *arguments) {
     (void)self;
     Py_buffer b[7];
@@ -123,14 +162,40 @@ static PyObject *py_row_moves(PyObject *self, PyObject *arguments) {
     int good = b[0].len == n * k * 8 && b[3].len == bins * m * 8 && b[4].len == b[3].len && b[5].len == n * 8 &&
                b[6].len == n * m * 8 && bins > 0;
     for (int64_t i = 0; i < n && good; i++) good = (uint64_t)y[i] < (uint64_t)k;
-    if (good) {
-        Bins at = {.edges = b[2].buf};
+    good = good && m <= MOST_CHUNKS * LANES;
+    lanes *tables = good ? whole_vectors(b[3].buf, b[4].buf, bins, m) : NULL;
+    if (tables) {
+        Bins at;
+        at.edges = b[2].buf;
         find_first(&at);
-        row_moves(b[0].buf, y, n, k, &at, bins, b[3].buf, b[4].buf, m, b[5].buf, b[6].buf);
+        row_moves(b[0].buf, y, n, k, &at, bins, tables, tables + bins * chunks_of(m), m, b[5].buf, b[6].buf);
+        free(tables);
     }
     for (int i = 0; i < 7; i++) PyBuffer_Release(&b[i]);
-    if (good) Py_RETURN_NONE;
+    if (tables) Py_RETURN_NONE;
+    if (good) return PyErr_NoMemory();
     PyErr_SetString(PyExc_ValueError, "row_moves takes rows, outcomes, bins and tables that fit one another");
+    return NULL;
+}
+
+static PyObject *py_bin_sums(PyObject *self, PyObject *arguments) {
+    (void)self;
+    Py_buffer b[7];
+    int whole;
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*y*pw*", b, b + 1, b + 2, b + 3, b + 4, b + 5, &whole, b + 6))
+        return NULL;
+    const int64_t *offsets = b[1].buf;
+    int64_t histograms = b[1].len / 8 - 1, bins = b[2].len / 4, end = histograms < 0 ? 0 : offsets[histograms];
+    int good = histograms >= 0 && bins > 0 && b[6].len == 3 * histograms * bins * 8 && offsets[0] >= 0 &&
+               b[0].len / 4 >= end;
+    for (int f = 3; f < 6; f++) good &= b[f].len / 8 >= end;
+    if (good && whole)
+        bin_sums(b[0].buf, offsets, histograms, b[2].buf, bins, b[3].buf, b[4].buf, b[5].buf, 1, b[6].buf);
+    else if (good)
+        bin_sums(b[0].buf, offsets, histograms, b[2].buf, bins, b[3].buf, b[4].buf, b[5].buf, 0, b[6].buf);
+    for (int i = 0; i < 7; i++) PyBuffer_Release(&b[i]);
+    if (good) Py_RETURN_NONE;
+    PyErr_SetString(PyExc_ValueError, "bin_sums takes cells, offsets, bins and values that fit one another");
     return NULL;
 }
 

@@ -9,6 +9,12 @@ from numpy.typing import NDArray
 
 from veracity import kernels
 
+_native: Any
+try:
+    from veracity.kernels import _native  # type: ignore[attr-defined,no-redef]
+except ImportError:  # installed where there was no compiler
+    _native = None
+
 Floats = NDArray[np.float64]
 
 BLOCK = 1 << 17  # multiplications of a product for which a BLAS takes no threads: they cost more than they save
@@ -24,7 +30,7 @@ def power_moments(t: Floats, share: Floats, powers: int, kernel: str | None = No
     """
     out = np.empty((3, powers))
     if (kernel or kernels.NAME) == "native":
-        _native().power_moments(t, share, out)
+        _native.power_moments(t, share, out)
         return out
     x = np.empty((powers, len(t)))
     x[0], done = t, 1
@@ -40,6 +46,40 @@ def power_moments(t: Floats, share: Floats, powers: int, kernel: str | None = No
     return out
 
 
+def bin_sums(
+    cells: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    start: NDArray[np.int32],
+    columns: tuple[NDArray[Any], NDArray[Any], Floats],
+    kernel: str | None = None,
+) -> Floats:
+    """(histograms, bins, 3): sums of three columns over the cells of each bin.
+
+    cells    of histograms one after another, ascending in each; histogram i is offsets[i] … offsets[i + 1].
+    start    (bins,) the cell at which each bin begins, the first 0.
+    columns  a value for each cell: two of counts (int64) or of weights, and one of sums.
+
+    >>> cells, offsets = np.array([0, 3, 9, 2], dtype=np.int32), np.array([0, 3, 4])
+    >>> values = np.array([1.0, 2.0, 4.0, 8.0])
+    >>> bin_sums(cells, offsets, np.array([0, 3], dtype=np.int32), (values, values, values))[:, :, 0]
+    array([[1., 6.],
+           [8., 0.]])
+    """
+    out = np.zeros((len(offsets) - 1, len(start), 3))
+    if (kernel or kernels.NAME) == "native":
+        _native.bin_sums(cells, offsets, start, *columns, columns[0].dtype == np.int64, out)
+        return out
+    used = slice(offsets[0], offsets[-1])
+    span = 1 + max(int(cells.max(initial=0)), int(start[-1]))
+    before = np.arange(len(offsets) - 1) * span  # makes the cells of all histograms one ascending row
+    ascending = cells[used] + before.repeat(np.diff(offsets))
+    first = ascending.searchsorted((before[:, None] + start).ravel())
+    filled = first < np.append(first[1:], len(ascending))
+    for column, values in enumerate(columns):
+        out.reshape(-1, 3)[filled, column] = np.add.reduceat(values[used], first[filled])
+    return out
+
+
 def row_moves(
     p: Floats, y: NDArray[Any], edges: Floats, own: Floats, every: Floats, kernel: str | None = None
 ) -> tuple[Floats, NDArray[np.int64]]:
@@ -47,7 +87,7 @@ def row_moves(
 
     p      (rows, k) probabilities, y (rows,) the column of the true entry.
     edges  (bins,) where each bin begins; what lies below the first is in the first.
-    own, every  (bins, m) what the true entry and each entry add.
+    own, every  (bins, m) what the true entry and each entry add; m is at most 16.
 
     >>> row_moves(np.array([[0.2, 0.8]]), np.array([1]), np.array([0.0, 0.5]), np.eye(2), np.eye(2))
     (array([[-1.,  0.]]), array([1]))
@@ -55,7 +95,7 @@ def row_moves(
     if (kernel or kernels.NAME) == "native":
         out, true = np.empty((len(p), own.shape[1])), np.empty(len(p), dtype=np.int64)
         rows, outcomes = np.ascontiguousarray(p, dtype=np.float64), np.ascontiguousarray(y, dtype=np.int64)
-        _native().row_moves(rows, outcomes, np.append(edges, np.inf), own, every, true, out)
+        _native.row_moves(rows, outcomes, np.concatenate([edges, [np.inf]]), own, every, true, out)
         return out, true
     hits, true = row_bins(p, y, edges)
     parts = np.array_split(hits, hits.size * every.shape[1] // BLOCK + 1)
@@ -71,9 +111,3 @@ def row_bins(p: Floats, y: NDArray[Any], edges: Floats) -> tuple[Floats, NDArray
     places = rows[:, None] * len(edges) + bins
     hits = np.bincount(places.ravel(), minlength=len(p) * len(edges)).reshape(len(p), -1).astype(float)
     return hits, bins[rows, y]
-
-
-def _native() -> Any:
-    from veracity.kernels import _native  # type: ignore[attr-defined]
-
-    return _native

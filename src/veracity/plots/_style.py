@@ -11,7 +11,7 @@ import altair as alt
 
 WIDTH, HEIGHT = 420, 320
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 2], [1, 3]]
+DASHES: list[list[int]] = [[], [6, 3], [2, 2], [8, 3, 2, 3], [10, 2], [1, 3]]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 
 Rows = list[dict[str, Any]]
@@ -162,6 +162,7 @@ def categories(domain: Sequence[str]) -> alt.Scale:
 
 
 def dashes(domain: Sequence[str]) -> alt.Scale:
+    """The first line is solid, without a pattern: a printer would draw dashes without gaps one by one."""
     return alt.Scale(domain=list(domain), range=[DASHES[i % len(DASHES)] for i in range(len(domain))])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
 from typing import Any
 
 import altair as alt
@@ -39,18 +40,44 @@ def rows(result: Any) -> style.Rows:
     return [{name: style.finite(profile[name][i]) for name in held} for i in range(len(at))]
 
 
+def _near(whole: style.Rows) -> style.Rows:
+    """The stacked lines up to a reach outside the picture: far ones make printed files of many megabytes.
+
+    Where a line crosses the reach a row is put in, so that nothing changes below.
+    """
+    reach, names = 2 * CUT, list(reversed(PARTS))  # from the bottom
+
+    def heights(row: dict[str, Any]) -> list[float]:
+        return list(accumulate(max(row[name], 0.0) for name in names))
+
+    kept = whole[:1]
+    for before, row in pairwise(whole):
+        ends = [
+            pair for pair in zip(heights(before), heights(row), strict=True) if (pair[0] > reach) != (pair[1] > reach)
+        ]
+        for share in sorted((reach - low) / (high - low) for low, high in ends):
+            kept.append({name: before[name] + share * (row[name] - before[name]) for name in ("r", *PARTS)})
+        kept.append(row)
+    limited = []
+    for row in kept:
+        tops = [0.0, *(min(height, reach) for height in heights(row))]
+        steps = dict(zip(names, (high - low for low, high in pairwise(tops)), strict=True))
+        limited.append(row | {name: steps[name] if row[name] > 0 else max(row[name], -reach) for name in names})
+    return limited
+
+
 def chart(result: Any) -> style.Chart:
     """Stacked shares of UNC_r over r in [-2/3, 2]; the scales of different r cannot be compared, their shares can."""
     wide = style.present(rows(result), "decomposed_profile", "decomposed risk profile")
     order = list(PARTS.values())
     whole = [row for row in wide if all(row.get(name) is not None for name in PARTS)]
     style.present(whole, "decomposed_profile", "finite parts of the loss")
+    tallest = max(sum(max(row[name], 0.0) for name in PARTS) for row in whole)
     long = [
         {"r": row["r"], "part": label, "share": row[name], "order": i}
-        for row in whole
+        for row in _near(whole)
         for i, (name, label) in enumerate(PARTS.items())
     ]
-    tallest = max(sum(max(row[name], 0.0) for name in PARTS) for row in whole)
     top = max(1.05, min(1.05 * tallest, CUT))
     cut = f" Cut at {CUT:.0%}: surprises make the loss much larger on the left." if tallest > CUT else ""
     base = alt.Chart(style.data(long))

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from ..forecasts import Finding, Forecasts, Names, NothingLeft, check, prepare, prepare_realised
+from .cases import whole_cases
 from .files import Table, batch_rows, table_of
 from .layouts import Layout
 from .reading import Reading, canonical
@@ -35,17 +36,13 @@ class Builder:
         return list(dict.fromkeys([*self.layout.columns, *extra, *self.reading.group, *self.reading.feature]))
 
     def batches(self, size: int | None = None) -> Iterator[Forecasts]:
-        if self.layout.kind in ("long", "lm-eval"):  # rows of one case may lie anywhere; options differ by row
-            numbers, frame = self.table.read(self.columns)
-            yield from self.forecasts(frame, self.table.first_row, numbers, True)
-            return
         size = size or batch_rows(len(self.columns))
         whole = self.table.rows <= size
         # Where rows may be left out, one batch is held back: if nothing is left of the next, somebody has to say so.
         reading = self.reading
         hold = reading.nan == "omit" or reading.soft == "omit" or bool(reading.weight or reading.count)
         last: dict[str | None, Forecasts] = {}
-        for start, numbers, frame in self.table.batches(self.columns, size):
+        for start, numbers, frame in self.frames(size):
             for made in self.forecasts(frame, start, numbers, whole) if frame.height else ():
                 if not hold:
                     yield made
@@ -58,6 +55,12 @@ class Builder:
         for model, made in last.items():
             told = self.pending.pop(model or "", ())
             yield replace(made, findings=(*made.findings, *told))
+
+    def frames(self, size: int) -> Iterator[tuple[int, Array, pl.DataFrame]]:
+        """The table in batches; several rows of one case are never parted, and options that differ by row neither."""
+        if self.layout.kind in ("long", "lm-eval"):
+            return whole_cases(self.table, self.layout, self.columns, size)
+        return self.table.batches(self.columns, size)
 
     def forecasts(self, frame: pl.DataFrame, start: int, numbers: Array, whole: bool) -> Iterator[Forecasts]:
         layout = self.layout
@@ -291,8 +294,10 @@ class Builder:
         assert outcome is not None
         key = [c for c in ([layout.model_column] if layout.model_column else []) + list(layout.case) if c]
         rows = numbers if numbers is not None else np.arange(start, start + frame.height)
+        seen = [value for value in frame[klass].unique().to_list() if value is not None]
         frame = frame.with_columns(
-            pl.Series(N, rows), pl.col(klass).map_elements(canonical, return_dtype=pl.String).alias(CLASS)
+            pl.Series(N, rows),
+            pl.col(klass).replace_strict(seen, [canonical(v) for v in seen], return_dtype=pl.String).alias(CLASS),
         )
         twice = frame.select([*key, CLASS]).is_duplicated()
         if twice.any():
@@ -340,7 +345,8 @@ class Builder:
     def _weights(self, frame: pl.DataFrame, start: int, numbers: Array) -> Array:
         if self.weights is not None:
             rows = np.arange(start, start + frame.height)
-            if self.reading.where and numbers is not None:  # rows were left out: their own numbers count
+            # rows were left out, or several are one case: their own numbers count
+            if numbers is not None and (self.reading.where or self.layout.kind == "long"):
                 rows = np.asarray(numbers, dtype=np.int64)
             return self.weights[self.offset + rows - self.table.first_row]
         return numbers_in(frame[self.reading.weight]) if self.reading.weight else None

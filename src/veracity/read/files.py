@@ -310,7 +310,7 @@ def _resample(table: Table) -> None:
         if table.numbered and table.rows:
             # memory is at hand: hand out slices of what has been converted already
             held = table.sample.with_columns(pl.Series(ROW, numbers))
-            dense = bool(numbers[-1] - numbers[0] + 1 == len(numbers) and numbers[0] == table.first_row)
+            dense = bool(numbers[0] == table.first_row and (np.diff(numbers) == 1).all())
             table.lazy, table.kinds = (table.sample if dense else held).lazy(), table.kinds
             table.numbered = not dense
     else:

@@ -126,17 +126,15 @@ class Stream:
     def _of_table(self, table: Table, skip: int = 0, path: str = "") -> Iterator[Batch]:
         before = self.weights.before(path) if self.weights is not None else 0
         builder = Builder(table, self.layout, self.reading, self.weights, before)
-        if self.layout.kind in ("long", "lm-eval"):  # rows of one case may lie anywhere in the file
-            yield Batch(tuple(builder.batches()), table.rows, 1.0)
-            return
         size = min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
         done = skip
-        for start, numbers, frame in table.batches(builder.columns, size):
+        entire = self.layout.kind in ("long", "lm-eval")  # a batch holds several rows of one case
+        for start, numbers, frame in builder.frames(size):
             if frame.height:
                 self._known_models(frame, table)
                 done += frame.height
                 made: list[Forecasts] = []
-                for offset, chunk in _chunks(frame) if numbers is None else ((0, frame),):
+                for offset, chunk in ((0, frame),) if entire or numbers is not None else _chunks(frame):
                     made += builder.forecasts(chunk, start + offset, numbers, whole=False)
                 yield Batch(tuple(made), frame.height, min(1.0, done / table.rows) if table.rows else None)
         if builder.pending:

@@ -397,9 +397,9 @@ def _profile_rows(tail: str, a: Experiment, b: Experiment) -> list[Row]:
             shown(
                 f"reading {reading}: mean of power −1 over all x, {', '.join(map(str, DIMENSIONS))} dimensions",
                 " ".join(f"{values.mean():.4f}" for values in found.values()),
-                "closed form, 100 fitted models; it is 0 (its integral diverges) in "
+                "closed form, 100 fitted models; its integral diverges, so that it is 0, in "
                 + ", ".join(f"{(values == 0).mean():.0%}" for values in found.values())
-                + ": profiles of a finite test below r = −1 fall with its size",
+                + " of them: there the profile of a finite test has no limit but 0 from r = −1 down",
                 value=float(found[6].mean()),
             )
         )

@@ -1,0 +1,116 @@
+"""Where bins with equal numbers of true entries begin, on cells of the grid: in C where it was compiled, else in NumPy.
+
+Everything is decided from integer counts, so that rows in memory, streamed or on a cluster give the same bins.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity import kernels
+from veracity.kernels.grid import Grid
+from veracity.kernels.result import Histogram
+from veracity.kernels.statistics import _native
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FEWEST_TO_SPLIT = 8  # true entries; each half keeps at least half as many
+WIDEST_RATIO = 2.0  # of a bin's edges, before it is split
+SMALLEST = np.finfo(float).tiny
+
+
+def bin_starts(h: Histogram, grid: Grid, bins: int, end_width: float, kernel: str | None = None) -> tuple[Ints, Ints]:
+    """The cells at which bins begin, without and with the wide ones split.
+
+    End bins [0, w) and [1−w, 1], cells too full to share, and `bins` bins of equal true counts between.
+    """
+    assert h.true_sum is not None, "class-wise histograms of many classes have no true sums"
+    left, right = (grid.atom(end_width), grid.atom(1.0 - end_width)) if end_width > 0.0 else (0, len(grid))
+    bins = min(bins, int(h.true.sum()) + 1)  # every cell is too full for so many
+    if (kernel or kernels.NAME) == "native":
+        columns = h.cells, h.true, h.true_sum, h.true_weight
+        limits = bins, left, right, WIDEST_RATIO, FEWEST_TO_SPLIT
+        plain, halved = _native.bin_starts(*columns, grid.ends, grid.is_atom, *limits)
+        return np.frombuffer(plain, np.int64), np.frombuffer(halved, np.int64)
+    cutter = Cutter(h, grid)
+    start = cutter.equal_population(bins, left, right)
+    return start, cutter.split(start)
+
+
+class Cutter:
+    """Where to cut the sorted true entries of a histogram."""
+
+    def __init__(self, histogram: Histogram, grid: Grid) -> None:
+        some = (histogram.true > 0).nonzero()[0]
+        self.cells = histogram.cells[some].astype(np.int64)  # cells with true entries
+        self.true = histogram.true[some]
+        self.before = np.concatenate([[0], np.cumsum(self.true)])  # true entries in earlier cells
+        assert histogram.true_sum is not None
+        weight = self.true if histogram.true_weight is None else np.maximum(histogram.true_weight[some], SMALLEST)
+        # Sums differ in the last bits with the order of the rows; the edges must not.
+        self.mean = _round_significant(histogram.true_sum[some] / weight)
+        self.last = len(grid.edges)
+        self.edges = grid.ends
+        self.grid = grid
+
+    def true_before(self, cell: Any) -> Ints:
+        found: Ints = self.before[self.cells.searchsorted(cell)]
+        return found
+
+    def equal_population(self, bins: int, left: int, right: int) -> Ints:
+        """Cells from `left` to `right` in bins of equal true counts, what lies beyond in a bin each."""
+        middle = (self.cells >= left) & (self.cells < right)
+        full = middle & (self.true * bins > self.before[-1])
+        overfull = self.cells[full]
+        remaining = int(self.true[middle & ~full].sum())
+        gaps = np.concatenate([[left], overfull + 1]), np.concatenate([overfull, [right]])
+        start = [np.array([0]), *gaps]
+        for lower, upper, first, stop in zip(*gaps, *map(self.true_before, gaps), strict=True):
+            if stop > first:
+                shares = max(1, round(bins * int(stop - first) / remaining))
+                size, extra = divmod(stop - first, shares)
+                # Sizes as array_split makes them: the first ones hold one entry more.
+                i = np.arange(1, shares)
+                cuts = self.cut(first + i * size + np.minimum(i, extra))
+                start.append(cuts[(lower < cuts) & (cuts < upper)])
+        found = np.unique(np.concatenate(start))
+        return found[found < self.last]
+
+    def cut(self, entry: Ints) -> Ints:
+        """The grid cells at which a bin begins so that true entries number entry−1 and entry part, ties going up."""
+        a = self.before.searchsorted(entry - 1, side="right") - 1
+        b = np.minimum(self.before.searchsorted(entry, side="right") - 1, len(self.cells) - 1)
+        low, high = self.cells[a], self.cells[b]
+        middle = (self.mean[a] + self.mean[b]) / 2.0
+        cell = self.edges[:-1].searchsorted(middle, side="right") - 1
+        nearer_above = self.edges[cell + 1] - middle <= middle - self.edges[cell]
+        nearest = cell + (nearer_above & ~self.grid.is_atom[cell])
+        between: Ints = np.minimum(np.maximum(nearest, low + 1), high)  # low where one cell holds both
+        return between
+
+    def split(self, start: Ints) -> Ints:
+        """Halves of bins whose edges differ too much, and halves of these, while each keeps entries enough."""
+        found = [start]
+        lower, upper = start, np.append(start[1:], self.last)
+        while True:
+            first, stop = self.true_before(lower), self.true_before(upper)
+            wide = (self.edges[upper] > WIDEST_RATIO * self.edges[lower]) & (stop - first >= FEWEST_TO_SPLIT)
+            if not wide.any():
+                return np.sort(np.concatenate(found))
+            lower, upper, first, stop = lower[wide], upper[wide], first[wide], stop[wide]
+            middle = self.cut((first + stop + 1) // 2)
+            between = self.true_before(middle)
+            good = np.minimum(between - first, stop - between) * 2 >= FEWEST_TO_SPLIT
+            found.append(middle[good])
+            lower, upper = np.concatenate([lower[good], found[-1]]), np.concatenate([found[-1], upper[good]])
+
+
+def _round_significant(x: Floats) -> Floats:
+    """x to 40 significant bits."""
+    mantissa, exponent = np.frexp(x)
+    rounded: Floats = np.ldexp(np.round(mantissa * 2.0**40), exponent - 40)
+    return rounded

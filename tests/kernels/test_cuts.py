@@ -1,0 +1,66 @@
+"""Where bins begin: C and NumPy decide alike, whatever the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from veracity.kernels.cuts import Cutter, bin_starts
+from veracity.plan import Plan
+from veracity.tally import Tally
+
+
+def drawn(rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Few or many rows and classes, sharp or flat, half of them rounded so that cells are too full to share."""
+    n, k = int(rng.choice([1, 2, 9, 30, 400])), int(rng.choice([2, 3, 10]))
+    p = np.exp(rng.normal(size=(n, k)) * rng.choice([0.3, 1.0, 3.0, 10.0]))
+    p /= p.sum(axis=1, keepdims=True)
+    if rng.random() < 0.5:
+        p = np.round(p, 1) + 1e-3
+        p /= p.sum(axis=1, keepdims=True)
+    return (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(0, k - 1), p
+
+
+@pytest.mark.parametrize("bins", [1, 5, 50, 10**6])
+@pytest.mark.parametrize("end_width", [0.0, 0.005, 0.3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_both_kernels_cut_alike(bins: int, end_width: float, weighted: bool) -> None:
+    pytest.importorskip("veracity.kernels._native")
+    rng = np.random.default_rng(bins)
+    for _ in range(25):
+        y, p = drawn(rng)
+        weights = rng.gamma(1.0, size=len(y)) if weighted else None
+        t = Tally.of(y, p, labels=range(p.shape[1]), sample_weight=weights, plan=Plan(end_width=end_width))
+        for histogram in (t.pooled, t.top, *t.classwise):
+            if histogram.true.any():
+                ours, twin = (bin_starts(histogram, t.grid, bins, end_width, kernel) for kernel in ("native", "numpy"))
+                assert np.array_equal(ours[0], twin[0])
+                assert np.array_equal(ours[1], twin[1])
+
+
+@pytest.mark.parametrize("kernel", ["native", "numpy"])
+def test_bins_ascend_from_the_first_cell_and_split_ones_keep_their_edges(kernel: str) -> None:
+    if kernel == "native":
+        pytest.importorskip("veracity.kernels._native")
+    y, p = drawn(np.random.default_rng(8))
+    t = Tally.of(y, p, labels=range(p.shape[1]))
+    plain, halved = bin_starts(t.pooled, t.grid, 5, 0.005, kernel)
+    for start in (plain, halved):
+        assert start[0] == 0
+        assert np.all(np.diff(start) > 0)
+    assert set(plain) <= set(halved)
+
+
+def test_a_cut_parts_two_neighbouring_entries() -> None:
+    t = Tally.of([1, 1, 1, 1], [0.2, 0.4, 0.6, 0.8])
+    cutter = Cutter(t.classwise[1], t.grid)
+    edges = t.grid.edges[cutter.cut(np.array([1, 2, 3]))]
+    assert edges == pytest.approx([0.3, 0.5, 0.7], rel=1e-3)
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    native = pytest.importorskip("veracity.kernels._native")
+    h, grid = (t := Tally.of([1, 0], [0.2, 0.4])).pooled, t.grid
+    with pytest.raises(ValueError, match="one histogram"):
+        native.bin_starts(h.cells, h.true[:1].copy(), h.true_sum, None, grid.ends, grid.is_atom, 5, 0, 9, 2.0, 8)
