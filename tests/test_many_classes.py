@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 import veracity
+from veracity.curves.bins import fit_both, number_of_bins
+from veracity.kernels import scan
+from veracity.kernels.grid import grid
+from veracity.plan import Plan
 from veracity.tally import Tally, total
 
 
@@ -51,3 +55,22 @@ def test_parts_measure_the_same_to_the_last_bit():
     one, other = (veracity.assess(t) for t in (whole, total(parts[::-1])))
     assert {n: float(r) for n, r in one.measured.items()} == {n: float(r) for n, r in other.measured.items()}
     assert [b["count"] for b in one.bins] == [b["count"] for b in other.bins]
+
+
+@pytest.mark.parametrize(("k", "strength", "sharper"), [(1000, 3.0, 2.0), (1000, 8.0, 3.0), (100, 5.0, 3.0)])
+def test_wide_cells_of_tiny_entries_hardly_move_measured_means(k, strength, sharper):
+    """Of over-confident models much depends on entries below 2^-14, which have few cells beyond 50 classes."""
+    rng = np.random.default_rng(5)
+    z = strength * rng.standard_normal((3000, k))
+    said, true = (np.exp(s - s.max(axis=1, keepdims=True)) for s in (sharper * z, z))
+    said /= said.sum(axis=1, keepdims=True)
+    y = (np.cumsum(true / true.sum(axis=1, keepdims=True), axis=1) < rng.random((len(z), 1))).sum(axis=1)
+    assert np.mean(said[np.arange(len(y)), y] < 2.0**-14) > 0.005
+    plan = Plan()
+    bins = {"bins": number_of_bins(len(y)), "end_width": plan.end_width}
+    accuracy = []
+    for coarse in (False, True):
+        cells = grid(plan.cuts, coarse)
+        curve = fit_both(scan(said, y, cells).pooled, cells, **bins)[1]
+        accuracy.append(float(curve.corrected(np.zeros(1))[0]))
+    assert accuracy[1] == pytest.approx(accuracy[0], rel=0.03)

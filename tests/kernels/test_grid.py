@@ -78,7 +78,7 @@ def test_nested_cells_are_unions_and_keep_cuts(cells):
 def test_coarse_is_the_same_from_two_to_the_minus_14_up():
     fine, coarse = grid(CUTS["plan"]), grid(CUTS["plan"], coarse=True)
     assert np.array_equal(fine.edges[fine.edges >= SPLIT], coarse.edges[coarse.edges >= SPLIT])
-    assert np.count_nonzero(coarse.edges < SPLIT) == 4
+    assert np.count_nonzero(coarse.edges < SPLIT) == 6
     assert grid(CUTS["plan"], coarse=True) is coarse
 
 

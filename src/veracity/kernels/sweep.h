@@ -4,8 +4,8 @@
 
 #include "native.h"
 
-enum { LEVELS = 3 };                                /* wide cells between 0 and 2^-14 */
-static const int LEVEL_ENDS[LEVELS] = {20, 17, 14}; /* upper end of each: 2^-end; as WIDE in grid.py */
+enum { LEVELS = 5 };                                        /* wide cells between 0 and 2^-14 */
+static const int LEVEL_ENDS[LEVELS] = {30, 24, 20, 17, 14}; /* upper end of each: 2^-end; as WIDE in grid.py */
 #define ONE_BITS 0x3F800000u
 #define SPLIT_FLOAT 0x38800000 /* 2^-14 */
 #define HIT_FLOAT 0x3D000000   /* 2^-5 */
