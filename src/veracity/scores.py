@@ -122,7 +122,7 @@ def auc(tally: Tally) -> Reading:
     held = tally.held
     if held is not None and len(held) <= EXACT_AUC_ROWS and held.outcomes is not None:
         score, y, mass = _ranked(held)
-        first = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]])) if len(score) else []
+        first = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]])[: len(score)])
         events = np.add.reduceat(mass * y, first) if len(first) else mass
         others = np.add.reduceat(mass - mass * y, first) if len(first) else mass
     else:
@@ -134,9 +134,9 @@ def auc(tally: Tally) -> Reading:
 
 def _ranked(f: Forecasts) -> tuple[NDArray[Any], NDArray[Any], Floats]:
     """Something that grows with the forecast of the event, whether the event happened, and the mass, in that order."""
-    yes = f.outcomes == 1
+    yes = np.equal(f.outcomes, 1)  # type: ignore[arg-type]
     if f.weights is None and f.counts is None:
-        # Bits of floats that are not negative grow with them, so that they can be sorted with the outcome in one number.
+        # Bits of floats that are not negative grow with them, so they can be sorted with the outcome in one number.
         keys = np.asarray(f.positive + 0.0, dtype=np.float64).view(np.uint64) << np.uint64(1)
         keys |= yes
         keys.sort()
