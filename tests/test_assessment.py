@@ -121,6 +121,16 @@ def test_all_weight_on_one_row() -> None:
     assert "one_weight" in {f.code for f in a.findings}
 
 
+@pytest.mark.parametrize("others", [1e-60, 1e-200, 1e-300])
+def test_weights_of_rows_that_hardly_count_overflow_nothing(others: float) -> None:
+    p = np.random.default_rng(2).dirichlet(np.ones(3), 50)
+    weights = np.full(50, others)
+    weights[3] = 1.0
+    a = vc.assess(np.arange(50) % 3, p, sample_weight=weights)
+    valid(a)
+    assert a.reported.accuracy == pytest.approx(p[3, 0])
+
+
 def test_zeros_give_infinite_log_loss_and_name_the_rows() -> None:
     y, p = draw(4, 200, 3)
     p[17] = np.eye(3)[(y[17] + 1) % 3]

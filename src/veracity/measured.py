@@ -270,7 +270,8 @@ class Influences:
         )
 
     def _error(self, influence: Floats) -> Any:
-        return np.sqrt(_mean(self.share, influence * influence)) * self.scale
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.sqrt(_mean(self.share, influence * influence)) * self.scale
 
     @cached_property
     def measured_errors(self) -> Floats:
@@ -336,13 +337,13 @@ def measured_influence(f: Forecasts, curve: Curve, plan: Plan, r: Floats) -> Flo
     c, free = np.maximum(curve.source, plan.floor)[:, None], (curve.source > plan.floor)[:, None]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log = np.log(np.where(curve.true[:, None] > 0, c, 1.0))
-        power = np.exp(log * r)
+        power, factor = np.exp(log * r), np.where(r == 0.0, 1.0, r)
         own = np.where(r == 0.0, log + free, np.where(free, 1.0 + r, 1.0) * power)
-        every = np.where(free, np.where(r == 0.0, 1.0, r) * power * c, 0.0)
+        every = np.where(free, factor * power * c, 0.0)
         moved, true = statistics.row_moves(_clipped(f, plan), f.outcomes, curve.low, own, every)
         if f.offered is not None:
             moved += (~f.offered).sum(axis=1)[:, None] * every[0]  # what was not offered holds 0, but lies in no bin
         mean = np.bincount(true, share, len(curve)) @ power
-        moved /= np.where(r == 0.0, 1.0, mean * r)
-    moved -= _mean(share, moved)
+        moved *= 1.0 / np.where(r == 0.0, 1.0, mean * factor)
+        moved -= _mean(share, moved)
     return moved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -84,16 +85,15 @@ def _errors(sums: Floats, tally: Tally) -> Floats:
     from scipy.special import ndtr
 
     weight, true, total = sums.transpose(2, 0, 1).copy()
-    some = weight > 0.0
-    safe = np.where(some, weight, 1.0)
+    safe = np.where(weight > 0.0, weight, 1.0)
     observed, gap = true / safe, np.abs(true - total) / safe
     share = weight / weight.sum(axis=1, keepdims=True)
-    rows = np.where(some, weight * (tally.sums.n_eff / tally.sums.weight), 1.0)
+    rows = safe * (tally.sums.n_eff / tally.sums.weight)
     error = np.sqrt(np.maximum(observed * (1.0 - observed), 0.0) / rows)
     # A gap of normal noise around `gap` is on average this large (folded normal): what exceeds it is bias.
     varies = error > 0.0
-    z = np.where(varies, gap / np.where(varies, error, 1.0), 40.0)
-    noisy = error * np.sqrt(2.0 / np.pi) * np.exp(-z * z / 2.0) + gap * (1.0 - 2.0 * ndtr(-z))
+    z = gap / np.where(varies, error, 1.0)
+    noisy = error * math.sqrt(2.0 / math.pi) * np.exp(-z * z / 2.0) + gap * (1.0 - 2.0 * ndtr(-z))
     bias = np.where(varies, noisy - gap, 0.0)
     return np.array(
         [

@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.forecasts import Finding
+from veracity.forecasts import Finding, Forecasts
 from veracity.inference import DELTA, HALL, WILSON, Reading, around, hall, quantile, undefined, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
@@ -120,17 +121,28 @@ def auc(tally: Tally) -> Reading:
     """Area under the ROC curve with DeLong's interval; ties count half."""
     held = tally.held
     if held is not None and len(held) <= EXACT_AUC_ROWS and held.outcomes is not None:
-        score, y, mass = held.positive, held.outcomes == 1, held.mass
-        order = np.argsort(score, kind="stable")
-        score, y, mass = score[order], y[order], mass[order]
-        first = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]])) if len(score) else order
+        score, y, mass = _ranked(held)
+        first = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]])) if len(score) else []
         events = np.add.reduceat(mass * y, first) if len(first) else mass
-        others = np.add.reduceat(mass * ~y, first) if len(first) else mass
+        others = np.add.reduceat(mass - mass * y, first) if len(first) else mass
     else:
         h = tally.classwise[1]
         events = h.true.astype(float) if h.true_weight is None else h.true_weight
         others = (h.all if h.all_weight is None else h.all_weight) - events
     return _auc(events, others, tally)
+
+
+def _ranked(f: Forecasts) -> tuple[NDArray[Any], NDArray[Any], Floats]:
+    """Something that grows with the forecast of the event, whether the event happened, and the mass, in that order."""
+    yes = f.outcomes == 1
+    if f.weights is None and f.counts is None:
+        # Bits of floats that are not negative grow with them, so that they can be sorted with the outcome in one number.
+        keys = np.asarray(f.positive + 0.0, dtype=np.float64).view(np.uint64) << np.uint64(1)
+        keys |= yes
+        keys.sort()
+        return keys >> np.uint64(1), (keys & np.uint64(1)).astype(np.float64), np.ones(len(keys))
+    order = np.argsort(f.positive, kind="stable")
+    return f.positive[order], yes[order], f.mass[order]
 
 
 def _auc(events: Floats, others: Floats, tally: Tally) -> Reading:

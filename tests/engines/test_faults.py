@@ -244,8 +244,13 @@ def test_what_needs_all_rows_is_said(folder: Callable[[str], Path]) -> None:
     assert unused.message.startswith("feature: not used")
 
 
-def test_cases_that_repeat_across_parts(engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["local", pytest.param("dask", marks=pytest.mark.slow)])
+def test_cases_that_repeat_across_parts(
+    name: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Twenty ids stand once in each of three files, and two of them twice in the first."""
+    if name == "dask":
+        request.getfixturevalue("cluster")
     rng = np.random.default_rng(1)
     for i in range(3):
         who = [f"id {j}" for j in (*range(20), *((0, 7) if i == 0 else ()))] + [f"{i} {j}" for j in range(30)]
@@ -255,16 +260,16 @@ def test_cases_that_repeat_across_parts(engine: Any, tmp_path: Path, monkeypatch
     reading = Reading(id=("who",))
     (expected,) = read(sorted(tmp_path.iterdir()), reading).values()
     (in_memory,) = (f for f in expected.findings if f.code == "repeated_cases")
-    (made,) = engine.assess(tmp_path, reading).values()
+    (made,) = engines.assess(tmp_path, reading, engine=name).values()
     (found,) = (f for f in made.findings if f.code == "repeated_cases")
     assert (
         found.message
         == in_memory.message
         == "62 of 152 rows share their case with another row: " + ("rows are not independent")
     )
-    if engine.name == "local":
+    if name == "local":
         monkeypatch.setattr("veracity.engines._cases.MOST_IDS", 100)
-        (made,) = engine.assess(tmp_path, reading).values()
+        (made,) = engines.assess(tmp_path, reading, engine=name).values()
         assert "more than 100 rows have ids" in " ".join(f.message for f in made.findings)
 
 

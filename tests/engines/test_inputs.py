@@ -51,6 +51,9 @@ def test_dask_delayed_forecasts(cluster: Any) -> None:
     made = engines.assess(parts, engine="dask")
     whole = total([Tally.of([0, 1, 1, 0], [0.1, 0.8, p, 0.3]) for p in (0.2, 0.4, 0.6)])
     assert counts(only(made)) == counts(whole)
+    opened = engines.Input(parts, engine="dask")
+    with pytest.raises(ValueError, match="only files can be written as they are read"):
+        opened.write(opened.adjustment(), "out.csv")
     odd = delayed(Forecasts.of)([0, 2, 1], [[0.1, 0.8, 0.1]] * 3)
     with pytest.raises(ValueError, match=r"partition 0.* and partition 3: tallies of different classes do not add"):
         engines.assess([*parts, odd], engine="dask")

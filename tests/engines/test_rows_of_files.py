@@ -12,6 +12,7 @@ import pytest
 
 from veracity import Assessment
 from veracity.cli import run
+from veracity.plots import surprises
 
 
 @pytest.fixture
@@ -46,6 +47,7 @@ def test_surprises_and_findings(parts: Path, capsys: pytest.CaptureFixture[str],
     assert (findings["missing_rows"]["rows"], findings["missing_rows"]["files"]) == ([100], ["b.csv"])
     assert (findings["zero_probability"]["rows"][0], findings["zero_probability"]["files"][0]) == (7, "c.csv")
     again = Assessment.from_json(json.dumps(document))
+    assert surprises.rows(again)[0]["row"] == "7 of c.csv"
     assert json.loads(again.to_json())["findings"] == document["findings"]
     assert run(["assess", "parts", "--nan", "omit", *more]) == 0
     assert "Rows 7 of c.csv." in " ".join(capsys.readouterr().out.split())

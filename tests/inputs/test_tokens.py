@@ -209,6 +209,11 @@ def test_parts_of_one_set_keep_their_answers_apart(tmp_path: Path) -> None:
     assert len(np.unique(f.case)) == 2
 
 
+def test_columns_with_a_role_are_used(tmp_path: Path) -> None:
+    layout, _ = one(wrote(tmp_path, *harness([[[[-1.0, True]]]] * 3)), id="doc_id", group=("acc",))
+    assert [name for name, _ in layout.unused] == ["target"]
+
+
 def test_conditions_and_groups_of_answers(tmp_path: Path) -> None:
     """Tokens keep the number of their answer where other answers are left out."""
     logs = ((-0.5, -1.5), (-9.0,), (-2.0,), (-0.25, -0.75))

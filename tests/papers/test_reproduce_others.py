@@ -9,6 +9,8 @@ from veracity.reproduce._page import page
 from veracity.reproduce._rows import AGREES, DIFFERS, DOCUMENTED, claim, drawn, printed, tally
 from veracity.simulate import simulate
 
+NAMES = ("index.html", "rows.csv")
+
 
 def documented(sections):
     return [row.item for s in sections for row in s.rows if row.verdict == DOCUMENTED]
@@ -201,3 +203,24 @@ def test_the_word_accuracy_is_never_alone():
     text = re.sub(r"<svg.*?</svg>|<style.*?</style>", "", page({"HB17": (hb17.TITLE, sections)}), flags=re.S)
     for source in (text, rp.TITLE, cq.TITLE):
         assert not re.findall(r"(?<!geometric )(?<!prediction )(?<!Geometric )\baccuracy\b", source)
+
+
+@pytest.mark.slow
+def test_the_same_rows_in_every_process(tmp_path, root):
+    """Neither the order of sets nor the number of threads shows in the numbers or the page."""
+    import os
+    import subprocess
+    import sys
+
+    pages = []
+    for number in ("1", "2"):
+        target = tmp_path / number
+        ran = subprocess.run(
+            [sys.executable, "-m", "veracity", "reproduce", "RP", "CQ", "--quick", "-o", str(target)],
+            cwd=root,
+            env=os.environ | {"PYTHONHASHSEED": number, "OPENBLAS_NUM_THREADS": number, "OMP_NUM_THREADS": number},
+            capture_output=True,
+            check=True,
+        )
+        pages.append((ran.stdout.replace(str(target).encode(), b""), *((target / n).read_bytes() for n in NAMES)))
+    assert pages[0] == pages[1]

@@ -90,6 +90,12 @@ def is_folder(output: str) -> bool:
     return output.endswith(("/", os.sep)) or Path(output).is_dir()
 
 
+def map_beside(output: str) -> Path:
+    """Where the map of these rows goes."""
+    path = Path(output)
+    return path.with_name(f"{path.name}.map.json") if is_folder(output) else path.with_suffix(".map.json")
+
+
 def check_rows_file(output: str, force: bool) -> None:
     """Refuse before the work what could not be written after it."""
     if output == "-":
@@ -97,7 +103,7 @@ def check_rows_file(output: str, force: bool) -> None:
     if is_folder(output):
         if Path(output).is_dir() and any(Path(output).iterdir()):
             raise ValueError(f"-o {output}: the folder is not empty; give a new one")
-        check_file(str(Path(output).with_suffix(".map.json")), True)
+        check_file(str(map_beside(output)), True)
         return
     if not output.lower().endswith(ENDINGS):
         raise ValueError(f"-o {output}: give a file that ends in {' or '.join(ENDINGS)}, a folder/, or -")

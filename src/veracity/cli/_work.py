@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from veracity.assessment import Assessment
     from veracity.forecasts import Forecasts
     from veracity.plan import Plan
-    from veracity.read import Reading, Source
+    from veracity.read import Layout, Reading, Source
 
 HASHED = 1 << 30  # bytes of a file up to which its hash is part of the provenance
 MANY = 10  # models up to which a report tries the remedies of each
@@ -99,7 +99,7 @@ def _held_comparison(
     models: dict[str, Forecasts] = {}
     sources: dict[str, Source] = {}
     for given, one in opened.items():
-        _say(one.layout.one_line(), asked.quiet)
+        _say(_read_as(given, one.layout), asked.quiet)
         held = one.read()
         for name, forecasts in held.items():
             own = name if len(inputs) == 1 else given if len(held) == 1 else f"{given} {name}"
@@ -122,8 +122,8 @@ def _streamed_comparison(asked: Asked, inputs: Mapping[str, list[Path]], working
 
     opened = asked.counting.opened(inputs, asked.reading, working, Comparison)
     assert isinstance(opened, Comparison)
-    for layout in opened.layouts.values():
-        _say(layout.one_line(), asked.quiet)
+    for name, layout in opened.layouts.items():
+        _say(_read_as(name, layout), asked.quiet)
     _several(opened.models, asked)
 
     def made(said: str) -> dict[str, Any]:
@@ -132,6 +132,11 @@ def _streamed_comparison(asked: Asked, inputs: Mapping[str, list[Path]], working
         return _provenance([path for paths in inputs.values() for path in paths], reading)
 
     return opened.compare(asked.plan, checkpoint=asked.counting.checkpoint, provenance=made)[0]
+
+
+def _read_as(name: str, layout: Layout) -> str:
+    """How one of several inputs was read; files in folders may have the same names."""
+    return layout.one_line() if len(layout.files) == 1 else f"{name}: {layout.one_line()}"
 
 
 def _several(models: Iterable[str], asked: Asked) -> None:

@@ -12,7 +12,7 @@ from veracity.cli._engine import Counting, engine_options
 from veracity.cli._input import files_argument, input_options, reading_taken_from
 from veracity.cli._output import Together, check_file
 from veracity.cli._progress import Working
-from veracity.cli._rows import Rows, check_rows_file, one_model, say_what_changed, write
+from veracity.cli._rows import Rows, check_rows_file, map_beside, one_model, say_what_changed, write
 
 
 @click.command()
@@ -65,7 +65,7 @@ def command(
       veracity adjust year/*.parquet --to sample --engine dask -o adjusted/
     """
     check_rows_file(output, force)
-    beside = None if output == "-" else Path(output).with_suffix(".map.json")
+    beside = None if output == "-" else map_beside(output)
     if beside is not None:
         check_file(str(beside), force)
     if trained_on is not None and to != "em":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
@@ -139,18 +141,18 @@ def _computed(tasks: Tasks, options: Mapping[str, Any]) -> bytes:
 
 def _result(client: Any, task: Delayed, timeout: float) -> bytes:
     """Wait for the result while there are workers: without any, the scheduler would wait for ever."""
-    future = client.compute(task)
+    over = threading.Event()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph")  # the job is in it once, and every worker needs it
+        future = client.compute(task)
+    future.add_done_callback(lambda _: over.set())
     without = 0.0
-    while True:
-        try:
-            return bytes(future.result(timeout=LOOK))
-        except TimeoutError:
-            if future.done():  # the task itself raised it
-                raise
+    while not over.wait(LOOK):
         without = 0.0 if client.nthreads() else without + LOOK
         if without >= timeout:
             future.cancel()
             raise Gone
+    return bytes(future.result())
 
 
 def _on_threads(tasks: Tasks) -> bytes:

@@ -108,9 +108,9 @@ def joined(histograms: Sequence[Histogram]) -> tuple[Array, dict[str, Array]]:
     """Where each histogram begins and the end; the fields of all, one after another."""
     if isinstance(histograms, Histograms):
         return histograms.joined
-    offsets = np.cumsum([0, *(len(h.cells) for h in histograms)])
     if len(histograms) == 1:
-        return offsets, vars(histograms[0])
+        return np.array([0, len(histograms[0].cells)]), vars(histograms[0])
+    offsets = np.cumsum([0, *(len(h.cells) for h in histograms)])
     names = [name for name, values in vars(histograms[0]).items() if values is not None]
     return offsets, {name: np.concatenate([getattr(h, name) for h in histograms]) for name in names}
 

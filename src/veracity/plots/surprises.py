@@ -15,7 +15,13 @@ COLUMNS = {"row": ("row", ""), "outcome": ("what happened", ""), "probability": 
 
 def rows(result: Any) -> style.Rows:
     found = style.document(result).get("surprises") or []
-    return [{**row, "row": str(row["row"]), "outcome": str(row.get("outcome", ""))} for row in found]
+    return [
+        {"row": _place(row), "outcome": str(row.get("outcome", "")), "probability": row["probability"]} for row in found
+    ]
+
+
+def _place(row: dict[str, Any]) -> str:
+    return f"{row['row']} of {row['file']}" if "file" in row else str(row["row"])
 
 
 def chart(result: Any) -> style.Chart:
@@ -35,7 +41,7 @@ def chart(result: Any) -> style.Chart:
     kinds = ["stated", "ruled out (probability 0)"]
     zeros = len(positive) < len(drawn)
     order = [row["name"] for row in drawn]
-    y = alt.Y("name:N", sort=order, title="Row: what happened", axis=alt.Axis(labelLimit=130, labelOverlap=False))
+    y = alt.Y("name:N", sort=order, title="Row: what happened", axis=alt.Axis(labelLimit=200, labelOverlap=False))
     x = alt.X(
         "at:Q",
         scale=alt.Scale(type="log", domain=[edge if zeros else min(positive) / 1.5, 1]),

@@ -81,7 +81,9 @@ class Search(Unclear):
             raise self.table.error(f"these JSON lines hold {found.kind}, not {wanted}.", "leave --layout out")
         model = self.reading.model or found.model_column
         models = tuple((self.stem, columns) for _, columns in found.models)
-        return self._models(replace(found, models=models, model_column=None if model == "none" else model))
+        unused = tuple((name, why) for name, why in found.unused if name not in self.reading.given)
+        column = None if model == "none" else model
+        return self._models(replace(found, models=models, unused=unused, model_column=column))
 
     # ---------------------------------------------------------------- rule 2: counts
 
