@@ -91,11 +91,44 @@ INLINE void scatter_row(Work *w, const double *row, int64_t i, int mass) {
     }
 }
 
+/* Counts and sums of a row in the level cells, Sums of neighbouring ends are subtracted row by
+ * row, so that the difference keeps its digits. */
+INLINE void add_levels(const double *row, int64_t k, Levels *levels) {
+    double before = 0.0;
+    lanes sums[LEVELS] = {{0}};
+    masks below[LEVELS] = {{0}}, zeros = {0};
+    for (int64_t j = 0; j < k; j += LANES) {
+        double tail[LANES] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}; /* ones are in no level */
+        lanes x;
+        if (k - j < LANES) {
+            memcpy(tail, row + j, (size_t)(k - j) * sizeof *tail);
+            memcpy(&x, tail, sizeof x);
+        } else
+            memcpy(&x, row + j, sizeof x);
+        zeros -= (masks)(x == all_lanes(0.0));
+        for (int level = 0; level < LEVELS; level++) {
+            masks small = (masks)(x < all_lanes(level_end(level)));
+            sums[level] += (lanes)((masks)x & small);
+            below[level] -= small;
+        }
+    }
+    for (int l = 0; l < LANES; l++) levels->zeros += zeros[l];
+    for (int level = 0; level < LEVELS; level++) {
+        double sum = 0.0;
+        for (int l = 0; l < LANES; l++) {
+            sum += sums[level][l];
+            levels->below[level] += below[level][l];
+        }
+        levels->sums[level] += sum - before;
+        before = sum;
+    }
+}
+
 /* Levels of a row, and the columns of entries from 2^-14 up; their number. */
 CLONES static int64_t find_double(const double *row, int64_t k, Levels *levels, int32_t *columns) {
     int64_t hits = 0;
     memset(levels, 0, sizeof *levels);
-    add_levels(row, 0, k, levels);
+    add_levels(row, k, levels);
     for (int64_t j = 0; j < k; j++) {
         columns[hits] = (int32_t)j;
         hits += row[j] >= 0x1p-14;

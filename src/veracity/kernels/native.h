@@ -22,7 +22,6 @@
 
 typedef double lanes __attribute__((vector_size(64), aligned(8), may_alias));
 typedef int64_t masks __attribute__((vector_size(64), aligned(8), may_alias));
-typedef float floats __attribute__((vector_size(32), aligned(4), may_alias));
 enum { LANES = 8 };
 
 enum {

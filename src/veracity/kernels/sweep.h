@@ -65,65 +65,60 @@ CLONES static double check_plain(const float *row, int64_t k, uint32_t *most, ui
     return sum[0];
 }
 
-/* Counts and sums of a row in the level cells, for floats or doubles. Sums of neighbouring ends are subtracted row by
- * row, so that the difference keeps its digits. */
-INLINE void add_levels(const void *row, int is_float, int64_t k, Levels *levels) {
-    double before = 0.0;
-    lanes sums[LEVELS] = {{0}};
-    masks below[LEVELS] = {{0}}, zeros = {0};
-    for (int64_t j = 0; j < k; j += LANES) {
-        double tail[LANES] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}; /* ones are in no level */
-        lanes x;
-        if (k - j < LANES) {
-            for (int64_t l = 0; l < k - j; l++)
-                tail[l] = is_float ? ((const float *)row)[j + l] : ((const double *)row)[j + l];
-            memcpy(&x, tail, sizeof x);
-        } else if (is_float)
-            x = __builtin_convertvector(*(const floats *)((const float *)row + j), lanes);
-        else
-            x = *(const lanes *)((const double *)row + j);
-        zeros -= (masks)(x == all_lanes(0.0));
-        for (int level = 0; level < LEVELS; level++) {
-            masks small = (masks)(x < all_lanes(level_end(level)));
-            sums[level] += (lanes)((masks)x & small);
-            below[level] -= small;
+/* Counts and sums of a row in the level cells, by octaves: a number holds the count of one and, below, its mantissas.
+ * Even and odd columns apart: neighbours often share an octave, and would wait for one another. */
+static void add_octaves(const float *row, int64_t k, Levels *levels) {
+    enum { MANTISSA = 23, COUNT = 40, MOST = 1 << (COUNT - MANTISSA - 1) };
+    for (int64_t start = 0; start < k; start += MOST) {
+        uint64_t octaves[512][2] = {{0}};
+        int64_t end = k - start < MOST ? k : start + MOST, count = 0;
+        for (int64_t j = start; j < end; j++) {
+            uint32_t bits;
+            memcpy(&bits, row + j, 4);
+            octaves[bits >> MANTISSA][j & 1] += (1ULL << COUNT) + (bits & ((1u << MANTISSA) - 1));
+            levels->zeros += bits == 0;
         }
-    }
-    for (int l = 0; l < LANES; l++) levels->zeros += zeros[l];
-    for (int level = 0; level < LEVELS; level++) {
-        double sum = 0.0;
-        for (int l = 0; l < LANES; l++) {
-            sum += sums[level][l];
-            levels->below[level] += below[level][l];
+        double unit = 0x1p-149; /* of the mantissa; the lowest octave has no leading one */
+        for (int level = 0, octave = 0; level < LEVELS; level++) {
+            for (; octave < 127 - LEVEL_ENDS[level]; octave++) {
+                uint64_t both = octaves[octave][0] + octaves[octave][1];
+                int64_t inside = (int64_t)(both >> COUNT), leading = octave ? inside << MANTISSA : 0;
+                count += inside;
+                levels->sums[level] += unit * (double)(leading + (int64_t)(both & ((1ULL << COUNT) - 1)));
+                if (octave) unit *= 2.0;
+            }
+            levels->below[level] += count;
         }
-        levels->sums[level] += sum - before;
-        before = sum;
     }
 }
 
-/* Adds a row to the column sums and levels, and says what it found. Asks for the next row meanwhile.
- * Without clones: GCC 12 fails on the AVX2 one (internal error), and AVX-512 has its own function below. */
-static void sweep_plain(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Swept *found) {
+/* Adds a row to the column sums; returns its sum of squares. */
+CLONES static double add_floats(const float *row, int64_t k, double *columns) {
     double square[LANES] = {0};
-    int64_t j = 0, listed = 0;
-    found->sum = check_plain(row, k, &found->most, &found->least);
-    for (; j + LANES <= k; j += LANES) {
-        __builtin_prefetch(next + j);
+    int64_t j = 0;
+    for (; j + LANES <= k; j += LANES)
         for (int l = 0; l < LANES; l++) {
             double x = row[j + l];
             columns[j + l] += x;
             square[l] += x * x;
         }
-    }
     for (; j < k; j++) {
         columns[j] += row[j];
         square[0] += (double)row[j] * row[j];
     }
     for (int l = 1; l < LANES; l++) square[0] += square[l];
-    found->squares = square[0];
-    add_levels(row, 1, k, levels);
+    return square[0];
+}
+
+/* Adds a row to the column sums and levels, and says what it found. Asks for the next row meanwhile. */
+static void sweep_plain(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Swept *found) {
+    int64_t listed = 0;
+    found->sum = check_plain(row, k, &found->most, &found->least);
+    found->squares = add_floats(row, k, columns);
+    add_octaves(row, k, levels);
     for (int64_t start = 0; start < k; start += HIT_COLUMNS) {
         uint32_t hits = 0;
+        __builtin_prefetch(next + start);
         for (int64_t c = 0; c < HIT_COLUMNS && start + c < k; c++) {
             int32_t bits;
             memcpy(&bits, row + start + c, 4);
