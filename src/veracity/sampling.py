@@ -127,6 +127,12 @@ class Growing:
         self._complete &= len(near) == len(f)
         self._keep(take(f, near))
 
+    def give_up(self, f: Forecasts) -> None:
+        """Keep no rows: f, and all that follow, are left out."""
+        self._parts, self._waiting, self._complete, self.limit = [], 0, False, np.uint64(0)
+        self._made = Sample(_plain(take(f, slice(0))), False)
+        self._hashes = self._prints = np.empty(0, dtype=np.uint64)
+
     def _keep(self, f: Forecasts) -> None:
         self._parts.append(_plain(f))
         self._waiting += len(f)
@@ -152,7 +158,13 @@ class Growing:
     def _unknown(self, made: Sample, new: Forecasts) -> Forecasts | None:
         """The new rows that the sample does not have; the others are counted there, which spares sorting them in."""
         old = made.rows
-        if old.weights is not None or new.weights is not None or old.counts is None or new.counts is None:
+        if (
+            not len(old)
+            or old.weights is not None
+            or new.weights is not None
+            or old.counts is None
+            or new.counts is None
+        ):
             return new
         h = hash_rows(new)
         order = np.argsort(h)  # neighbours are looked up one after another

@@ -339,8 +339,10 @@ class Running:
         assert f.outcomes is not None
         if self._sample.limit is None:
             self._sample.add(f)
-        else:
+        elif plan.bootstrap is not None:
             self._sample.add_near(f, rest.near)
+        elif self._sample.limit:  # cells say all of two classes where the rows do not fit; only a bootstrap draws rows
+            self._sample.give_up(f)
         self._findings = merge(self._findings + _told(f))
         found = zip(rest.lowest_realised.tolist(), rest.lowest.tolist(), strict=True)
         lowest = tuple((p, f.row(i), int(f.outcomes[i])) for p, i in found)

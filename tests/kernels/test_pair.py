@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from veracity import kernels, tally
+from veracity import assess, kernels, tally
 from veracity.forecasts import prepare
 from veracity.kernels import native
 from veracity.kernels.grid import grid
@@ -144,7 +144,7 @@ def test_a_large_scan_is_the_same(tools, monkeypatch):
 @pytest.mark.parametrize("kind", ["smooth", "rounded", "extreme", "edges", "half", "foreign"])
 def test_a_stream_counted_by_place_is_the_stream_counted_by_row(tools, monkeypatch, kind):
     p, y = kinds()[kind]
-    plan = Plan()
+    plan = Plan(bootstrap=9)  # for which rows are kept
     whole = prepare(y, p)
     at = np.sort(np.random.default_rng(5).choice(len(p), 6))
     monkeypatch.setattr(tally, "PAIRED", 1)
@@ -165,6 +165,28 @@ def test_a_stream_counted_by_place_is_the_stream_counted_by_row(tools, monkeypat
     assert one.sample.complete == other.sample.complete
     assert np.array_equal(one.sample.rows.probabilities, other.sample.rows.probabilities)
     assert np.array_equal(one.sample.rows.counts, other.sample.rows.counts)
+
+
+def test_rows_of_two_classes_are_kept_while_they_fit_or_for_a_bootstrap(monkeypatch):
+    p, y = smooth()
+    monkeypatch.setattr(tally, "PAIRED", 1)
+    monkeypatch.setattr("veracity.sampling.MOST_ROWS_OF_TWO", 1000)
+
+    def streamed(rows, plan):
+        running = Running()
+        for start in range(0, rows, 700):
+            part = slice(start, min(start + 700, rows))
+            running.count(prepare(y[part], p[part], first_row=start), plan)
+        return running.tally()
+
+    small, large, drawn = streamed(900, Plan()), streamed(9000, Plan()), streamed(9000, Plan(bootstrap=9))
+    assert (small.sample.complete, len(small.sample.rows)) == (True, 900)
+    assert (large.sample.complete, len(large.sample.rows)) == (False, 0)
+    assert (drawn.sample.complete, len(drawn.sample.rows)) == (False, 1000)
+    both = large + small
+    assert not both.sample.complete
+    assert both.sums.rows == 9900
+    assert assess(Tally.from_bytes(both.to_bytes())).losses("log")["AL"] >= 0.0
 
 
 def test_a_row_that_must_be_refused_is_named_in_a_stream(monkeypatch):

@@ -138,10 +138,11 @@ PAIR_WIDE static int pair_rows_wide(Pair *a, int64_t n) {
         __m512i mask = _mm512_mask_mov_epi64(fine, tiny, wide_mask);
         __m512i code = _mm512_srai_epi64(b, SHIFT);
         code = _mm512_sub_epi64(code, _mm512_set1_epi64((SPLIT_BITS >> SHIFT) - SPLIT_CODE));
-        __m512i small = _mm512_srai_epi64(b, TINY_SHIFT);
-        small = _mm512_sub_epi64(small, _mm512_set1_epi64((LEAST_BITS >> TINY_SHIFT) - 2));
-        small = _mm512_maskz_max_epi64(_mm512_test_epi64_mask(b, b), small, one_i);
-        code = _mm512_mask_mov_epi64(code, tiny, small);
+        if (tiny) {
+            __m512i small = _mm512_srai_epi64(b, TINY_SHIFT);
+            small = _mm512_sub_epi64(small, _mm512_set1_epi64((LEAST_BITS >> TINY_SHIFT) - 2));
+            code = _mm512_mask_mov_epi64(code, tiny, _mm512_maskz_max_epi64(_mm512_test_epi64_mask(b, b), small, one_i));
+        }
         code = _mm512_mask_sub_epi64(code, above, _mm512_set1_epi64(CODES - 1), code);
         __m512i x = _mm512_or_si512(_mm512_and_si512(b, mask), _mm512_set1_epi64(UNIT_BITS));
         __m512d middle = _mm512_mask_mov_pd(_mm512_set1_pd(1.0 + 0x1p-11), tiny, _mm512_set1_pd(1.0 + 0x1p-7));
