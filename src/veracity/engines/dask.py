@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -67,13 +68,14 @@ class Tasks:
         self.parts = together(self.job, self.parts, threads)
         self.done = Done(len(self.parts), self._progress)
         self.keys = [f"{_name(part, i)}, task {i} of {self.run}" for i, part in enumerate(self.parts)]
-        kept = delayed(self.job, traverse=False, pure=True)
+        # The job is part of each task: as a task of its own it would draw all others to the worker that has it.
+        counted, merged = delayed(partial(_count, self.job)), delayed(partial(_merged, self.job))
         states: list[Delayed] = [
-            delayed(_count)(kept, part, i, self.topic, dask_key_name=key)
+            counted(part, i, self.topic, dask_key_name=key)
             for i, (part, key) in enumerate(zip(self.parts, self.keys, strict=True))
         ]
         while len(states) > 1:
-            states = [delayed(_merged)(kept, states[i : i + FAN]) for i in range(0, len(states), FAN)]
+            states = [merged(states[i : i + FAN]) for i in range(0, len(states), FAN)]
         return states[0]
 
 
