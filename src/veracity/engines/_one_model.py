@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from veracity.tally import Tally
 
 
-class OneModel:
+class OneModel(ABC):
     """What an input offers where it holds the forecasts of one model."""
 
     engine: str
@@ -32,8 +33,9 @@ class OneModel:
     _watch: Any
 
     @property
+    @abstractmethod
     def layout(self) -> Layout:
-        raise NotImplementedError
+        """How the columns are understood."""
 
     @cached_property
     def tally(self) -> Tally:
