@@ -366,7 +366,9 @@ class Running:
         """What `kernels.Pair` leaves of the rows it has counted; None where it cannot, or a row must be refused."""
         p, y = f.probabilities, f.outcomes
         plain = f.weights is None and f.counts is None and f.log_realised is None
-        if kernels.Pair is None or p is None or y is None or p.ndim != 1 or not plain or len(f) < PAIRED:
+        if kernels.Pair is None or p is None or y is None or p.ndim != 1 or not plain:
+            return None
+        if self._pair is None and len(f) < PAIRED:
             return None
         if p.dtype not in (np.float32, np.float64) or not y.dtype.isnative:
             return None

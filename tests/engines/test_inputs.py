@@ -140,7 +140,7 @@ def _job(opened: engines.Input) -> Any:
     return Job(opened._stream, partial(Tallies, Plan()))
 
 
-def test_small_files_share_tasks(tmp_path):
+def test_small_files_share_tasks(tmp_path, monkeypatch):
     """In order, all of them, and about as large as one another; a part that has its own output stays alone."""
     from veracity.engines import _worker
     from veracity.engines._sums import Job
@@ -152,11 +152,13 @@ def test_small_files_share_tasks(tmp_path):
         path.write_bytes(bytes(1000 * size))
     parts = [Part(str(path)) for path in paths]
     job = Job(None, None)
-    grouped = _worker.together(job, parts, 2)
+    grouped = _worker.together(job, parts, 4)
     assert len(grouped) == 4
     assert [part for group in grouped for part in (group if isinstance(group, tuple) else (group,))] == parts
     weight = [sum(sizes[parts.index(p)] for p in (g if isinstance(g, tuple) else (g,))) for g in grouped]
     assert max(weight) <= 8
-    assert _worker.together(job, parts, 8) is parts
+    assert _worker.together(job, parts, 10) is parts
+    monkeypatch.setattr(_worker, "PART_BYTES", 4000)
+    assert len(_worker.together(job, parts, 2)) == 6  # five would do, but not for two threads
     frames = [object()] * 40
     assert _worker.together(job, frames, 1) is frames

@@ -12,9 +12,9 @@ from veracity.tally import Tally
 
 def coded_rows(f: Forecasts, files: Sequence[str]) -> Forecasts:
     """Forecasts of one of these files, whose rows have numbers among all."""
-    if f.names.file not in files:
+    file = files.index(f.names.file) if f.names.file in files else 0
+    if not file:  # numbers of the first file are what they are
         return f
-    file = files.index(f.names.file)
     return replace(
         f,
         first_row=coded(f.first_row, file),

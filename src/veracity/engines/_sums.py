@@ -62,7 +62,7 @@ class Tallies:
 
     def take(self, forecasts: Forecasts) -> None:
         model = forecasts.model or ""
-        plain = replace(forecasts, groups={})
+        plain = replace(forecasts, groups={}) if forecasts.groups else forecasts
         try:
             self._running.setdefault((model, "", ""), Running()).count(coded_rows(plain, self._files), self._plan)
         except ValueError:

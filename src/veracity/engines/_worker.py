@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,11 +36,11 @@ def uncounted(stream: Stream) -> Stream:
 
 
 def together(job: Job | Writing, parts: Sequence[Any], threads: int) -> Sequence[Any]:
-    """Small files as tuples: a state costs as much as many rows, so there are two tasks a thread, or more if large."""
+    """Small files as tuples, as many for each thread: a state costs as much as millions of rows."""
     if isinstance(job, Writing) or not all(isinstance(part, Part) for part in parts):
         return parts
     sizes = np.array([PART_BYTES if part.rows is not None else local.size_of(part) for part in parts], dtype=float)
-    tasks = max(2 * threads, int(-(-sizes.sum() // PART_BYTES)))
+    tasks = threads * max(1, math.ceil(sizes.sum() / (threads * PART_BYTES)))
     if len(parts) <= tasks:
         return parts
     middle = (np.cumsum(sizes) - sizes / 2) / max(sizes.sum(), 1.0)

@@ -52,10 +52,12 @@ def prepare(
     rows: Any = None,
     absent: bool = False,
     model: str | None = None,
+    classes: tuple[Any, ...] | None = None,
 ) -> Forecasts:
     """Everything but the look at each probability; see `Forecasts.of` for the arguments.
 
-    rows: the numbers of the rows where they are not first_row, first_row + 1, …; absent: NaN means "not offered".
+    rows: the numbers of the rows where they are not first_row, first_row + 1, …; absent: NaN means "not offered";
+    classes: what the classes are called where outcomes are numbers of columns.
     """
     names = names or Names()
     one_of("nan", nan, ("raise", "omit"))
@@ -135,7 +137,7 @@ def prepare(
     return Forecasts(
         probabilities=p,
         outcomes=codes,
-        classes=outcome.classes,
+        classes=outcome.classes if classes is None else classes,
         weights=part.arrays["weights"],
         counts=part.arrays["counts"],
         log_realised=log_realised,

@@ -283,7 +283,7 @@ static PyObject *pair(PyObject *self, PyObject *arguments) {
     a->near = b[PAIR_NEAR].buf;
     a->limit = limit;
     a->low = INFINITY;
-    a->high = -INFINITY;
+    a->high = 0.0;
     Py_BEGIN_ALLOW_THREADS
     pair_run(a, wide);
     Py_END_ALLOW_THREADS

@@ -17,7 +17,7 @@ from veracity.kernels import _native  # type: ignore[attr-defined]
 from veracity.kernels.grid import Grid
 from veracity.kernels.places import places
 from veracity.kernels.result import PROBLEMS, Histogram, Pass, Problem
-from veracity.kernels.series import Realised
+from veracity.kernels.series import SUMS, Realised
 
 Array = NDArray[Any]
 WHOLE = ("count", "log", "brier")  # sums that a pass has for each outcome
@@ -44,6 +44,7 @@ class Pair:
         room = np.zeros(size + 8)
         start = -room.ctypes.data % 64 // 8  # a place is one line of the cache
         self._table = room[start : start + size].reshape(-1, 8)
+        self._room = np.empty((2, 0), dtype=np.int64)  # kept: to ask for it and give it back would hold readers up
 
     def add(self, p: Array, y: Array, limit: int = 0, low_limit: float = np.inf) -> Rest | None:
         """Count rows; None where one of them cannot be used, and then some may have been counted.
@@ -52,7 +53,9 @@ class Pair:
         low_limit  rows that gave as much to what happened are not among the lowest.
         """
         known = self._places
-        others, near = np.empty(len(p), dtype=np.int64), np.empty(len(p), dtype=np.int64)
+        if self._room.shape[1] < len(p):
+            self._room = np.empty((2, len(p)), dtype=np.int64)
+        others, near = self._room
         bad, other_count, near_count, low, high, lowest, realised = _native.pair(
             p,
             y,
@@ -90,9 +93,10 @@ class Pair:
             rest0=np.where(small, 1.0 - middle, middle),
             log0=np.where(small, np.log(np.where(small, middle, 1.0)), np.log1p(-middle)),
             moments=moments,
-        )
+        ).blocks()
         count, v = moments[0], middle * moments[0] + unit * moments[1]
-        sums = {"count": count, **rows.sums()}
+        parts = [block.sums() for block in rows]
+        sums = {"count": count, **{name: np.concatenate([part[name] for part in parts]) for name in SUMS}}
         column = [np.where(known.above[place] == (j == 0), v, count - v) for j in (0, 1)]  # Σ p_j
         right = known.picked[place] == (y == 1)
         scores = [
@@ -128,7 +132,7 @@ class Pair:
             score_sums=np.array([*scores, [count[right].sum()] * 3]),
             class_sums=by_class,
             column_sums=np.array([column[0].sum(), column[1].sum()]),
-            powers=rows.powers(),
+            powers=np.sum([block.powers() for block in rows], axis=0),
             tiny=np.empty(0, np.int64),
             lowest=np.empty(0, np.int64),
             lowest_realised=np.empty(0),

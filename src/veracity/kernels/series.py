@@ -5,7 +5,7 @@ A series is an array of its first five coefficients, each an array over cells.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,8 @@ from veracity.kernels.result import EXPONENTS
 
 Array = NDArray[Any]
 TERMS = 5
+BLOCK = 1 << 12  # cells whose series stay in the cache
+SUMS = ("realised", "power", "log", "log²", "brier", "brier²", "spherical", "spherical²")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,11 @@ class Realised:
     rest0: Array  # 1 - t0, exact where t0 is near 1
     log0: Array  # ln t0, likewise
     moments: Array  # (5, cells) Σx^j
+
+    def blocks(self) -> list[Realised]:
+        """The cells a few at a time; at least one block."""
+        starts = range(0, max(len(self.t0), 1), BLOCK)
+        return [Realised(*(getattr(self, f.name)[..., i : i + BLOCK] for f in fields(self))) for i in starts]
 
     @cached_property
     def _step(self) -> Array:

@@ -92,7 +92,8 @@ class Builder:
                 raise
             self.pending[model] = (*self.pending.get(model, ()), nothing.finding)
         else:
-            yield replace(made, findings=(*self.pending.pop(model, ()), *made.findings))
+            told_before = self.pending.pop(model, ())
+            yield replace(made, findings=(*told_before, *made.findings)) if told_before else made
 
     def _one(
         self,
@@ -151,8 +152,7 @@ class Builder:
         given["absent"] = absent and p.ndim == 2 and bool(np.isnan(p).any())
         if reading.versus_rest:
             return self._versus_rest(y, p, given)
-        made = prepare(y, p, **given)
-        made = replace(made, classes=layout.classes)
+        made = prepare(y, p, classes=layout.classes, **given)
         return _decided(made) if layout.outcome == f"{columns[0]}_outcome" else made
 
     def _outcomes(self, frame: pl.DataFrame, names: Names, start: int, numbers: Array) -> Array:
@@ -191,7 +191,7 @@ class Builder:
         chosen = [canonical(v) for v in reading.versus_rest]
         event = ",".join(chosen)
         if p.ndim == 1:
-            return replace(prepare(y, p, **given), classes=("rest", event))
+            return prepare(y, p, classes=("rest", event), **given)
         order = [canonical(c) for c in layout.classes]
         missing = [c for c in chosen if c not in order]
         if missing:

@@ -16,7 +16,7 @@ Array = Any
 def matrix(frame: pl.DataFrame, columns: tuple[str, ...]) -> Array:
     """(n,) or (n, k) floats in their own precision, without a copy for one column of floats; missing is NaN."""
     if len(columns) == 1:
-        return numbers_in(frame[columns[0]])
+        return numbers_in(frame.get_column(columns[0]))
     first, *others = {frame[c].dtype for c in columns}
     wanted = first if not others and first in (pl.Float16, pl.Float32) else pl.Float64
     return frame.select(pl.col(c).cast(wanted).fill_null(np.nan) for c in columns).to_numpy(order="c")
