@@ -158,7 +158,7 @@ def test_small_files_share_tasks(tmp_path, monkeypatch):
     weight = [sum(sizes[parts.index(p)] for p in (g if isinstance(g, tuple) else (g,))) for g in grouped]
     assert max(weight) <= 8
     assert _worker.together(job, parts, 10) is parts
-    monkeypatch.setattr(_worker, "PART_BYTES", 4000)
-    assert len(_worker.together(job, parts, 2)) == 6  # five would do, but not for two threads
+    monkeypatch.setattr(_worker, "PART_BYTES", 1500)
+    assert len(_worker.together(job, parts[1:8], 2)) == 6  # five would do, but not for two threads
     frames = [object()] * 40
     assert _worker.together(job, frames, 1) is frames

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,12 +45,28 @@ class Part:
 
 @dataclass(frozen=True)
 class Batch:
-    """Forecasts of all models in some rows of the input. `share`: how much of the part has been read, where known."""
+    """Forecasts of all models in some rows of the input. `share`: how much of the part has been read, where known.
 
-    forecasts: tuple[Forecasts, ...]
+    The forecasts come first, then what there is to tell: by model, about rows of which none is left.
+    """
+
+    forecasts: Iterable[Forecasts]
     rows: int
     share: float | None = None
-    told: tuple[tuple[str, tuple[Finding, ...]], ...] = ()  # by model, about rows of which none is left
+    told: Iterable[tuple[str, tuple[Finding, ...]]] = ()
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Forecasts of a frame piece by piece, made by whoever counts them: a reader who is not kept from reading."""
+
+    builder: Builder
+    start: int
+    frames: Sequence[tuple[int, pl.DataFrame]]
+
+    def __iter__(self) -> Iterator[Forecasts]:
+        for offset, frame in self.frames:
+            yield from self.builder.forecasts(frame, self.start + offset, None, whole=False)
 
 
 @dataclass(frozen=True)
@@ -133,12 +150,13 @@ class Stream:
             if frame.height:
                 self._known_models(frame, table)
                 done += frame.height
-                made: list[Forecasts] = []
-                for offset, chunk in ((0, frame),) if entire or numbers is not None else _chunks(frame):
-                    made += builder.forecasts(chunk, start + offset, numbers, whole=False)
-                yield Batch(tuple(made), frame.height, min(1.0, done / table.rows) if table.rows else None)
-        if builder.pending:
-            yield Batch((), 0, 1.0, tuple(builder.pending.items()))
+                made: Iterable[Forecasts]
+                if not entire and numbers is None and (pieces := _pieces(frame)):
+                    made = Pieces(builder, start, pieces)
+                else:
+                    made = tuple(builder.forecasts(frame, start, numbers, whole=False))
+                yield Batch(made, frame.height, min(1.0, done / table.rows) if table.rows else None)
+        yield Batch((), 0, 1.0, builder.pending.items())
 
     def _known_models(self, frame: pl.DataFrame, table: Table) -> None:
         """A model that the first part did not have would be lost."""
@@ -153,16 +171,19 @@ class Stream:
                 )
 
 
-def _chunks(frame: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
-    """The frame in pieces whose columns lie in one piece of memory each, so that arrays of them need no copy."""
+def _pieces(frame: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
+    """A frame of numbers in pieces whose columns lie in one piece of memory each, so that arrays of them need no copy.
+
+    None where to make one piece of many small ones costs less, or where something might be wrong with the values.
+    """
     lengths = frame.to_series(0).chunk_lengths()
-    if len(lengths) * CHUNK > frame.height or any(column.chunk_lengths() != lengths for column in frame):
-        yield 0, frame  # to make one piece of many small ones costs less
-        return
-    offset = 0
-    for length in lengths:
-        yield offset, frame.slice(offset, length)
-        offset += length
+    if len(lengths) * CHUNK > frame.height:
+        return []
+    for column in frame:
+        if column.chunk_lengths() != lengths or not column.dtype.is_numeric() or column.null_count():
+            return []
+    starts = itertools.accumulate(lengths, initial=0)
+    return [(start, frame.slice(start, length)) for start, length in zip(starts, lengths, strict=False)]
 
 
 def opened(
