@@ -44,13 +44,19 @@ def test_sharp_sources_are_over_confident():
 
 
 @pytest.mark.parametrize(
-    ("name", "picks"), [("alexnet-gtsrb", 0.974), ("densenet-gtsrb", 0.948), ("alexnet-imagenet", 0.568)]
+    ("name", "picks"),
+    [
+        ("alexnet-gtsrb", 0.974),
+        ("densenet-gtsrb", 0.948),
+        ("alexnet-imagenet", 0.568),
+        ("densenet-imagenet", 0.687),
+    ],
 )
 def test_networks_have_the_papers_share_of_correct_picks(name, picks):
     n = 10_000 if "gtsrb" in name else 3_000
     p = simulate(f"cq-{name}-calibrated", n, seed=11).matrix
     best = p.max(axis=1)  # calibrated: its mean is the share of correct picks
-    assert best.mean() == pytest.approx(picks, abs=4 * best.std() / np.sqrt(n) + 0.004)
+    assert best.mean() == pytest.approx(picks, abs=3 * best.std() / np.sqrt(n) + 0.001)
 
 
 def test_calibrated_alexnet_has_the_means_of_the_paper():

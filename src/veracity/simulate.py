@@ -238,8 +238,8 @@ class Network:
 NETWORKS = {
     "alexnet-gtsrb": Network("AlexNet, GTSRB", 43, 0.974, 4.33),
     "densenet-gtsrb": Network("DenseNet, GTSRB", 43, 0.948, 3.64),
-    "alexnet-imagenet": Network("AlexNet, ImageNet", 1000, 0.568, 1.83),
-    "densenet-imagenet": Network("DenseNet, ImageNet", 1000, 0.687, 2.21),
+    "alexnet-imagenet": Network("AlexNet, ImageNet", 1000, 0.568, 1.807),
+    "densenet-imagenet": Network("DenseNet, ImageNet", 1000, 0.687, 2.194),
 }
 
 
