@@ -109,7 +109,7 @@ class Measured:
 
     @cached_property
     def influences(self) -> Influences:
-        return Influences.of(self.tally, self.curve, self.profile)
+        return Influences.of(self.tally, self.curve, self.profile.values, self.values)
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
@@ -153,7 +153,7 @@ class Measured:
         slope = borne_out / stated
         if not slope > 0.0:
             return Reading(slope, reason="no spread is borne out")
-        return around_log(slope, self.influences.slope_error(self.values), self.tally.plan.level)
+        return around_log(slope, self.influences.slope_error, self.tally.plan.level)
 
     def bins(self) -> list[dict[str, float]]:
         c = self.plain_curve
@@ -248,53 +248,52 @@ def cells_of_two(tally: Tally, coarse: bool = False) -> Forecasts:
 
 @dataclass(frozen=True)
 class Influences:
-    """How each row moves ln of the means, centred: of the three reported ones, of measured ones along SPARSE."""
+    """Standard errors of ln of means from how each row moves them: of measured ones along SPARSE, of reported ones."""
 
-    reported: Floats  # (rows, 3) in the order of AT
-    measured: Floats  # (rows, SPARSE)
-    share: Floats  # of each row in a mean of squares
-    scale: float  # √(Σw²)/Σw of all rows, not only of those looked at
-    values: Floats  # reported means
+    measured_errors: Floats  # along the profile
+    divergence_errors: dict[str, float]
+    slope_error: float
 
     @classmethod
-    def of(cls, tally: Tally, curve: Curve, profile: Profile) -> Influences:
-        f = rows_to_look_at(tally)
-        floor, ceiling = tally.plan.limits
-        mass2 = f.mass if f.weights is None else f.mass * f.weights
-        return cls(
-            reported=reported_influence(np.minimum(np.maximum(f.realised, floor), ceiling), f.mass),
-            measured=measured_influence(f, curve, tally.plan, SPARSE),
-            share=mass2 / mass2.sum(),
-            scale=math.sqrt(tally.sums.weight2) / tally.sums.weight,
-            values=profile.values,
-        )
+    def of(cls, tally: Tally, curve: Curve, reported: Floats, measured: Floats) -> Influences:
+        f, s = rows_to_look_at(tally), tally.sums
+        share = f.mass / f.mass.sum()
+        square = share if f.weights is None else f.mass * f.weights / (f.mass * f.weights).sum()
+        columns = np.empty((len(SPARSE) + len(MEANS), len(f)))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            scales = [measured_moves(columns, f, curve, tally.plan, share), reported_moves(columns, tally.plan, share)]
+            slope = [_spread(measured), -_spread(reported)]
+            mixes = np.zeros((len(SPARSE) + len(MEANS) + 1, len(columns)))
+            mixes[MIXES] = np.concatenate([SIGNS, *slope]) * np.concatenate(scales)[MIXES[1]]
+            errors = statistics.mixed_errors(columns, share, square, mixes) * (math.sqrt(s.weight2) / s.weight)
+        # Straight lines between every third r, which no one can tell apart.
+        along = np.interp(R, SPARSE, errors[: len(SPARSE)])
+        *divergence, slope_error = errors[len(SPARSE) :].tolist()
+        return cls(along, dict(zip(AT, divergence, strict=True)), slope_error)
 
-    def _error(self, influence: Floats) -> Any:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.sqrt(_mean(self.share, influence * influence)) * self.scale
 
-    @cached_property
-    def measured_errors(self) -> Floats:
-        """Standard errors along the profile; straight lines between every third r, which no one can tell apart."""
-        errors: Floats = np.interp(R, SPARSE, self._error(self.measured))
-        return errors
+def _places() -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Of which columns (measured along SPARSE, then reported) errors are wanted: measured, reported − measured, slope.
 
-    @cached_property
-    def divergence_errors(self) -> dict[str, float]:
-        at = [place // STEP for place in AT.values()]
-        return dict(zip(AT, self._error(self.reported - self.measured[:, at]).tolist(), strict=True))
+    Numbers of mixes and of the columns in them; the slope, last, mixes measured and reported ends of the profile.
+    """
+    m, at = len(SPARSE), {name: place // STEP for name, place in AT.items()}
+    alone = [(i, i) for i in range(m + len(AT))]
+    less = [(m + i, place) for i, place in enumerate(at.values())]
+    slope = [(m + len(AT), c) for c in (at["decisiveness"], at["robustness"], m, m + len(AT) - 1)]
+    mixes, columns = np.array([*alone, *less, *slope]).T
+    return mixes, columns
 
-    def slope_error(self, measured: Floats) -> float:
-        """Standard error of ln slope."""
-        d, r = AT["decisiveness"], AT["robustness"]
 
-        def spread(values: Floats, move_d: Floats, move_r: Floats) -> Floats:
-            moved: Floats = (values[d] * move_d - values[r] * move_r) / (values[d] - values[r])
-            return moved
+MIXES = _places()
+SIGNS = np.repeat([1.0, -1.0], [len(SPARSE) + len(MEANS), len(MEANS)])
 
-        stated = spread(self.values, self.reported[:, 0], self.reported[:, 2])
-        borne_out = spread(measured, self.measured[:, d // STEP], self.measured[:, r // STEP])
-        return float(self._error(borne_out - stated))
+
+def _spread(values: Floats) -> Floats:
+    """How ln(decisiveness − robustness) moves with ln of each."""
+    d, r = values[AT["decisiveness"]], values[AT["robustness"]]
+    moves: Floats = np.array([d, -r]) / (d - r)
+    return moves
 
 
 def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, NDArray[np.int64]]:
@@ -310,40 +309,36 @@ def _clipped(f: Forecasts, plan: Plan) -> Floats:
     return np.clip(f.matrix, *plan.limits) if plan.preset == "N17" else f.matrix
 
 
-def _mean(share: Floats, values: Floats) -> Floats:
-    """share @ values, without the threads of a BLAS: they wait so busily that they cost more than they save."""
-    mean: Floats = np.einsum("i,i...->...", share, values)
-    return mean
+def reported_moves(columns: Floats, plan: Plan, share: Floats) -> Floats:
+    """Of each row ln p and p^r beside p, the last columns but for these, and what makes them d ln P_r.
+
+    d ln P_r is (p^r/mean − 1)/r, in logs for r = 0; zeros do not move a mean that is 0.
+    """
+    p, log, power = reported = columns[-len(MEANS) :]
+    if plan.limits != (0.0, 1.0):
+        p.clip(*plan.limits, out=p)
+    np.log(p, out=log)
+    np.exp(log * MEANS["robustness"], out=power)
+    mean = reported @ share
+    reported[~np.isfinite(mean)] = 0.0
+    scale: Floats = 1.0 / (mean * list(MEANS.values()))
+    scale[1] = 1.0
+    return scale
 
 
-def reported_influence(p: Floats, mass: Floats) -> Floats:
-    """d ln P_r of each row, r of MEANS: (p^r/mean − 1)/r, in logs for r = 0; zeros do not move a mean that is 0."""
-    share = mass / mass.sum()
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        log = np.log(p)
-        lowest = log.min(initial=0.0, where=p > 0.0)
-        moved = np.empty((len(p), len(MEANS)))
-        for column, r in enumerate(MEANS.values()):
-            x = log if r == 0.0 else p if r == 1.0 else np.exp((log - lowest) * r)
-            mean = _mean(share, x)
-            moved[:, column] = x - mean if r == 0.0 else (x / mean - 1.0) / r
-    return np.where(np.isfinite(moved), moved, 0.0)
+def measured_moves(columns: Floats, f: Forecasts, curve: Curve, plan: Plan, share: Floats) -> Floats:
+    """Of each row the moves of S_r along SPARSE, then p of what happened, and what makes the moves d ln S_r.
 
-
-def measured_influence(f: Forecasts, curve: Curve, plan: Plan, r: Floats) -> Floats:
-    """d ln S_r of each row: (1+r) c_y^r − r Σ_j c_j^(1+r), relative to the mean; ln c_y + 1 − Σ_j c_j for r = 0."""
+    d ln S_r is (1+r) c_y^r − r Σ_j c_j^(1+r), relative to the mean; ln c_y + 1 − Σ_j c_j for r = 0.
+    """
     assert f.outcomes is not None
-    share = f.mass / f.mass.sum()
+    r, m = SPARSE, len(SPARSE)
     c, free = np.maximum(curve.source, plan.floor)[:, None], (curve.source > plan.floor)[:, None]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        log = np.log(np.where(curve.true[:, None] > 0, c, 1.0))
-        power, factor = np.exp(log * r), np.where(r == 0.0, 1.0, r)
-        own = np.where(r == 0.0, log + free, np.where(free, 1.0 + r, 1.0) * power)
-        every = np.where(free, factor * power * c, 0.0)
-        moved, true = statistics.row_moves(_clipped(f, plan), f.outcomes, curve.low, own, every)
-        if f.offered is not None:
-            moved += (~f.offered).sum(axis=1)[:, None] * every[0]  # what was not offered holds 0, but lies in no bin
-        mean = np.bincount(true, share, len(curve)) @ power
-        moved *= 1.0 / np.where(r == 0.0, 1.0, mean * factor)
-        moved -= _mean(share, moved)
-    return moved
+    log = np.log(np.where(curve.true[:, None] > 0, c, 1.0))
+    power, factor = np.exp(log * r), np.where(r == 0.0, 1.0, r)
+    own = np.where(r == 0.0, log + free, np.where(free, 1.0 + r, 1.0) * power)
+    every = np.where(free, factor * power * c, 0.0)
+    held = statistics.row_moves(_clipped(f, plan), f.outcomes, share, curve.low, own, every, columns[: m + 1])
+    if f.offered is not None:
+        columns[:m] += (~f.offered).sum(axis=1) * every[0][:, None]  # what was not offered holds 0, but lies in no bin
+    return 1.0 / np.where(r == 0.0, 1.0, held @ power * factor)

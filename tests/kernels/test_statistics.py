@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from veracity.kernels.statistics import bin_sums, power_moments, row_bins, row_moves
+from veracity.kernels.statistics import bin_sums, mixed_errors, power_moments, row_bins, row_moves
 
 
 @pytest.fixture(params=["native", "numpy"])
@@ -72,10 +72,30 @@ def test_rows_move_by_their_own_bin_less_the_bins_of_all_entries(each: str, name
     p[3:40:2, 3] = -0.0
     y = rng.integers(0, 5, 200).astype(np.int8)
     own, every = rng.random((2, len(edges), m))
-    moved, true = row_moves(np.asfortranarray(p), y, edges, own, every, kernel=each)
+    share, columns = rng.dirichlet(np.ones(200)), np.full((m + 1, 200), np.nan)
+    held = row_moves(np.asfortranarray(p), y, share, edges, own, every, columns, kernel=each)
     bins = np.maximum(np.searchsorted(edges, p, side="right") - 1, 0)
-    assert np.array_equal(true, bins[np.arange(200), y])
-    assert np.allclose(moved, own[true] - every[bins].sum(axis=1), rtol=0, atol=1e-14 * k)
+    true = bins[np.arange(200), y]
+    assert held == pytest.approx(np.bincount(true, share, len(edges)), rel=1e-13)
+    assert np.array_equal(columns[m], p[np.arange(200), y])
+    assert np.allclose(columns[:m].T, own[true] - every[bins].sum(axis=1), rtol=0, atol=1e-14 * k)
+
+
+@pytest.mark.parametrize("rows", [1, 8, 1001])
+def test_errors_of_mixes_are_spreads_of_mixed_columns(each: str, rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    x, (share, square), mixes = rng.random((4, rows)), rng.dirichlet(np.ones(rows), 2), rng.normal(size=(3, 4))
+    mixes[0, 1:] = 0.0
+    mixed = mixes @ (x - (x @ share)[:, None])
+    expected = np.sqrt((square * mixed**2).sum(axis=1))
+    assert mixed_errors(x, share, square, mixes, kernel=each) == pytest.approx(expected, rel=1e-12, abs=1e-16)
+
+
+def test_only_mixes_that_have_an_infinite_column_are_undefined(each: str) -> None:
+    x, half = np.array([[1.0, 3.0], [np.inf, 0.0]]), np.array([0.5, 0.5])
+    first, second = mixed_errors(x, half, half, np.array([[2.0, 0.0], [1.0, 1.0]]), kernel=each)
+    assert first == 2.0
+    assert np.isnan(second)
 
 
 def test_every_entry_lies_in_one_bin() -> None:
@@ -89,10 +109,12 @@ def test_what_does_not_fit_is_refused() -> None:
     one, out = np.ones(4), np.empty((3, 2))
     with pytest.raises(ValueError, match="of one length"):
         native.power_moments(one, one[:3].copy(), out)
-    edges, table = np.array([0.0, np.inf]), np.ones((1, 2))
+    edges, table, two = np.array([0.0, np.inf]), np.ones((1, 2)), np.ones(2)
     for p, y in ((np.ones((2, 2)), np.array([0, 2])), (np.ones(3), np.array([0, 1]))):
         with pytest.raises(ValueError, match="fit one another"):
-            native.row_moves(p, y, edges, table, table, np.empty(2, dtype=np.int64), np.empty((2, 2)))
+            native.row_moves(p, y, two, edges, table, table, np.empty(1), np.empty(2), np.empty((2, 2)))
+    with pytest.raises(ValueError, match="at most 16 columns"):
+        native.mixed_errors(np.ones((17, 2)), two, two, np.ones((1, 17)), np.empty(1))
     cells, offsets, start = np.zeros(3, dtype=np.int32), np.array([0, 4]), np.zeros(1, dtype=np.int32)
     with pytest.raises(ValueError, match="fit one another"):
         native.bin_sums(

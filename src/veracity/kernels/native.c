@@ -309,6 +309,7 @@ static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, "One pass over fore
                                 {"bin_starts", bin_starts, METH_VARARGS, "See kernels/cuts.py."},
                                 {"bin_sums", py_bin_sums, METH_VARARGS, "See kernels/statistics.py."},
                                 {"row_moves", py_row_moves, METH_VARARGS, "See kernels/statistics.py."},
+                                {"mixed_errors", py_mixed_errors, METH_VARARGS, "See kernels/statistics.py."},
                                 {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The pass over forecasts in C.", 0, methods,
                                     NULL, NULL, NULL, NULL};

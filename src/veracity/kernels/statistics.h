@@ -6,7 +6,15 @@
 
 #include "native.h"
 
-enum { MOST_POWERS = 64, MOST_CHUNKS = 2, FEW_BINS = 256 };
+enum { MOST_POWERS = 64, MOST_CHUNKS = 2, FEW_BINS = 256, MOST_COLUMNS = 16 };
+
+INLINE double sum_of(lanes h) { return ((h[0] + h[1]) + (h[2] + h[3])) + ((h[4] + h[5]) + (h[6] + h[7])); }
+
+INLINE lanes some_lanes(const double *x, int64_t filled) {
+    lanes found = {0};
+    memcpy(&found, x, filled < LANES ? (size_t)filled * sizeof *x : sizeof found);
+    return found;
+}
 
 /* Σ share t^e, then Σ share (t^e - mean)² and Σ share (t^e - mean)³, for e = 1 .. powers; out is (3, powers). */
 CLONES static void power_moments(const double *t, const double *share, int64_t n, int64_t powers, double *out) {
@@ -15,11 +23,7 @@ CLONES static void power_moments(const double *t, const double *share, int64_t n
     for (int centred = 0; centred < 2; centred++) {
         memset(held, 0, sizeof held);
         for (int64_t i = 0; i < n; i += LANES) {
-            lanes x = {0}, s = {0};
-            int64_t filled = n - i < LANES ? n - i : LANES;
-            memcpy(&x, t + i, (size_t)filled * sizeof *t);
-            memcpy(&s, share + i, (size_t)filled * sizeof *share);
-            lanes power = x;
+            lanes x = some_lanes(t + i, n - i), s = some_lanes(share + i, n - i), power = x;
             for (int64_t e = 0; e < powers; e++) {
                 if (centred) {
                     lanes d = power - mean[e], d2 = s * d * d;
@@ -31,11 +35,7 @@ CLONES static void power_moments(const double *t, const double *share, int64_t n
             }
         }
         for (int64_t e = 0; e < powers; e++)
-            for (int j = 0; j <= centred; j++) {
-                lanes h = held[2 * e + j];
-                (centred ? j ? cube : square : mean)[e] =
-                    ((h[0] + h[1]) + (h[2] + h[3])) + ((h[4] + h[5]) + (h[6] + h[7]));
-            }
+            for (int j = 0; j <= centred; j++) (centred ? j ? cube : square : mean)[e] = sum_of(held[2 * e + j]);
     }
 }
 
@@ -78,14 +78,16 @@ INLINE void move_by_hits(const double *p, int64_t k, const Bins *b, int64_t bins
         for (int c = 0; c < chunks; c++) moved[c] -= hits[bin] * every[bin * chunks + c];
 }
 
-/* own and every are (bins, chunks) vectors; out is (n, m), and what exceeds m of the last vector is left out. */
-INLINE void move_rows(const double *p, const int64_t *y, int64_t n, int64_t k, const Bins *b, int64_t bins,
-                      const lanes *own, const lanes *every, int64_t m, int64_t *true_bin, double *out,
-                      const int chunks) {
-    for (int64_t i = 0; i < n; i++, p += k, out += m) {
+/* own and every are (bins, chunks) vectors; out is (m, n), and what exceeds m of the last vector is left out. */
+INLINE void move_rows(const double *p, const int64_t *y, const double *share, int64_t n, int64_t k, const Bins *b,
+                      int64_t bins, const lanes *own, const lanes *every, int64_t m, double *held, double *realised,
+                      double *out, const int chunks) {
+    for (int64_t i = 0; i < n; i++, p += k) {
         lanes moved[MOST_CHUNKS];
-        true_bin[i] = bin_of(b, p[y[i]]);
-        for (int c = 0; c < chunks; c++) moved[c] = own[true_bin[i] * chunks + c];
+        int64_t true_bin = bin_of(b, p[y[i]]);
+        realised[i] = p[y[i]];
+        held[true_bin] += share[i];
+        for (int c = 0; c < chunks; c++) moved[c] = own[true_bin * chunks + c];
         if (k > bins && bins <= FEW_BINS)
             move_by_hits(p, k, b, bins, every, moved, chunks);
         else
@@ -93,17 +95,44 @@ INLINE void move_rows(const double *p, const int64_t *y, int64_t n, int64_t k, c
                 const lanes *of_entry = every + bin_of(b, p[j]) * chunks;
                 for (int c = 0; c < chunks; c++) moved[c] -= of_entry[c];
             }
-        memcpy(out, moved, (size_t)m * sizeof *out);
+        for (int64_t c = 0; c < m; c++) out[c * n + i] = moved[c / LANES][c % LANES];
     }
 }
 
-/* Each row: own[bin of the true entry] less the sum of every[bin] over all entries; also the true bins. */
-CLONES static void row_moves(const double *p, const int64_t *y, int64_t n, int64_t k, const Bins *b, int64_t bins,
-                             const lanes *own, const lanes *every, int64_t m, int64_t *true_bin, double *out) {
+/* Each row: own[bin of the true entry] less the sum of every[bin] over all entries; the true entry itself, and the
+ * share of the rows with theirs in each bin. */
+CLONES static void row_moves(const double *p, const int64_t *y, const double *share, int64_t n, int64_t k,
+                             const Bins *b, int64_t bins, const lanes *own, const lanes *every, int64_t m,
+                             double *held, double *realised, double *out) {
     if (m <= LANES)
-        move_rows(p, y, n, k, b, bins, own, every, m, true_bin, out, 1);
+        move_rows(p, y, share, n, k, b, bins, own, every, m, held, realised, out, 1);
     else
-        move_rows(p, y, n, k, b, bins, own, every, m, true_bin, out, MOST_CHUNKS);
+        move_rows(p, y, share, n, k, b, bins, own, every, m, held, realised, out, MOST_CHUNKS);
+}
+
+/* sqrt(Σ square (Σ_c mix_c (x_c - Σ share x_c))²) of each mix of the m columns, each of n rows; x is (m, n). What a mix
+ * takes 0 of may be infinite. */
+CLONES static void mixed_errors(const double *x, int64_t n, int64_t m, const double *share, const double *square,
+                                const double *mixes, int64_t count, double *out) {
+    double mean[MOST_COLUMNS];
+    for (int64_t c = 0; c < m; c++) {
+        lanes held = {0};
+        for (int64_t i = 0; i < n; i += LANES) held += some_lanes(x + c * n + i, n - i) * some_lanes(share + i, n - i);
+        mean[c] = sum_of(held);
+    }
+    for (int64_t e = 0; e < count; e++, mixes += m) {
+        int64_t used[MOST_COLUMNS], terms = 0;
+        for (int64_t c = 0; c < m; c++)
+            if (mixes[c] != 0.0) used[terms++] = c;
+        lanes held = {0};
+        for (int64_t i = 0; i < n; i += LANES) {
+            lanes moved = {0};
+            for (int64_t t = 0; t < terms; t++)
+                moved += mixes[used[t]] * (some_lanes(x + used[t] * n + i, n - i) - mean[used[t]]);
+            held += some_lanes(square + i, n - i) * moved * moved;
+        }
+        out[e] = sqrt(sum_of(held));
+    }
 }
 
 /* out (histograms, bins, 3): sums over the cells of bins that begin at the cells `start`; `whole`: all and yes are
@@ -155,26 +184,48 @@ static lanes *whole_vectors(const double *own, const double *every, int64_t bins
 
 static PyObject *py_row_moves(PyObject *self, PyObject *arguments) {
     (void)self;
-    Py_buffer b[7];
-    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*w*w*", b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6)) return NULL;
-    const int64_t *y = b[1].buf;
-    int64_t n = b[1].len / 8, bins = b[2].len / 8 - 1, k = n ? b[0].len / 8 / n : 1, m = bins > 0 ? b[3].len / 8 / bins : 0;
-    int good = b[0].len == n * k * 8 && b[3].len == bins * m * 8 && b[4].len == b[3].len && b[5].len == n * 8 &&
-               b[6].len == n * m * 8 && bins > 0;
+    enum { ROWS_P, ROWS_Y, SHARE, EDGES, OWN, EVERY, HELD, REALISED_P, MOVED, TAKEN };
+    Py_buffer b[TAKEN];
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*y*w*w*w*", b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6, b + 7, b + 8))
+        return NULL;
+    const int64_t *y = b[ROWS_Y].buf;
+    int64_t n = b[ROWS_Y].len / 8, bins = b[EDGES].len / 8 - 1, k = n ? b[ROWS_P].len / 8 / n : 1;
+    int64_t m = bins > 0 ? b[OWN].len / 8 / bins : 0;
+    int good = bins > 0 && b[ROWS_P].len == n * k * 8 && b[SHARE].len == n * 8 && b[OWN].len == bins * m * 8 &&
+               b[EVERY].len == b[OWN].len && b[HELD].len == bins * 8 && b[REALISED_P].len == n * 8 &&
+               b[MOVED].len == n * m * 8 && m <= MOST_CHUNKS * LANES;
     for (int64_t i = 0; i < n && good; i++) good = (uint64_t)y[i] < (uint64_t)k;
-    good = good && m <= MOST_CHUNKS * LANES;
-    lanes *tables = good ? whole_vectors(b[3].buf, b[4].buf, bins, m) : NULL;
+    lanes *tables = good ? whole_vectors(b[OWN].buf, b[EVERY].buf, bins, m) : NULL;
     if (tables) {
         Bins at;
-        at.edges = b[2].buf;
+        at.edges = b[EDGES].buf;
         find_first(&at);
-        row_moves(b[0].buf, y, n, k, &at, bins, tables, tables + bins * chunks_of(m), m, b[5].buf, b[6].buf);
+        memset(b[HELD].buf, 0, (size_t)b[HELD].len);
+        row_moves(b[ROWS_P].buf, y, b[SHARE].buf, n, k, &at, bins, tables, tables + bins * chunks_of(m), m,
+                  b[HELD].buf, b[REALISED_P].buf, b[MOVED].buf);
         free(tables);
     }
-    for (int i = 0; i < 7; i++) PyBuffer_Release(&b[i]);
+    for (int i = 0; i < TAKEN; i++) PyBuffer_Release(&b[i]);
     if (tables) Py_RETURN_NONE;
     if (good) return PyErr_NoMemory();
     PyErr_SetString(PyExc_ValueError, "row_moves takes rows, outcomes, bins and tables that fit one another");
+    return NULL;
+}
+
+static PyObject *py_mixed_errors(PyObject *self, PyObject *arguments) {
+    (void)self;
+    Py_buffer x, share, square, mixes, out;
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*w*", &x, &share, &square, &mixes, &out)) return NULL;
+    int64_t n = share.len / 8, m = n ? x.len / 8 / n : 0, count = out.len / 8;
+    int good = square.len == share.len && x.len == m * n * 8 && mixes.len == count * m * 8 && m <= MOST_COLUMNS;
+    if (good) mixed_errors(x.buf, n, m, share.buf, square.buf, mixes.buf, count, out.buf);
+    PyBuffer_Release(&x);
+    PyBuffer_Release(&share);
+    PyBuffer_Release(&square);
+    PyBuffer_Release(&mixes);
+    PyBuffer_Release(&out);
+    if (good) Py_RETURN_NONE;
+    PyErr_SetString(PyExc_ValueError, "mixed_errors takes at most 16 columns of the rows, shares and mixes that fit them");
     return NULL;
 }
 

@@ -81,25 +81,63 @@ def bin_sums(
 
 
 def row_moves(
-    p: Floats, y: NDArray[Any], edges: Floats, own: Floats, every: Floats, kernel: str | None = None
-) -> tuple[Floats, NDArray[np.int64]]:
-    """(rows, m): own[bin of the true entry] − Σ_j every[bin of entry j], and the bin of the true entry.
+    p: Floats,
+    y: NDArray[Any],
+    share: Floats,
+    edges: Floats,
+    own: Floats,
+    every: Floats,
+    columns: Floats,
+    kernel: str | None = None,
+) -> Floats:
+    """Fill (m + 1, rows): own[bin of the true entry] − Σ_j every[bin of entry j], and last the true entry itself.
 
-    p      (rows, k) probabilities, y (rows,) the column of the true entry.
+    p      (rows, k) probabilities, y (rows,) the column of the true entry, share (rows,) the weight of each row.
     edges  (bins,) where each bin begins; what lies below the first is in the first.
     own, every  (bins, m) what the true entry and each entry add; m is at most 16.
+    Returns (bins,) the share of the rows whose true entry is in each bin.
 
-    >>> row_moves(np.array([[0.2, 0.8]]), np.array([1]), np.array([0.0, 0.5]), np.eye(2), np.eye(2))
-    (array([[-1.,  0.]]), array([1]))
+    >>> filled = np.empty((3, 1))
+    >>> row_moves(np.array([[0.2, 0.8]]), np.array([1]), np.ones(1), np.array([0.0, 0.5]), np.eye(2), np.eye(2), filled)
+    array([0., 1.])
+    >>> filled.T
+    array([[-1. ,  0. ,  0.8]])
     """
+    m = own.shape[1]
     if (kernel or kernels.NAME) == "native":
-        out, true = np.empty((len(p), own.shape[1])), np.empty(len(p), dtype=np.int64)
+        held = np.empty(len(edges))
         rows, outcomes = np.ascontiguousarray(p, dtype=np.float64), np.ascontiguousarray(y, dtype=np.int64)
-        _native.row_moves(rows, outcomes, np.concatenate([edges, [np.inf]]), own, every, true, out)
-        return out, true
+        ended = np.concatenate([edges, [np.inf]])
+        _native.row_moves(rows, outcomes, share, ended, own, every, held, columns[m], columns[:m])
+        return held
     hits, true = row_bins(p, y, edges)
     parts = np.array_split(hits, hits.size * every.shape[1] // BLOCK + 1)
-    return own[true] - np.concatenate([part @ every for part in parts]), true
+    columns[:m] = (own[true] - np.concatenate([part @ every for part in parts])).T
+    columns[m] = p[np.arange(len(p)), y]
+    held = np.bincount(true, share, len(edges)).astype(np.float64, copy=False)
+    return held
+
+
+def mixed_errors(x: Floats, share: Floats, square: Floats, mixes: Floats, kernel: str | None = None) -> Floats:
+    """√Σ square·(Σ_c mix_c (x_c − mean of x_c))² of each mix of columns, means weighted by `share`.
+
+    x      (m, rows) at most 16 columns; what a mix takes 0 of may be infinite.
+    mixes  (mixes, m) how much of each column.
+
+    >>> half = np.array([0.5, 0.5])
+    >>> mixed_errors(np.array([[1.0, 3.0], [2.0, 1.0]]), half, half, np.array([[1.0, 0.0], [1.0, 2.0]]))
+    array([1., 0.])
+    """
+    out = np.empty(len(mixes))
+    if (kernel or kernels.NAME) == "native":
+        _native.mixed_errors(x, share, square, mixes, out)
+        return out
+    with np.errstate(invalid="ignore", over="ignore"):
+        x = x - np.einsum("ci,i->c", x, share)[:, None]
+        for i, mix in enumerate(mixes):
+            moved = sum(mix[c] * x[c] for c in mix.nonzero()[0])
+            out[i] = np.sqrt(np.einsum("i,i,i->", square, moved, moved))
+    return out
 
 
 def row_bins(p: Floats, y: NDArray[Any], edges: Floats) -> tuple[Floats, NDArray[np.int64]]:
