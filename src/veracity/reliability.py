@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -16,7 +15,7 @@ from veracity.inference import consistency_band, quantile, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import joined
-from veracity.kernels.statistics import bin_sums
+from veracity.kernels.statistics import gaps
 from veracity.plan import ERROR_BINS
 from veracity.tally import MANY_CLASSES, Tally
 
@@ -38,24 +37,22 @@ def class_grid(tally: Tally) -> Grid:
 
 
 @lru_cache(maxsize=16)
-def _right_closed_starts(grid: Grid) -> NDArray[np.int32]:
-    return np.array([0, *(grid.atom(i / ERROR_BINS) + 1 for i in range(1, ERROR_BINS))], dtype=np.int32)
+def _right_closed_starts(grid: Grid) -> NDArray[np.int64]:
+    return np.array([0, *(grid.atom(i / ERROR_BINS) + 1 for i in range(1, ERROR_BINS))], dtype=np.int64)
 
 
 def right_closed(histogram: Histogram, grid: Grid) -> Curve:
     """The bins (a, b] of a calibration error."""
-    return collect("width", histogram, grid, _right_closed_starts(grid).astype(np.int64))
+    return collect("width", histogram, grid, _right_closed_starts(grid))
 
 
 def calibration_error(tally: Tally) -> dict[str, Any]:
     """Mean absolute gap between forecast and frequency in 15 bins (a, b]: top label, class by class, pooled."""
-    parts = ((tally.top,), tally.grid), ((tally.pooled,), tally.grid), (tally.classwise, class_grid(tally))
-    sums = np.concatenate([_sums_in_bins(histograms, grid) for histograms, grid in parts])
-    errors = _errors(sums, tally)
-    by_class = errors[:, 2:]
+    top, pooled = (_gaps((h,), tally.grid, tally)[:, 0].tolist() for h in (tally.top, tally.pooled))
+    *by_class, largest = _gaps(tally.classwise, class_grid(tally), tally).tolist()
     # Classes share rows; the largest possible error of their average adds their errors up.
-    averages = [*by_class[:3].mean(axis=1).tolist(), by_class[3].max()]
-    named = {"top_label": errors[:, 0].tolist(), "classwise": averages, "pooled": errors[:, 1].tolist()}
+    averages = [*(sum(values) / tally.k for values in by_class), max(largest)]
+    named = {"top_label": top, "classwise": averages, "pooled": pooled}
     z = quantile(tally.plan.level)
     return {
         name: {
@@ -64,7 +61,7 @@ def calibration_error(tally: Tally) -> dict[str, Any]:
             "high": min(value + z * error, 1.0),
             "method": "delta method, bins fixed",
             "debiased": debiased,
-            "max": float(largest),
+            "max": largest,
             "bins": ERROR_BINS,
             "closed": "right",
             "norm": "l1",
@@ -73,36 +70,12 @@ def calibration_error(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _sums_in_bins(histograms: Sequence[Histogram], grid: Grid) -> Floats:
-    """(histograms, 15, 3): of each bin the weight of its entries, that of the true ones, and Σwp."""
+def _gaps(histograms: Sequence[Histogram], grid: Grid, tally: Tally) -> Floats:
+    """(4, histograms): the gap, the same less what chance alone would show, the standard error, and the largest."""
     offsets, held = joined(histograms)
     every, true = ("all", "true") if held.get("all_weight") is None else ("all_weight", "true_weight")
-    return bin_sums(held["cells"], offsets, _right_closed_starts(grid), (held[every], held[true], held["all_sum"]))
-
-
-def _errors(sums: Floats, tally: Tally) -> Floats:
-    """For each histogram the gap, the same less what chance alone would show, the standard error, and the largest."""
-    from scipy.special import ndtr
-
-    weight, true, total = sums.transpose(2, 0, 1).copy()
-    safe = np.where(weight > 0.0, weight, 1.0)
-    observed, gap = true / safe, np.abs(true - total) / safe
-    share = weight / weight.sum(axis=1, keepdims=True)
-    rows = safe * (tally.sums.n_eff / tally.sums.weight)
-    error = np.sqrt(np.maximum(observed * (1.0 - observed), 0.0) / rows)
-    # A gap of normal noise around `gap` is on average this large (folded normal): what exceeds it is bias.
-    varies = error > 0.0
-    z = gap / np.where(varies, error, 1.0)
-    noisy = error * math.sqrt(2.0 / math.pi) * np.exp(-z * z / 2.0) + gap * (1.0 - 2.0 * ndtr(-z))
-    bias = np.where(varies, noisy - gap, 0.0)
-    return np.array(
-        [
-            (share * gap).sum(axis=1),
-            np.maximum((share * (gap - bias)).sum(axis=1), 0.0),
-            np.sqrt(((share * error) ** 2).sum(axis=1)),
-            gap.max(axis=1),
-        ]
-    )
+    columns = held[every], held[true], held["all_sum"]
+    return gaps(held["cells"], offsets, _right_closed_starts(grid), columns, tally.sums.n_eff / tally.sums.weight)
 
 
 def equal_mass(histogram: Histogram, grid: Grid, rows: float) -> Curve:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from veracity.kernels.cuts import Cutter, bin_starts
+from veracity.kernels.cuts import Cutter, bin_starts, binned
 from veracity.plan import Plan
 from veracity.tally import Tally
 
@@ -64,3 +64,38 @@ def test_columns_of_different_lengths_are_refused() -> None:
     h, grid = (t := Tally.of([1, 0], [0.2, 0.4])).pooled, t.grid
     with pytest.raises(ValueError, match="one histogram"):
         native.bin_starts(h.cells, h.true[:1].copy(), h.true_sum, None, grid.ends, grid.is_atom, 5, 0, 9, 2.0, 8)
+
+
+@pytest.mark.parametrize("kernel", ["native", "numpy"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bins_hold_the_sums_of_their_cells(kernel: str, weighted: bool) -> None:
+    if kernel == "native":
+        pytest.importorskip("veracity.kernels._native")
+    rng = np.random.default_rng(4)
+    y, p = rng.integers(0, 3, 60), rng.dirichlet(np.ones(3), 60)
+    p[0], y[0] = (0.0, 0.4, 0.6), 0  # ruled out, and it happened
+    t = Tally.of(y, p, sample_weight=rng.gamma(1.0, size=60) if weighted else None)
+    h, start = t.pooled, np.array([0, 1, *t.grid.locate(np.array([0.2, 0.2001, 0.9]))]).astype(np.int64)
+    counts, others = binned(h, t.grid, start, kernel)
+    place = start.searchsorted(h.cells, side="right") - 1
+    bins = np.unique(place)
+    every, true, true2 = (h.all_weight, h.true_weight, h.true_weight2) if weighted else (h.all, h.true, h.true)
+    sums = {
+        i: [np.sum(x[place == i]) for x in (h.all, h.true, every, true, true2, h.all_sum, h.true_log)] for i in bins
+    }
+    edges = np.append(t.grid.edges[start], 1.0)
+    for j, i in enumerate(bins):
+        count, yes, w, w_true, w2, total, log = sums[i]
+        assert counts[:, j].tolist() == [start[i], count, yes]
+        model = 0.0 if i == 0 else np.exp(log / w_true) if yes else np.nan
+        expected = [edges[i], edges[i + 1], w, w_true, w2, total / w, model, w_true / w]
+        assert others[:, j] == pytest.approx(expected, rel=1e-13, nan_ok=True)
+    assert others.shape[1] == len(bins)
+
+
+@pytest.mark.parametrize("start", [[0, 5, 4], [-1, 3], [0, 10**6]])
+def test_bins_that_are_none_are_refused(start: list[int]) -> None:
+    pytest.importorskip("veracity.kernels._native")
+    t = Tally.of([1, 0], [0.2, 0.4])
+    with pytest.raises(ValueError, match="one histogram"):
+        binned(t.pooled, t.grid, np.array(start), "native")

@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.stats import foldnorm
 
-from veracity.kernels.statistics import bin_sums, mixed_errors, power_moments, row_bins, row_moves
+from veracity.kernels.statistics import gaps, mixed_errors, power_moments, row_bins, row_moves
 
 
 @pytest.fixture(params=["native", "numpy"])
@@ -37,21 +38,27 @@ def test_moments_of_what_is_infinite_are_undefined(each: str) -> None:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_sums_in_bins_are_those_of_their_cells(each: str, whole: bool) -> None:
+def test_gaps_are_those_of_the_bins(each: str, whole: bool) -> None:
     rng = np.random.default_rng(5)
-    sizes = (40, 0, 1, 200, 0)  # entries of each histogram; some have none
+    sizes = (40, 3, 1, 200)  # cells of each histogram
     parts = [np.sort(rng.choice(1000, size, replace=False)) for size in sizes]
     cells, offsets = np.concatenate(parts).astype(np.int32), np.cumsum([3, *sizes])
     cells = np.concatenate([[7, 8, 9], cells]).astype(np.int32)  # what comes before the first histogram
-    start = np.array([0, 1, 500, 501, 990], dtype=np.int32)
-    counts = rng.integers(0, 9, (2, len(cells))) if whole else rng.random((2, len(cells)))
-    columns = counts[0], counts[1], rng.random(len(cells))
-    sums = bin_sums(cells, offsets, start, columns, kernel=each)
-    assert sums.shape == (5, 5, 3)
+    start = np.array([0, 1, 500, 501, 990])
+    every = rng.integers(1, 9, len(cells)) if whole else rng.random(len(cells))
+    true = rng.integers(0, every + 1) if whole else every * rng.random(len(cells))
+    columns = every, true, every * rng.random(len(cells))
+    found = gaps(cells, offsets, start, columns, 3.0, kernel=each)
     for h, (a, b) in enumerate(pairwise(offsets)):
         bins = np.searchsorted(start, cells[a:b], side="right") - 1
-        for f, values in enumerate(columns):
-            assert sums[h, :, f] == pytest.approx(np.bincount(bins, values[a:b], 5), rel=1e-14)
+        weight, yes, total = (np.bincount(bins, values[a:b], 5) for values in columns)
+        some = weight > 0.0
+        weight, c, forecast = weight[some], (yes / weight.clip(1e-9))[some], (total / weight.clip(1e-9))[some]
+        gap, error, share = np.abs(c - forecast), np.sqrt(c * (1.0 - c) / (3.0 * weight)), weight / weight.sum()
+        noisy = [foldnorm.mean(g / e, scale=e) if e > 0.0 else g for g, e in zip(gap, error, strict=True)]
+        debiased = max(share @ (2.0 * gap - noisy), 0.0)
+        expected = [share @ gap, debiased, np.sqrt(((share * error) ** 2).sum()), gap.max()]
+        assert found[:, h] == pytest.approx(expected, rel=1e-11, abs=1e-14)
 
 
 EDGES = {
@@ -115,8 +122,11 @@ def test_what_does_not_fit_is_refused() -> None:
             native.row_moves(p, y, two, edges, table, table, np.empty(1), np.empty(2), np.empty((2, 2)))
     with pytest.raises(ValueError, match="at most 16 columns"):
         native.mixed_errors(np.ones((17, 2)), two, two, np.ones((1, 17)), np.empty(1))
-    cells, offsets, start = np.zeros(3, dtype=np.int32), np.array([0, 4]), np.zeros(1, dtype=np.int32)
+    cells, offsets, start, three = (
+        np.zeros(3, dtype=np.int32),
+        np.array([0, 4]),
+        np.zeros(1, dtype=np.int64),
+        np.ones(3),
+    )
     with pytest.raises(ValueError, match="fit one another"):
-        native.bin_sums(
-            cells, offsets, start, one[:3].copy(), one[:3].copy(), one[:3].copy(), False, np.empty((1, 1, 3))
-        )
+        native.gaps(cells, offsets, start, three, three, three, False, 1.0, np.empty((4, 1)))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.kernels import Histogram
+from veracity.kernels.cuts import binned
 from veracity.kernels.grid import Grid
 
 Floats = NDArray[np.float64]
@@ -40,8 +41,9 @@ def fit(name: str, histogram: Histogram, grid: Grid, **options: Any) -> Curve:
 class Curve:
     """Bins with what was forecast in them and what came true. All arrays have one value per bin.
 
-    start, low, high     first grid cell and the edges: [low, high), the last one closed
+    start                first grid cell
     count, true          entries and true entries (integers: rows, or counts)
+    low, high            the edges: [low, high), the last one closed
     weight, true_weight  the same weighted; true_weight2 the sum of squared weights of the true entries
     forecast             mean forecast of all entries
     model                geometric mean of the true entries: Q_k^(0) of N17 eq 15
@@ -50,10 +52,10 @@ class Curve:
 
     name: str
     start: Ints
-    low: Floats
-    high: Floats
     count: Ints
     true: Ints
+    low: Floats
+    high: Floats
     weight: Floats
     true_weight: Floats
     true_weight2: Floats
@@ -114,36 +116,5 @@ def shown(edges: Floats, cuts: tuple[float, ...]) -> list[float]:
 
 def collect(name: str, histogram: Histogram, grid: Grid, start: Ints) -> Curve:
     """Sum the cells of a histogram into the bins that begin at the grid cells `start`; empty bins are left out."""
-    h, edges = histogram, grid.ends
-    first = h.cells.searchsorted(start)
-    stop = np.concatenate([start[1:], [len(grid)]])
-    filled = first < np.concatenate([first[1:], [len(h.cells)]])
-    if not filled.all():
-        start, stop, first = start[filled], stop[filled], first[filled]
-
-    def bins(values: NDArray[Any]) -> NDArray[Any]:
-        return np.add.reduceat(values, first) if len(first) else values[:0]
-
-    count, true = bins(h.all), bins(h.true)
-    weight = bins(h.all_weight) if h.all_weight is not None else count.astype(np.float64)
-    true_weight = bins(h.true_weight) if h.true_weight is not None else true.astype(np.float64)
-    true_weight2 = bins(h.true_weight2) if h.true_weight2 is not None else true_weight
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # Class-wise histograms of many classes do not keep the logarithms.
-        model = np.full(len(first), np.nan) if h.true_log is None else np.exp(bins(h.true_log) / true_weight)
-        if len(first) and h.cells[0] == 0 and h.true[0] > 0:
-            model[0] = 0.0  # something happened that had been ruled out
-        return Curve(
-            name=name,
-            start=start,
-            low=edges[start],
-            high=edges[stop],
-            count=count,
-            true=true,
-            weight=weight,
-            true_weight=true_weight,
-            true_weight2=true_weight2,
-            forecast=bins(h.all_sum) / weight,
-            model=model,
-            source=true_weight / weight,
-        )
+    counts, others = binned(histogram, grid, start)
+    return Curve(name, *counts, *others)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from veracity.curves import Curve, collect
 from veracity.kernels import Histogram
 from veracity.kernels.cuts import bin_starts
@@ -12,7 +10,7 @@ from veracity.kernels.grid import Grid
 
 def number_of_bins(rows: float) -> int:
     """`auto`: about ten rows a bin, from 5 to 50."""
-    return int(np.clip(rows // 10, 5, 50))
+    return int(min(max(rows // 10, 5), 50))
 
 
 def fit(histogram: Histogram, grid: Grid, *, bins: int, end_width: float, split: bool = False) -> Curve:

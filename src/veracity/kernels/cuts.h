@@ -15,27 +15,27 @@ typedef struct {
     int64_t *found, count;
 } Cutter;
 
-/* How many of n ascending values are at most x. */
+/* How many of n ascending values are at most x. No branches: where x lies is as good as random. */
 static int64_t at_most(const int64_t *values, int64_t n, int64_t x) {
-    int64_t low = 0;
-    while (n > 0) {
-        int64_t half = n / 2;
-        if (values[low + half] <= x) {
-            low += half + 1;
-            n -= half + 1;
-        } else
-            n = half;
-    }
-    return low;
+    const int64_t *from = values;
+    for (; n > 1; n -= n / 2) from += from[n / 2 - 1] <= x ? n / 2 : 0;
+    return from - values + (n == 1 && from[0] <= x);
 }
 
 static int64_t true_before(const Cutter *c, int64_t cell) { return c->before[at_most(c->cells, c->size, cell - 1)]; }
 
-/* x to 40 significant bits. */
+/* x, which is not negative, to 40 significant bits. */
 static double round_significant(double x) {
-    int exponent;
-    double mantissa = frexp(x, &exponent);
-    return ldexp(rint(ldexp(mantissa, 40)), exponent - 40);
+    int64_t exponent = bits_of(x) >> 52 << 52;
+    if (exponent == 0) { /* nothing that the sum below could round */
+        int e;
+        double mantissa = frexp(x, &e);
+        return ldexp(rint(ldexp(mantissa, 40)), e - 40);
+    }
+    double large;
+    exponent += (13LL << 52) + (1LL << 51);
+    memcpy(&large, &exponent, 8);
+    return (x + large) - large; /* 1.5 × 2^13 times the power of two below x: such a sum keeps 40 bits of x */
 }
 
 /* The cell at which a bin begins so that true entries number entry-1 and entry part, ties going up. */
@@ -123,21 +123,27 @@ static PyObject *bin_starts(PyObject *self, PyObject *arguments) {
     const double *sum = b[2].buf, *weight = b[3].buf;
     int64_t n = b[0].len / 4, last = b[5].len;
     int good = b[1].len == 8 * n && b[2].len == 8 * n && (!weight || b[3].len == 8 * n) && b[4].len == 8 * (last + 1);
-    Cutter c = {.last = last, .edges = b[4].buf, .atom = b[5].buf};
-    size_t room = (size_t)(n + 1);
-    c.cells = malloc(room * 8);
-    c.before = malloc(room * 8);
-    c.mean = malloc(room * 8);
-    int64_t *plain = malloc((4 * room + 8) * 8), *halved = malloc((5 * room + 8) * 8);
-    if (good && c.cells && c.before && c.mean && plain && halved) {
-        c.before[0] = 0;
-        for (int64_t i = 0; i < n; i++) {
-            if (yes[i] <= 0) continue;
-            double w = weight ? weight[i] : (double)yes[i];
-            c.cells[c.size] = cells[i];
-            c.before[c.size + 1] = c.before[c.size] + yes[i];
-            c.mean[c.size++] = round_significant(sum[i] / (w > 0x1p-1022 ? w : 0x1p-1022));
+    int64_t size = 0;
+    for (int64_t i = 0; i < n && good; i++) size += yes[i] > 0;
+    Cutter c = {.size = size, .last = last, .edges = b[4].buf, .atom = b[5].buf};
+    int64_t *held = malloc((size_t)(12 * size + 20) * 8), *plain = held + 3 * size + 4, *halved = plain + 4 * size + 8;
+    if (good && held) {
+        c.cells = held;
+        c.before = held + size + 1;
+        c.mean = (double *)(held + 2 * size + 2);
+        for (int64_t i = 0, j = 0; j < size; i++) { /* whether a cell has true entries is as good as random: no branch */
+            halved[j] = i;
+            j += yes[i] > 0;
         }
+        c.before[0] = 0;
+        for (int64_t j = 0; j < size; j++) {
+            int64_t i = halved[j];
+            double w = weight ? weight[i] : (double)yes[i];
+            c.cells[j] = cells[i];
+            c.before[j + 1] = c.before[j] + yes[i];
+            c.mean[j] = round_significant(sum[i] / (w > 0x1p-1022 ? w : 0x1p-1022));
+        }
+        if (bins > c.before[c.size]) bins = c.before[c.size] + 1; /* every cell is too full for so many */
         c.found = plain;
         equal_population(&c, bins, left, right);
         int64_t count = c.count;
@@ -150,11 +156,7 @@ static PyObject *bin_starts(PyObject *self, PyObject *arguments) {
         PyErr_NoMemory();
     else
         PyErr_SetString(PyExc_ValueError, "bin_starts takes columns of one histogram and the grid");
-    free(c.cells);
-    free(c.before);
-    free(c.mean);
-    free(plain);
-    free(halved);
+    free(held);
     for (int i = 0; i < 6; i++)
         if (b[i].obj) PyBuffer_Release(&b[i]);
     return result;

@@ -1,10 +1,11 @@
-"""Where bins with equal numbers of true entries begin, on cells of the grid: in C where it was compiled, else in NumPy.
+"""Bins on cells of the grid: where those of equal true counts begin, and what any hold. In C if compiled, else NumPy.
 
 Everything is decided from integer counts, so that rows in memory, streamed or on a cluster give the same bins.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,16 +30,58 @@ def bin_starts(h: Histogram, grid: Grid, bins: int, end_width: float, kernel: st
     End bins [0, w) and [1−w, 1], cells too full to share, and `bins` bins of equal true counts between.
     """
     assert h.true_sum is not None, "class-wise histograms of many classes have no true sums"
-    left, right = (grid.atom(end_width), grid.atom(1.0 - end_width)) if end_width > 0.0 else (0, len(grid))
-    bins = min(bins, int(h.true.sum()) + 1)  # every cell is too full for so many
+    left, right = _ends(grid, end_width)
     if (kernel or kernels.NAME) == "native":
         columns = h.cells, h.true, h.true_sum, h.true_weight
         limits = bins, left, right, WIDEST_RATIO, FEWEST_TO_SPLIT
         plain, halved = _native.bin_starts(*columns, grid.ends, grid.is_atom, *limits)
         return np.frombuffer(plain, np.int64), np.frombuffer(halved, np.int64)
     cutter = Cutter(h, grid)
-    start = cutter.equal_population(bins, left, right)
+    start = cutter.equal_population(
+        min(bins, int(cutter.before[-1]) + 1), left, right
+    )  # beyond, every cell is too full
     return start, cutter.split(start)
+
+
+@lru_cache(maxsize=64)
+def _ends(grid: Grid, end_width: float) -> tuple[int, int]:
+    """The cells between the end bins: the first, and the one after the last."""
+    return (grid.atom(end_width), grid.atom(1.0 - end_width)) if end_width > 0.0 else (0, len(grid))
+
+
+def binned(h: Histogram, grid: Grid, start: Ints, kernel: str | None = None) -> tuple[Ints, Floats]:
+    """What the bins hold that begin at the cells `start`; those without entries are left out.
+
+    (3, bins) start, entries, true entries; (8, bins) low and high edge, weight of the entries, of the true ones, and
+    of these squared, mean forecast, geometric mean forecast of the true ones, share that came true.
+    """
+    if (kernel or kernels.NAME) == "native":
+        columns = h.cells, h.all, h.true, h.all_sum, h.true_log, h.all_weight, h.true_weight, h.true_weight2
+        out = np.empty((11, len(start)))
+        filled = _native.binned(*columns, start, grid.ends, out)
+        return out[:3, :filled].view(np.int64), out[3:, :filled]
+    first = h.cells.searchsorted(start)
+    stop = np.append(start[1:], len(grid))
+    filled = first < np.append(first[1:], len(h.cells))
+    start, stop, first = start[filled], stop[filled], first[filled]
+
+    def sums(values: NDArray[Any]) -> NDArray[Any]:
+        return np.add.reduceat(values, first) if len(first) else values[:0]
+
+    count, true = sums(h.all), sums(h.true)
+    weight = count.astype(np.float64) if h.all_weight is None else sums(h.all_weight)
+    true_weight = true.astype(np.float64) if h.true_weight is None else sums(h.true_weight)
+    true_weight2 = true_weight if h.true_weight2 is None else sums(h.true_weight2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Class-wise histograms of many classes do not keep the logarithms.
+        model = np.full(len(first), np.nan) if h.true_log is None else np.exp(sums(h.true_log) / true_weight)
+        forecast, source = sums(h.all_sum) / weight, true_weight / weight
+    if len(first) and h.cells[0] == 0 and h.true[0] > 0:
+        model[0] = 0.0  # something happened that had been ruled out
+    edges = grid.ends[start], grid.ends[stop]
+    return np.array([start, count, true]), np.array(
+        [*edges, weight, true_weight, true_weight2, forecast, model, source]
+    )
 
 
 class Cutter:

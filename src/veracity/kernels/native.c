@@ -307,7 +307,8 @@ static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, "One pass over fore
                                 {"use_wide", use_wide, METH_O, "Whether to use the widest vectors."},
                                 {"power_moments", py_power_moments, METH_VARARGS, "See kernels/statistics.py."},
                                 {"bin_starts", bin_starts, METH_VARARGS, "See kernels/cuts.py."},
-                                {"bin_sums", py_bin_sums, METH_VARARGS, "See kernels/statistics.py."},
+                                {"binned", py_binned, METH_VARARGS, "See kernels/cuts.py."},
+                                {"gaps", py_gaps, METH_VARARGS, "See kernels/statistics.py."},
                                 {"row_moves", py_row_moves, METH_VARARGS, "See kernels/statistics.py."},
                                 {"mixed_errors", py_mixed_errors, METH_VARARGS, "See kernels/statistics.py."},
                                 {NULL, NULL, 0, NULL}};

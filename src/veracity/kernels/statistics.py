@@ -1,7 +1,8 @@
-"""Sums over rows and entries that intervals need: in C where it was compiled, else in NumPy."""
+"""Sums over bins, and over rows and entries for intervals: in C where it was compiled, else in NumPy."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ except ImportError:  # installed where there was no compiler
     _native = None
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 BLOCK = 1 << 17  # multiplications of a product for which a BLAS takes no threads: they cost more than they save
 
@@ -46,38 +48,68 @@ def power_moments(t: Floats, share: Floats, powers: int, kernel: str | None = No
     return out
 
 
-def bin_sums(
+def gaps(
     cells: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    start: NDArray[np.int32],
+    offsets: Ints,
+    start: Ints,
     columns: tuple[NDArray[Any], NDArray[Any], Floats],
+    rows: float,
     kernel: str | None = None,
 ) -> Floats:
-    """(histograms, bins, 3): sums of three columns over the cells of each bin.
+    """(4, histograms): mean |frequency − forecast| in bins; less what chance adds; standard error; the largest.
 
     cells    of histograms one after another, ascending in each; histogram i is offsets[i] … offsets[i + 1].
-    start    (bins,) the cell at which each bin begins, the first 0.
-    columns  a value for each cell: two of counts (int64) or of weights, and one of sums.
+    start    (bins,) the cell at which each bin begins, the first 0; at most 64.
+    columns  of each cell Σw of all entries and of the true ones, both counts (int64) or weights, and Σwp.
+    rows     how many rows a weight of 1 is worth.
 
     >>> cells, offsets = np.array([0, 3, 9, 2], dtype=np.int32), np.array([0, 3, 4])
-    >>> values = np.array([1.0, 2.0, 4.0, 8.0])
-    >>> bin_sums(cells, offsets, np.array([0, 3], dtype=np.int32), (values, values, values))[:, :, 0]
-    array([[1., 6.],
-           [8., 0.]])
+    >>> every, true, total = np.array([1.0, 2.0, 2.0, 8.0]), np.array([1.0, 1.0, 0.0, 8.0]), np.full(4, 0.5)
+    >>> gaps(cells, offsets, np.array([0, 3]), (every, true, total), 1.0)[[0, 3]]
+    array([[0.1   , 0.9375],
+           [0.5   , 0.9375]])
     """
-    out = np.zeros((len(offsets) - 1, len(start), 3))
     if (kernel or kernels.NAME) == "native":
-        _native.bin_sums(cells, offsets, start, *columns, columns[0].dtype == np.int64, out)
+        out = np.empty((4, len(offsets) - 1))
+        _native.gaps(cells, offsets, start, *columns, columns[0].dtype == np.int64, rows, out)
         return out
+    from scipy.special import erf
+
+    weight, true, total = _sums_of_many(cells, offsets, start, columns)
+    safe = np.where(weight > 0.0, weight, 1.0)
+    observed, gap = true / safe, np.abs(true - total) / safe
+    error = np.sqrt(np.maximum(observed * (1.0 - observed), 0.0) / (safe * rows))
+    # A gap of normal noise around `gap` is on average this large (folded normal): what exceeds it is bias.
+    varies = error > 0.0
+    z = gap / np.where(varies, error, 1.0)
+    noisy = error * math.sqrt(2.0 / math.pi) * np.exp(-z * z / 2.0) + gap * erf(z / math.sqrt(2.0))
+    bias = np.where(varies, noisy - gap, 0.0)
+    with np.errstate(invalid="ignore"):  # a histogram may have no entries
+        share = weight / weight.sum(axis=1, keepdims=True)
+    return np.array(
+        [
+            (share * gap).sum(axis=1),
+            np.maximum((share * (gap - bias)).sum(axis=1), 0.0),
+            np.sqrt(((share * error) ** 2).sum(axis=1)),
+            gap.max(axis=1),
+        ]
+    )
+
+
+def _sums_of_many(
+    cells: NDArray[np.int32], offsets: Ints, start: Ints, columns: tuple[NDArray[Any], NDArray[Any], Floats]
+) -> Floats:
+    """(columns, histograms, bins)."""
     used = slice(offsets[0], offsets[-1])
     span = 1 + max(int(cells.max(initial=0)), int(start[-1]))
     before = np.arange(len(offsets) - 1) * span  # makes the cells of all histograms one ascending row
     ascending = cells[used] + before.repeat(np.diff(offsets))
     first = ascending.searchsorted((before[:, None] + start).ravel())
     filled = first < np.append(first[1:], len(ascending))
-    for column, values in enumerate(columns):
-        out.reshape(-1, 3)[filled, column] = np.add.reduceat(values[used], first[filled])
-    return out
+    sums = np.zeros((len(columns), len(first)))
+    for row, values in zip(sums, columns, strict=True):
+        row[filled] = np.add.reduceat(values[used], first[filled])
+    return sums.reshape(len(columns), len(before), len(start))
 
 
 def row_moves(
@@ -114,8 +146,7 @@ def row_moves(
     parts = np.array_split(hits, hits.size * every.shape[1] // BLOCK + 1)
     columns[:m] = (own[true] - np.concatenate([part @ every for part in parts])).T
     columns[m] = p[np.arange(len(p)), y]
-    held = np.bincount(true, share, len(edges)).astype(np.float64, copy=False)
-    return held
+    return np.bincount(true, share, len(edges)).astype(np.float64, copy=False)
 
 
 def mixed_errors(x: Floats, share: Floats, square: Floats, mixes: Floats, kernel: str | None = None) -> Floats:
