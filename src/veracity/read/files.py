@@ -23,6 +23,7 @@ from .reading import Reading, nearest
 BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
 SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
 ENTRIES, FEWEST = 1_000_000, 1_000  # values, and rows, of a slice where there are many columns
+TOGETHER, SLICE_BYTES = 64, 1 << 28  # columns that are read at a time where there are more, and bytes of all
 ROW = "\0row"  # the number of a row, where rows are left out before they are read
 COMPRESSED = (".gz", ".zst", ".zstd")
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".tab", ".psv")
@@ -53,6 +54,7 @@ class Table:
     path: Path | None = None
     nested: tuple[str, ...] = ()  # keys of JSON lines whose values are lists or objects: not read
     preset: Layout | None = None  # nested JSON is understood while it is flattened
+    columnar: bool = False  # rows and columns can be read without the others
 
     @property
     def all_rows(self) -> int:
@@ -102,13 +104,19 @@ class Table:
         """(number of the first row, numbers of all rows or None, the columns as numbers and text)."""
         wanted = list(dict.fromkeys(columns)) + ([ROW] if self.numbered else [])
         start = self.first_row + self.passed
-        for raw in collect_batches(self.lazy.select(wanted), size or batch_rows(len(wanted))):
+        for raw in self._frames(wanted, size or batch_rows(len(wanted))):
             numbers = raw[ROW].to_numpy() if self.numbered else None
             raw = raw.drop(ROW) if self.numbered else raw
             height = raw.height
             yield start, numbers, self._typed(raw, start, numbers)
             start += height
             del raw, numbers  # polars fills this memory again with the next batch
+
+    def _frames(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
+        """Frames of at most `size` rows."""
+        if self.columnar and not self.numbered and len(columns) > TOGETHER:
+            return wide_batches(self.lazy, columns, size)
+        return collect_batches(self.lazy.select(columns), size)
 
     def read(self, columns: Sequence[str]) -> tuple[Any, pl.DataFrame]:
         """All rows of some columns, and their numbers."""
@@ -139,6 +147,25 @@ def batch_rows(columns: int) -> int:
 def collect_batches(lazy: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
     """The one call of polars' unstable batch iterator."""
     yield from lazy.collect_batches(chunk_size=size, maintain_order=True)
+
+
+def some_rows(lazy: pl.LazyFrame, columns: Sequence[str], start: int, rows: int) -> pl.DataFrame:
+    """Rows from `start` on, some columns after others: a row group of very many would need its size twice at once."""
+    groups = [columns[i : i + TOGETHER] for i in range(0, len(columns), TOGETHER)]
+    return pl.concat([lazy.select(group).slice(start, rows).collect() for group in groups], how="horizontal")
+
+
+def wide_batches(lazy: pl.LazyFrame, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+    """Frames of at most `size` rows of very many columns, however large the row groups of the file are."""
+    kinds = lazy.select(columns).collect_schema().dtypes()
+    rows = max(size, SLICE_BYTES // sum(4 if kind == pl.Float32 else 8 for kind in kinds))
+    start, height = 0, rows
+    while height == rows:
+        frame = some_rows(lazy, columns, start, rows)
+        start, height = start + rows, frame.height
+        for i in range(0, height, size):
+            yield frame.slice(i, size)
+        del frame  # before the next is read
 
 
 def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
@@ -274,14 +301,14 @@ def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
     rows = int(lazy.select(pl.len()).collect().item())
     whole = rows <= SLICES * SLICE
     if whole:
-        sample = lazy.collect()
+        sample = some_rows(lazy, columns, 0, rows)
     else:
         size = min(SLICE, max(FEWEST, ENTRIES // len(columns)))
         starts = [i * (rows - size) // (SLICES - 1) for i in range(SLICES)]
-        sample = pl.concat([lazy.slice(start, size) for start in starts]).collect()
+        sample = pl.concat([some_rows(lazy, columns, start, size) for start in starts])
     if rows == 0:
         raise NoRows(f"{shown}: no rows\n  there is nothing to assess")
-    return Table(shown, "file", lazy, columns, rows, sample, whole)
+    return Table(shown, "file", lazy, columns, rows, sample, whole, columnar=True)
 
 
 def _text(path: Path, shown: str) -> Table:
