@@ -24,6 +24,7 @@ BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
 SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
 ENTRIES, FEWEST = 1_000_000, 1_000  # values, and rows, of a slice where there are many columns
 TOGETHER, SLICE_BYTES = 64, 1 << 28  # columns that are read at a time where there are more, and bytes of all
+ALL_ROWS = 1 << 31  # polars takes no longer slices
 ROW = "\0row"  # the number of a row, where rows are left out before they are read
 COMPRESSED = (".gz", ".zst", ".zstd")
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".tab", ".psv")
@@ -158,7 +159,7 @@ def some_rows(lazy: pl.LazyFrame, columns: Sequence[str], start: int, rows: int)
 def wide_batches(lazy: pl.LazyFrame, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
     """Frames of at most `size` rows of very many columns, however large the row groups of the file are."""
     kinds = lazy.select(columns).collect_schema().dtypes()
-    rows = max(size, SLICE_BYTES // sum(4 if kind == pl.Float32 else 8 for kind in kinds))
+    rows = min(max(size, SLICE_BYTES // sum(4 if kind == pl.Float32 else 8 for kind in kinds)), ALL_ROWS)
     start, height = 0, rows
     while height == rows:
         frame = some_rows(lazy, columns, start, rows)
