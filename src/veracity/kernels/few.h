@@ -70,6 +70,8 @@ static int64_t drop_rows(Work *w, int64_t n, const double *sum, double *pick) {
         keep_row(w, kept, i);
         kept++;
     }
+    for (int64_t j = 0; j < job->k; j++) /* a NaN that stayed would not vanish in sums by its mass of 0 */
+        memset(column_of(w, j) + kept, 0, (size_t)(w->stride - kept) * sizeof *w->p);
     return kept;
 }
 
