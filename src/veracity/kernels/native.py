@@ -82,7 +82,8 @@ class Task:
         """What the module returns, where each histogram begins, and their fields."""
         n, k, grid = len(self.p), self.k, self.grid
         size = min(n, len(grid) if k <= MANY else len(grid.nested_edges))
-        room = min(n * k, len(grid)) + min(n, len(grid)) + k * size + 1
+        # A class of many has its lowest cell until it proves empty, and one more cell is tried before it is kept.
+        room = min(n * k, len(grid)) + min(n, len(grid)) + k * size + 2
         threads = self.threads
         if threads is None:
             least = THREAD if k <= MANY else max(THREAD_OF_MANY, 10_000 * k)
