@@ -64,7 +64,7 @@ static Packed *get_packed(const Job *job) {
     Packed *x = NULL;
     for (int i = 0; i < KEPT && !x; i++) {
         Packed *old = kept_packed[i];
-        if (old && old->k == job->k && old->cells == g->nested_cells) {
+        if (old && old->k == job->k && old->cells == g->nested_cells && old->hit_room >= most_hits(job)) {
             x = old;
             kept_packed[i] = NULL;
         }

@@ -34,7 +34,7 @@ typedef struct Packed {
     int32_t cuts[MOST_CUTS]; /* codes below 2^-5 that a cut divides */
     int cut_count;
     Hit *hits; /* of a block */
-    int64_t hit_count, pooled_used, nested_used;
+    int64_t hit_room, hit_count, pooled_used, nested_used;
     float *row;
     uint32_t *picked;
     Swept found;
@@ -340,6 +340,12 @@ static void set_grid(Packed *x, const Grid *g) {
     }
 }
 
+/* The most entries from 2^-5 up that a block of rows with allowed sums can have. */
+static int64_t most_hits(const Job *job) {
+    double of_row = 0x1p5 * (1.0 + job->allowed) + 1.0;
+    return BLOCK * (of_row < (double)job->k ? (int64_t)of_row : job->k);
+}
+
 static Packed *new_packed(const Job *job) {
     Packed *x = calloc(1, sizeof *x);
     if (!x) return NULL;
@@ -352,7 +358,8 @@ static Packed *new_packed(const Job *job) {
     x->yes = get_zeros(cells * sizeof *x->yes);
     x->nested_cell = calloc(LIST_CODES, sizeof *x->nested_cell);
     x->first = calloc((size_t)x->cells, sizeof *x->first);
-    x->hits = malloc(BLOCK * (size_t)(0x1p5 * (1.0 + job->allowed) + 1.0) * sizeof *x->hits);
+    x->hit_room = most_hits(job);
+    x->hits = malloc((size_t)x->hit_room * sizeof *x->hits);
     x->row = malloc(k * sizeof *x->row);
     x->picked = malloc((k + 16) * sizeof *x->picked);
     x->found.list = malloc((k + 16) * sizeof *x->found.list);
