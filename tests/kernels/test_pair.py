@@ -67,7 +67,7 @@ def test_places_and_moments_give_what_the_rows_give(tools, kind, vectors):
     rest = pair.add(p, y)
     realised = np.where(y == 1, p, 1.0 - p.astype(np.float64))
     below = p.astype(np.float64)
-    assert np.array_equal(rest.others, np.flatnonzero((realised < 2.0**-14) | ((below < 2.0**-40) & (below > 0))))
+    assert np.array_equal(rest.others, np.flatnonzero((realised <= 2.0**-14) | ((below < 2.0**-40) & (below > 0))))
     kept = np.setdiff1d(np.arange(len(p)), rest.others)
     one, other = pair.result(), native.scan(p[kept], y[kept], GRID, None, None, False, 1)
     assert one.rows == other.rows

@@ -14,7 +14,7 @@ enum { PAIR_ROWS = 512, PAIR_AHEAD = 32 };
 #define ODD 0x94D049BB133111EBULL /* the hash of sampling.py */
 #define MULTIPLY 0xBF58476D1CE4E5B9ULL
 #define UNMIRRORED 0x1p-40 /* below, 1 - p is too coarse to mirror the cells of p */
-#define SPLIT 0x1p-14
+#define SPLIT 0x1p-14 /* itself, as 1 - p, still lies in a cell of those below: too wide for powers of what happened */
 enum { STEP_BITS = 5, STEP = 1 << STEP_BITS }; /* bytes of moments */
 
 typedef double moments __attribute__((vector_size(32), aligned(32), may_alias)); /* Σ1, Σx, Σx², Σx³ */
@@ -100,7 +100,7 @@ static int pair_rows(Pair *a, int64_t n) {
         a->at[i] = STEP * (2 * (at_end ? code + (int32_t)PARTS : code) + y);
         uint64_t h = (uint64_t)bits_of(u) ^ (y ? ODD : 0);
         h = (h ^ h >> 32) * MULTIPLY;
-        int other = realised < SPLIT || (u < UNMIRRORED && u > 0.0), near = a->limit && h <= a->limit;
+        int other = realised <= SPLIT || (u < UNMIRRORED && u > 0.0), near = a->limit && h <= a->limit;
         int low = realised < a->low_limit, cut = (int)(a->divided[code >> 6] >> (code & 63)) & 1;
         any |= other | near | low | cut;
         a->other[i / 64] |= (uint64_t)other << i % 64;
@@ -148,7 +148,7 @@ PAIR_WIDE static int pair_rows_wide(Pair *a, int64_t n) {
         __m512i code = _mm512_srai_epi64(b, SHIFT);
         code = _mm512_sub_epi64(code, _mm512_set1_epi64((SPLIT_BITS >> SHIFT) - SPLIT_CODE));
         __mmask8 tiny = _mm512_cmplt_epi64_mask(b, _mm512_set1_epi64(SPLIT_BITS)), near = 0, is_low = 0;
-        __mmask8 other = _mm512_cmp_pd_mask(realised, _mm512_set1_pd(SPLIT), _CMP_LT_OQ);
+        __mmask8 other = _mm512_cmp_pd_mask(realised, _mm512_set1_pd(SPLIT), _CMP_LE_OQ);
         if (tiny) {
             __mmask8 some = _mm512_test_epi64_mask(b, b);
             __m512i small = _mm512_srai_epi64(b, TINY_SHIFT);

@@ -36,7 +36,7 @@ class Rest:
 
 
 class Pair:
-    """The counts so far. Rows that gave less than 2^-14 to what happened, and p below 2^-40, are left to `scan`."""
+    """The counts so far. Rows that gave 2^-14 or less to what happened, and p below 2^-40, are left to `scan`."""
 
     def __init__(self, grid: Grid) -> None:
         self._grid, self._places = grid, places(grid)
