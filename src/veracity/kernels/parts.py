@@ -38,7 +38,8 @@ class Problems:
         low, high = p.min(initial=np.inf), p.max(initial=-np.inf)
         good: Array | None = None
         if not (low >= 0.0 and high <= 1.0):
-            low, high = np.fmin.reduce(p, axis=None), np.fmax.reduce(p, axis=None)
+            known = p[~np.isnan(p)]  # np.fmin would take a signalling NaN for the smallest
+            low, high = known.min(initial=np.inf), known.max(initial=-np.inf)
             infinite = np.isinf(p)
             kinds = {
                 "nan": np.isnan(p),
@@ -49,7 +50,7 @@ class Problems:
             for name, bad in kinds.items():
                 self.note(name, bad, first_row, p)
             good = np.asarray(((p >= 0.0) & (p <= 1.0)).all(axis=1))
-        self.low, self.high = np.fmin(self.low, low), np.fmax(self.high, high)
+        self.low, self.high = min(self.low, low), max(self.high, high)
         if sums is not None:
             off = np.abs(sums - 1.0) > allowed
             if off.any():

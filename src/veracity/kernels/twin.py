@@ -171,11 +171,12 @@ def scan(
     step = max(1, (BLOCK if k <= MANY else 16 * BLOCK) // k)
     for start in range(0, max(n, 1), step):
         part = slice(start, min(start + step, n))
-        block = np.asarray(p[part], dtype=np.float64)
-        block = block[:, None] if one_column else block
         labels = y[part].astype(np.int64)
-        sums = None if one_column else block.sum(axis=1)
-        good = sweep.problems.check(block, labels, sums, allowed, start, k)
+        with np.errstate(invalid="ignore", over="ignore"):  # what cannot be used is told, not warned of
+            block = np.asarray(p[part], dtype=np.float64)
+            block = block[:, None] if one_column else block
+            sums = None if one_column else block.sum(axis=1)
+            good = sweep.problems.check(block, labels, sums, allowed, start, k)
         rows = np.arange(part.start, part.stop)
         mass = Mass(None if counts is None else counts[part], None if weights is None else weights[part])
         if good is not None:
