@@ -297,7 +297,7 @@ class Tally:
             size = int(np.prod(value["shape"]))
             array = np.frombuffer(body, dtype, size, offset).reshape(value["shape"])
             offset += size * dtype.itemsize
-            return array
+            return array if array.flags.aligned else array.copy()  # C reads numbers only where they may lie
 
         sums = Sums(**{name: get(value) for name, value in state["sums"].items()})
         histograms = [Histogram(**{name: get(value) for name, value in h.items()}) for h in state["histograms"]]

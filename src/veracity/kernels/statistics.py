@@ -138,7 +138,7 @@ def row_moves(
     m = own.shape[1]
     if (kernel or kernels.NAME) == "native":
         held = np.empty(len(edges))
-        rows, outcomes = np.ascontiguousarray(p, dtype=np.float64), np.ascontiguousarray(y, dtype=np.int64)
+        rows, outcomes = _in_memory(p, np.float64), _in_memory(y, np.int64)
         ended = np.concatenate([edges, [np.inf]])
         _native.row_moves(rows, outcomes, share, ended, own, every, held, columns[m], columns[:m])
         return held
@@ -166,9 +166,15 @@ def mixed_errors(x: Floats, share: Floats, square: Floats, mixes: Floats, kernel
     with np.errstate(invalid="ignore", over="ignore"):
         x = x - np.einsum("ci,i->c", x, share)[:, None]
         for i, mix in enumerate(mixes):
-            moved = sum(mix[c] * x[c] for c in mix.nonzero()[0])
+            moved = sum((mix[c] * x[c] for c in mix.nonzero()[0]), np.zeros(len(share)))
             out[i] = np.sqrt(np.einsum("i,i,i->", square, moved, moved))
     return out
+
+
+def _in_memory(values: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """The values one after another, where C may read them."""
+    lying = np.ascontiguousarray(values, dtype=dtype)
+    return lying if lying.flags.aligned else lying.copy()
 
 
 def row_bins(p: Floats, y: NDArray[Any], edges: Floats) -> tuple[Floats, NDArray[np.int64]]:
