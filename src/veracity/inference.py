@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 DELTA = "delta method"
 HALL = "Hall's skewness-corrected t"
 WILSON = "Wilson"
+LARGEST_LOG = 709.0  # beyond, exponentials overflow
 
 
 class Reading(float):
@@ -22,6 +23,7 @@ class Reading(float):
     `known` is False where the data cannot tell the value (it is then NaN, and null in JSON).
     """
 
+    __slots__ = ("high", "known", "low", "method", "reason")
     low: float | None
     high: float | None
     method: str | None
@@ -88,6 +90,10 @@ def quantile(level: float) -> float:
     return float(ndtri(0.5 + level / 2.0))
 
 
+def exponential(x: float) -> float:
+    return math.exp(x) if x < LARGEST_LOG else math.inf
+
+
 def around(
     value: float, error: float, level: float, bounds: tuple[float, float] = (-np.inf, np.inf), method: str = DELTA
 ) -> Reading:
@@ -104,7 +110,7 @@ def around_log(value: float, log_error: float, level: float, method: str = DELTA
     """value times or divided by exp(z·error): for positive quantities."""
     if not value > 0.0 or not math.isfinite(value) or not math.isfinite(log_error):
         return around(value, math.nan, level)
-    factor = float(np.exp(quantile(level) * log_error))
+    factor = exponential(quantile(level) * log_error)
     return Reading(value, value / factor, value * factor, method)
 
 

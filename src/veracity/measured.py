@@ -332,13 +332,15 @@ def measured_moves(columns: Floats, f: Forecasts, curve: Curve, plan: Plan, shar
     d ln S_r is (1+r) c_y^r − r Σ_j c_j^(1+r), relative to the mean; ln c_y + 1 − Σ_j c_j for r = 0.
     """
     assert f.outcomes is not None
-    r, m = SPARSE, len(SPARSE)
-    c, free = np.maximum(curve.source, plan.floor)[:, None], (curve.source > plan.floor)[:, None]
-    log = np.log(np.where(curve.true[:, None] > 0, c, 1.0))
-    power, factor = np.exp(log * r), np.where(r == 0.0, 1.0, r)
-    own = np.where(r == 0.0, log + free, np.where(free, 1.0 + r, 1.0) * power)
-    every = np.where(free, factor * power * c, 0.0)
+    r, zero, factor, m = SPARSE, SPARSE == 0.0, SPARSE + (SPARSE == 0.0), len(SPARSE)
+    log, free = curve.log_source(plan.floor)[:, None], (curve.source > plan.floor)[:, None]
+    power = np.exp(log * r)
+    own = np.where(free, 1.0 + r, 1.0) * power
+    own[:, zero] = log + free
+    every = factor * power * (curve.source[:, None] * free)
     held = statistics.row_moves(_clipped(f, plan), f.outcomes, share, curve.low, own, every, columns[: m + 1])
     if f.offered is not None:
         columns[:m] += (~f.offered).sum(axis=1) * every[0][:, None]  # what was not offered holds 0, but lies in no bin
-    return 1.0 / np.where(r == 0.0, 1.0, held @ power * factor)
+    scale: Floats = 1.0 / (held @ power * factor)
+    scale[zero] = 1.0
+    return scale

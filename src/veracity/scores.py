@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.forecasts import Finding, Forecasts
-from veracity.inference import DELTA, HALL, WILSON, Reading, around, hall, quantile, undefined, wilson
+from veracity.inference import DELTA, HALL, WILSON, Reading, around, exponential, hall, quantile, undefined, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.statistics import power_moments
@@ -46,10 +46,8 @@ def scores(tally: Tally) -> dict[str, Reading]:
     log_loss = around(max(loss, 0.0), loss_error, level, (0.0, np.inf))
     if s.zeros:
         log_loss = Reading(np.inf, reason=f"{s.zeros:,} outcomes had probability 0: no interval")
-    with np.errstate(over="ignore"):
-        value, low, high = (None if x is None else float(np.exp(x)) for x in (log_loss, log_loss.low, log_loss.high))
-    assert value is not None
-    perplexity = Reading(value, low, high, log_loss.method, log_loss.reason)
+    low, high = (None if x is None else exponential(x) for x in (log_loss.low, log_loss.high))
+    perplexity = Reading(exponential(log_loss), low, high, log_loss.method, log_loss.reason)
     found = {"log_loss": log_loss}
     if tally.measurable:
         brier, brier_error = mean_and_error(s, 1)
@@ -366,19 +364,22 @@ def floors(profile: Profile, levels: tuple[float, ...]) -> list[dict[str, float]
     """The three means at each floor (CQ Table 2)."""
     tally = profile.tally
     e = profile.entries if tally.plan.limits == (0.0, 1.0) else Entries.of(tally.pooled, tally.grid)
-    # Sums over the entries from each cell up: taken from the top, so that small entries cancel nothing.
-    above = np.zeros((3, len(e.cells) + 1))
-    e.sums[:, ::-1].cumsum(axis=1, out=above[:, -2::-1])
-    below = np.concatenate([[0.0], e.weight.cumsum()])
-    first = e.cells.searchsorted([_cell(tally.grid, level) for level in levels])
+    first = e.cells.searchsorted(_cells(tally.grid, levels)).tolist()
+    above = np.array([e.sums[:, i:].sum(axis=1) for i in first]).T
+    below = np.array([e.weight[:i].sum() for i in first])
     with np.errstate(invalid="ignore"):
-        held = above[:, first] + np.where(first > 0, below[first] * _floored(levels), 0.0)
-    means = dict(zip(MEANS, _means(held / below[-1]), strict=True))
+        held = above + np.where(below > 0.0, below * _floored(levels), 0.0)
+    means = dict(zip(MEANS, _means(held / e.weight.sum()), strict=True))
     if 0.0 in levels and e is profile.entries:
         for name, at in AT.items():
             means[name][levels.index(0.0)] = profile.values[at]
     rows = zip(levels, *(values.tolist() for values in means.values()), strict=True)
     return [dict(zip(("floor", *MEANS), row, strict=True)) for row in rows]
+
+
+@lru_cache(maxsize=64)
+def _cells(grid: Grid, levels: tuple[float, ...]) -> NDArray[np.int32]:
+    return np.array([_cell(grid, level) for level in levels], dtype=np.int32)
 
 
 @lru_cache(maxsize=16)

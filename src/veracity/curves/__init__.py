@@ -71,6 +71,10 @@ class Curve:
         bins: Ints = np.searchsorted(self.low, u, side="right") - 1
         return bins
 
+    def log_source(self, floor: float = 0.0) -> Floats:
+        """ln c(u), not below the floor; 0 in bins without true entries, which have no weight."""
+        return np.log(np.where(self.true > 0, np.maximum(self.source, floor), 1.0))
+
     def means(self, r: Floats, floor: float = 0.0) -> Floats:
         """Measured means as published (N17 eq 19 weighted by true counts): (Σ N*_k c_k^r / N)^(1/r)."""
         return self._root(r, floor, np.zeros(len(self)))
@@ -87,16 +91,12 @@ class Curve:
         return self._root(r, floor, row * (1.0 - self.source))
 
     def _root(self, r: Floats, floor: float, bias: Floats) -> Floats:
-        r = np.asarray(r, dtype=np.float64)
-        some = self.true > 0  # bins without true entries have no weight
-        log_c = np.log(np.maximum(self.source[some], floor))[:, None]
-        weight, bias = self.true_weight[some], bias[some]
-        total = weight.sum()
+        log_c, weight, total, zero = self.log_source(floor), self.true_weight, self.true_weight.sum(), r == 0.0
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            power = np.exp(log_c * r)
+            power = np.exp(log_c[:, None] * r)
             mean = (weight @ power - r * (r + 1.0) / 2.0 * (bias @ power)) / total
-            log_mean = (weight @ log_c - bias.sum() / 2.0) / total
-            root: Floats = np.where(r == 0.0, np.exp(log_mean), mean ** (1.0 / np.where(r == 0.0, 1.0, r)))
+            root: Floats = mean ** (1.0 / (r + zero))
+            root[zero] = np.exp((weight @ log_c - bias.sum() / 2.0) / total)
         return root
 
     def contributions(self) -> tuple[Floats, Floats]:

@@ -24,6 +24,9 @@ MOST_THREADS = 16
 PAIRED = 1 << 20  # rows of two classes in one column from which counting them by `Pair` is faster
 ALL = ("all", "all_sum", "all_weight", "all_weight2")
 TRUE = ("true", "true_sum", "true_log", "true_power", "true_weight", "true_weight2")
+COUNTED = ("all", "true")
+SUMMED = ("all_sum", "true_sum", "true_log", "true_power")
+WEIGHTED = ("all_weight", "all_weight2", "true_weight", "true_weight2")
 
 
 @cache
@@ -90,9 +93,10 @@ class Task:
             threads = min(processors(), MOST_THREADS, 1 + n * k // least)
         mass = self.weights is not None or self.counts is not None
         held: dict[str, Array | None] = {"cells": np.empty(room, np.int32)}
-        for name in ALL + TRUE:
-            kind = np.int64 if name in ("all", "true") else np.float64
-            held[name] = np.empty(room, kind) if mass or "weight" not in name else None
+        held |= dict.fromkeys(ALL + TRUE)
+        held |= zip(COUNTED, np.empty((len(COUNTED), room), np.int64), strict=True)
+        added = SUMMED + WEIGHTED if mass else SUMMED
+        held |= zip(added, np.empty((len(added), room)), strict=True)
         *found, offsets = _native.scan(
             (
                 self.p,
@@ -111,9 +115,10 @@ class Task:
             grid.coarse and not any(cut < SPLIT for cut in grid.cuts),
             self.small,
         )
-        weighted = self.weights is not None
-        wanted = {name: held[name] for name in held if weighted or "weight" not in name}
-        return found, np.frombuffer(offsets, np.int64), wanted  # type: ignore[return-value]
+        if self.weights is None:
+            held |= dict.fromkeys(WEIGHTED)
+        wanted = {name: column for name, column in held.items() if column is not None}
+        return found, np.frombuffer(offsets, np.int64), wanted
 
 
 def scan(
@@ -143,7 +148,11 @@ def _by_row(task: Task, keep_realised: bool = False) -> Pass:
         by_class = {name: column for name, column in held.items() if name not in ("true_sum", "true_log", "true_power")}
     else:
         by_class = held
-    pooled, top = Histograms(2, lambda: (place[:3], held))
+    start, first, second = place[:3].tolist()
+    pooled, top = (
+        Histogram(**{name: column[cells] for name, column in held.items()})
+        for cells in (slice(start, first), slice(first, second))
+    )
     numbers = np.frombuffer(sums)
     return Pass(
         rows=rows,
@@ -207,6 +216,8 @@ def _by_place(task: Task) -> Pass | None:
 def _problems(numbers: Array, values: Array) -> dict[str, Problem]:
     """Of each kind: rows, column of the first, first rows."""
     found = dict.fromkeys(PROBLEMS, Problem())
+    if not numbers[:, 0].any():
+        return found
     for name, (rows, column, *first), value in zip(PROBLEMS, numbers.tolist(), values.tolist(), strict=True):
         if rows:
             where = None if name in ("row_sum", "label") else column
