@@ -22,14 +22,16 @@ from veracity.inference import Reading, around_log, quantile, undefined, unknown
 from veracity.kernels import Histogram, statistics
 from veracity.plan import Plan
 from veracity.sampling import few
-from veracity.scores import AT, MEANS, NONE, Profile
+from veracity.scores import AT, DIVISOR, MEANS, NONE, ZERO, Profile
 from veracity.tally import MANY_CLASSES, R, Tally
 
 Floats = NDArray[np.float64]
 
 NOT_MEASURABLE = "only the probability of what happened is given, so it cannot be compared with frequencies"
+REPORTED = np.array(list(MEANS.values()))
 STEP = 3
 SPARSE = R[::STEP]  # the r of standard errors along the profile; −2/3, 0 and 1 are among them
+SPARSE_ZERO, SPARSE_DIVISOR = ZERO // STEP, DIVISOR[::STEP]
 ROWS = 2000  # looked at for the influences of rows: standard errors to two per cent
 MOST_ENTRIES = 300_000  # of these rows; with very many classes fewer rows must do
 
@@ -321,7 +323,7 @@ def reported_moves(columns: Floats, plan: Plan, share: Floats) -> Floats:
     np.exp(log * MEANS["robustness"], out=power)
     mean = reported @ share
     reported[~np.isfinite(mean)] = 0.0
-    scale: Floats = 1.0 / (mean * list(MEANS.values()))
+    scale: Floats = 1.0 / (mean * REPORTED)
     scale[1] = 1.0
     return scale
 
@@ -332,15 +334,15 @@ def measured_moves(columns: Floats, f: Forecasts, curve: Curve, plan: Plan, shar
     d ln S_r is (1+r) c_y^r − r Σ_j c_j^(1+r), relative to the mean; ln c_y + 1 − Σ_j c_j for r = 0.
     """
     assert f.outcomes is not None
-    r, zero, factor, m = SPARSE, SPARSE == 0.0, SPARSE + (SPARSE == 0.0), len(SPARSE)
+    r, m = SPARSE, len(SPARSE)
     log, free = curve.log_source(plan.floor)[:, None], (curve.source > plan.floor)[:, None]
     power = np.exp(log * r)
     own = np.where(free, 1.0 + r, 1.0) * power
-    own[:, zero] = log + free
-    every = factor * power * (curve.source[:, None] * free)
+    own[:, SPARSE_ZERO] = (log + free)[:, 0]
+    every = SPARSE_DIVISOR * power * (curve.source[:, None] * free)
     held = statistics.row_moves(_clipped(f, plan), f.outcomes, share, curve.low, own, every, columns[: m + 1])
     if f.offered is not None:
         columns[:m] += (~f.offered).sum(axis=1) * every[0][:, None]  # what was not offered holds 0, but lies in no bin
-    scale: Floats = 1.0 / (held @ power * factor)
-    scale[zero] = 1.0
+    scale: Floats = 1.0 / (held @ power * SPARSE_DIVISOR)
+    scale[SPARSE_ZERO] = 1.0
     return scale

@@ -15,7 +15,7 @@ from veracity.forecasts import Finding, Forecasts
 from veracity.inference import DELTA, HALL, WILSON, Reading, around, exponential, hall, quantile, undefined, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
-from veracity.kernels.statistics import power_moments
+from veracity.kernels.statistics import power_moments, true_cells
 from veracity.tally import LOWEST, R, Sums, Tally
 
 Floats = NDArray[np.float64]
@@ -163,7 +163,7 @@ def _auc(events: Floats, others: Floats, tally: Tally) -> Reading:
 class Entries:
     """Realised probabilities by cell, floored as the plan says: weights, and sums of p, ln p and p^(−2/3)."""
 
-    cells: NDArray[np.int32]
+    cells: NDArray[np.int64]
     rows: NDArray[np.int64]
     weight: Floats
     log: Floats  # the mean logarithm
@@ -171,20 +171,16 @@ class Entries:
 
     @classmethod
     def of(cls, h: Histogram, grid: Grid, floor: float = 0.0, ceiling: float = 1.0) -> Entries:
-        some = ((h.true if h.true_weight is None else h.true_weight) > 0).nonzero()[0]
-        assert h.true_sum is not None
-        assert h.true_log is not None
-        assert h.true_power is not None
-        cells, rows = h.cells[some], h.true[some]
-        weight = rows.astype(float) if h.true_weight is None else h.true_weight[some]
-        sums = np.array([h.true_sum[some], h.true_log[some], h.true_power[some]])
+        (cells, rows), sums = true_cells(h)
+        weight, sums = sums[0], sums[1:]
         if len(cells) and cells[0] == 0:
             sums[1:, 0] = -np.inf, np.inf
-        below, above = cells.searchsorted(_cell(grid, floor)), cells.searchsorted(_cell(grid, ceiling), "right")
-        for limit, beyond in ((floor, slice(0, below)), (ceiling, slice(above, None))):
-            if 0.0 < limit < 1.0:
-                clipped = np.array([limit, np.log(limit), limit ** (-2.0 / 3.0)])
-                sums[:, beyond] = clipped[:, None] * weight[beyond]
+        if floor > 0.0:
+            beyond = cells.searchsorted(_cell(grid, floor))
+            sums[:, :beyond] = _floored((floor,)) * weight[:beyond]
+        if ceiling < 1.0:
+            beyond = cells.searchsorted(_cell(grid, ceiling), "right")
+            sums[:, beyond:] = _floored((ceiling,)) * weight[beyond:]
         return cls(cells, rows, weight, sums[1] / weight, sums)
 
     def means(self) -> dict[str, float]:
@@ -273,7 +269,7 @@ class Profile:
     @cached_property
     def tail(self) -> tuple[Floats, Floats]:
         """Share of Σ p^r that the lowest row holds, and the Hill index of p^r from the √n lowest, for r < 0."""
-        e, s = self.entries, self.tally.sums
+        e, s, r = self.entries, self.tally.sums, R[:ZERO]
         lowest = math.isqrt(s.rows)
         rows, logs = e.rows[: lowest + 1], e.log[: lowest + 1]  # entries ascend
         before = rows.cumsum() - rows
@@ -282,19 +278,20 @@ class Profile:
             held = slice(before.searchsorted(lowest))  # cells that hold the lowest
             within = np.minimum(lowest - before[held], rows[held])
             spacing = next_log - float((within * logs[held]).sum()) / max(lowest, 1)
-            index = 1.0 / (np.abs(R) * spacing) if spacing > 0.0 else np.full(len(R), np.inf)
+            index = -1.0 / (r * spacing) if spacing > 0.0 else np.full(ZERO, np.inf)
             # The row that weighs most is among the lowest cells; with weights it need not be the lowest.
-            row = np.log(e.weight[:LOWEST] / e.rows[:LOWEST])[:, None] + R * e.log[:LOWEST, None]
-            share = np.exp(row - R * self.log_values).max(axis=0) / s.weight
+            row = np.log(e.weight[:LOWEST] / e.rows[:LOWEST])[:, None] + r * e.log[:LOWEST, None]
+            share = np.exp(row - r * self.log_values[:ZERO]).max(axis=0) / s.weight
         return share, index
 
     @cached_property
     def failures(self) -> NDArray[np.int64]:
         """For each r: 0, SHORT or NONE."""
         share, index = self.tail
-        none = (index <= 1.5) | (share > 0.05)
-        short = (index <= 2.0) | (share >= 0.02)
-        return np.where(R < 0.0, np.where(none, NONE, np.where(short, SHORT, 0)), 0)
+        found = np.zeros(len(R), dtype=np.int64)
+        found[:ZERO][(index <= 2.0) | (share >= 0.02)] = SHORT
+        found[:ZERO][(index <= 1.5) | (share > 0.05)] = NONE
+        return found
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
@@ -378,8 +375,8 @@ def floors(profile: Profile, levels: tuple[float, ...]) -> list[dict[str, float]
 
 
 @lru_cache(maxsize=64)
-def _cells(grid: Grid, levels: tuple[float, ...]) -> NDArray[np.int32]:
-    return np.array([_cell(grid, level) for level in levels], dtype=np.int32)
+def _cells(grid: Grid, levels: tuple[float, ...]) -> NDArray[np.int64]:
+    return np.array([_cell(grid, level) for level in levels])
 
 
 @lru_cache(maxsize=16)

@@ -7,7 +7,7 @@ metrics are the means of c(u) over what happened (theory section 3); reliability
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -108,10 +108,15 @@ class Curve:
 
 def shown(edges: Floats, cuts: tuple[float, ...]) -> list[float]:
     """Edges as people know them: an atom reaches from a cut to its float32 neighbour, and is called by the cut."""
-    given = np.array([*cuts, np.inf])
+    given = _ended(cuts)
     nearest = given[given.searchsorted(edges * (1.0 - 1e-6))]
     named: list[float] = np.where(np.abs(nearest - edges) <= 1e-6 * edges, nearest, edges).tolist()
     return named
+
+
+@lru_cache(maxsize=64)
+def _ended(cuts: tuple[float, ...]) -> Floats:
+    return np.array([*cuts, np.inf])
 
 
 def collect(name: str, histogram: Histogram, grid: Grid, start: Ints) -> Curve:

@@ -308,6 +308,7 @@ static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, "One pass over fore
                                 {"power_moments", py_power_moments, METH_VARARGS, "See kernels/statistics.py."},
                                 {"bin_starts", bin_starts, METH_VARARGS, "See kernels/cuts.py."},
                                 {"binned", py_binned, METH_VARARGS, "See kernels/cuts.py."},
+                                {"true_cells", py_true_cells, METH_VARARGS, "See kernels/statistics.py."},
                                 {"gaps", py_gaps, METH_VARARGS, "See kernels/statistics.py."},
                                 {"row_moves", py_row_moves, METH_VARARGS, "See kernels/statistics.py."},
                                 {"mixed_errors", py_mixed_errors, METH_VARARGS, "See kernels/statistics.py."},

@@ -144,8 +144,11 @@ INLINE int64_t cells_before(const int32_t *cells, int64_t n, int64_t cell) {
 
 INLINE double total_of(const double *x, int64_t n) {
     lanes held = {0};
-    for (int64_t i = 0; i < n; i += LANES) held += some_lanes(x + i, n - i);
-    return sum_of(held);
+    double rest = 0.0;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) held += *(const lanes *)(x + i);
+    for (; i < n; i++) rest += x[i];
+    return sum_of(held) + rest;
 }
 
 INLINE int64_t count_of(const int64_t *x, int64_t n) {
@@ -188,6 +191,23 @@ CLONES static int64_t binned(const Cells *h, int64_t n, const int64_t *start, in
         PUT(9, d, i == 0 && h->cells[0] == 0 && h->yes[0] > 0 ? 0.0 : exp(log)); /* what happened was ruled out */
         PUT(10, d, yes_weight / weight);
 #undef PUT
+    }
+    return found;
+}
+
+/* out (6, n): cell, count, weight and sums of the cells with true entries; how many these are. */
+static int64_t true_cells(const int32_t *cells, const slot *const *columns, const double *weight, int64_t n, slot *out) {
+    int64_t found = 0;
+    for (int64_t i = 0; i < n; i++) { /* whether a cell has any is as good as random: no branch */
+        out[found].i = i;
+        found += weight ? weight[i] > 0.0 : columns[0][i].i > 0;
+    }
+    for (int64_t j = 0; j < found; j++) {
+        int64_t i = out[j].i;
+        out[j].i = cells[i];
+        out[n + j].i = columns[0][i].i;
+        out[2 * n + j].d = weight ? weight[i] : (double)columns[0][i].i;
+        for (int c = 1; c < 4; c++) out[(2 + c) * n + j] = columns[c][i];
     }
     return found;
 }
@@ -250,14 +270,18 @@ static PyObject *py_power_moments(PyObject *self, PyObject *arguments) {
 
 static int64_t chunks_of(int64_t m) { return m <= LANES ? 1 : MOST_CHUNKS; }
 
-/* Two tables (bins, m) one after the other, rows filled up to whole vectors. */
-static lanes *whole_vectors(const double *own, const double *every, int64_t bins, int64_t m) {
+/* Two tables (bins, m) one after the other, rows filled up to whole vectors; then the edges, ended by infinity. */
+static lanes *whole_vectors(const double *own, const double *every, const double *edges, int64_t bins, int64_t m) {
     int64_t chunks = chunks_of(m);
-    lanes *tables = calloc((size_t)(2 * bins * chunks), sizeof *tables);
-    for (int64_t i = 0; tables && i < bins; i++) {
+    lanes *tables = calloc((size_t)(2 * bins * chunks + bins / LANES + 1), sizeof *tables);
+    if (!tables) return NULL;
+    for (int64_t i = 0; i < bins; i++) {
         memcpy(tables + i * chunks, own + i * m, (size_t)m * sizeof *own);
         memcpy(tables + (bins + i) * chunks, every + i * m, (size_t)m * sizeof *every);
     }
+    double *ends = (double *)(tables + 2 * bins * chunks);
+    memcpy(ends, edges, (size_t)bins * sizeof *edges);
+    ends[bins] = INFINITY;
     return tables;
 }
 
@@ -268,16 +292,16 @@ static PyObject *py_row_moves(PyObject *self, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*y*w*w*w*", b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6, b + 7, b + 8))
         return NULL;
     const int64_t *y = b[ROWS_Y].buf;
-    int64_t n = b[ROWS_Y].len / 8, bins = b[EDGES].len / 8 - 1, k = n ? b[ROWS_P].len / 8 / n : 1;
+    int64_t n = b[ROWS_Y].len / 8, bins = b[EDGES].len / 8, k = n ? b[ROWS_P].len / 8 / n : 1;
     int64_t m = bins > 0 ? b[OWN].len / 8 / bins : 0;
     int good = bins > 0 && b[ROWS_P].len == n * k * 8 && b[SHARE].len == n * 8 && b[OWN].len == bins * m * 8 &&
                b[EVERY].len == b[OWN].len && b[HELD].len == bins * 8 && b[REALISED_P].len == n * 8 &&
                b[MOVED].len == n * m * 8 && m <= MOST_CHUNKS * LANES;
     for (int64_t i = 0; i < n && good; i++) good = (uint64_t)y[i] < (uint64_t)k;
-    lanes *tables = good ? whole_vectors(b[OWN].buf, b[EVERY].buf, bins, m) : NULL;
+    lanes *tables = good ? whole_vectors(b[OWN].buf, b[EVERY].buf, b[EDGES].buf, bins, m) : NULL;
     if (tables) {
         Bins at;
-        at.edges = b[EDGES].buf;
+        at.edges = (const double *)(tables + 2 * bins * chunks_of(m));
         find_first(&at);
         memset(b[HELD].buf, 0, (size_t)b[HELD].len);
         row_moves(b[ROWS_P].buf, y, b[SHARE].buf, n, k, &at, bins, tables, tables + bins * chunks_of(m), m,
@@ -326,6 +350,23 @@ static PyObject *py_binned(PyObject *self, PyObject *arguments) {
         if (b[i].obj) PyBuffer_Release(&b[i]);
     if (good) return PyLong_FromLongLong(found);
     PyErr_SetString(PyExc_ValueError, "binned takes columns of one histogram, bins and the grid");
+    return NULL;
+}
+
+static PyObject *py_true_cells(PyObject *self, PyObject *arguments) {
+    (void)self;
+    Py_buffer b[7];
+    memset(b, 0, sizeof b);
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*z*w*", b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6)) return NULL;
+    int64_t n = b[0].len / 4, found = 0;
+    const slot *columns[] = {b[1].buf, b[2].buf, b[3].buf, b[4].buf};
+    int good = b[6].len == 6 * n * 8;
+    for (int f = 1; f < 6; f++) good &= !b[f].buf || b[f].len == 8 * n;
+    if (good) found = true_cells(b[0].buf, columns, b[5].buf, n, b[6].buf);
+    for (int i = 0; i < 7; i++)
+        if (b[i].obj) PyBuffer_Release(&b[i]);
+    if (good) return PyLong_FromLongLong(found);
+    PyErr_SetString(PyExc_ValueError, "true_cells takes columns of one histogram");
     return NULL;
 }
 

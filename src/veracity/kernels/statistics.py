@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import kernels
+from veracity.kernels.result import Histogram
 
 _native: Any
 try:
@@ -46,6 +47,21 @@ def power_moments(t: Floats, share: Floats, powers: int, kernel: str | None = No
         square = x * x
         out[1], out[2] = np.einsum("ri,i->r", square, share), np.einsum("ri,ri,i->r", square, x, share)
     return out
+
+
+def true_cells(h: Histogram, kernel: str | None = None) -> tuple[Ints, Floats]:
+    """The cells with true entries: (2, cells) their numbers and counts, (4, cells) Σw, Σw p, Σw ln p, Σw p^(−2/3)."""
+    assert h.true_sum is not None
+    assert h.true_log is not None
+    assert h.true_power is not None
+    if (kernel or kernels.NAME) == "native":
+        out = np.empty((6, len(h.cells)))
+        found = _native.true_cells(h.cells, h.true, h.true_sum, h.true_log, h.true_power, h.true_weight, out)
+        return out[:2, :found].view(np.int64), out[2:, :found]
+    weight = h.true.astype(np.float64) if h.true_weight is None else h.true_weight
+    some = (weight > 0.0).nonzero()[0]
+    sums = np.array([weight[some], h.true_sum[some], h.true_log[some], h.true_power[some]])
+    return np.array([h.cells[some], h.true[some]], dtype=np.int64), sums
 
 
 def gaps(
@@ -139,8 +155,7 @@ def row_moves(
     if (kernel or kernels.NAME) == "native":
         held = np.empty(len(edges))
         rows, outcomes = _in_memory(p, np.float64), _in_memory(y, np.int64)
-        ended = np.concatenate([edges, [np.inf]])
-        _native.row_moves(rows, outcomes, share, ended, own, every, held, columns[m], columns[:m])
+        _native.row_moves(rows, outcomes, share, edges, own, every, held, columns[m], columns[:m])
         return held
     hits, true = row_bins(p, y, edges)
     parts = np.array_split(hits, hits.size * every.shape[1] // BLOCK + 1)
