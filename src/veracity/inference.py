@@ -131,7 +131,7 @@ def hall(error: Floats, skewness: Floats, n: float, level: float) -> tuple[Float
     normal quantiles gives the interval.
     """
     z = quantile(level)
-    h = skewness / (3.0 * np.sqrt(n))
+    h = skewness / (3.0 * math.sqrt(n))
     h = np.where(np.abs(h) < 1e-9, 1e-9, h)
 
     def inverse(x: float) -> Floats:

@@ -259,7 +259,8 @@ class Influences:
     @classmethod
     def of(cls, tally: Tally, curve: Curve, reported: Floats, measured: Floats) -> Influences:
         f, s = rows_to_look_at(tally), tally.sums
-        share = f.mass / f.mass.sum()
+        plain = f.weights is None and f.counts is None
+        share = np.full(len(f), 1.0 / len(f)) if plain else f.mass / f.mass.sum()
         square = share if f.weights is None else f.mass * f.weights / (f.mass * f.weights).sum()
         columns = np.empty((len(SPARSE) + len(MEANS), len(f)))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

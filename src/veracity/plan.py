@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 FLOORS = (0.05, 0.01, 0.005, 0.001, 0.0)  # the sweep of CQ Table 2
@@ -51,7 +51,7 @@ class Plan:
         return _cuts(self.floor, self.end_width, self.preset)
 
     def options(self) -> dict[str, object]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return dict(vars(self))
 
     def with_(self, **options: object) -> Plan:
         return replace(self, **options)  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ MEANS = {"decisiveness": 1.0, "accuracy": 0.0, "robustness": -2.0 / 3.0}
 AT = {name: int(np.argmin(np.abs(R - r))) for name, r in MEANS.items()}
 ZERO = AT["accuracy"]  # r = 0, where formulas take logarithms; r < 0 before, r > 0 after
 DIVISOR = np.where(R == 0.0, 1.0, R)
+SIZE = np.abs(DIVISOR)
 EXACT_AUC_ROWS = 1 << 20  # rows in memory that are sorted for the area under the ROC curve; beyond, cells serve
 SHORT, NONE = 1, 2  # how an interval of a mean with r < 0 can fail: too short, or not to be had
 COARSE_ABOVE = 2000  # cells of entries, before they are brought together for spread and skewness
@@ -301,7 +302,7 @@ class Profile:
         nothing = (self.failures == NONE) | ~np.isfinite(error) | (self.values == 0.0)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             half = quantile(level) * error
-            reach = half / np.abs(DIVISOR)
+            reach = half / SIZE
             spread = np.array([1.0 - reach, 1.0 + reach])
             spread[:, ZERO] = np.exp(-half[ZERO]), np.exp(half[ZERO])
             # For r < 0 the mean of p^r lies above one, and a larger mean is a smaller P.
