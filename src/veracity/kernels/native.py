@@ -24,9 +24,11 @@ MOST_THREADS = 16
 PAIRED = 1 << 20  # rows of two classes in one column from which counting them by `Pair` is faster
 ALL = ("all", "all_sum", "all_weight", "all_weight2")
 TRUE = ("true", "true_sum", "true_log", "true_power", "true_weight", "true_weight2")
-COUNTED = ("all", "true")
-SUMMED = ("all_sum", "true_sum", "true_log", "true_power")
-WEIGHTED = ("all_weight", "all_weight2", "true_weight", "true_weight2")
+WEIGHTED = tuple(name for name in ALL + TRUE if "weight" in name)
+# Name, kind, and whether it is filled where rows have neither weights nor counts.
+COLUMNS = tuple(
+    (name, np.int64 if name in ("all", "true") else np.float64, name not in WEIGHTED) for name in ALL + TRUE
+)
 
 
 @cache
@@ -93,10 +95,8 @@ class Task:
             threads = min(processors(), MOST_THREADS, 1 + n * k // least)
         mass = self.weights is not None or self.counts is not None
         held: dict[str, Array | None] = {"cells": np.empty(room, np.int32)}
-        held |= dict.fromkeys(ALL + TRUE)
-        held |= zip(COUNTED, np.empty((len(COUNTED), room), np.int64), strict=True)
-        added = SUMMED + WEIGHTED if mass else SUMMED
-        held |= zip(added, np.empty((len(added), room)), strict=True)
+        for name, kind, kept in COLUMNS:
+            held[name] = np.empty(room, kind) if kept or mass else None
         *found, offsets = _native.scan(
             (
                 self.p,
@@ -115,7 +115,7 @@ class Task:
             grid.coarse and not any(cut < SPLIT for cut in grid.cuts),
             self.small,
         )
-        if self.weights is None:
+        if mass and self.weights is None:
             held |= dict.fromkeys(WEIGHTED)
         wanted = {name: column for name, column in held.items() if column is not None}
         return found, np.frombuffer(offsets, np.int64), wanted
