@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def _findings(tally: Tally, auc: Reading | None) -> tuple[Finding, ...]:
     if s.rows == 1:
         found.append(Finding("one_row", "changes the meaning", "there is only one row: nothing can be compared", 1))
     if tally.measurable and s.rows > 1:
-        seen = np.flatnonzero(s.by_class[:, 0] > 0.0)
+        seen = [j for j, weight in enumerate(s.by_class[:, 0].tolist()) if weight > 0.0]
         if len(seen) == 1:
             found.append(Finding.of("one_outcome", s.rows, s.rows, outcome=str(tally.classes[seen[0]])))
         elif (
@@ -125,8 +126,8 @@ def _findings(tally: Tally, auc: Reading | None) -> tuple[Finding, ...]:
             found.append(Finding("one_weight", "changes the meaning", message, 1))
     if not s.zeros and s.rows >= 50:
         worst = tally.lowest[:5]
-        total = s.score[0, 0] * s.rows / s.weight
-        share = float(-np.log([p for p, _, _ in worst if p > 0.0]).sum() / total) if total > 0.0 else 0.0
+        total = float(s.score[0, 0]) * s.rows / s.weight
+        share = -sum(math.log(p) for p, _, _ in worst if p > 0.0) / total if total > 0.0 else 0.0
         if share >= SURPRISES_SHARE:
             rows = tuple(row for _, row, _ in worst)
             message = f"the 5 largest surprises make up {share:.0%} of the log loss"

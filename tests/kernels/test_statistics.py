@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import foldnorm
 
-from veracity.kernels.statistics import gaps, mixed_errors, power_moments, row_bins, row_moves
+from veracity.kernels.statistics import gaps, mixed_errors, power_moments, row_bins, row_moves, true_cells
+from veracity.tally import Tally
 
 
 @pytest.fixture(params=["native", "numpy"])
@@ -59,6 +60,19 @@ def test_gaps_are_those_of_the_bins(each: str, whole: bool) -> None:
         debiased = max(share @ (2.0 * gap - noisy), 0.0)
         expected = [share @ gap, debiased, np.sqrt(((share * error) ** 2).sum()), gap.max()]
         assert found[:, h] == pytest.approx(expected, rel=1e-11, abs=1e-14)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cells_with_true_entries(each: str, weighted: bool) -> None:
+    rng = np.random.default_rng(2)
+    weights = rng.gamma(1.0, size=40) if weighted else None
+    h = Tally.of(rng.integers(0, 4, 40), rng.dirichlet(np.ones(4), 40), labels=range(4), sample_weight=weights).pooled
+    some = h.true > 0
+    assert 0 < some.sum() < len(some)
+    counts, sums = true_cells(h, kernel=each)
+    assert np.array_equal(counts, [h.cells[some], h.true[some]])
+    weight = h.true_weight if weighted else h.true
+    assert np.array_equal(sums, [x[some] for x in (weight, h.true_sum, h.true_log, h.true_power)])
 
 
 EDGES = {
