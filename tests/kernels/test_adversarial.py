@@ -249,3 +249,20 @@ def test_c_is_given_numbers_only_where_they_may_lie(compiled):
         stored = Tally.from_bytes(Tally.of(np.array(labels)[y], p, labels=labels).to_bytes())
         for histogram in (stored.pooled, stored.top, *stored.classwise):
             assert all(a.flags.aligned for a in vars(histogram).values() if a is not None)
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "native"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rounding_leaves_no_less_than_nothing_in_the_lowest_cell(compiled, kernel, weighted):
+    """Of many classes it is what the other cells leave of the total, which once made a band of NaN."""
+    rng = np.random.default_rng(6)
+    p = np.zeros((40, 60))
+    for row in p:
+        row[rng.permutation(60)[:9]] = rng.dirichlet(np.ones(9))
+    p[p < 2.0**-5] = 0.0
+    p /= p.sum(axis=1, keepdims=True)
+    weights = rng.gamma(1.0, 1.0, 40) if weighted else None
+    found = scan(p, p.argmax(axis=1), grid(CUTS, coarse=True), weights=weights, counts=np.full(40, 7), kernel=kernel)
+    for histogram in found.classwise:
+        assert (histogram.all_sum >= 0.0).all()
+        assert not weighted or (histogram.all_weight >= 0.0).all()

@@ -97,8 +97,10 @@ INLINE void leave(Compact *out, const Job *job, int64_t lowest, int64_t at) {
     for (int f = 1; f < job->all_step; f++) out->columns[f][lowest].d -= out->columns[f][at].d;
 }
 
-/* Takes the lowest cell back if nothing is left in it. */
+/* Takes the lowest cell back if nothing is left in it; rounding may leave less than nothing of a sum. */
 static void close_lowest(Compact *out, int64_t lowest) {
+    for (int f = 1; f < ALL_COLUMNS; f++)
+        if (out->columns[f] && out->columns[f][lowest].d < 0.0) out->columns[f][lowest].d = 0.0;
     if (out->columns[0][lowest].i) return;
     size_t rest = (size_t)(--out->size - lowest);
     memmove(out->cells + lowest, out->cells + lowest + 1, rest * sizeof *out->cells);

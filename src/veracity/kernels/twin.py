@@ -141,7 +141,7 @@ class Sweep:
         totals = {"all": self.rows, "all_sum": self.column_sums}
         totals |= {"all_weight": self.weight, "all_weight2": self.weight2}
         for name in held.keys() & totals.keys():
-            held[name][:, 0] = totals[name] - held[name].sum(axis=1)
+            held[name][:, 0] = np.maximum(totals[name] - held[name].sum(axis=1), 0)  # rounding may leave less
         return self.pooled.histogram(), nested_histograms(held)
 
 
