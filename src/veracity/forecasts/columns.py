@@ -14,6 +14,7 @@ from .names import Names, listed, many, number
 from .types import Array
 
 LARGEST = 2**53  # beyond, a float is no exact number
+LIGHTEST, HEAVIEST = 1e-100, 1e100  # of the largest weight: squares, and sums of them, stay within the range of floats
 RowOf = Callable[[int], int]  # the number that people know a row by
 
 
@@ -132,6 +133,8 @@ def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, ro
     order = _given_labels(labels, k, names) if labels is not None else None
     y, missing = _present(y)
     if missing is not None and missing.all():
+        if not names.whole:  # other batches may have some
+            return Outcome(np.zeros(len(y), int), order or tuple(range(k)), missing=missing)
         raise names.error(
             f"all {len(y):,} outcomes in {names.called(names.outcome)} are missing.", "there is nothing to assess"
         )
@@ -325,6 +328,13 @@ def case_weights(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
         what = f"{names.called(names.weight)}: all {n:,} weights are zero."
         problem = names.error(what, "leave the weights out to count every row once")
         raise NothingLeft(str(problem), Finding.of("zero_weight", n, n))
+    i = int(np.argmax(w))
+    if not LIGHTEST <= w[i] <= HEAVIEST:
+        raise names.error(
+            f"{names.cell(names.weight, row(i))} = {number(w[i])}: the largest; its square is too "
+            f"{'small' if w[i] < 1.0 else 'large'} for a computer.",
+            "multiply all weights by one factor: only their ratios count",
+        )
     return w
 
 

@@ -183,7 +183,7 @@ def _pieces(frame: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
         if column.chunk_lengths() != lengths or not column.dtype.is_numeric() or column.null_count():
             return []
     starts = itertools.accumulate(lengths, initial=0)
-    return [(start, frame.slice(start, length)) for start, length in zip(starts, lengths, strict=False)]
+    return [(start, frame.slice(start, length)) for start, length in zip(starts, lengths, strict=False) if length]
 
 
 def opened(
