@@ -250,9 +250,10 @@ class Chain:
             for part in self._parts():
                 f, c = mean[self.cells[part]], self.C[self.cells[part]]
                 s, y = self._stage("S", rule, part), self.outcomes[part]
-                with np.errstate(divide="ignore", invalid="ignore"):  # how a cell's divergence moves with its mean
+                with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                    # how a cell's divergence moves with its mean
                     move = np.where(s == f, 0.0, (1.0 + r) * f ** (r - 1.0) * (f - c) * (s - f))
-                centre[part] = rule.score(f, y) + move.sum(axis=1)
+                    centre[part] = rule.score(f, y) + move.sum(axis=1)
         with np.errstate(invalid="ignore"):
             rows = {
                 "uncertainty": prior,

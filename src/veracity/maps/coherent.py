@@ -131,6 +131,7 @@ class Coherent(Fitted):
         return np.where((a > 0.0) | ~np.isfinite(self.shift), 0.0, np.maximum(excess, 0.0))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # powers of scores next to 0 leave the range of floats
 def start_inside(chunks: Chunks, target: Array, block: Array, level: Array, r: float) -> Array:
     """A shift near the solution for r < 0, where the links of small scores are of many sizes.
 
