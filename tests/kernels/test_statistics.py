@@ -134,8 +134,9 @@ def test_what_does_not_fit_is_refused() -> None:
     for p, y in ((np.ones((2, 2)), np.array([0, 2])), (np.ones(3), np.array([0, 1]))):
         with pytest.raises(ValueError, match="fit one another"):
             native.row_moves(p, y, two, edges, table, table, np.empty(1), np.empty(2), np.empty((2, 2)))
-    with pytest.raises(ValueError, match="at most 16 columns"):
-        native.mixed_errors(np.ones((17, 2)), two, two, np.ones((1, 17)), np.empty(1))
+    for columns, mixes in ((17, 1), (16, 33)):
+        with pytest.raises(ValueError, match="at most 16 columns and 32 mixes"):
+            native.mixed_errors(np.ones((columns, 2)), two, two, np.ones((mixes, columns)), np.empty(mixes))
     cells, offsets, start, three = (
         np.zeros(3, dtype=np.int32),
         np.array([0, 4]),

@@ -4,7 +4,7 @@
 
 #include "sums.h"
 
-enum { MOST_POWERS = 64, MOST_CHUNKS = 2, FEW_BINS = 256, MOST_COLUMNS = 16 };
+enum { MOST_POWERS = 64, MOST_CHUNKS = 2, FEW_BINS = 256, MOST_COLUMNS = 16, MOST_MIXES = 32 };
 
 INLINE lanes some_lanes(const double *x, int64_t filled) {
     lanes found = {0};
@@ -116,19 +116,21 @@ CLONES static void mixed_errors(const double *x, int64_t n, int64_t m, const dou
         for (int64_t i = 0; i < n; i += LANES) held += some_lanes(x + c * n + i, n - i) * some_lanes(share + i, n - i);
         mean[c] = sum_of(held);
     }
-    for (int64_t e = 0; e < count; e++, mixes += m) {
-        int64_t used[MOST_COLUMNS], terms = 0;
-        for (int64_t c = 0; c < m; c++)
-            if (mixes[c] != 0.0) used[terms++] = c;
-        lanes held = {0};
-        for (int64_t i = 0; i < n; i += LANES) {
+    int8_t used[MOST_MIXES][MOST_COLUMNS], terms[MOST_MIXES] = {0};
+    for (int64_t e = 0; e < count; e++)
+        for (int8_t c = 0; c < m; c++)
+            if (mixes[e * m + c] != 0.0) used[e][terms[e]++] = c;
+    lanes held[MOST_MIXES] = {0}, centred[MOST_COLUMNS];
+    for (int64_t i = 0; i < n; i += LANES) {
+        lanes weight = some_lanes(square + i, n - i);
+        for (int64_t c = 0; c < m; c++) centred[c] = some_lanes(x + c * n + i, n - i) - mean[c];
+        for (int64_t e = 0; e < count; e++) {
             lanes moved = {0};
-            for (int64_t t = 0; t < terms; t++)
-                moved += mixes[used[t]] * (some_lanes(x + used[t] * n + i, n - i) - mean[used[t]]);
-            held += some_lanes(square + i, n - i) * moved * moved;
+            for (int t = 0; t < terms[e]; t++) moved += mixes[e * m + used[e][t]] * centred[used[e][t]];
+            held[e] += weight * moved * moved;
         }
-        out[e] = sqrt(sum_of(held));
     }
+    for (int64_t e = 0; e < count; e++) out[e] = sqrt(sum_of(held[e]));
 }
 
 static PyObject *py_power_moments(PyObject *self, PyObject *arguments) {
@@ -198,7 +200,8 @@ static PyObject *py_mixed_errors(PyObject *self, PyObject *arguments) {
     Py_buffer x, share, square, mixes, out;
     if (!PyArg_ParseTuple(arguments, "y*y*y*y*w*", &x, &share, &square, &mixes, &out)) return NULL;
     int64_t n = share.len / 8, m = n ? x.len / 8 / n : 0, count = out.len / 8;
-    int good = square.len == share.len && x.len == m * n * 8 && mixes.len == count * m * 8 && m <= MOST_COLUMNS;
+    int good = square.len == share.len && x.len == m * n * 8 && mixes.len == count * m * 8 && m <= MOST_COLUMNS &&
+               count <= MOST_MIXES;
     if (good) mixed_errors(x.buf, n, m, share.buf, square.buf, mixes.buf, count, out.buf);
     PyBuffer_Release(&x);
     PyBuffer_Release(&share);
@@ -206,7 +209,7 @@ static PyObject *py_mixed_errors(PyObject *self, PyObject *arguments) {
     PyBuffer_Release(&mixes);
     PyBuffer_Release(&out);
     if (good) Py_RETURN_NONE;
-    PyErr_SetString(PyExc_ValueError, "mixed_errors takes at most 16 columns of the rows, shares and mixes that fit them");
+    PyErr_SetString(PyExc_ValueError, "mixed_errors takes at most 16 columns and 32 mixes, and shares that fit them");
     return NULL;
 }
 

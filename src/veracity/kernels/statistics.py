@@ -168,7 +168,7 @@ def mixed_errors(x: Floats, share: Floats, square: Floats, mixes: Floats, kernel
     """√Σ square·(Σ_c mix_c (x_c − mean of x_c))² of each mix of columns, means weighted by `share`.
 
     x      (m, rows) at most 16 columns; what a mix takes 0 of may be infinite.
-    mixes  (mixes, m) how much of each column.
+    mixes  (mixes, m) how much of each column; at most 32.
 
     >>> half = np.array([0.5, 0.5])
     >>> mixed_errors(np.array([[1.0, 3.0], [2.0, 1.0]]), half, half, np.array([[1.0, 0.0], [1.0, 2.0]]))
