@@ -131,7 +131,7 @@ static PyObject *bin_starts(PyObject *self, PyObject *arguments) {
         c.cells = held;
         c.before = held + size + 1;
         c.mean = (double *)(held + 2 * size + 2);
-        for (int64_t i = 0, j = 0; j < size; i++) { /* whether a cell has true entries is as good as random: no branch */
+        for (int64_t i = 0, j = 0; j < size; i++) { /* whether a cell has any is as good as random: no branch */
             halved[j] = i;
             j += yes[i] > 0;
         }

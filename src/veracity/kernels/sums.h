@@ -71,7 +71,8 @@ CLONES static int64_t binned(const Cells *h, int64_t n, const int64_t *start, in
 }
 
 /* out (6, n): cell, count, weight and sums of the cells with true entries; how many these are. */
-static int64_t true_cells(const int32_t *cells, const slot *const *columns, const double *weight, int64_t n, slot *out) {
+static int64_t true_cells(const int32_t *cells, const slot *const *columns, const double *weight, int64_t n,
+                          slot *out) {
     int64_t found = 0;
     for (int64_t i = 0; i < n; i++) { /* whether a cell has any is as good as random: no branch */
         out[found].i = i;
@@ -132,8 +133,8 @@ static PyObject *py_binned(PyObject *self, PyObject *arguments) {
     (void)self;
     Py_buffer b[11];
     memset(b, 0, sizeof b);
-    if (!PyArg_ParseTuple(arguments, "y*y*y*y*z*z*z*z*y*y*w*", b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6, b + 7, b + 8,
-                          b + 9, b + 10))
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*z*z*z*z*y*y*w*", b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6, b + 7,
+                          b + 8, b + 9, b + 10))
         return NULL;
     int64_t n = b[0].len / 4, bins = b[8].len / 8, last = b[9].len / 8 - 1, found = 0;
     const int64_t *start = b[8].buf;
