@@ -266,3 +266,13 @@ def test_rounding_leaves_no_less_than_nothing_in_the_lowest_cell(compiled, kerne
     for histogram in found.classwise:
         assert (histogram.all_sum >= 0.0).all()
         assert not weighted or (histogram.all_weight >= 0.0).all()
+
+
+@pytest.mark.parametrize("k", [0, 3, 51])
+def test_more_cells_than_sixteen_bits_can_number(width, k):
+    rng = np.random.default_rng(7)
+    cells = grid(tuple(np.linspace(0.04, 0.5, 40_000).tolist()), coarse=k > 50)
+    assert len(cells.nested_edges if k > 50 else cells) > 1 << 16
+    p = rng.random(50) if k == 0 else rng.dirichlet(np.full(k, 0.1), 50).astype(np.float32)
+    y = rng.integers(0, k or 2, 50)
+    same(scan(p, y, cells, kernel="native"), scan(p, y, cells, kernel="numpy"))

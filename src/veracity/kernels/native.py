@@ -81,7 +81,8 @@ class Task:
 
     @property
     def small(self) -> bool:
-        return self.k <= MANY and len(self.p) * max(self.k, 2) <= _native.SMALL
+        fits = len(self.grid) <= 1 << 16  # cells are sorted by sixteen bits
+        return fits and self.k <= MANY and len(self.p) * max(self.k, 2) <= _native.SMALL
 
     def run(self, realised: Array | None) -> tuple[list[Any], Array, dict[str, Array]]:
         """What the module returns, where each histogram begins, and their fields."""
