@@ -39,3 +39,17 @@ def test_weights_whose_squares_are_no_numbers(largest: float, word: str) -> None
     with pytest.raises(ValueError, match=rf"sample_weight\[1\] = .*: the largest; its square is too {word}") as problem:
         Forecasts.of([0, 1, 1], [0.2, 0.7, 0.9], sample_weight=[0.0, largest, largest / 2])
     assert "multiply all weights by one factor" in str(problem.value)
+
+
+def test_a_sum_at_the_very_limit_is_refused_in_the_same_words() -> None:
+    """The kernels add in another order than NumPy: on the last bit one may refuse what the other would take."""
+    rng = np.random.default_rng(2)
+    told = set()
+    for _ in range(300):
+        p = rng.dirichlet(np.ones(50), 3)
+        p[1, 49] += 1.0 + 1e-6 - p[1].sum()
+        try:
+            assess([0, 1, 2], p)
+        except ValueError as problem:
+            told.add(str(problem).split(" (first: row 1, sum 1.00000")[0])
+    assert told == {"1 of 3 rows do not sum to one"}

@@ -54,6 +54,9 @@ def refuse(problems: Any, forecasts: Forecasts) -> None:
     if not found:
         return
     check(forecasts)
+    if "row_sum" in found:  # a sum so near what is allowed that the order of its terms decides
+        off = found["row_sum"]
+        raise _not_one(off.rows, off.first[0], off.value, forecasts, forecasts.names)
     raise forecasts.names.error(f"{forecasts.names.forecast}: not probabilities ({found}).")
 
 
@@ -135,12 +138,16 @@ def _refuse_values(p: Array, forecasts: Forecasts, names: Names) -> _Seen:
         raise names.error(f"{where} = {number(value)}: above 1 {span}.", remedy)
     if seen.off:
         i = first["off"][0]
-        total = float(np.sum(p[i], dtype=np.float64))
-        raise names.error(
-            f"{seen.off:,} of {len(p):,} rows do not sum to one (first: row {forecasts.row(i)}, sum {number(total)}).",
-            f"fix the {'file' if names.file else 'forecasts'}, or rescale these rows:  {names.option('normalise')}",
-        )
+        raise _not_one(seen.off, i, float(np.sum(p[i], dtype=np.float64)), forecasts, names)
     return seen
+
+
+def _not_one(count: int, first: int, total: float, forecasts: Forecasts, names: Names) -> ValueError:
+    return names.error(
+        f"{count:,} of {len(forecasts):,} rows do not sum to one "
+        f"(first: row {forecasts.row(first)}, sum {number(total)}).",
+        f"fix the {'file' if names.file else 'forecasts'}, or rescale these rows:  {names.option('normalise')}",
+    )
 
 
 def _missing(p: Array, count: int, forecasts: Forecasts, names: Names) -> ValueError:
