@@ -100,7 +100,7 @@ def run(
 
 
 def take_all(total: Sum, batch: Batch) -> None:
-    for forecasts in batch.forecasts:
+    for forecasts in tuple(batch.forecasts):  # made one after another, then counted: each step stays in the cache
         total.take(forecasts)
     for model, findings in batch.told:
         total.tell(model, findings)
