@@ -23,7 +23,8 @@ from .reading import Reading, nearest
 BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
 SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
 ENTRIES, FEWEST = 1_000_000, 1_000  # values, and rows, of a slice where there are many columns
-TOGETHER, SLICE_BYTES = 64, 1 << 28  # columns that are read at a time where there are more, and bytes of all
+FEWEST_TOGETHER, MOST_TOGETHER = 64, 256  # columns that are read at a time where there are more
+TOGETHER, SLICE_BYTES = 1 << 26, 1 << 28  # their values in the whole file, which may be one row group; bytes of all
 ALL_ROWS = 1 << 31  # polars takes no longer slices
 ROW = "\0row"  # the number of a row, where rows are left out before they are read
 COMPRESSED = (".gz", ".zst", ".zstd")
@@ -55,7 +56,7 @@ class Table:
     path: Path | None = None
     nested: tuple[str, ...] = ()  # keys of JSON lines whose values are lists or objects: not read
     preset: Layout | None = None  # nested JSON is understood while it is flattened
-    columnar: bool = False  # rows and columns can be read without the others
+    columnar: int = 0  # rows of the file, where rows and columns can be read without the others
 
     @property
     def all_rows(self) -> int:
@@ -115,8 +116,8 @@ class Table:
 
     def _frames(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
         """Frames of at most `size` rows."""
-        if self.columnar and not self.numbered and len(columns) > TOGETHER:
-            return wide_batches(self.lazy, columns, size)
+        if self.columnar and not self.numbered and len(columns) > FEWEST_TOGETHER:
+            return wide_batches(self.lazy, columns, size, self.columnar)
         return collect_batches(self.lazy.select(columns), size)
 
     def read(self, columns: Sequence[str]) -> tuple[Any, pl.DataFrame]:
@@ -150,19 +151,23 @@ def collect_batches(lazy: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
     yield from lazy.collect_batches(chunk_size=size, maintain_order=True)
 
 
-def some_rows(lazy: pl.LazyFrame, columns: Sequence[str], start: int, rows: int) -> pl.DataFrame:
-    """Rows from `start` on, some columns after others: a row group of very many would need its size twice at once."""
-    groups = [columns[i : i + TOGETHER] for i in range(0, len(columns), TOGETHER)]
+def some_rows(lazy: pl.LazyFrame, columns: Sequence[str], start: int, rows: int, of: int) -> pl.DataFrame:
+    """Rows from `start` on of a file of `of` rows, some columns after others.
+
+    A row group is decoded from all its bytes: of very many columns it would need its size twice at once.
+    """
+    step = min(max(TOGETHER // max(of, 1), FEWEST_TOGETHER), MOST_TOGETHER)
+    groups = [columns[i : i + step] for i in range(0, len(columns), step)]
     return pl.concat([lazy.select(group).slice(start, rows).collect() for group in groups], how="horizontal")
 
 
-def wide_batches(lazy: pl.LazyFrame, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+def wide_batches(lazy: pl.LazyFrame, columns: Sequence[str], size: int, of: int) -> Iterator[pl.DataFrame]:
     """Frames of at most `size` rows of very many columns, however large the row groups of the file are."""
     kinds = lazy.select(columns).collect_schema().dtypes()
     rows = min(max(size, SLICE_BYTES // sum(4 if kind == pl.Float32 else 8 for kind in kinds)), ALL_ROWS)
     start, height = 0, rows
     while height == rows:
-        frame = some_rows(lazy, columns, start, rows)
+        frame = some_rows(lazy, columns, start, rows, of)
         start, height = start + rows, frame.height
         for i in range(0, height, size):
             yield frame.slice(i, size)
@@ -302,14 +307,14 @@ def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
     rows = int(lazy.select(pl.len()).collect().item())
     whole = rows <= SLICES * SLICE
     if whole:
-        sample = some_rows(lazy, columns, 0, rows)
+        sample = some_rows(lazy, columns, 0, rows, rows)
     else:
         size = min(SLICE, max(FEWEST, ENTRIES // len(columns)))
         starts = [i * (rows - size) // (SLICES - 1) for i in range(SLICES)]
-        sample = pl.concat([some_rows(lazy, columns, start, size) for start in starts])
+        sample = pl.concat([some_rows(lazy, columns, start, size, rows) for start in starts])
     if rows == 0:
         raise NoRows(f"{shown}: no rows\n  there is nothing to assess")
-    return Table(shown, "file", lazy, columns, rows, sample, whole, columnar=True)
+    return Table(shown, "file", lazy, columns, rows, sample, whole, columnar=rows)
 
 
 def _text(path: Path, shown: str) -> Table:

@@ -115,7 +115,7 @@ class Stream:
         if columnar:
             lazy = _plain(pl.scan_parquet(path, glob=False))
             columns, rows = tuple(lazy.collect_schema().names()), int(lazy.select(pl.len()).collect().item())
-            table = Table(path.name, "file", lazy, columns, rows, pl.DataFrame(), False, columnar=True)
+            table = Table(path.name, "file", lazy, columns, rows, pl.DataFrame(), False, columnar=rows)
             if self.reading.where:
                 table.lazy, table.numbered = lazy.with_row_index(ROW, offset=table.first_row), True
             if part.rows is not None:
