@@ -343,10 +343,12 @@ class Running:
             self._sample.add_near(f, rest.near)
         elif self._sample.limit:  # cells say all of two classes where the rows do not fit; only a bootstrap draws rows
             self._sample.give_up(f)
-        self._findings = merge(self._findings + _told(f))
-        found = zip(rest.lowest_realised.tolist(), rest.lowest.tolist(), strict=True)
-        lowest = tuple((p, f.row(i), int(f.outcomes[i])) for p, i in found)
-        self._lowest = tuple(sorted(self._lowest + lowest)[:LOWEST])
+        if told := _told(f):
+            self._findings = merge(self._findings + told)
+        if len(rest.lowest):
+            found = zip(rest.lowest_realised.tolist(), rest.lowest.tolist(), strict=True)
+            lowest = tuple((p, f.row(i), int(f.outcomes[i])) for p, i in found)
+            self._lowest = tuple(sorted(self._lowest + lowest)[:LOWEST])
         self._cases += len(f) - len(rest.others)
         if len(rest.others):
             numbers = np.array([f.row(i) for i in rest.others])
@@ -374,7 +376,7 @@ class Running:
             return None
         if self._first is None:
             self._first = Tally.zero(f.classes, plan)
-        if f.classes != self._first.classes or plan != self._first.plan:
+        if f.classes != self._first.classes or (plan is not self._first.plan and plan != self._first.plan):
             return None
         if self._sums is None:
             self._start(self._first)
