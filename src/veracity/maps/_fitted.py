@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
@@ -58,8 +59,8 @@ def plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """A map from rows to rows with its numbers. Subclasses add fields and `rows`."""
+class Fitted(ABC):
+    """A map from rows to rows with its numbers, which subclasses add."""
 
     classes: tuple[Any, ...]
 
@@ -79,17 +80,9 @@ class Fitted:
         """The map with its main number in a few words."""
         return self.name
 
-    def rows(self, p: Array) -> Array:
-        """(m, k) mapped rows of a checked (m, k) block."""
-        raise NotImplementedError
-
+    @abstractmethod
     def __call__(self, rows: ArrayLike) -> Array:
         """(n, k) mapped rows."""
-        p = checked_rows(rows, self.k)
-        out = np.empty((len(p), self.k))
-        for part in blocks(len(p), self.k):
-            out[part] = self.rows(as_rows(p[part], self.k))
-        return out
 
     def to_json(self) -> str:
         document = {"schema": SCHEMA, "map": self.name, "classes": plain(self.classes)}
@@ -105,3 +98,19 @@ class Fitted:
             for name, value in parameters.items()
         }
         return cls(classes=classes, **values)
+
+
+@dataclass(frozen=True, eq=False)
+class Formula(Fitted):
+    """A map that computes each row, some of them at a time; others look their rows up."""
+
+    @abstractmethod
+    def rows(self, p: Array) -> Array:
+        """(m, k) mapped rows of a checked (m, k) block."""
+
+    def __call__(self, rows: ArrayLike) -> Array:
+        p = checked_rows(rows, self.k)
+        out = np.empty((len(p), self.k))
+        for part in blocks(len(p), self.k):
+            out[part] = self.rows(as_rows(p[part], self.k))
+        return out

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from veracity.forecasts import Forecasts
 
 from ._dual import Chunks, in_memory, mean_of, summed
-from ._fitted import Fitted
+from ._fitted import Formula
 from ._target import checked_target, scores_of
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Additive(Fitted):
+class Additive(Formula):
     """A = S + shift; `outside` values of the fitted rows left [0, 1]."""
 
     shift: Array

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from veracity.forecasts import Forecasts
 
-from ._fitted import Fitted
+from ._fitted import Formula
 from ._logistic import applied, logistic, logs, one_versus_rest
 from ._target import scores_of
 
@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Beta(Fitted):
+class Beta(Formula):
     """coefficients (1, 3) or (k, 3): a, b, c of each class against the rest."""
 
     coefficients: Array

@@ -18,7 +18,7 @@ from veracity.forecasts import Forecasts
 from veracity.formulas.rules import power
 
 from ._dual import Chunks, in_memory, laplacian_direction, narrowed, solve, summed
-from ._fitted import Fitted
+from ._fitted import Formula
 from ._target import blocks_and_levels, checked_target, scores_of
 from .multiplicative import log_weights, tilt
 
@@ -94,7 +94,7 @@ def shifted(rows: Array, b: Array, r: float, level: Array | None = None) -> Arra
 
 
 @dataclass(frozen=True, eq=False)
-class Coherent(Fitted):
+class Coherent(Formula):
     """Rows with gradient ∇g(S) + shift.
 
     shift   (k,) in units in which it adds to ln S at r = 0 and to S at r = 1; −inf for a class the target rules out

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from veracity.forecasts import Forecasts
 
-from ._fitted import Fitted
+from ._fitted import Formula
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Identity(Fitted):
+class Identity(Formula):
     name: ClassVar[str] = "identity"
     needs_labels: ClassVar[bool] = False
 

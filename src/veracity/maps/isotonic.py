@@ -14,7 +14,7 @@ from scipy.optimize import isotonic_regression
 
 from veracity.forecasts import Forecasts
 
-from ._fitted import Fitted
+from ._fitted import Formula
 from ._target import scores_of
 
 Array = NDArray[Any]
@@ -36,7 +36,7 @@ def pooled_adjacent(x: Array, y: Array, mass: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Isotonic(Fitted):
+class Isotonic(Formula):
     """knots and values: one curve for two classes, one per class beyond; straight between knots, flat outside."""
 
     knots: tuple[Array, ...]

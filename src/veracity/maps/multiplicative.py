@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from veracity.forecasts import Forecasts
 
 from ._dual import Chunks, in_memory, mean_of, narrowed, solve
-from ._fitted import Fitted
+from ._fitted import Formula
 from ._target import blocks_and_levels, checked_target, scores_of
 
 Array = NDArray[Any]
@@ -38,7 +38,7 @@ def tilt(rows: Array, u: Array, level: Array | None = None) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Multiplicative(Fitted):
+class Multiplicative(Formula):
     """A_ij ∝ w_j S_ij.
 
     shift   (k,) log weights; −inf for a class the target rules out. Comparable within a block only.

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from veracity.forecasts import Forecasts
 
-from ._fitted import Fitted
+from ._fitted import Formula
 from ._logistic import applied, logistic, logs, one_versus_rest
 from ._target import scores_of
 from .bins import effective_rows
@@ -24,7 +24,7 @@ def log_odds(p: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Platt(Fitted):
+class Platt(Formula):
     """coefficients (1, 2) or (k, 2): slope and intercept on the log odds of each class against the rest."""
 
     coefficients: Array

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 from veracity.forecasts import Forecasts
 
-from ._fitted import Fitted, as_rows, blocks
+from ._fitted import Formula, as_rows, blocks
 from ._target import scores_of
 
 Array = NDArray[Any]
@@ -27,7 +27,7 @@ def sharpened(p: Array, beta: float) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Temperature(Fitted):
+class Temperature(Formula):
     """p ∝ p^(1/temperature); above 1 makes forecasts more cautious."""
 
     temperature: float

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from veracity.forecasts import Forecasts
 
 from . import temperature
-from ._fitted import Fitted, as_rows, blocks
+from ._fitted import Formula, as_rows, blocks
 from ._logistic import logs
 from ._target import scores_of
 
@@ -28,7 +28,7 @@ def softmax(z: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Vector(Fitted):
+class Vector(Formula):
     """slopes a (k,) and intercepts c (k,) on the logarithms of the probabilities; ln 0 is taken as −708."""
 
     slopes: Array
