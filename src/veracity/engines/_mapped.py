@@ -15,7 +15,6 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
-from veracity.engines import local
 from veracity.forecasts import Forecasts
 from veracity.read.parts import Part, Stream, Unreadable
 
@@ -77,7 +76,7 @@ class Mapped:
         """The mapped rows of a part; none where it cannot be read and may be left out, as a whole."""
         if self.skip_broken and not self._readable(part):
             return
-        for batch in local.ahead(self.stream.batches(part)):
+        for batch in self.stream.batches(part):
             for forecasts in batch.forecasts:
                 rows = in_their_order(self.fitted, forecasts)
                 yield frame(forecasts, rows, weight=self.weight, count=self.count)

@@ -59,7 +59,7 @@ def count(job: Job | Writing, part: Any, number: int) -> bytes:
     total = job.make()
     total.name(name)
     try:
-        for batch in local.ahead(_batches(job, part, name)):
+        for batch in _batches(job, part, name):
             local.take_all(total, batch)
     except ValueError as problem:
         raise ValueError(f"{name}: {problem}") from None

@@ -1,15 +1,12 @@
-"""One machine: a thread reads ahead while the kernel's threads count. Memory is bounded by a few batches."""
+"""One machine: polars reads ahead while the kernel counts. Memory is bounded by a few batches."""
 
 from __future__ import annotations
 
-import queue
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from veracity.engines._checkpoint import Checkpoint
 from veracity.engines._sums import Job, Sum
@@ -17,8 +14,6 @@ from veracity.read import Reading
 from veracity.read.parts import Batch, Part, Stream, Unreadable, opened
 
 OPTIONS = {"checkpoint_seconds": float}
-AHEAD = 2  # batches read while one is counted
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -72,7 +67,7 @@ def run(
     passed = sum(sizes[:first])
     # A broken part is left out whole, so its rows wait until it has been read to the end.
     open_part = job.make() if job.skip_broken else total
-    for piece in ahead(_pieces(job, parts, first, skip)):
+    for piece in _pieces(job, parts, first, skip):
         here = 0.0
         if piece.batch is not None:
             take_all(open_part, piece.batch)
@@ -125,41 +120,3 @@ def _pieces(job: Job, parts: Sequence[Part], first: int, skip: int) -> Iterator[
         else:
             yield Piece(number, ended=True)
         skip = 0
-
-
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """The same items, made by a thread that is a few of them ahead."""
-    waiting: queue.Queue[tuple[bool, Any]] = queue.Queue(maxsize=AHEAD)
-    stop = threading.Event()
-
-    def put(entry: tuple[bool, Any]) -> None:
-        placed = False
-        while not placed and not stop.is_set():
-            with suppress(queue.Full):
-                waiting.put(entry, timeout=0.1)
-                placed = True
-
-    def produce() -> None:
-        try:
-            for item in items:
-                put((True, item))
-                if stop.is_set():
-                    return
-            put((False, None))
-        except BaseException as problem:
-            put((False, problem))
-
-    thread = threading.Thread(target=produce, daemon=True)
-    thread.start()
-    try:
-        while True:
-            more, item = waiting.get()
-            if more:
-                yield item
-            elif item is not None:
-                raise item
-            else:
-                return
-    finally:
-        stop.set()
-        thread.join()

@@ -155,8 +155,7 @@ def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, ro
         return Outcome(1 - y if swap else y, classes, missing=missing, swap=swap)
     if y.dtype.kind in "iu" and plain:
         seen = y if missing is None else y[~missing]
-        low, high = int(seen.min()), int(seen.max())
-        if low >= 0 and high < k:
+        if seen.view(seen.dtype.str.replace("i", "u")).max() < k:  # as unsigned, what is below zero is beyond k
             classes, swap = _event_second(tuple(range(k)), pos_label, k, names)
             return Outcome(1 - y.astype(np.int8) if swap else y, classes, missing=missing, swap=swap)
     return _by_label(y, k, order, pos_label, missing, one_column, row, names)

@@ -253,7 +253,7 @@ release:
     return result;
 }
 
-enum { PAIR_P, PAIR_Y, PAIR_DIVIDED, PAIR_FIRST, PAIR_EDGES, PAIR_TABLE, PAIR_OTHERS, PAIR_NEAR, PAIR_BUFFERS };
+enum { PAIR_P, PAIR_Y, PAIR_FIRST, PAIR_EDGES, PAIR_TABLE, PAIR_OTHERS, PAIR_NEAR, PAIR_BUFFERS };
 
 static PyObject *pair(PyObject *self, PyObject *arguments) {
     (void)self;
@@ -263,8 +263,8 @@ static PyObject *pair(PyObject *self, PyObject *arguments) {
     if (!a) return PyErr_NoMemory();
     Py_buffer b[PAIR_BUFFERS];
     int count = 0;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOiiKd", &given[0], &given[1], &given[2], &given[3], &given[4], &given[5],
-                          &given[6], &given[7], &a->item, &a->y_item, &limit, &a->low_limit))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOiiKd", &given[0], &given[1], &given[2], &given[3], &given[4], &given[5],
+                          &given[6], &a->item, &a->y_item, &limit, &a->low_limit))
         goto release;
     for (; count < PAIR_BUFFERS; count++)
         if (PyObject_GetBuffer(given[count], &b[count], count >= PAIR_TABLE ? PyBUF_CONTIG : PyBUF_STRIDED_RO) < 0)
@@ -274,11 +274,10 @@ static PyObject *pair(PyObject *self, PyObject *arguments) {
     a->p_step = b[PAIR_P].strides[0];
     a->y = b[PAIR_Y].buf;
     a->y_step = b[PAIR_Y].strides[0];
-    a->divided = b[PAIR_DIVIDED].buf;
     a->first_part = b[PAIR_FIRST].buf;
     a->part_edges = b[PAIR_EDGES].buf;
     a->table = b[PAIR_TABLE].buf;
-    a->places = b[PAIR_TABLE].shape[0] - 1;
+    a->places = b[PAIR_TABLE].shape[1];
     a->others = b[PAIR_OTHERS].buf;
     a->near = b[PAIR_NEAR].buf;
     a->limit = limit;

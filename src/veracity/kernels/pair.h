@@ -23,10 +23,10 @@ typedef struct {
     const char *p, *y;
     int64_t n, p_step, y_step, places;
     int item, y_item;
-    const uint64_t *divided;   /* bit of each code that a cut divides, on its side or as seen from the other class */
-    const int32_t *first_part; /* of each divided code */
+    const int32_t *first_part; /* of each code that a cut divides, on its side or as seen from the other class */
     const double *part_edges;  /* lower edge of each part, then infinity */
-    moments *table;            /* by place, by outcome; last a place for rows that are not counted here */
+    moments *table;            /* by outcome, by place; the last place is for rows that are not counted here. Places
+                                * of divided codes have a count below zero: their rows belong to parts. */
     uint64_t limit;            /* rows with a hash up to this are near; 0: none */
     int64_t *others, *near, other_count, near_count;
     double lowest[LOWEST], low, high, low_limit;
@@ -38,7 +38,7 @@ typedef struct {
     double copy[PAIR_ROWS], position[PAIR_ROWS];
     uint8_t labels[PAIR_ROWS];
     int32_t at[PAIR_ROWS + PAIR_AHEAD]; /* in the table, in bytes */
-    uint64_t other[PAIR_ROWS / 64], is_near[PAIR_ROWS / 64], is_low[PAIR_ROWS / 64], cut[PAIR_ROWS / 64];
+    uint64_t other[PAIR_ROWS / 64], is_near[PAIR_ROWS / 64], is_low[PAIR_ROWS / 64];
 } Pair;
 
 #define PAIR_LABELS(type)                                \
@@ -72,13 +72,12 @@ CLONES static void pair_read(Pair *a, int64_t start, int64_t n) {
     for (int64_t i = n; i % LANES; i++) a->copy[i] = a->copy[0], a->labels[i] = a->labels[0];
 }
 
-/* Which rows need a closer look goes to the bits of other, is_near, is_low and cut; whether any does. */
+/* Which rows need a closer look goes to the bits of other, is_near and is_low; whether any does. */
 static int pair_rows(Pair *a, int64_t n) {
     int any = 0;
     memset(a->other, 0, sizeof a->other);
     memset(a->is_near, 0, sizeof a->is_near);
     memset(a->is_low, 0, sizeof a->is_low);
-    memset(a->cut, 0, sizeof a->cut);
     for (int64_t i = 0; i < n; i++) {
         double u = a->p_block[i] + 0.0, q = 1.0 - u; /* + 0.0 makes minus zero zero */
         int y = a->y_block[i];
@@ -97,24 +96,33 @@ static int pair_rows(Pair *a, int64_t n) {
         a->position[i] -= tiny ? 1.0 + 0x1p-7 : 1.0 + 0x1p-11;
         int32_t code = code_of(u);
         int at_end = !(bits_of(mirrored) & mask) && (above || mirrored <= u);
-        a->at[i] = STEP * (2 * (at_end ? code + (int32_t)PARTS : code) + y);
+        a->at[i] = STEP * ((at_end ? code + (int32_t)PARTS : code) + y * (int32_t)a->places);
         uint64_t h = (uint64_t)bits_of(u) ^ (y ? ODD : 0);
         h = (h ^ h >> 32) * MULTIPLY;
         int other = realised <= SPLIT || (u < UNMIRRORED && u > 0.0), near = a->limit && h <= a->limit;
-        int low = realised < a->low_limit, cut = (int)(a->divided[code >> 6] >> (code & 63)) & 1;
-        any |= other | near | low | cut;
+        int low = realised < a->low_limit;
+        any |= other | near | low;
         a->other[i / 64] |= (uint64_t)other << i % 64;
         a->is_near[i / 64] |= (uint64_t)near << i % 64;
         a->is_low[i / 64] |= (uint64_t)low << i % 64;
-        a->cut[i / 64] |= (uint64_t)cut << i % 64;
     }
     return any;
+}
+
+/* Where a row is counted whose code a cut divides. */
+INLINE moments *pair_part(const Pair *a, int64_t i) {
+    int64_t at = a->at[i] / STEP, yes = at >= a->places, place = at - yes * a->places;
+    int32_t part = a->first_part[place >= PARTS ? place - PARTS : place];
+    while (a->part_edges[part + 1] <= a->p_block[i]) part++;
+    return a->table + yes * a->places + 2 * PARTS + part;
 }
 
 static void pair_count(const Pair *a, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         double x = a->position[i], x2 = x * x;
-        *(moments *)((char *)a->table + a->at[i]) += (moments){1.0, x, x2, x * x2};
+        moments *place = (moments *)((char *)a->table + a->at[i]);
+        if ((*place)[0] < 0.0) place = pair_part(a, i);
+        *place += (moments){1.0, x, x2, x * x2};
     }
 }
 
@@ -123,9 +131,8 @@ static void pair_count(const Pair *a, int64_t n) {
 PAIR_WIDE static int pair_rows_wide(Pair *a, int64_t n) {
     const __m512d one = _mm512_set1_pd(1.0), nothing = _mm512_setzero_pd();
     const __m512d low_limit = _mm512_set1_pd(a->low_limit);
-    const __m512i one_i = _mm512_set1_epi64(1), limit = _mm512_set1_epi64((int64_t)a->limit);
+    const __m512i one_i = _mm512_set1_epi64(1), places = _mm512_set1_epi64(a->places), limit = _mm512_set1_epi64((int64_t)a->limit);
     const int any_near = a->limit != 0, any_low = a->low_limit > SPLIT; /* what is lower is not counted here */
-    const int *divided = (const int *)a->divided;
     const double *p = a->p_block;
     const uint8_t *labels = a->y_block;
     /* Bits as unsigned numbers have the order of probabilities; what is none lies above those of one. */
@@ -170,19 +177,15 @@ PAIR_WIDE static int pair_rows_wide(Pair *a, int64_t n) {
             near = _mm512_cmple_epu64_mask(h, limit);
         }
         if (any_low) is_low = _mm512_cmp_pd_mask(realised, low_limit, _CMP_LT_OQ);
-        __m256i word = _mm512_i64gather_epi32(_mm512_srli_epi64(code, 5), divided, 4);
-        __m256i bit = _mm256_and_si256(_mm512_cvtepi64_epi32(code), _mm256_set1_epi32(31));
-        __mmask8 cut = _mm256_test_epi32_mask(word, _mm256_sllv_epi32(_mm256_set1_epi32(1), bit));
         __mmask8 at_end = _mm512_testn_epi64_mask(_mm512_castpd_si512(mirrored), mask);
         at_end &= above | _mm512_cmp_pd_mask(mirrored, u, _CMP_LE_OQ);
         code = _mm512_mask_add_epi64(code, at_end, code, _mm512_set1_epi64(PARTS));
-        __m512i at = _mm512_slli_epi64(_mm512_add_epi64(_mm512_add_epi64(code, code), y), STEP_BITS);
+        __m512i at = _mm512_slli_epi64(_mm512_mask_add_epi64(code, yes, code, places), STEP_BITS);
         _mm256_storeu_si256((__m256i *)(a->at + i), _mm512_cvtepi64_epi32(at));
         ((uint8_t *)a->other)[i / LANES] = other;
         ((uint8_t *)a->is_near)[i / LANES] = near;
         ((uint8_t *)a->is_low)[i / LANES] = is_low;
-        ((uint8_t *)a->cut)[i / LANES] = cut;
-        any |= other | near | is_low | cut;
+        any |= other | near | is_low;
     }
     uint64_t least = _mm512_reduce_min_epu64(low), most = _mm512_reduce_max_epu64(high);
     a->bad = most > (uint64_t)UNIT_BITS || (uint64_t)_mm512_reduce_or_epi64(seen) > 1;
@@ -201,6 +204,7 @@ PAIR_WIDE static void pair_count_wide(const Pair *a, int64_t n) {
         __m256d x = _mm256_broadcast_sd(position + i), x2 = _mm256_mul_pd(x, x);
         __m256d powers = _mm256_mul_pd(_mm256_blend_pd(one, x, 10), _mm256_blend_pd(one, x2, 12));
         double *place = (double *)(table + at[i]);
+        if (__builtin_expect(place[0] < 0.0, 0)) place = (double *)pair_part(a, i);
         _mm256_store_pd(place, _mm256_add_pd(_mm256_load_pd(place), powers));
     }
 }
@@ -213,15 +217,10 @@ PAIR_WIDE static void pair_count_wide(const Pair *a, int64_t n) {
 
 /* Rows of a block that need a closer look. */
 static void pair_closer(Pair *a, int64_t start, int64_t n) {
-    EACH(a->cut, n) {
-        int32_t place = a->at[i] / (2 * STEP), part = a->first_part[place >= PARTS ? place - PARTS : place];
-        while (a->part_edges[part + 1] <= a->p_block[i]) part++;
-        a->at[i] = STEP * (2 * (2 * (int32_t)PARTS + part) + a->y_block[i]);
-    }
     EACH(a->is_near, n) a->near[a->near_count++] = start + i;
     EACH(a->other, n) {
         a->others[a->other_count++] = start + i;
-        a->at[i] = STEP * (int32_t)(2 * a->places);
+        a->at[i] = STEP * (int32_t)(a->places - 1);
         a->is_low[i / 64] &= ~(1ULL << i % 64);
     }
     EACH(a->is_low, n) {

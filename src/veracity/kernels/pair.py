@@ -40,10 +40,11 @@ class Pair:
 
     def __init__(self, grid: Grid) -> None:
         self._grid, self._places = grid, places(grid)
-        size = 8 * (len(self._places.cell) + 1)  # the last takes the rows that are not counted
-        room = np.zeros(size + 8)
-        start = -room.ctypes.data % 64 // 8  # a place is one line of the cache
-        self._table = room[start : start + size].reshape(-1, 8)
+        shape = (2, len(self._places.cell) + 1, 4)  # outcome, place (the last for rows that are not counted), moments
+        room = np.zeros(np.prod(shape) + 4)
+        start = -room.ctypes.data % 32 // 8  # moments are one vector
+        self._table = room[start : start + np.prod(shape)].reshape(shape)
+        self._table[:, self._places.divided, 0] = -1.0  # nothing is counted there: the kernel looks for the part
         self._room = np.empty((2, 0), dtype=np.int64)  # kept: to ask for it and give it back would hold readers up
 
     def add(self, p: Array, y: Array, limit: int = 0, low_limit: float = np.inf) -> Rest | None:
@@ -59,7 +60,6 @@ class Pair:
         bad, other_count, near_count, low, high, lowest, realised = _native.pair(
             p,
             y,
-            known.divided,
             known.first_part,
             known.part_edges,
             self._table,
@@ -81,8 +81,8 @@ class Pair:
 
     def result(self) -> Pass:
         """What a scan of the counted rows gives, but for the lowest."""
-        known, table = self._places, self._table[:-1].reshape(-1, 2, 4)
-        place, y = np.nonzero(table[:, :, 0])
+        known, table = self._places, self._table[:, :-1].transpose(1, 0, 2)
+        place, y = np.nonzero(table[:, :, 0] > 0.0)
         moments = table[place, y].T
         moments = np.vstack([moments, moments[0] * known.fourth[place]])
         middle, unit = known.middle[place], known.unit[place]

@@ -32,8 +32,8 @@ class Places:
     middle: Array
     unit: Array  # v = middle + unit x
     fourth: Array  # what is taken as the mean of x^4
-    divided: Array  # as native.tables has it
-    first_part: Array
+    divided: Array  # places of divided codes, whose rows belong to parts
+    first_part: Array  # of each divided code
     part_edges: Array
 
 
@@ -41,15 +41,15 @@ class Places:
 def places(grid: Grid) -> Places:
     lower = lower_edges()
     upper = np.append(lower[1:], 1.0)
-    divided = np.zeros(CODES, dtype=bool)
+    divided: list[int] = []
     first_part = np.zeros(CODES, dtype=np.int32)
     starts: list[float] = []
     codes: list[int] = []
     for code, edges in _breaks(grid, lower).items():
-        divided[code], first_part[code] = True, len(starts)
+        divided.append(code)
+        first_part[code] = len(starts)
         starts += edges
         codes += [code] * len(edges)
-    bits = np.packbits(np.append(divided, np.zeros(END - CODES, dtype=bool)), bitorder="little").view(np.uint64)
     pad = np.zeros(END - CODES)
     inside = (lower + upper) / 2
     sample = np.concatenate([inside, pad, lower, pad, starts])
@@ -65,7 +65,7 @@ def places(grid: Grid) -> Places:
         middle=middle,
         unit=unit,
         fourth=np.where(at_end, half**4, half**4 / 5),  # at the end of a cell, or anywhere in it
-        divided=bits,
+        divided=np.add.outer([0, END], np.array(divided, dtype=np.int64)).ravel(),
         first_part=first_part,
         part_edges=np.array([*starts, np.inf]),
     )

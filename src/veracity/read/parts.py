@@ -19,7 +19,7 @@ from .reading import Reading
 from .rules import recognise
 from .weights import WeightsFile, weights_file
 
-ENTRIES, MOST_ROWS, FEWEST_ROWS = 1 << 23, 1 << 21, 1 << 12  # of a batch
+ENTRIES, MOST_ROWS, FEWEST_ROWS = 1 << 23, 1 << 20, 1 << 12  # of a batch
 CHUNK = 1 << 15  # rows in a piece of memory from which it is worth its own forecasts
 PART_BYTES = 1 << 28  # a larger Parquet file is cut, where parts go to different workers
 BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError)
