@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from veracity.kernels.grid import COARSE_NESTED, SPLIT, grid
+from veracity.kernels.grid import COARSE, COARSE_NESTED, grid
 from veracity.plan import Plan
 
 CUTS = {
@@ -75,10 +75,10 @@ def test_nested_cells_are_unions_and_keep_cuts(cells):
     assert few < len(cells.nested_edges) < most
 
 
-def test_coarse_is_the_same_from_two_to_the_minus_14_up():
+def test_coarse_is_the_same_from_two_to_the_minus_17_up():
     fine, coarse = grid(CUTS["plan"]), grid(CUTS["plan"], coarse=True)
-    assert np.array_equal(fine.edges[fine.edges >= SPLIT], coarse.edges[coarse.edges >= SPLIT])
-    assert np.count_nonzero(coarse.edges < SPLIT) == 6
+    assert np.array_equal(fine.edges[fine.edges >= COARSE], coarse.edges[coarse.edges >= COARSE])
+    assert np.count_nonzero(coarse.edges < COARSE) == 5
     assert grid(CUTS["plan"], coarse=True) is coarse
 
 

@@ -22,9 +22,10 @@ TINY = 6  # mantissa bits below
 SHIFT, TINY_SHIFT = 52 - FINE, 52 - TINY
 SPLIT = 2.0**-14
 LEAST = 2.0**-149  # smallest float32; everything smaller but above zero is one cell
-# The only edges of the coarse grid between 0 and SPLIT. Over-confident models give next to nothing to much of what
-# happens: without 2^-24 and 2^-30 their measured means would be off by up to 20 %, with them by 2 %.
-WIDE = tuple(2.0**-e for e in (30, 24, 20, 17))
+COARSE = 2.0**-17  # from here up the coarse grid has every code
+# Its only edges between 0 and COARSE. Over-confident models give next to nothing to much of what happens: without 2^-24
+# and 2^-30 their measured means would be off by up to 20 %, with them by 2 %.
+WIDE = tuple(2.0**-e for e in (30, 24, 20))
 CHUNK = 1 << 13  # values located at a time: their temporary arrays stay in the cache
 # The nested grid has one cell below the first number and so many mantissa bits above it. That of the coarse grid is for
 # the class-wise histograms of many classes: few entries reach 2^-5, and those below are in the first bin of any error.
@@ -38,6 +39,7 @@ def _bits(value: float) -> int:
 SPLIT_BITS, LEAST_BITS = _bits(SPLIT), _bits(LEAST)
 MINUS_ZERO = _bits(-0.0)
 SPLIT_CODE = 2 + (SPLIT_BITS - LEAST_BITS >> TINY_SHIFT)
+COARSE_CODE = 2 + (_bits(COARSE) - LEAST_BITS >> TINY_SHIFT)
 HALF_CODE = SPLIT_CODE + (_bits(0.5) - SPLIT_BITS >> SHIFT)  # codes below 1/2; as many are kept for those above
 CODES = 2 * HALF_CODE
 
@@ -151,17 +153,17 @@ class Grid:
 
 @lru_cache(maxsize=64)
 def grid(cuts: tuple[float, ...] = (), coarse: bool = False) -> Grid:
-    """The grid with these cuts; `coarse` has only a few wide cells below 2^-14 (for more than 50 classes)."""
+    """The grid with these cuts; `coarse` has only a few wide cells below 2^-17 (for very many classes)."""
     if not all(0.0 < cut < 1.0 for cut in cuts):
         raise ValueError(f"cuts: {cuts!r} must lie between 0 and 1; 0 and 1 are atoms already")
     lower, given = lower_edges(), _cut_edges(cuts)
     if coarse:
-        lower = np.concatenate([lower[:2], WIDE, lower[SPLIT_CODE:]])
+        lower = np.concatenate([lower[:2], WIDE, lower[COARSE_CODE:]])
     edges = np.unique(np.concatenate([lower, given]))
     least, bits = COARSE_NESTED if coarse else NESTED
     lines = np.arange(_bits(least), _bits(0.5), 1 << 52 - bits).view(np.float64)
     kept = given[given >= least] if coarse else given
-    near_one = 1.0 - np.array([*WIDE, SPLIT, 2.0**-12])
+    near_one = 1.0 - np.array([*WIDE, COARSE, SPLIT, 2.0**-12])
     nested_edges = np.unique(np.concatenate([[0.0, 0.5, 1.0], lines, 1.0 - lines, near_one, kept]))
     nested = (np.searchsorted(nested_edges, edges, side="right") - 1).astype(np.int32)
     for array in (edges, nested_edges, nested):

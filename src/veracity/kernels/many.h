@@ -124,14 +124,14 @@ INLINE void add_levels(const double *row, int64_t k, Levels *levels) {
     }
 }
 
-/* Levels of a row, and the columns of entries from 2^-14 up; their number. */
+/* Levels of a row, and the columns of entries above them; their number. */
 CLONES static int64_t find_double(const double *row, int64_t k, Levels *levels, int32_t *columns) {
     int64_t hits = 0;
     memset(levels, 0, sizeof *levels);
     add_levels(row, k, levels);
     for (int64_t j = 0; j < k; j++) {
         columns[hits] = (int32_t)j;
-        hits += row[j] >= 0x1p-14;
+        hits += row[j] >= level_end(LEVELS - 1);
     }
     return hits;
 }
@@ -168,7 +168,7 @@ INLINE void scatter_coarse(Work *w, const double *row, int64_t i, int mass) {
 
 /* Where an entry of the coarse grid is counted. */
 INLINE int32_t coarse_place(const Grid *g, double u) {
-    if (u >= 0x1p-14) return place_of(g, u);
+    if (u >= level_end(LEVELS - 1)) return place_of(g, u);
     if (u == 0.0) return 0;
     int level = 0;
     while (u >= level_end(level)) level++;

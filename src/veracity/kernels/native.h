@@ -61,7 +61,7 @@ typedef struct {
     const double *nested_edges;
     int64_t places, nested_cells, words;
     double least_hit; /* upper end of the lowest nested cell */
-    int coarse;       /* only the wide cells below 2^-14 */
+    int coarse;       /* only the wide cells below 2^-17 */
 } Grid;
 
 typedef struct {

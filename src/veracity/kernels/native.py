@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.kernels import _native  # type: ignore[attr-defined]
-from veracity.kernels.grid import CODES, SPLIT, Grid, lower_edges
+from veracity.kernels.grid import COARSE, CODES, Grid, lower_edges
 from veracity.kernels.pair import Pair
 from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Histogram, Histograms, Pass, Problem
 
@@ -113,7 +113,7 @@ class Task:
             self.y.dtype.itemsize,
             threads,
             self.allowed,
-            grid.coarse and not any(cut < SPLIT for cut in grid.cuts),
+            grid.coarse and not any(cut < COARSE for cut in grid.cuts),
             self.small,
         )
         if mass and self.weights is None:

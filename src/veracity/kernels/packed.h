@@ -8,13 +8,13 @@
 #include "many.h"
 #include "sweep.h"
 
-#define LOW_CODES ((HALF_BITS - SPLIT_BITS) >> SHIFT) /* from 2^-14 to 1/2 */
+#define LOW_CODES ((HALF_FLOAT - LISTED_FLOAT) >> FINE_SHIFT) /* from 2^-17 to 1/2 */
 #define COUNT_SHIFT 40
 #define ONE_ENTRY (1ULL << COUNT_SHIFT)
-#define HIT_CODE ((HIT_FLOAT - SPLIT_FLOAT) >> FINE_SHIFT)
+#define HIT_CODE ((HIT_FLOAT - LISTED_FLOAT) >> FINE_SHIFT)
 enum { BLOCK = 64 };                                      /* rows */
 enum { FINE_SHIFT = 13 };                                 /* float32 bits below a code */
-enum { LIST_CODES = (0x3F800000 - SPLIT_FLOAT + (1 << FINE_SHIFT)) >> FINE_SHIFT }; /* of anything up to 1 */
+enum { LIST_CODES = (0x3F800000 - LISTED_FLOAT + (1 << FINE_SHIFT)) >> FINE_SHIFT }; /* of anything up to 1 */
 enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 22 };    /* entries of a cell before the sum could reach the count */
 enum { MOST_CUTS = 64, UPPER = 0xFFFE, RARE = 0xFFFF };
 
@@ -53,10 +53,14 @@ INLINE uint32_t float_bits(float x) {
     return bits;
 }
 
-/* How many codes between 2^-14 and 2^-5 a cut divides. */
+/* Smallest float of a list code; list codes have ten mantissa bits everywhere. */
+INLINE uint32_t first_bits(int32_t c) { return LISTED_FLOAT + ((uint32_t)c << FINE_SHIFT); }
+INLINE int32_t list_place(int32_t c) { return code_of(float_of(first_bits(c))); }
+
+/* How many list codes below 2^-5 a cut divides. */
 static int64_t low_cuts(const Grid *g) {
     int64_t count = 0;
-    for (int32_t c = 0; c < HIT_CODE; c++) count += is_divided(g, (int32_t)SPLIT_CODE + c);
+    for (int32_t c = 0; c < HIT_CODE; c++) count += is_divided(g, list_place(c));
     return count;
 }
 
@@ -65,11 +69,11 @@ static void unpack_pooled(Work *w, Packed *x) {
     Scratch *s = &w->scratch;
     for (int32_t c = 0; c < LOW_CODES; c++) {
         uint64_t held = x->pooled[c];
-        int32_t place = (int32_t)SPLIT_CODE + c;
+        int32_t place = list_place(c);
         x->pooled[c] = 0;
         if (!held || is_divided(&w->job->grid, place)) continue;
         int64_t count = (int64_t)(held >> COUNT_SHIFT);
-        uint32_t bits = SPLIT_FLOAT + ((uint32_t)c << FINE_SHIFT);
+        uint32_t bits = first_bits(c);
         double edge = float_of(bits), step = float_of(bits + 1) - edge;
         slot *r = s->all + place * 2;
         if (r->i == 0) touch(s->touched, place, edge);
@@ -103,8 +107,9 @@ static void spill_nested(Work *w, Packed *x) {
 }
 
 static void add_listed(uint64_t *pooled, const uint32_t *list, int64_t count) {
+#pragma GCC unroll 4
     for (int64_t i = 0; i < count; i++)
-        pooled[(list[i] >> FINE_SHIFT) - (SPLIT_FLOAT >> FINE_SHIFT)] +=
+        pooled[(list[i] >> FINE_SHIFT) - (LISTED_FLOAT >> FINE_SHIFT)] +=
             ONE_ENTRY + (list[i] & ((1u << FINE_SHIFT) - 1));
 }
 
@@ -114,7 +119,7 @@ static void add_cuts(Work *w, Packed *x) {
     for (int i = 0; i < x->cut_count; i++) {
         if (!x->pooled[x->cuts[i]]) continue;
         int64_t count = (job->wide ? pick_wide : pick_plain)(x->found.list, x->found.listed, FINE_SHIFT,
-                                                             (uint32_t)x->cuts[i] + (SPLIT_FLOAT >> FINE_SHIFT), x->picked);
+                                                             (uint32_t)x->cuts[i] + (LISTED_FLOAT >> FINE_SHIFT), x->picked);
         for (int64_t e = 0; e < count; e++) {
             double u = float_of(x->picked[e]);
             add_entry(job, &w->scratch, 0, place_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
@@ -140,7 +145,7 @@ static int64_t note_hits(Work *w, Packed *x, const float *row, int32_t top) {
     int64_t count = (w->job->wide ? hits_wide : hits_plain)(x->found.hits, x->k, x->picked);
     for (int64_t i = 0; i < count; i++) {
         uint32_t j = x->picked[i], bits = float_bits(row[j]);
-        int32_t cell = x->nested_cell[(bits - SPLIT_FLOAT) >> FINE_SHIFT];
+        int32_t cell = x->nested_cell[(bits - LISTED_FLOAT) >> FINE_SHIFT];
         int is_top = bits == most && pick == x->k;
         if (is_top) pick = j;
         if (cell == UPPER && is_top)
@@ -328,10 +333,10 @@ static void free_packed(Packed *x) {
 static void set_grid(Packed *x, const Grid *g) {
     x->cut_count = 0;
     for (int32_t c = 0; c < HIT_CODE; c++)
-        if (is_divided(g, (int32_t)SPLIT_CODE + c)) x->cuts[x->cut_count++] = c;
+        if (is_divided(g, list_place(c))) x->cuts[x->cut_count++] = c;
     for (int32_t c = 0; c < LIST_CODES; c++) {
-        int rare = c < LOW_CODES && is_divided(g, (int32_t)SPLIT_CODE + c);
-        x->nested_cell[c] = rare ? RARE : c >= LOW_CODES ? UPPER : (uint16_t)g->nested[SPLIT_CODE + c];
+        int rare = c < LOW_CODES && is_divided(g, list_place(c));
+        x->nested_cell[c] = rare ? RARE : c >= LOW_CODES ? UPPER : (uint16_t)g->nested[list_place(c)];
     }
     for (int64_t cell = 0; cell < x->cells; cell++) {
         float first = (float)g->nested_edges[cell];

@@ -4,11 +4,12 @@
 
 #include "native.h"
 
-enum { LEVELS = 5 };                                        /* wide cells between 0 and 2^-14 */
-static const int LEVEL_ENDS[LEVELS] = {30, 24, 20, 17, 14}; /* upper end of each: 2^-end; as WIDE in grid.py */
+enum { LEVELS = 4 };                                    /* wide cells between 0 and 2^-17 */
+static const int LEVEL_ENDS[LEVELS] = {30, 24, 20, 17}; /* upper end of each: 2^-end; as WIDE and COARSE in grid.py */
 #define ONE_BITS 0x3F800000u
-#define SPLIT_FLOAT 0x38800000 /* 2^-14 */
-#define HIT_FLOAT 0x3D000000   /* 2^-5 */
+#define LISTED_FLOAT 0x37000000 /* 2^-17 */
+#define HIT_FLOAT 0x3D000000    /* 2^-5 */
+#define HALF_FLOAT 0x3F000000
 enum { HIT_COLUMNS = 16 };     /* of a word of bits */
 
 INLINE int32_t level_bits(int level) { return (127 - LEVEL_ENDS[level]) << 23; }
@@ -29,7 +30,7 @@ typedef struct {
     double sum, squares; /* the sum perhaps only to the precision of floats */
     uint32_t most, least;
     int64_t listed;
-    uint32_t *list; /* bits of entries from 2^-14 up */
+    uint32_t *list; /* bits of entries from 2^-17 up */
     uint16_t *hits; /* a bit for each column from 2^-5 up */
 } Swept;
 
@@ -123,7 +124,7 @@ static void sweep_plain(const float *row, const float *next, int64_t k, double *
             int32_t bits;
             memcpy(&bits, row + start + c, 4);
             found->list[listed] = (uint32_t)bits;
-            listed += bits >= SPLIT_FLOAT;
+            listed += bits >= LISTED_FLOAT;
             hits |= (uint32_t)(bits >= HIT_FLOAT) << c;
         }
         found->hits[start / HIT_COLUMNS] = (uint16_t)hits;
