@@ -57,6 +57,14 @@ def both(tools, native, p, y, cells=None, **options):
     agree(tools, native(p, y, cells, **options), scan(p, y, cells, kernel="numpy", **options))
 
 
+def test_cuts_between_the_wide_cells_and_the_fine_ones(tools, native):
+    """Codes there are sixteen list codes wide: a cut that divides one divides them all."""
+    cuts = (1.1e-5, 2.0**-16, 3.3e-5, 2.0**-14)
+    p, y = rows(300, 100, seed=4)
+    p.flat[::7] = np.resize([*cuts, *np.nextafter(cuts, 0.0), *np.nextafter(cuts, 1.0)], p.flat[::7].shape)
+    both(tools, native, p, y, grid(cuts, coarse=True), allowed=1.0)
+
+
 @pytest.mark.parametrize("k", [51, 63, 64, 65, 79, 80, 100, 1000, 1001, 5000])
 def test_any_number_of_columns(tools, native, k):
     p, y = rows(k, 150, seed=k)
