@@ -107,6 +107,20 @@ def test_a_part_without_outcomes(tmp_path: Path) -> None:
         streamed(files)
 
 
+@pytest.mark.parametrize("known", [131, 200])
+@pytest.mark.parametrize("first", [0, 1])
+def test_rows_left_out_are_counted_among_all(uneven: None, tmp_path: Path, known: int, first: int) -> None:
+    """A file of which no row is left out counts too, also where nothing is left of the other."""
+    p, y = forecasts(2)
+    files = stored(tmp_path, p, [int(v) if i < known else None for i, v in enumerate(y)], ".parquet")
+    files = files[first:] + files[:first]
+    reading = {"label": "y", "positive_proba": ("p",), "nan": "omit"}
+    message = f"{len(p) - known} of {len(p)} rows have missing values and are left out"
+    assert message in [finding.message for finding in streamed(files, **reading).findings]
+    (held,) = read(files, Reading(**reading)).values()
+    assert (len(held), [finding.message for finding in held.findings if finding.total]) == (known, [message])
+
+
 def test_an_empty_piece_of_memory_is_no_part() -> None:
     """Polars makes such pieces of CSV files now and then, and refuses to make them on request."""
     frame = pl.DataFrame({"p": [0.1, 0.2, 0.3]})

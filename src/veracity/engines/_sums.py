@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from veracity.engines._files import coded_rows
-from veracity.forecasts import Finding, Forecasts, merge
+from veracity.forecasts import Finding, Forecasts, merge, saying_something
 from veracity.plan import Plan
 from veracity.read.parts import Stream
 from veracity.sampling import take
@@ -128,9 +128,9 @@ class Tallies:
     def tallies(self) -> dict[Key, Tally]:
         """The sums so far."""
         made = self._tallies()
-        for model, findings in self._told.items():
-            if (key := (model, "", "")) in made:
-                made[key] = replace(made[key], findings=merge((*made[key].findings, *findings)))
+        for key, tally in made.items():
+            told = self._told.get(key[0], ()) if not key[1] else ()
+            made[key] = replace(tally, findings=saying_something(merge((*tally.findings, *told))))
         return made
 
     def _tallies(self) -> dict[Key, Tally]:

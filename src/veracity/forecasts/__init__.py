@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..kernels.result import tolerance as row_sum_tolerance
 from .check import check, refuse
 from .columns import NothingLeft
-from .findings import Finding, merge, zero_probability
+from .findings import Finding, merge, saying_something, zero_probability
 from .names import Names
 from .prepare import prepare, prepare_realised
 from .types import Forecasts
@@ -25,5 +25,6 @@ __all__ = [
     "prepare_realised",
     "refuse",
     "row_sum_tolerance",
+    "saying_something",
     "zero_probability",
 ]

@@ -64,6 +64,9 @@ TEXTS = {
 }
 
 
+LEFT_OUT = ("missing_rows", "zero_weight", "zero_count", "soft_omitted")
+
+
 @dataclass(frozen=True)
 class Finding:
     """Something a reader must know about the data or a number."""
@@ -99,6 +102,11 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         count, total = sum(f.count for f in same), sum(f.total for f in same)
         merged.append(Finding.of(first.code, count, total, rows, **dict(first.details)))
     return tuple(merged)
+
+
+def saying_something(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Without those that only told how many rows a part had of which none was left out."""
+    return tuple(finding for finding in findings if finding.count or finding.code not in LEFT_OUT)
 
 
 def zero_probability(count: int, total: int, rows: Any) -> Finding:

@@ -116,11 +116,13 @@ def prepare(
         )
     for column, code in (("weights", "zero_weight"), ("counts", "zero_count")):
         values = part.arrays[column]
-        if values is not None and not values.all():
+        if values is not None and not (names.whole and values.all()):
             findings += part.leave_out(values == 0, code, names)
     shares = part.arrays["shares"]
     if shares is not None:
         findings += part.settle_soft(shares, soft, names)
+    elif soft == "omit":
+        findings += part.leave_out(np.zeros(len(part.arrays["p"]), dtype=bool), "soft_omitted", names)
     p, codes = part.arrays["p"], part.arrays["y"]
     if outcome.swap and p.ndim == 2:
         p = p[:, ::-1]

@@ -33,10 +33,10 @@ class Rows:
         self.arrays = {name: None if values is None else values[index] for name, values in self.arrays.items()}
 
     def leave_out(self, out: Array, code: str, names: Names) -> list[Finding]:
-        if not out.any():
-            return []
-        gone = self.numbers()[out]
         total = len(out)
+        if not out.any():  # of many parts each says how many rows it had, so that all are counted
+            return [] if names.whole else [Finding.of(code, 0, total)]
+        gone = self.numbers()[out]
         if len(gone) == total:
             why = {"missing_rows": "missing values", "zero_weight": "weight 0", "zero_count": "count 0"}
             problem = names.error(
@@ -54,7 +54,7 @@ class Rows:
         self.arrays["y"] = np.argmax(shares, axis=1)
         if not len(found):
             self.arrays["shares"] = None
-            return []
+            return self.leave_out(between, "soft_omitted", names) if soft == "omit" else []
         if soft == "refuse":
             raise names.error(
                 f"{len(found):,} of {total:,} outcomes are between 0 and 1 (first: row {found[0]}).",

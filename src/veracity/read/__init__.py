@@ -15,7 +15,7 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from ..forecasts import Forecasts, check
+from ..forecasts import Finding, Forecasts, check, merge, saying_something
 from .build import Builder, weights_of
 from .files import Table, _filtered, expanded, of_frame, stem, table_of
 from .layouts import Layout
@@ -48,14 +48,31 @@ class Source:
 
     def batches(self, batch_rows: int | None = None) -> Iterator[Forecasts]:
         """Prepared, unchecked forecasts; several models take turns (`Forecasts.model`)."""
-        weights = weights_of(self.reading, self.tables)
-        offset = 0
+        reading = self.reading
+        # Where rows may be left out, one part is held back: if nothing is left of the next, somebody has to say so.
+        hold = reading.nan == "omit" or reading.soft == "omit" or bool(reading.weight or reading.count)
+        held: dict[str | None, Forecasts] = {}
+        pending: dict[str, tuple[Finding, ...]] = {}
         told: set[str | None] = set()
+        for part in self._parts(batch_rows, pending):
+            # what the layout says of the whole is said once for each model
+            made = part if part.model in told else replace(part, findings=(*self.layout.findings, *part.findings))
+            told.add(part.model)
+            if part.model in held:
+                yield held.pop(part.model)
+            if hold:
+                held[part.model] = made
+            else:
+                yield made
+            del part, made
+        for model, made in held.items():
+            yield replace(made, findings=merge((*made.findings, *pending.get(model or "", ()))))
+
+    def _parts(self, batch_rows: int | None, pending: dict[str, tuple[Finding, ...]]) -> Iterator[Forecasts]:
+        weights, offset = weights_of(self.reading, self.tables), 0
         for table in self.tables:
-            for part in Builder(table, self.layout, self.reading, weights, offset).batches(batch_rows):
-                # what the layout says of the whole is said once for each model
-                yield part if part.model in told else replace(part, findings=(*self.layout.findings, *part.findings))
-                told.add(part.model)
+            builder = Builder(table, self.layout, self.reading, weights, offset, pending)
+            yield from builder.batches(batch_rows, alone=len(self.tables) == 1)
             offset += table.all_rows
 
     def read(self) -> dict[str, Forecasts]:
@@ -68,7 +85,8 @@ class Source:
         if len(files) > 1:
             for part in (part for held in parts.values() for part in held):
                 check(part)  # a message names the file and its row
-        made = {name: check(concatenated(held, files)) for name, held in parts.items() if held}
+        joined = {name: concatenated(held, files) for name, held in parts.items() if held}
+        made = {name: check(replace(f, findings=saying_something(f.findings))) for name, f in joined.items()}
         if not made:
             raise self.tables[0].error("no row is left.", "look at missing values and at the model column")
         return made

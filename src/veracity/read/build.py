@@ -25,36 +25,32 @@ N, CLASS, OUTCOMES, CLASSES, P = "\0n", "\0class", "\0outcomes", "\0classes", "\
 class Builder:
     """Makes the forecasts of one table, batch by batch or whole."""
 
-    def __init__(self, table: Table, layout: Layout, reading: Reading, weights: Array = None, offset: int = 0) -> None:
+    def __init__(
+        self,
+        table: Table,
+        layout: Layout,
+        reading: Reading,
+        weights: Array = None,
+        offset: int = 0,
+        pending: dict[str, tuple[Finding, ...]] | None = None,
+    ) -> None:
         self.table, self.layout, self.reading = table, layout, reading
         self.weights, self.offset = weights, offset  # weights from a file, and where this table starts in them
-        self.pending: dict[str, tuple[Finding, ...]] = {}  # of batches in which no row was left
+        self.pending = {} if pending is None else pending  # by model, of batches in which no row was left
 
     @cached_property
     def columns(self) -> list[str]:
         extra = [c for c in (self.reading.weight, self.reading.count) if c in self.table.columns]
         return list(dict.fromkeys([*self.layout.columns, *extra, *self.reading.group, *self.reading.feature]))
 
-    def batches(self, size: int | None = None) -> Iterator[Forecasts]:
+    def batches(self, size: int | None = None, *, alone: bool = True) -> Iterator[Forecasts]:
+        """Batches of at most `size` rows; not `alone`: other tables may have rows where this one has none."""
         size = size or batch_rows(len(self.columns))
-        whole = self.table.rows <= size
-        # Where rows may be left out, one batch is held back: if nothing is left of the next, somebody has to say so.
-        reading = self.reading
-        hold = reading.nan == "omit" or reading.soft == "omit" or bool(reading.weight or reading.count)
-        last: dict[str | None, Forecasts] = {}
+        whole = alone and self.table.rows <= size
         for start, numbers, frame in self.frames(size):
-            for made in self.forecasts(frame, start, numbers, whole) if frame.height else ():
-                if not hold:
-                    yield made
-                elif made.model in last:
-                    yield last[made.model]
-                if hold:
-                    last[made.model] = made
-                del made
+            if frame.height:
+                yield from self.forecasts(frame, start, numbers, whole)
             del frame, numbers  # polars fills this memory again with the next batch
-        for model, made in last.items():
-            told = self.pending.pop(model or "", ())
-            yield replace(made, findings=(*made.findings, *told))
 
     def frames(self, size: int) -> Iterator[tuple[int, Array, pl.DataFrame]]:
         """The table in batches; several rows of one case are never parted, and options that differ by row neither."""
