@@ -118,8 +118,8 @@ static void add_cuts(Work *w, Packed *x) {
     const Job *job = w->job;
     for (int i = 0; i < x->cut_count; i++) {
         if (!x->pooled[x->cuts[i]]) continue;
-        int64_t count = (job->wide ? pick_wide : pick_plain)(x->found.list, x->found.listed, FINE_SHIFT,
-                                                             (uint32_t)x->cuts[i] + (LISTED_FLOAT >> FINE_SHIFT), x->picked);
+        uint32_t code = first_bits(x->cuts[i]) >> FINE_SHIFT;
+        int64_t count = (job->wide ? pick_wide : pick_plain)(x->found.list, x->found.listed, FINE_SHIFT, code, x->picked);
         for (int64_t e = 0; e < count; e++) {
             double u = float_of(x->picked[e]);
             add_entry(job, &w->scratch, 0, place_of(&job->grid, u), u, 0, 1, 1.0, 1.0);

@@ -109,7 +109,8 @@ static int pair_rows(Pair *a, int64_t n) {
     return any;
 }
 
-/* Where a row is counted whose code a cut divides. */
+/* Where a row is counted whose code a cut divides. Never a call from between wide vectors: code for narrow ones waits
+ * hundreds of cycles there. */
 INLINE moments *pair_part(const Pair *a, int64_t i) {
     int64_t at = a->at[i] / STEP, yes = at >= a->places, place = at - yes * a->places;
     int32_t part = a->first_part[place >= PARTS ? place - PARTS : place];
@@ -131,7 +132,8 @@ static void pair_count(const Pair *a, int64_t n) {
 PAIR_WIDE static int pair_rows_wide(Pair *a, int64_t n) {
     const __m512d one = _mm512_set1_pd(1.0), nothing = _mm512_setzero_pd();
     const __m512d low_limit = _mm512_set1_pd(a->low_limit);
-    const __m512i one_i = _mm512_set1_epi64(1), places = _mm512_set1_epi64(a->places), limit = _mm512_set1_epi64((int64_t)a->limit);
+    const __m512i one_i = _mm512_set1_epi64(1), places = _mm512_set1_epi64(a->places);
+    const __m512i limit = _mm512_set1_epi64((int64_t)a->limit);
     const int any_near = a->limit != 0, any_low = a->low_limit > SPLIT; /* what is lower is not counted here */
     const double *p = a->p_block;
     const uint8_t *labels = a->y_block;
