@@ -136,9 +136,9 @@ def _logs(rng: np.random.Generator, n: int) -> pl.DataFrame:
     return pl.DataFrame({"logprob": -rng.exponential(2.0, n) - 300.0 * (rng.random(n) < 0.01)})
 
 
-def _many(rng: np.random.Generator, n: int) -> pl.DataFrame:
-    p = rng.dirichlet(np.full(60, 0.1), n)
-    return pl.DataFrame({"y": rng.integers(0, 60, n), **{f"p{j}": p[:, j] for j in range(60)}})
+def _many(rng: np.random.Generator, n: int, k: int = 60) -> pl.DataFrame:
+    p = rng.dirichlet(np.full(k, 0.1), n)
+    return pl.DataFrame({"y": rng.integers(0, k, n), **{f"p{j}": p[:, j] for j in range(k)}})
 
 
 KINDS: dict[str, Callable[[np.random.Generator, int], pl.DataFrame]] = {
@@ -147,5 +147,6 @@ KINDS: dict[str, Callable[[np.random.Generator, int], pl.DataFrame]] = {
     "weighted": _weighted,
     "logs": _logs,
     "many": _many,
+    "very many": partial(_many, k=150),  # wide cells
     "text": _binary,
 }

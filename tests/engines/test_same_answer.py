@@ -47,7 +47,7 @@ def same(a: Tally, b: Tally) -> None:
         np.testing.assert_array_equal(getattr(a.sample.rows, name), getattr(b.sample.rows, name), err_msg=name)
 
 
-@pytest.mark.parametrize("kind", ["binary", "grouped", "weighted", "logs", "many", "text"])
+@pytest.mark.parametrize("kind", ["binary", "grouped", "weighted", "logs", "many", "very many", "text"])
 def test_tally(engine: Any, folder: Callable[[str], Path], kind: str) -> None:
     reading = READINGS.get(kind, Reading())
     found = engine.tallies(folder(kind), reading)
