@@ -242,8 +242,7 @@ class Profile:
         e = self.entries
         if len(e.log) < COARSE_ABOVE:
             return e.weight, e.log
-        order = np.argsort(e.log, kind="stable")
-        weight, log = e.weight[order], e.log[order]
+        weight, log = e.weight, e.log  # entries ascend
         place = np.where(log < -10.0, np.arange(len(log)) - len(log), np.floor(log * 64.0) + 1000.0)
         first = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
         total = np.add.reduceat(weight, first)

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 R = np.arange(-18, 19) / 9.0  # the risk parameters of the profile: −2 … 2, with −2/3, 0 and 1 among them
 MANY_CLASSES = 50  # beyond, class-wise histograms are nested
-VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-17
+VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-22
 LOWEST = 20  # rows kept that gave least to what happened
 WAITING = 1 << 14  # rows that are counted together
 PAIRED = 1 << 15  # rows in a part of a stream of two classes from which they are counted by place

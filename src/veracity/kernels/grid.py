@@ -22,14 +22,15 @@ TINY = 6  # mantissa bits below
 SHIFT, TINY_SHIFT = 52 - FINE, 52 - TINY
 SPLIT = 2.0**-14
 LEAST = 2.0**-149  # smallest float32; everything smaller but above zero is one cell
-COARSE = 2.0**-17  # from here up the coarse grid has every code
-# Its only edges between 0 and COARSE. Over-confident models give next to nothing to much of what happens: without 2^-24
-# and 2^-30 their measured means would be off by up to 20 %, with them by 2 %.
-WIDE = tuple(2.0**-e for e in (30, 24, 20))
+COARSE = 2.0**-22  # from here up the coarse grid has every code
+# Its only edge between 0 and COARSE. Over-confident models give next to nothing to much of what happens: without it
+# their measured accuracy would be off by up to 10 %, with it by 2 %.
+WIDE = (2.0**-30,)
 CHUNK = 1 << 13  # values located at a time: their temporary arrays stay in the cache
 # The nested grid has one cell below the first number and so many mantissa bits above it. That of the coarse grid is for
 # the class-wise histograms of many classes: few entries reach 2^-5, and those below are in the first bin of any error.
 NESTED, COARSE_NESTED = (2.0**-10, 6), (2.0**-5, 5)
+NEAR_ONE = tuple(1.0 - 2.0**-e for e in (30, 24, 20, 17, 14, 12))  # its edges beyond those
 
 
 def _bits(value: float) -> int:
@@ -153,7 +154,7 @@ class Grid:
 
 @lru_cache(maxsize=64)
 def grid(cuts: tuple[float, ...] = (), coarse: bool = False) -> Grid:
-    """The grid with these cuts; `coarse` has only a few wide cells below 2^-17 (for very many classes)."""
+    """The grid with these cuts; `coarse` has only a few wide cells below 2^-22 (for very many classes)."""
     if not all(0.0 < cut < 1.0 for cut in cuts):
         raise ValueError(f"cuts: {cuts!r} must lie between 0 and 1; 0 and 1 are atoms already")
     lower, given = lower_edges(), _cut_edges(cuts)
@@ -163,8 +164,7 @@ def grid(cuts: tuple[float, ...] = (), coarse: bool = False) -> Grid:
     least, bits = COARSE_NESTED if coarse else NESTED
     lines = np.arange(_bits(least), _bits(0.5), 1 << 52 - bits).view(np.float64)
     kept = given[given >= least] if coarse else given
-    near_one = 1.0 - np.array([*WIDE, COARSE, SPLIT, 2.0**-12])
-    nested_edges = np.unique(np.concatenate([[0.0, 0.5, 1.0], lines, 1.0 - lines, near_one, kept]))
+    nested_edges = np.unique(np.concatenate([[0.0, 0.5, 1.0], lines, 1.0 - lines, NEAR_ONE, kept]))
     nested = (np.searchsorted(nested_edges, edges, side="right") - 1).astype(np.int32)
     for array in (edges, nested_edges, nested):
         array.setflags(write=False)

@@ -38,7 +38,7 @@ static int prepare_work(Work *w, const Job *job, int64_t begin, int64_t end) {
     w->classes = calloc(6 * k, sizeof(double));
     w->columns = calloc(k + 2 * LANES, sizeof(double)); /* whole vectors are written */
     w->block_classes = calloc(6 * k, sizeof(double));
-    w->block_columns = calloc(k + 2 * LANES, sizeof(double));
+    w->block_columns = get_lines((k + 2 * LANES) * sizeof(double));
     w->hits = malloc((k + 1) * sizeof *w->hits);
     if (!(w->hits && w->classes && w->columns && w->block_classes && w->block_columns)) return 0;
     if (job->small) return (w->small = get_small()) != NULL;

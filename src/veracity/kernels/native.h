@@ -61,7 +61,7 @@ typedef struct {
     const double *nested_edges;
     int64_t places, nested_cells, words;
     double least_hit; /* upper end of the lowest nested cell */
-    int coarse;       /* only the wide cells below 2^-17 */
+    int coarse;       /* only the wide cells below 2^-22 */
 } Grid;
 
 typedef struct {
@@ -118,17 +118,26 @@ typedef struct {
  * addresses. */
 static void *get_zeros(size_t size) {
 #if defined(__linux__)
-    size_t page = (size_t)2 << 20;
-    if (size >= page && size <= ((size_t)64 << 20)) {
-        void *at = aligned_alloc(page, (size + page - 1) / page * page);
+    size_t page = (size_t)2 << 20, whole = (size + page - 1) / page * page;
+    if (size >= page / 4 && size <= ((size_t)64 << 20)) {
+        void *at = aligned_alloc(page, whole);
         if (at) {
-            madvise(at, size, MADV_HUGEPAGE);
+            madvise(at, whole, MADV_HUGEPAGE);
             memset(at, 0, size);
         }
         return at;
     }
 #endif
     return calloc(1, size);
+}
+
+/* Memory that begins with a cache line: vectors that lie across two take twice as long. */
+static void *get_lines(size_t size) {
+#if defined(_WIN32)
+    return malloc(size);
+#else
+    return aligned_alloc(64, (size + 63) / 64 * 64);
+#endif
 }
 
 INLINE lanes all_lanes(double x) { return (lanes){x, x, x, x, x, x, x, x}; }

@@ -8,13 +8,15 @@
 #include "many.h"
 #include "sweep.h"
 
-#define LOW_CODES ((HALF_FLOAT - LISTED_FLOAT) >> FINE_SHIFT) /* from 2^-17 to 1/2 */
 #define COUNT_SHIFT 40
 #define ONE_ENTRY (1ULL << COUNT_SHIFT)
-#define HIT_CODE ((HIT_FLOAT - LISTED_FLOAT) >> FINE_SHIFT)
-enum { BLOCK = 64 };                                      /* rows */
-enum { FINE_SHIFT = 13 };                                 /* float32 bits below a code */
-enum { LIST_CODES = (0x3F800000 - LISTED_FLOAT + (1 << FINE_SHIFT)) >> FINE_SHIFT }; /* of anything up to 1 */
+enum { BLOCK = 64 }; /* rows */
+
+/* A word is the code of a listed entry above 17 bits for where it lies in its code: all that a float has below six
+ * mantissa bits, or what it has below ten, times 2^FINER. Codes are those of the grid, counted from 2^-22 up. */
+enum { WORD_SHIFT = 17, FINER = 4, SPLIT_WORD = SPLIT_FLOAT - LISTED_FLOAT, FIRST_FINE = SPLIT_WORD >> WORD_SHIFT };
+#define FINE_CODE(bits) (FIRST_FINE + (((bits) - SPLIT_FLOAT) >> (WORD_SHIFT - FINER)))
+enum { HIT_CODE = FINE_CODE(HIT_FLOAT), LOW_CODES = FINE_CODE(HALF_FLOAT), LIST_CODES = FINE_CODE(0x3F800000) + 1 };
 enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 22 };    /* entries of a cell before the sum could reach the count */
 enum { MOST_CUTS = 64, UPPER = 0xFFFE, RARE = 0xFFFF };
 
@@ -53,8 +55,11 @@ INLINE uint32_t float_bits(float x) {
     return bits;
 }
 
-/* Smallest float of a list code; list codes have ten mantissa bits everywhere. */
-INLINE uint32_t first_bits(int32_t c) { return LISTED_FLOAT + ((uint32_t)c << FINE_SHIFT); }
+/* The float of a word, and the smallest of a list code. */
+INLINE uint32_t bits_of_word(uint32_t word) {
+    return LISTED_FLOAT + (word < SPLIT_WORD ? word : SPLIT_WORD + ((word - SPLIT_WORD) >> FINER));
+}
+INLINE uint32_t first_bits(int32_t c) { return bits_of_word((uint32_t)c << WORD_SHIFT); }
 INLINE int32_t list_place(int32_t c) { return code_of(float_of(first_bits(c))); }
 
 /* How many list codes below 2^-5 a cut divides. */
@@ -72,13 +77,14 @@ static void unpack_pooled(Work *w, Packed *x) {
         int32_t place = list_place(c);
         x->pooled[c] = 0;
         if (!held || is_divided(&w->job->grid, place)) continue;
-        int64_t count = (int64_t)(held >> COUNT_SHIFT);
+        uint64_t one = ONE_ENTRY + ((uint64_t)c << WORD_SHIFT); /* where nothing of a code was above its edge */
+        int64_t count = (int64_t)(held / one);
         uint32_t bits = first_bits(c);
-        double edge = float_of(bits), step = float_of(bits + 1) - edge;
+        double edge = float_of(bits), step = (float_of(bits + 1) - edge) / (c < FIRST_FINE ? 1 : 1 << FINER);
         slot *r = s->all + place * 2;
         if (r->i == 0) touch(s->touched, place, edge);
         r[0].i += count;
-        r[1].d += (double)count * edge + (double)(held & (ONE_ENTRY - 1)) * step;
+        r[1].d += (double)count * edge + (double)(held % one) * step;
     }
     memset(x->pooled + LOW_CODES, 0, (LIST_CODES - LOW_CODES) * sizeof *x->pooled);
     x->pooled_used = 0;
@@ -106,11 +112,21 @@ static void spill_nested(Work *w, Packed *x) {
     x->nested_used = 0;
 }
 
+/* Turns listed floats into words: where one mantissa bit more halves the step, the steeper of two lines lies above. */
+CLONES static void find_words(uint32_t *list, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        int32_t word = (int32_t)(list[i] - LISTED_FLOAT);
+        int32_t fine = (int32_t)(((uint32_t)(word - SPLIT_WORD) << FINER) + SPLIT_WORD);
+        list[i] = (uint32_t)(word > fine ? word : fine);
+    }
+}
+
 static void add_listed(uint64_t *pooled, const uint32_t *list, int64_t count) {
 #pragma GCC unroll 4
-    for (int64_t i = 0; i < count; i++)
-        pooled[(list[i] >> FINE_SHIFT) - (LISTED_FLOAT >> FINE_SHIFT)] +=
-            ONE_ENTRY + (list[i] & ((1u << FINE_SHIFT) - 1));
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t word = list[i];
+        pooled[word >> WORD_SHIFT] += ONE_ENTRY + word;
+    }
 }
 
 /* Entries below 2^-5 in codes that a cut divides. */
@@ -118,10 +134,10 @@ static void add_cuts(Work *w, Packed *x) {
     const Job *job = w->job;
     for (int i = 0; i < x->cut_count; i++) {
         if (!x->pooled[x->cuts[i]]) continue;
-        uint32_t code = first_bits(x->cuts[i]) >> FINE_SHIFT;
-        int64_t count = (job->wide ? pick_wide : pick_plain)(x->found.list, x->found.listed, FINE_SHIFT, code, x->picked);
+        uint32_t code = (uint32_t)x->cuts[i];
+        int64_t count = (job->wide ? pick_wide : pick_plain)(x->found.list, x->found.listed, WORD_SHIFT, code, x->picked);
         for (int64_t e = 0; e < count; e++) {
-            double u = float_of(x->picked[e]);
+            double u = float_of(bits_of_word(x->picked[e]));
             add_entry(job, &w->scratch, 0, place_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
         }
         x->pooled[x->cuts[i]] = 0;
@@ -141,17 +157,16 @@ static __attribute__((noinline)) int32_t add_rare(Work *w, float entry) {
  * below 2^-5. */
 static int64_t note_hits(Work *w, Packed *x, const float *row, int32_t top) {
     uint32_t most = x->found.most;
+    int32_t top_cell = w->job->grid.nested[top];
     int64_t pick = x->k;
     int64_t count = (w->job->wide ? hits_wide : hits_plain)(x->found.hits, x->k, x->picked);
     for (int64_t i = 0; i < count; i++) {
         uint32_t j = x->picked[i], bits = float_bits(row[j]);
-        int32_t cell = x->nested_cell[(bits - LISTED_FLOAT) >> FINE_SHIFT];
-        int is_top = bits == most && pick == x->k;
-        if (is_top) pick = j;
-        if (cell == UPPER && is_top)
-            cell = w->job->grid.nested[top];
-        else if (cell >= UPPER)
-            cell = add_rare(w, row[j]);
+        int32_t known = x->nested_cell[FINE_CODE(bits)];
+        int is_top = (bits == most) & (pick == x->k);
+        int32_t cell = is_top ? top_cell : known;
+        pick = is_top ? j : pick;
+        if (known >= UPPER && (known == RARE || !is_top)) cell = add_rare(w, row[j]);
         Hit hit = {j * (uint32_t)x->cells + (uint32_t)cell, bits - x->first[cell]};
         __builtin_prefetch(x->nested + hit.at, 1);
         x->hits[x->hit_count++] = hit;
@@ -259,7 +274,7 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
     void (*sweep)(const float *, const float *, int64_t, double *, Levels *, Swept *) =
         job->wide ? sweep_wide : sweep_plain;
     read_rows(w, start, n);
-    memset(columns, 0, (size_t)k * sizeof *columns);
+    memset(columns, 0, (size_t)(k + 2 * LANES) * sizeof *columns); /* whole vectors are added to */
     for (int64_t i = 0; i < n; i++) {
         const float *row = float_row(w, start + i, 0);
         const float *next = job->direct ? (const float *)(job->p + (start + i + (i + 1 < n)) * job->row_step) : row;
@@ -280,7 +295,9 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         keep_row(w, kept, i);
         int64_t y = w->y[kept];
         float top = float_of(found->most);
+        find_words(found->list, found->listed);
         add_listed(x->pooled, found->list, found->listed);
+        x->pooled_used += found->listed;
         add_cuts(w, x);
         w->squares[kept] = found->squares;
         w->realised[kept] = row[y];
@@ -307,7 +324,6 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
     add_hits(x);
     add_rows(w, kept);
     for (int64_t i = 0; i < kept; i++) add_packed_true(w, x, i);
-    x->pooled_used += kept * k;
     x->nested_used += kept;
     if (x->pooled_used + BLOCK * k > POOLED_ROOM) unpack_pooled(w, x);
     if (x->nested_used + BLOCK > NESTED_ROOM) spill_nested(w, x);

@@ -4,13 +4,14 @@
 
 #include "native.h"
 
-enum { LEVELS = 4 };                                    /* wide cells between 0 and 2^-17 */
-static const int LEVEL_ENDS[LEVELS] = {30, 24, 20, 17}; /* upper end of each: 2^-end; as WIDE and COARSE in grid.py */
+enum { LEVELS = 2 };                            /* wide cells between 0 and 2^-22 */
+static const int LEVEL_ENDS[LEVELS] = {30, 22}; /* upper end of each: 2^-end; as WIDE and COARSE in grid.py */
 #define ONE_BITS 0x3F800000u
-#define LISTED_FLOAT 0x37000000 /* 2^-17 */
+#define LISTED_FLOAT 0x34800000 /* 2^-22 */
+#define SPLIT_FLOAT 0x38800000  /* 2^-14 */
 #define HIT_FLOAT 0x3D000000    /* 2^-5 */
 #define HALF_FLOAT 0x3F000000
-enum { HIT_COLUMNS = 16 };     /* of a word of bits */
+enum { HIT_COLUMNS = 16 }; /* of a word of bits */
 
 INLINE int32_t level_bits(int level) { return (127 - LEVEL_ENDS[level]) << 23; }
 INLINE double level_end(int level) { return 1.0 / (double)(1LL << LEVEL_ENDS[level]); }
@@ -30,7 +31,7 @@ typedef struct {
     double sum, squares; /* the sum perhaps only to the precision of floats */
     uint32_t most, least;
     int64_t listed;
-    uint32_t *list; /* bits of entries from 2^-17 up */
+    uint32_t *list; /* bits of entries from 2^-22 up */
     uint16_t *hits; /* a bit for each column from 2^-5 up */
 } Swept;
 
