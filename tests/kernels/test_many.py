@@ -9,7 +9,8 @@ from veracity.kernels import Histogram, scan
 from veracity.kernels.grid import grid
 from veracity.plan import Plan
 
-EDGES = [2.0**-e for e in (149, 126, 30, 24, 20, 17, 14, 10, 7, 5, 2, 1)] + list(Plan().cuts)
+CUTS = Plan().cuts
+EDGES = [2.0**-e for e in (149, 140, 127, 126, 125, 30, 22, 17, 14, 10, 7, 5, 2, 1)] + list(CUTS)
 
 
 @pytest.fixture(params=[True, False], ids=["wide", "plain"])
@@ -52,17 +53,18 @@ def agree(tools, a, b):
                 tools.close(*((np.append(v[1:], v.sum()) for v in (x, y)) if lowest else (x, y)))
 
 
-def both(tools, native, p, y, cells=None, **options):
-    cells = cells or tools.cells_for(p.shape[1])
-    agree(tools, native(p, y, cells, **options), scan(p, y, cells, kernel="numpy", **options))
+def both(tools, native, p, y, cuts=CUTS, **options):
+    """The same from both passes, on the coarse grid and on the full one."""
+    for coarse in (True, False):
+        cells = grid(cuts, coarse)
+        agree(tools, native(p, y, cells, **options), scan(p, y, cells, kernel="numpy", **options))
 
 
 def test_cuts_between_the_wide_cells_and_the_fine_ones(tools, native):
-    """Codes there are sixteen list codes wide: a cut that divides one divides them all."""
     cuts = (1.1e-5, 2.0**-16, 3.3e-5, 2.0**-14)
     p, y = rows(300, 100, seed=4)
     p.flat[::7] = np.resize([*cuts, *np.nextafter(cuts, 0.0), *np.nextafter(cuts, 1.0)], p.flat[::7].shape)
-    both(tools, native, p, y, grid(cuts, coarse=True), allowed=1.0)
+    both(tools, native, p, y, cuts, allowed=1.0)
 
 
 @pytest.mark.parametrize("k", [51, 63, 64, 65, 79, 80, 100, 1000, 1001, 5000])
@@ -73,7 +75,7 @@ def test_any_number_of_columns(tools, native, k):
     both(tools, native, np.repeat(p, 2, axis=0)[::2], y)
 
 
-@pytest.mark.parametrize("cuts", [(), Plan().cuts, Plan(preset="N17").cuts, (1e-3, 0.0015, 0.005, 0.03, 0.3)])
+@pytest.mark.parametrize("cuts", [(), CUTS, Plan(preset="N17").cuts, (1e-3, 0.0015, 0.005, 0.03, 0.3)])
 def test_any_cuts(tools, native, cuts):
     p, y = rows(70, 400, seed=2)
     at = np.array([u for u in (0.25, *cuts) if 2.0**-13 < u < 0.5])
@@ -81,12 +83,12 @@ def test_any_cuts(tools, native, cuts):
         for step, v in enumerate(np.nextafter(np.float32(u), np.float32([0, u, 1]))):
             p[3 * i + step] = 0.0
             p[3 * i + step, [69, 33]] = v, 1.0 - v
-    both(tools, native, p, y, grid(cuts, coarse=True))
+    both(tools, native, p, y, cuts)
 
 
 def test_cuts_too_many_to_look_for(tools, native):
     p, y = rows(70, 100, seed=3)
-    both(tools, native, p, y, grid(tuple(np.linspace(1e-4, 7e-3, 100)), coarse=True))
+    both(tools, native, p, y, tuple(np.linspace(1e-4, 7e-3, 100)))
 
 
 def test_entries_on_edges(tools, native):
@@ -113,8 +115,8 @@ def test_minus_zero_is_zero(tools, native):
     p, y = rows(100, 200, seed=4)
     p[p < 1e-6] = 0.0
     p[50:60][p[50:60] == 0.0] = -0.0
-    got, want = native(p, y, tools.cells_for(100)), scan(np.abs(p), y, tools.cells_for(100), kernel="numpy")
-    agree(tools, got, want)
+    for cells in (grid(CUTS, True), grid(CUTS)):
+        agree(tools, native(p, y, cells), scan(np.abs(p), y, cells, kernel="numpy"))
 
 
 @pytest.mark.parametrize("column", [0, 8, 15, 16, 37, 95, 96, 99])
@@ -124,10 +126,8 @@ def test_a_row_with_a_problem_leaves_no_trace(tools, native, column, value):
     p[[0, 63, 64, 130], column] = value
     y[[1, 150]] = 100, -1
     p[70:73] *= np.float32([[0.5], [1 + 2e-5], [1.0]])
-    cells = tools.cells_for(100)
-    got, want = native(p, y, cells), scan(p, y, cells, kernel="numpy")
-    agree(tools, got, want)
-    assert got.rows == 200 - 8
+    both(tools, native, p, y)
+    assert native(p, y, grid(CUTS)).rows == 200 - 8
 
 
 def test_sums_of_rows_at_the_tolerance(tools, native):
@@ -153,3 +153,22 @@ def test_weights_and_counts(tools, native, dtype):
 def test_threads(tools, native, threads):
     p, y = rows(200, 1000, seed=8)
     both(tools, lambda *args: native(*args, threads=threads), p, y)
+
+
+def test_the_smallest_floats(tools, native):
+    """Below 2^-126 a float has its exponent no longer in its bits, and zeros lie among them."""
+    p, y = rows(80, 300, seed=9)
+    rng = np.random.default_rng(10)
+    tiny = rng.random(p.shape) < 0.3
+    p[tiny] = np.float32(2.0) ** rng.integers(-150, -120, tiny.sum()) * rng.choice(
+        np.float32([1.0, 1.9, 0.0]), tiny.sum()
+    )
+    y[::3] = tiny.argmax(axis=1)[::3]
+    both(tools, native, p, y, allowed=1.0)
+
+
+def test_cuts_among_the_smallest_floats(tools, native):
+    p, y = rows(80, 100, seed=11)
+    cuts = (1e-45, 1e-42, 1.2e-38, 1e-37, 1e-20)
+    p.flat[::5] = np.resize(np.float32([*cuts, 3e-42]), p.flat[::5].shape)
+    both(tools, native, p, y, cuts, allowed=1.0)

@@ -1,4 +1,4 @@
-/* Float32 rows of more than 50 classes without weights, on the coarse grid: near memory speed.
+/* Float32 rows of more than 50 classes without weights: near memory speed on the coarse grid.
  *
  * An entry adds one integer to its cell: a count above and the mantissa bits below the cell's edge, so that one update
  * of eight bytes holds both the count and the exact sum of the cell. */
@@ -13,11 +13,13 @@
 enum { BLOCK = 64 }; /* rows */
 
 /* A word is the code of a listed entry above 17 bits for where it lies in its code: all that a float has below six
- * mantissa bits, or what it has below ten, times 2^FINER. Codes are those of the grid, counted from 2^-22 up. */
-enum { WORD_SHIFT = 17, FINER = 4, SPLIT_WORD = SPLIT_FLOAT - LISTED_FLOAT, FIRST_FINE = SPLIT_WORD >> WORD_SHIFT };
+ * mantissa bits, or what it has below ten, times 2^FINER. Codes are those of the grid, but for floats below 2^-126. */
+enum { WORD_SHIFT = 17, FINER = 4, FIRST_FINE = SPLIT_FLOAT >> WORD_SHIFT };
+#define NORMAL_FLOAT 0x00800000 /* 2^-126 */
 #define FINE_CODE(bits) (FIRST_FINE + (((bits) - SPLIT_FLOAT) >> (WORD_SHIFT - FINER)))
-enum { HIT_CODE = FINE_CODE(HIT_FLOAT), LOW_CODES = FINE_CODE(HALF_FLOAT), LIST_CODES = FINE_CODE(0x3F800000) + 1 };
-enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 22 };    /* entries of a cell before the sum could reach the count */
+enum { NORMAL_CODE = NORMAL_FLOAT >> WORD_SHIFT, LOW_CODES = FINE_CODE(HALF_FLOAT) };
+enum { LIST_CODES = FINE_CODE(0x3F800000) + 1 };       /* of anything up to 1 */
+enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 22 }; /* entries of a cell before the sum could reach the count */
 enum { MOST_CUTS = 64, UPPER = 0xFFFE, RARE = 0xFFFF };
 
 typedef struct {
@@ -31,14 +33,14 @@ typedef struct Packed {
     uint64_t *nested;        /* k × cells */
     uint32_t *yes;           /* k × cells: how often the class happened */
     slot *spilled;           /* k × cells {count, sum}, when the packed ones were full */
-    uint16_t *nested_cell;   /* of each code from 2^-5 up; UPPER from 1/2 up, RARE where a cut divides the code */
+    uint16_t *nested_cell;   /* of each list code of hits; UPPER from 1/2 up, RARE where a cut divides the code */
     uint32_t *first;         /* bits of the smallest float of each nested cell */
-    int32_t cuts[MOST_CUTS]; /* codes below 2^-5 that a cut divides */
+    int32_t cuts[MOST_CUTS]; /* list codes below the hits that a cut divides */
     int cut_count;
     Hit *hits; /* of a block */
     int64_t hit_room, hit_count, pooled_used, nested_used;
     float *row;
-    uint32_t *picked;
+    uint32_t *words, *picked;
     Swept found;
     Levels levels;
 } Packed;
@@ -57,22 +59,25 @@ INLINE uint32_t float_bits(float x) {
 
 /* The float of a word, and the smallest of a list code. */
 INLINE uint32_t bits_of_word(uint32_t word) {
-    return LISTED_FLOAT + (word < SPLIT_WORD ? word : SPLIT_WORD + ((word - SPLIT_WORD) >> FINER));
+    return word < SPLIT_FLOAT ? word : SPLIT_FLOAT + ((word - SPLIT_FLOAT) >> FINER);
 }
 INLINE uint32_t first_bits(int32_t c) { return bits_of_word((uint32_t)c << WORD_SHIFT); }
 INLINE int32_t list_place(int32_t c) { return code_of(float_of(first_bits(c))); }
 
-/* How many list codes below 2^-5 a cut divides. */
+/* The list code with which hits begin. */
+INLINE int32_t least_hit_code(const Grid *g) { return FINE_CODE((int32_t)float_bits((float)g->least_hit)); }
+
+/* How many list codes below the hits a cut divides. */
 static int64_t low_cuts(const Grid *g) {
     int64_t count = 0;
-    for (int32_t c = 0; c < HIT_CODE; c++) count += is_divided(g, list_place(c));
+    for (int32_t c = NORMAL_CODE; c < least_hit_code(g); c++) count += is_divided(g, list_place(c));
     return count;
 }
 
 /* Moves counts and sums of the pooled cells below 1/2 to the histogram. Entries of divided codes are there already. */
 static void unpack_pooled(Work *w, Packed *x) {
     Scratch *s = &w->scratch;
-    for (int32_t c = 0; c < LOW_CODES; c++) {
+    for (int32_t c = NORMAL_CODE; c < LOW_CODES; c++) {
         uint64_t held = x->pooled[c];
         int32_t place = list_place(c);
         x->pooled[c] = 0;
@@ -112,30 +117,30 @@ static void spill_nested(Work *w, Packed *x) {
     x->nested_used = 0;
 }
 
-/* Turns listed floats into words: where one mantissa bit more halves the step, the steeper of two lines lies above. */
-CLONES static void find_words(uint32_t *list, int64_t count) {
+CLONES static void find_words(const void *restrict entries, int64_t count, uint32_t *restrict words) {
     for (int64_t i = 0; i < count; i++) {
-        int32_t word = (int32_t)(list[i] - LISTED_FLOAT);
-        int32_t fine = (int32_t)(((uint32_t)(word - SPLIT_WORD) << FINER) + SPLIT_WORD);
-        list[i] = (uint32_t)(word > fine ? word : fine);
+        uint32_t bits;
+        memcpy(&bits, (const char *)entries + 4 * i, 4);
+        uint32_t fine = ((bits - SPLIT_FLOAT) << FINER) + SPLIT_FLOAT;
+        words[i] = bits < SPLIT_FLOAT ? bits : fine;
     }
 }
 
-static void add_listed(uint64_t *pooled, const uint32_t *list, int64_t count) {
+static void add_listed(uint64_t *pooled, const uint32_t *words, int64_t count) {
 #pragma GCC unroll 4
     for (int64_t i = 0; i < count; i++) {
-        uint64_t word = list[i];
+        uint64_t word = words[i];
         pooled[word >> WORD_SHIFT] += ONE_ENTRY + word;
     }
 }
 
-/* Entries below 2^-5 in codes that a cut divides. */
+/* Entries below the hits in codes that a cut divides. */
 static void add_cuts(Work *w, Packed *x) {
     const Job *job = w->job;
     for (int i = 0; i < x->cut_count; i++) {
         if (!x->pooled[x->cuts[i]]) continue;
         uint32_t code = (uint32_t)x->cuts[i];
-        int64_t count = (job->wide ? pick_wide : pick_plain)(x->found.list, x->found.listed, WORD_SHIFT, code, x->picked);
+        int64_t count = (job->wide ? pick_wide : pick_plain)(x->words, x->found.listed, WORD_SHIFT, code, x->picked);
         for (int64_t e = 0; e < count; e++) {
             double u = float_of(bits_of_word(x->picked[e]));
             add_entry(job, &w->scratch, 0, place_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
@@ -152,9 +157,8 @@ static __attribute__((noinline)) int32_t add_rare(Work *w, float entry) {
     return g->nested[place];
 }
 
-/* Notes the entries of a row from 2^-5 up, and asks for the cells that they go to. An entry from 1/2 up is the top
- * entry, with which it is pooled in the end. Returns the column of the top entry, the first if there are more; k if it is
- * below 2^-5. */
+/* Notes the hits of a row, and asks for the cells that they go to. An entry from 1/2 up is the top entry, with which it
+ * is pooled in the end. Returns the column of the top entry, the first if there are more; k if it is no hit. */
 static int64_t note_hits(Work *w, Packed *x, const float *row, int32_t top) {
     uint32_t most = x->found.most;
     int32_t top_cell = w->job->grid.nested[top];
@@ -179,12 +183,12 @@ static void add_hits(Packed *x) {
     x->hit_count = 0;
 }
 
-static void unpack_levels(Work *w, Levels *levels) {
+static void unpack_levels(Work *w, Levels *levels, int coarse) {
     int64_t before = levels->zeros;
     Scratch *s = &w->scratch;
     if (levels->zeros) touch(s->touched, 0, 0.0);
     s->all[0].i += levels->zeros;
-    for (int level = 0; level < LEVELS; level++) {
+    for (int level = 0; coarse && level < LEVELS; level++) {
         int32_t place = level_place(level);
         int64_t count = levels->below[level] - before;
         before = levels->below[level];
@@ -196,11 +200,24 @@ static void unpack_levels(Work *w, Levels *levels) {
     memset(levels, 0, sizeof *levels);
 }
 
+/* Zeros and entries below 2^-126, whose bits say less of their cell. Zeros are counted elsewhere. */
+static __attribute__((noinline)) void add_smallest(Work *w, Packed *x) {
+    const Job *job = w->job;
+    int64_t count = (job->wide ? pick_wide : pick_plain)(x->words, x->found.listed, 23, 0, x->picked);
+    for (int64_t e = 0; e < count; e++) {
+        double u = float_of(x->picked[e]);
+        if (u > 0.0) add_entry(job, &w->scratch, 0, place_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
+    }
+    memset(x->pooled, 0, NORMAL_CODE * sizeof *x->pooled);
+}
+
 /* Finds the places of what happened and of the top entry, and asks for what is kept there. */
 static void find_packed_true(Work *w, Packed *x, int64_t i) {
     const Job *job = w->job;
     const Scratch *s = &w->scratch;
-    int64_t place = coarse_place(&job->grid, w->realised[i]), top = place_of(&job->grid, w->top[i]);
+    const Grid *g = &job->grid;
+    double u = w->realised[i];
+    int64_t place = g->coarse ? coarse_place(g, u) : place_of(g, u), top = place_of(g, w->top[i]);
     w->place[i] = (int32_t)place;
     w->place[ROWS + i] = (int32_t)top;
     __builtin_prefetch(s->yes + 4 * place, 1);
@@ -226,7 +243,7 @@ static void pool_tops(Work *w) {
 
 static void finish_packed(Work *w, Packed *x) {
     unpack_pooled(w, x);
-    unpack_levels(w, &x->levels);
+    unpack_levels(w, &x->levels, x->found.coarse);
     pool_tops(w);
 }
 
@@ -295,9 +312,11 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         keep_row(w, kept, i);
         int64_t y = w->y[kept];
         float top = float_of(found->most);
-        find_words(found->list, found->listed);
-        add_listed(x->pooled, found->list, found->listed);
+        if (!found->coarse) found->listed = k;
+        find_words(found->coarse ? (const void *)found->list : row, found->listed, x->words);
+        add_listed(x->pooled, x->words, found->listed);
         x->pooled_used += found->listed;
+        if (!found->coarse && found->least < NORMAL_FLOAT) add_smallest(w, x);
         add_cuts(w, x);
         w->squares[kept] = found->squares;
         w->realised[kept] = row[y];
@@ -339,6 +358,7 @@ static void free_packed(Packed *x) {
     free(x->first);
     free(x->hits);
     free(x->row);
+    free(x->words);
     free(x->picked);
     free(x->found.list);
     free(x->found.hits);
@@ -347,8 +367,10 @@ static void free_packed(Packed *x) {
 
 /* What depends on the grid: cuts, and where the nested cells begin. */
 static void set_grid(Packed *x, const Grid *g) {
+    x->found.coarse = g->coarse;
+    x->found.least_hit = (int32_t)float_bits((float)g->least_hit);
     x->cut_count = 0;
-    for (int32_t c = 0; c < HIT_CODE; c++)
+    for (int32_t c = NORMAL_CODE; c < least_hit_code(g); c++)
         if (is_divided(g, list_place(c))) x->cuts[x->cut_count++] = c;
     for (int32_t c = 0; c < LIST_CODES; c++) {
         int rare = c < LOW_CODES && is_divided(g, list_place(c));
@@ -361,9 +383,9 @@ static void set_grid(Packed *x, const Grid *g) {
     }
 }
 
-/* The most entries from 2^-5 up that a block of rows with allowed sums can have. */
+/* The most hits that a block of rows with allowed sums can have. */
 static int64_t most_hits(const Job *job) {
-    double of_row = 0x1p5 * (1.0 + job->allowed) + 1.0;
+    double of_row = (1.0 + job->allowed) / job->grid.least_hit + 1.0;
     return BLOCK * (of_row < (double)job->k ? (int64_t)of_row : job->k);
 }
 
@@ -382,11 +404,12 @@ static Packed *new_packed(const Job *job) {
     x->hit_room = most_hits(job);
     x->hits = malloc((size_t)x->hit_room * sizeof *x->hits);
     x->row = malloc(k * sizeof *x->row);
+    x->words = malloc((k + 16) * sizeof *x->words);
     x->picked = malloc((k + 16) * sizeof *x->picked);
     x->found.list = malloc((k + 16) * sizeof *x->found.list);
     x->found.hits = calloc(k / HIT_COLUMNS + 8, sizeof *x->found.hits);
-    if (!(x->pooled && x->nested && x->yes && x->nested_cell && x->first && x->hits && x->row && x->picked &&
-          x->found.list && x->found.hits)) {
+    if (!(x->pooled && x->nested && x->yes && x->nested_cell && x->first && x->hits && x->row && x->words &&
+          x->picked && x->found.list && x->found.hits)) {
         free_packed(x);
         return NULL;
     }

@@ -9,7 +9,6 @@ static const int LEVEL_ENDS[LEVELS] = {30, 22}; /* upper end of each: 2^-end; as
 #define ONE_BITS 0x3F800000u
 #define LISTED_FLOAT 0x34800000 /* 2^-22 */
 #define SPLIT_FLOAT 0x38800000  /* 2^-14 */
-#define HIT_FLOAT 0x3D000000    /* 2^-5 */
 #define HALF_FLOAT 0x3F000000
 enum { HIT_COLUMNS = 16 }; /* of a word of bits */
 
@@ -31,8 +30,10 @@ typedef struct {
     double sum, squares; /* the sum perhaps only to the precision of floats */
     uint32_t most, least;
     int64_t listed;
-    uint32_t *list; /* bits of entries from 2^-22 up */
-    uint16_t *hits; /* a bit for each column from 2^-5 up */
+    uint32_t *list; /* on the coarse grid: bits of entries from 2^-22 up */
+    uint16_t *hits; /* a bit for each column from `least_hit` up */
+    int32_t least_hit;
+    int coarse;
 } Swept;
 
 /* Largest and smallest entry; returns the sum. */
@@ -78,7 +79,6 @@ static void add_octaves(const float *row, int64_t k, Levels *levels) {
             uint32_t bits;
             memcpy(&bits, row + j, 4);
             octaves[bits >> MANTISSA][j & 1] += (1ULL << COUNT) + (bits & ((1u << MANTISSA) - 1));
-            levels->zeros += bits == 0;
         }
         double unit = 0x1p-149; /* of the mantissa; the lowest octave has no leading one */
         for (int level = 0, octave = 0; level < LEVELS; level++) {
@@ -117,7 +117,7 @@ static void sweep_plain(const float *row, const float *next, int64_t k, double *
     int64_t listed = 0;
     found->sum = check_plain(row, k, &found->most, &found->least);
     found->squares = add_floats(row, k, columns);
-    add_octaves(row, k, levels);
+    if (found->coarse) add_octaves(row, k, levels);
     for (int64_t start = 0; start < k; start += HIT_COLUMNS) {
         uint32_t hits = 0;
         __builtin_prefetch(next + start);
@@ -126,7 +126,8 @@ static void sweep_plain(const float *row, const float *next, int64_t k, double *
             memcpy(&bits, row + start + c, 4);
             found->list[listed] = (uint32_t)bits;
             listed += bits >= LISTED_FLOAT;
-            hits |= (uint32_t)(bits >= HIT_FLOAT) << c;
+            hits |= (uint32_t)(bits >= found->least_hit) << c;
+            levels->zeros += bits == 0;
         }
         found->hits[start / HIT_COLUMNS] = (uint16_t)hits;
     }
@@ -143,7 +144,7 @@ static int64_t pick_plain(const uint32_t *list, int64_t count, int shift, uint32
     return picked;
 }
 
-/* Columns of the entries from 2^-5 up; their number. Two of 64 columns are written in any case: whether there are any
+/* Columns of the entries that are hits; their number. Two of 64 columns are written in any case: whether there are any
  * could not be foreseen. */
 INLINE int64_t hit_columns(const uint16_t *hits, int64_t k, uint32_t *columns) {
     int64_t count = 0;
@@ -186,22 +187,24 @@ typedef struct {
 
 /* Sixteen columns of a row, or those of them that are `in` it. */
 WIDE_VECTORS INLINE void sweep_columns(Sweep *s, const float *row, __mmask16 in, double *columns, uint32_t *list,
-                                       uint16_t *hits) {
+                                       uint16_t *hits, __m512i least_hit, const int coarse) {
     int whole = in == 0xFFFF;
     __m512 x = whole ? _mm512_loadu_ps(row) : _mm512_maskz_loadu_ps(in, row);
     __m512i bits = _mm512_castps_si512(x);
     /* The halves are read again: that costs less than taking them from the whole. */
     __m512d half[2] = {_mm512_cvtps_pd(whole ? _mm256_loadu_ps(row) : _mm512_castps512_ps256(x)),
                        _mm512_cvtps_pd(whole ? _mm256_loadu_ps(row + 8) : _mm512_extractf32x8_ps(x, 1))};
-    __mmask16 small = 0;
     s->high = _mm512_max_epu32(s->high, bits);
     s->low = _mm512_mask_min_epu32(s->low, in, s->low, bits);
     s->sum = _mm512_add_ps(s->sum, x);
+    *hits = _mm512_cmpge_epi32_mask(bits, least_hit);
     for (int h = 0; h < 2; h++) {
         double *to = columns + LANES * h; /* padded to whole vectors */
         _mm512_storeu_pd(to, _mm512_add_pd(_mm512_loadu_pd(to), half[h]));
         s->squares[h] = _mm512_fmadd_pd(half[h], half[h], s->squares[h]);
     }
+    if (!coarse) return;
+    __mmask16 small = 0;
     for (int level = 0; level < LEVELS; level++) {
         small = _mm512_mask_cmplt_epi32_mask(in, bits, _mm512_set1_epi32(level_bits(level)));
         if (level + 1 < LEVELS) s->below[level] += _mm_popcnt_u32(small);
@@ -213,28 +216,29 @@ WIDE_VECTORS INLINE void sweep_columns(Sweep *s, const float *row, __mmask16 in,
     __mmask16 listed = (__mmask16)(in & ~small);
     _mm512_storeu_si512(list + s->listed, _mm512_maskz_compress_epi32(listed, bits));
     s->listed += _mm_popcnt_u32(listed);
-    *hits = _mm512_cmpge_epi32_mask(bits, _mm512_set1_epi32(HIT_FLOAT));
 }
 
 /* The sum of the row is one of floats: 16 of them side by side, so that few roundings follow one another. */
-WIDE_VECTORS static void sweep_wide(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
-                                    Swept *found) {
+WIDE_VECTORS INLINE void sweep_row(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
+                                   Swept *found, const int coarse) {
     Sweep s = {.low = _mm512_set1_epi32(-1)};
+    const __m512i least_hit = _mm512_set1_epi32(found->least_hit);
     uint32_t *list = found->list;
     uint16_t *hits = found->hits;
     int64_t j = 0;
-    for (; j + 16 <= k; j += 16) {
+    for (; j + 16 <= k; j += 16, hits++) {
         __builtin_prefetch(next + j);
-        sweep_columns(&s, row + j, 0xFFFF, columns + j, list, hits + j / HIT_COLUMNS);
+        sweep_columns(&s, row + j, 0xFFFF, columns + j, list, hits, least_hit, coarse);
     }
-    if (j < k) sweep_columns(&s, row + j, (__mmask16)((1u << (k - j)) - 1), columns + j, list, hits + j / HIT_COLUMNS);
-    s.below[LEVELS - 1] = k - s.listed;
-    found->listed = s.listed;
+    if (j < k) sweep_columns(&s, row + j, (__mmask16)((1u << (k - j)) - 1), columns + j, list, hits, least_hit, coarse);
     found->sum = _mm512_reduce_add_ps(s.sum);
     found->squares = _mm512_reduce_add_pd(_mm512_add_pd(s.squares[0], s.squares[1]));
     found->most = _mm512_reduce_max_epu32(s.high);
     found->least = _mm512_reduce_min_epu32(s.low);
     if (found->least == 0) levels->zeros += count_zeros(row, k);
+    if (!coarse) return;
+    s.below[LEVELS - 1] = k - s.listed;
+    found->listed = s.listed;
     double before = 0.0;
     for (int level = 0; level < LEVELS; level++) {
         double up_to = _mm512_reduce_add_pd(_mm512_add_pd(s.levels[level][0], s.levels[level][1]));
@@ -242,6 +246,14 @@ WIDE_VECTORS static void sweep_wide(const float *row, const float *next, int64_t
         levels->below[level] += s.below[level];
         before = up_to;
     }
+}
+
+WIDE_VECTORS static void sweep_wide(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
+                                    Swept *found) {
+    if (found->coarse)
+        sweep_row(row, next, k, columns, levels, found, 1);
+    else
+        sweep_row(row, next, k, columns, levels, found, 0);
 }
 
 WIDE_VECTORS static int64_t pick_wide(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to) {
