@@ -96,15 +96,23 @@ def test_the_same_rows_are_counted(uneven: None, tmp_path: Path, k: int) -> None
     np.testing.assert_allclose(found.sums.score, whole.sums.score, rtol=1e-12)
 
 
-def test_a_part_without_outcomes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", [".parquet", ".csv"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_part_without_outcomes(tmp_path: Path, k: int, ending: str) -> None:
     """Of recent cases nobody knows the outcome yet: these rows are left out, not everything."""
-    p, y = forecasts(2)
-    files = stored(tmp_path, p, [int(v) if i < 131 else None for i, v in enumerate(y)], ".parquet")
+    p, y = forecasts(k)
+    files = stored(tmp_path, p, [int(v) if i < 131 else None for i, v in enumerate(y)], ending)
     found = streamed(files, nan="omit")
     assert found.sums.rows == 131
-    assert [(f.code, f.count) for f in found.findings if f.code == "missing_rows"] == [("missing_rows", len(p) - 131)]
-    with pytest.raises(ValueError, match=r"b\.parquet: 105 of 105 outcomes in `y` are missing \(first: row 1\)"):
+    missing = len(p) - 131
+    assert [(f.code, f.count) for f in found.findings if f.code == "missing_rows"] == [("missing_rows", missing)]
+    with pytest.raises(
+        ValueError, match=rf"b{ending}: {missing} of {missing} outcomes in `y` are missing \(first: row 1\)"
+    ):
         streamed(files)
+    for order in (files, files[::-1]) if ending == ".csv" else (files,):
+        (held,) = read(order, Reading(nan="omit")).values()
+        assert np.array_equal(held.outcomes, y[:131])
 
 
 @pytest.mark.parametrize("known", [131, 200])

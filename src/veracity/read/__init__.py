@@ -17,7 +17,7 @@ import polars as pl
 
 from ..forecasts import Finding, Forecasts, check, merge, saying_something
 from .build import Builder, weights_of
-from .files import Table, _filtered, expanded, of_frame, stem, table_of
+from .files import Table, _filtered, expanded, of_frame, same_columns, stem, table_of
 from .layouts import Layout
 from .pairing import concatenated, paired
 from .reading import Reading
@@ -97,14 +97,9 @@ def source(paths: Paths, reading: Reading | None = None) -> Source:
     reading = reading or Reading()
     files = expanded(paths)
     tables = [table_of(path, reading) for path in files]
-    first = tables[0]
-    for other in tables[1:]:
-        if set(other.columns) != set(first.columns):
-            only = [c for c in (*first.columns, *other.columns) if (c in first.columns) != (c in other.columns)]
-            raise ValueError(
-                f"{first.name} and {other.name} have different columns ({', '.join(only[:6])})\n"
-                "  parts of one set have the same columns; several models:  veracity compare FILE FILE"
-            )
+    first = max(tables, key=lambda table: len(table.columns))  # a column may be empty in one of them
+    for table in tables:
+        same_columns(table, first.columns, first.name)
     layout = _recognise(first, reading, stem(files[0]), first.preset)
     if len(tables) > 1:
         note = re.sub(r" \([\d,]+ of [\d,]+\)$", "", layout.outcome_note)  # counts of the first file only

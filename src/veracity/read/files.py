@@ -54,6 +54,7 @@ class Table:
     passed: int = 0  # rows of the file before the first one of the lazy frame
     keep: Any = None
     path: Path | None = None
+    empty: tuple[str, ...] = ()  # columns of a text file without a value, which are not among the others
     nested: tuple[str, ...] = ()  # keys of JSON lines whose values are lists or objects: not read
     preset: Layout | None = None  # nested JSON is understood while it is flattened
     columnar: int = 0  # rows of the file, where rows and columns can be read without the others
@@ -284,6 +285,21 @@ def table_of(path: Path, reading: Reading) -> Table:
     return _filtered(table, reading)
 
 
+def same_columns(table: Table, columns: Sequence[str], first: str) -> None:
+    """Parts of one set have the same columns; those of a text file that hold nothing there are given back to it."""
+    empty = [c for c in columns if c in table.empty]
+    nothing = [pl.lit(None, dtype=pl.Float64).alias(c) for c in empty]
+    if empty:
+        table.lazy, table.sample = table.lazy.with_columns(nothing), table.sample.with_columns(nothing)
+        table.columns, table.empty = (*table.columns, *empty), ()
+    if set(table.columns) != set(columns):
+        only = [c for c in (*columns, *table.columns) if (c in columns) != (c in table.columns)]
+        raise ValueError(
+            f"{first} and {table.name} have different columns ({', '.join(only[:6])})\n"
+            "  parts of one set have the same columns; several models:  veracity compare FILE FILE"
+        )
+
+
 def of_frame(frame: pl.DataFrame, name: str, style: str, **more: Any) -> Table:
     frame = _plain(frame)
     return Table(name, style, frame.lazy(), tuple(frame.columns), frame.height, frame, True, **more)
@@ -328,6 +344,7 @@ def _text(path: Path, shown: str) -> Table:
         *(shown, "file", lazy, plain.columns, 0, pl.DataFrame(), whole, plain.facts, plain.kinds),
         numbered=True,
         keep=plain,
+        empty=plain.empty,
     )
     _resample(table)
     if table.rows == 0:

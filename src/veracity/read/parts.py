@@ -13,7 +13,7 @@ import polars as pl
 
 from ..forecasts import Finding, Forecasts
 from .build import Builder
-from .files import ROW, NoRows, Table, _filtered, _plain, expanded, narrow, of_frame, stem, table_of
+from .files import ROW, NoRows, Table, _filtered, _plain, expanded, narrow, of_frame, same_columns, stem, table_of
 from .layouts import Layout
 from .reading import Reading
 from .rules import recognise
@@ -100,7 +100,7 @@ class Stream:
             made: pl.DataFrame = frame if isinstance(frame, pl.DataFrame) else nw.from_native(frame).to_polars()
             if made.height:
                 table = of_frame(made, name, "frame")
-                self._same_columns(table)
+                same_columns(table, self.columns, self.first)
                 if self.reading.where:
                     narrow(table, self.reading)
                 for batch in self._of_table(table):
@@ -127,18 +127,10 @@ class Stream:
                 table = table_of(path, self.reading)
             except NoRows:
                 return None
-        self._same_columns(table)
+        same_columns(table, self.columns, self.first)
         table.passed = part.first + skip
         table.lazy = table.lazy.slice(skip) if skip else table.lazy
         return table
-
-    def _same_columns(self, table: Table) -> None:
-        if set(table.columns) != set(self.columns):
-            only = [c for c in (*self.columns, *table.columns) if (c in self.columns) != (c in table.columns)]
-            raise ValueError(
-                f"{self.first} and {table.name} have different columns ({', '.join(only[:6])})\n"
-                "  parts of one set have the same columns; several models:  veracity compare FILE FILE"
-            )
 
     def _of_table(self, table: Table, skip: int = 0, path: str = "") -> Iterator[Batch]:
         before = self.weights.before(path) if self.weights is not None else 0

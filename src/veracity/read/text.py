@@ -33,6 +33,7 @@ class Text:
     kinds: dict[str, str]  # column -> "text", "whole", "number", "comma", "percent", "comma percent"
     whole: pl.DataFrame | None  # all rows as strings, when the file is small
     sample: pl.DataFrame
+    empty: tuple[str, ...]  # columns without a value, left out of the others
     keep: Scratch | None = None  # a rewritten copy lives as long as this
 
 
@@ -91,9 +92,8 @@ def opened(path: Path, shown: str) -> Text:
     kinds = {c: _kind(raw[c], delimiter == ",") for c in raw.columns}
     if any("comma" in kind for kind in kinds.values()):
         facts = (*facts, "decimal comma")
-    return Text(
-        raw.lazy() if small else lazy.select(clean), tuple(raw.columns), facts, kinds, raw if small else None, raw, keep
-    )
+    lazy, whole = (raw.lazy(), raw) if small else (lazy.select(clean), None)
+    return Text(lazy, tuple(raw.columns), facts, kinds, whole, raw, tuple(names[c] for c in empty), keep)
 
 
 _HEAD = 1 << 18
