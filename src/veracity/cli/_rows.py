@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from veracity.read import Reading
 
 ENDINGS = (".csv", ".parquet")
-LEFT_OUT = ("missing_rows", "soft_omitted", "zero_weight", "zero_count", "skipped_files")
-CHANGED = ("soft_outcomes", "rescaled_rows")
+CHANGED = ("skipped_files", "soft_outcomes", "rescaled_rows")
 
 
 class Rows(Protocol):
@@ -153,6 +152,8 @@ def write(rows: Rows, fitted: Fitted, output: str, together: Together) -> int:
 
 def say_what_changed(rows: Rows) -> None:
     """Rows that are not in the output, or not as they were."""
+    from veracity.forecasts.findings import LEFT_OUT
+
     for finding in rows.findings:
         if finding.code in (*LEFT_OUT, *CHANGED):
             click.echo(f"warning: {finding.message}", err=True)
