@@ -172,3 +172,14 @@ def test_cuts_among_the_smallest_floats(tools, native):
     cuts = (1e-45, 1e-42, 1.2e-38, 1e-37, 1e-20)
     p.flat[::5] = np.resize(np.float32([*cuts, 3e-42]), p.flat[::5].shape)
     both(tools, native, p, y, cuts, allowed=1.0)
+
+
+@pytest.mark.parametrize("near", [2.0**-15, 1e-3])
+def test_a_cell_that_holds_millions_of_entries(native, near):
+    """Counts and sums share eight bytes, which are emptied before one could reach the other."""
+    value = (np.float32(near).view(np.uint32) | np.uint32(0x1FFFF if near < 2.0**-14 else 0x1FFF)).view(np.float32)
+    p, y = np.broadcast_to(value, (9000, 1000)), np.zeros(9000, dtype=np.int64)
+    for coarse in (True, False):
+        pooled = native(p, y, grid((), coarse), allowed=1.0, threads=1).pooled
+        assert (pooled.all.tolist(), pooled.true.tolist()) == ([9_000_000], [9000])
+        assert pooled.all_sum == pytest.approx([9e6 * float(value)], rel=1e-12)

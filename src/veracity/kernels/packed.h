@@ -314,6 +314,7 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         float top = float_of(found->most);
         if (!found->coarse) found->listed = k;
         find_words(found->coarse ? (const void *)found->list : row, found->listed, x->words);
+        if (x->pooled_used + found->listed > POOLED_ROOM) unpack_pooled(w, x);
         add_listed(x->pooled, x->words, found->listed);
         x->pooled_used += found->listed;
         if (!found->coarse && found->least < NORMAL_FLOAT) add_smallest(w, x);
@@ -344,7 +345,6 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
     add_rows(w, kept);
     for (int64_t i = 0; i < kept; i++) add_packed_true(w, x, i);
     x->nested_used += kept;
-    if (x->pooled_used + BLOCK * k > POOLED_ROOM) unpack_pooled(w, x);
     if (x->nested_used + BLOCK > NESTED_ROOM) spill_nested(w, x);
 }
 
