@@ -166,9 +166,9 @@ INLINE void scatter_coarse(Work *w, const double *row, int64_t i, int mass) {
     }
 }
 
-/* Where an entry of the coarse grid is counted. */
-INLINE int32_t coarse_place(const Grid *g, double u) {
-    if (u >= level_end(LEVELS - 1)) return place_of(g, u);
+/* Where an entry is counted: on the coarse grid, tiny ones share cells. */
+INLINE int32_t counted_place(const Grid *g, double u) {
+    if (!g->coarse || u >= level_end(LEVELS - 1)) return place_of(g, u);
     if (u == 0.0) return 0;
     int level = 0;
     while (u >= level_end(level)) level++;
@@ -240,8 +240,7 @@ static void many_block(Work *w, int64_t start, int64_t n) {
     }
     add_rows(w, kept);
     for (int64_t i = 0; i < kept; i++) {
-        int32_t place = job->grid.coarse ? coarse_place(&job->grid, w->realised[i])
-                                         : place_of(&job->grid, w->realised[i]);
+        int32_t place = counted_place(&job->grid, w->realised[i]);
         if (job->mass)
             scatter_true(w, i, place, 1);
         else

@@ -183,12 +183,12 @@ static void add_hits(Packed *x) {
     x->hit_count = 0;
 }
 
-static void unpack_levels(Work *w, Levels *levels, int coarse) {
+static void unpack_levels(Work *w, Levels *levels) {
     int64_t before = levels->zeros;
     Scratch *s = &w->scratch;
     if (levels->zeros) touch(s->touched, 0, 0.0);
     s->all[0].i += levels->zeros;
-    for (int level = 0; coarse && level < LEVELS; level++) {
+    for (int level = 0; w->job->grid.coarse && level < LEVELS; level++) {
         int32_t place = level_place(level);
         int64_t count = levels->below[level] - before;
         before = levels->below[level];
@@ -215,9 +215,7 @@ static __attribute__((noinline)) void add_smallest(Work *w, Packed *x) {
 static void find_packed_true(Work *w, Packed *x, int64_t i) {
     const Job *job = w->job;
     const Scratch *s = &w->scratch;
-    const Grid *g = &job->grid;
-    double u = w->realised[i];
-    int64_t place = g->coarse ? coarse_place(g, u) : place_of(g, u), top = place_of(g, w->top[i]);
+    int64_t place = counted_place(&job->grid, w->realised[i]), top = place_of(&job->grid, w->top[i]);
     w->place[i] = (int32_t)place;
     w->place[ROWS + i] = (int32_t)top;
     __builtin_prefetch(s->yes + 4 * place, 1);
@@ -243,7 +241,7 @@ static void pool_tops(Work *w) {
 
 static void finish_packed(Work *w, Packed *x) {
     unpack_pooled(w, x);
-    unpack_levels(w, &x->levels, x->found.coarse);
+    unpack_levels(w, &x->levels);
     pool_tops(w);
 }
 
