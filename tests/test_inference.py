@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
 import veracity as vc
@@ -263,6 +264,28 @@ def test_hill_index_and_share_of_the_largest(power: float) -> None:
     at = 12  # r = −2/3 of −2, −17/9, …
     assert index[at] == pytest.approx(hill, rel=0.01)  # cells of the grid are 1.6 % wide below 2^-14
     assert share[at] == pytest.approx(x[0] / x.sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("sharpened", [1.0, 2.0, 3.0])
+def test_wide_cells_hide_no_tail(sharpened: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With very many classes, entries below 2^-22 share two cells: seen as equal, hundreds of them had no tail."""
+    rng = np.random.default_rng(0)
+    p = np.exp(6.0 * rng.normal(size=(4000, 200)))
+    p /= p.sum(axis=1, keepdims=True)
+    y = np.minimum((p.cumsum(axis=1) < rng.random((4000, 1))).sum(axis=1), 199)
+    p **= sharpened
+    p /= p.sum(axis=1, keepdims=True)
+
+    def found() -> tuple[bool, NDArray[np.int64], NDArray[np.float64]]:
+        profile = Profile(Tally.of(y, p))
+        return profile.tally.grid.coarse, profile.failures, profile.tail[0]
+
+    wide, failures, shares = found()
+    monkeypatch.setattr("veracity.tally.VERY_MANY_CLASSES", 1000)
+    full, failures_of_full, shares_of_full = found()
+    assert (wide, full) == (True, False)
+    assert np.array_equal(failures, failures_of_full)
+    assert shares == pytest.approx(shares_of_full, rel=0.02)
 
 
 def test_one_row_that_decides_is_named() -> None:

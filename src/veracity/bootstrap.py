@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from veracity.curves import Curve
 from veracity.formulas.rules import rule
 from veracity.inference import Reading
-from veracity.measured import row_bins
+from veracity.influences import row_bins
 from veracity.scores import AT, MEANS
 from veracity.tally import R, Tally
 

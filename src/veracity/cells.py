@@ -1,4 +1,4 @@
-"""Histograms that grow in place: a number for every cell, so that adding a part costs only the cells it has."""
+"""Histograms that grow, become coarser, or stand for rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.forecasts import Forecasts
 from veracity.kernels import Histogram
 
 Array = NDArray[Any]
@@ -17,7 +18,10 @@ COUNTS = {"all_weight": "all", "all_weight2": "all", "true_weight": "true", "tru
 
 
 class Cells:
-    """The sum of several histograms each, all on the same grid of `size` cells."""
+    """Growing sums of histograms, all on the same grid of `size` cells.
+
+    They grow in place, with a number for every cell, so that adding a part costs only the cells it has.
+    """
 
     def __init__(self, histograms: int, size: int) -> None:
         self._n, self._size = histograms, size
@@ -53,3 +57,30 @@ def _joined(parts: Sequence[Histogram]) -> tuple[Array, dict[str, Array]]:
     offsets = np.cumsum([0, *(len(part.cells) for part in parts)])
     names = [field.name for field in fields(Histogram) if getattr(parts[0], field.name) is not None]
     return offsets, {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+
+
+def regrouped(h: Histogram, cells: NDArray[np.int32]) -> Histogram:
+    """The histogram with its cells renamed to `cells`, ascending; those with one name become one."""
+    if not len(cells):
+        return h
+    first = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
+    sums = {
+        name: np.add.reduceat(values, first)
+        for name in h.__dataclass_fields__
+        if name != "cells" and (values := getattr(h, name)) is not None
+    }
+    return Histogram(cells=cells[first], **sums)
+
+
+def rows_of_two(h: Histogram, classes: tuple[Any, ...]) -> Forecasts:
+    """Forecasts of two classes, given the cells of the second: a row per cell and outcome, its mean probability."""
+    every = h.all if h.all_weight is None else h.all_weight
+    p = np.clip(h.all_sum / np.where(every > 0, every, 1.0), 0.0, 1.0)
+    counts = np.concatenate([h.true, h.all - h.true])
+    some = counts > 0
+    weights = None
+    if h.all_weight is not None and h.true_weight is not None:
+        mass = np.concatenate([h.true_weight, h.all_weight - h.true_weight])
+        weights = np.maximum(mass[some] / counts[some], 0.0)
+    outcomes = np.repeat([1, 0], len(p))[some]
+    return Forecasts(np.concatenate([p, p])[some], outcomes, classes, weights, counts[some])

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import maps
+from veracity.cells import rows_of_two
 from veracity.chain import Chain, corp
 from veracity.forecasts import Finding, Forecasts
 from veracity.formulas.rules import ScoringRule
 from veracity.inference import Reading, around, undefined, unknown
-from veracity.measured import NOT_MEASURABLE, cells_of_two
+from veracity.measured import NOT_MEASURABLE
 from veracity.sampling import few
 from veracity.tally import R, Tally
 
@@ -50,7 +51,7 @@ class Ladder:
         if held is None and self.tally.sample.complete:
             return self.tally.sample.rows
         if k == 2:
-            return cells_of_two(self.tally)
+            return rows_of_two(self.tally.classwise[1], self.tally.classes)
         return few(held, MOST_ENTRIES // k) if held is not None else self.tally.sample.rows
 
     @property

@@ -1,8 +1,4 @@
-"""Measured means of a tally: each stated probability replaced by how often such forecasts came true.
-
-Intervals come from row influences with the bins held fixed (theory section 4.1a): the entries of a row are dependent,
-so cells taken one by one would make the intervals too short.
-"""
+"""Measured means of a tally: each stated probability replaced by how often such forecasts came true."""
 
 from __future__ import annotations
 
@@ -15,38 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import curves
+from veracity.cells import regrouped
 from veracity.curves import Curve
 from veracity.curves.bins import fit_both, number_of_bins
-from veracity.forecasts import Finding, Forecasts
+from veracity.forecasts import Finding
 from veracity.inference import Reading, around_log, quantile, undefined, unknown
-from veracity.kernels import Histogram, statistics
-from veracity.plan import Plan
-from veracity.sampling import few
-from veracity.scores import AT, DIVISOR, MEANS, NONE, ZERO, Profile
+from veracity.influences import Influences
+from veracity.kernels import Histogram
+from veracity.scores import AT, NONE, Profile
 from veracity.tally import MANY_CLASSES, R, Tally
 
 Floats = NDArray[np.float64]
 
 NOT_MEASURABLE = "only the probability of what happened is given, so it cannot be compared with frequencies"
-REPORTED = np.array(list(MEANS.values()))
-STEP = 3
-SPARSE = R[::STEP]  # the r of standard errors along the profile; −2/3, 0 and 1 are among them
-SPARSE_ZERO, SPARSE_DIVISOR = ZERO // STEP, DIVISOR[::STEP]
-ROWS = 2000  # looked at for the influences of rows: standard errors to two per cent
-MOST_ENTRIES = 300_000  # of these rows; with very many classes fewer rows must do
-
-
-def regrouped(h: Histogram, cells: NDArray[np.int32]) -> Histogram:
-    """The histogram with its cells renamed to `cells`, ascending; those with one name become one."""
-    if not len(cells):
-        return h
-    first = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
-    sums = {
-        name: np.add.reduceat(values, first)
-        for name in h.__dataclass_fields__
-        if name != "cells" and (values := getattr(h, name)) is not None
-    }
-    return Histogram(cells=cells[first], **sums)
 
 
 def pooled(tally: Tally) -> Histogram:
@@ -111,7 +88,7 @@ class Measured:
 
     @cached_property
     def influences(self) -> Influences:
-        return Influences.of(self.tally, self.curve, self.profile.values, self.values)
+        return Influences.of(self.tally, self.curve, self.profile, self.values)
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
@@ -218,132 +195,3 @@ def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, float]:
 
 def not_measurable() -> Reading:
     return unknown(NOT_MEASURABLE)
-
-
-def rows_to_look_at(tally: Tally) -> Forecasts:
-    """Rows that stand for all: all of them while few, the cells of two classes, a sample by hash otherwise."""
-    rows = min(ROWS, MOST_ENTRIES // tally.k)
-    held = tally.held
-    if held is not None and len(held) <= rows:
-        return held
-    if tally.k == 2:
-        return cells_of_two(tally, coarse=True)
-    return few(held if held is not None else tally.sample.rows, rows)
-
-
-def cells_of_two(tally: Tally, coarse: bool = False) -> Forecasts:
-    """Two-class forecasts with the probabilities of a cell brought together: a row per cell and outcome."""
-    h = tally.classwise[1]
-    if coarse:
-        h = regrouped(h, tally.grid.nested[h.cells])
-    every = h.all if h.all_weight is None else h.all_weight
-    p = np.clip(h.all_sum / np.where(every > 0, every, 1.0), 0.0, 1.0)
-    counts = np.concatenate([h.true, h.all - h.true])
-    some = counts > 0
-    weights = None
-    if h.all_weight is not None and h.true_weight is not None:
-        mass = np.concatenate([h.true_weight, h.all_weight - h.true_weight])
-        weights = np.maximum(mass[some] / counts[some], 0.0)
-    outcomes = np.repeat([1, 0], len(p))[some]
-    return Forecasts(np.concatenate([p, p])[some], outcomes, tally.classes, weights, counts[some])
-
-
-@dataclass(frozen=True)
-class Influences:
-    """Standard errors of ln of means from how each row moves them: of measured ones along SPARSE, of reported ones."""
-
-    measured_errors: Floats  # along the profile
-    divergence_errors: dict[str, float]
-    slope_error: float
-
-    @classmethod
-    def of(cls, tally: Tally, curve: Curve, reported: Floats, measured: Floats) -> Influences:
-        f, s = rows_to_look_at(tally), tally.sums
-        plain = f.weights is None and f.counts is None
-        share = np.full(len(f), 1.0 / len(f)) if plain else f.mass / f.mass.sum()
-        square = share if f.weights is None else f.mass * f.weights / (f.mass * f.weights).sum()
-        columns = np.empty((len(SPARSE) + len(MEANS), len(f)))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            scales = [measured_moves(columns, f, curve, tally.plan, share), reported_moves(columns, tally.plan, share)]
-            slope = [_spread(measured), -_spread(reported)]
-            mixes = np.zeros((len(SPARSE) + len(MEANS) + 1, len(columns)))
-            mixes[MIXES] = np.concatenate([SIGNS, *slope]) * np.concatenate(scales)[MIXES[1]]
-            errors = statistics.mixed_errors(columns, share, square, mixes) * (math.sqrt(s.weight2) / s.weight)
-        # Straight lines between every third r, which no one can tell apart.
-        along = np.interp(R, SPARSE, errors[: len(SPARSE)])
-        *divergence, slope_error = errors[len(SPARSE) :].tolist()
-        return cls(along, dict(zip(AT, divergence, strict=True)), slope_error)
-
-
-def _places() -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Of which columns (measured along SPARSE, then reported) errors are wanted: measured, reported − measured, slope.
-
-    Numbers of mixes and of the columns in them; the slope, last, mixes measured and reported ends of the profile.
-    """
-    m, at = len(SPARSE), {name: place // STEP for name, place in AT.items()}
-    alone = [(i, i) for i in range(m + len(AT))]
-    less = [(m + i, place) for i, place in enumerate(at.values())]
-    slope = [(m + len(AT), c) for c in (at["decisiveness"], at["robustness"], m, m + len(AT) - 1)]
-    mixes, columns = np.array([*alone, *less, *slope]).T
-    return mixes, columns
-
-
-MIXES = _places()
-SIGNS = np.repeat([1.0, -1.0], [len(SPARSE) + len(MEANS), len(MEANS)])
-
-
-def _spread(values: Floats) -> Floats:
-    """How ln(decisiveness − robustness) moves with ln of each."""
-    d, r = values[AT["decisiveness"]], values[AT["robustness"]]
-    moves: Floats = np.array([d, -r]) / (d - r)
-    return moves
-
-
-def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, NDArray[np.int64]]:
-    """(rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
-    assert f.outcomes is not None
-    hits, true = statistics.row_bins(_clipped(f, plan), f.outcomes, curve.low)
-    if f.offered is not None:
-        hits[:, 0] -= (~f.offered).sum(axis=1)  # what was not offered holds 0, but lies in no bin
-    return hits, true
-
-
-def _clipped(f: Forecasts, plan: Plan) -> Floats:
-    return np.clip(f.matrix, *plan.limits) if plan.preset == "N17" else f.matrix
-
-
-def reported_moves(columns: Floats, plan: Plan, share: Floats) -> Floats:
-    """Of each row ln p and p^r beside p, the last columns but for these, and what makes them d ln P_r.
-
-    d ln P_r is (p^r/mean − 1)/r, in logs for r = 0; zeros do not move a mean that is 0.
-    """
-    p, log, power = reported = columns[-len(MEANS) :]
-    if plan.limits != (0.0, 1.0):
-        p.clip(*plan.limits, out=p)
-    np.log(p, out=log)
-    np.exp(log * MEANS["robustness"], out=power)
-    mean = reported @ share
-    reported[~np.isfinite(mean)] = 0.0
-    scale: Floats = 1.0 / (mean * REPORTED)
-    scale[1] = 1.0
-    return scale
-
-
-def measured_moves(columns: Floats, f: Forecasts, curve: Curve, plan: Plan, share: Floats) -> Floats:
-    """Of each row the moves of S_r along SPARSE, then p of what happened, and what makes the moves d ln S_r.
-
-    d ln S_r is (1+r) c_y^r − r Σ_j c_j^(1+r), relative to the mean; ln c_y + 1 − Σ_j c_j for r = 0.
-    """
-    assert f.outcomes is not None
-    r, m = SPARSE, len(SPARSE)
-    log, free = curve.log_source(plan.floor)[:, None], (curve.source > plan.floor)[:, None]
-    power = np.exp(log * r)
-    own = np.where(free, 1.0 + r, 1.0) * power
-    own[:, SPARSE_ZERO] = (log + free)[:, 0]
-    every = SPARSE_DIVISOR * power * (curve.source[:, None] * free)
-    held = statistics.row_moves(_clipped(f, plan), f.outcomes, share, curve.low, own, every, columns[: m + 1])
-    if f.offered is not None:
-        columns[:m] += (~f.offered).sum(axis=1) * every[0][:, None]  # what was not offered holds 0, but lies in no bin
-    scale: Floats = 1.0 / (held @ power * SPARSE_DIVISOR)
-    scale[SPARSE_ZERO] = 1.0
-    return scale

@@ -201,6 +201,11 @@ class Entries:
         return found
 
 
+def coarse_places(log: Floats) -> Floats:
+    """A number for each of ascending logarithms, the same for those that may be taken together: none below −10."""
+    return np.where(log < -10.0, np.arange(len(log)) - len(log), np.floor(log * 64.0) + 1000.0)
+
+
 @lru_cache(maxsize=64)
 def _cell(grid: Grid, limit: float) -> int:
     return grid.atom(limit) if 0.0 < limit < 1.0 else (0 if limit <= 0.0 else len(grid.edges))
@@ -243,7 +248,7 @@ class Profile:
         if len(e.log) < COARSE_ABOVE:
             return e.weight, e.log
         weight, log = e.weight, e.log  # entries ascend
-        place = np.where(log < -10.0, np.arange(len(log)) - len(log), np.floor(log * 64.0) + 1000.0)
+        place = coarse_places(log)
         first = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
         total = np.add.reduceat(weight, first)
         with np.errstate(invalid="ignore"):
@@ -276,11 +281,18 @@ class Profile:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             next_log = logs[before.searchsorted(lowest, side="right") - 1]
             held = slice(before.searchsorted(lowest))  # cells that hold the lowest
+            last, grid = held.stop - 1, self.tally.grid
+            if grid.is_wide(int(e.cells[last])):  # entries that cannot be told apart: take all below its end
+                lowest = int(before[last] + rows[last])
+                next_log = np.log(grid.edges[e.cells[last] + 1])
             within = np.minimum(lowest - before[held], rows[held])
             spacing = next_log - float((within * logs[held]).sum()) / max(lowest, 1)
             index = -1.0 / (r * spacing) if spacing > 0.0 else np.full(ZERO, np.inf)
             # The row that weighs most is among the lowest cells; with weights it need not be the lowest.
-            row = np.log(e.weight[:LOWEST] / e.rows[:LOWEST])[:, None] + r * e.log[:LOWEST, None]
+            log = e.log[:LOWEST].copy()
+            if self.tally.plan.limits[0] == 0.0 and grid.is_wide(int(e.cells[0])):
+                log[0] = np.log(self.tally.lowest[0][0])  # far below the mean of its cell
+            row = np.log(e.weight[:LOWEST] / e.rows[:LOWEST])[:, None] + r * log[:, None]
             share = np.exp(row - r * self.log_values[:ZERO]).max(axis=0) / s.weight
         return share, index
 

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import maps
+from veracity.cells import rows_of_two
 from veracity.curves import Curve
 from veracity.forecasts import Forecasts
 from veracity.inference import Reading, quantile, undefined
-from veracity.measured import Measured, cells_of_two, not_measurable
+from veracity.measured import Measured, not_measurable
 from veracity.sampling import few, hash_rows, take
 from veracity.scores import AT, Profile, frequencies
 from veracity.tally import Tally
@@ -119,7 +120,7 @@ def rows_to_adjust(tally: Tally) -> Forecasts:
     if held is not None and len(held) * tally.k <= MOST_ENTRIES:
         return held
     if tally.k == 2:
-        return cells_of_two(tally)
+        return rows_of_two(tally.classwise[1], tally.classes)
     return few(held, MOST_ENTRIES // tally.k) if held is not None else tally.sample.rows
 
 

@@ -238,9 +238,8 @@ def test_c_is_given_numbers_only_where_they_may_lie(compiled):
     with patch.object(statistics, "_native") as native:
         native.row_moves = row_moves
         bins = np.array([0.0, 0.5])
-        share = np.full(50, 0.02)
-        statistics.row_moves(unaligned(p), unaligned(y), share, bins, np.eye(2), np.eye(2), np.empty((3, 50)), "native")
-    assert len(seen) == 9
+        statistics.row_moves(unaligned(p), unaligned(y), bins, np.eye(2), np.eye(2), np.empty((3, 50)), "native")
+    assert len(seen) == 7
     assert all(array.flags.aligned for array in seen)
     assert np.array_equal(seen[0], p)
     assert np.array_equal(seen[1], y)

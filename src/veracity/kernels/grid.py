@@ -126,6 +126,10 @@ class Grid:
         """Whether each cell is the atom of a cut."""
         return np.isin(np.arange(len(self)), [self.atom(cut) for cut in self.cuts])
 
+    def is_wide(self, cell: int) -> bool:
+        """Whether a cell holds what the full grid keeps apart."""
+        return self.coarse and cell > 0 and bool(self.edges[cell] < COARSE)
+
     def locate(self, u: Array) -> Array:
         """Cell of each probability: np.searchsorted(edges, u, side="right") - 1, but fast.
 

@@ -75,14 +75,13 @@ INLINE void move_by_hits(const double *p, int64_t k, const Bins *b, int64_t bins
 }
 
 /* own and every are (bins, chunks) vectors; out is (m, n), and what exceeds m of the last vector is left out. */
-INLINE void move_rows(const double *p, const int64_t *y, const double *share, int64_t n, int64_t k, const Bins *b,
-                      int64_t bins, const lanes *own, const lanes *every, int64_t m, double *held, double *realised,
-                      double *out, const int chunks) {
+INLINE void move_rows(const double *p, const int64_t *y, int64_t n, int64_t k, const Bins *b, int64_t bins,
+                      const lanes *own, const lanes *every, int64_t m, double *realised, double *out,
+                      const int chunks) {
     for (int64_t i = 0; i < n; i++, p += k) {
         lanes moved[MOST_CHUNKS];
         int64_t true_bin = bin_of(b, p[y[i]]);
         realised[i] = p[y[i]];
-        held[true_bin] += share[i];
         for (int c = 0; c < chunks; c++) moved[c] = own[true_bin * chunks + c];
         if (k > bins && bins <= FEW_BINS)
             move_by_hits(p, k, b, bins, every, moved, chunks);
@@ -95,15 +94,13 @@ INLINE void move_rows(const double *p, const int64_t *y, const double *share, in
     }
 }
 
-/* Each row: own[bin of the true entry] less the sum of every[bin] over all entries; the true entry itself, and the
- * share of the rows with theirs in each bin. */
-CLONES static void row_moves(const double *p, const int64_t *y, const double *share, int64_t n, int64_t k,
-                             const Bins *b, int64_t bins, const lanes *own, const lanes *every, int64_t m,
-                             double *held, double *realised, double *out) {
+/* Each row: own[bin of the true entry] less the sum of every[bin] over all entries; and the true entry itself. */
+CLONES static void row_moves(const double *p, const int64_t *y, int64_t n, int64_t k, const Bins *b, int64_t bins,
+                             const lanes *own, const lanes *every, int64_t m, double *realised, double *out) {
     if (m <= LANES)
-        move_rows(p, y, share, n, k, b, bins, own, every, m, held, realised, out, 1);
+        move_rows(p, y, n, k, b, bins, own, every, m, realised, out, 1);
     else
-        move_rows(p, y, share, n, k, b, bins, own, every, m, held, realised, out, MOST_CHUNKS);
+        move_rows(p, y, n, k, b, bins, own, every, m, realised, out, MOST_CHUNKS);
 }
 
 /* sqrt(Σ square (Σ_c mix_c (x_c - Σ share x_c))²) of each mix of the m columns, each of n rows; x is (m, n). What a mix
@@ -167,25 +164,22 @@ static lanes *whole_vectors(const double *own, const double *every, const double
 
 static PyObject *py_row_moves(PyObject *self, PyObject *arguments) {
     (void)self;
-    enum { ROWS_P, ROWS_Y, SHARE, EDGES, OWN, EVERY, HELD, REALISED_P, MOVED, TAKEN };
+    enum { ROWS_P, ROWS_Y, EDGES, OWN, EVERY, REALISED_P, MOVED, TAKEN };
     Py_buffer b[TAKEN];
-    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*y*w*w*w*", b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6, b + 7, b + 8))
-        return NULL;
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*w*w*", b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6)) return NULL;
     const int64_t *y = b[ROWS_Y].buf;
     int64_t n = b[ROWS_Y].len / 8, bins = b[EDGES].len / 8, k = n ? b[ROWS_P].len / 8 / n : 1;
     int64_t m = bins > 0 ? b[OWN].len / 8 / bins : 0;
-    int good = bins > 0 && b[ROWS_P].len == n * k * 8 && b[SHARE].len == n * 8 && b[OWN].len == bins * m * 8 &&
-               b[EVERY].len == b[OWN].len && b[HELD].len == bins * 8 && b[REALISED_P].len == n * 8 &&
-               b[MOVED].len == n * m * 8 && m <= MOST_CHUNKS * LANES;
+    int good = bins > 0 && b[ROWS_P].len == n * k * 8 && b[OWN].len == bins * m * 8 && b[EVERY].len == b[OWN].len &&
+               b[REALISED_P].len == n * 8 && b[MOVED].len == n * m * 8 && m <= MOST_CHUNKS * LANES;
     for (int64_t i = 0; i < n && good; i++) good = (uint64_t)y[i] < (uint64_t)k;
     lanes *tables = good ? whole_vectors(b[OWN].buf, b[EVERY].buf, b[EDGES].buf, bins, m) : NULL;
     if (tables) {
         Bins at;
         at.edges = (const double *)(tables + 2 * bins * chunks_of(m));
         find_first(&at);
-        memset(b[HELD].buf, 0, (size_t)b[HELD].len);
-        row_moves(b[ROWS_P].buf, y, b[SHARE].buf, n, k, &at, bins, tables, tables + bins * chunks_of(m), m,
-                  b[HELD].buf, b[REALISED_P].buf, b[MOVED].buf);
+        row_moves(b[ROWS_P].buf, y, n, k, &at, bins, tables, tables + bins * chunks_of(m), m, b[REALISED_P].buf,
+                  b[MOVED].buf);
         free(tables);
     }
     for (int i = 0; i < TAKEN; i++) PyBuffer_Release(&b[i]);

@@ -129,39 +129,28 @@ def _sums_of_many(
 
 
 def row_moves(
-    p: Floats,
-    y: NDArray[Any],
-    share: Floats,
-    edges: Floats,
-    own: Floats,
-    every: Floats,
-    columns: Floats,
-    kernel: str | None = None,
-) -> Floats:
+    p: Floats, y: NDArray[Any], edges: Floats, own: Floats, every: Floats, columns: Floats, kernel: str | None = None
+) -> None:
     """Fill (m + 1, rows): own[bin of the true entry] − Σ_j every[bin of entry j], and last the true entry itself.
 
-    p      (rows, k) probabilities, y (rows,) the column of the true entry, share (rows,) the weight of each row.
+    p      (rows, k) probabilities, y (rows,) the column of the true entry.
     edges  (bins,) where each bin begins; what lies below the first is in the first.
-    own, every  (bins, m) what the true entry and each entry add; m is at most 16.
-    Returns (bins,) the share of the rows whose true entry is in each bin.
+    own, every  (bins, m) what the true entry adds and each entry takes off; m is at most 16.
 
     >>> filled = np.empty((3, 1))
-    >>> row_moves(np.array([[0.2, 0.8]]), np.array([1]), np.ones(1), np.array([0.0, 0.5]), np.eye(2), np.eye(2), filled)
-    array([0., 1.])
+    >>> row_moves(np.array([[0.2, 0.8]]), np.array([1]), np.array([0.0, 0.5]), np.eye(2), np.eye(2), filled)
     >>> filled.T
     array([[-1. ,  0. ,  0.8]])
     """
     m = own.shape[1]
     if (kernel or kernels.NAME) == "native":
-        held = np.empty(len(edges))
         rows, outcomes = _in_memory(p, np.float64), _in_memory(y, np.int64)
-        _native.row_moves(rows, outcomes, share, edges, own, every, held, columns[m], columns[:m])
-        return held
+        _native.row_moves(rows, outcomes, edges, own, every, columns[m], columns[:m])
+        return
     hits, true = row_bins(p, y, edges)
     parts = np.array_split(hits, hits.size * every.shape[1] // BLOCK + 1)
     columns[:m] = (own[true] - np.concatenate([part @ every for part in parts])).T
     columns[m] = p[np.arange(len(p)), y]
-    return np.bincount(true, share, len(edges)).astype(np.float64, copy=False)
 
 
 def mixed_errors(x: Floats, share: Floats, square: Floats, mixes: Floats, kernel: str | None = None) -> Floats:

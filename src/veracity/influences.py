@@ -1,0 +1,240 @@
+"""How each row moves the means of a tally: standard errors of measured means, divergences and the slope.
+
+The bins are held fixed (theory section 4.1a). The entries of a row are dependent, so cells taken one by one would make
+the intervals too short.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.cells import regrouped, rows_of_two
+from veracity.curves import Curve
+from veracity.forecasts import Forecasts
+from veracity.kernels import statistics
+from veracity.plan import Plan
+from veracity.sampling import few, take
+from veracity.scores import AT, DIVISOR, MEANS, ZERO, Entries, Profile, coarse_places
+from veracity.tally import R, Tally
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+REPORTED = np.array(list(MEANS.values()))
+STEP = 3
+SPARSE = R[::STEP]  # the r of standard errors along the profile; −2/3, 0 and 1 are among them
+SPARSE_ZERO, SPARSE_DIVISOR = ZERO // STEP, DIVISOR[::STEP]
+ROWS, ENTRIES = 2000, 300_000  # up to which every row is looked at; beyond, a sample of so many
+FEWEST_ROWS = 30  # of a sample, however many classes
+
+
+@dataclass(frozen=True)
+class Influences:
+    """Standard errors of ln of means: of the measured ones along the profile, of the divergences, and of the slope."""
+
+    measured_errors: Floats
+    divergence_errors: dict[str, float]
+    slope_error: float
+
+    @classmethod
+    def of(cls, tally: Tally, curve: Curve, profile: Profile, measured: Floats) -> Influences:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            bins = BinMoves.of(curve, tally.plan.floor)
+            rows = few_rows(tally)
+            if rows is not None:
+                moves = of_rows(rows, bins, tally.plan)
+            else:
+                moves = from_sample(sample_of_rows(tally), bins, profile.entries, tally.plan)
+            # d ln P_r is (p^r/mean − 1)/r, in logs for r = 0; zeros do not move a mean that is 0.
+            reported = moves.columns[-len(MEANS) :]
+            mean = reported @ moves.share
+            reported[~np.isfinite(mean)] = 0.0
+            scale = np.concatenate([bins.scale, np.where(REPORTED == 0.0, 1.0, 1.0 / (mean * REPORTED))])
+            slope = [_spread(measured), -_spread(profile.values)]
+            mixes = np.zeros((len(SPARSE) + len(MEANS) + 1, len(moves.columns)))
+            mixes[MIXES] = np.concatenate([SIGNS, *slope]) * scale[MIXES[1]]
+            errors = statistics.mixed_errors(moves.columns, moves.share, moves.square, mixes)
+        errors *= math.sqrt(tally.sums.weight2) / tally.sums.weight
+        # Straight lines between every third r, which no one can tell apart.
+        along = np.interp(R, SPARSE, errors[: len(SPARSE)])
+        *divergence, slope_error = errors[len(SPARSE) :].tolist()
+        return cls(along, dict(zip(AT, divergence, strict=True)), slope_error)
+
+
+def _places() -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Of which columns (measured along SPARSE, then reported) errors are wanted: measured, reported − measured, slope.
+
+    Numbers of mixes and of the columns in them; the slope, last, mixes measured and reported ends of the profile.
+    """
+    m, at = len(SPARSE), {name: place // STEP for name, place in AT.items()}
+    alone = [(i, i) for i in range(m + len(AT))]
+    less = [(m + i, place) for i, place in enumerate(at.values())]
+    slope = [(m + len(AT), c) for c in (at["decisiveness"], at["robustness"], m, m + len(AT) - 1)]
+    mixes, columns = np.array([*alone, *less, *slope]).T
+    return mixes, columns
+
+
+MIXES = _places()
+SIGNS = np.repeat([1.0, -1.0], [len(SPARSE) + len(MEANS), len(MEANS)])
+
+
+def _spread(values: Floats) -> Floats:
+    """How ln(decisiveness − robustness) moves with ln of each."""
+    d, r = values[AT["decisiveness"]], values[AT["robustness"]]
+    moves: Floats = np.array([d, -r]) / (d - r)
+    return moves
+
+
+@dataclass(frozen=True)
+class BinMoves:
+    """(bins, SPARSE) what a true entry in a bin adds to its row's move of S_r, and what every entry takes off.
+
+    d ln S_r is (1+r) c_y^r − r Σ_j c_j^(1+r), relative to the mean (`scale`); ln c_y + 1 − Σ_j c_j for r = 0.
+    """
+
+    curve: Curve
+    own: Floats
+    every: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, curve: Curve, floor: float) -> BinMoves:
+        r, log, free = SPARSE, curve.log_source(floor)[:, None], (curve.source > floor)[:, None]
+        power = np.exp(log * r)
+        own = np.where(free, 1.0 + r, 1.0) * power
+        own[:, SPARSE_ZERO] = (log + free)[:, 0]
+        every = SPARSE_DIVISOR * power * (curve.source[:, None] * free)
+        scale: Floats = curve.true_weight.sum() / (curve.true_weight @ power * SPARSE_DIVISOR)
+        scale[SPARSE_ZERO] = 1.0
+        return cls(curve, own, every, scale)
+
+    def fill(self, columns: Floats, f: Forecasts, plan: Plan) -> None:
+        """The moves of rows along SPARSE, then p of what happened."""
+        assert f.outcomes is not None
+        statistics.row_moves(_clipped(f, plan), f.outcomes, self.curve.low, self.own, self.every, columns)
+        if f.offered is not None:
+            columns[:-1] += (~f.offered).sum(axis=1) * self.every[0][:, None]  # not offered: 0, but in no bin
+
+
+@dataclass(frozen=True)
+class Moves:
+    """(SPARSE, then MEANS; rows) what each row adds: moves of measured means, and p, ln p and p^(−2/3).
+
+    share   of the rows, for means; they sum to one
+    square  of squared weights, for mean squares
+    """
+
+    columns: Floats
+    share: Floats
+    square: Floats
+
+
+def of_rows(f: Forecasts, bins: BinMoves, plan: Plan) -> Moves:
+    columns = np.empty((len(SPARSE) + len(MEANS), len(f)))
+    bins.fill(columns[: len(SPARSE) + 1], f, plan)
+    p, log, power = columns[-len(MEANS) :]
+    if plan.limits != (0.0, 1.0):
+        p.clip(*plan.limits, out=p)
+    np.log(p, out=log)
+    np.exp(log * MEANS["robustness"], out=power)
+    return Moves(columns, *_shares(f))
+
+
+def from_sample(f: Forecasts, bins: BinMoves, true: Entries, plan: Plan) -> Moves:
+    """The moves of all rows: what their true entries add is known from cells, the rest from a sample f.
+
+    The true entries that move a mean most are few, and a sample has too many of them or none. The other entries of a
+    row move it little: on average by what they do in the sample beside such a true entry; how they vary around that
+    comes as rows of its own, which move no mean.
+    """
+    curve, m = bins.curve, len(SPARSE)
+    sampled = np.empty((m + 1, len(f)))
+    bins.fill(sampled, f, plan)
+    share, square = _shares(f)
+    alone, at = bins.own - bins.every, curve.locate(sampled[m])
+    others = sampled[:m] - alone[at].T
+    usual = Usual.of(others, sampled[m], at, share)
+
+    at_cell = np.maximum(curve.start.searchsorted(true.cells, "right") - 1, 0)
+    place = coarse_places(true.log)
+    first = np.flatnonzero(np.append(True, (place[1:] != place[:-1]) | (at_cell[1:] != at_cell[:-1])))
+    weight, to = np.add.reduceat(true.weight, first), at_cell[first]
+    reported = np.add.reduceat(true.sums, first, axis=1) / weight
+    main = np.vstack([alone[to].T + usual.beside(reported[0]), reported])
+    main_share = weight / weight.sum()
+    main_square = main_share * (curve.true_weight2 / curve.true_weight)[to]
+
+    varying = np.tile((main @ main_share)[:, None], len(f))
+    varying[:m] += others - usual.beside(sampled[m])
+    varying_square = square * (curve.true_weight2 / np.bincount(at, square, len(curve)))[at]
+    return Moves(
+        np.hstack([main, varying]),
+        np.append(main_share, np.zeros(len(f))),
+        np.append(main_square / main_square.sum(), varying_square / varying_square.sum()),
+    )
+
+
+@dataclass(frozen=True)
+class Usual:
+    """What the other entries of a row add, by the probability of its true entry: straight lines between bins."""
+
+    p: Floats  # (bins,) mean probability of the true entry
+    others: Floats  # (m, bins)
+
+    @classmethod
+    def of(cls, others: Floats, p: Floats, at: Ints, share: Floats) -> Usual:
+        weight = np.bincount(at, share)
+        some = weight > 0.0
+        means = np.array([np.bincount(at, share * x)[some] / weight[some] for x in (p, *others)])
+        return cls(means[0], means[1:])
+
+    def beside(self, p: Floats) -> Floats:
+        place = np.interp(p, self.p, np.arange(len(self.p)))
+        low = place.astype(np.int64)
+        high = np.minimum(low + 1, len(self.p) - 1)
+        return self.others[:, low] + (place - low) * (self.others[:, high] - self.others[:, low])
+
+
+def _shares(f: Forecasts) -> tuple[Floats, Floats]:
+    """Of the weights of rows, and of their squares."""
+    if f.weights is None and f.counts is None:
+        share = np.full(len(f), 1.0 / len(f))
+        return share, share
+    square = f.mass if f.weights is None else f.mass * f.weights
+    return f.mass / f.mass.sum(), square / square.sum()
+
+
+def few_rows(tally: Tally) -> Forecasts | None:
+    """Every row, where they are at hand and few."""
+    rows = tally.held
+    if rows is None and tally.sample.complete:
+        rows = tally.sample.rows
+    return rows if rows is not None and len(rows) <= min(ROWS, ENTRIES // tally.k) else None
+
+
+def sample_of_rows(tally: Tally) -> Forecasts:
+    """Rows that stand for all: the cells of two classes, or a sample by hash."""
+    if tally.k == 2:
+        h = tally.classwise[1]
+        return rows_of_two(regrouped(h, tally.grid.nested[h.cells]), tally.classes)
+    rows = tally.held if tally.held is not None else tally.sample.rows
+    if rows.weights is not None and not rows.weights.all():
+        rows = take(rows, rows.weights > 0.0)
+    return few(rows, min(ROWS, max(ENTRIES // tally.k, FEWEST_ROWS)))
+
+
+def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, Ints]:
+    """(rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
+    assert f.outcomes is not None
+    hits, true = statistics.row_bins(_clipped(f, plan), f.outcomes, curve.low)
+    if f.offered is not None:
+        hits[:, 0] -= (~f.offered).sum(axis=1)  # what was not offered holds 0, but lies in no bin
+    return hits, true
+
+
+def _clipped(f: Forecasts, plan: Plan) -> Floats:
+    return np.clip(f.matrix, *plan.limits) if plan.preset == "N17" else f.matrix
