@@ -6,7 +6,7 @@
 #define VERACITY_MANY_H
 
 #include "few.h"
-#include "sweep.h"
+#include "sift.h"
 
 /* One entry of class j on the nested grid. */
 INLINE void add_nested(const Job *job, Scratch *s, int64_t j, int32_t place, double u, int mass, int64_t c, double m,
@@ -34,15 +34,15 @@ INLINE void add_nested_true(const Job *job, Scratch *s, int64_t j, int32_t place
         r[0].i++;
 }
 
-/* Σp and Σp² of a row of doubles, its largest value, and whether all are probabilities. */
+/* Σp and Σp² of a row of doubles, its least and largest value, and whether all are probabilities: with a NaN the sum is
+ * none. */
 CLONES static int sweep_double(const double *row, int64_t k, double *sum, double *squares, double *low, double *high) {
     double s[LANES] = {0}, q[LANES] = {0}, least[LANES], most[LANES];
-    int64_t outside = 0, j = 0;
+    int64_t j = 0;
     for (int l = 0; l < LANES; l++) least[l] = most[l] = row[0];
     for (; j + LANES <= k; j += LANES)
         for (int l = 0; l < LANES; l++) {
             double x = row[j + l];
-            outside += !(x >= 0.0) | !(x <= 1.0);
             s[l] += x;
             q[l] += x * x;
             least[l] = x < least[l] ? x : least[l];
@@ -50,7 +50,6 @@ CLONES static int sweep_double(const double *row, int64_t k, double *sum, double
         }
     for (; j < k; j++) {
         double x = row[j];
-        outside += !(x >= 0.0) | !(x <= 1.0);
         s[0] += x;
         q[0] += x * x;
         least[0] = x < least[0] ? x : least[0];
@@ -65,104 +64,52 @@ CLONES static int sweep_double(const double *row, int64_t k, double *sum, double
         if (least[l] < *low) *low = least[l];
         if (most[l] > *high) *high = most[l];
     }
-    return outside == 0;
+    return *sum == *sum && *low >= 0.0 && *high <= 1.0;
 }
 
 CLONES static void add_columns(double *columns, const double *row, int64_t k, double m) {
     for (int64_t j = 0; j < k; j++) columns[j] += m * row[j];
 }
 
-INLINE void scatter_row(Work *w, const double *row, int64_t i, int mass) {
+/* Adds the entries of a row: on the coarse grid the tiny ones together, level by level. */
+INLINE void scatter_row(Work *w, const double *row, const double *next, int64_t i, int mass) {
     const Job *job = w->job;
     const Grid *g = &job->grid;
     Scratch *s = &w->scratch;
-    int64_t c = mass ? w->count[i] : 1, k = job->k;
+    Sieve *sieve = &w->sieve;
+    int64_t c = mass ? w->count[i] : 1, k = job->k, before = 0;
     double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0;
-    for (int64_t j0 = 0; j0 < k; j0 += ENTRIES) {
-        int64_t count = k - j0 < ENTRIES ? k - j0 : ENTRIES;
-        find_codes(row + j0, count, w->place);
-        for (int64_t j = 0; j < count; j++) {
-            double u = row[j0 + j];
-            int32_t place = w->place[j];
-            if (is_divided(g, place)) place = part_of(g, place, u);
-            add_entry(job, s, 0, place, u, mass, c, m, m2);
-            if (u >= g->least_hit) add_nested(job, s, j0 + j, place, u, mass, c, m, m2);
-        }
-    }
-}
-
-/* Counts and sums of a row in the level cells, Sums of neighbouring ends are subtracted row by
- * row, so that the difference keeps its digits. */
-INLINE void add_levels(const double *row, int64_t k, Levels *levels) {
-    double before = 0.0;
-    lanes sums[LEVELS] = {{0}};
-    masks below[LEVELS] = {{0}}, zeros = {0};
-    for (int64_t j = 0; j < k; j += LANES) {
-        double tail[LANES] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}; /* ones are in no level */
-        lanes x;
-        if (k - j < LANES) {
-            memcpy(tail, row + j, (size_t)(k - j) * sizeof *tail);
-            memcpy(&x, tail, sizeof x);
-        } else
-            memcpy(&x, row + j, sizeof x);
-        zeros -= (masks)(x == all_lanes(0.0));
-        for (int level = 0; level < LEVELS; level++) {
-            masks small = (masks)(x < all_lanes(level_end(level)));
-            sums[level] += (lanes)((masks)x & small);
-            below[level] -= small;
-        }
-    }
-    for (int l = 0; l < LANES; l++) levels->zeros += zeros[l];
-    for (int level = 0; level < LEVELS; level++) {
-        double sum = 0.0;
-        for (int l = 0; l < LANES; l++) {
-            sum += sums[level][l];
-            levels->below[level] += below[level][l];
-        }
-        levels->sums[level] += sum - before;
-        before = sum;
-    }
-}
-
-/* Levels of a row, and the columns of entries above them; their number. */
-CLONES static int64_t find_double(const double *row, int64_t k, Levels *levels, int32_t *columns) {
-    int64_t hits = 0;
-    memset(levels, 0, sizeof *levels);
-    add_levels(row, k, levels);
-    for (int64_t j = 0; j < k; j++) {
-        columns[hits] = (int32_t)j;
-        hits += row[j] >= level_end(LEVELS - 1);
-    }
-    return hits;
-}
-
-/* The same on the coarse grid: tiny entries are counted together, level by level. */
-INLINE void scatter_coarse(Work *w, const double *row, int64_t i, int mass) {
-    const Job *job = w->job;
-    Scratch *s = &w->scratch;
-    int64_t c = mass ? w->count[i] : 1;
-    double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0;
-    Levels levels;
-    int64_t hits = find_double(row, job->k, &levels, w->hits), before = 0;
-    for (int level = -1; level < LEVELS; level++) {
-        int64_t up_to = level < 0 ? levels.zeros : levels.below[level], count = up_to - before;
+    (job->wide ? sift_wide : sift_plain)(row, next, k, g, sieve);
+    for (int level = -1; g->coarse && level < LEVELS; level++) {
+        int64_t up_to = level < 0 ? sieve->levels.zeros : sieve->levels.below[level], count = up_to - before;
         int32_t place = level < 0 ? 0 : level_place(level);
         slot *r = s->all + place * job->all_step;
         before = up_to;
         if (count == 0) continue;
         if (r->i == 0) touch(s->touched, place, 0.0);
         r[0].i += c * count;
-        r[1].d += level < 0 ? 0.0 : m * levels.sums[level];
+        r[1].d += level < 0 ? 0.0 : m * sieve->levels.sums[level];
         if (mass) {
             r[2].d += m * (double)count;
             r[3].d += m2 * (double)count;
         }
     }
+    const double *list = g->coarse ? sieve->list : row;
+    int64_t listed = g->coarse ? sieve->listed : k;
+    for (int64_t e0 = 0; e0 < listed; e0 += ENTRIES) {
+        int64_t count = listed - e0 < ENTRIES ? listed - e0 : ENTRIES;
+        find_codes(list + e0, count, w->place);
+        for (int64_t e = 0; e < count; e++) {
+            double u = list[e0 + e];
+            int32_t place = w->place[e];
+            if (is_divided(g, place)) place = part_of(g, place, u);
+            add_entry(job, s, 0, place, u, mass, c, m, m2);
+        }
+    }
+    int64_t hits = (job->wide ? hits_wide : hits_plain)(sieve->hits, k, sieve->columns);
     for (int64_t h = 0; h < hits; h++) {
-        double u = row[w->hits[h]];
-        int32_t place = place_of(&job->grid, u);
-        add_entry(job, s, 0, place, u, mass, c, m, m2);
-        if (u >= job->grid.least_hit) add_nested(job, s, w->hits[h], place, u, mass, c, m, m2);
+        double u = row[sieve->columns[h]];
+        add_nested(job, s, sieve->columns[h], place_of(g, u), u, mass, c, m, m2);
     }
 }
 
@@ -188,14 +135,17 @@ INLINE void scatter_true(Work *w, int64_t i, int32_t place, int mass) {
     if (w->correct[i] != 0.0) add_true(job, s, 1, top, u, w->log[i], w->power[i], mass, c, m, m2);
 }
 
-static void read_row(const Job *job, int64_t row, double *to) {
-    const char *at = job->p + row * job->row_step;
-    if (job->direct && job->item == 8)
-        memcpy(to, at, (size_t)job->k * 8);
-    else if (job->direct)
+/* A row as doubles one after another. */
+static const double *double_row(const Work *w, int64_t i) {
+    const Job *job = w->job;
+    const char *at = job->p + i * job->row_step;
+    double *to = w->block_columns;
+    if (job->direct && job->item == 8) return (const double *)at;
+    if (job->direct)
         for (int64_t j = 0; j < job->k; j++) to[j] = ((const float *)at)[j];
     else
-        for (int64_t j = 0; j < job->k; j++) to[j] = value_at(job, row, j);
+        for (int64_t j = 0; j < job->k; j++) to[j] = value_at(job, i, j);
+    return to;
 }
 
 /* Whether no class before y has as much as y, given that none has more. */
@@ -209,10 +159,10 @@ static void many_block(Work *w, int64_t start, int64_t n) {
     const Job *job = w->job;
     int64_t kept = 0;
     read_rows(w, start, n);
-    double *row = w->block_columns;
     for (int64_t i = 0; i < n; i++) {
         double sum, squares, low, high;
-        read_row(job, start + i, row);
+        const double *row = double_row(w, start + i), *next = row;
+        if (job->direct && job->item == 8 && i + 1 < n) next = double_row(w, start + i + 1);
         int inside = sweep_double(row, job->k, &sum, &squares, &low, &high);
         int good = inside ? check_sum(w, start + i, sum) : check_values(w, start + i);
         if (inside) {
@@ -228,14 +178,10 @@ static void many_block(Work *w, int64_t start, int64_t n) {
         w->top[kept] = high;
         w->correct[kept] = row[y] == high && first_of_ties(row, y);
         add_columns(w->columns, row, job->k, job->mass ? w->m[kept] : 1.0);
-        if (job->grid.coarse && job->mass)
-            scatter_coarse(w, row, kept, 1);
-        else if (job->grid.coarse)
-            scatter_coarse(w, row, kept, 0);
-        else if (job->mass)
-            scatter_row(w, row, kept, 1);
+        if (job->mass)
+            scatter_row(w, row, next, kept, 1);
         else
-            scatter_row(w, row, kept, 0);
+            scatter_row(w, row, next, kept, 0);
         kept++;
     }
     add_rows(w, kept);

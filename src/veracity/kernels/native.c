@@ -39,8 +39,11 @@ static int prepare_work(Work *w, const Job *job, int64_t begin, int64_t end) {
     w->columns = calloc(k + 2 * LANES, sizeof(double)); /* whole vectors are written */
     w->block_classes = calloc(6 * k, sizeof(double));
     w->block_columns = get_lines((k + 2 * LANES) * sizeof(double));
-    w->hits = malloc((k + 1) * sizeof *w->hits);
-    if (!(w->hits && w->classes && w->columns && w->block_classes && w->block_columns)) return 0;
+    w->sieve.list = malloc((k + 2 * LANES) * sizeof(double));
+    w->sieve.hits = calloc(k / HIT_COLUMNS + 8, sizeof *w->sieve.hits);
+    w->sieve.columns = malloc((k + 2) * sizeof *w->sieve.columns);
+    if (!(w->sieve.list && w->sieve.hits && w->sieve.columns)) return 0;
+    if (!(w->classes && w->columns && w->block_classes && w->block_columns)) return 0;
     if (job->small) return (w->small = get_small()) != NULL;
     if (job->packed && !(w->packed = get_packed(job))) return 0;
     return get_scratch(&w->scratch, job);
@@ -51,7 +54,9 @@ static void end_work(Work *w, int clean) {
     free(w->columns);
     free(w->block_classes);
     free(w->block_columns);
-    free(w->hits);
+    free(w->sieve.list);
+    free(w->sieve.hits);
+    free(w->sieve.columns);
     free(w->tiny);
     if (w->small) put_small(w->small);
     put_packed(w->packed, clean);

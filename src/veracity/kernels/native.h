@@ -92,12 +92,30 @@ typedef struct {
     size_t bytes, all_size, yes_size, touched_size, nested_size, nested_yes_size;
 } Scratch;
 
+enum { LEVELS = 2 };                            /* wide cells between 0 and 2^-22 */
+static const int LEVEL_ENDS[LEVELS] = {30, 22}; /* upper end of each: 2^-end; as WIDE and COARSE in grid.py */
+
+/* Sums over the level cells of rows; counts are those below each end. */
+typedef struct {
+    double sums[LEVELS];
+    int64_t below[LEVELS], zeros;
+} Levels;
+
+/* What a row of doubles is sifted into. */
+typedef struct {
+    Levels levels;
+    int64_t listed;
+    double *list;      /* entries above the levels; room for a vector more */
+    uint16_t *hits;    /* a bit for each column */
+    uint32_t *columns; /* of the hits */
+} Sieve;
+
 typedef struct {
     const Job *job;
     int64_t begin, end, rows;
     double weight, weight2, scores[12], powers[POWERS], low, high;
     double *classes, *columns, *block_classes, *block_columns;
-    int32_t *hits; /* columns of one row of many classes */
+    Sieve sieve; /* of one row of many classes */
     int64_t *tiny, tiny_count, tiny_room;
     int64_t lowest_row[LOWEST];
     double lowest[LOWEST];

@@ -4,8 +4,6 @@
 
 #include "native.h"
 
-enum { LEVELS = 2 };                            /* wide cells between 0 and 2^-22 */
-static const int LEVEL_ENDS[LEVELS] = {30, 22}; /* upper end of each: 2^-end; as WIDE and COARSE in grid.py */
 #define ONE_BITS 0x3F800000u
 #define LISTED_FLOAT 0x34800000 /* 2^-22 */
 #define SPLIT_FLOAT 0x38800000  /* 2^-14 */
@@ -17,12 +15,6 @@ INLINE double level_end(int level) { return 1.0 / (double)(1LL << LEVEL_ENDS[lev
 
 /* The place that stands for a level cell. */
 INLINE int32_t level_place(int level) { return level ? code_of(level_end(level - 1)) : 1; }
-
-/* Sums over the level cells of rows; counts are those below each end. */
-typedef struct {
-    double sums[LEVELS];
-    int64_t below[LEVELS], zeros;
-} Levels;
 
 /* What a sweep finds in a row. Largest and smallest entry are bits seen as unsigned: beyond those of 1 an entry is no
  * probability, or minus zero. */
