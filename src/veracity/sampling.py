@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.forecasts import Forecasts
+from veracity.kernels.hashes import BLOCK, ODD, column_hashes, mix, true_hashes
 
 MOST_ROWS = 1 << 17
 MOST_ROWS_OF_TWO = 1 << 15  # of two classes, whose cells say nearly all
 MOST_BYTES = 64_000_000
 HASHED_COLUMNS = 8  # evenly spaced; enough to tell rows apart, few enough for a thousand classes
 WAITING = 1 << 21  # values of candidates before they are sorted in
-BLOCK = 1 << 14  # rows hashed together: stays in cache
-FOLD = np.uint64(32)
-MULTIPLY, ODD = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +30,8 @@ class Sample:
     complete: bool
 
 
-def hash_rows(f: Forecasts, most_columns: int = HASHED_COLUMNS) -> NDArray[np.uint64]:
-    """64 bits from each row's outcome and probabilities, the same for float32 and float64 input."""
+def hash_rows(f: Forecasts) -> NDArray[np.uint64]:
+    """64 bits from each row's outcome and probabilities."""
     p = f.probabilities
     columns: list[Any]
     if p is None:
@@ -41,24 +39,8 @@ def hash_rows(f: Forecasts, most_columns: int = HASHED_COLUMNS) -> NDArray[np.ui
     elif p.ndim == 1:
         columns = [p]
     else:
-        columns = [p[:, j] for j in np.unique(np.linspace(0, p.shape[1] - 1, most_columns).astype(int))]
-    out = np.zeros(len(f), dtype=np.uint64)
-    for start in range(0, len(f), BLOCK):
-        part = slice(start, start + BLOCK)
-        h, bits = out[part], np.empty(len(out[part]))
-        if f.outcomes is not None:
-            np.multiply(f.outcomes[part], ODD.view(np.int64), out=h.view(np.int64), casting="unsafe", dtype=np.int64)
-        for column in columns:
-            np.add(column[part], 0.0, out=bits)  # turns −0 into 0
-            h ^= bits.view(np.uint64)
-            _mix(h)
-    return out
-
-
-def _mix(h: NDArray[np.uint64]) -> None:
-    """In place, one round of splitmix64's finaliser: every input bit moves the leading output bits, which decide."""
-    h ^= h >> FOLD
-    h *= MULTIPLY
+        columns = [p[:, j] for j in np.unique(np.linspace(0, p.shape[1] - 1, HASHED_COLUMNS).astype(int))]
+    return column_hashes(f.outcomes, columns)
 
 
 def take(f: Forecasts, index: Any) -> Forecasts:
@@ -88,13 +70,16 @@ def few(f: Forecasts, rows: int) -> Forecasts:
     """About `rows` rows of f, chosen by hash: a row given twice is chosen like the same row counted twice."""
     if len(f) <= rows:
         return f
-    h = hash_rows(f, 2)
-    limit = _smallest(h, rows)[rows - 1]
-    kept = np.flatnonzero(h <= limit)
+    near, h = _near(f, _enough(rows, len(f)))
+    if len(near) < rows:
+        near, h = _near(f, None)
+    is_kept = h <= np.sort(h)[rows - 1]
     # Many equal rows count once, or a few values would be all of the sample.
-    if len(np.unique(h[kept])) * 2 < rows:
+    if len(np.unique(h[is_kept])) * 2 < rows:
+        near, h = _near(f, None)
         distinct = np.unique(h)
-        kept = np.flatnonzero(h <= distinct[min(rows, len(distinct)) - 1])
+        is_kept = h <= distinct[min(rows, len(distinct)) - 1]
+    kept = near[is_kept]
     return take(f, kept[:: max(1, len(kept) // (4 * rows))])
 
 
@@ -231,9 +216,29 @@ def _thin(f: Forecasts, h: NDArray[np.uint64], complete: bool) -> Sample:
     return Sample(thin, complete and len(first) <= most)
 
 
+def _enough(count: int, rows: int) -> np.uint64:
+    """A hash up to which there should be half as many again as `count`: they are spread evenly."""
+    return np.uint64(2.0**63 * min(1.0, 3.0 * count / rows))
+
+
+def _near(f: Forecasts, limit: np.uint64 | None) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Rows whose hash is at most `limit`, and these hashes; block by block, as most are soon forgotten."""
+    p, y, found = f.probabilities, f.outcomes, []
+    for start in range(0, len(f), BLOCK):
+        part = slice(start, start + BLOCK)
+        if p is None or p.ndim == 1 or y is None:
+            h = hash_rows(take(f, part))
+        else:
+            h = true_hashes(p[part], y[part])
+        at = np.arange(len(h)) if limit is None else np.flatnonzero(h <= limit)
+        found.append((at + start, h[at]))
+    rows, hashes = zip(*found, strict=True)
+    return np.concatenate(rows), np.concatenate(hashes)
+
+
 def _smallest(h: NDArray[np.uint64], count: int) -> NDArray[np.uint64]:
     """The smallest hashes in order, at least `count` of them."""
-    near = h[h <= np.uint64(2.0**63 * min(1.0, 3.0 * count / len(h)))]  # hashes are spread evenly
+    near = h[h <= _enough(count, len(h))]
     return np.sort(near if len(near) >= count else h)
 
 
@@ -281,5 +286,5 @@ def _fingerprint(f: Forecasts) -> NDArray[np.uint64]:
     for column in columns:
         full *= ODD
         full ^= (column.astype(np.float64) + 0.0).view(np.uint64)
-        _mix(full)
+        mix(full)
     return full

@@ -550,10 +550,11 @@ def _told(f: Forecasts) -> tuple[Finding, ...]:
 
 def _cases(f: Forecasts) -> int:
     """Rows, the parts of a split outcome counted once."""
-    rows = np.arange(len(f))
+    counts = f.counts
     if f.rows is not None and any(finding.code == "soft_outcomes" for finding in f.findings):
-        rows = np.unique(f.rows, return_index=True)[1]
-    return len(rows) if f.counts is None else int(f.counts[rows].sum())
+        first = np.unique(f.rows, return_index=True)[1]
+        return len(first) if counts is None else int(counts[first].sum())
+    return len(f) if counts is None else int(counts.sum())
 
 
 def _sorted(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

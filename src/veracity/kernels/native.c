@@ -313,6 +313,7 @@ static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, "One pass over fore
                                 {"power_moments", py_power_moments, METH_VARARGS, "See kernels/statistics.py."},
                                 {"bin_starts", bin_starts, METH_VARARGS, "See kernels/cuts.py."},
                                 {"binned", py_binned, METH_VARARGS, "See kernels/cuts.py."},
+                                {"true_hashes", true_hashes, METH_VARARGS, "See kernels/hashes.py."},
                                 {"true_cells", py_true_cells, METH_VARARGS, "See kernels/statistics.py."},
                                 {"gaps", py_gaps, METH_VARARGS, "See kernels/statistics.py."},
                                 {"row_moves", py_row_moves, METH_VARARGS, "See kernels/statistics.py."},

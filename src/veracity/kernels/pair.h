@@ -3,6 +3,7 @@
 #ifndef VERACITY_PAIR_H
 #define VERACITY_PAIR_H
 
+#include "hashes.h"
 #include "rows.h"
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
@@ -11,8 +12,6 @@
 
 enum { PAIR_ROWS = 512, PAIR_AHEAD = 32 };
 #define UNIT_BITS 0x3FF0000000000000LL
-#define ODD 0x94D049BB133111EBULL /* the hash of sampling.py */
-#define MULTIPLY 0xBF58476D1CE4E5B9ULL
 #define UNMIRRORED 0x1p-40 /* below, 1 - p is too coarse to mirror the cells of p */
 #define SPLIT 0x1p-14 /* itself, as 1 - p, still lies in a cell of those below: too wide for powers of what happened */
 enum { STEP_BITS = 5, STEP = 1 << STEP_BITS }; /* bytes of moments */
@@ -98,7 +97,7 @@ static int pair_rows(Pair *a, int64_t n) {
         int at_end = !(bits_of(mirrored) & mask) && (above || mirrored <= u);
         a->at[i] = STEP * ((at_end ? code + (int32_t)PARTS : code) + y * (int32_t)a->places);
         uint64_t h = (uint64_t)bits_of(u) ^ (y ? ODD : 0);
-        h = (h ^ h >> 32) * MULTIPLY;
+        h = mixed(h);
         int other = realised <= SPLIT || (u < UNMIRRORED && u > 0.0), near = a->limit && h <= a->limit;
         int low = realised < a->low_limit;
         any |= other | near | low;

@@ -1,0 +1,61 @@
+"""64 bits from what a row holds: they decide whether it is in a sample, however the rows were cut into parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity import kernels
+
+_native: Any
+try:
+    from veracity.kernels import _native  # type: ignore[attr-defined,no-redef]
+except ImportError:  # installed where there was no compiler
+    _native = None
+
+Hashes = NDArray[np.uint64]
+
+BLOCK = 1 << 14  # rows hashed together: stays in cache
+FOLD = np.uint64(32)
+MULTIPLY, ODD = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+def column_hashes(y: NDArray[Any] | None, columns: list[NDArray[Any]]) -> Hashes:
+    """Of each row's outcome and of its numbers in these columns, the same for float32 and float64.
+
+    >>> two = np.array([0.25, 0.5])
+    >>> bool((column_hashes(np.array([0, 1]), [two]) == column_hashes(np.array([0, 1]), [two.astype("f4")])).all())
+    True
+    """
+    out = np.zeros(len(columns[0]), dtype=np.uint64)
+    for start in range(0, len(out), BLOCK):
+        part = slice(start, start + BLOCK)
+        h, bits = out[part], np.empty(len(out[part]))
+        if y is not None:
+            np.multiply(y[part], ODD.view(np.int64), out=h.view(np.int64), casting="unsafe", dtype=np.int64)
+        for column in columns:
+            np.add(column[part], 0.0, out=bits)  # turns −0 into 0
+            h ^= bits.view(np.uint64)
+            mix(h)
+    return out
+
+
+def mix(h: Hashes) -> None:
+    """In place, one round of splitmix64's finaliser: every input bit moves the leading output bits, which decide."""
+    h ^= h >> FOLD
+    h *= MULTIPLY
+
+
+def true_hashes(p: NDArray[Any], y: NDArray[Any], kernel: str | None = None) -> Hashes:
+    """Of each row's outcome and the probability that it had, p (n, k).
+
+    >>> true_hashes(np.array([[0.2, 0.8]]), np.array([1])) == column_hashes(np.array([1]), [np.array([0.8])])
+    array([ True])
+    """
+    if (kernel or kernels.NAME) == "native" and p.dtype in (np.float32, np.float64):
+        out = np.empty(len(p), np.uint64)
+        _native.true_hashes(p, np.require(y, np.int64, ("C", "A")), out)
+        return out
+    return column_hashes(y, [p[np.arange(len(p)), y]])
