@@ -408,7 +408,7 @@ def _verdict_detail(a: Assessment) -> dict[str, Any]:
 def _losses(a: Assessment) -> dict[str, Any]:
     ladder = _ladder(a)
     found = {rule: ladder.losses(rule) for rule in RULES}
-    a._sections["findings"] += ladder.findings()
+    a._sections["findings"] += ladder.findings(found["log"])
     return found
 
 

@@ -33,6 +33,7 @@ NOT_SEPARABLE = (
     "grouping and irreducible loss cannot be told apart from these inputs: give the ideal probabilities, features, or "
     "repeated outcomes"
 )
+EXPLAINED = 0.1  # of the log loss may be left over by the ladder
 LOSSES = ("L", "AL", "PCL", "CL", "GL", "IL", "EL", "PEL", "RL", "PL", "remainder")
 TERMS = ("uncertainty", "resolution", "reliability", "within")
 
@@ -80,9 +81,19 @@ class Ladder:
         """Stage Q where the data tell it: given, from equal features, from repeated outcomes."""
         return maps.ideal(self.rows, seed=self.tally.plan.random_state)
 
-    def findings(self) -> tuple[Finding, ...]:
-        """How Q was found, where it was asked for."""
-        return () if self.problem or self.ideal.finding.code == "not_separable" else (self.ideal.finding,)
+    def findings(self, losses: dict[str, Reading]) -> tuple[Finding, ...]:
+        """How Q was found, where it was asked for; and whether the cells of C are too coarse for the (log) losses."""
+        if self.problem:
+            return ()
+        found = [] if self.ideal.finding.code == "not_separable" else [self.ideal.finding]
+        if self.chain.cells is not None and abs(losses["remainder"]) > EXPLAINED * losses["L"]:
+            message = (
+                f"the cells of the map {self.tally.plan.map!r} are too coarse: calibration loss holds what rows of one "
+                f"cell differ by, and {losses['remainder']:.3g} of {losses['L']:.3g} nats are left over; the maps "
+                "temperature and isotonic have no cells (--map)"
+            )
+            found.append(Finding("coarse_cells", "warning", message))
+        return tuple(found)
 
     @cached_property
     def chain(self) -> Chain:

@@ -8,13 +8,13 @@ import numpy as np
 
 from veracity.forecasts import Finding
 from veracity.inference import Reading
+from veracity.ladder import EXPLAINED
 from veracity.plan import FLOORS
 from veracity.scores import Entries
 from veracity.tally import Tally
 from veracity.verdict import MATCHED, Verdict
 
 NAMED_ROWS = 5
-EXPLAINED = 0.1  # of the log loss may be unexplained by the ladder
 SURE = 0.9  # a pick is called sure from here
 
 

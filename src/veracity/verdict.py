@@ -93,7 +93,7 @@ def word_for(low: float, high: float) -> str:
 
 
 def rows_needed(slope: Reading, rows: int) -> int | None:
-    """About how many rows would make the interval as narrow as the difference from one; two digits."""
+    """About how many more rows than there are would make the interval as narrow as the difference from one."""
     assert slope.low is not None
     assert slope.high is not None
     difference = abs(float(np.log(slope)))
@@ -101,7 +101,8 @@ def rows_needed(slope: Reading, rows: int) -> int | None:
         return None
     needed = rows * (float(np.log(slope.high / slope.low)) / 2.0 / difference) ** 2
     digits = 10 ** max(int(np.log10(needed)) - 1, 0)
-    return int(np.ceil(needed / digits) * digits)
+    rounded = int(np.ceil(needed / digits) * digits)
+    return rounded if rounded > rows else None  # the difference is too small to matter, not too hard to see
 
 
 def _too_little(tally: Tally, measured: Measured, spread: float) -> str | None:

@@ -413,6 +413,12 @@ def _arrays(path: Path, shown: str) -> Table:
             arrays = {name: held[name] for name in held.files}
     except (ValueError, OSError, EOFError) as problem:
         raise ValueError(f"{shown}: no plain arrays in it\n  save them with numpy.savez") from problem
+    matrices = [name for name, values in arrays.items() if values.ndim == 2 and values.shape[1] > 1]
+    if len(matrices) > 1:
+        raise ValueError(
+            f"{shown}: {len(matrices)} matrices, {', '.join(matrices)}; which one holds the forecasts?\n"
+            "  save one matrix with the outcomes in a file, and each other model in a file of its own"
+        )
     columns: dict[str, Any] = {}
     for name, values in arrays.items():
         if values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1):

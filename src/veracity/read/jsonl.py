@@ -29,6 +29,7 @@ def table_of(path: Path, shown: str) -> Table:
         raise ValueError(f"{shown}: the file is empty\n  it needs one JSON object per line")
     row = first[1]
     options = next((key for key in OPTIONS if key in row and _is_options(row[key])), None)
+    options = options or _beside_texts(row)
     if options and any(key in row for key in ANSWERS):
         return _answers(path, shown, options)
     for key_of, read in ((likelihood_key, likelihoods), (token_key, tokens)):
@@ -47,6 +48,27 @@ def table_of(path: Path, shown: str) -> Table:
     table = _columnar(pl.scan_ndjson(path, infer_schema_length=None).drop(nested, strict=False), shown)
     table.nested = tuple(nested)
     return table
+
+
+def _beside_texts(row: dict[str, Any]) -> str | None:
+    """Where the numbers of answer options stand whose texts are listed under another name."""
+    texts = _texts(row)
+    same = (key for key, value in row.items() if _is_options(value) and len(value) == len(texts))
+    return next(same, None) if texts else None
+
+
+def _texts(row: dict[str, Any]) -> list[str]:
+    """The texts of the answer options, where they are listed."""
+    doc = row.get("doc")
+    choices = doc.get("choices") if isinstance(doc, dict) else None
+    if isinstance(choices, dict):
+        choices = choices.get("text")
+    listed = next((row[key] for key in OPTIONS if _is_texts(row.get(key))), choices)
+    return [str(text).strip() for text in listed] if isinstance(listed, list) else []
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and len(value) >= 2 and all(isinstance(v, str) for v in value)
 
 
 def _rows(path: Path, shown: str) -> Generator[tuple[int, dict[str, Any]], None, None]:
@@ -140,14 +162,9 @@ def _right(value: Any, options: list[str], row: dict[str, Any]) -> str | None:
         return text
     if isinstance(value, float) and value.is_integer() and str(int(value)) in options:
         return str(int(value))
-    doc = row.get("doc")
-    choices = doc.get("choices") if isinstance(doc, dict) else None
-    if isinstance(choices, dict):
-        choices = choices.get("text")
-    if isinstance(choices, list):
-        texts = [str(c).strip() for c in choices]
-        if text in texts and texts.index(text) < len(options):
-            return options[texts.index(text)]
+    texts = _texts(row)
+    if text in texts and texts.index(text) < len(options):
+        return options[texts.index(text)]
     if len(text) == 1 and text.isalpha() and options[0] == "0":
         place = ord(text.upper()) - ord("A")
         return options[place] if place < len(options) else None
