@@ -66,12 +66,26 @@ def test_parts_of_a_few_rows_give_the_intervals_of_all_at_once():
     assert numbers(found(parts)) == pytest.approx(numbers(found(whole)), rel=1e-9)
 
 
-@pytest.mark.parametrize("options", [{"floor": 0.005}, {"preset": "N17"}])
-def test_floors_and_clipped_bins(options):
-    y, p = rows(7, 20_000, 10, 3.0)
+@pytest.mark.parametrize("options", [{"floor": 0.005}, {"floor": 0.05}, {"floor": 0.3}, {"preset": "N17"}])
+@pytest.mark.parametrize("sharpened", [1.0, 3.0])
+@pytest.mark.parametrize("k", [3, 10])
+def test_floors_and_clipped_bins(options, k, sharpened):
+    y, p = rows(7, 20_000, k, 2.0, sharpened)
     tally = Tally.of(y, p, plan=Plan(**options))
     sample, every = numbers(found(tally)), numbers(of_all_rows(tally))
     assert sample == pytest.approx(every, rel=0.08, abs=0.03 * every[:37].max())
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_outcomes_of_probability_zero_leave_the_slope_its_interval(k):
+    y, p = rows(k, 20_000, k, 1.0, 3.0)
+    p = np.round(p, 2)
+    p /= p.sum(axis=1, keepdims=True)
+    assert (p[np.arange(len(y)), y] == 0.0).any()
+    tally = Tally.of(y, p)
+    assert found(tally).slope_error == pytest.approx(of_all_rows(tally).slope_error, rel=0.05)
+    slope = assess(y, p).slope
+    assert slope.low < slope < slope.high
 
 
 def test_more_classes_than_a_sample_has_entries():

@@ -18,7 +18,7 @@ from veracity.forecasts import Forecasts
 from veracity.kernels import statistics
 from veracity.plan import Plan
 from veracity.sampling import few, take
-from veracity.scores import AT, DIVISOR, MEANS, ZERO, Entries, Profile, coarse_places
+from veracity.scores import AT, DIVISOR, MEANS, ZERO, Profile, coarse_places
 from veracity.tally import R, Tally
 
 Floats = NDArray[np.float64]
@@ -48,12 +48,13 @@ class Influences:
             if rows is not None:
                 moves = of_rows(rows, bins, tally.plan)
             else:
-                moves = from_sample(sample_of_rows(tally), bins, profile.entries, tally.plan)
+                moves = from_sample(sample_of_rows(tally), bins, profile)
             # d ln P_r is (p^r/mean − 1)/r, in logs for r = 0; zeros do not move a mean that is 0.
             reported = moves.columns[-len(MEANS) :]
             mean = reported @ moves.share
             reported[~np.isfinite(mean)] = 0.0
-            scale = np.concatenate([bins.scale, np.where(REPORTED == 0.0, 1.0, 1.0 / (mean * REPORTED))])
+            scale = np.where(REPORTED == 0.0, 1.0, np.where(np.isfinite(mean), 1.0 / (mean * REPORTED), 0.0))
+            scale = np.concatenate([bins.scale, scale])
             slope = [_spread(measured), -_spread(profile.values)]
             mixes = np.zeros((len(SPARSE) + len(MEANS) + 1, len(moves.columns)))
             mixes[MIXES] = np.concatenate([SIGNS, *slope]) * scale[MIXES[1]]
@@ -144,16 +145,16 @@ def of_rows(f: Forecasts, bins: BinMoves, plan: Plan) -> Moves:
     return Moves(columns, *_shares(f))
 
 
-def from_sample(f: Forecasts, bins: BinMoves, true: Entries, plan: Plan) -> Moves:
+def from_sample(f: Forecasts, bins: BinMoves, profile: Profile) -> Moves:
     """The moves of all rows: what their true entries add is known from cells, the rest from a sample f.
 
     The true entries that move a mean most are few, and a sample has too many of them or none. The other entries of a
     row move it little: on average by what they do in the sample beside such a true entry; how they vary around that
     comes as rows of its own, which move no mean.
     """
-    curve, m = bins.curve, len(SPARSE)
+    curve, true, m = bins.curve, profile.entries, len(SPARSE)
     sampled = np.empty((m + 1, len(f)))
-    bins.fill(sampled, f, plan)
+    bins.fill(sampled, f, profile.tally.plan)
     share, square = _shares(f)
     alone, at = bins.own - bins.every, curve.locate(sampled[m])
     others = sampled[:m] - alone[at].T
@@ -164,9 +165,13 @@ def from_sample(f: Forecasts, bins: BinMoves, true: Entries, plan: Plan) -> Move
     first = np.flatnonzero(np.append(True, (place[1:] != place[:-1]) | (at_cell[1:] != at_cell[:-1])))
     weight, to = np.add.reduceat(true.weight, first), at_cell[first]
     reported = np.add.reduceat(true.sums, first, axis=1) / weight
-    main = np.vstack([alone[to].T + usual.beside(reported[0]), reported])
+    p = np.clip(reported[0], curve.low[to], curve.high[to])  # a floor may have lifted it out of its bin
+    main = np.vstack([alone[to].T + usual.beside(p), reported])
     main_share = weight / weight.sum()
-    main_square = main_share * (curve.true_weight2 / curve.true_weight)[to]
+    h = profile.tally.pooled
+    squares = weight
+    if h.true_weight2 is not None:
+        squares = np.add.reduceat(h.true_weight2[h.cells.searchsorted(true.cells)], first)
 
     varying = np.tile((main @ main_share)[:, None], len(f))
     varying[:m] += others - usual.beside(sampled[m])
@@ -174,7 +179,7 @@ def from_sample(f: Forecasts, bins: BinMoves, true: Entries, plan: Plan) -> Move
     return Moves(
         np.hstack([main, varying]),
         np.append(main_share, np.zeros(len(f))),
-        np.append(main_square / main_square.sum(), varying_square / varying_square.sum()),
+        np.append(squares / squares.sum(), varying_square / varying_square.sum()),
     )
 
 

@@ -16,7 +16,7 @@ def test_true_hashes_are_the_same_in_c(compiled, dtype, layout):
     p[::5, 2] = -0.0
     y = rng.integers(0, 7, 1000)
     y[::10] = 2
-    expected = column_hashes(y, [p[np.arange(1000), y]])
+    expected = column_hashes(y, [p[np.arange(1000), y], p[np.arange(1000), (y + 1) % 7]])
     if layout == "columns":
         p = np.asfortranarray(p)
     elif layout == "strided":
@@ -51,6 +51,23 @@ def test_rows_with_the_same_first_and_last_entries_are_told_apart():
     chosen = few(Forecasts.of(y, p), 1000)
     assert 1000 <= len(chosen) < 1100
     assert len(np.unique(chosen.outcomes)) == k - 2
+
+
+@pytest.mark.parametrize("rows", [500, 2000, 20_000])
+def test_sharp_rows_are_told_apart(rows):
+    """Most outcomes had probability 1 in float32: chosen by it alone, they would be in or out class by class."""
+    rng = np.random.default_rng(3)
+    n, k = 60_000, 10
+    z, y = rng.normal(size=(n, k)).astype(np.float32), rng.integers(0, k, n)
+    z[np.arange(n), y] += np.where(rng.random(n) < 0.85, 30, 0).astype(np.float32)
+    p = np.exp(z - z.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    certain = (p[np.arange(n), y] == 1.0).mean()
+    chosen = few(Forecasts.of(y, p), rows)
+    assert certain > 0.8
+    assert len(chosen) == rows
+    assert (chosen.realised == 1.0).mean() == pytest.approx(certain, abs=0.05)
+    assert np.bincount(chosen.outcomes, minlength=k).min() > 0.6 * rows / k
 
 
 @pytest.mark.parametrize("values", [1, 7, 5000])

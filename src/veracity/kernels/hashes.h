@@ -9,18 +9,22 @@
 
 INLINE uint64_t mixed(uint64_t h) { return (h ^ h >> 32) * MULTIPLY; }
 
-/* Of outcomes and the probabilities that they had; a row's is asked for before it is needed. */
-INLINE void hash_true(const char *p, int64_t n, int64_t row_step, int64_t column_step, const int64_t *y, uint64_t *out,
-                      const int item) {
+INLINE uint64_t number_bits(const char *at, const int item) {
+    double u;
+    float single;
+    memcpy(item == 4 ? (void *)&single : &u, at, (size_t)item);
+    return (uint64_t)bits_of((item == 4 ? single : u) + 0.0);
+}
+
+/* Of outcomes, the probabilities that they had and those of the next class; asked for before they are needed. */
+INLINE void hash_true(const char *p, int64_t n, int64_t k, int64_t row_step, int64_t column_step, const int64_t *y,
+                      uint64_t *out, const int item) {
     enum { BEFORE = 16 };
-    for (int64_t i = 0; i < n; i++) {
-        if (i + BEFORE < n) __builtin_prefetch(p + (i + BEFORE) * row_step + y[i + BEFORE] * column_step);
-        double u;
-        float single;
-        const char *at = p + i * row_step + y[i] * column_step;
-        memcpy(item == 4 ? (void *)&single : &u, at, (size_t)item);
-        if (item == 4) u = single;
-        out[i] = mixed(((uint64_t)y[i] * ODD) ^ (uint64_t)bits_of(u + 0.0));
+    for (int64_t i = 0; i < n; i++, p += row_step) {
+        if (i + BEFORE < n) __builtin_prefetch(p + BEFORE * row_step + y[i + BEFORE] * column_step);
+        int64_t next = y[i] + 1 < k ? y[i] + 1 : 0;
+        uint64_t h = mixed(((uint64_t)y[i] * ODD) ^ number_bits(p + y[i] * column_step, item));
+        out[i] = mixed(h ^ number_bits(p + next * column_step, item));
     }
 }
 
@@ -33,14 +37,14 @@ static PyObject *true_hashes(PyObject *self, PyObject *arguments) {
     for (; count < 3; count++)
         if (PyObject_GetBuffer(given[count], &b[count], count == 2 ? PyBUF_CONTIG : PyBUF_STRIDED_RO) < 0) goto release;
     const int64_t *y = b[1].buf;
-    int64_t n = b[2].len / 8;
+    int64_t n = b[2].len / 8, k = b[0].ndim == 2 ? b[0].shape[1] : 0;
     good = b[0].ndim == 2 && b[0].shape[0] == n && (b[0].itemsize == 4 || b[0].itemsize == 8) && b[1].len == n * 8 &&
            PyBuffer_IsContiguous(&b[1], 'C');
-    for (int64_t i = 0; good && i < n; i++) good = (uint64_t)y[i] < (uint64_t)b[0].shape[1];
+    for (int64_t i = 0; good && i < n; i++) good = (uint64_t)y[i] < (uint64_t)k;
     if (good && b[0].itemsize == 4)
-        hash_true(b[0].buf, n, b[0].strides[0], b[0].strides[1], y, b[2].buf, 4);
+        hash_true(b[0].buf, n, k, b[0].strides[0], b[0].strides[1], y, b[2].buf, 4);
     else if (good)
-        hash_true(b[0].buf, n, b[0].strides[0], b[0].strides[1], y, b[2].buf, 8);
+        hash_true(b[0].buf, n, k, b[0].strides[0], b[0].strides[1], y, b[2].buf, 8);
     else
         PyErr_SetString(PyExc_ValueError, "true_hashes takes a matrix, a column of each row and room for the hashes");
 release:

@@ -49,13 +49,18 @@ def mix(h: Hashes) -> None:
 
 
 def true_hashes(p: NDArray[Any], y: NDArray[Any], kernel: str | None = None) -> Hashes:
-    """Of each row's outcome and the probability that it had, p (n, k).
+    """Of each row's outcome, the probability that it had and that of the next class, p (n, k).
 
-    >>> true_hashes(np.array([[0.2, 0.8]]), np.array([1])) == column_hashes(np.array([1]), [np.array([0.8])])
+    Sharp models give probability 1 to much of what happens, and rounded ones 0 to most of the rest: either column
+    alone would be the same in many rows.
+
+    >>> of_columns = column_hashes(np.array([1]), [np.array([0.7]), np.array([0.1])])
+    >>> true_hashes(np.array([[0.2, 0.7, 0.1]]), np.array([1])) == of_columns
     array([ True])
     """
     if (kernel or kernels.NAME) == "native" and p.dtype in (np.float32, np.float64):
         out = np.empty(len(p), np.uint64)
         _native.true_hashes(p, np.require(y, np.int64, ("C", "A")), out)
         return out
-    return column_hashes(y, [p[np.arange(len(p)), y]])
+    rows = np.arange(len(p))
+    return column_hashes(y, [p[rows, y], p[rows, (y.astype(np.int64) + 1) % p.shape[1]]])
