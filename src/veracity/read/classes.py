@@ -21,6 +21,7 @@ STEMS = re.compile(
     re.IGNORECASE,
 )
 DIGITS = re.compile(r"^(.*?)(\d+)$")
+NEARLY = 0.02  # how far rounded rows may be from one on average
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def class_sets(search: Pool, loose: bool = False, any_values: bool = False) -> l
             continue
         sums = _sums(search.table.sample, members, own)
         outside = kind.startswith(("stem", "like")) and (any_values or search.reading.normalise)
-        if not sums and not (loose and own == "probability" and _meant(members, labelled, outside)):
+        if not sums and not (loose and own == "probability" and _meant(members, labelled, outside, search)):
             continue
         if kind.startswith("like") and set(search.all[kind[5:]].labels) - {k for _, k in members}:
             continue
@@ -139,13 +140,19 @@ def _scale_of(stem: str) -> str:
     return "log" if re.match(r"log_?p", word) else "probability"
 
 
-def _meant(members: list[tuple[Column, str]], labelled: list[Column], outside: bool) -> bool:
-    """Numbers (within [0, 1]) for the very classes that one other column holds."""
+def _meant(members: list[tuple[Column, str]], labelled: list[Column], outside: bool, search: Pool) -> bool:
+    """Numbers (within [0, 1]) for the very classes that one other column holds, or for some that never happened, too:
+    with these the rows come nearer to one."""
     classes = {k for _, k in members}
-    names = {c.name for c, _ in members}
-    return (outside or all(c.within for c, _ in members)) and any(
-        c.name not in names and set(c.labels) == classes for c in labelled
-    )
+    names = [c.name for c, _ in members]
+    if not (outside or all(c.within for c, _ in members)):
+        return False
+    held = [set(c.labels) for c in labelled if c.name not in names and set(c.labels) <= classes]
+    if classes in held:
+        return True
+    off = roles.off_one(search.table.sample, names) if held else np.inf
+    happened = [[c.name for c, k in members if k in labels] for labels in held]
+    return off < NEARLY and any(off < roles.off_one(search.table.sample, few) for few in happened)
 
 
 def _sums(sample: pl.DataFrame, members: list[tuple[Column, str]], scale: str) -> str:

@@ -1,0 +1,77 @@
+"""Files that could be read in two ways are read as they were meant, or refused."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import veracity as vc
+from veracity import read
+from veracity.read.reading import Reading
+
+
+@pytest.fixture
+def rounded():
+    """Four classes, the last of which never happened, rounded to two decimals: many rows do not sum to one."""
+    rng = np.random.default_rng(0)
+    p = np.round(rng.dirichlet(np.ones(4), 300), 2)
+    return p, rng.integers(0, 3, 300)
+
+
+@pytest.mark.parametrize("names", [["prob_A", "prob_B", "prob_C", "prob_D"], ["p1", "p2", "p3", "p4"]])
+def test_a_class_that_never_happened_keeps_its_column(tmp_path, rounded, names):
+    """Without it the others summed to one even less, and rescaled they were other forecasts."""
+    p, y = rounded
+    labels = [name[-1] for name in names]
+    frame = pl.DataFrame({name: p[:, j] for j, name in enumerate(names)} | {"y": [labels[j] for j in y]})
+    frame.write_csv(tmp_path / "f.csv")
+    with pytest.raises(ValueError, match=rf"{names[-1]}, but \d+ of 300 rows do not sum to one"):
+        read.read(tmp_path / "f.csv")
+    (held,) = read.read(tmp_path / "f.csv", Reading(normalise=True)).values()
+    assert [str(c) for c in held.classes] == labels
+    assert held.matrix == pytest.approx(p / p.sum(axis=1, keepdims=True), abs=1e-12)
+
+
+def test_a_column_that_is_no_class_stays_out(tmp_path, rounded):
+    p, y = rounded
+    p = p[:, :3] / p[:, :3].sum(axis=1, keepdims=True)
+    p[0] *= 0.97
+    columns = {f"p_{name}": p[:, j] for j, name in enumerate("abc")}
+    frame = pl.DataFrame(columns | {"p_value": np.linspace(0.2, 0.9, 300), "y": [list("abc")[j] for j in y]})
+    frame.write_csv(tmp_path / "f.csv")
+    (held,) = read.read(tmp_path / "f.csv", Reading(normalise=True)).values()
+    assert [str(c) for c in held.classes] == ["a", "b", "c"]
+
+
+def test_two_matrices_are_one_too_many(tmp_path):
+    p, y = np.full((6, 3), 1 / 3), np.array([0, 1, 2] * 2)
+    np.savez(tmp_path / "two.npz", y=y, first=p, second=p)
+    with pytest.raises(ValueError, match="2 matrices, first, second"):
+        read.read(tmp_path / "two.npz")
+
+
+@pytest.mark.parametrize("answers", [["B", "C"], [1, 2], ["dog", "eel"]])
+@pytest.mark.parametrize("texts", ["options", "choices"])
+def test_numbers_beside_the_texts_of_options(tmp_path, answers, texts):
+    """They had been taken for the tokens of an answer that was given."""
+    numbers = [[-0.9, -0.5, -4.5], [-1.3, -2.2, -0.4]]
+    rows = [
+        {texts: ["cat", "dog", "eel"], "logprobs": logs, "answer": answer}
+        for logs, answer in zip(numbers * 5, answers * 5, strict=True)
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    (held,) = read.read(tmp_path / "a.jsonl").values()
+    assert held.outcomes[:2].tolist() == [1, 2]
+    shares = np.exp(numbers)
+    assert held.matrix[:2] == pytest.approx(shares / shares.sum(axis=1, keepdims=True))
+
+
+def test_cells_too_coarse_for_the_ladder_are_told():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet([0.3] * 3, 3000)
+    y = np.minimum((p.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1), 2)
+    for name, told in (("bins", True), ("temperature", False)):
+        a = vc.assess(y, p, map=name)
+        assert abs(a.losses("log")["remainder"]) > 0.0
+        assert ("coarse_cells" in {finding["code"] for finding in json.loads(a.to_json())["findings"]}) == told
