@@ -171,3 +171,69 @@ def test_calibrate_refuses_what_does_not_fit(here, capsys):
     assert run(["calibrate", "fit", "several.csv", "--map", "platt", "-o", "s.json"]) == 2
     assert "2 models, m1, m2; a map belongs to one" in capsys.readouterr().err
     assert not (here / "x.csv").exists()
+
+
+@pytest.fixture
+def labelled(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 400)
+    y = np.array(CLASSES)[np.minimum((p.cumsum(axis=1) < rng.random((400, 1))).sum(axis=1), 2)]
+    columns = {f"proba_{name}": p[:, j] for j, name in enumerate(CLASSES)}
+    pl.DataFrame(columns | {"y": y}).write_csv("labelled.csv")
+    pl.DataFrame({"id": [f"n{i}" for i in range(400)]} | columns).write_csv("new.csv")
+    assert run(["calibrate", "fit", "labelled.csv", "--map", "temperature", "-o", "map.json"]) == 0
+    return tmp_path
+
+
+def test_a_map_is_applied_to_rows_without_outcomes(labelled, capsys):
+    for name in ("labelled", "new"):
+        assert run(["calibrate", "apply", "map.json", f"{name}.csv", "-o", f"{name}-mapped.csv"]) == 0
+    assert "400 rows · no outcome · forecast proba_a proba_b proba_c · kept as they are id" in capsys.readouterr().err
+    new = pl.read_csv("new-mapped.csv")
+    assert new.columns == ["id", "p_a", "p_b", "p_c"]
+    assert new["id"].to_list()[:2] == ["n0", "n1"]
+    np.testing.assert_allclose(new.drop("id").to_numpy(), rows_of("labelled-mapped.csv"), atol=1e-12)
+
+
+def test_rows_without_outcomes_are_adjusted_to_given_frequencies(labelled, capsys):
+    assert run(["adjust", "new.csv", "--to", "uniform", "-o", "even.parquet"]) == 0
+    even = pl.read_parquet("even.parquet").drop("id")
+    assert even.mean().row(0) == pytest.approx([1 / 3] * 3, abs=1e-9)
+    assert run(["adjust", "new.csv", "--to", "em", "--trained-on", "uniform", "-o", "em.csv"]) == 0
+    for options in (["--to", "sample"], ["--to", "em"]):
+        assert run(["adjust", "new.csv", *options, "-o", "no.csv"]) == 2
+        assert "there is no outcome to count class frequencies from" in capsys.readouterr().err
+        assert not (labelled / "no.csv").exists()
+
+
+def test_one_column_without_outcomes_is_for_the_second_of_two_classes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    p = rng.random(300)
+    pl.DataFrame({"risk": p, "died": (rng.random(300) < p).astype(int)}).write_csv("old.csv")
+    pl.DataFrame({"patient": np.arange(100, 103), "risk": [0.2, 0.5, 0.9]}).write_csv("new.csv")
+    assert run(["calibrate", "fit", "old.csv", "--map", "platt", "-o", "map.json"]) == 0
+    assert run(["calibrate", "apply", "map.json", "new.csv", "-o", "out.csv"]) == 0
+    out = pl.read_csv("out.csv")
+    assert out.columns == ["patient", "p_0", "p_1"]
+    assert out["p_1"].is_sorted()
+    assert (out["p_0"] + out["p_1"]).to_list() == pytest.approx([1.0] * 3)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"proba_a": [0.5, 0.9], "proba_b": [0.5, 0.1], "y": ["a", "d"]}, "bad.csv"),
+        ({"proba_a": [0.5, 0.9], "proba_b": [0.3, 0.1], "proba_c": [0.2, 0.1]}, "sum to one"),
+        ({"proba_a": [0.5, 1.9], "proba_b": [0.3, -1.0], "proba_c": [0.2, 0.1]}, "bad.csv"),
+        ({"proba_a": [0.5, 0.9], "proba_b": [0.5, 0.1]}, "bad.csv"),
+        ({"proba_a": [0.5, None], "proba_b": [0.3, 0.5], "proba_c": [0.2, 0.5]}, "missing"),
+        ({"p_true": [0.5, 0.9, 0.7]}, "only the probability of what happened"),
+    ],
+)
+def test_what_is_no_forecast_without_outcomes_is_refused(labelled, columns, said, capsys):
+    pl.DataFrame(columns).write_csv("bad.csv")
+    assert run(["calibrate", "apply", "map.json", "bad.csv", "-o", "no.csv"]) == 2
+    assert said in capsys.readouterr().err
+    assert not (labelled / "no.csv").exists()

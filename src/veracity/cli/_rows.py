@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from veracity.forecasts import Finding, Forecasts
     from veracity.maps import Fitted
     from veracity.read import Reading
+    from veracity.read.unlabelled import Unlabelled
 
 ENDINGS = (".csv", ".parquet")
 CHANGED = ("skipped_files", "soft_outcomes", "rescaled_rows")
@@ -47,7 +49,11 @@ class Held:
 
     def __init__(self, forecasts: Forecasts) -> None:
         self.rows = forecasts
-        self.classes, self.prior, self.findings = forecasts.classes, forecasts.prior, forecasts.findings
+        self.classes, self.findings = forecasts.classes, forecasts.findings
+
+    @property
+    def prior(self) -> Any:
+        return self.rows.prior
 
     @property
     def mean(self) -> Any:
@@ -85,6 +91,41 @@ class Held:
         return len(held)
 
 
+class WithoutOutcomes(Held):
+    """Rows of a file that holds no outcome; its other columns are kept."""
+
+    def __init__(self, found: Unlabelled) -> None:
+        self.rows, self.found = found.forecasts, found
+        self.classes, self.findings = self.rows.classes, self.rows.findings
+
+    @property
+    def prior(self) -> Any:
+        raise ValueError(
+            "there is no outcome to count class frequencies from\n"
+            "  give them:  uniform   or a file of class,probability   (or name the outcome:  --label COL)"
+        )
+
+    def fit(self, name: str) -> Fitted:
+        raise ValueError("a map is fitted on outcomes, and there is none\n  name its column:  --label COL")
+
+    def write(self, fitted: Fitted, path: str | Path, ending: str) -> int:
+        import polars as pl
+
+        from veracity.engines._mapped import in_their_order
+
+        rows, others = in_their_order(fitted, self.rows), self.found.others
+        made = pl.DataFrame({f"p_{name}": rows[:, j] for j, name in enumerate(map(str, self.classes))})
+        both = sorted(set(made.columns) & set(others.columns))
+        if both:
+            raise ValueError(f"the file has columns of its own named {', '.join(both)}; rename or leave them out")
+        made = pl.concat([others, made], how="horizontal")
+        if ending == ".parquet":
+            made.write_parquet(path)
+        else:
+            made.write_csv(path)
+        return len(made)
+
+
 def is_folder(output: str) -> bool:
     return output.endswith(("/", os.sep)) or Path(output).is_dir()
 
@@ -109,17 +150,37 @@ def check_rows_file(output: str, force: bool) -> None:
     check_file(output, force)
 
 
-def one_model(files: tuple[str, ...], reading: Reading, counting: Counting, working: Working, output: str) -> Rows:
-    """The forecasts of these files, which must be of one model and hold whole rows."""
+def one_model(
+    files: tuple[str, ...],
+    reading: Reading,
+    counting: Counting,
+    working: Working,
+    output: str,
+    *,
+    labelled: bool = True,
+    classes: Sequence[Any] | None = None,
+) -> Rows:
+    """The forecasts of these files, which must be of one model and hold whole rows.
+
+    labelled  whether outcomes are needed; if not, `classes` are those of the map that will be applied
+    """
     from veracity.read import source
     from veracity.read.files import expanded
+    from veracity.read.unlabelled import unlabelled
 
     paths = expanded(list(files))
     if counting.in_parts(paths) or (is_folder(output) and output != "-"):
         opened = counting.opened(paths, reading, working)
         click.echo(opened.layout.one_line(), err=True)
         return opened
-    held = source(paths, reading)
+    try:
+        held = source(paths, reading)
+    except ValueError:
+        found = None if labelled else unlabelled(paths, reading, classes)
+        if found is None:
+            raise
+        click.echo(found.one_line(), err=True)
+        return WithoutOutcomes(found)
     click.echo(held.layout.one_line(), err=True)
     models = held.read()
     if len(models) > 1:

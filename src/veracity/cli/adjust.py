@@ -51,6 +51,8 @@ def command(
 ) -> None:
     """Adjust forecasts to class frequencies (Kull & Flach 2015); labels are not used case by case.
 
+    A file without outcomes will do, but for --to sample: its other columns are kept beside the adjusted ones.
+
     The fitted map goes beside OUT as OUT's stem with .map.json; `veracity calibrate apply` applies it to other files.
 
     With --engine, or from 256 MB, the rows are read in parts and never held: each step of the fit is a pass over them,
@@ -77,7 +79,7 @@ def command(
 
     maps.adjustment(wanted_rule)  # refuses a rule that has none
     with Working("reading") as working, Together() as together:
-        rows = one_model(files, reading, counting, working, output)
+        rows = one_model(files, reading, counting, working, output, labelled=False)
         if to == "em":
             target, finding = rows.label_shift(frequencies(trained_on or "sample", rows, "--trained-on"))
             click.echo(f"warning: {finding.message}", err=True)

@@ -93,6 +93,8 @@ def best(forecasts: Forecasts) -> Fitted:
 def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **options: Any) -> None:
     """Apply a fitted map to the forecasts in FILE.
 
+    A file without outcomes will do: its other columns are kept beside the mapped ones.
+
     With --engine, or from 256 MB, the rows are read in parts and never held; a file OUT is written by this machine, in
     order, and into OUT/ each part where it is read.
     """
@@ -107,7 +109,7 @@ def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **opt
         raise ValueError(f"{map_file}: {error}") from None
     counting, reading = Counting.taken_from(options), reading_taken_from(options)
     with Working("reading") as working, Together() as together:
-        rows = one_model(files, reading, counting, working, output)
+        rows = one_model(files, reading, counting, working, output, labelled=False, classes=fitted.classes)
         say_what_changed(rows)
         number = write(rows, fitted, output, together)
     if output != "-":
