@@ -33,6 +33,21 @@ def test_a_class_that_never_happened_keeps_its_column(tmp_path, rounded, names):
     assert held.matrix == pytest.approx(p / p.sum(axis=1, keepdims=True), abs=1e-12)
 
 
+def test_rounded_percentages_are_read_as_such(tmp_path, rounded):
+    p, y = rounded
+    names = ["prob_A", "prob_B", "prob_C", "prob_D"]
+    frame = pl.DataFrame({name: 100 * p[:, j] for j, name in enumerate(names)} | {"y": [list("ABC")[j] for j in y]})
+    frame.write_csv(tmp_path / "f.csv")
+    (held,) = read.read(tmp_path / "f.csv", Reading(scale="percent", normalise=True)).values()
+    assert held.matrix == pytest.approx(p / p.sum(axis=1, keepdims=True), abs=1e-12)
+
+
+def test_a_label_without_a_column_is_named(tmp_path):
+    (tmp_path / "f.csv").write_text("y,p_a,p_b,p_c\na,0.5,0.3,0.2\nb,0.5,0.3,0.2\nd,0.1,0.1,0.8\n")
+    with pytest.raises(ValueError, match="row 3, `y` = d: none of the classes a, b, c"):
+        read.read(tmp_path / "f.csv")
+
+
 def test_a_column_that_is_no_class_stays_out(tmp_path, rounded):
     p, y = rounded
     p = p[:, :3] / p[:, :3].sum(axis=1, keepdims=True)
@@ -75,3 +90,9 @@ def test_cells_too_coarse_for_the_ladder_are_told():
         a = vc.assess(y, p, map=name)
         assert abs(a.losses("log")["remainder"]) > 0.0
         assert ("coarse_cells" in {finding["code"] for finding in json.loads(a.to_json())["findings"]}) == told
+
+
+def test_class_columns_without_outcomes_are_said(tmp_path):
+    pl.DataFrame({"proba_a": [0.5, 0.2], "proba_b": [0.3, 0.2], "proba_c": [0.2, 0.6]}).write_csv(tmp_path / "f.csv")
+    with pytest.raises(ValueError, match="proba_a proba_b proba_c, but no column holds outcomes of these classes"):
+        read.read(tmp_path / "f.csv")

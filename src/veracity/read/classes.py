@@ -85,6 +85,8 @@ def class_sets(search: Pool, loose: bool = False, any_values: bool = False) -> l
             continue
         sums = _sums(search.table.sample, members, own)
         outside = kind.startswith(("stem", "like")) and (any_values or search.reading.normalise)
+        if scale == "percent" and _meant(members, labelled, True, search):
+            sums = sums or "nearly 100"
         if not sums and not (loose and own == "probability" and _meant(members, labelled, outside, search)):
             continue
         if kind.startswith("like") and set(search.all[kind[5:]].labels) - {k for _, k in members}:
@@ -150,9 +152,10 @@ def _meant(members: list[tuple[Column, str]], labelled: list[Column], outside: b
     held = [set(c.labels) for c in labelled if c.name not in names and set(c.labels) <= classes]
     if classes in held:
         return True
-    off = roles.off_one(search.table.sample, names) if held else np.inf
+    sample, total = search.table.sample, 100.0 if search.reading.scale == "percent" else 1.0
+    off = roles.off_one(sample, names, total) if held else np.inf
     happened = [[c.name for c, k in members if k in labels] for labels in held]
-    return off < NEARLY and any(off < roles.off_one(search.table.sample, few) for few in happened)
+    return off < NEARLY and any(off < roles.off_one(sample, few, total) for few in happened)
 
 
 def _sums(sample: pl.DataFrame, members: list[tuple[Column, str]], scale: str) -> str:

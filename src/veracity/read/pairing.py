@@ -95,7 +95,7 @@ def same_classes(classes: dict[str, tuple[Any, ...]]) -> None:
 
 def _some(values: Any) -> str:
     values = [str(v) for v in values]
-    return ", ".join(values[:6]) + (", …" if len(values) > 6 else "")
+    return ", ".join(values[:6]) + (f", … ({len(values)} in all)" if len(values) > 6 else "")
 
 
 def _keys(f: Forecasts) -> Any:

@@ -36,7 +36,9 @@ class Refusals(Pool):
         """An outcome by its name whose values are not the classes of the columns."""
         classes = chosen.classes
         inside = sum(times for label, times in column.times.items() if label in classes) if column.labels else 0
-        if inside > 0.9 * column.present.len():
+        # Words of which most are classes are not a class renamed: numbers may be, counted from 0 and from 1.
+        renamed = column.numeric or len(column.labels) != len(classes)
+        if inside > (0.9 if renamed else 0.5) * column.present.len():
             return self._stray_label(column, classes)
         if column.numeric and len(column.labels) != 2 and len(column.labels) != len(classes):
             return self._needs_cut(column, chosen)

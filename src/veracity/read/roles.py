@@ -167,9 +167,9 @@ def share_of_sums(frame: pl.DataFrame, names: list[str], total: float = 1.0) -> 
     return float(np.mean(np.abs(complete.sum(axis=1) - total) <= 1e-3 * total))
 
 
-def off_one(frame: pl.DataFrame, names: list[str]) -> float:
-    """How far the sums of complete rows are from one on average."""
-    sums = frame.select(pl.col(names).cast(pl.Float64)).to_numpy().sum(axis=1)
+def off_one(frame: pl.DataFrame, names: list[str], total: float = 1.0) -> float:
+    """How far the sums of complete rows, in parts of `total`, are from one on average."""
+    sums = frame.select(pl.col(names).cast(pl.Float64)).to_numpy().sum(axis=1) / total
     complete = sums[~np.isnan(sums)]
     return float(np.abs(complete - 1.0).mean()) if len(complete) else np.inf
 

@@ -52,6 +52,11 @@ class Unclear(Refusals):
     def _sums_off(self, chosen: ClassSet) -> ValueError:
         sums = self.table.sample.select(pl.sum_horizontal(pl.col(list(chosen.columns)).cast(pl.Float64))).to_series()
         off = (sums - 1).abs() > 1e-3
+        if not off.any():
+            return self.table.error(
+                f"class columns {run_of(chosen.columns)}, but no column holds outcomes of these classes.",
+                f"name it:  {self.table.option('label', 'COL')}   (adjust and calibrate apply do without)",
+            )
         index = int(off.arg_max() or 0)
         return self.table.error(
             f"class columns {run_of(chosen.columns)}, but {int(off.sum()):,} of {sums.len():,} rows do not sum to one "
