@@ -320,7 +320,7 @@ def test_zeros_have_no_interval() -> None:
     assert a.scores.log_loss == math.inf
     for reading in (a.scores.log_loss, a.reported.accuracy, a.reported.robustness):
         assert reading.low is None
-        assert "1 outcomes had probability 0" in (reading.reason or "")
+        assert "1 outcome had probability 0" in (reading.reason or "")
     assert a.reported.decisiveness.low is not None
     assert "zero_probability" in {finding.code for finding in a.findings}
 

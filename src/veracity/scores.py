@@ -46,7 +46,7 @@ def scores(tally: Tally) -> dict[str, Reading]:
     loss, loss_error = mean_and_error(s, 0)
     log_loss = around(max(loss, 0.0), loss_error, level, (0.0, np.inf))
     if s.zeros:
-        log_loss = Reading(np.inf, reason=f"{s.zeros:,} outcomes had probability 0: no interval")
+        log_loss = Reading(np.inf, reason=_zeros(s))
     low, high = (None if x is None else exponential(x) for x in (log_loss.low, log_loss.high))
     perplexity = Reading(exponential(log_loss), low, high, log_loss.method, log_loss.reason)
     found = {"log_loss": log_loss}
@@ -201,6 +201,10 @@ class Entries:
         return found
 
 
+def _zeros(s: Sums) -> str:
+    return f"{s.zeros:,} {'outcome' if s.zeros == 1 else 'outcomes'} had probability 0: no interval"
+
+
 def coarse_places(log: Floats) -> Floats:
     """A number for each of ascending logarithms, the same for those that may be taken together: none below −10."""
     return np.where(log < -10.0, np.arange(len(log)) - len(log), np.floor(log * 64.0) + 1000.0)
@@ -331,7 +335,7 @@ class Profile:
         if math.isfinite(low) and math.isfinite(high):
             return Reading(value, low, high, HALL if R[at] < 0.0 else DELTA)
         if self.tally.sums.zeros and value == 0.0:
-            return Reading(value, reason=f"{self.tally.sums.zeros:,} outcomes had probability 0: no interval")
+            return Reading(value, reason=_zeros(self.tally.sums))
         few = self.tally.sums.n_eff <= 1.0 + 1e-9
         return Reading(value, reason="too few rows for an interval" if few else "a few rows decide it: no interval")
 
@@ -342,7 +346,7 @@ class Profile:
             message = "a few surprises weigh so much that the interval of the worst-leaning mean is too short"
             found.append(Finding("short_interval", "note", message))
         decides = self.deciding_rows() if self.failures[at] == NONE else None
-        if decides is not None:
+        if decides is not None and f"{decides[1]:.3g}" != f"{self.values[at]:.3g}":
             rows, without = decides
             one = len(rows) == 1
             message = (

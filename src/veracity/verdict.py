@@ -107,7 +107,7 @@ def rows_needed(slope: Reading, rows: int) -> int | None:
 
 def _too_little(tally: Tally, measured: Measured, spread: float) -> str | None:
     if tally.cases < FEWEST_ROWS:
-        return f"{tally.cases} rows; at least {FEWEST_ROWS} are needed"
+        return f"{tally.cases} {'row' if tally.cases == 1 else 'rows'}; at least {FEWEST_ROWS} are needed"
     if len(measured.curve) < FEWEST_BINS:
         return f"only {len(measured.curve)} different levels of probability; at least {FEWEST_BINS} are needed"
     if spread < LEAST_SPREAD:

@@ -51,7 +51,8 @@ def command(
 ) -> None:
     """Adjust forecasts to class frequencies (Kull & Flach 2015); labels are not used case by case.
 
-    A file without outcomes will do, but for --to sample: its other columns are kept beside the adjusted ones.
+    Files without outcomes will do, but for --to sample, if read whole: their other columns are kept beside the adjusted
+    ones.
 
     The fitted map goes beside OUT as OUT's stem with .map.json; `veracity calibrate apply` applies it to other files.
 
