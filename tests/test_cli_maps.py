@@ -237,3 +237,15 @@ def test_what_is_no_forecast_without_outcomes_is_refused(labelled, columns, said
     assert run(["calibrate", "apply", "map.json", "bad.csv", "-o", "no.csv"]) == 2
     assert said in capsys.readouterr().err
     assert not (labelled / "no.csv").exists()
+
+
+def test_options_are_taken_or_refused_without_outcomes(labelled, capsys):
+    assert run(["adjust", "new.csv", "--to", "uniform", "--weight", "proba_a", "-o", "no.csv"]) == 2
+    assert not (labelled / "no.csv").exists()
+    frame = pl.read_csv("new.csv").with_columns(pl.col("proba_a", "proba_b", "proba_c").round(2))
+    frame.write_csv("rounded.csv")
+    capsys.readouterr()
+    assert run(["adjust", "rounded.csv", "--to", "uniform", "--normalise", "-o", "even.csv"]) == 0
+    assert "rows did not sum to one and were rescaled" in capsys.readouterr().err
+    pl.DataFrame({"x1": [0.1, 0.2, 0.9], "x2": [0.5, 0.6, 0.7]}).write_csv("features.csv")
+    assert run(["adjust", "features.csv", "--to", "uniform", "--normalise", "-o", "no.csv"]) == 2

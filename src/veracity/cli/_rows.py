@@ -15,6 +15,8 @@ from veracity.cli._output import Together, check_file, to_stdout
 from veracity.cli._progress import Working
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from veracity.forecasts import Finding, Forecasts
     from veracity.maps import Fitted
     from veracity.read import Reading
@@ -78,17 +80,20 @@ class Held:
     def basis(self, fitted: Fitted) -> str:
         return f"{len(self.rows):,} rows"
 
-    def write(self, fitted: Fitted, path: str | Path, ending: str) -> int:
+    def mapped(self, fitted: Fitted) -> pl.DataFrame:
         from veracity.engines._mapped import frame, in_their_order
 
         held = self.rows
         weight, count = held.weights is not None, held.counts is not None
-        made = frame(held, in_their_order(fitted, held), weight=weight, count=count)
+        return frame(held, in_their_order(fitted, held), weight=weight, count=count)
+
+    def write(self, fitted: Fitted, path: str | Path, ending: str) -> int:
+        made = self.mapped(fitted)
         if ending == ".parquet":
             made.write_parquet(path)
         else:
             made.write_csv(path)
-        return len(held)
+        return len(made)
 
 
 class WithoutOutcomes(Held):
@@ -105,10 +110,7 @@ class WithoutOutcomes(Held):
             "  give them:  uniform   or a file of class,probability   (or name the outcome:  --label COL)"
         )
 
-    def fit(self, name: str) -> Fitted:
-        raise ValueError("a map is fitted on outcomes, and there is none\n  name its column:  --label COL")
-
-    def write(self, fitted: Fitted, path: str | Path, ending: str) -> int:
+    def mapped(self, fitted: Fitted) -> pl.DataFrame:
         import polars as pl
 
         from veracity.engines._mapped import in_their_order
@@ -118,12 +120,7 @@ class WithoutOutcomes(Held):
         both = sorted(set(made.columns) & set(others.columns))
         if both:
             raise ValueError(f"the file has columns of its own named {', '.join(both)}; rename or leave them out")
-        made = pl.concat([others, made], how="horizontal")
-        if ending == ".parquet":
-            made.write_parquet(path)
-        else:
-            made.write_csv(path)
-        return len(made)
+        return pl.concat([others, made], how="horizontal")
 
 
 def is_folder(output: str) -> bool:

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 
 from ..forecasts import Forecasts, check
+from ..forecasts.rows import Rows, normalised
 from . import roles
-from .classes import DIGITS, STEMS
+from .classes import DIGITS, NEARLY, STEMS
 from .files import Table, expanded, same_columns, table_of
 from .reading import Reading, canonical, matching
 from .roles import Column
@@ -33,11 +34,13 @@ class Unlabelled:
 
 
 def unlabelled(paths: Sequence[Path], reading: Reading, classes: Sequence[Any] | None = None) -> Unlabelled | None:
-    """None where a column may be the outcome after all, or where the class columns cannot be told.
+    """None where a column may be the outcome after all, where the class columns cannot be told, or where an option
+    asks for what is not done here.
 
     classes  of the map that is to be applied
     """
-    if reading.label or reading.layout != "auto" or reading.scale not in (None, "probability"):
+    taken = ("proba", "positive_proba", "where", "normalise", "id")
+    if any(getattr(reading, name) != getattr(Reading(), name) for name in vars(reading) if name not in taken):
         return None
     tables = [table_of(path, reading) for path in expanded(list(paths))]
     table = tables[0]
@@ -53,10 +56,11 @@ def unlabelled(paths: Sequence[Path], reading: Reading, classes: Sequence[Any] |
         return None
     frame = pl.concat([t.read(t.columns)[1] for t in tables], how="vertical_relaxed")
     p = matrix(frame, columns)
-    if reading.normalise and p.ndim == 2:
-        p = p / np.where(p.sum(axis=1, keepdims=True) > 0.0, p.sum(axis=1, keepdims=True), 1.0)
     words = table.names(forecast=" ".join(columns), columns=columns if len(columns) > 1 else ())
     rows = Forecasts(p, np.zeros(len(p), np.int64), tuple(names), names=words, first_row=table.first_row)
+    if reading.normalise:
+        p, findings = normalised(p, rows.allowed, Rows(len(p), table.first_row), words)
+        rows = replace(rows, probabilities=p, findings=tuple(findings))
     return Unlabelled(replace(check(rows), outcomes=None), columns, frame.select(beside))
 
 
@@ -94,7 +98,7 @@ def _is_meant(table: Table, members: tuple[tuple[str, str], ...], classes: list[
     names, found = [name for name, _ in members], {klass for _, klass in members}
     if classes is not None:
         return found == set(classes)
-    return normalise or roles.sum_to_one(table.sample, names)
+    return roles.off_one(table.sample, names) < NEARLY if normalise else roles.sum_to_one(table.sample, names)
 
 
 def _class_of(column: str) -> str:
