@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import date
 
 import numpy as np
 import polars as pl
@@ -249,3 +250,103 @@ def test_options_are_taken_or_refused_without_outcomes(labelled, capsys):
     assert "rows did not sum to one and were rescaled" in capsys.readouterr().err
     pl.DataFrame({"x1": [0.1, 0.2, 0.9], "x2": [0.5, 0.6, 0.7]}).write_csv("features.csv")
     assert run(["adjust", "features.csv", "--to", "uniform", "--normalise", "-o", "no.csv"]) == 2
+
+
+@pytest.mark.parametrize("more", [[], ["--engine", "local"]])
+def test_other_columns_stay_beside_the_mapped_ones(tmp_path, monkeypatch, capsys, more):
+    monkeypatch.chdir(tmp_path)
+    text = 'id,when,note,risk,died\n007,2026-01-02,"a, b",20%,1\n\n008,2026-01-03,,50%,\n'
+    text += "12345678901234567890,,x,7.5%,0\n"
+    for folder, number in (("a", "1"), ("b", "2")):  # one name in two folders
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "new.csv").write_text(text.replace("007", f"{number}.0"))
+    said = ["adjust", "a/new.csv", "b/new.csv", "--to", "uniform", "--nan", "omit", "-o", "out.csv", *more]
+    assert run([*said, "--label", "died"]) == 0
+    assert "kept as they are id, when, note" in capsys.readouterr().err
+    out = pl.read_csv("out.csv", infer_schema=False)
+    assert out.columns == ["id", "when", "note", "label", "p_0", "p_1"]
+    assert out.select("id", "when", "note", "label").rows() == [
+        ("1.0", "2026-01-02", "a, b", "1"),
+        ("12345678901234567890", None, "x", "0"),
+        ("2.0", "2026-01-02", "a, b", "1"),
+        ("12345678901234567890", None, "x", "0"),
+    ]
+    assert out["p_1"].to_list()[0] == out["p_1"].to_list()[2]
+
+
+@pytest.mark.parametrize("more", [[], ["--engine", "local"]])
+def test_kinds_of_columns_stay(tmp_path, monkeypatch, capsys, more):
+    monkeypatch.chdir(tmp_path)
+    given = {"y": [0, 1, 1, 0], "p": [0.2, 0.8, 0.6, 0.3], "day": [date(2026, 1, i) for i in (1, 2, 3, 4)]}
+    frame = pl.DataFrame(given | {"site": pl.Series(list("abab"), dtype=pl.Categorical), "p_1": [1, 2, 3, 4]})
+    frame.write_parquet("f.parquet")
+    said = ["adjust", "f.parquet", "--positive-proba", "p", "--label", "y", "--to", "sample", "--where", "site=b"]
+    assert run([*said, "-o", "out.parquet", *more]) == 0
+    assert "give way to new ones of the same name: p_1" in capsys.readouterr().err
+    out = pl.read_parquet("out.parquet")
+    assert out.columns == ["day", "site", "label", "p_0", "p_1"]
+    assert out["day"].to_list() == [date(2026, 1, 2), date(2026, 1, 4)]
+    assert out["site"].to_list() == ["b", "b"]
+    assert out["p_1"].dtype == pl.Float64
+
+
+@pytest.mark.parametrize("more", [[], ["--engine", "local"]])
+def test_long_rows_keep_what_stands_beside_their_first(tmp_path, monkeypatch, more):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        (i, c, p, "ab"[i % 2], f"site {i}") for i in range(6) for c, p in (("b", 0.1 * i + 0.2), ("a", 0.8 - 0.1 * i))
+    ]
+    pl.DataFrame(rows, schema=["case", "predicted_label", "predicted", "outcome", "site"], orient="row").write_csv(
+        "long.csv"
+    )
+    assert run(["adjust", "long.csv", "--id", "case", "--to", "sample", "-o", "out.csv", *more]) == 0
+    out = pl.read_csv("out.csv")
+    assert out["site"].to_list() == [f"site {i}" for i in range(6)]
+    assert out["label"].to_list() == list("ababab")
+
+
+def test_a_map_needs_no_outcome(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    p, n = rng.beta(1, 4, 300), 300
+    held = {
+        "patient": [f"P{i:03}" for i in range(n)],
+        "sex": rng.choice(["F", "M"], n),
+        "smoker": rng.integers(0, 2, n),
+    }
+    pl.DataFrame(held | {"risk": p, "died": (rng.random(n) < p).astype(int)}).write_csv("old.csv")
+    assert run(["calibrate", "fit", "old.csv", "--label", "died", "--map", "platt", "-o", "map.json"]) == 0
+    pl.DataFrame(held | {"risk": p}).write_csv("new.csv")  # two columns might be outcomes, and are not asked
+    pl.DataFrame(held | {"risk": 100 * p}).write_csv("percent.csv")
+    outcome = pl.Series([None, *[0, 1] * 149, 1])
+    pl.DataFrame(held | {"risk": p}).with_columns(died=outcome).write_csv("late.csv")  # one is not known yet
+    capsys.readouterr()
+    made = {}
+    for name, more in (("new", []), ("percent", ["--scale", "percent"]), ("late", [])):
+        assert run(["calibrate", "apply", "map.json", f"{name}.csv", *more, "-o", f"{name}-out.csv"]) == 0
+        assert "300 rows · no outcome · forecast risk · kept as they are" in capsys.readouterr().err
+        made[name] = pl.read_csv(f"{name}-out.csv")
+        assert made[name]["patient"].to_list() == held["patient"]
+    np.testing.assert_allclose(made["new"]["p_1"], made["percent"]["p_1"], rtol=1e-12)
+    np.testing.assert_allclose(made["new"]["p_1"], made["late"]["p_1"], rtol=1e-15)
+    assert made["late"]["died"].to_list() == outcome.to_list()
+    assert run(["adjust", "new.csv", "--to", "uniform", "-o", "even.csv"]) == 0
+    assert run(["adjust", "new.csv", "--to", "sample", "-o", "no.csv"]) == 2
+    assert "two columns could be the outcome" in capsys.readouterr().err
+
+
+def test_missing_forecasts_are_left_out_with_their_columns(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"id": ["a", "b", "c"], "risk": [0.2, None, 0.4]}).write_csv("new.csv")
+    assert run(["adjust", "new.csv", "--to", "uniform", "-o", "out.csv"]) == 2
+    assert "missing" in capsys.readouterr().err
+    assert run(["adjust", "new.csv", "--to", "uniform", "--nan", "omit", "-o", "out.csv"]) == 0
+    assert "1 of 3 rows" in capsys.readouterr().err
+    assert pl.read_csv("out.csv")["id"].to_list() == ["a", "c"]
+
+
+@pytest.mark.parametrize("option", ["--group", "--feature", "--ideal"])
+def test_options_that_a_map_does_not_take_are_refused(here, capsys, option):
+    assert run(["calibrate", "fit", "f.csv", "--map", "temperature", option, "p_a", "-o", "map.json"]) == 2
+    assert f"{option}: a map is one for all rows" in capsys.readouterr().err
+    assert not (here / "map.json").exists()

@@ -215,10 +215,14 @@ def test_columns_of_a_frame_name_the_classes() -> None:
     assert f.classes == ("b", "a")
     np.testing.assert_allclose(f.realised, [0.3, 0.2])
     np.testing.assert_allclose(of([0, 1], p).realised, [0.7, 0.8])  # numbers are column numbers
+    for name in ("proba_{}", "{}_risk", "p[{}]", "barb_{}"):  # what all have in common says nothing of the class
+        f = of(["a", "b"], p.rename(columns=name.format))
+        assert f.classes == ("b", "a")
+        np.testing.assert_allclose(f.realised, [0.3, 0.2])
     with pytest.raises(ValueError) as error:
-        of(["a", "b"], p.rename(columns=lambda c: f"proba_{c}"))
+        of(["a", "b"], p.rename(columns={"b": "proba_b", "a": "proba_c"}))
     assert str(error.value) == (
-        "the columns of y_proba are proba_b, proba_a, the outcomes a, b.\n"
+        "the columns of y_proba are proba_b, proba_c, the outcomes a, b.\n"
         "  say which column is which class:  labels=[…]"
     )
 

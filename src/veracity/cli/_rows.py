@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from veracity.forecasts import Finding, Forecasts
     from veracity.maps import Fitted
     from veracity.read import Reading
-    from veracity.read.unlabelled import Unlabelled
 
 ENDINGS = (".csv", ".parquet")
 CHANGED = ("skipped_files", "soft_outcomes", "rescaled_rows")
@@ -38,6 +38,8 @@ class Rows(Protocol):
     @property
     def rows(self) -> Forecasts: ...
     @property
+    def beside(self) -> tuple[str, ...]: ...
+    @property
     def findings(self) -> tuple[Finding, ...]: ...
     def adjustment(self, target: Any, *, rule: str | float) -> Fitted: ...
     def label_shift(self, trained_on: Any) -> tuple[Any, Finding]: ...
@@ -47,15 +49,19 @@ class Rows(Protocol):
 
 
 class Held:
-    """All rows in memory."""
+    """All rows in memory, and what their files hold beside them."""
 
-    def __init__(self, forecasts: Forecasts) -> None:
-        self.rows = forecasts
+    def __init__(self, forecasts: Forecasts, others: pl.DataFrame) -> None:
+        self.rows, self.others = forecasts, others
         self.classes, self.findings = forecasts.classes, forecasts.findings
 
     @property
     def prior(self) -> Any:
         return self.rows.prior
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        return tuple(self.others.columns)
 
     @property
     def mean(self) -> Any:
@@ -81,11 +87,11 @@ class Held:
         return f"{len(self.rows):,} rows"
 
     def mapped(self, fitted: Fitted) -> pl.DataFrame:
-        from veracity.engines._mapped import frame, in_their_order
+        from veracity.engines._mapped import beside, frame, in_their_order
 
         held = self.rows
         weight, count = held.weights is not None, held.counts is not None
-        return frame(held, in_their_order(fitted, held), weight=weight, count=count)
+        return beside(self.others, frame(held, in_their_order(fitted, held), weight=weight, count=count))
 
     def write(self, fitted: Fitted, path: str | Path, ending: str) -> int:
         made = self.mapped(fitted)
@@ -97,11 +103,10 @@ class Held:
 
 
 class WithoutOutcomes(Held):
-    """Rows of a file that holds no outcome; its other columns are kept."""
+    """Rows of a file that holds no outcome."""
 
-    def __init__(self, found: Unlabelled) -> None:
-        self.rows, self.found = found.forecasts, found
-        self.classes, self.findings = self.rows.classes, self.rows.findings
+    def __init__(self, forecasts: Forecasts, others: pl.DataFrame) -> None:
+        super().__init__(replace(forecasts, outcomes=None), others)
 
     @property
     def prior(self) -> Any:
@@ -111,16 +116,9 @@ class WithoutOutcomes(Held):
         )
 
     def mapped(self, fitted: Fitted) -> pl.DataFrame:
-        import polars as pl
+        from veracity.engines._mapped import beside, columns_of, in_their_order
 
-        from veracity.engines._mapped import in_their_order
-
-        rows, others = in_their_order(fitted, self.rows), self.found.others
-        made = pl.DataFrame({f"p_{name}": rows[:, j] for j, name in enumerate(map(str, self.classes))})
-        both = sorted(set(made.columns) & set(others.columns))
-        if both:
-            raise ValueError(f"the file has columns of its own named {', '.join(both)}; rename or leave them out")
-        return pl.concat([others, made], how="horizontal")
+        return beside(self.others, columns_of(self.classes, in_their_order(fitted, self.rows)))
 
 
 def is_folder(output: str) -> bool:
@@ -154,32 +152,41 @@ def one_model(
     working: Working,
     output: str,
     *,
-    labelled: bool = True,
+    outcomes: str = "needed",
     classes: Sequence[Any] | None = None,
 ) -> Rows:
     """The forecasts of these files, which must be of one model and hold whole rows.
 
-    labelled  whether outcomes are needed; if not, `classes` are those of the map that will be applied
+    outcomes  needed; asked: if there are none, the rows will do; unused: if they cannot be read, so will the rows
+    classes   of the map that will be applied
     """
-    from veracity.read import source
+    from veracity.read import Source, source
+    from veracity.read.beside import KEPT
     from veracity.read.files import expanded
-    from veracity.read.unlabelled import unlabelled
+    from veracity.read.unlabelled import unlabelled, without_outcomes
 
     paths = expanded(list(files))
+    beside = "not used" if outcomes == "needed" else KEPT
     if counting.in_parts(paths) or (is_folder(output) and output != "-"):
         opened = counting.opened(paths, reading, working)
-        click.echo(opened.layout.one_line(), err=True)
+        click.echo(opened.layout.one_line(beside), err=True)
         return opened
     try:
         held = source(paths, reading)
     except ValueError:
-        found = None if labelled else unlabelled(paths, reading, classes)
+        found = None if outcomes == "needed" else unlabelled(paths, reading, classes, asked=outcomes == "asked")
         if found is None:
             raise
-        click.echo(found.one_line(), err=True)
-        return WithoutOutcomes(found)
-    click.echo(held.layout.one_line(), err=True)
-    models = held.read()
+        held = Source(*found, reading)
+    try:
+        models = held.read()
+    except ValueError:
+        layout = without_outcomes(held.layout) if outcomes == "unused" else None
+        if layout is None:
+            raise
+        held = Source(held.tables, layout, reading)
+        models = held.read()
+    click.echo(held.layout.one_line(beside), err=True)
     if len(models) > 1:
         raise ValueError(
             f"{', '.join(files)}: {len(models)} models, {', '.join(models)}; a map belongs to one\n"
@@ -188,7 +195,7 @@ def one_model(
     (forecasts,) = models.values()
     if forecasts.probabilities is None:
         raise ValueError(f"{', '.join(files)}: only the probability of what happened is known; maps need whole rows")
-    return Held(forecasts)
+    return (WithoutOutcomes if held.layout.kind == "unlabelled" else Held)(forecasts, held.beside(forecasts))
 
 
 def write(rows: Rows, fitted: Fitted, output: str, together: Together) -> int:
@@ -209,9 +216,13 @@ def write(rows: Rows, fitted: Fitted, output: str, together: Together) -> int:
 
 
 def say_what_changed(rows: Rows) -> None:
-    """Rows that are not in the output, or not as they were."""
+    """Rows that are not in the output, or not as they were, and columns that are not."""
     from veracity.forecasts.findings import LEFT_OUT
 
+    names = {"label", "weight", "count", *(f"p_{name}" for name in rows.classes)}
+    taken = [name for name in rows.beside if name in names]
+    if taken:
+        click.echo(f"warning: columns of the file give way to new ones of the same name: {', '.join(taken)}", err=True)
     for finding in rows.findings:
         if finding.code in (*LEFT_OUT, *CHANGED):
             click.echo(f"warning: {finding.message}", err=True)

@@ -80,7 +80,8 @@ def command(
 
     maps.adjustment(wanted_rule)  # refuses a rule that has none
     with Working("reading") as working, Together() as together:
-        rows = one_model(files, reading, counting, working, output, labelled=False)
+        asked = to == "sample" or (to == "em" and trained_on in (None, "sample"))
+        rows = one_model(files, reading, counting, working, output, outcomes="asked" if asked else "unused")
         if to == "em":
             target, finding = rows.label_shift(frequencies(trained_on or "sample", rows, "--trained-on"))
             click.echo(f"warning: {finding.message}", err=True)

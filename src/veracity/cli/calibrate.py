@@ -109,7 +109,7 @@ def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **opt
         raise ValueError(f"{map_file}: {error}") from None
     counting, reading = Counting.taken_from(options), reading_taken_from(options)
     with Working("reading") as working, Together() as together:
-        rows = one_model(files, reading, counting, working, output, labelled=False, classes=fitted.classes)
+        rows = one_model(files, reading, counting, working, output, outcomes="unused", classes=fitted.classes)
         say_what_changed(rows)
         number = write(rows, fitted, output, together)
     if output != "-":

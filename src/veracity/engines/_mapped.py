@@ -50,20 +50,32 @@ def in_their_order(fitted: Fitted, forecasts: Forecasts) -> Array:
 def frame(forecasts: Forecasts, rows: Array, *, weight: bool, count: bool) -> pl.DataFrame:
     """Outcome and mapped probabilities, as columns that `veracity assess` reads."""
     names = np.asarray([str(c) for c in forecasts.classes])
-    columns: dict[str, Any] = {"label": names[forecasts.outcomes]}
-    columns |= {f"p_{name}": rows[:, j] for j, name in enumerate(names)}
+    columns = [pl.Series("label", names[forecasts.outcomes]), *columns_of(forecasts.classes, rows)]
     if weight:
         held = np.ones(len(rows)) if forecasts.weights is None else forecasts.weights
-        columns["weight"] = held.astype(np.float64)
+        columns.append(pl.Series("weight", held.astype(np.float64)))
     if count:
         held = np.ones(len(rows)) if forecasts.counts is None else forecasts.counts
-        columns["count"] = held.astype(np.int64)
+        columns.append(pl.Series("count", held.astype(np.int64)))
     return pl.DataFrame(columns)
+
+
+def columns_of(classes: Sequence[Any], rows: Array) -> pl.DataFrame:
+    """Probabilities, a column for each class."""
+    return pl.DataFrame({f"p_{name}": rows[:, j] for j, name in enumerate(classes)})
+
+
+def beside(others: pl.DataFrame, made: pl.DataFrame) -> pl.DataFrame:
+    """Mapped rows beside other columns of their file; one that has the name of a mapped one gives way."""
+    return pl.concat([others.drop(made.columns, strict=False), made], how="horizontal")
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """What a map makes of the rows of a stream; `weight` and `count`: whether the rows have them."""
+    """What a map makes of the rows of a stream; `weight` and `count`: whether the rows have them.
+
+    The other columns of the files stay beside them, but for those whose names are taken.
+    """
 
     stream: Stream
     fitted: Fitted
@@ -76,10 +88,11 @@ class Mapped:
         """The mapped rows of a part; none where it cannot be read and may be left out, as a whole."""
         if self.skip_broken and not self._readable(part):
             return
-        for batch in self.stream.batches(part):
+        for batch in self.stream.batches(part, beside=True):
             for forecasts in batch.forecasts:
                 rows = in_their_order(self.fitted, forecasts)
-                yield frame(forecasts, rows, weight=self.weight, count=self.count)
+                made = frame(forecasts, rows, weight=self.weight, count=self.count)
+                yield made if batch.beside is None else beside(batch.beside.of(forecasts.numbers), made)
 
     def _readable(self, part: Part) -> bool:
         try:
@@ -107,7 +120,8 @@ class Mapped:
         names = [f"p_{name}" for name in self.classes]
         schema = {"label": pl.String, **dict.fromkeys(names, pl.Float64)}
         schema |= ({"weight": pl.Float64} if self.weight else {}) | ({"count": pl.Int64} if self.count else {})
-        lazy = register_io_source(frames, schema=schema)
+        kept = {name: kind for name, kind in self.stream.beside.items() if name not in schema}
+        lazy = register_io_source(frames, schema=kept | schema)
         if ending == ".parquet":
             lazy.sink_parquet(path, maintain_order=True)
         else:

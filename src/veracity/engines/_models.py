@@ -26,12 +26,8 @@ if TYPE_CHECKING:
 NAME_A_CASE = "  name the column that identifies a case:  --id COL"
 
 
-def rows_of(f: Forecasts) -> Any:
-    return f.rows if f.rows is not None else np.arange(f.first_row, f.first_row + len(f))
-
-
 def some(f: Forecasts, index: Any) -> Forecasts:
-    return replace(take(f, index), rows=rows_of(f)[index], findings=f.findings)
+    return replace(take(f, index), rows=f.numbers[index], findings=f.findings)
 
 
 @dataclass(frozen=True)
@@ -90,14 +86,14 @@ class Models:
 
 
 def _keys(f: Forecasts, file: int, by_id: bool) -> Keys:
-    return keys_of_cases(np.asarray(f.case)) if by_id else keys_of_rows(file, rows_of(f))
+    return keys_of_cases(np.asarray(f.case)) if by_id else keys_of_rows(file, f.numbers)
 
 
 def _of_common_rows(made: list[Forecasts], models: int) -> list[Forecasts | None]:
     """The rows that all models of one input have: columns may have gaps in different rows."""
     rows: dict[str | None, list[Any]] = {}
     for f in made:
-        rows.setdefault(f.model, []).append(rows_of(f))
+        rows.setdefault(f.model, []).append(f.numbers)
     if len(rows) < models:
         return [None] * len(made)
     first, *others = (np.concatenate(parts) if len(parts) > 1 else parts[0] for parts in rows.values())
@@ -105,7 +101,7 @@ def _of_common_rows(made: list[Forecasts], models: int) -> list[Forecasts | None
         return [*made]
     for other in others:
         first = np.intersect1d(first, other)
-    kept = (np.flatnonzero(np.isin(rows_of(f), first)) for f in made)
+    kept = (np.flatnonzero(np.isin(f.numbers, first)) for f in made)
     return [some(f, index) if len(index) else None for f, index in zip(made, kept, strict=True)]
 
 

@@ -108,6 +108,11 @@ class OneModel(ABC):
         return self.tally.classes
 
     @property
+    def beside(self) -> tuple[str, ...]:
+        """Columns of the files that stay beside the mapped ones."""
+        return tuple(self._stream.beside)
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         return self.tally.findings
 

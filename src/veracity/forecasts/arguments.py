@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -72,12 +73,33 @@ def named_columns(y_proba: Any, y: Array, labels: Any, names: Names) -> Any:
     if y.dtype.kind not in "OUS":
         return labels
     seen = {v for v in y.tolist() if isinstance(v, str)}
-    if seen and not seen <= set(columns):
+    if not seen:
+        return labels
+    classes = _without_what_they_share(list(columns), seen)
+    if classes is None:
         raise names.error(
             f"the columns of {names.forecast} are {listed(columns)}, the outcomes {listed(sorted(seen))}.",
             "say which column is which class:  labels=[…]",
         )
-    return list(columns) if seen else labels
+    return classes
+
+
+def _without_what_they_share(columns: list[Any], seen: set[str]) -> list[Any] | None:
+    """The columns as they are named, or p_cat, p_dog as cat, dog, and cat_proba too, if outcomes are among them."""
+    if seen <= set(columns):
+        return columns
+    text = [str(c) for c in columns]
+    for start in range(_alike(text) + 1):
+        for end in range(_alike([c[::-1] for c in text]) + 1):
+            classes = [c[start : len(c) - end] for c in text]
+            if seen <= set(classes):
+                return classes
+    return None
+
+
+def _alike(words: list[str]) -> int:
+    """How many letters all words begin with."""
+    return len(list(takewhile(lambda letters: len(set(letters)) == 1, zip(*words, strict=False))))
 
 
 def _numbered_columns(columns: list[str], y: Array, names: Names) -> list[int] | None:

@@ -107,6 +107,11 @@ class Forecasts:
         """The number that people know a row by: counted from 0 in arrays, from 1 in files."""
         return int(self.rows[index]) if self.rows is not None else self.first_row + int(index)
 
+    @property
+    def numbers(self) -> Array:
+        """The numbers of all rows."""
+        return self.rows if self.rows is not None else np.arange(self.first_row, self.first_row + len(self))
+
     def __len__(self) -> int:
         held = self.probabilities if self.probabilities is not None else self.log_realised
         assert held is not None

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 from ..forecasts import Finding, Forecasts, check, merge, saying_something
+from ..forecasts.places import coded
+from .beside import Beside, beside_in, columns_beside
 from .build import Builder, weights_of
-from .files import Table, _filtered, expanded, of_frame, same_columns, stem, table_of
+from .files import Table, _filtered, expanded, names_of, of_frame, same_columns, stem, table_of
 from .layouts import Layout
 from .pairing import concatenated, paired
 from .reading import Reading
@@ -75,6 +78,17 @@ class Source:
             yield from builder.batches(batch_rows, alone=len(self.tables) == 1)
             offset += table.all_rows
 
+    def beside(self, forecasts: Forecasts) -> pl.DataFrame:
+        """The columns of the files that are neither outcome nor forecast, for each row of forecasts that were read."""
+        kinds = columns_beside(self.tables[0], self.layout, self.reading)
+        held: list[Beside] = []
+        for file, table in enumerate(self.tables):
+            numbers, frame = table.read([table.as_given(name) for name in kinds])
+            rows = beside_in(table, frame, table.first_row, numbers, kinds)
+            held.append(rows if len(self.tables) == 1 else replace(rows, numbers=coded(rows.numbers, file)))
+        whole = Beside(pl.concat([rows.frame for rows in held]), np.concatenate([rows.numbers for rows in held]))
+        return whole.of(forecasts.numbers)
+
     def read(self) -> dict[str, Forecasts]:
         """All rows of each model, every value checked."""
         parts: dict[str, list[Forecasts]] = {name: [] for name in self.layout.named_models}
@@ -96,7 +110,7 @@ def source(paths: Paths, reading: Reading | None = None) -> Source:
     """Open files as parts of one set and recognise their layout."""
     reading = reading or Reading()
     files = expanded(paths)
-    tables = [table_of(path, reading) for path in files]
+    tables = [table_of(path, reading, name) for path, name in zip(files, names_of(files), strict=True)]
     first = max(tables, key=lambda table: len(table.columns))  # a column may be empty in one of them
     for table in tables:
         same_columns(table, first.columns, first.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -33,15 +33,18 @@ class Builder:
         weights: Array = None,
         offset: int = 0,
         pending: dict[str, tuple[Finding, ...]] | None = None,
+        beside: Sequence[str] = (),
     ) -> None:
         self.table, self.layout, self.reading = table, layout, reading
         self.weights, self.offset = weights, offset  # weights from a file, and where this table starts in them
         self.pending = {} if pending is None else pending  # by model, of batches in which no row was left
+        self.beside = [table.as_given(c) for c in beside]  # columns that are read and not looked at
 
     @cached_property
     def columns(self) -> list[str]:
         extra = [c for c in (self.reading.weight, self.reading.count) if c in self.table.columns]
-        return list(dict.fromkeys([*self.layout.columns, *extra, *self.reading.group, *self.reading.feature]))
+        named = [*self.layout.columns, *extra, *self.reading.group, *self.reading.feature]
+        return list(dict.fromkeys([*named, *self.beside]))
 
     def batches(self, size: int | None = None, *, alone: bool = True) -> Iterator[Forecasts]:
         """Batches of at most `size` rows; not `alone`: other tables may have rows where this one has none."""
@@ -138,7 +141,9 @@ class Builder:
         if layout.kind == "events":
             return self._events(frame, columns, given)
         p = matrix(frame, columns)
-        if layout.kind == "pairs":
+        if layout.kind == "unlabelled":  # nobody will look at these
+            y = np.zeros(len(p), np.int64)
+        elif layout.kind == "pairs":
             y = pair_outcomes(matrix(frame, layout.outcomes))
         elif layout.kind == "top":
             y = self._picked(frame, names, start, numbers)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ FEWEST_TOGETHER, MOST_TOGETHER = 64, 256  # columns that are read at a time wher
 TOGETHER, SLICE_BYTES = 1 << 26, 1 << 28  # their values in the whole file, which may be one row group; bytes of all
 ALL_ROWS = 1 << 31  # polars takes no longer slices
 ROW = "\0row"  # the number of a row, where rows are left out before they are read
+GIVEN = "\0given "  # before the name of a column that is converted: the same as it stands in the file
 COMPRESSED = (".gz", ".zst", ".zstd")
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".tab", ".psv")
 KNOWN = (*TEXTS, ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".jsonl", ".ndjson", ".npz")
@@ -58,6 +60,7 @@ class Table:
     nested: tuple[str, ...] = ()  # keys of JSON lines whose values are lists or objects: not read
     preset: Layout | None = None  # nested JSON is understood while it is flattened
     columnar: int = 0  # rows of the file, where rows and columns can be read without the others
+    converted: frozenset[str] = frozenset()  # columns that the lazy frame also has as they stand in the file
 
     @property
     def all_rows(self) -> int:
@@ -79,6 +82,10 @@ class Table:
             return name
         shown = ", ".join(self.columns[:12]) + (", …" if len(self.columns) > 12 else "")
         raise self.error(f"no column `{name}`{nearest(name, self.columns)}   columns: {shown}")
+
+    def as_given(self, name: str) -> str:
+        """The column of the lazy frame that holds what stands in the file."""
+        return GIVEN + name if name in self.converted else name
 
     def command(self, *options: tuple[str, Any], verb: str = "assess") -> str:
         """A ready command with these options."""
@@ -243,10 +250,24 @@ def stem(path: Path) -> str:
     return name
 
 
-def table_of(path: Path, reading: Reading) -> Table:
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """What messages call these files: their names, with as many folders as it takes to tell them apart.
+
+    >>> names_of([Path("data/2024/part.csv"), Path("data/2025/part.csv"), Path("data/2025/more.csv")])
+    ['2024/part.csv', '2025/part.csv', 'more.csv']
+    """
+    names = {path: path.name for path in paths}
+    for folders in range(1, max(len(path.parts) for path in paths)):
+        often = Counter(names.values())
+        alike = [path for path, name in names.items() if often[name] > 1]
+        names |= {path: str(Path(*path.parts[-1 - folders :])) for path in alike}
+    return [names[path] for path in paths]
+
+
+def table_of(path: Path, reading: Reading, shown: str | None = None) -> Table:
     """A file as a table; its kind is known by its ending, or by its first bytes."""
     keep = None
-    shown = path.name
+    shown = shown or path.name
     if str(path) == "-":
         keep = text.Scratch()
         with keep.path.open("wb") as copy:
@@ -305,21 +326,36 @@ def of_frame(frame: pl.DataFrame, name: str, style: str, **more: Any) -> Table:
     return Table(name, style, frame.lazy(), tuple(frame.columns), frame.height, frame, True, **more)
 
 
-def _plain(frame: Any) -> Any:
-    """Categories, dates and decimals as text and floats."""
-    schema = frame.collect_schema()
-    casts = []
-    for name, kind in schema.items():
+def _casts(frame: Any) -> dict[str, Any]:
+    """What categories, dates and decimals are read as: text and floats."""
+    kinds: dict[str, Any] = {}
+    for name, kind in frame.collect_schema().items():
         if isinstance(kind, (pl.Categorical, pl.Enum)) or kind.is_temporal():
-            casts.append(pl.col(name).cast(pl.String))
+            kinds[name] = pl.String
         elif isinstance(kind, pl.Decimal):
-            casts.append(pl.col(name).cast(pl.Float64))
-    return frame.with_columns(casts) if casts else frame
+            kinds[name] = pl.Float64
+    return kinds
+
+
+def _plain(frame: Any, casts: dict[str, Any] | None = None) -> Any:
+    casts = _casts(frame) if casts is None else casts
+    return frame.with_columns(pl.col(name).cast(kind) for name, kind in casts.items()) if casts else frame
+
+
+def with_given(lazy: pl.LazyFrame, converted: Iterable[str]) -> pl.LazyFrame:
+    """The same, with columns that will be converted beside themselves."""
+    again = [pl.col(name).alias(GIVEN + name) for name in converted]
+    return lazy.with_columns(again) if again else lazy
+
+
+def scanned(lazy: pl.LazyFrame) -> tuple[pl.LazyFrame, tuple[str, ...], frozenset[str]]:
+    """The rows of a file of columns as they are read, its columns, and those of them that are converted."""
+    casts, columns = _casts(lazy), tuple(lazy.collect_schema().names())
+    return _plain(with_given(lazy, casts), casts), columns, frozenset(casts)
 
 
 def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
-    lazy = _plain(lazy)
-    columns = tuple(lazy.collect_schema().names())
+    lazy, columns, converted = scanned(lazy)
     rows = int(lazy.select(pl.len()).collect().item())
     whole = rows <= SLICES * SLICE
     if whole:
@@ -330,7 +366,7 @@ def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
         sample = pl.concat([some_rows(lazy, columns, start, size, rows) for start in starts])
     if rows == 0:
         raise NoRows(f"{shown}: no rows\n  there is nothing to assess")
-    return Table(shown, "file", lazy, columns, rows, sample, whole, columnar=rows)
+    return Table(shown, "file", lazy, columns, rows, sample, whole, columnar=rows, converted=converted)
 
 
 def _text(path: Path, shown: str) -> Table:
@@ -339,12 +375,15 @@ def _text(path: Path, shown: str) -> Table:
     lazy = (
         numbered.filter(~pl.all_horizontal(pl.col(c).is_null() for c in plain.columns)) if plain.columns else numbered
     )
-    whole = plain.whole is not None
+    whole, kinds = plain.whole is not None, plain.kinds
+    converted = frozenset(name for name, kind in kinds.items() if kind != "text")
+    lazy = with_given(lazy, converted)
     table = Table(
-        *(shown, "file", lazy, plain.columns, 0, pl.DataFrame(), whole, plain.facts, plain.kinds),
+        *(shown, "file", lazy, plain.columns, 0, pl.DataFrame(), whole, plain.facts, kinds),
         numbered=True,
         keep=plain,
         empty=plain.empty,
+        converted=converted,
     )
     _resample(table)
     if table.rows == 0:
@@ -355,13 +394,12 @@ def _text(path: Path, shown: str) -> Table:
 def _resample(table: Table) -> None:
     """The sample and number of rows of what is left in the table."""
     if table.whole:
-        numbers, table.sample = table.read(table.columns)
-        table.rows = table.sample.height
+        numbers, held = table.read([*table.columns, *(GIVEN + name for name in table.converted)])
+        table.sample, table.rows = held.select(table.columns), held.height
         if table.numbered and table.rows:
             # memory is at hand: hand out slices of what has been converted already
-            held = table.sample.with_columns(pl.Series(ROW, numbers))
             dense = bool(numbers[0] == table.first_row and (np.diff(numbers) == 1).all())
-            table.lazy, table.kinds = (table.sample if dense else held).lazy(), table.kinds
+            table.lazy = (held if dense else held.with_columns(pl.Series(ROW, numbers))).lazy()
             table.numbered = not dense
     else:
         head = table.lazy.head(SLICES * SLICE).collect()

@@ -84,12 +84,14 @@ class Layout:
         lines += [f"  note     {finding.message}" for finding in self.findings]
         return "\n".join(lines)
 
-    def one_line(self) -> str:
-        """The same parts on one line."""
+    def one_line(self, unused: str = "not used") -> str:
+        """The same parts on one line; `unused`: what is done with the other columns."""
         parts = [f"read {shown_files(self.files)}: {self._size}"]
         if self.outcome or self.outcomes:
             counts = ", ".join(f"{name} {n:,}" for name, n in self.tally) if 0 < len(self.tally) <= 4 else ""
             parts.append(f"outcome {self.outcome or run_of(self.outcomes)}" + (f" ({counts})" if counts else ""))
+        if self.kind == "unlabelled":
+            parts.append("no outcome")
         many = len(self.classes) > 4
         parts.append(f"{len(self.classes)} classes {self._forecast()}" if many else f"forecast {self._forecast()}")
         if self.kind == "realised":  # what is read, and what for: no column of outcomes tells
@@ -98,7 +100,7 @@ class Layout:
             parts.append(f"{len(self.models)} models: {some(self.named_models)}")
         if self.unused:
             names = [name + (f" ({why})" if "percent" in why else "") for name, why in self.unused]
-            parts.append("not used " + ", ".join(names[:6]) + (", …" if len(names) > 6 else ""))
+            parts.append(f"{unused} " + ", ".join(names[:6]) + (", …" if len(names) > 6 else ""))
         if self.kind == "wide" and len(self.classes) == 2 and "; event" in self.outcome_note:
             parts.append(self.outcome_note.split("; ")[1])
         parts += [self.remark] if self.remark else []

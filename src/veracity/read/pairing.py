@@ -14,14 +14,14 @@ from ..forecasts.places import ROW, coded
 
 def concatenated(parts: list[Forecasts], files: Sequence[str] = ()) -> Forecasts:
     """Parts of one set as one. With several `files`, a row's number says which file it is of."""
-    if len(parts) == 1:
+    if len(parts) == 1 and len(files) < 2:
         return parts[0]
     first = parts[0]
     if any(part.classes != first.classes for part in parts):
         raise ValueError("parts of one set have different classes\n  read them apart")
 
     several = len(files) > 1
-    numbers = [coded(_numbers(p), files.index(p.names.file)) if several else _numbers(p) for p in parts]
+    numbers = [coded(p.numbers, files.index(p.names.file)) if several else p.numbers for p in parts]
 
     def joined(name: str) -> Any:
         held = [getattr(part, name) for part in parts]
@@ -46,10 +46,6 @@ def concatenated(parts: list[Forecasts], files: Sequence[str] = ()) -> Forecasts
         groups={g: np.concatenate([part.groups[g] for part in parts]) for g in first.groups},
         findings=merge(findings),
     )
-
-
-def _numbers(f: Forecasts) -> Any:
-    return f.rows if f.rows is not None else np.arange(f.first_row, f.first_row + len(f))
 
 
 def paired(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
@@ -108,7 +104,7 @@ def _keys(f: Forecasts) -> Any:
 
 def _by_row(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
     """Without ids: the same rows of one file, or files of the same length with the same outcomes."""
-    numbers = {name: _numbers(f) for name, f in models.items()}
+    numbers = {name: f.numbers for name, f in models.items()}
     files = {f.names.file for f in models.values()}
     first = next(iter(models))
     if len(files) > 1:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,22 @@ import narwhals as nw
 import polars as pl
 
 from ..forecasts import Finding, Forecasts
+from .beside import Beside, beside_in, columns_beside
 from .build import Builder
-from .files import ROW, NoRows, Table, _filtered, _plain, expanded, narrow, of_frame, same_columns, stem, table_of
+from .files import (
+    ROW,
+    NoRows,
+    Table,
+    _filtered,
+    expanded,
+    names_of,
+    narrow,
+    of_frame,
+    same_columns,
+    scanned,
+    stem,
+    table_of,
+)
 from .layouts import Layout
 from .reading import Reading
 from .rules import recognise
@@ -36,10 +50,11 @@ class Part:
     path: str
     first: int = 0  # rows passed over
     rows: int | None = None  # None: all that follow
+    file: str = ""  # what messages call the file
 
     @property
     def name(self) -> str:
-        shown = Path(self.path).name
+        shown = self.file or Path(self.path).name
         return shown if self.rows is None else f"{shown}, rows {self.first + 1:,} to {self.first + self.rows:,}"
 
 
@@ -54,6 +69,7 @@ class Batch:
     rows: int
     share: float | None = None
     told: Iterable[tuple[str, tuple[Finding, ...]]] = ()
+    beside: Beside | None = None
 
 
 @dataclass(frozen=True)
@@ -78,13 +94,14 @@ class Stream:
     columns: tuple[str, ...]
     first: str
     weights: WeightsFile | None = None
+    beside: dict[str, Any] = field(default_factory=dict)  # kinds of the columns beside the forecasts
 
-    def batches(self, part: Part, skip: int = 0) -> Iterator[Batch]:
-        """Forecasts of a part after `skip` of its rows."""
+    def batches(self, part: Part, skip: int = 0, *, beside: bool = False) -> Iterator[Batch]:
+        """Forecasts of a part after `skip` of its rows, with the columns beside them or without."""
         try:
             table = self._opened(part, skip)
             if table is not None:
-                yield from self._of_table(table, skip, part.path)
+                yield from self._of_table(table, skip, part.path, self.beside if beside else None)
         except ValueError as problem:
             if isinstance(problem.__cause__, BROKEN) or Path(part.path).stat().st_size == 0:
                 raise Unreadable(str(problem)) from None
@@ -113,9 +130,10 @@ class Stream:
         with path.open("rb") as file:
             columnar = file.read(4) == b"PAR1"
         if columnar:
-            lazy = _plain(pl.scan_parquet(path, glob=False))
-            columns, rows = tuple(lazy.collect_schema().names()), int(lazy.select(pl.len()).collect().item())
-            table = Table(path.name, "file", lazy, columns, rows, pl.DataFrame(), False, columnar=rows)
+            lazy, columns, converted = scanned(pl.scan_parquet(path, glob=False))
+            rows = int(lazy.select(pl.len()).collect().item())
+            table = Table(part.file or path.name, "file", lazy, columns, rows, pl.DataFrame(), False, columnar=rows)
+            table.converted = converted
             if self.reading.where:
                 table.lazy, table.numbered = lazy.with_row_index(ROW, offset=table.first_row), True
             if part.rows is not None:
@@ -124,7 +142,7 @@ class Stream:
                 narrow(table, self.reading)
         else:
             try:
-                table = table_of(path, self.reading)
+                table = table_of(path, self.reading, part.file)
             except NoRows:
                 return None
         same_columns(table, self.columns, self.first)
@@ -132,9 +150,11 @@ class Stream:
         table.lazy = table.lazy.slice(skip) if skip else table.lazy
         return table
 
-    def _of_table(self, table: Table, skip: int = 0, path: str = "") -> Iterator[Batch]:
+    def _of_table(
+        self, table: Table, skip: int = 0, path: str = "", kept: Mapping[str, Any] | None = None
+    ) -> Iterator[Batch]:
         before = self.weights.before(path) if self.weights is not None else 0
-        builder = Builder(table, self.layout, self.reading, self.weights, before)
+        builder = Builder(table, self.layout, self.reading, self.weights, before, beside=tuple(kept or ()))
         size = min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
         done = skip
         entire = self.layout.kind in ("long", "lm-eval")  # a batch holds several rows of one case
@@ -142,12 +162,14 @@ class Stream:
             if frame.height:
                 self._known_models(frame, table)
                 done += frame.height
+                beside = beside_in(table, frame, start, numbers, kept) if kept else None
                 made: Iterable[Forecasts]
                 if not entire and numbers is None and (pieces := _pieces(frame)):
                     made = Pieces(builder, start, pieces)
                 else:
                     made = tuple(builder.forecasts(frame, start, numbers, whole=False))
-                yield Batch(made, frame.height, min(1.0, done / table.rows) if table.rows else None)
+                share = min(1.0, done / table.rows) if table.rows else None
+                yield Batch(made, frame.height, share, beside=beside)
         yield Batch((), 0, 1.0, builder.pending.items())
 
     def _known_models(self, frame: pl.DataFrame, table: Table) -> None:
@@ -185,19 +207,20 @@ def opened(
     files = expanded(paths)
     if Path("-") in files:
         raise ValueError("standard input cannot be read in parts\n  write it to a file first")
-    parts = [part for path in files for part in (_cut(path, cut) if cut else [Part(str(path))])]
+    whole = [Part(str(path), file=name) for path, name in zip(files, names_of(files), strict=True)]
     stream = _recognised(files, reading, skip_broken)
-    if stream.layout.kind in ("long", "lm-eval"):
-        parts = [Part(str(path)) for path in files]
-    return stream, parts
+    if cut is None or stream.layout.kind in ("long", "lm-eval"):
+        return stream, whole
+    return stream, [piece for part in whole for piece in _cut(part, cut)]
 
 
 def _recognised(files: Sequence[Path], reading: Reading, skip_broken: bool) -> Stream:
     """The layout of the first file that has rows."""
     problem: ValueError | None = None
-    for path in files:
+    names = names_of(files)
+    for path, name in zip(files, names, strict=True):
         try:
-            table = table_of(path, reading)
+            table = table_of(path, reading, name)
         except NoRows as empty:
             problem = problem or empty
         except (ValueError, OSError) as broken:
@@ -205,12 +228,13 @@ def _recognised(files: Sequence[Path], reading: Reading, skip_broken: bool) -> S
                 raise
             problem = broken if isinstance(broken, ValueError) else ValueError(f"{path.name}: {broken}")
         else:
-            beside = reading.weight if reading.weight and reading.weight not in table.columns else None
-            weights = weights_file(beside, files, table) if beside else None
+            file = reading.weight if reading.weight and reading.weight not in table.columns else None
+            weights = weights_file(file, files, table) if file else None
             layout = recognise(table, reading, stem(path), table.preset)
             if len(files) > 1:
-                layout = replace(layout, files=tuple(f.name for f in files), rows=_rows(files), tally=())
-            return Stream(layout, reading, table.columns, table.name, weights)
+                layout = replace(layout, files=tuple(names), rows=_rows(files), tally=())
+            beside = columns_beside(table, layout, reading)
+            return Stream(layout, reading, table.columns, table.name, weights, beside)
     assert problem is not None
     raise problem
 
@@ -234,14 +258,15 @@ def of_sample(frame: Any, reading: Reading, name: str) -> Stream:
     return Stream(recognise(table, reading, name), reading, table.columns, name)
 
 
-def _cut(path: Path, most: int) -> list[Part]:
+def _cut(whole: Part, most: int) -> list[Part]:
     """Parts of about `most` bytes where a file can be entered in the middle."""
+    path = Path(whole.path)
     size = path.stat().st_size
     if size <= most or path.suffix.lower() not in (".parquet", ".pq"):
-        return [Part(str(path))]
+        return [whole]
     try:
         rows = int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
     except BROKEN:
-        return [Part(str(path))]  # whoever reads it will say so
+        return [whole]  # whoever reads it will say so
     step = max(1, -(-rows * most // size))
-    return [Part(str(path), first, min(step, rows - first)) for first in range(0, rows, step)]
+    return [replace(whole, first=first, rows=min(step, rows - first)) for first in range(0, rows, step)]
