@@ -165,6 +165,12 @@ def one_model(
     from veracity.read.files import expanded
     from veracity.read.unlabelled import unlabelled, without_outcomes
 
+    for option in ("group", "ideal", "feature"):
+        if getattr(reading, option):
+            raise ValueError(
+                f"--{option}: a map is one for all rows, and needs none\n"
+                "  for rows of one kind, a map of their own:  --where COL=VALUE"
+            )
     paths = expanded(list(files))
     beside = "not used" if outcomes == "needed" else KEPT
     if counting.in_parts(paths) or (is_folder(output) and output != "-"):
