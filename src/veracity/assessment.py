@@ -32,6 +32,15 @@ from veracity.tally import Tally
 from veracity.verdict import Verdict, verdict
 
 SCHEMA, SEVERAL = "veracity/assessment/1", "veracity/assessments/1"
+OF_ARRAYS = ("nan", "soft", "normalise", "scale")  # options of Forecasts.of beyond those of assess
+OF_FRAME = {  # what stands beside arrays, and which option names the columns of a frame that hold it
+    "sample_weight": "weight",
+    "counts": "count",
+    "labels": "order",
+    "pos_label": "positive",
+    "groups": "group",
+    "features": "feature",
+}
 
 
 class Assessment:
@@ -285,23 +294,15 @@ def assess(
     if map not in maps.names():
         raise ValueError(f"map: {map!r} is none of {', '.join(maps.names())}")
     plan = Plan(floor, end_width, bins, preset, map, level, bootstrap, random_state)
-    if isinstance(y_true, Tally):
-        return of_tally(y_true, started=started)
-    if isinstance(y_true, Forecasts):
-        return of_tally(Tally.count(y_true, plan), started=started)
+    beside = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
+    beside |= {"groups": groups, "ideal": ideal, "features": features}
+    given = [name for name, value in beside.items() if value is not None]
+    if isinstance(y_true, (Tally, Forecasts)):
+        return of_tally(_counted(y_true, plan, [*given, *reading]), started=started)
     if y_proba is None:
-        from veracity.read import Reading as Options
-        from veracity.read import frame
-
-        known = Options.__dataclass_fields__
-        for option in reading:
-            if option not in known:
-                raise TypeError(f"assess() has no option {option!r} for a frame; there are {', '.join(known)}")
-        models = frame(y_true, Options(**reading))
-        found = {name: of_tally(Tally.count(f, plan), model=name) for name, f in models.items()}
-        return next(iter(found.values())) if len(found) == 1 else Assessments(found)
-    if reading:
-        raise TypeError(f"assess() got {', '.join(reading)}: these options read a frame, not arrays")
+        return _of_frame(y_true, plan, {name: beside[name] for name in given}, reading)
+    for option in reading:
+        raise TypeError(f"assess() of arrays has no option {option!r}; {_instead(option)}")
     if np.size(y_true) == 0 and np.size(y_proba) == 0:
         k = np.shape(y_proba)[1] if np.ndim(y_proba) == 2 else 2
         return of_tally(Tally.zero(range(k) if labels is None else labels, plan), started=started)
@@ -317,6 +318,47 @@ def assess(
         features=features,
     )
     return of_tally(Tally.count(forecasts, plan), started=started)
+
+
+def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
+    """What is held already, counted; options that would be of no effect are refused."""
+    kind = type(held).__name__
+    if given:
+        raise TypeError(f"assess() got {', '.join(given)} beside a {kind}, which holds all its data; give it to that")
+    if isinstance(held, Forecasts):
+        return Tally.count(held, plan)
+    for name, value in plan.options().items():
+        if value != getattr(held.plan, name) and plan != Plan():
+            raise ValueError(
+                f"{name}: {value!r}, but the tally was counted with {getattr(held.plan, name)!r}\n"
+                "  leave the options out, or count again with them"
+            )
+    return held
+
+
+def _of_frame(data: Any, plan: Plan, beside: dict[str, Any], options: dict[str, Any]) -> Assessment | Assessments:
+    from veracity.read import Reading as Options
+    from veracity.read import frame
+
+    known = Options.__dataclass_fields__
+    for option in options:
+        if option not in known:
+            raise TypeError(f"assess() has no option {option!r} for a frame; there are {', '.join(known)}")
+    for option, named in OF_FRAME.items():
+        if option in beside:
+            raise TypeError(f"assess() got {option} beside a frame; name columns of the frame instead:  {named}=…")
+    models = frame(data, Options(**options, **beside))  # what is left is `ideal`, which has one name for both
+    found = {name: of_tally(Tally.count(f, plan), model=name) for name, f in models.items()}
+    return next(iter(found.values())) if len(found) == 1 else Assessments(found)
+
+
+def _instead(option: str) -> str:
+    """What to do instead of giving arrays an option that they do not take."""
+    if option in OF_ARRAYS:
+        return f"assess(Forecasts.of(y_true, y_proba, {option}=…)) takes it"
+    if option in ("classes", "class_names", "order"):
+        return "name the classes with labels=[…]"
+    return "it reads a frame, not arrays"
 
 
 def _columns(groups: Any) -> Mapping[str, Any] | None:

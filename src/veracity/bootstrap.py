@@ -68,14 +68,19 @@ class Bootstrap:
                 parts.append(sums)
         return np.concatenate(parts)
 
-    def interval(self, values: Floats, point: Reading) -> Reading:
-        """The point with the percentile interval of its resampled values."""
+    def interval(self, values: Floats, point: Reading, *, measured: bool = False) -> Reading:
+        """The point with the percentile interval of its resampled values.
+
+        measured  it comes from bins, whose bias resampled rows have twice: their median is put where the point is
+        """
         usable = values[np.isfinite(values)]
         if not point.known or not np.isfinite(point) or len(usable) < self.draws / 2:
             return point
         tail = (1.0 - self.tally.plan.level) / 2.0
-        low, high = np.quantile(usable, [tail, 1.0 - tail])
-        return Reading(float(point), float(low), float(high), f"bootstrap, {self.draws} draws (percentile)")
+        low, middle, high = np.quantile(usable, [tail, 0.5, 1.0 - tail])
+        shift = float(point) / middle if measured and middle > 0.0 else 1.0
+        method = f"bootstrap, {self.draws} draws ({'centred percentile' if measured else 'percentile'})"
+        return Reading(float(point), float(low * shift), float(high * shift), method)
 
     def scores(self) -> dict[str, Floats]:
         weight = self.sums[:, 0]

@@ -26,19 +26,24 @@ class Plan:
         if self.preset not in (None, "CQ", "N17"):
             raise ValueError(f"preset: {self.preset!r} is none of 'CQ', 'N17'; leave it out for the defaults")
         if self.preset is not None:
-            object.__setattr__(self, "floor", {"CQ": 0.005, "N17": 0.01}[self.preset])
+            floor = {"CQ": 0.005, "N17": 0.01}[self.preset]
+            if self.floor not in (0.0, floor):
+                raise ValueError(f"floor: {self.floor!r}, but preset {self.preset} has {floor}; give one of the two")
+            object.__setattr__(self, "floor", floor)
         if self.preset == "CQ":
             object.__setattr__(self, "end_width", 0.005)
         if not 0.0 <= self.floor < 0.5:
             raise ValueError(f"floor: {self.floor!r} is outside [0, 0.5); 0 means no floor")
         if not 0.0 <= self.end_width < 0.5:
             raise ValueError(f"end_width: {self.end_width!r} is outside [0, 0.5)")
-        if self.bins != "auto" and (isinstance(self.bins, (str, bool)) or self.bins < 1):
+        if self.bins != "auto" and (isinstance(self.bins, (str, bool)) or self.bins < 1 or self.bins % 1):
             raise ValueError(f"bins: {self.bins!r} is neither 'auto' nor a whole number from 1")
         if not 0.0 < self.level < 1.0:
             raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
         if self.bootstrap is not None and self.bootstrap < 2:
             raise ValueError(f"bootstrap: {self.bootstrap!r} draws; give at least 2, or leave it out")
+        if isinstance(self.random_state, bool) or self.random_state < 0 or self.random_state % 1:
+            raise ValueError(f"random_state: {self.random_state!r} is no whole number from 0; it is the seed of draws")
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -87,9 +87,9 @@ def _resample(found: dict[str, Any], b: Bootstrap, risk: dict[str, Any]) -> None
     means = b.means()
     for section in ("reported", "measured", "divergence"):
         for name, values in means.get(section, {}).items():
-            found[section][name] = b.interval(values, found[section][name])
+            found[section][name] = b.interval(values, found[section][name], measured=section != "reported")
     if "slope" in means:
-        found["slope"] = b.interval(means["slope"]["slope"], found["slope"])
+        found["slope"] = b.interval(means["slope"]["slope"], found["slope"], measured=True)
     tail = (1.0 - b.tally.plan.level) / 2.0
     risk["reported_low"], risk["reported_high"] = np.nanquantile(b.reported(), [tail, 1.0 - tail], axis=0)
 

@@ -52,11 +52,11 @@ class Isotonic(Formula):
     def rows(self, p: Array) -> Array:
         out = np.empty_like(p)
         if self.k == 2:
-            out[:, 1] = np.interp(p[:, 1], self.knots[0], self.values[0])
+            out[:, 1] = between(p[:, 1], self.knots[0], self.values[0])
             out[:, 0] = 1.0 - out[:, 1]
             return out
         for column, (knots, values) in enumerate(zip(self.knots, self.values, strict=True)):
-            out[:, column] = np.interp(p[:, column], knots, values)
+            out[:, column] = between(p[:, column], knots, values)
         return normalised(out)
 
     @classmethod
@@ -66,6 +66,15 @@ class Isotonic(Formula):
             for name in ("knots", "values")
         }
         return cls(classes, **curves)
+
+
+def between(p: Array, knots: Array, values: Array) -> Array:
+    """Straight between knots; knots of next to nothing may be too close for a slope, and the lower one serves."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.asarray(np.interp(p, knots, values))
+    lost = ~np.isfinite(found)
+    found[lost] = values[np.searchsorted(knots, p[lost], side="right") - 1]
+    return found
 
 
 def normalised(rows: Array) -> Array:
