@@ -7,10 +7,14 @@ from importlib import resources
 
 import jsonschema
 import numpy as np
+import polars as pl
 import pytest
 
 import veracity as vc
 from veracity.assessment import Assessments
+from veracity.forecasts import Forecasts
+from veracity.plan import Plan
+from veracity.tally import Tally
 
 SCHEMA = json.loads((resources.files("veracity") / "schema" / "assessment-1.json").read_text())
 MEANS = ("decisiveness", "accuracy", "robustness")
@@ -360,3 +364,53 @@ def test_the_typical_probability_is_the_log_loss_on_another_scale() -> None:
         a = vc.assess(y, p, sample_weight=weights)
         assert a.reported.accuracy.low == pytest.approx(np.exp(-a.scores.log_loss.high), rel=1e-12)
         assert a.reported.accuracy.high == pytest.approx(np.exp(-a.scores.log_loss.low), rel=1e-12)
+
+
+def test_options_without_effect_are_refused() -> None:
+    y, p = draw(1, 50, 2)
+    frame = pl.DataFrame({"y": y, "p": p[:, 1], "w": np.ones(50)})
+    weights = np.ones(50)
+    for option, value in (("sample_weight", weights), ("counts", weights), ("groups", weights), ("pos_label", 1)):
+        with pytest.raises(TypeError, match=f"got {option} beside a frame; name columns of the frame instead"):
+            vc.assess(frame, label="y", proba="p", **{option: value})
+        for held in (Forecasts.of(y, p), Tally.of(y, p)):
+            with pytest.raises(TypeError, match=f"got {option} beside a {type(held).__name__}"):
+                vc.assess(held, **{option: value})
+    with pytest.raises(ValueError, match=r"^floor: 0\.01, but the tally was counted with 0\.0"):
+        vc.assess(Tally.of(y, p), floor=0.01)
+    assert vc.assess(Tally.of(y, p, plan=Plan(floor=0.01))).floor == 0.01
+    with pytest.raises(ValueError, match=r"^floor: 0\.02, but preset CQ has 0\.005"):
+        vc.assess(y, p, preset="CQ", floor=0.02)
+    with pytest.raises(
+        TypeError, match=r"no option 'scale'; assess\(Forecasts\.of\(y_true, y_proba, scale=…\)\) takes"
+    ):
+        vc.assess(y, 100 * p, scale="percent")
+    with pytest.raises(TypeError, match=r"no option 'classes'; name the classes with labels="):
+        vc.assess(y, p, classes=["a", "b"])
+
+
+def test_a_frame_names_its_ideal_columns() -> None:
+    y, p = draw(2, 400, 2)
+    frame = pl.DataFrame({"y": y, "p": p[:, 1], "q": p[:, 1]})
+    found = vc.assess(frame, label="y", positive_proba="p", ideal="q").losses("brier")
+    assert found["GL"] == vc.assess(y, p[:, 1], ideal=p[:, 1]).losses("brier")["GL"]
+
+
+@pytest.mark.parametrize("preset", [None, "N17"])
+def test_resampled_intervals_hold_their_values(preset: str | None) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(1000)
+    a = vc.assess((rng.random(1000) < p).astype(int), p, bootstrap=100, preset=preset)
+    found = [*a.measured.values(), *a.divergence.values(), a.slope]
+    assert all(r.low < r < r.high for r in found)  # with 100 bins, resampled means are all below those of the rows
+
+
+def test_a_weighted_roc_begins_and_ends_in_the_corners() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        p, w = rng.random(100), rng.gamma(1, 1, 100)
+        roc = vc.assess((rng.random(100) < p).astype(int), p, sample_weight=w).curves["roc"]
+        rates = np.array([[point["false_positive_rate"], point["true_positive_rate"]] for point in roc])
+        assert rates[0].tolist() == [1.0, 1.0]
+        assert rates[-1].tolist() == [0.0, 0.0]
+        assert (np.diff(rates, axis=0) <= 0.0).all()

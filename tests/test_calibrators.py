@@ -241,3 +241,12 @@ def test_remedies_say_where_a_row_decides():
     assert named["platt"]["log"]["gain"] == np.inf  # it gives that row some probability
     assert named["platt"]["log"]["low"] is None
     assert np.isfinite(named["temperature"]["log"]["gain"])  # zero stays zero: that row does not change
+
+
+def test_curves_between_knots_of_next_to_nothing() -> None:
+    p = np.array([0.0, 5e-324, 1e-320, 1e-300, 0.2, 0.9, 1e-322, 0.0, 0.5, 0.7])
+    y = np.array([0, 1, 0, 1, 0, 1, 0, 0, 1, 1])
+    fitted = maps.fit("isotonic", Forecasts.of(y, p))
+    mapped = fitted(np.array([3e-324, 2e-321, 1e-310, 0.3]))
+    assert np.isfinite(mapped).all()
+    assert (np.diff(mapped[:, 1]) >= 0.0).all()

@@ -351,3 +351,35 @@ def test_one_row_has_no_interval() -> None:
     for reading in (a.scores.log_loss, a.scores.brier, a.reported.accuracy):
         assert reading.low is None
         assert reading.reason
+
+
+def findings(y, p, **options) -> dict[str, tuple[int, ...]]:
+    return {f.code: f.rows for f in vc.assess(y, p, **options).findings}
+
+
+def test_a_row_that_stands_for_several_is_named_once() -> None:
+    p, y, counts = np.full(60, 0.8), np.ones(60, int), np.ones(60, int)
+    y[::5], p[3], counts[3] = 0, 1e-5, 3
+    assert findings(y, p, counts=counts)["rows_decide"] == (3,)
+    again = np.repeat(np.arange(60), counts)
+    assert findings(y[again], p[again])["rows_decide"] == (3, 4)  # half of the sum
+
+
+def test_with_weights_the_heaviest_row_decides() -> None:
+    rng = np.random.default_rng(0)
+    p, w = rng.uniform(0.3, 0.9, 200), np.ones(200)
+    p[:3], w[7] = 0.01, 3000.0
+    p[7] = 0.05
+    assert findings(np.ones(200, int), p, sample_weight=w)["rows_decide"] == (7,)
+
+
+def test_a_tail_of_many_rows_is_told() -> None:
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet([1, 1], 50_000)
+    odds = (q[:, 1] / q[:, 0]) ** 2.5
+    a = vc.assess((rng.random(50_000) < q[:, 1]).astype(int), odds / (1 + odds))
+    assert a.reported.robustness.low is None
+    (told,) = [f for f in a.findings if f.code == "heavy_tail"]
+    assert len(told.rows) == 5
+    floored = next(line["robustness"] for line in a.floors if line["floor"] == 0.005)
+    assert f"with a floor of 0.005 it is {floored:.3g}, not {a.reported.robustness:.3g}" in told.message

@@ -202,3 +202,37 @@ def test_weights_and_counts_are_rows() -> None:
     assert counted.word == plain.word
     for end in ("low", "high"):
         assert getattr(counted.slope_adjusted, end) == pytest.approx(getattr(plain.slope_adjusted, end), rel=1e-9)
+
+
+def flat(seed: int) -> Forecasts:
+    """Calibrated forecasts that hardly differ: by chance, drawn outcomes often show no spread at all."""
+    rng = np.random.default_rng(seed)
+    p = 1.0 / (1.0 + np.exp(-rng.normal(0.0, 0.3, 300)))
+    return Forecasts(p, (rng.random(300) < p).astype(np.int64), (0, 1))
+
+
+def test_forecasts_that_hardly_differ_are_not_called() -> None:
+    found = [judged(flat(seed)) for seed in range(12)]
+    open_ended = [v for v in found if v.slope_adjusted.high == np.inf]
+    assert open_ended  # a null quantile below zero bounds nothing
+    for v in open_ended:
+        assert v.slope_adjusted.low is not None
+        assert 0.0 < v.slope_adjusted.low < v.slope_adjusted
+        assert v.word == "undetermined"
+        assert v.rows_needed is None
+    assert called(Counter(v.word for v in found)) <= 3
+    a = vc.assess(flat(0))
+    again = vc.Assessment.from_json(a.to_json())
+    assert again.verdict_detail["slope_adjusted"].high == np.inf
+    assert "and up, once the class frequencies are matched" in a.verdict_detail["sentences"][0]
+
+
+def test_merged_tallies_have_the_verdict_of_all_rows() -> None:
+    f = powered(calibrated(2, 1500, 4), 1.15)
+    whole = vc.assess(f.outcomes, f.positive)
+    parts = [vc.Tally.of(f.outcomes[i::7], f.positive[i::7]) for i in range(7)]
+    for order in (parts, parts[::-1]):
+        merged = vc.assess(sum(order[1:], order[0]))
+        a, b = (one.verdict_detail["slope_adjusted"] for one in (whole, merged))
+        assert (merged.verdict, b.low, b.high) == (whole.verdict, a.low, a.high)
+        assert (merged.scores.auc, merged.scores.auc.low) == (whole.scores.auc, whole.scores.auc.low)

@@ -215,9 +215,7 @@ def _shares(f: Forecasts) -> tuple[Floats, Floats]:
 
 def few_rows(tally: Tally) -> Forecasts | None:
     """Every row, where they are at hand and few."""
-    rows = tally.held
-    if rows is None and tally.sample.complete:
-        rows = tally.sample.rows
+    rows = tally.every_row
     return rows if rows is not None and len(rows) <= min(ROWS, ENTRIES // tally.k) else None
 
 

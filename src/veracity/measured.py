@@ -110,7 +110,10 @@ class Measured:
         return self._reading(self.values, AT[name])
 
     def plain(self, name: str) -> Reading:
-        return self._reading(self.plain_values, AT[name])
+        """By the published procedure; the errors are those of `measured`, whose wide lower bins are split."""
+        reading = self._reading(self.plain_values, AT[name])
+        reading.method = reading.method and f"{reading.method}, errors of measured"
+        return reading
 
     def divergence(self, name: str) -> Reading:
         """Reported ÷ measured."""

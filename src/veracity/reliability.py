@@ -144,8 +144,8 @@ def roc(tally: Tally) -> list[dict[str, float]]:
     others = (h.all if h.all_weight is None else h.all_weight) - events
     if not (events.sum() > 0.0 and others.sum() > 0.0):
         return []
-    hits = np.concatenate([np.cumsum(events[::-1])[::-1] / events.sum(), [0.0]])
-    alarms = np.concatenate([np.cumsum(others[::-1])[::-1] / others.sum(), [0.0]])
+    hits, alarms = (np.append(np.cumsum(of[::-1])[::-1], 0.0) for of in (events, others))
+    hits, alarms = np.minimum(hits / hits[0], 1.0), np.clip(alarms / alarms[0], 0.0, 1.0)
     threshold = np.append(class_grid(tally).edges[h.cells], np.inf)
     # Evenly along the curve: no step longer than 1/100 of its length.
     along = (1.0 - hits) + (1.0 - alarms)

@@ -16,6 +16,7 @@ from veracity.inference import DELTA, HALL, WILSON, Reading, around, exponential
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.statistics import power_moments, true_cells
+from veracity.plan import FLOORS
 from veracity.tally import LOWEST, R, Sums, Tally
 
 Floats = NDArray[np.float64]
@@ -28,6 +29,7 @@ SIZE = np.abs(DIVISOR)
 EXACT_AUC_ROWS = 1 << 20  # rows in memory that are sorted for the area under the ROC curve; beyond, cells serve
 SHORT, NONE = 1, 2  # how an interval of a mean with r < 0 can fail: too short, or not to be had
 COARSE_ABOVE = 2000  # cells of entries, before they are brought together for spread and skewness
+NAMED = 5  # of the lowest rows, where more decide a mean
 MOSTLY = 0.5  # rows decide a mean when they make up half of its power sum
 
 
@@ -118,9 +120,9 @@ def skill(tally: Tally, reference: Mapping[str, float]) -> dict[str, Reading]:
 
 def auc(tally: Tally) -> Reading:
     """Area under the ROC curve with DeLong's interval; ties count half."""
-    held = tally.held
-    if held is not None and len(held) <= EXACT_AUC_ROWS and held.outcomes is not None:
-        score, y, mass = _ranked(held)
+    rows = tally.every_row
+    if rows is not None and len(rows) <= EXACT_AUC_ROWS and rows.outcomes is not None:
+        score, y, mass = _ranked(rows)
         first = np.flatnonzero(np.concatenate([[True], score[1:] != score[:-1]])[: len(score)])
         events = np.add.reduceat(mass * y, first) if len(first) else mass
         others = np.add.reduceat(mass - mass * y, first) if len(first) else mass
@@ -345,7 +347,16 @@ class Profile:
         if self.values[at] > 0.0 and self.failures[at] == SHORT:
             message = "a few surprises weigh so much that the interval of the worst-leaning mean is too short"
             found.append(Finding("short_interval", "note", message))
-        decides = self.deciding_rows() if self.failures[at] == NONE else None
+        none = self.values[at] > 0.0 and self.failures[at] == NONE
+        decides = self.deciding_rows() if none else None
+        if none and decides is None and self.tally.lowest:
+            rows = tuple(row for _, row, _ in self.tally.lowest[:NAMED])
+            floored = Entries.of(self.tally.pooled, self.tally.grid, FLOORS[2]).means()["robustness"]
+            message = (
+                "so few and so low probabilities decide the worst-leaning mean that it has no interval; with a floor "
+                f"of {FLOORS[2]} it is {floored:.3g}, not {self.values[at]:.3g}"
+            )
+            found.append(Finding("heavy_tail", "warning", message, len(rows), rows))
         if decides is not None and f"{decides[1]:.3g}" != f"{self.values[at]:.3g}":
             rows, without = decides
             one = len(rows) == 1
@@ -361,16 +372,27 @@ class Profile:
         e, lowest = self.entries, self.tally.lowest
         if not lowest or lowest[0][0] == 0.0 or self.tally.plan.limits[0] > 0.0:
             return None
-        power, cells = e.sums[2], slice(len(lowest))
-        first = np.repeat(power[cells] / e.rows[cells], np.minimum(e.rows[cells], len(lowest)))
-        held = np.cumsum(first[: min(len(lowest), int(e.rows.sum()) - 1)])
-        if not len(held) or held[-1] < MOSTLY * power.sum():
+        power = e.sums[2]
+        cell, named = np.unique(self.tally.grid.locate(np.array([p for p, *_ in lowest])), return_inverse=True)
+        cell = np.searchsorted(e.cells, cell)
+        rows = np.bincount(named)
+        # A row stands for its count; the last cell may hold rows that are not among the lowest.
+        stands = e.rows[cell] / rows
+        stands[-1] = stands[-1] if len(lowest) < LOWEST else 1.0
+        part = (stands * power[cell] / e.rows[cell])[named]
+        order = np.argsort(-part, kind="stable")  # with weights, the lowest need not be the heaviest
+        held = np.cumsum(part[order])
+        if held[-1] < MOSTLY * power.sum():
             return None
-        rows = int(np.argmax(held >= MOSTLY * power.sum())) + 1
+        heaviest = order[: int(np.argmax(held >= MOSTLY * power.sum())) + 1]
         # What is left is summed anew: one row may be so large that nothing would be left of a difference.
-        left = 1.0 - np.clip(rows - (np.cumsum(e.rows) - e.rows), 0, e.rows) / e.rows
+        left = np.ones(len(e.rows))
+        np.subtract.at(left, cell[named[heaviest]], (stands / e.rows[cell])[named[heaviest]])
+        left = np.where(left > 1e-9, left, 0.0)
+        if not left.any():
+            return None
         without = float(((left * power).sum() / (left * e.weight).sum()) ** -1.5)
-        return tuple(row for _, row, _ in lowest[:rows]), min(without, 1.0)
+        return tuple(lowest[i][1] for i in heaviest), min(without, 1.0)
 
 
 def floors(profile: Profile, levels: tuple[float, ...]) -> list[dict[str, float]]:

@@ -85,7 +85,8 @@ def _confidence(tally: Tally, verdict: Verdict, slope: Reading, losses: Mapping[
         )
         return [
             f"Undetermined. {n:,} cases cannot tell over- from under-confidence (slope {adjusted:.2f}, "
-            f"{adjusted.low:.2f} to {adjusted.high:.2f}, once the class frequencies are matched).{needed}"
+            f"{adjusted.low:.2f} {'and up' if adjusted.high == np.inf else f'to {adjusted.high:.2f}'}, "
+            f"once the class frequencies are matched).{needed}"
         ]
     over = verdict.word == "over-confident"
     said = (

@@ -216,6 +216,13 @@ class Tally:
         assert self.held is not None
         return sample(self.held)
 
+    @property
+    def every_row(self) -> Forecasts | None:
+        """All rows: in memory as they came, or the sample where none was left out; otherwise None."""
+        if self.held is not None:
+            return self.held
+        return self.sample.rows if self.sample.complete else None
+
     def __add__(self, other: Tally) -> Tally:
         return total((self, other))
 

@@ -97,7 +97,7 @@ def rows_needed(slope: Reading, rows: int) -> int | None:
     assert slope.low is not None
     assert slope.high is not None
     difference = abs(float(np.log(slope)))
-    if difference < 0.01:
+    if difference < 0.01 or not np.isfinite(slope.high):
         return None
     needed = rows * (float(np.log(slope.high / slope.low)) / 2.0 / difference) ** 2
     digits = 10 ** max(int(np.log10(needed)) - 1, 0)
@@ -116,13 +116,13 @@ def _too_little(tally: Tally, measured: Measured, spread: float) -> str | None:
 
 
 def rows_to_adjust(tally: Tally) -> Forecasts:
-    """All rows in memory where they are not too many; cells of two classes; or the sample."""
-    held = tally.held
-    if held is not None and len(held) * tally.k <= MOST_ENTRIES:
-        return held
+    """All rows where they are at hand and not too many; cells of two classes; or the sample."""
+    rows = tally.every_row
+    if rows is not None and len(rows) * tally.k <= MOST_ENTRIES:
+        return rows
     if tally.k == 2:
         return rows_of_two(tally.classwise[1], tally.classes)
-    return few(held, MOST_ENTRIES // tally.k) if held is not None else tally.sample.rows
+    return few(rows, MOST_ENTRIES // tally.k) if rows is not None else tally.sample.rows
 
 
 def wrong_level(tally: Tally, f: Forecasts, adjusted: Floats) -> dict[str, dict[str, float]] | None:
@@ -146,11 +146,14 @@ def wrong_level(tally: Tally, f: Forecasts, adjusted: Floats) -> dict[str, dict[
 
 
 def null_interval(slope: float, f: Forecasts, measured: Measured) -> Reading:
-    """slope ÷ quantiles of the slopes that calibrated forecasts show: outcomes redrawn from the forecasts."""
+    """slope ÷ quantiles of the slopes that calibrated forecasts show: outcomes redrawn from the forecasts.
+
+    A quantile that is not above zero bounds nothing: forecasts that hardly differ often show no spread by chance.
+    """
     level = measured.tally.plan.level
     slopes = null_slopes(f, measured)
-    low, high = np.quantile(slopes, [(1.0 + level) / 2.0, (1.0 - level) / 2.0])
-    return Reading(slope, slope / float(low), slope / float(high), f"{NULL_DRAWS} null draws")
+    high, low = (slope / q if q > 0.0 else np.inf for q in np.quantile(slopes, [(1.0 - level) / 2, (1.0 + level) / 2]))
+    return Reading(slope, float(low), float(high), f"{NULL_DRAWS} null draws")
 
 
 def null_slopes(f: Forecasts, measured: Measured) -> Floats:
