@@ -414,3 +414,21 @@ def test_a_weighted_roc_begins_and_ends_in_the_corners() -> None:
         assert rates[0].tolist() == [1.0, 1.0]
         assert rates[-1].tolist() == [0.0, 0.0]
         assert (np.diff(rates, axis=0) <= 0.0).all()
+
+
+@pytest.mark.parametrize("labels", [None, ["a"]])
+def test_one_class_alone_is_certain(labels: list[str] | None) -> None:
+    a = vc.assess(["a"] * 3, np.ones((3, 1)), labels=labels)
+    assert (a.n, a.classes, a.verdict) == (3, ("a",), "undetermined")
+    assert np.isnan(a.scores.log_loss)
+    assert [f.code for f in a.findings] == ["one_class"]
+    assert a.verdict_detail["sentences"] == [f"There is only one class{a.scores.log_loss.reason[23:]}."]
+    jsonschema.validate(json.loads(a.to_json()), SCHEMA)
+
+
+def test_parts_without_rows_add_nothing() -> None:
+    y, p = draw(3, 60, 3)
+    part, nothing = Tally.of(y, p), Tally.of([], np.empty((0, 3)))
+    unweighted = Tally.of(y[:5], p[:5], counts=np.zeros(5, int))
+    for whole in (part + nothing, nothing + part, part + unweighted):
+        assert vc.assess(whole).document()["measured"] == vc.assess(part).document()["measured"]

@@ -32,6 +32,7 @@ from veracity.tally import Tally
 from veracity.verdict import Verdict, verdict
 
 SCHEMA, SEVERAL = "veracity/assessment/1", "veracity/assessments/1"
+ONE_CLASS = "there is only one class: what happens is certain, and nothing can be compared"
 OF_ARRAYS = ("nan", "soft", "normalise", "scale")  # options of Forecasts.of beyond those of assess
 OF_FRAME = {  # what stands beside arrays, and which option names the columns of a frame that hold it
     "sample_weight": "weight",
@@ -304,8 +305,10 @@ def assess(
     for option in reading:
         raise TypeError(f"assess() of arrays has no option {option!r}; {_instead(option)}")
     if np.size(y_true) == 0 and np.size(y_proba) == 0:
-        k = np.shape(y_proba)[1] if np.ndim(y_proba) == 2 else 2
-        return of_tally(Tally.zero(range(k) if labels is None else labels, plan), started=started)
+        return of_tally(Tally.of(y_true, y_proba, labels=labels, plan=plan), started=started)
+    alone = _only_class(y_true, y_proba, labels)
+    if alone is not None:
+        return _of_one_class(len(y_true), of_tally(Tally.zero([alone], plan), started=started))
     forecasts = prepare(
         y_true,
         y_proba,
@@ -318,6 +321,21 @@ def assess(
         features=features,
     )
     return of_tally(Tally.count(forecasts, plan), started=started)
+
+
+def _only_class(y_true: Any, y_proba: Any, labels: Any) -> Any:
+    """The class, where there is no other: one column that says 1 of all that happened; None otherwise."""
+    if np.ndim(y_proba) != 2 or np.shape(y_proba)[1] != 1 or np.ndim(y_true) != 1 or len(y_true) != len(y_proba):
+        return None
+    seen = np.unique(np.asarray(y_true)).tolist()
+    names = seen if labels is None else list(labels)
+    return names[0] if len(names) == 1 and seen == names and (np.asarray(y_proba) == 1.0).all() else None
+
+
+def _of_one_class(rows: int, a: Assessment) -> Assessment:
+    said = {"reason": ONE_CLASS, "sentences": [f"{ONE_CLASS[0].upper()}{ONE_CLASS[1:]}."]}
+    sections = a._sections | empty(_tally(a), ONE_CLASS) | {"n": rows, "verdict_detail": a.verdict_detail | said}
+    return Assessment(sections, a._tally)
 
 
 def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:

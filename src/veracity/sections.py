@@ -140,24 +140,24 @@ def _whole_rows(tally: Tally) -> bool:
     return tally.k <= MANY_CLASSES or not (tally.pooled.all % tally.sums.rows).any()
 
 
-def empty(tally: Tally) -> dict[str, Any]:
-    """Every section of no rows: undefined, and a finding that says why."""
+def empty(tally: Tally, reason: str = EMPTY) -> dict[str, Any]:
+    """Every section of rows that cannot be assessed: undefined, and a finding that says why."""
     names = ["log_loss", "brier", "spherical", "prediction_accuracy", "perplexity"]
     names += ["half_brier", "auc"] if tally.k == 2 else []
-    nothing = {name: undefined(EMPTY) for name in MEANS}
-    no_values = np.full(len(R), np.nan)
+    nothing = {name: undefined(reason) for name in MEANS}
+    no_values, code = np.full(len(R), np.nan), "empty" if reason == EMPTY else "one_class"
     profiles = ("reported", "reported_low", "reported_high", "measured", "measured_low", "measured_high")
     return {
-        "scores": {name: undefined(EMPTY) for name in names},
-        "skill": {rule: undefined(EMPTY) for rule in RULES},
+        "scores": {name: undefined(reason) for name in names},
+        "skill": {rule: undefined(reason) for rule in RULES},
         "baseline": {},
         **{section: dict(nothing) for section in ("reported", "measured", "measured_plain", "divergence")},
-        "slope": undefined(EMPTY),
+        "slope": undefined(reason),
         "risk_profile": {"r": R, **dict.fromkeys(profiles, no_values)},
         "floors": [{"floor": floor, **dict.fromkeys(MEANS, np.nan)} for floor in FLOORS],
         "bins": [],
         "calibration_error": {},
-        "findings": (*tally.findings, Finding("empty", "changes the meaning", EMPTY)),
+        "findings": (*tally.findings, Finding(code, "changes the meaning", reason)),
         "_measured": None,
     }
 

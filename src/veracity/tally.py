@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from veracity import kernels
 from veracity.cells import Cells
-from veracity.forecasts import Finding, Forecasts, merge, prepare, refuse
+from veracity.forecasts import Finding, Forecasts, NothingLeft, merge, prepare, refuse
 from veracity.kernels import Histogram, Pass
 from veracity.kernels.grid import Grid, grid
 from veracity.plan import Plan
@@ -127,11 +127,17 @@ class Tally:
         plan: Plan | None = None,
         **options: Any,
     ) -> Tally:
-        """Tally of outcomes and probabilities; options are those of `Plan`."""
-        forecasts = prepare(
-            y_true, y_proba, sample_weight=sample_weight, counts=counts, labels=labels, pos_label=pos_label
-        )
-        return cls.count(forecasts, plan or Plan(**options))
+        """Tally of outcomes and probabilities; options are those of `Plan`. A part without rows adds nothing."""
+        plan = plan or Plan(**options)
+        if np.size(y_true) == 0 and np.size(y_proba) == 0:
+            k = np.shape(y_proba)[1] if np.ndim(y_proba) == 2 else 2
+            return cls.zero(range(k) if labels is None else labels, plan)
+        given = {"labels": labels, "pos_label": pos_label}
+        try:
+            forecasts = prepare(y_true, y_proba, sample_weight=sample_weight, counts=counts, **given)
+        except NothingLeft:  # every row stands no times
+            return cls.zero(prepare(y_true, y_proba, **given).classes, plan)
+        return cls.count(forecasts, plan)
 
     @classmethod
     def zero(cls, classes: Iterable[Any], plan: Plan | None = None) -> Tally:
