@@ -432,3 +432,30 @@ def test_parts_without_rows_add_nothing() -> None:
     unweighted = Tally.of(y[:5], p[:5], counts=np.zeros(5, int))
     for whole in (part + nothing, nothing + part, part + unweighted):
         assert vc.assess(whole).document()["measured"] == vc.assess(part).document()["measured"]
+
+
+def test_columns_in_another_order_are_told() -> None:
+    y, p = draw(4, 400, 10)
+    assert "picks_below_chance" not in {f.code for f in vc.assess(y, p).findings}
+    (told,) = [f for f in vc.assess(y, p[:, ::-1]).findings if f.code == "picks_below_chance"]
+    assert told.severity == "changes the meaning"
+    assert "less often than by chance (10.0%): are the columns in the order of the classes?" in told.message
+
+
+def test_labels_given_as_probabilities_are_told() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 100)
+    picked = np.where(rng.random(100) < 0.7, y, 0)
+    a = vc.assess(y, np.eye(3)[picked])
+    assert "only_certain" in {f.code for f in a.findings}
+    assert a.verdict_detail["reason"] == (
+        "the class frequencies cannot be matched: too often, what happened had been ruled out"
+    )
+    assert "only_certain" not in {f.code for f in vc.assess(y, 0.9 * np.eye(3)[picked] + 0.1 / 3).findings}
+
+
+def test_a_map_that_leaves_the_unit_interval_has_no_ladder() -> None:
+    y, p = np.tile([1, 1, 0, 1], 60), np.tile([0.97, 0.8, 0.3, 0.4], 60)
+    a = vc.assess(y, p, map="additive")
+    assert "no probabilities; choose another" in a.losses("log")["CL"].reason
+    jsonschema.validate(json.loads(a.to_json()), SCHEMA)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from veracity.cli import run
@@ -307,3 +308,38 @@ def test_real_file_as_in_the_reference(shared: Path, capsys: pytest.CaptureFixtu
     assert scores["brier"]["value"] == pytest.approx(0.211, abs=5e-4)
     assert scores["prediction_accuracy"]["value"] == pytest.approx(0.838, abs=5e-4)
     assert "Class1 258, Class2 242" in err
+
+
+def test_confidence_in_picks_is_of_the_picks(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    confidence = rng.uniform(0.25, 0.5, 3000)
+    right = rng.random(3000) < confidence - 0.12
+    lines = [json.dumps({"confidence": float(c), "correct": bool(r)}) for c, r in zip(confidence, right, strict=True)]
+    Path("picks.jsonl").write_text("\n".join(lines))
+    for more in ([], ["--bootstrap", "50"]):
+        assert run(["assess", "picks.jsonl", "--json", "a.json", "--force", *more]) == 0
+        document = json.loads(Path("a.json").read_text())
+        picks = document["scores"]["prediction_accuracy"]
+        assert picks["value"] == pytest.approx(right.mean())
+        assert picks["low"] < right.mean() < picks["high"]
+        level = f"it says {confidence.mean():.3g}, {right.mean():.3g} of them are right."
+        assert f"It is too sure of its picks: {level}" in capsys.readouterr().out
+    edges = np.linspace(0, 1, 16)
+    cell = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, 14)
+    gaps = [abs((confidence - right)[cell == b].sum()) for b in range(15)]
+    assert document["calibration_error"]["top_label"]["value"] == pytest.approx(sum(gaps) / 3000, abs=1e-12)
+
+
+def test_two_classes_are_told_in_terms_of_the_event(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    q = rng.beta(0.5, 2, 4000)
+    odds = (q / (1 - q)) ** 2
+    p, y = odds / (1 + odds), (rng.random(4000) < q).astype(int)
+    pl.DataFrame({"died": y, "risk": p}).write_csv("f.csv")
+    assert run(["assess", "f.csv"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    high, low = p >= 0.9, p < 0.1
+    assert f"above 0.9 it says {p[high].mean():.3g}, and {y[high].mean():.3g} happens" in said
+    assert f"below 0.1 it says {p[low].mean():.3g}, and {y[low].mean():.3g} happens" in said

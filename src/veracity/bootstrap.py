@@ -38,9 +38,12 @@ class Bootstrap:
         if tally.measurable and curve is not None:
             matrix = f.matrix
             assert f.outcomes is not None
-            picked = (
-                np.argmax(matrix, axis=1) == f.outcomes if matrix.shape[1] > 2 else (matrix[:, 1] > 0.5) == f.outcomes
-            )
+            if tally.picks_given:
+                picked = f.outcomes == 1
+            elif matrix.shape[1] > 2:
+                picked = np.argmax(matrix, axis=1) == f.outcomes
+            else:
+                picked = (matrix[:, 1] > 0.5) == f.outcomes
             scores = [rule("brier").score(matrix, f.outcomes), rule("spherical").score(matrix, f.outcomes), picked]
             hits, true = row_bins(f, curve, tally.plan)
             owned = np.zeros_like(hits)

@@ -70,7 +70,12 @@ class Ladder:
         """Why there is no ladder, if there is none."""
         if not self.tally.sums.rows:
             return "there are no rows"
-        return None if self.tally.measurable else NOT_MEASURABLE
+        if not self.tally.measurable:
+            return NOT_MEASURABLE
+        outside = getattr(self.stage_c, "outside", 0)
+        if outside:
+            return f"the map {self.tally.plan.map!r} gives {outside:,} values that are no probabilities; choose another"
+        return None
 
     @cached_property
     def stage_c(self) -> maps.Fitted:

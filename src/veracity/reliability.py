@@ -48,7 +48,7 @@ def right_closed(histogram: Histogram, grid: Grid) -> Curve:
 
 def calibration_error(tally: Tally) -> dict[str, Any]:
     """Mean absolute gap between forecast and frequency in 15 bins (a, b]: top label, class by class, pooled."""
-    top, pooled = (_gaps((h,), tally.grid, tally)[:, 0].tolist() for h in (tally.top, tally.pooled))
+    top, pooled = (_gaps((h,), tally.grid, tally)[:, 0].tolist() for h in (tally.picks, tally.pooled))
     *by_class, largest = _gaps(tally.classwise, class_grid(tally), tally).tolist()
     # Classes share rows; the largest possible error of their average adds their errors up.
     averages = [*(sum(values) / tally.k for values in by_class), max(largest)]
@@ -100,7 +100,7 @@ def reliability(tally: Tally, pooled: Curve) -> dict[str, Any]:
     sharp = right_closed(tally.classwise[1] if tally.k == 2 else tally.top, grid if tally.k == 2 else tally.grid)
     return {
         "pooled": _points(pooled, tally),
-        "top_label": _points(equal_mass(tally.top, tally.grid, rows), tally),
+        "top_label": _points(equal_mass(tally.picks, tally.grid, rows), tally),
         "classwise": {str(c): _points(curve, tally) for c, curve in zip(tally.classes, by_class, strict=True)},
         "sharpness": [
             {"low": low, "high": high, "count": int(count)}

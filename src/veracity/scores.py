@@ -59,7 +59,7 @@ def scores(tally: Tally) -> dict[str, Reading]:
             found["half_brier"] = around(brier / 2.0, brier_error / 2.0, level, (0.0, 1.0))
         spherical, spherical_error = mean_and_error(s, 2)
         found["spherical"] = around(spherical, spherical_error, level, (0.0, 1.0))
-        correct, _ = mean_and_error(s, 3)
+        correct = float(frequencies(tally)[1]) if tally.picks_given else mean_and_error(s, 3)[0]
         found["prediction_accuracy"] = Reading(correct, *wilson(correct, s.n_eff, level), WILSON)
     found["perplexity"] = perplexity
     if tally.measurable and tally.k == 2:
@@ -77,7 +77,7 @@ def baseline(tally: Tally) -> dict[str, float]:
     scores = {"log_loss": entropy + 0.0, "brier": 1.0 - square, "spherical": 1.0 - math.sqrt(square)}
     if tally.k == 2:
         scores["half_brier"] = scores["brier"] / 2.0
-    return {**scores, "prediction_accuracy": float(prior.max())}
+    return {**scores, "prediction_accuracy": float(prior[1] if tally.picks_given else prior.max())}
 
 
 def frequencies(tally: Tally) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,13 @@ from veracity.inference import Reading, undefined
 from veracity.measured import Measured, not_measurable
 from veracity.plan import FLOORS
 from veracity.reliability import calibration_error
-from veracity.scores import MEANS, Profile, baseline, floors, scores, skill
+from veracity.scores import MEANS, Entries, Profile, baseline, floors, scores, skill
 from veracity.tally import MANY_CLASSES, R, Tally
 from veracity.verdict import verdict
 
 EMPTY = "there are no rows"
 RULES = ("log", "brier")
-SURPRISES_SHARE = 0.1  # of the log loss in the five largest surprises, before it is a finding
+SURPRISES, SURPRISES_SHARE = 5, 0.1  # the largest ones, and their share of the log loss before it is a finding
 FEW_EVENTS = 20
 CHANCE, FEWEST_TO_RANK = 0.4, 50  # an area under the ROC curve so low in so many rows is no chance
 NO_CASES = "the number of cases is unknown: no intervals"
@@ -74,7 +74,7 @@ def at_once(tally: Tally) -> dict[str, Any]:
         _resample(found, Bootstrap(tally, m.curve if m else None), risk)
     found["risk_profile"] = risk
     found["floors"] = floors(profile, FLOORS)
-    found["findings"] = _findings(tally, found["scores"].get("auc")) + findings
+    found["findings"] = _findings(tally, found["scores"], profile.entries) + findings
     found["_measured"] = m
     return found
 
@@ -94,7 +94,7 @@ def _resample(found: dict[str, Any], b: Bootstrap, risk: dict[str, Any]) -> None
     risk["reported_low"], risk["reported_high"] = np.nanquantile(b.reported(), [tail, 1.0 - tail], axis=0)
 
 
-def _findings(tally: Tally, auc: Reading | None) -> tuple[Finding, ...]:
+def _findings(tally: Tally, scored: Mapping[str, Reading], entries: Entries) -> tuple[Finding, ...]:
     """What the whole set shows: zeros, one outcome, one forecast, few events, heavy surprises."""
     s, found = tally.sums, list(tally.findings)
     if s.zeros:
@@ -115,6 +115,12 @@ def _findings(tally: Tally, auc: Reading | None) -> tuple[Finding, ...]:
             name = tally.classes[int(np.argmin([h.true.sum() for h in tally.classwise]))]
             message = f"only {events} outcomes are {name}: read the intervals, not the values"
             found.append(Finding("few_events", "warning", message, events))
+        auc, picks = scored.get("auc"), scored["prediction_accuracy"]
+        if tally.k > 2 and s.rows >= FEWEST_TO_RANK and picks.high is not None and picks.high < 1.0 / tally.k:
+            shares = {"share": f"{picks:.1%}", "chance": f"{1.0 / tally.k:.1%}"}
+            found.append(Finding.of("picks_below_chance", s.rows, s.rows, **shares))
+        if s.rows >= FEW_EVENTS and not np.any(tally.grid.edges[tally.pooled.cells] % 1.0):
+            found.append(Finding.of("only_certain", s.rows, s.rows))
         if auc is not None and auc < CHANCE and s.rows >= FEWEST_TO_RANK:
             option = tally.held.names.option("positive", tally.classes[0]) if tally.held is not None else ""
             found.append(Finding.of("worse_than_chance", s.rows, s.rows, option=option))
@@ -125,13 +131,15 @@ def _findings(tally: Tally, auc: Reading | None) -> tuple[Finding, ...]:
             message = "all weight is on one row: no interval can be given"
             found.append(Finding("one_weight", "changes the meaning", message, 1))
     if not s.zeros and s.rows >= 50:
-        worst = tally.lowest[:5]
-        total = float(s.score[0, 0]) * s.rows / s.weight
-        share = -sum(math.log(p) for p, _, _ in worst if p > 0.0) / total if total > 0.0 else 0.0
+        # Of the lowest cells as many cases as make up five, each with its share of the cell.
+        cases = np.diff(np.minimum(np.cumsum(entries.rows[:SURPRISES]), SURPRISES), prepend=0)
+        worst = -float((entries.sums[1][:SURPRISES] * cases / entries.rows[:SURPRISES]).sum())
+        total = float(s.score[0, 0])
+        share = worst / total if total > 0.0 else 0.0
         if share >= SURPRISES_SHARE:
-            rows = tuple(row for _, row, _ in worst)
-            message = f"the 5 largest surprises make up {share:.0%} of the log loss"
-            found.append(Finding("surprises", "note", message, 5, rows))
+            rows = tuple(row for _, row, _ in tally.lowest[:SURPRISES])
+            message = f"the {SURPRISES} largest surprises make up {share:.0%} of the log loss"
+            found.append(Finding("surprises", "note", message, SURPRISES, rows))
     return tuple(found)
 
 

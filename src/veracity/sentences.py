@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from veracity.forecasts import Finding
 from veracity.inference import Reading
@@ -16,6 +17,7 @@ from veracity.verdict import MATCHED, Verdict
 
 NAMED_ROWS = 5
 SURE = 0.9  # a pick is called sure from here
+ENOUGH = 20  # cases, before what happened in them is told
 
 
 def sentences(
@@ -50,6 +52,9 @@ def _level(tally: Tally, verdict: Verdict) -> list[str]:
     share = {name: (pair["forecast"], pair["observed"]) for name, pair in verdict.level.items()}
     if tally.k == 2:
         says, happened = share[str(tally.classes[1])]
+        if tally.picks_given:
+            sure = "too sure" if says > happened else "not sure enough"
+            return [f"It is {sure} of its picks: it says {says:.3g}, {happened:.3g} of them are right."]
         word = "high" if says > happened else "low"
         return [f"It is too {word} overall: it says {says:.3g}, {happened:.3g} happened."]
     most = max(share, key=lambda name: share[name][0] - share[name][1])
@@ -117,17 +122,32 @@ def _finite(losses: Mapping[str, Reading], *names: str) -> bool:
 
 
 def _where_it_shows(tally: Tally, over: bool) -> str:
-    """The surest picks, if they show it, else all picks: what was said and what happened."""
-    h, grid = tally.top, tally.grid
+    """Where forecasts are surest, if they show it there, else where they are not: what was said and what happened."""
+    h, edges = tally.classwise[1] if tally.k == 2 else tally.top, tally.grid.edges
     every = h.all.astype(float) if h.all_weight is None else h.all_weight
     true = h.true.astype(float) if h.true_weight is None else h.true_weight
-    for least in (SURE, 0.0):
-        held = grid.edges[h.cells] >= least
-        if h.all[held].sum() < 20:
-            continue
-        says, right = h.all_sum[held].sum() / every[held].sum(), true[held].sum() / every[held].sum()
-        if (right < says) == over and round(says, 3) != round(right, 3):
-            if least:
-                return f"where it says {least} or more ({says:.3g} on average), {right:.3g} happens"
-            return f"it gives its picks {says:.3g} on average, and {right:.3g} of them are right"
+
+    def share(held: NDArray[np.bool_], low: bool) -> tuple[float, float] | None:
+        """What was said and what happened, if it shows; forecasts of next to nothing err upwards."""
+        if h.all[held].sum() < ENOUGH:
+            return None
+        says, right = (float(x[held].sum() / every[held].sum()) for x in (h.all_sum, true))
+        return (says, right) if (right < says) == (over != low) and f"{says:.3g}" != f"{right:.3g}" else None
+
+    if tally.k > 2:
+        sure, all_picks = (share(edges[h.cells] >= least, False) for least in (SURE, 0.0))
+        if sure:
+            return f"where it says {SURE} or more ({sure[0]:.3g} on average), {sure[1]:.3g} happens"
+        if all_picks:
+            return f"it gives its picks {all_picks[0]:.3g} on average, and {all_picks[1]:.3g} of them are right"
+        return ""
+    for least in (SURE, 0.5):
+        most = round(1.0 - least, 1)
+        ends = {
+            f"above {least}": share(edges[h.cells] >= least, False),
+            f"below {most}": share(edges[h.cells] < most, True),
+        }
+        said = [f"{where} it says {found[0]:.3g}, and {found[1]:.3g} happens" for where, found in ends.items() if found]
+        if said:
+            return "; ".join(said)
     return ""

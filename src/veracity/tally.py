@@ -223,6 +223,16 @@ class Tally:
         return sample(self.held)
 
     @property
+    def picks_given(self) -> bool:
+        """Whether the forecast is of one pick being right: then it is the pick, however sure, and nothing else is."""
+        return any(finding.code == "pick_only" for finding in self.findings)
+
+    @property
+    def picks(self) -> Histogram:
+        """Probabilities of the picks, and of those that were right."""
+        return self.classwise[1] if self.picks_given else self.top
+
+    @property
     def every_row(self) -> Forecasts | None:
         """All rows: in memory as they came, or the sample where none was left out; otherwise None."""
         if self.held is not None:

@@ -56,8 +56,8 @@ def verdict(tally: Tally) -> Verdict:
     assert rows.probabilities is not None
     try:
         adjusted = maps.fit("multiplicative", rows)(rows.probabilities)
-    except maps.InfeasibleTarget as error:
-        unmatched = f"the class frequencies cannot be matched: {error}"
+    except maps.InfeasibleTarget:
+        unmatched = "the class frequencies cannot be matched: too often, what happened had been ruled out"
         return Verdict("undetermined", undefined(unmatched), unmatched)
     f = Forecasts(adjusted, rows.outcomes, rows.classes, rows.weights, rows.counts)
     plan = replace(tally.plan, preset=None, floor=max(tally.plan.floor, FLOOR))

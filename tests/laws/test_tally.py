@@ -193,3 +193,17 @@ def close(a: object, b: object) -> None:
         assert a == pytest.approx(b, rel=1e-9, abs=1e-12, nan_ok=True)
     else:
         assert a == b
+
+
+def test_a_count_of_two_is_the_row_twice_for_features_and_remedies() -> None:
+    f = task(6, 300, 3, "")
+    rng = np.random.default_rng(1)
+    counts = rng.integers(1, 4, 300)
+    rows = np.repeat(np.arange(300), counts)
+    for features in (rng.integers(0, 400, (300, 1)), rng.normal(size=(300, 2))):  # ideal probabilities, or a bound
+        counted = assess(f.outcomes, f.probabilities, counts=counts, features=features)
+        repeated = assess(f.outcomes[rows], f.probabilities[rows], features=features[rows])
+        for rule in ("log", "brier"):
+            close(dict(counted.losses(rule).items()), dict(repeated.losses(rule).items()))
+        close(counted.remedies(), repeated.remedies())
+        assert [g.message for g in counted.findings] == [g.message for g in repeated.findings]

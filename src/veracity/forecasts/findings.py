@@ -61,6 +61,15 @@ TEXTS = {
         "changes the meaning",
         "higher forecasts go with fewer events: is this the probability of the other outcome? {option}",
     ),
+    "picks_below_chance": (
+        "changes the meaning",
+        "its picks are right in {share} of the cases, less often than by chance ({chance}): are the columns in the "
+        "order of the classes?",
+    ),
+    "only_certain": (
+        "changes the meaning",
+        "every probability is 0 or 1: are these predicted labels? Give probabilities, such as predict_proba",
+    ),
 }
 
 

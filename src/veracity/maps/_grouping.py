@@ -1,4 +1,4 @@
-"""Which rows are exactly equal."""
+"""Which rows are exactly equal, and how often each stands."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.forecasts import Forecasts
+
 from ._fitted import as_rows, blocks
 
 Array = NDArray[Any]
+
+MOST_COPIES = 1 << 22
 
 
 def equal_rows(p: Array) -> tuple[Array, Array]:
@@ -46,3 +50,14 @@ def class_means(label: Array, groups: int, outcomes: Array, mass: Array, prior: 
     sums = np.bincount(label * k + outcomes, weights=mass, minlength=groups * k).reshape(groups, k)
     total = sums.sum(axis=1, keepdims=True)
     return np.where(total > 0.0, sums / np.where(total > 0.0, total, 1.0), prior)
+
+
+def copies(forecasts: Forecasts) -> Array:
+    """The number of each row as often as it counts; of very many, evenly chosen ones."""
+    if forecasts.counts is None:
+        return np.arange(len(forecasts))
+    total = int(forecasts.counts.sum())
+    if total <= MOST_COPIES:
+        return np.repeat(np.arange(len(forecasts)), forecasts.counts)
+    even = (np.arange(MOST_COPIES) * (total / MOST_COPIES)).astype(np.int64)
+    return np.searchsorted(np.cumsum(forecasts.counts), even, side="right")

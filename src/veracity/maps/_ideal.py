@@ -12,7 +12,7 @@ from veracity.forecasts import Finding, Forecasts
 from veracity.formulas.rules import rule as rule_of
 
 from . import bins, multiplicative
-from ._grouping import class_means, equal_rows
+from ._grouping import class_means, copies, equal_rows
 from ._support import InfeasibleTarget
 
 Array = NDArray[Any]
@@ -40,7 +40,7 @@ def ideal(forecasts: Forecasts, *, seed: int = 0) -> Ideal:
         return ideal_from_features(forecasts, seed=seed)
     if forecasts.case is not None:
         label = np.unique(forecasts.case, return_inverse=True)[1].ravel()
-        if label.max() + 1 <= len(forecasts) / 2:
+        if label.max() + 1 <= _cases(forecasts) / 2:
             message = "ideal probabilities are the outcome frequencies of each case; few outcomes make them extreme"
             return Ideal(_frequencies(forecasts, label), None, _note("ideal_from_cases", message))
     return Ideal(
@@ -53,7 +53,7 @@ def ideal(forecasts: Forecasts, *, seed: int = 0) -> Ideal:
 def ideal_from_features(forecasts: Forecasts, *, seed: int = 0) -> Ideal:
     """Outcome frequencies of equal feature rows when at most half the rows are distinct; else the bound."""
     features = codes(forecasts.features)
-    n = len(features)
+    n = _cases(forecasts)
     label, first = equal_rows(features)
     if len(first) <= n / 2:
         message = f"ideal probabilities are the outcome frequencies of {len(first)} distinct feature rows of {n}"
@@ -65,6 +65,10 @@ def ideal_from_features(forecasts: Forecasts, *, seed: int = 0) -> Ideal:
         + ", from a cross-fitted partition of the features"
     )
     return Ideal(None, bound, _note("grouping_bound", message))
+
+
+def _cases(forecasts: Forecasts) -> int:
+    return len(forecasts) if forecasts.counts is None else int(forecasts.counts.sum())
 
 
 def _note(code: str, message: str) -> Finding:
@@ -97,7 +101,8 @@ def grouping_bound(forecasts: Forecasts, features: Array, *, seed: int = 0) -> d
     The calibrated score is S adjusted to the class frequencies of its level set. (Cf. Perez-Lebel et al. 2023.)
     """
     rng = np.random.default_rng(seed)
-    rows = rng.permutation(len(features))[:MOST_ROWS]
+    each = copies(forecasts)
+    rows = each[rng.permutation(len(each))[:MOST_ROWS]]
     part = _take(forecasts, rows)
     features, scores, outcomes = features[rows], part.matrix, part.outcomes
     assert outcomes is not None
@@ -128,9 +133,8 @@ def grouping_bound(forecasts: Forecasts, features: Array, *, seed: int = 0) -> d
 def _take(forecasts: Forecasts, rows: Array) -> Forecasts:
     assert forecasts.probabilities is not None
     assert forecasts.outcomes is not None
-    return Forecasts(
-        forecasts.probabilities[rows], forecasts.outcomes[rows], forecasts.classes, weights=forecasts.mass[rows]
-    )
+    weights = None if forecasts.weights is None else forecasts.weights[rows]
+    return Forecasts(forecasts.probabilities[rows], forecasts.outcomes[rows], forecasts.classes, weights=weights)
 
 
 def _calibrated(forecasts: Forecasts, rows: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from veracity.forecasts import Forecasts
 from veracity.formulas.rules import rule as rule_of
 
 from ._fitted import Fitted
+from ._grouping import copies
 from ._support import InfeasibleTarget
 from ._target import scores_of
 
@@ -31,10 +33,11 @@ def remedies(forecasts: Forecasts, *, folds: int = 5, seed: int = 0, level: floa
     with fewer cases than folds each case is one.
     Adjustments need no labels, only the class frequencies: those of the other folds are used.
     """
-    whole, sampled = forecasts, len(forecasts) > MOST_ROWS
-    if sampled:
-        rows = np.sort(np.random.default_rng(seed).permutation(len(forecasts))[:MOST_ROWS])
-        forecasts = take(forecasts, rows)
+    each = copies(forecasts)  # a row that counts twice may be in two folds, as two rows may
+    whole, sampled = forecasts, len(each) > MOST_ROWS
+    rows = np.sort(np.random.default_rng(seed).permutation(len(each))[:MOST_ROWS]) if sampled else slice(None)
+    if sampled or forecasts.counts is not None:
+        forecasts = replace(take(forecasts, each[rows]), counts=None)
     fold = folds_of(forecasts, folds, seed)
     if fold.max() == 0:
         return []  # one case: nothing to learn from it about itself
