@@ -303,3 +303,28 @@ def test_zero_cells_are_explained(say):
     code, out, _ = say("t.csv")
     assert code == 0
     assert "The log loss is infinite because of it, and stays so" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("more", [["--rows", "test +,test -"], []])
+def test_names_say_which_way_round_a_table_is(capsys, more):
+    assert run(["table", "--counts", "120,15;30,80", "--columns", "disease,no disease", *more, "--json", "-"]) == 0
+    turned = json.loads(capsys.readouterr().out)
+    rows = ["--rows", "test -,test +"] if more else []
+    counts = "80,30;15,120" if more else "15,120;80,30"
+    assert run(["table", "--counts", counts, "--columns", "no disease,disease", *rows, "--json", "-"]) == 0
+    straight = json.loads(capsys.readouterr().out)
+    assert turned["counts"] == straight["counts"]
+    assert turned["columns"] == ["no disease", "disease"]
+
+
+def test_all_cases_are_not_those_without_the_event(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("fields.csv").write_text("risk_score,fields,diseased\n0.05,120,8\n0.3,82,22\n0.7,55,40\n")
+    assert run(["table", "fields.csv"]) == 2
+    said = capsys.readouterr().err
+    assert 'all cases:  --count "fields"      without the event:  --columns "fields,diseased"' in said
+    found = []
+    for more in (["--count", "fields"], ["--columns", "fields,diseased"]):
+        assert run(["table", "fields.csv", *more, "--json", "-"]) == 0
+        found.append(json.loads(capsys.readouterr().out)["counts"])
+    assert found == [[[112, 8], [60, 22], [15, 40]], [[120, 8], [82, 22], [55, 40]]]

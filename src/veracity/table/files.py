@@ -56,12 +56,17 @@ def parse_counts(text: str, asked: Asked) -> PredictionTable:
                 what = f"{cell!r} is not a number" if cell else "nothing stands there; write 0 where nothing happened"
                 raise ValueError(f'counts: row {i + 1}, column {j + 1} of "{text}": {what}')
         grid.append([number(cell, False) for cell in line])
-    notes = (
-        ()
-        if asked.rows and asked.columns
-        else ("If your table has the event or the positive test first, turn it round; --rows and --columns name it.",)
-    )
-    return _made(grid, asked, asked.rows or (), asked.columns or (), notes)
+    hint = "If your table has the event or the positive test first, turn it round; --rows and --columns name it."
+    notes = () if asked.rows and asked.columns else (hint,)
+    table = _made(grid, asked, asked.rows or (), asked.columns or (), notes)  # refuses what does not fit
+    down, said = _direction(None, list(asked.rows or [""] * len(grid)), "--rows", "Rows")
+    across, also = _direction(None, list(asked.columns or [""] * len(grid[0])), "--columns", "Columns")
+    if not (said or also):
+        return table
+    turned = np.asarray(grid)[np.ix_(down, across)].tolist()
+    rows = tuple(asked.rows[i] for i in down) if asked.rows else ()
+    columns = tuple(asked.columns[j] for j in across) if asked.columns else ()
+    return _made(turned, asked, rows, columns, (*said, *also))
 
 
 def read(path: str, asked: Asked) -> PredictionTable:
@@ -92,6 +97,8 @@ def _probability_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> Predict
     """Forecast probability, cases, and events or their share: one line per forecast."""
     stated, events, rate = sheet.find(PROBABILITIES), sheet.find(EVENTS), sheet.find(RATES)
     cases, weight = at.get("count", sheet.find(CASES)), at.get("weight")
+    if list(at) == ["count"] and len(sheet.header) == 3 and events is None and rate is None and sheet.probabilities(0):
+        stated, events = 0, next((j for j in (1, 2) if j != cases), None)  # what is left can only be the events
     if stated is None or (events is None and rate is None):
         return None
     if "group" in at:
@@ -223,6 +230,13 @@ def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTa
     rows = [row[0] for row in sheet.cells]
     grid = np.array([sheet.numbers(j) for j in range(1, width)]).T
     grid, rows, columns, notes = _without_totals(sheet, grid, rows, columns)
+    within = len(columns) == 2 and bool((grid[:, 1] <= grid[:, 0]).all())
+    if within and asked.columns is None and order.event_last(columns) is None and sheet.probabilities(0):
+        a, b = columns
+        raise ValueError(
+            f"`{b}` never exceeds `{a}`: does `{a}` count all cases, or those without the event?\n"
+            f'  all cases:  --count "{a}"      without the event:  --columns "{a},{b}"'
+        )
     across, said = _direction(asked.columns, columns, "--columns", "Columns")
     down, also = _direction(asked.rows, rows, "--rows", "Rows")
     stated = sheet.probabilities(0) if plain(sheet.header[0]) in PROBABILITIES else None
