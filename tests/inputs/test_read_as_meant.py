@@ -1,6 +1,7 @@
 """Files that could be read in two ways are read as they were meant, or refused."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -8,6 +9,8 @@ import pytest
 
 import veracity as vc
 from veracity import read
+from veracity.cli import run
+from veracity.forecasts import Forecasts
 from veracity.read.reading import Reading
 
 
@@ -96,3 +99,47 @@ def test_class_columns_without_outcomes_are_said(tmp_path):
     pl.DataFrame({"proba_a": [0.5, 0.2], "proba_b": [0.3, 0.2], "proba_c": [0.2, 0.6]}).write_csv(tmp_path / "f.csv")
     with pytest.raises(ValueError, match="proba_a proba_b proba_c, but no column holds outcomes of these classes"):
         read.read(tmp_path / "f.csv")
+
+
+@pytest.mark.parametrize("words", [("nein", "ja"), ("no event", "event"), ("no", "yes"), ("-1", "1")])
+def test_arrays_know_the_event_by_its_word(words: tuple[str, str]) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(50)
+    y = (rng.random(50) < p).astype(int)
+    f = Forecasts.of(np.array(words)[y], p)
+    assert f.classes == words
+    assert f.outcomes.tolist() == y.tolist()
+    assert f.findings == ()
+
+
+@pytest.mark.parametrize("kind", ["list", "object", "logs"])
+def test_probabilities_of_options_by_their_name(tmp_path: Path, kind: str) -> None:
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(4), 40)
+    y = rng.integers(0, 4, 40)
+    named = [[dict(zip("ABCD", row, strict=True)) for row in rows.tolist()] for rows in (p, np.log(p))]
+    rows = {
+        "list": lambda i: {"id": i, "probs": p[i].tolist(), "label": int(y[i])},
+        "object": lambda i: {"id": i, "probabilities": named[0][i], "label": "ABCD"[y[i]]},
+        "logs": lambda i: {"logprobs": named[1][i], "answer": "ABCD"[y[i]]},
+    }[kind]
+    path = tmp_path / "options.jsonl"
+    path.write_text("".join(json.dumps(rows(i)) + "\n" for i in range(40)))
+    (f,) = read.read(path).values()
+    np.testing.assert_allclose(f.matrix, p, rtol=1e-12)
+    assert f.outcomes.tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("more", [[], ["--id", "id"], ["--engine", "local"], ["--id", "id", "--engine", "local"]])
+def test_models_are_compared_by_their_own_picks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    for name in ("a", "b"):
+        sure = rng.uniform(0.4, 1.0, 200)
+        right = (rng.random(200) < sure).tolist()
+        lines = [{"id": i, "confidence": c, "correct": r} for i, (c, r) in enumerate(zip(sure, right, strict=True))]
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert run(["compare", "a.jsonl", "b.jsonl", *more]) == 0
+    assert "200 " in capsys.readouterr().err.splitlines()[-1]

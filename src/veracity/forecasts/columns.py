@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .events import event_of
 from .findings import Finding
 from .names import Names, listed, many, number
 from .types import Array
@@ -189,7 +190,10 @@ def _by_label(
                 "name the classes in the order of the columns:  labels=[…]",
             )
         order = values
-        if one_column and pos_label is None and set(values) != {-1, 1}:
+        words = event_of([str(v) for v in values]) if one_column and pos_label is None else None
+        if words is not None:  # yes and no, in any order of the letters
+            order = values if words[1] == str(values[1]) else values[::-1]
+        elif one_column and pos_label is None:
             findings = (Finding.of("event", event=repr(values[1]), option=f"pos_label={values[0]!r}"),)
     position = {label: i for i, label in enumerate(order)}
     codes = np.array([position.get(v, -1) for v in values])

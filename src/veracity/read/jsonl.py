@@ -17,6 +17,7 @@ from .layouts import Layout
 from .tokens import flat, frame_of, likelihood_key, likelihoods, log_of, token_key, tokens
 
 OPTIONS = ("resps", "filtered_resps", "options", "choices")
+PROBABILITIES = ("probs", "probabilities", "proba", "option_probs", "choice_probs")
 ANSWERS = ("target", "answer", "label", "correct_answer", "gold")
 
 
@@ -29,7 +30,7 @@ def table_of(path: Path, shown: str) -> Table:
         raise ValueError(f"{shown}: the file is empty\n  it needs one JSON object per line")
     row = first[1]
     options = next((key for key in OPTIONS if key in row and _is_options(row[key])), None)
-    options = options or _beside_texts(row)
+    options = options or _beside_texts(row) or _probabilities(row)
     if options and any(key in row for key in ANSWERS):
         return _answers(path, shown, options)
     for key_of, read in ((likelihood_key, likelihoods), (token_key, tokens)):
@@ -55,6 +56,12 @@ def _beside_texts(row: dict[str, Any]) -> str | None:
     texts = _texts(row)
     same = (key for key, value in row.items() if _is_options(value) and len(value) == len(texts))
     return next(same, None) if texts else None
+
+
+def _probabilities(row: dict[str, Any]) -> str | None:
+    """Where the numbers of options stand that are listed nowhere else; a list of log-probabilities is one of tokens."""
+    named = next((key for key in PROBABILITIES if _is_options(row.get(key))), None)
+    return named or next((k for k, v in row.items() if "logprob" in k and isinstance(v, dict) and _is_options(v)), None)
 
 
 def _texts(row: dict[str, Any]) -> list[str]:

@@ -51,7 +51,8 @@ def concatenated(parts: list[Forecasts], files: Sequence[str] = ()) -> Forecasts
 def paired(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
     """The cases that all models have, in one order, and a sentence that counts them.
 
-    Cases meet by id, else by row. One case with two outcomes is refused.
+    Cases meet by id, else by row. One case with two outcomes is refused, unless the outcome is whether a model's own
+    pick was right.
     """
     names = list(models)
     same_classes({name: f.classes for name, f in models.items()})
@@ -119,7 +120,7 @@ def _by_row(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
                 row = min(int(numbers[first][apart]), int(numbers[name][apart])) & ROW
                 raise _other_tokens(f"row {row}", first, name)
             mine, theirs = np.asarray(models[first].outcomes), np.asarray(f.outcomes)
-            if not np.array_equal(mine, theirs):
+            if not np.array_equal(mine, theirs) and not _own_picks(f):
                 apart = int(np.argmax(mine != theirs))
                 raise ValueError(
                     f"row {f.row(apart) & ROW}: {first} and {name} have different outcomes; "
@@ -139,6 +140,10 @@ def _by_row(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
         else f"{len(kept):,} of {total:,} cases are in all {len(models)} models"
     )
     return made, f"{said}, paired by row"
+
+
+def _own_picks(f: Forecasts) -> bool:
+    return any(finding.code == "pick_only" for finding in f.findings)
 
 
 def _unique(name: str, f: Forecasts, keys: Any) -> dict[Any, Any]:
@@ -170,7 +175,7 @@ def _same_outcomes(models: dict[str, Forecasts], lists: dict[str, dict[Any, Any]
                     raise _other_tokens(f"case {_brief(str(key))}", names[0], name)
                 continue
             mine, theirs = a[lists[names[0]][key]], b[lists[name][key]]
-            if not np.array_equal(mine, theirs):
+            if not np.array_equal(mine, theirs) and not _own_picks(other):
                 raise other.names.error(
                     f"case {_brief(str(key))} has outcome {first.classes[int(mine[0])]} for one model and "
                     f"{first.classes[int(theirs[0])]} for another; paired comparison needs one outcome per case."

@@ -8,6 +8,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 import polars as pl
 
+from ..forecasts.events import EVENT_WORDS as EVENT_WORDS
+from ..forecasts.events import event_of as event_of
 from .reading import canonical
 
 OUTCOMES = (
@@ -31,20 +33,6 @@ FREQUENCIES = ("obs_freq", "event_rate")
 REALISED = ("p_true", "logprob", "token_logprob", "log_prob", "logp", "p_realised", "true_prob", "token_logprobs")
 RIGHT = ("correct", "is_correct")
 
-EVENT_WORDS = {
-    "yes": "no",
-    "true": "false",
-    "1": "0",
-    "event": "no event",
-    "positive": "negative",
-    "present": "absent",
-    "ja": "nein",
-    "oui": "non",
-    "si": "no",
-    "sí": "no",
-    "y": "n",
-    "t": "f",
-}
 MANY = 1000  # a column with more distinct values than this is no set of labels
 
 
@@ -126,32 +114,6 @@ class Column:
     @property
     def fractions(self) -> bool:
         return self.within and bool(((self.present > 0) & (self.present < 1)).any())
-
-
-def event_of(labels: tuple[str, ...]) -> tuple[str, str] | None:
-    """(the other, the event) of two labels, or of the one that was seen; None when the words do not say.
-
-    >>> event_of(("No", "Yes"))
-    ('No', 'Yes')
-    >>> event_of(("1", "2")) is None
-    True
-    """
-    low = [label.lower() for label in labels]
-    if len(labels) == 1:
-        if low[0] in EVENT_WORDS:
-            return EVENT_WORDS[low[0]], labels[0]
-        for event, other in EVENT_WORDS.items():
-            if other == low[0] and event not in ("si", "sí"):
-                return labels[0], event
-        return None
-    for i, j in ((0, 1), (1, 0)):
-        word = low[i]
-        if word in ("1", "y", "t"):
-            if low[j] in (EVENT_WORDS[word], "-1"):
-                return labels[j], labels[i]
-        elif word in EVENT_WORDS and low[j] not in EVENT_WORDS:
-            return labels[j], labels[i]
-    return None
 
 
 def columns_of(frame: pl.DataFrame) -> dict[str, Column]:

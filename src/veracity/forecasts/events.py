@@ -1,0 +1,46 @@
+"""Which of two labels is the event, by their words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+EVENT_WORDS = {
+    "yes": "no",
+    "true": "false",
+    "1": "0",
+    "event": "no event",
+    "positive": "negative",
+    "present": "absent",
+    "ja": "nein",
+    "oui": "non",
+    "si": "no",
+    "sí": "no",
+    "y": "n",
+    "t": "f",
+}
+
+
+def event_of(labels: Sequence[str]) -> tuple[str, str] | None:
+    """(the other, the event) of two labels, or of the one that was seen; None when the words do not say.
+
+    >>> event_of(("No", "Yes"))
+    ('No', 'Yes')
+    >>> event_of(("1", "2")) is None
+    True
+    """
+    low = [label.lower() for label in labels]
+    if len(labels) == 1:
+        if low[0] in EVENT_WORDS:
+            return EVENT_WORDS[low[0]], labels[0]
+        for event, other in EVENT_WORDS.items():
+            if other == low[0] and event not in ("si", "sí"):
+                return labels[0], event
+        return None
+    for i, j in ((0, 1), (1, 0)):
+        word = low[i]
+        if word in ("1", "y", "t"):
+            if low[j] in (EVENT_WORDS[word], "-1"):
+                return labels[j], labels[i]
+        elif word in EVENT_WORDS and low[j] not in EVENT_WORDS:
+            return labels[j], labels[i]
+    return None
