@@ -26,12 +26,13 @@ from veracity.plan import Plan
 from veracity.reliability import reliability
 from veracity.sampling import take
 from veracity.scores import MEANS
-from veracity.sections import EMPTY, RULES, at_once, empty, group, unknown_number, without_intervals
+from veracity.sections import EMPTY, RULES, at_once, empty, group, without_intervals
 from veracity.sentences import sentences
 from veracity.tally import Tally
 from veracity.verdict import Verdict, verdict
 
 SCHEMA, SEVERAL = "veracity/assessment/1", "veracity/assessments/1"
+GLOSSES = ("average (decisiveness)", "typical (geometric accuracy)", "worst-leaning (robustness)")
 ONE_CLASS = "there is only one class: what happens is certain, and nothing can be compared"
 OF_ARRAYS = ("nan", "soft", "normalise", "scale")  # options of Forecasts.of beyond those of assess
 OF_FRAME = {  # what stands beside arrays, and which option names the columns of a frame that hold it
@@ -62,7 +63,7 @@ class Assessment:
             if self._tally is None:
                 raise AttributeError(f"this assessment was read from a document without {name!r}; make it again")
             section = _LATER[name](self)
-            self._sections[name] = without_intervals(section) if unknown_number(self._tally) else section
+            self._sections[name] = without_intervals(section) if self._tally.shares_only else section
         return self._sections[name]
 
     def __getattr__(self, name: str) -> Any:
@@ -197,13 +198,16 @@ class Assessment:
         return html
 
     def __repr__(self) -> str:
-        means = "\n".join(
-            f"  {name:<13} stated {self.reported[name]!r}   borne out {self.measured[name]!r}" for name in MEANS
-        )
-        return (
-            f"Assessment of {self.n:,} forecasts, {len(self.classes)} classes\n"
-            f"  log loss      {self.scores.log_loss!r}\n{means}\n  slope         {self._sections['slope']!r}"
-        )
+        scored = {"log loss": "log_loss", "Brier (0 to 2)": "brier", "correct picks": "prediction_accuracy"}
+        lines = [f"Assessment of {self.n:,} forecasts, {len(self.classes)} classes"]
+        lines += [f"  {sentence}" for sentence in self.verdict_detail["sentences"]]
+        lines += [f"  {name:<33}{self.scores[key]!r}" for name, key in scored.items() if key in self.scores]
+        for gloss, name in zip(GLOSSES, MEANS, strict=True):
+            lines.append(f"  {gloss:<33}stated {self.reported[name]!r}   borne out {self.measured[name]!r}")
+        lines.append(f"  {'slope':<33}{self._sections['slope']!r}")
+        said = " ".join(self.verdict_detail["sentences"]).lower()
+        lines += [f"  {f.message}" for f in self.findings if f.severity != "note" and f.message.lower() not in said]
+        return "\n".join(lines)
 
 
 def _stored(finding: dict[str, Any]) -> Finding:
@@ -407,7 +411,7 @@ def of_tally(
         "level": plan.level,
     }
     sections |= empty(tally) if s.rows == 0 else at_once(tally)
-    if unknown_number(tally):
+    if tally.shares_only:
         sections = {name: without_intervals(section) for name, section in sections.items()}
     sections["surprises"] = [
         {**place(row), "outcome": None if y < 0 else str(tally.classes[y]), "probability": p}

@@ -91,7 +91,8 @@ class Ladder:
         if self.problem:
             return ()
         found = [] if self.ideal.finding.code == "not_separable" else [self.ideal.finding]
-        if self.chain.cells is not None and abs(losses["remainder"]) > EXPLAINED * losses["L"]:
+        too_coarse = np.isfinite(losses["remainder"]) and abs(losses["remainder"]) > EXPLAINED * losses["L"]
+        if self.chain.cells is not None and too_coarse:
             message = (
                 f"the cells of the map {self.tally.plan.map!r} are too coarse: calibration loss holds what rows of one "
                 f"cell differ by, and {losses['remainder']:.3g} of {losses['L']:.3g} nats are left over; the maps "

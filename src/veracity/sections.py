@@ -25,11 +25,6 @@ CHANCE, FEWEST_TO_RANK = 0.4, 50  # an area under the ROC curve so low in so man
 NO_CASES = "the number of cases is unknown: no intervals"
 
 
-def unknown_number(tally: Tally) -> bool:
-    """Whether only shares of cases are given, so that nothing is known about sampling errors."""
-    return any(finding.code == "no_number_of_cases" for finding in tally.findings)
-
-
 def without_intervals(section: Any) -> Any:
     if isinstance(section, Reading):
         return Reading(float(section), reason=section.reason or NO_CASES, known=section.known)
@@ -109,7 +104,7 @@ def _findings(tally: Tally, scored: Mapping[str, Reading], entries: Entries) -> 
             found.append(Finding.of("one_outcome", s.rows, s.rows, outcome=str(tally.classes[seen[0]])))
         elif (
             tally.k == 2
-            and not unknown_number(tally)
+            and not tally.shares_only
             and (events := int(min(h.true.sum() for h in tally.classwise))) < FEW_EVENTS
         ):
             name = tally.classes[int(np.argmin([h.true.sum() for h in tally.classwise]))]

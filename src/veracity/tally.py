@@ -32,6 +32,7 @@ VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-22
 LOWEST = 20  # rows kept that gave least to what happened
 WAITING = 1 << 14  # rows that are counted together
 PAIRED = 1 << 15  # rows in a part of a stream of two classes from which they are counted by place
+SPLIT = ("soft_outcomes", "no_number_of_cases")  # rows of which several are one case
 DERIVED = ("zero_probability", "constant_forecast", "one_outcome")  # findings about all rows: found again from the sums
 MAGIC, VERSION = b"veracity tally\n", 1
 
@@ -221,6 +222,11 @@ class Tally:
             return self.thinned
         assert self.held is not None
         return sample(self.held)
+
+    @property
+    def shares_only(self) -> bool:
+        """Whether only shares of cases are given, so that nothing is known about sampling errors."""
+        return any(finding.code == "no_number_of_cases" for finding in self.findings)
 
     @property
     def picks_given(self) -> bool:
@@ -574,7 +580,7 @@ def _told(f: Forecasts) -> tuple[Finding, ...]:
 def _cases(f: Forecasts) -> int:
     """Rows, the parts of a split outcome counted once."""
     counts = f.counts
-    if f.rows is not None and any(finding.code == "soft_outcomes" for finding in f.findings):
+    if f.rows is not None and any(finding.code in SPLIT for finding in f.findings):
         first = np.unique(f.rows, return_index=True)[1]
         return len(first) if counts is None else int(counts[first].sum())
     return len(f) if counts is None else int(counts.sum())

@@ -106,6 +106,8 @@ def rows_needed(slope: Reading, rows: int) -> int | None:
 
 
 def _too_little(tally: Tally, measured: Measured, spread: float) -> str | None:
+    if tally.shares_only:
+        return "the number of cases is unknown"
     if tally.cases < FEWEST_ROWS:
         return f"{tally.cases} {'row' if tally.cases == 1 else 'rows'}; at least {FEWEST_ROWS} are needed"
     if len(measured.curve) < FEWEST_BINS:

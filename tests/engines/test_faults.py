@@ -265,7 +265,7 @@ def test_cases_that_repeat_across_parts(
     assert (
         found.message
         == in_memory.message
-        == "62 of 152 rows share their case with another row: " + ("rows are not independent")
+        == "rows look dependent (62 of 152 share their case with another); the intervals assume they are not"
     )
     if name == "local":
         monkeypatch.setattr("veracity.engines._cases.MOST_IDS", 100)

@@ -42,7 +42,7 @@ def in_their_order(fitted: Fitted, forecasts: Forecasts) -> Array:
         raise forecasts.names.error(
             f"{many:,} values would leave [0, 1] (first: row {forecasts.row(int(first[0]))}, class "
             f"{forecasts.classes[first[1]]}, {rows[tuple(first)]:.6g}): no probabilities; nothing was written",
-            "keep them inside:  --rule log",
+            "keep them inside:  adjust --rule log   or   calibrate fit --map multiplicative",
         )
     return rows
 

@@ -27,8 +27,8 @@ TEXTS = {
     "constant_forecast": ("warning", "every forecast is the same: it cannot tell cases apart"),
     "one_outcome": ("warning", "every outcome is {outcome}: frequencies cannot be compared with forecasts"),
     "repeated_cases": (
-        "warning",
-        "{count} of {total} rows share their case with another row: rows are not independent",
+        "changes the meaning",
+        "rows look dependent ({count} of {total} share their case with another); the intervals assume they are not",
     ),
     "event": ("note", "the event is {event}, the last of the sorted labels ({option} chooses)"),
     "already_decided": (
@@ -56,7 +56,10 @@ TEXTS = {
     "percent_signs": ("note", "written % signs: {count} values divided by 100"),
     "pick_only": ("warning", "only the pick and its confidence are given: everything here is about the pick"),
     "no_number_of_cases": ("warning", "the number of cases is unknown (shares are given): no intervals"),
-    "separate_events": ("note", "{count} columns of separate yes/no events, stacked: rows of one case are dependent"),
+    "separate_events": (
+        "changes the meaning",
+        "rows look dependent ({count} columns of separate yes/no events, stacked); the intervals assume they are not",
+    ),
     "worse_than_chance": (
         "changes the meaning",
         "higher forecasts go with fewer events: is this the probability of the other outcome? {option}",
@@ -65,6 +68,10 @@ TEXTS = {
         "changes the meaning",
         "its picks are right in {share} of the cases, less often than by chance ({chance}): are the columns in the "
         "order of the classes?",
+    ),
+    "small_percentages": (
+        "changes the meaning",
+        "no forecast is above 1 %: are these probabilities already, and not percentages?",
     ),
     "only_certain": (
         "changes the meaning",

@@ -28,6 +28,7 @@ from .names import Names, many
 from .rows import Rows, from_logs, normalised, not_offered
 from .types import Array, Forecasts
 
+FEW = 20  # rows, of which none has more than one per cent, by chance
 SCALES = ("probability", "percent", "logit", "log")
 
 
@@ -109,9 +110,10 @@ def prepare(
         findings += part.leave_out(missing, "missing_rows", names)
     elif outcome.missing is not None:
         gone = np.flatnonzero(outcome.missing)
+        also = int(np.isnan(p).sum()) if not absent else 0
         raise names.error(
             f"{len(gone):,} of {n:,} outcomes in {names.called(names.outcome)} are missing "
-            f"(first: row {part.number(gone[0])}).",
+            f"(first: row {part.number(gone[0])})" + (f", and {also:,} of {p.size:,} probabilities." if also else "."),
             f"leave these rows out:  {names.option('nan', 'omit')}",
         )
     for column, code in (("weights", "zero_weight"), ("counts", "zero_count")):
@@ -129,6 +131,8 @@ def prepare(
         part.arrays["ideal"] = None if part.arrays["ideal"] is None else part.arrays["ideal"][:, ::-1]
     log_realised = None
     if scale == "percent":
+        if names.whole and len(p) >= FEW and np.nanmax(p) <= 1.0:
+            findings.append(Finding.of("small_percentages", len(p), len(p)))
         p = p / 100.0
     elif scale in ("logit", "log"):
         p, log_realised = from_logs(p, codes, scale, part, names)

@@ -43,8 +43,13 @@ class Builder:
     @cached_property
     def columns(self) -> list[str]:
         extra = [c for c in (self.reading.weight, self.reading.count) if c in self.table.columns]
-        named = [*self.layout.columns, *extra, *self.reading.group, *self.reading.feature]
+        named = [*self.layout.columns, *extra, *self._groups, *self.reading.feature]
         return list(dict.fromkeys([*named, *self.beside]))
+
+    @property
+    def _groups(self) -> list[str]:
+        """Groups that are columns; separate events are one without."""
+        return [name for name in self.reading.group if name in self.table.columns]
 
     def batches(self, size: int | None = None, *, alone: bool = True) -> Iterator[Forecasts]:
         """Batches of at most `size` rows; not `alone`: other tables may have rows where this one has none."""
@@ -118,7 +123,7 @@ class Builder:
             "sample_weight": weight,
             "counts": count,
             "nan": reading.nan,
-            "groups": {c: labels(frame[c]) for c in reading.group},
+            "groups": {c: labels(frame[c]) for c in self._groups},
             "case": self._case(frame),
             "first_row": start,
             "rows": numbers,

@@ -87,6 +87,7 @@ class Layout:
     def one_line(self, unused: str = "not used") -> str:
         """The same parts on one line; `unused`: what is done with the other columns."""
         parts = [f"read {shown_files(self.files)}: {self._size}"]
+        parts += [fact for fact in self.facts if fact.startswith("Windows")]  # letters may be others than meant
         if self.outcome or self.outcomes:
             counts = ", ".join(f"{name} {n:,}" for name, n in self.tally) if 0 < len(self.tally) <= 4 else ""
             parts.append(f"outcome {self.outcome or run_of(self.outcomes)}" + (f" ({counts})" if counts else ""))

@@ -10,7 +10,7 @@ from . import roles
 from .classes import ClassSet, given_sets
 from .files import Table
 from .layouts import Layout, run_of
-from .reading import Reading, canonical, matching
+from .reading import Reading, canonical, items_of, matching
 from .roles import Column
 
 
@@ -176,7 +176,7 @@ class Pool:
 
     def _matched(self, option: str, pattern: str) -> list[tuple[str | None, str | None, str]]:
         found = matching(pattern, self.table.columns)
-        for item in (part.strip() for part in pattern.split(",")):
+        for item in items_of(pattern, self.table.columns):
             if not matching(item, self.table.columns):
                 if any(c in item for c in "*?[{"):
                     raise self.table.error(

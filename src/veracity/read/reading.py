@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 LAYOUTS = ("auto", "wide", "long", "binary", "pairs", "top", "realised", "counts", "lm-eval")
+NAMES = "\x1f"  # between names that were given as a list
 SCALES = ("probability", "logit", "log", "percent")
 
 
@@ -44,7 +45,7 @@ class Reading:
         for name in ("proba", "positive_proba", "ideal"):  # Python may give lists of names
             given = getattr(self, name)
             if given is not None and not isinstance(given, str):
-                object.__setattr__(self, name, ",".join(_texts(given, split=False)))
+                object.__setattr__(self, name, NAMES.join(_texts(given, split=False)))
         for name in ("label", "weight", "count", "model"):
             if isinstance(getattr(self, name), int):
                 object.__setattr__(self, name, str(getattr(self, name)))
@@ -80,6 +81,7 @@ def _texts(value: Any, split: bool) -> tuple[str, ...]:
     if value is None:
         return ()
     items: Iterable[Any] = [value] if isinstance(value, (str, int, float)) else value
+    split = split and not isinstance(value, list)  # names in a Python list are whole
     parts = [str(item).split(",") if split else [str(item)] for item in items]
     return tuple(part.strip() for item in parts for part in item if part.strip())
 
@@ -120,7 +122,7 @@ def matching(pattern: str, columns: Sequence[str]) -> list[tuple[str | None, str
     [('p24', '0', 'p24_cat0'), ('p24', '1', 'p24_cat1')]
     """
     found: dict[str, tuple[str | None, str | None, str]] = {}
-    for item in (part.strip() for part in pattern.split(",")):
+    for item in items_of(pattern, columns):
         if item in columns:
             found.setdefault(item, (None, None, item))
             continue
@@ -131,6 +133,13 @@ def matching(pattern: str, columns: Sequence[str]) -> list[tuple[str | None, str
                 parts = match.groupdict()
                 found.setdefault(column, (parts.get("model"), parts.get("cls"), column))
     return list(found.values())
+
+
+def items_of(pattern: str, columns: Sequence[str]) -> list[str]:
+    """The names and globs of a comma list; a name may itself hold a comma."""
+    if pattern in columns:
+        return [pattern]
+    return [part.strip() for part in pattern.split(NAMES if NAMES in pattern else ",")]
 
 
 def _regex(glob: str) -> str:

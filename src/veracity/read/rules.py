@@ -19,8 +19,14 @@ from .unclear import Unclear
 
 def recognise(table: Table, reading: Reading, stem: str, preset: Layout | None = None) -> Layout:
     """The layout of a table, by options first and rules after."""
+    # Separate events are a group that has no column.
+    by_event = "event" in reading.group and "event" not in table.columns
+    if by_event:
+        reading = replace(reading, group=tuple(name for name in reading.group if name != "event"))
     search = Search(table, reading, stem)
     found = search.preset(preset) if preset is not None else search.run()
+    if by_event and found.kind != "events":
+        table.column("event")  # there is none
     if table.kinds:
         used = [c for c in found.columns if "percent" in table.kinds.get(c, "")]
         if used:
