@@ -108,7 +108,8 @@ def _findings(tally: Tally, scored: Mapping[str, Reading], entries: Entries) -> 
             and (events := int(min(h.true.sum() for h in tally.classwise))) < FEW_EVENTS
         ):
             name = tally.classes[int(np.argmin([h.true.sum() for h in tally.classwise]))]
-            message = f"only {events} outcomes are {name}: read the intervals, not the values"
+            outcomes = "outcome is" if events == 1 else "outcomes are"
+            message = f"only {events} {outcomes} {name}: read the intervals, not the values"
             found.append(Finding("few_events", "warning", message, events))
         auc, picks = scored.get("auc"), scored["prediction_accuracy"]
         if tally.k > 2 and s.rows >= FEWEST_TO_RANK and picks.high is not None and picks.high < 1.0 / tally.k:

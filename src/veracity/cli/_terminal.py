@@ -97,6 +97,17 @@ def _means(document: Mapping[str, Any], wide: int) -> Iterator[str]:
     if words.value(slope) is not None:
         ends = f" ({interval(slope, _two)})" if interval(slope) else ""
         yield f"  slope {number(slope, 2)}{ends}: below 1 is over-confident"
+        adjusted = (document.get("verdict_detail") or {}).get("slope_adjusted")
+        if words.value(adjusted) is not None and number(adjusted, 2) != number(slope, 2) and _leans(slope, document):
+            yield f"    {number(adjusted, 2)} once the class frequencies are matched, which the verdict goes by"
+
+
+def _leans(slope: Any, document: Mapping[str, Any]) -> bool:
+    """Whether the slope alone would say more than the verdict does, or something else."""
+    low, high = (words.value(slope.get(end)) if isinstance(slope, Mapping) else None for end in ("low", "high"))
+    over, under = high is not None and high < 1.0, low is not None and low > 1.0
+    said = "over-confident" if over else "under-confident" if under else ""
+    return bool(said) and document.get("verdict") != said
 
 
 def _label(wide: int) -> int:

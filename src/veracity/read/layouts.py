@@ -104,6 +104,8 @@ class Layout:
             parts.append(f"{unused} " + ", ".join(names[:6]) + (", …" if len(names) > 6 else ""))
         if self.kind == "wide" and len(self.classes) == 2 and "; event" in self.outcome_note:
             parts.append(self.outcome_note.split("; ")[1])
+        elif self.kind == "binary" and self.labels and self.labels[-1].lower() not in ("1", "true", "yes"):
+            parts.append(f"event = {self.labels[-1]}")
         parts += [self.remark] if self.remark else []
         parts += [finding.message for finding in self.findings]
         return " · ".join(parts)
