@@ -286,7 +286,6 @@ VERDICTS = ("over-confident", "under-confident", "matched", "undetermined")
 HONEST = "rewards honest probabilities"
 NOT_HONEST = "does not reward them by itself"
 BASE_RATE = "always saying the base rate"
-CAPTION = "On the line: what it says is what happens. Below: too sure."
 CAPTION_TOP = "On the line: the pick is right as often as it says. Below: too sure."
 
 

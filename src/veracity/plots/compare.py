@@ -20,6 +20,7 @@ COLUMNS = {
     "high": ("high", ".4~g"),
 }
 MOST = 20  # models that are drawn: the ten best and the ten worst by their typical probability
+LEAST_ROOM, MOST_ROOM, LETTER = 120, 220, 7  # pixels for names of models, and for a letter of them
 
 
 def rows(result: Any) -> style.Rows:
@@ -47,7 +48,8 @@ def chart(result: Any) -> style.Chart:
         order = order[: MOST // 2] + order[-MOST // 2 :]
     drawn = [row for row in found if row["model"] in order]
     names = [SHORT[name].label for name in MEANS]
-    y = alt.Y("model:N", sort=order, title=None, axis=alt.Axis(labelLimit=120, labelOverlap=False))
+    room = min(MOST_ROOM, max(LEAST_ROOM, LETTER * max(len(model) for model in order)))
+    y = alt.Y("model:N", sort=order, title=None, axis=alt.Axis(labelLimit=room, labelOverlap=False))
     x = alt.X("value:Q", scale=style.PROBABILITY, title="Probability given to what happened")
     shape = alt.Scale(domain=names, range=["triangle-up", "circle", "square"])
     side = {"yOffset": alt.YOffset("side:N", sort=style.SIDES)}
@@ -64,7 +66,7 @@ def chart(result: Any) -> style.Chart:
             **side,
         ),
     ).properties(
-        width=style.WIDTH - 60,
+        width=style.WIDTH - 60 - (room - LEAST_ROOM),
         height=max(90, 42 * len(order)),
         title=style.title("Models side by side", "Further right is better; best typical probability first."),
     )

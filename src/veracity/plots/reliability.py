@@ -9,7 +9,7 @@ import altair as alt
 from veracity.plots import _style as style
 
 OF, ORDER = "assessment", 0
-CAPTION = "On the line: what it says is what happens. Below: too sure."
+CAPTION = "On the line: what it says is what happens. Below: too sure of it; above: not sure enough."
 COLUMNS = {
     "forecast": ("stated on average", ".4~g"),
     "observed": ("happened", ".4~g"),

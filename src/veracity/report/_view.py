@@ -32,7 +32,7 @@ def page(result: Any) -> View:
     names = None if len(shown) <= MOST_WHOLE else ESSENTIAL
     models = [
         model({**d, "model": name}, f"m{i}", names)
-        for i, (name, d) in enumerate(found["models"].items(), 1)
+        for i, (name, d) in enumerate(ranked, 1)
         if name in shown
     ]
     return {
