@@ -351,10 +351,10 @@ class Profile:
         decides = self.deciding_rows() if none else None
         if none and decides is None and self.tally.lowest:
             rows = tuple(row for _, row, _ in self.tally.lowest[:NAMED])
-            floored = Entries.of(self.tally.pooled, self.tally.grid, FLOORS[2]).means()["robustness"]
+            floored = self.floors[FLOORS.index(0.005)]["robustness"]
             message = (
                 "so few and so low probabilities decide the worst-leaning mean that it has no interval; with a floor "
-                f"of {FLOORS[2]} it is {floored:.3g}, not {self.values[at]:.3g}"
+                f"of 0.005 it is {floored:.3g}, not {self.values[at]:.3g}"
             )
             found.append(Finding("heavy_tail", "warning", message, len(rows), rows))
         if decides is not None and f"{decides[1]:.3g}" != f"{self.values[at]:.3g}":
@@ -367,28 +367,39 @@ class Profile:
             found.append(Finding("rows_decide", "warning", message, len(rows), rows))
         return tuple(found)
 
+    @cached_property
+    def floors(self) -> list[dict[str, float]]:
+        return floors(self, FLOORS)
+
+    def _cells_of_lowest(self) -> NDArray[np.int64]:
+        """Of each of the lowest rows, the place of its cell among those with entries."""
+        f, cells, few = self.tally.held, self.entries.cells, len(self.tally.lowest)
+        if f is not None and f.counts is None and f.weights is None:  # rows follow one another
+            return np.repeat(np.arange(min(few, len(cells))), self.entries.rows[:few])[:few]
+        lowest = np.array([p for p, *_ in self.tally.lowest])
+        return cells.searchsorted(self.tally.grid.locate(lowest))
+
     def deciding_rows(self) -> tuple[tuple[int, ...], float] | None:
         """The fewest rows that make up half of Σ p^(−2/3), and robustness without them; None if more than are kept."""
         e, lowest = self.entries, self.tally.lowest
         if not lowest or lowest[0][0] == 0.0 or self.tally.plan.limits[0] > 0.0:
             return None
-        power = e.sums[2]
-        cell, named = np.unique(self.tally.grid.locate(np.array([p for p, *_ in lowest])), return_inverse=True)
-        cell = np.searchsorted(e.cells, cell)
-        rows = np.bincount(named)
+        power, named = e.sums[2], self._cells_of_lowest()
+        cases = e.rows[: named[-1] + 1]
         # A row stands for its count; the last cell may hold rows that are not among the lowest.
-        stands = e.rows[cell] / rows
+        stands = cases / np.bincount(named)
         stands[-1] = stands[-1] if len(lowest) < LOWEST else 1.0
-        part = (stands * power[cell] / e.rows[cell])[named]
+        share = stands / cases
+        part = (share * power[: len(cases)])[named]
         order = np.argsort(-part, kind="stable")  # with weights, the lowest need not be the heaviest
-        held = np.cumsum(part[order])
-        if held[-1] < MOSTLY * power.sum():
+        held, half = np.cumsum(part[order]), MOSTLY * power.sum()
+        if held[-1] < half:
             return None
-        heaviest = order[: int(np.argmax(held >= MOSTLY * power.sum())) + 1]
+        heaviest = order[: int(np.argmax(held >= half)) + 1]
         # What is left is summed anew: one row may be so large that nothing would be left of a difference.
-        left = np.ones(len(e.rows))
-        np.subtract.at(left, cell[named[heaviest]], (stands / e.rows[cell])[named[heaviest]])
-        left = np.where(left > 1e-9, left, 0.0)
+        left = np.ones(len(power))
+        np.subtract.at(left, named[heaviest], share[named[heaviest]])
+        left[left < 1e-9] = 0.0
         if not left.any():
             return None
         without = float(((left * power).sum() / (left * e.weight).sum()) ** -1.5)

@@ -13,7 +13,7 @@ from veracity.inference import Reading, undefined
 from veracity.measured import Measured, not_measurable
 from veracity.plan import FLOORS
 from veracity.reliability import calibration_error
-from veracity.scores import MEANS, Entries, Profile, baseline, floors, scores, skill
+from veracity.scores import MEANS, Entries, Profile, baseline, scores, skill
 from veracity.tally import MANY_CLASSES, R, Tally
 from veracity.verdict import verdict
 
@@ -68,7 +68,7 @@ def at_once(tally: Tally) -> dict[str, Any]:
     if tally.plan.bootstrap:
         _resample(found, Bootstrap(tally, m.curve if m else None), risk)
     found["risk_profile"] = risk
-    found["floors"] = floors(profile, FLOORS)
+    found["floors"] = profile.floors
     found["findings"] = _findings(tally, found["scores"], profile.entries) + findings
     found["_measured"] = m
     return found
@@ -115,7 +115,8 @@ def _findings(tally: Tally, scored: Mapping[str, Reading], entries: Entries) -> 
         if tally.k > 2 and s.rows >= FEWEST_TO_RANK and picks.high is not None and picks.high < 1.0 / tally.k:
             shares = {"share": f"{picks:.1%}", "chance": f"{1.0 / tally.k:.1%}"}
             found.append(Finding.of("picks_below_chance", s.rows, s.rows, **shares))
-        if s.rows >= FEW_EVENTS and not np.any(tally.grid.edges[tally.pooled.cells] % 1.0):
+        cells = tally.pooled.cells
+        if s.rows >= FEW_EVENTS and len(cells) <= 2 and set(cells.tolist()) <= {0, len(tally.grid) - 1}:
             found.append(Finding.of("only_certain", s.rows, s.rows))
         if auc is not None and auc < CHANCE and s.rows >= FEWEST_TO_RANK:
             option = tally.held.names.option("positive", tally.classes[0]) if tally.held is not None else ""
@@ -127,10 +128,10 @@ def _findings(tally: Tally, scored: Mapping[str, Reading], entries: Entries) -> 
             message = "all weight is on one row: no interval can be given"
             found.append(Finding("one_weight", "changes the meaning", message, 1))
     if not s.zeros and s.rows >= 50:
-        # Of the lowest cells as many cases as make up five, each with its share of the cell.
-        cases = np.diff(np.minimum(np.cumsum(entries.rows[:SURPRISES]), SURPRISES), prepend=0)
-        worst = -float((entries.sums[1][:SURPRISES] * cases / entries.rows[:SURPRISES]).sum())
-        total = float(s.score[0, 0])
+        total, worst, wanted = float(s.score[0, 0]), 0.0, SURPRISES
+        for cases, logs in zip(entries.rows[:SURPRISES].tolist(), entries.sums[1][:SURPRISES].tolist(), strict=True):
+            worst -= logs * min(cases, wanted) / cases  # of the lowest cells, as many cases as are wanted
+            wanted -= min(cases, wanted)
         share = worst / total if total > 0.0 else 0.0
         if share >= SURPRISES_SHARE:
             rows = tuple(row for _, row, _ in tally.lowest[:SURPRISES])
