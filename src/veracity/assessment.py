@@ -413,10 +413,6 @@ def of_tally(
     sections |= empty(tally) if s.rows == 0 else at_once(tally)
     if tally.shares_only:
         sections = {name: without_intervals(section) for name, section in sections.items()}
-    sections["surprises"] = [
-        {**place(row), "outcome": None if y < 0 else str(tally.classes[y]), "probability": p}
-        for p, row, y in tally.lowest
-    ]
     if groups is not None:
         sections["groups"] = {c: {v: group(t) for v, t in parts.items()} for c, parts in groups.items()}
     sections["provenance"] = {
@@ -499,6 +495,14 @@ def _groups(a: Assessment) -> dict[str, Any]:
     return found
 
 
+def _surprises(a: Assessment) -> list[dict[str, Any]]:
+    """The rows that gave least to what happened."""
+    t = _tally(a)
+    return [
+        {**place(row), "outcome": None if y < 0 else str(t.classes[y]), "probability": p} for p, row, y in t.lowest
+    ]
+
+
 _LATER: dict[str, Callable[[Assessment], Any]] = {
     "verdict": lambda a: _verdict_of(a).word,
     "verdict_detail": _verdict_detail,
@@ -509,6 +513,7 @@ _LATER: dict[str, Callable[[Assessment], Any]] = {
     "adjustment": lambda a: _ladder(a).adjustment(),
     "curves": _curves,
     "groups": _groups,
+    "surprises": _surprises,
 }
 _READINGS = ("scores", "skill", "reported", "measured", "measured_plain", "divergence")
 _ALL = (

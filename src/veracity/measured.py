@@ -83,8 +83,10 @@ class Measured:
         return self.curve.corrected(R, self.tally.plan.floor)
 
     @cached_property
-    def plain_values(self) -> Floats:
-        return self.plain_curve.means(R, self.tally.plan.floor)
+    def plain_values(self) -> dict[str, float]:
+        """The three means."""
+        found = self.plain_curve.means(R[list(AT.values())], self.tally.plan.floor)
+        return dict(zip(AT, found.tolist(), strict=True))
 
     @cached_property
     def influences(self) -> Influences:
@@ -97,8 +99,7 @@ class Measured:
             factor = np.exp(quantile(self.tally.plan.level) * self.influences.measured_errors)
         return self.values / factor, np.maximum(np.minimum(self.values * factor, 1.0), self.values)
 
-    def _reading(self, values: Floats, at: int) -> Reading:
-        value = float(values[at])
+    def _reading(self, value: float, at: int) -> Reading:
         if math.isnan(value):
             return undefined("too many bins for so few rows: the corrected power sum is negative")
         reading = around_log(value, float(self.influences.measured_errors[at]), self.tally.plan.level)
@@ -107,11 +108,11 @@ class Measured:
         return reading
 
     def measured(self, name: str) -> Reading:
-        return self._reading(self.values, AT[name])
+        return self._reading(float(self.values[AT[name]]), AT[name])
 
     def plain(self, name: str) -> Reading:
         """By the published procedure; the errors are those of `measured`, whose wide lower bins are split."""
-        reading = self._reading(self.plain_values, AT[name])
+        reading = self._reading(self.plain_values[name], AT[name])
         reading.method = reading.method and f"{reading.method}, errors of measured"
         return reading
 
