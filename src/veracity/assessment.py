@@ -498,9 +498,7 @@ def _groups(a: Assessment) -> dict[str, Any]:
 def _surprises(a: Assessment) -> list[dict[str, Any]]:
     """The rows that gave least to what happened."""
     t = _tally(a)
-    return [
-        {**place(row), "outcome": None if y < 0 else str(t.classes[y]), "probability": p} for p, row, y in t.lowest
-    ]
+    return [{**place(row), "outcome": None if y < 0 else str(t.classes[y]), "probability": p} for p, row, y in t.lowest]
 
 
 _LATER: dict[str, Callable[[Assessment], Any]] = {

@@ -179,9 +179,22 @@ def _two_meanings(document: Mapping[str, Any], name: str) -> str:
     )
 
 
+COMMON = {  # what others call our numbers
+    "ece": "calibration_error.top_label.debiased",
+    "mce": "calibration_error.top_label.max",
+    "logloss": "scores.log_loss",
+    "nll": "scores.log_loss",
+    "cross_entropy": "scores.log_loss",
+    "brier_score": "scores.brier",
+    "roc_auc": "scores.auc",
+    "auroc": "scores.auc",
+}
+
+
 def _near(name: str, names: list[str]) -> str:
-    by_end = [held for held in names if held.rpartition(".")[2] == name.rpartition(".")[2]]
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or by_end[:3]
+    name = COMMON.get(name.lower(), name)
+    by_end = [held for held in names if held == name or held.rpartition(".")[2] == name.rpartition(".")[2]]
+    near = [name] if name in names else difflib.get_close_matches(name, names, n=3, cutoff=0.5) or by_end[:3]
     return (
         f"; did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else f"; there are {', '.join(names[:8])}"
     )

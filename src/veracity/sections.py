@@ -13,7 +13,7 @@ from veracity.inference import Reading, undefined
 from veracity.measured import Measured, not_measurable
 from veracity.plan import FLOORS
 from veracity.reliability import calibration_error
-from veracity.scores import MEANS, Entries, Profile, baseline, scores, skill
+from veracity.scores import MEANS, Entries, Profile, baseline, frequencies, scores, skill
 from veracity.tally import MANY_CLASSES, R, Tally
 from veracity.verdict import verdict
 
@@ -169,4 +169,12 @@ def empty(tally: Tally, reason: str = EMPTY) -> dict[str, Any]:
 def group(tally: Tally) -> dict[str, Any]:
     found = at_once(tally)
     kept = {name: found[name] for name in ("scores", "reported", "measured", "slope")}
-    return {"n": tally.cases, **kept, "verdict": verdict(tally).word}
+    return {"n": tally.cases, **kept, "verdict": verdict(tally).word, "level": _level(tally)}
+
+
+def _level(tally: Tally) -> dict[str, float] | None:
+    """Of two classes, what was said of the event on average and how often it happened."""
+    if tally.k != 2 or not (tally.measurable and tally.sums.rows):
+        return None
+    forecast, observed = tally.sums.column[1] / tally.sums.weight, frequencies(tally)[1]
+    return {"forecast": float(forecast), "observed": float(observed)}

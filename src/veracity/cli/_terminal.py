@@ -182,16 +182,25 @@ def _groups(document: Mapping[str, Any], wide: int) -> Iterator[str]:
     for column, levels in (document.get("groups") or {}).items():
         ordered = sorted(levels.items(), key=lambda item: -float(item[1].get("n") or 0))
         yield ""
-        header = f"{_cut(f'By {column}', label - 1):<{label}}{'cases':>8}" + (
-            "  log loss  typical: stated" if full else ""
-        )
-        yield header + ("  borne out  slope  verdict" if full else "  stated  borne out  verdict")
+        levelled = any(part.get("level") for _, part in ordered)  # two classes: what was said of the event
+        header = f"{_cut(f'By {column}', label - 1):<{label}}{'cases':>8}"
+        if levelled:
+            header += "    says  happened" + ("  log loss  typical" if full else "")
+        else:
+            header += "  log loss  typical: stated  borne out" if full else "  stated  borne out"
+        yield header + ("  slope  verdict" if full else "  verdict")
         for level, part in ordered[:MOST_GROUPS]:
             loss, slope = (part.get("scores") or {}).get("log_loss"), part.get("slope")
             stated, borne = ((part.get(side) or {}).get("accuracy") for side in ("reported", "measured"))
             line = f"  {_cut(str(level), label - 3):<{label - 2}}{part.get('n', 0):>8,}"
-            line += f"  {number(loss):>8}  {number(stated):>15}" if full else f"  {number(stated):>6}"
-            line += f"  {number(borne):>9}" + (f"  {number(slope, 2):>5}" if full else "")
+            if levelled:
+                says = part.get("level") or {}
+                line += f"  {number(says.get('forecast')):>6}  {number(says.get('observed')):>8}"
+                line += f"  {number(loss):>8}  {number(stated):>7}" if full else ""
+            else:
+                line += f"  {number(loss):>8}  {number(stated):>15}" if full else f"  {number(stated):>6}"
+                line += f"  {number(borne):>9}"
+            line += f"  {number(slope, 2):>5}" if full else ""
             yield f"{line}  {part.get('verdict') or ''}".rstrip()
         if len(ordered) > MOST_GROUPS:
             yield f"  {len(ordered) - MOST_GROUPS} smaller groups are in --json and --report"

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 DELIMITERS = ("\t", ";", ",", "|")
-MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "#DIV/0!", "#VALUE!"]
+MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "#DIV/0!", "#VALUE!"]
 LINES = 200  # the delimiter is judged on so many lines
 AGREE = 0.99
 IN_MEMORY = 1 << 24  # text files up to so many bytes are read whole, so that every value is known to the rules

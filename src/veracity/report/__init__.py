@@ -47,6 +47,8 @@ def _page(template: str, view: dict[str, Any]) -> str:
 def write(result: Any, path: str | Path) -> None:
     """Write the page whole or not at all."""
     target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {target.parent.name}; make it first")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         part.write_text(render_table(result) if _table.is_table(result) else render(result), encoding="utf-8")

@@ -30,11 +30,7 @@ def page(result: Any) -> View:
     ranked = sorted(found["models"].items(), key=lambda item: words.rank(item[1]))
     shown = dict(_ends(ranked, MOST_MODELS))
     names = None if len(shown) <= MOST_WHOLE else ESSENTIAL
-    models = [
-        model({**d, "model": name}, f"m{i}", names)
-        for i, (name, d) in enumerate(ranked, 1)
-        if name in shown
-    ]
+    models = [model({**d, "model": name}, f"m{i}", names) for i, (name, d) in enumerate(ranked, 1) if name in shown]
     return {
         "kind": "many",
         "title": f"{words.count(len(ranked), 'model')} side by side",
@@ -234,8 +230,9 @@ def groups(found: Mapping[str, Any]) -> list[View]:
     made = []
     for column, levels in (found.get("groups") or {}).items():
         ordered = sorted(levels.items(), key=lambda item: -float(item[1].get("n") or 0))
-        rows = [{"level": str(level), **part} for level, part in ordered[:MOST_GROUPS]]
-        made.append({"column": str(column), "rows": rows, "left_out": len(ordered) - len(rows)})
+        rows = [{**part, "said": part.get("level"), "level": str(level)} for level, part in ordered[:MOST_GROUPS]]
+        left_out, levelled = len(ordered) - len(rows), any(row["said"] for row in rows)
+        made.append({"column": str(column), "rows": rows, "left_out": left_out, "levelled": levelled})
     return made
 
 
