@@ -143,3 +143,17 @@ def test_models_are_compared_by_their_own_picks(
         Path(f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert run(["compare", "a.jsonl", "b.jsonl", *more]) == 0
     assert "200 " in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_percentages_of_several_models_get_a_command_that_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    p = rng.integers(0, 101, (60, 2))
+    pl.DataFrame({"outbreak": rng.integers(0, 2, 60), "Anna": p[:, 0], "Ben": p[:, 1]}).write_csv("pct.csv")
+    for more in ([], ["--scale", "percent"]):
+        assert run(["compare", "pct.csv", *more]) == 2
+        remedy = capsys.readouterr().err.splitlines()[-1].partition(":  veracity ")[2]
+        assert remedy == "compare pct.csv --label outbreak --positive-proba Anna,Ben --scale percent"
+    assert run(remedy.split()) == 0

@@ -207,6 +207,12 @@ class Unclear(Refusals):
             what = {"log": "log-probabilities", "percent": "percentages", "logit": "logits"}[scale]
             options = (("label", two[0].name), ("positive_proba", only.name), ("scale", scale))
             return f"if `{only.name}` holds {what}:  {table.command(*options)}"
+        percent = [c for c in numeric if c.low >= 0 and 1 < c.high <= 100]
+        if len(two) == 1 and len(percent) > 1:
+            verb = "compare" if table.style == "file" else "assess"
+            columns = ("positive_proba", ",".join(c.name for c in percent))
+            command = table.command(("label", two[0].name), columns, ("scale", "percent"), verb=verb)
+            return f"if {run_of([c.name for c in percent])} hold percentages of as many models:  {command}"
         if table.nested:
             return (
                 f"nested values are not read ({run_of(table.nested)}): options are "
