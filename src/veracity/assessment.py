@@ -511,7 +511,6 @@ _LATER: dict[str, Callable[[Assessment], Any]] = {
     "adjustment": lambda a: _ladder(a).adjustment(),
     "curves": _curves,
     "groups": _groups,
-    "bins": lambda a: m.bins() if (m := a._sections["_measured"]) is not None else [],
     "surprises": _surprises,
 }
 _READINGS = ("scores", "skill", "reported", "measured", "measured_plain", "divergence")

@@ -57,13 +57,13 @@ def at_once(tally: Tally) -> dict[str, Any]:
         found["divergence"] = {name: m.divergence(name) for name in MEANS}
         found["slope"] = m.slope()
         risk |= {"measured": m.values, "measured_low": m.limits[0], "measured_high": m.limits[1]}
-        found["calibration_error"] = calibration_error(tally)
+        found |= {"bins": m.bins(), "calibration_error": calibration_error(tally)}
         findings = profile.findings() + m.findings()
     else:
         nothing = {name: not_measurable() for name in MEANS}
         found |= {"measured": nothing, "measured_plain": nothing, "divergence": nothing, "slope": not_measurable()}
         risk |= {"measured": None, "measured_low": None, "measured_high": None}
-        found["calibration_error"] = {}
+        found |= {"bins": [], "calibration_error": {}}
         m, findings = None, profile.findings()
     if tally.plan.bootstrap:
         _resample(found, Bootstrap(tally, m.curve if m else None), risk)
@@ -160,6 +160,7 @@ def empty(tally: Tally, reason: str = EMPTY) -> dict[str, Any]:
         "slope": undefined(reason),
         "risk_profile": {"r": R, **dict.fromkeys(profiles, no_values)},
         "floors": [{"floor": floor, **dict.fromkeys(MEANS, np.nan)} for floor in FLOORS],
+        "bins": [],
         "calibration_error": {},
         "findings": (*tally.findings, Finding(code, "changes the meaning", reason)),
         "_measured": None,
