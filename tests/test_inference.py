@@ -383,3 +383,20 @@ def test_a_tail_of_many_rows_is_told() -> None:
     assert len(told.rows) == 5
     floored = next(line["robustness"] for line in a.floors if line["floor"] == 0.005)
     assert f"with a floor of 0.005 it is {floored:.3g}, not {a.reported.robustness:.3g}" in told.message
+
+
+def test_a_perfect_ranking_has_an_interval() -> None:
+    for turned in (False, True):
+        p = np.array([0.1, 0.2, 0.3, 0.8, 0.9])
+        auc = vc.assess([0, 0, 0, 1, 1], 1.0 - p if turned else p).scores.auc
+        assert auc == (0.0 if turned else 1.0)
+        assert auc.high - auc.low > 0.5  # two events say little
+        assert auc.method == "Wilson, of the rarer outcome"
+
+
+def test_bins_without_rows_are_told() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    assert "many_bins" in findings(rng.integers(0, 2, 300), p, bins=1000)
+    assert "many_bins" not in findings(rng.integers(0, 2, 300), p, bins=30)
+    assert vc.assess([1], [0.3], bootstrap=50).scores.log_loss.low is None

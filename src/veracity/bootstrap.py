@@ -77,7 +77,7 @@ class Bootstrap:
         measured  it comes from bins, whose bias resampled rows have twice: their median is put where the point is
         """
         usable = values[np.isfinite(values)]
-        if not point.known or not np.isfinite(point) or len(usable) < self.draws / 2:
+        if not point.known or not np.isfinite(point) or len(usable) < self.draws / 2 or self.tally.sums.rows < 2:
             return point
         tail = (1.0 - self.tally.plan.level) / 2.0
         low, middle, high = np.quantile(usable, [tail, 0.5, 1.0 - tail])

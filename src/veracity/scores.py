@@ -159,6 +159,8 @@ def _auc(events: Floats, others: Floats, tally: Tally) -> Reading:
     of_events = float((events * below**2).sum() / p) - area**2
     of_others = float((others * above**2).sum() / n) - area**2
     variance = of_events / max(eff[1] - 1.0, 1.0) + of_others / max(eff[0] - 1.0, 1.0)
+    if variance <= 1e-15 and (area < 1e-9 or area > 1.0 - 1e-9):  # no pair is in the other order: nothing varies
+        return Reading(area, *wilson(area, float(eff.min()), tally.plan.level), f"{WILSON}, of the rarer outcome")
     return around(area, float(np.sqrt(max(variance, 0.0))), tally.plan.level, (0.0, 1.0), "DeLong")
 
 
@@ -353,8 +355,8 @@ class Profile:
             rows = tuple(row for _, row, _ in self.tally.lowest[:NAMED])
             floored = self.floors[FLOORS.index(0.005)]["robustness"]
             message = (
-                "so few and so low probabilities decide the worst-leaning mean that it has no interval; with a floor "
-                f"of 0.005 it is {floored:.3g}, not {self.values[at]:.3g}"
+                "a few rows with very low probabilities decide the worst-leaning mean, so it has no interval; "
+                f"with a floor of 0.005 it is {floored:.3g}, not {self.values[at]:.3g}"
             )
             found.append(Finding("heavy_tail", "warning", message, len(rows), rows))
         if decides is not None and f"{decides[1]:.3g}" != f"{self.values[at]:.3g}":

@@ -20,7 +20,7 @@ from veracity.verdict import verdict
 EMPTY = "there are no rows"
 RULES = ("log", "brier")
 SURPRISES, SURPRISES_SHARE = 5, 0.1  # the largest ones, and their share of the log loss before it is a finding
-FEW_EVENTS = 20
+FEW_EVENTS, FEW_IN_BINS = 20, 5
 CHANCE, FEWEST_TO_RANK = 0.4, 50  # an area under the ROC curve so low in so many rows is no chance
 NO_CASES = "the number of cases is unknown: no intervals"
 
@@ -124,6 +124,9 @@ def _findings(tally: Tally, scored: Mapping[str, Reading], entries: Entries) -> 
         constant = len(tally.pooled.cells) <= tally.k and all(len(h.cells) == 1 for h in tally.classwise)
         if constant and _whole_rows(tally):
             found.append(Finding.of("constant_forecast", s.rows, s.rows))
+        if tally.plan.bins != "auto" and s.rows < FEW_IN_BINS * int(tally.plan.bins):
+            message = f"{tally.plan.bins:,} bins for {s.rows:,} rows: bins so small repeat the outcomes; give fewer"
+            found.append(Finding("many_bins", "warning", message, s.rows))
         if s.n_eff < 1.0 + 1e-9:
             message = "all weight is on one row: no interval can be given"
             found.append(Finding("one_weight", "changes the meaning", message, 1))
