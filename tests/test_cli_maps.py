@@ -305,7 +305,8 @@ def test_long_rows_keep_what_stands_beside_their_first(tmp_path, monkeypatch, mo
     assert out["label"].to_list() == list("ababab")
 
 
-def test_a_map_needs_no_outcome(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("engine", [[], ["--engine", "local"]])
+def test_a_map_needs_no_outcome(tmp_path, monkeypatch, capsys, engine):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(3)
     p, n = rng.beta(1, 4, 300), 300
@@ -323,24 +324,26 @@ def test_a_map_needs_no_outcome(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     made = {}
     for name, more in (("new", []), ("percent", ["--scale", "percent"]), ("late", [])):
-        assert run(["calibrate", "apply", "map.json", f"{name}.csv", *more, "-o", f"{name}-out.csv"]) == 0
+        assert run(["calibrate", "apply", "map.json", f"{name}.csv", *more, *engine, "-o", f"{name}-out.csv"]) == 0
         assert "300 rows · no outcome · forecast risk · kept as they are" in capsys.readouterr().err
         made[name] = pl.read_csv(f"{name}-out.csv")
         assert made[name]["patient"].to_list() == held["patient"]
     np.testing.assert_allclose(made["new"]["p_1"], made["percent"]["p_1"], rtol=1e-12)
     np.testing.assert_allclose(made["new"]["p_1"], made["late"]["p_1"], rtol=1e-15)
     assert made["late"]["died"].to_list() == outcome.to_list()
-    assert run(["adjust", "new.csv", "--to", "uniform", "-o", "even.csv"]) == 0
-    assert run(["adjust", "new.csv", "--to", "sample", "-o", "no.csv"]) == 2
+    assert run(["adjust", "new.csv", "--to", "uniform", *engine, "-o", "even.csv"]) == 0
+    assert pl.read_csv("even.csv")["p_1"].mean() == pytest.approx(0.5)
+    assert run(["adjust", "new.csv", "--to", "sample", *engine, "-o", "no.csv"]) == 2
     assert "two columns could be the outcome" in capsys.readouterr().err
 
 
-def test_missing_forecasts_are_left_out_with_their_columns(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("engine", [[], ["--engine", "local"]])
+def test_missing_forecasts_are_left_out_with_their_columns(tmp_path, monkeypatch, capsys, engine):
     monkeypatch.chdir(tmp_path)
     pl.DataFrame({"id": ["a", "b", "c"], "risk": [0.2, None, 0.4]}).write_csv("new.csv")
-    assert run(["adjust", "new.csv", "--to", "uniform", "-o", "out.csv"]) == 2
+    assert run(["adjust", "new.csv", "--to", "uniform", *engine, "-o", "out.csv"]) == 2
     assert "missing" in capsys.readouterr().err
-    assert run(["adjust", "new.csv", "--to", "uniform", "--nan", "omit", "-o", "out.csv"]) == 0
+    assert run(["adjust", "new.csv", "--to", "uniform", "--nan", "omit", *engine, "-o", "out.csv"]) == 0
     assert "1 of 3 rows" in capsys.readouterr().err
     assert pl.read_csv("out.csv")["id"].to_list() == ["a", "c"]
 
@@ -350,3 +353,17 @@ def test_options_that_a_map_does_not_take_are_refused(here, capsys, option):
     assert run(["calibrate", "fit", "f.csv", "--map", "temperature", option, "p_a", "-o", "map.json"]) == 2
     assert f"{option}: a map is one for all rows" in capsys.readouterr().err
     assert not (here / "map.json").exists()
+
+
+def test_rows_without_outcomes_from_standard_input_and_into_a_folder(tmp_path, monkeypatch, capsysbinary):
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"id": ["01", "02", "03"], "risk": [0.2, 0.5, 0.4]}).write_csv("new.csv")
+    with (tmp_path / "new.csv").open() as given:
+        monkeypatch.setattr("sys.stdin", given)
+        assert run(["adjust", "-", "--to", "uniform", "-o", "-"]) == 0
+    piped = pl.read_csv(io.BytesIO(capsysbinary.readouterr().out), infer_schema=False)
+    assert run(["adjust", "new.csv", "--to", "uniform", "-o", "parts/"]) == 0
+    parts = pl.read_parquet("parts/part-00000.parquet")
+    assert piped.columns == parts.columns == ["id", "p_0", "p_1"]
+    assert piped["id"].to_list() == parts["id"].to_list() == ["01", "02", "03"]
+    np.testing.assert_allclose(parts["p_1"].to_numpy(), piped["p_1"].cast(pl.Float64).to_numpy(), rtol=1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from veracity.forecasts import Finding, Forecasts
     from veracity.maps import Fitted
-    from veracity.read import Reading
+    from veracity.read import Layout, Reading
 
 ENDINGS = (".csv", ".parquet")
 CHANGED = ("skipped_files", "soft_outcomes", "rescaled_rows")
@@ -110,15 +111,9 @@ class WithoutOutcomes(Held):
 
     @property
     def prior(self) -> Any:
-        raise ValueError(
-            "there is no outcome to count class frequencies from\n"
-            "  give them:  uniform   or a file of class,probability   (or name the outcome:  --label COL)"
-        )
+        from veracity.engines._one_model import NO_OUTCOME
 
-    def mapped(self, fitted: Fitted) -> pl.DataFrame:
-        from veracity.engines._mapped import beside, columns_of, in_their_order
-
-        return beside(self.others, columns_of(self.classes, in_their_order(fitted, self.rows)))
+        raise ValueError(NO_OUTCOME)
 
 
 def is_folder(output: str) -> bool:
@@ -160,48 +155,103 @@ def one_model(
     outcomes  needed; asked: if there are none, the rows will do; unused: if they cannot be read, so will the rows
     classes   of the map that will be applied
     """
-    from veracity.read import Source, source
-    from veracity.read.beside import KEPT
-    from veracity.read.files import expanded
-    from veracity.read.unlabelled import unlabelled, without_outcomes
-
     for option in ("group", "ideal", "feature"):
         if getattr(reading, option):
             raise ValueError(
                 f"--{option}: a map is one for all rows, and needs none\n"
                 "  for rows of one kind, a map of their own:  --where COL=VALUE"
             )
+    from veracity.read.beside import KEPT
+    from veracity.read.files import expanded
+
     paths = expanded(list(files))
-    beside = "not used" if outcomes == "needed" else KEPT
-    if counting.in_parts(paths) or (is_folder(output) and output != "-"):
-        opened = counting.opened(paths, reading, working)
-        click.echo(opened.layout.one_line(beside), err=True)
-        return opened
+    in_parts = counting.in_parts(paths) or (is_folder(output) and output != "-")
+    opened = Streamed(counting, paths, working) if in_parts else InMemory(paths, reading, files)
+    rows, layout = _read(opened, reading, outcomes, classes)
+    click.echo(layout.one_line("not used" if outcomes == "needed" else KEPT), err=True)
+    return rows
+
+
+class Opened(Protocol):
+    """Files that can be read in more than one way."""
+
+    def recognised(self, reading: Reading) -> Layout: ...
+    def may_hold_outcomes(self, layout: Layout) -> bool: ...
+    def rows(self) -> Rows: ...
+
+
+def _read(opened: Opened, reading: Reading, outcomes: str, classes: Sequence[Any] | None) -> tuple[Rows, Layout]:
+    """With outcomes, or without where there are none or where nobody needs them."""
+    from veracity.read.unlabelled import NoForecasts, reading_of_forecasts, reading_without_outcomes
+
     try:
-        held = source(paths, reading)
+        layout = opened.recognised(reading)
     except ValueError:
-        found = None if outcomes == "needed" else unlabelled(paths, reading, classes, asked=outcomes == "asked")
-        if found is None:
+        other = None if outcomes == "needed" else reading_without_outcomes(reading, classes)
+        if other is None:
             raise
-        held = Source(*found, reading)
+        found = False
+        with suppress(NoForecasts):
+            layout = opened.recognised(other)
+            found = outcomes == "unused" or not opened.may_hold_outcomes(layout)
+        if not found:
+            raise
     try:
-        models = held.read()
+        return opened.rows(), layout
     except ValueError:
-        layout = without_outcomes(held.layout) if outcomes == "unused" else None
-        if layout is None:
+        other = reading_of_forecasts(reading, layout) if outcomes == "unused" else None
+        if other is None:
             raise
-        held = Source(held.tables, layout, reading)
-        models = held.read()
-    click.echo(held.layout.one_line(beside), err=True)
-    if len(models) > 1:
-        raise ValueError(
-            f"{', '.join(files)}: {len(models)} models, {', '.join(models)}; a map belongs to one\n"
-            "  choose its columns:  --positive-proba COL   or   --proba PATTERN   or its rows:  --where COL=VALUE"
-        )
-    (forecasts,) = models.values()
-    if forecasts.probabilities is None:
-        raise ValueError(f"{', '.join(files)}: only the probability of what happened is known; maps need whole rows")
-    return (WithoutOutcomes if held.layout.kind == "unlabelled" else Held)(forecasts, held.beside(forecasts))
+        layout = opened.recognised(other)
+        return opened.rows(), layout
+
+
+class InMemory:
+    def __init__(self, paths: list[Path], reading: Reading, files: tuple[str, ...]) -> None:
+        from veracity.read import opened
+
+        self.tables, self.files = opened(paths, reading), files  # once: standard input comes only once
+
+    def recognised(self, reading: Reading) -> Layout:
+        from veracity.read import source_of
+
+        self.source = source_of(self.tables, reading)
+        return self.source.layout
+
+    def may_hold_outcomes(self, layout: Layout) -> bool:
+        from veracity.read.unlabelled import may_be_outcome
+
+        sample = self.tables[0].sample
+        return any(may_be_outcome(sample[name], layout.classes) for name, _ in layout.unused)
+
+    def rows(self) -> Rows:
+        models, named = self.source.read(), ", ".join(self.files)
+        if len(models) > 1:
+            raise ValueError(
+                f"{named}: {len(models)} models, {', '.join(models)}; a map belongs to one\n"
+                "  choose its columns:  --positive-proba COL   or   --proba PATTERN   or its rows:  --where COL=VALUE"
+            )
+        (forecasts,) = models.values()
+        if forecasts.probabilities is None:
+            raise ValueError(f"{named}: only the probability of what happened is known; maps need whole rows")
+        kind = WithoutOutcomes if self.source.layout.kind == "unlabelled" else Held
+        return kind(forecasts, self.source.beside(forecasts))
+
+
+class Streamed:
+    def __init__(self, counting: Counting, paths: list[Path], working: Working) -> None:
+        self.counting, self.paths, self.working = counting, paths, working
+
+    def recognised(self, reading: Reading) -> Layout:
+        self.input = self.counting.opened(self.paths, reading, self.working)
+        return self.input.layout
+
+    def may_hold_outcomes(self, layout: Layout) -> bool:
+        return bool(layout.unused)  # only the rows that were looked at could tell
+
+    def rows(self) -> Rows:
+        _ = self.input.tally  # every value is looked at
+        return self.input
 
 
 def write(rows: Rows, fitted: Fitted, output: str, together: Together) -> int:

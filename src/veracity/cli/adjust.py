@@ -51,7 +51,7 @@ def command(
 ) -> None:
     """Adjust forecasts to class frequencies (Kull & Flach 2015); labels are not used case by case.
 
-    Other columns are kept beside the adjusted ones. Files without outcomes will do, but for --to sample, if read whole.
+    Other columns are kept beside the adjusted ones. Files without outcomes will do, but for --to sample.
 
     The fitted map goes beside OUT as OUT's stem with .map.json; `veracity calibrate apply` applies it to other files.
 

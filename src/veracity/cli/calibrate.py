@@ -93,7 +93,7 @@ def best(forecasts: Forecasts) -> Fitted:
 def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **options: Any) -> None:
     """Apply a fitted map to the forecasts in FILE.
 
-    Other columns are kept beside the mapped ones. Files without outcomes will do, if read whole.
+    Other columns are kept beside the mapped ones. Files without outcomes will do.
 
     With --engine, or from 256 MB, the rows are read in parts and never held; a file OUT is written by this machine, in
     order, and into OUT/ each part where it is read.

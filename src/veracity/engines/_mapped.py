@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -50,7 +50,8 @@ def in_their_order(fitted: Fitted, forecasts: Forecasts) -> Array:
 def frame(forecasts: Forecasts, rows: Array, *, weight: bool, count: bool) -> pl.DataFrame:
     """Outcome and mapped probabilities, as columns that `veracity assess` reads."""
     names = np.asarray([str(c) for c in forecasts.classes])
-    columns = [pl.Series("label", names[forecasts.outcomes]), *columns_of(forecasts.classes, rows)]
+    label = [] if forecasts.outcomes is None else [pl.Series("label", names[forecasts.outcomes])]
+    columns = [*label, *columns_of(forecasts.classes, rows)]
     if weight:
         held = np.ones(len(rows)) if forecasts.weights is None else forecasts.weights
         columns.append(pl.Series("weight", held.astype(np.float64)))
@@ -84,6 +85,10 @@ class Mapped:
     weight: bool = False
     count: bool = False
 
+    @property
+    def labelled(self) -> bool:
+        return self.stream.layout.kind != "unlabelled"
+
     def frames(self, part: Part) -> Iterator[pl.DataFrame]:
         """The mapped rows of a part; none where it cannot be read and may be left out, as a whole."""
         if self.skip_broken and not self._readable(part):
@@ -91,6 +96,7 @@ class Mapped:
         for batch in self.stream.batches(part, beside=True):
             for forecasts in batch.forecasts:
                 rows = in_their_order(self.fitted, forecasts)
+                forecasts = forecasts if self.labelled else replace(forecasts, outcomes=None)
                 made = frame(forecasts, rows, weight=self.weight, count=self.count)
                 yield made if batch.beside is None else beside(batch.beside.of(forecasts.numbers), made)
 
@@ -118,7 +124,8 @@ class Mapped:
                         seen(rows, number / len(parts))
 
         names = [f"p_{name}" for name in self.classes]
-        schema = {"label": pl.String, **dict.fromkeys(names, pl.Float64)}
+        schema: dict[str, Any] = {"label": pl.String} if self.labelled else {}
+        schema |= dict.fromkeys(names, pl.Float64)
         schema |= ({"weight": pl.Float64} if self.weight else {}) | ({"count": pl.Int64} if self.count else {})
         kept = {name: kind for name, kind in self.stream.beside.items() if name not in schema}
         lazy = register_io_source(frames, schema=kept | schema)

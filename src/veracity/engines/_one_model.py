@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from veracity.tally import Tally
 
 
+NO_OUTCOME = (
+    "there is no outcome to count class frequencies from\n"
+    "  give them:  uniform   or a file of class,probability   (or name the outcome:  --label COL)"
+)
+
+
 class OneModel(ABC):
     """What an input offers where it holds the forecasts of one model."""
 
@@ -119,6 +125,8 @@ class OneModel(ABC):
     @property
     def prior(self) -> Any:
         """Frequencies of the outcomes."""
+        if self.layout.kind == "unlabelled":
+            raise ValueError(NO_OUTCOME)
         return self.tally.sums.by_class[:, 0] / self.tally.sums.weight
 
     @property

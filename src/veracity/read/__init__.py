@@ -109,12 +109,23 @@ class Source:
 def source(paths: Paths, reading: Reading | None = None) -> Source:
     """Open files as parts of one set and recognise their layout."""
     reading = reading or Reading()
+    return source_of(opened(paths, reading), reading)
+
+
+def opened(paths: Paths, reading: Reading) -> list[Table]:
+    """Files as the parts of one set."""
     files = expanded(paths)
     tables = [table_of(path, reading, name) for path, name in zip(files, names_of(files), strict=True)]
     first = max(tables, key=lambda table: len(table.columns))  # a column may be empty in one of them
     for table in tables:
         same_columns(table, first.columns, first.name)
-    layout = _recognise(first, reading, stem(files[0]), first.preset)
+    return tables
+
+
+def source_of(tables: list[Table], reading: Reading) -> Source:
+    """The parts of one set with their layout, which is recognised here."""
+    first = max(tables, key=lambda table: len(table.columns))
+    layout = _recognise(first, reading, stem(Path(tables[0].name)), first.preset)
     if len(tables) > 1:
         note = re.sub(r" \([\d,]+ of [\d,]+\)$", "", layout.outcome_note)  # counts of the first file only
         rows = sum(t.rows for t in tables)

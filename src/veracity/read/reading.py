@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 LAYOUTS = ("auto", "wide", "long", "binary", "pairs", "top", "realised", "counts", "lm-eval")
+UNLABELLED = "\0unlabelled"  # not for users: what has no outcome can be mapped, not assessed
 NAMES = "\x1f"  # between names that were given as a list
 SCALES = ("probability", "logit", "log", "percent")
 
@@ -53,7 +54,7 @@ class Reading:
         if self.positive is not None:
             object.__setattr__(self, "positive", canonical(self.positive))
         for name, choices in (
-            ("layout", LAYOUTS),
+            ("layout", LAYOUTS if self.layout != UNLABELLED else (UNLABELLED,)),
             ("scale", (None, *SCALES)),
             ("nan", ("raise", "omit")),
             ("soft", ("split", "omit", "refuse")),

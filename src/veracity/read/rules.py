@@ -11,10 +11,11 @@ from . import roles
 from .classes import ClassSet, class_sets, given_sets
 from .files import Table
 from .layouts import Layout, run_of
-from .reading import Reading, labels_of
+from .reading import UNLABELLED, Reading, labels_of
 from .refusals import short
 from .roles import Column
 from .unclear import Unclear
+from .unlabelled import unlabelled
 
 
 def recognise(table: Table, reading: Reading, stem: str, preset: Layout | None = None) -> Layout:
@@ -23,8 +24,11 @@ def recognise(table: Table, reading: Reading, stem: str, preset: Layout | None =
     by_event = "event" in reading.group and "event" not in table.columns
     if by_event:
         reading = replace(reading, group=tuple(name for name in reading.group if name != "event"))
-    search = Search(table, reading, stem)
-    found = search.preset(preset) if preset is not None else search.run()
+    if reading.layout == UNLABELLED:
+        found = unlabelled(table, reading, stem)
+    else:
+        search = Search(table, reading, stem)
+        found = search.preset(preset) if preset is not None else search.run()
     if by_event and found.kind != "events":
         table.column("event")  # there is none
     if table.kinds:

@@ -4,61 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from . import roles
 from .classes import DIGITS, NEARLY, STEMS
-from .files import Table, expanded, names_of, same_columns, stem, table_of
+from .files import Table
 from .layouts import Layout
-from .reading import Reading, canonical, matching
+from .reading import UNLABELLED, Reading, canonical, matching
 from .roles import Column
 
 TAKEN = ("proba", "positive_proba", "scale", "where", "nan", "normalise", "id")  # options of such forecasts
 
 
-def unlabelled(
-    paths: Sequence[Path], reading: Reading, classes: Sequence[Any] | None = None, *, asked: bool
-) -> tuple[list[Table], Layout] | None:
-    """The files, and where their forecasts are; None where a column is called like an outcome, where class columns
-    cannot be told, or where an option asks for what is not done here.
+class NoForecasts(ValueError):
+    """Where the forecasts are cannot be told."""
+
+
+def reading_without_outcomes(reading: Reading, classes: Sequence[Any] | None) -> Reading | None:
+    """The same for files whose outcomes are not known; None where an option asks for what is not done there.
 
     classes  of the map that is to be applied
-    asked    whether outcomes would be used if there were any: then no column must look like them either
     """
     if any(getattr(reading, name) != getattr(Reading(), name) for name in vars(reading) if name not in TAKEN):
         return None
-    files = expanded(list(paths))
-    tables = [table_of(path, reading, name) for path, name in zip(files, names_of(files), strict=True)]
-    table = tables[0]
-    for other in tables:
-        same_columns(other, table.columns, table.name)
-    known = None if classes is None else [canonical(str(c)) for c in classes]
-    found = _class_columns(table, reading, known)
-    if found is None:
-        return None
-    columns, names = found
-    beside = [c for c in table.columns if c not in columns]
-    if any(roles.plain(c) in roles.OUTCOMES or (asked and _may_be_outcome(table.sample[c], names)) for c in beside):
-        return None
-    return tables, Layout(
-        kind="unlabelled",
-        models=((stem(files[0]), columns),),
-        classes=tuple(names),
-        unused=tuple((name, "") for name in beside),
-        files=tuple(t.name for t in tables),
-        rows=sum(t.rows for t in tables),
-    )
+    names: Any = [str(c) for c in classes or ()]  # a list: names may hold commas
+    return replace(reading, layout=UNLABELLED, order=names, id=())
 
 
-def without_outcomes(layout: Layout) -> Layout | None:
-    """The same forecasts, whatever happened; None where there is no row of probabilities for each row of the file."""
+def reading_of_forecasts(reading: Reading, layout: Layout) -> Reading | None:
+    """The same for the forecasts that were recognised, whatever happened; None where rows of the file are no rows of
+    probabilities."""
     if layout.kind not in ("wide", "binary") or layout.model_column or len(layout.models) > 1:
         return None
-    unused = tuple((name, "") for name in (layout.outcome, *layout.case) if name) + layout.unused
-    return replace(layout, kind="unlabelled", outcome=None, case=(), outcome_note="", tally=(), unused=unused)
+    columns = list(layout.models[0][1])
+    option = {"positive_proba": columns[0]} if len(columns) == 1 else {"proba": columns}
+    given: dict[str, Any] = {"proba": None, "positive_proba": None, **option}
+    given |= {"scale": reading.scale or layout.scale, "order": list(map(str, layout.classes)), "where": reading.where}
+    return Reading(layout=UNLABELLED, nan=reading.nan, normalise=reading.normalise, **given)
+
+
+def unlabelled(table: Table, reading: Reading, model: str) -> Layout:
+    """Where the forecasts are. Columns that are called like outcomes are no good sign, unless the others are named."""
+    classes = [canonical(name) for name in reading.order] or None
+    found = _class_columns(table, reading, classes)
+    columns = found[0] if found else ()
+    beside = [c for c in table.columns if c not in columns]
+    named = reading.proba or reading.positive_proba
+    if found is None or (not named and any(roles.plain(c) in roles.OUTCOMES for c in beside)):
+        raise NoForecasts(f"{table.name}: no rows of probabilities")
+    unused, scale = tuple((name, "") for name in beside), reading.scale or "probability"
+    return Layout("unlabelled", ((model, columns),), tuple(found[1]), scale=scale, unused=unused)
+
+
+def may_be_outcome(values: pl.Series, classes: Sequence[Any]) -> bool:
+    """Whether most of its values are classes: one of them may be misspelt, or be missing among the columns."""
+    held = {canonical(str(value)) for value in values.drop_nulls().unique().to_list()}
+    return 2 * len(held & {str(c) for c in classes}) > len(held)
 
 
 def _class_columns(
@@ -70,8 +73,10 @@ def _class_columns(
         return ((table.column(reading.positive_proba),), two) if two else None
     if reading.proba:
         matched = matching(reading.proba, table.columns)
-        stripped = [klass if klass is not None else _class_of(column) for _, klass, column in matched]
-        return (tuple(c for *_, c in matched), [canonical(s) for s in stripped]) if len(matched) > 1 else None
+        columns = tuple(column for *_, column in matched)
+        stripped = [canonical(klass if klass is not None else _class_of(column)) for _, klass, column in matched]
+        known = classes is not None and len(classes) == len(columns) and set(classes) != set(stripped)
+        return (columns, classes if known and classes else stripped) if len(columns) > 1 else None
     pool = {name: Column(name, table.sample[name]) for name in table.columns}
     pool = {name: c for name, c in pool.items() if c.numeric and c.present.len() and _in_range(c, reading.scale)}
     if classes is not None and set(classes) <= {canonical(name) for name in pool}:
@@ -113,9 +118,3 @@ def _is_meant(table: Table, members: tuple[tuple[str, str], ...], classes: list[
 def _class_of(column: str) -> str:
     match = STEMS.match(column) or DIGITS.match(column)
     return match[2] if match else column
-
-
-def _may_be_outcome(values: pl.Series, classes: list[str]) -> bool:
-    """Whether most of its values are classes: one of them may be misspelt, or be missing among the columns."""
-    held = {canonical(str(value)) for value in values.drop_nulls().unique().to_list()}
-    return 2 * len(held & set(classes)) > len(held)
