@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -167,9 +167,8 @@ def one_model(
     paths = expanded(list(files))
     in_parts = counting.in_parts(paths) or (is_folder(output) and output != "-")
     opened = Streamed(counting, paths, working) if in_parts else InMemory(paths, reading, files)
-    rows, layout = _read(opened, reading, outcomes, classes)
-    click.echo(layout.one_line("not used" if outcomes == "needed" else KEPT), err=True)
-    return rows
+    beside = "not used" if outcomes == "needed" else KEPT
+    return _read(opened, reading, outcomes, classes, lambda layout: click.echo(layout.one_line(beside), err=True))
 
 
 class Opened(Protocol):
@@ -180,8 +179,10 @@ class Opened(Protocol):
     def rows(self) -> Rows: ...
 
 
-def _read(opened: Opened, reading: Reading, outcomes: str, classes: Sequence[Any] | None) -> tuple[Rows, Layout]:
-    """With outcomes, or without where there are none or where nobody needs them."""
+def _read(
+    opened: Opened, reading: Reading, outcomes: str, classes: Sequence[Any] | None, tell: Callable[[Layout], None]
+) -> Rows:
+    """With outcomes, or without where there are none or where nobody needs them; `tell` says how they are read."""
     from veracity.read.unlabelled import NoForecasts, reading_of_forecasts, reading_without_outcomes
 
     try:
@@ -196,14 +197,15 @@ def _read(opened: Opened, reading: Reading, outcomes: str, classes: Sequence[Any
             found = outcomes == "unused" or not opened.may_hold_outcomes(layout)
         if not found:
             raise
+    tell(layout)
     try:
-        return opened.rows(), layout
+        return opened.rows()
     except ValueError:
         other = reading_of_forecasts(reading, layout) if outcomes == "unused" else None
         if other is None:
             raise
-        layout = opened.recognised(other)
-        return opened.rows(), layout
+        tell(opened.recognised(other))
+        return opened.rows()
 
 
 class InMemory:
