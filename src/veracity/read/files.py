@@ -377,7 +377,7 @@ def _text(path: Path, shown: str) -> Table:
     )
     whole, kinds = plain.whole is not None, plain.kinds
     converted = frozenset(name for name, kind in kinds.items() if kind != "text")
-    lazy = with_given(lazy, converted)
+    lazy = lazy if whole else with_given(lazy, converted)
     table = Table(
         *(shown, "file", lazy, plain.columns, 0, pl.DataFrame(), whole, plain.facts, kinds),
         numbered=True,
@@ -385,20 +385,24 @@ def _text(path: Path, shown: str) -> Table:
         empty=plain.empty,
         converted=converted,
     )
-    _resample(table)
+    _resample(table, plain.whole)
     if table.rows == 0:
         raise NoRows(f"{shown}: no rows below the column names\n  there is nothing to assess")
     return table
 
 
-def _resample(table: Table) -> None:
-    """The sample and number of rows of what is left in the table."""
+def _resample(table: Table, given: pl.DataFrame | None = None) -> None:
+    """The sample and number of rows of what is left in the table; `given` holds all rows of a text as they stand."""
     if table.whole:
-        numbers, held = table.read([*table.columns, *(GIVEN + name for name in table.converted)])
+        again = [GIVEN + name for name in table.converted] if given is None else []
+        numbers, held = table.read([*table.columns, *again])
         table.sample, table.rows = held.select(table.columns), held.height
         if table.numbered and table.rows:
             # memory is at hand: hand out slices of what has been converted already
             dense = bool(numbers[0] == table.first_row and (np.diff(numbers) == 1).all())
+            if given is not None:
+                left = given if given.height == held.height else given[numbers - table.first_row]
+                held = held.with_columns(left[name].alias(GIVEN + name) for name in table.converted)
             table.lazy = (held if dense else held.with_columns(pl.Series(ROW, numbers))).lazy()
             table.numbered = not dense
     else:
