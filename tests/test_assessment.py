@@ -371,7 +371,7 @@ def test_options_without_effect_are_refused() -> None:
     frame = pl.DataFrame({"y": y, "p": p[:, 1], "w": np.ones(50)})
     weights = np.ones(50)
     for option, value in (("sample_weight", weights), ("counts", weights), ("groups", weights), ("pos_label", 1)):
-        with pytest.raises(TypeError, match=f"got {option} beside a frame; name columns of the frame instead"):
+        with pytest.raises(TypeError, match=f"got {option} beside a frame; its own option is"):
             vc.assess(frame, label="y", proba="p", **{option: value})
         for held in (Forecasts.of(y, p), Tally.of(y, p)):
             with pytest.raises(TypeError, match=f"got {option} beside a {type(held).__name__}"):
@@ -461,3 +461,28 @@ def test_a_map_that_leaves_the_unit_interval_has_no_ladder() -> None:
     a = vc.assess(y, p, map="additive")
     assert "no probabilities; choose another" in a.losses("log")["CL"].reason
     jsonschema.validate(json.loads(a.to_json()), SCHEMA)
+
+
+def test_what_is_no_option_of_a_tally_is_not_asked_for() -> None:
+    y, p = draw(5, 60, 2)
+    tally = Tally.of(y, p, floor=0.01, bins=10)
+    assert vc.assess(tally, floor=0.01).floor == 0.01
+    with pytest.raises(ValueError, match=r"^bins: 5, but the tally was counted with 10"):
+        vc.assess(tally, bins=5)
+    with pytest.raises(TypeError, match="got y_proba beside a Forecasts"):
+        vc.assess(Forecasts.of(y, p), p)
+    with pytest.raises(ValueError, match=r"^end_width: 0\.2, but preset CQ has 0\.005"):
+        vc.assess(y, p, preset="CQ", end_width=0.2)
+    assert vc.assess(y, p, random_state=None, bootstrap=10).n == 60
+    with pytest.raises(ValueError, match=r"^random_state: 'x' is no whole number"):
+        vc.assess(y, p, random_state="x")
+
+
+def test_empty_parts_know_the_event() -> None:
+    nothing = Tally.of([], [], labels=["no", "yes"], pos_label="no")
+    part = Tally.of(["no", "yes"], [0.2, 0.3], labels=["no", "yes"], pos_label="no")
+    assert (nothing + part).classes == (part + nothing).classes == ("yes", "no")
+    with pytest.raises(ValueError, match="labels names 2 classes, y_proba has 3"):
+        Tally.of([], np.empty((0, 3)), labels=["no", "yes"])
+    with pytest.raises(ValueError, match="single column"):
+        vc.assess(["a", None], np.ones((2, 1)))

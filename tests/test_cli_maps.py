@@ -190,7 +190,7 @@ def labelled(tmp_path, monkeypatch):
 def test_a_map_is_applied_to_rows_without_outcomes(labelled, capsys):
     for name in ("labelled", "new"):
         assert run(["calibrate", "apply", "map.json", f"{name}.csv", "-o", f"{name}-mapped.csv"]) == 0
-    assert "400 rows · no outcome · forecast proba_a proba_b proba_c · kept as they are id" in capsys.readouterr().err
+    assert "400 rows · no outcome · forecast proba_a proba_b proba_c · kept id" in capsys.readouterr().err
     new = pl.read_csv("new-mapped.csv")
     assert new.columns == ["id", "p_a", "p_b", "p_c"]
     assert new["id"].to_list()[:2] == ["n0", "n1"]
@@ -262,7 +262,7 @@ def test_other_columns_stay_beside_the_mapped_ones(tmp_path, monkeypatch, capsys
         (tmp_path / folder / "new.csv").write_text(text.replace("007", f"{number}.0"))
     said = ["adjust", "a/new.csv", "b/new.csv", "--to", "uniform", "--nan", "omit", "-o", "out.csv", *more]
     assert run([*said, "--label", "died"]) == 0
-    assert "kept as they are id, when, note" in capsys.readouterr().err
+    assert "kept id, when, note" in capsys.readouterr().err
     out = pl.read_csv("out.csv", infer_schema=False)
     assert out.columns == ["id", "when", "note", "label", "p_0", "p_1"]
     assert out.select("id", "when", "note", "label").rows() == [
@@ -325,7 +325,7 @@ def test_a_map_needs_no_outcome(tmp_path, monkeypatch, capsys, engine):
     made = {}
     for name, more in (("new", []), ("percent", ["--scale", "percent"]), ("late", [])):
         assert run(["calibrate", "apply", "map.json", f"{name}.csv", *more, *engine, "-o", f"{name}-out.csv"]) == 0
-        assert "300 rows · no outcome · forecast risk · kept as they are" in capsys.readouterr().err
+        assert "300 rows · no outcome · forecast risk · kept" in capsys.readouterr().err
         made[name] = pl.read_csv(f"{name}-out.csv")
         assert made[name]["patient"].to_list() == held["patient"]
     np.testing.assert_allclose(made["new"]["p_1"], made["percent"]["p_1"], rtol=1e-12)
@@ -367,3 +367,76 @@ def test_rows_without_outcomes_from_standard_input_and_into_a_folder(tmp_path, m
     assert piped.columns == parts.columns == ["id", "p_0", "p_1"]
     assert piped["id"].to_list() == parts["id"].to_list() == ["01", "02", "03"]
     np.testing.assert_allclose(parts["p_1"].to_numpy(), piped["p_1"].cast(pl.Float64).to_numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("more", [[], ["--engine", "local"]])
+def test_kinds_that_differ_from_file_to_file_lose_nothing(tmp_path, monkeypatch, capsys, more):
+    monkeypatch.chdir(tmp_path)
+    given = {"y": [0, 1], "p": [0.2, 0.7]}
+    said = ["adjust", "a.parquet", "b.parquet", "--label", "y", "--positive-proba", "p", "--to", "uniform"]
+    for first, second in (([1, 2], [0.75, 2.0]), (["7", "x"], [1, 2]), ([None, None], [3, 4])):
+        pl.DataFrame(given | {"k": first}).write_parquet("a.parquet")
+        pl.DataFrame(given | {"k": second}).write_parquet("b.parquet")
+        if more and first == [1, 2]:  # in a stream the first file decides
+            assert run([*said, *more, "-o", "out.csv", "--force"]) == 2
+            assert "column `k` holds Float64, in the first file Int64" in capsys.readouterr().err
+            continue
+        assert run([*said, *more, "-o", "out.csv", "--force"]) == 0
+        words = pl.read_csv("out.csv", infer_schema=False)["k"].to_list()
+        assert words == [None if v is None else str(v) for v in (*first, *second)]
+
+
+@pytest.mark.parametrize("more", [[], ["--engine", "local"]])
+def test_an_empty_column_takes_what_other_files_hold(tmp_path, monkeypatch, more):
+    monkeypatch.chdir(tmp_path)
+    for name, notes in (("a", ("", "")), ("b", ("x", "y"))):
+        rows = "".join(f"{y},{p},{note}\n" for y, p, note in zip((0, 1), (0.2, 0.7), notes, strict=True))
+        (tmp_path / f"{name}.csv").write_text("y,p,note\n" + rows)
+    assert run(["adjust", "b.csv", "a.csv", "--to", "uniform", "-o", "out.csv", *more]) == 0
+    assert pl.read_csv("out.csv")["note"].to_list() == ["x", "y", None, None]
+
+
+@pytest.mark.parametrize("more", [[], ["--engine", "local"]])
+def test_what_csv_cannot_hold_is_told(tmp_path, monkeypatch, capsys, more):
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"y": [0, 1], "p": [0.2, 0.7], "k": [[1], [2, 3]], "weight": [1, 2]}).write_parquet("f.parquet")
+    assert run(["adjust", "f.parquet", "--to", "uniform", "-o", "out.csv", *more]) == 0
+    told = capsys.readouterr().err
+    assert "CSV cannot hold k: left out; write .parquet" in told
+    assert "give way" not in told  # weight is not made anew
+    assert pl.read_csv("out.csv").columns == ["weight", "label", "p_0", "p_1"]
+    assert run(["adjust", "f.parquet", "--to", "uniform", "-o", "whole.parquet", *more]) == 0
+    assert pl.read_parquet("whole.parquet")["k"].to_list() == [[1], [2, 3]]
+
+
+@pytest.mark.parametrize("more", [[], ["--engine", "local"]])
+def test_weights_count_where_an_outcome_is_not_known_yet(tmp_path, monkeypatch, more):
+    monkeypatch.chdir(tmp_path)
+    held = {"died": [0, 1, 1, None], "risk": [0.2, 0.8, 0.6, 0.5], "w": [1.0, 5.0, 2.0, 3.0]}
+    pl.DataFrame(held).write_csv("late.csv")
+    pl.DataFrame(held | {"died": [0, 1, 1, 0]}).write_csv("all.csv")
+    for name in ("late", "all"):
+        assert run(["adjust", f"{name}.csv", "--to", "uniform", "--weight", "w", "-o", f"{name}-out.csv", *more]) == 0
+    late, known = (pl.read_csv(f"{name}-out.csv") for name in ("late", "all"))
+    np.testing.assert_allclose(late["p_1"], known["p_1"], rtol=1e-12)
+    assert late["weight"].to_list() == held["w"]
+
+
+def test_separate_events_say_which_they_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"T{i}", 0.1 * i, i % 2, 0.05 * i, i % 3 == 0) for i in range(1, 9)]
+    names = ["team", "win", "win_outcome", "cup", "cup_outcome"]
+    pl.DataFrame(rows, schema=names, orient="row").cast({"cup_outcome": pl.Int8}).write_csv("pairs.csv")
+    for more in ([], ["--engine", "local"]):
+        assert run(["adjust", "pairs.csv", "--to", "sample", "-o", "out.csv", "--force", *more]) == 0
+        out = pl.read_csv("out.csv")
+        assert out["event"].to_list()[:4] == ["win", "cup", "win", "cup"]
+        assert out["team"].to_list()[:4] == ["T1", "T1", "T2", "T2"]
+
+
+def test_answer_options_keep_their_ids(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"q{i}", "probs": {"A": 0.2 + 0.1 * i, "B": 0.8 - 0.1 * i}, "answer": "AB"[i % 2]} for i in range(6)]
+    (tmp_path / "o.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["adjust", "o.jsonl", "--to", "uniform", "-o", "out.csv"]) == 0
+    assert pl.read_csv("out.csv")["id"].to_list() == [f"q{i}" for i in range(6)]

@@ -400,3 +400,14 @@ def test_bins_without_rows_are_told() -> None:
     assert "many_bins" in findings(rng.integers(0, 2, 300), p, bins=1000)
     assert "many_bins" not in findings(rng.integers(0, 2, 300), p, bins=30)
     assert vc.assess([1], [0.3], bootstrap=50).scores.log_loss.low is None
+
+
+def test_equal_probabilities_of_rows_that_count_differently() -> None:
+    p = np.r_[np.full(96, 0.6), [1e-6] * 4]
+    y = np.r_[np.tile([1, 1, 1, 0, 0], 20)[:96], 1, 1, 1, 1]
+    counts = np.r_[np.ones(96, int), 1, 1, 1, 9]
+    a = vc.assess(y, p, counts=counts)
+    (told,) = [f for f in a.findings if f.code == "rows_decide"]
+    assert told.rows == (96, 97, 98, 99)  # which of them, their cell does not tell
+    without = vc.assess(y[:96], p[:96]).reported.robustness
+    assert f"without the 4 worst it is {without:.3g}, not {a.reported.robustness:.3g}" in told.message

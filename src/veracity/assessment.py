@@ -303,7 +303,8 @@ def assess(
     beside |= {"groups": groups, "ideal": ideal, "features": features}
     given = [name for name, value in beside.items() if value is not None]
     if isinstance(y_true, (Tally, Forecasts)):
-        return of_tally(_counted(y_true, plan, [*given, *reading]), started=started)
+        also = [] if y_proba is None else ["y_proba"]
+        return of_tally(_counted(y_true, plan, [*also, *given, *reading]), started=started)
     if y_proba is None:
         return _of_frame(y_true, plan, {name: beside[name] for name in given}, reading)
     for option in reading:
@@ -311,7 +312,7 @@ def assess(
     if np.size(y_true) == 0 and np.size(y_proba) == 0:
         return of_tally(Tally.of(y_true, y_proba, labels=labels, plan=plan), started=started)
     alone = _only_class(y_true, y_proba, labels)
-    if alone is not None:
+    if alone is not None and sample_weight is None and counts is None:
         return _of_one_class(len(y_true), of_tally(Tally.zero([alone], plan), started=started))
     forecasts = prepare(
         y_true,
@@ -331,7 +332,9 @@ def _only_class(y_true: Any, y_proba: Any, labels: Any) -> Any:
     """The class, where there is no other: one column that says 1 of all that happened; None otherwise."""
     if np.ndim(y_proba) != 2 or np.shape(y_proba)[1] != 1 or np.ndim(y_true) != 1 or len(y_true) != len(y_proba):
         return None
-    seen = np.unique(np.asarray(y_true)).tolist()
+    seen = list({value for value in np.asarray(y_true).tolist() if value is not None and value == value})
+    if len(seen) != 1 or len([value for value in y_true if value in seen]) < len(y_true):
+        return None
     names = seen if labels is None else list(labels)
     return names[0] if len(names) == 1 and seen == names and (np.asarray(y_proba) == 1.0).all() else None
 
@@ -349,8 +352,9 @@ def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
         raise TypeError(f"assess() got {', '.join(given)} beside a {kind}, which holds all its data; give it to that")
     if isinstance(held, Forecasts):
         return Tally.count(held, plan)
+    usual = Plan()
     for name, value in plan.options().items():
-        if value != getattr(held.plan, name) and plan != Plan():
+        if value not in (getattr(held.plan, name), getattr(usual, name)):
             raise ValueError(
                 f"{name}: {value!r}, but the tally was counted with {getattr(held.plan, name)!r}\n"
                 "  leave the options out, or count again with them"
@@ -368,7 +372,7 @@ def _of_frame(data: Any, plan: Plan, beside: dict[str, Any], options: dict[str, 
             raise TypeError(f"assess() has no option {option!r} for a frame; there are {', '.join(known)}")
     for option, named in OF_FRAME.items():
         if option in beside:
-            raise TypeError(f"assess() got {option} beside a frame; name columns of the frame instead:  {named}=…")
+            raise TypeError(f"assess() got {option} beside a frame; its own option is {named}=…")
     models = frame(data, Options(**options, **beside))  # what is left is `ideal`, which has one name for both
     found = {name: of_tally(Tally.count(f, plan), model=name) for name, f in models.items()}
     return next(iter(found.values())) if len(found) == 1 else Assessments(found)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from numbers import Integral
+from typing import Any
 
 FLOORS = (0.05, 0.01, 0.005, 0.001, 0.0)  # the sweep of CQ Table 2
 ERROR_BINS = 15  # bins of a calibration error, the number other libraries report
@@ -20,7 +22,7 @@ class Plan:
     map: str = "bins"
     level: float = 0.95
     bootstrap: int | None = None
-    random_state: int = 0
+    random_state: int = 0  # None: another seed each time
 
     def __post_init__(self) -> None:
         if self.preset not in (None, "CQ", "N17"):
@@ -30,8 +32,8 @@ class Plan:
             if self.floor not in (0.0, floor):
                 raise ValueError(f"floor: {self.floor!r}, but preset {self.preset} has {floor}; give one of the two")
             object.__setattr__(self, "floor", floor)
-        if self.preset == "CQ":
-            object.__setattr__(self, "end_width", 0.005)
+        if self.preset == "CQ" and self.end_width != 0.005:
+            raise ValueError(f"end_width: {self.end_width!r}, but preset CQ has 0.005; give one of the two")
         if not 0.0 <= self.floor < 0.5:
             raise ValueError(f"floor: {self.floor!r} is outside [0, 0.5); 0 means no floor")
         if not 0.0 <= self.end_width < 0.5:
@@ -42,7 +44,8 @@ class Plan:
             raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
         if self.bootstrap is not None and self.bootstrap < 2:
             raise ValueError(f"bootstrap: {self.bootstrap!r} draws; give at least 2, or leave it out")
-        if isinstance(self.random_state, bool) or self.random_state < 0 or self.random_state % 1:
+        seed: Any = self.random_state
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0):
             raise ValueError(f"random_state: {self.random_state!r} is no whole number from 0; it is the seed of draws")
 
     @property

@@ -354,10 +354,9 @@ class Profile:
         if none and decides is None and self.tally.lowest:
             rows = tuple(row for _, row, _ in self.tally.lowest[:NAMED])
             floored = self.floors[FLOORS.index(0.005)]["robustness"]
-            message = (
-                "a few rows with very low probabilities decide the worst-leaning mean, so it has no interval; "
-                f"with a floor of 0.005 it is {floored:.3g}, not {self.values[at]:.3g}"
-            )
+            message = "a few rows with very low probabilities decide the worst-leaning mean, so it has no interval"
+            if f"{floored:.3g}" != f"{self.values[at]:.3g}":
+                message += f"; with a floor of 0.005 it is {floored:.3g}, not {self.values[at]:.3g}"
             found.append(Finding("heavy_tail", "warning", message, len(rows), rows))
         if decides is not None and f"{decides[1]:.3g}" != f"{self.values[at]:.3g}":
             rows, without = decides
@@ -373,10 +372,16 @@ class Profile:
     def floors(self) -> list[dict[str, float]]:
         return floors(self, FLOORS)
 
+    @property
+    def _alike(self) -> bool:
+        """Whether every row is known to be one case of weight one."""
+        f = self.tally.held
+        return f is not None and f.counts is None and f.weights is None
+
     def _cells_of_lowest(self) -> NDArray[np.int64]:
         """Of each of the lowest rows, the place of its cell among those with entries."""
-        f, cells, few = self.tally.held, self.entries.cells, len(self.tally.lowest)
-        if f is not None and f.counts is None and f.weights is None:  # rows follow one another
+        cells, few = self.entries.cells, len(self.tally.lowest)
+        if self._alike:  # rows follow one another
             return np.repeat(np.arange(min(few, len(cells))), self.entries.rows[:few])[:few]
         lowest = np.array([p for p, *_ in self.tally.lowest])
         return cells.searchsorted(self.tally.grid.locate(lowest))
@@ -388,11 +393,15 @@ class Profile:
             return None
         power, named = e.sums[2], self._cells_of_lowest()
         cases = e.rows[: named[-1] + 1]
-        # A row stands for its count; the last cell may hold rows that are not among the lowest.
-        stands = cases / np.bincount(named)
-        stands[-1] = stands[-1] if len(lowest) < LOWEST else 1.0
-        share = stands / cases
-        part = (share * power[: len(cases)])[named]
+        if self._alike:  # each row is a case; the last cell may hold more of them
+            share, unit = 1.0 / cases[named], np.arange(len(lowest))
+        else:  # rows of one cell may differ in count and weight: they are taken together, if all of them are named
+            cells = named[-1] + (len(lowest) < LOWEST)
+            share, unit = np.ones(cells), named
+            if not cells:
+                return None
+        place = named if self._alike else np.arange(len(share))
+        part = share * power[place]
         order = np.argsort(-part, kind="stable")  # with weights, the lowest need not be the heaviest
         held, half = np.cumsum(part[order]), MOSTLY * power.sum()
         if held[-1] < half:
@@ -400,12 +409,14 @@ class Profile:
         heaviest = order[: int(np.argmax(held >= half)) + 1]
         # What is left is summed anew: one row may be so large that nothing would be left of a difference.
         left = np.ones(len(power))
-        np.subtract.at(left, named[heaviest], share[named[heaviest]])
+        np.subtract.at(left, place[heaviest], share[heaviest])
         left[left < 1e-9] = 0.0
         if not left.any():
             return None
         without = float(((left * power).sum() / (left * e.weight).sum()) ** -1.5)
-        return tuple(lowest[i][1] for i in heaviest), min(without, 1.0)
+        rank = {number: i for i, number in enumerate(heaviest.tolist())}
+        rows = sorted((rank[u], i) for i, u in enumerate(unit.tolist()) if u in rank)
+        return tuple(lowest[i][1] for _, i in rows), min(without, 1.0)
 
 
 def floors(profile: Profile, levels: tuple[float, ...]) -> list[dict[str, float]]:

@@ -132,7 +132,12 @@ class Tally:
         plan = plan or Plan(**options)
         if np.size(y_true) == 0 and np.size(y_proba) == 0:
             k = np.shape(y_proba)[1] if np.ndim(y_proba) == 2 else 2
-            return cls.zero(range(k) if labels is None else labels, plan)
+            classes = list(range(k) if labels is None else labels)
+            if len(classes) != k:
+                raise ValueError(f"labels names {len(classes)} classes, y_proba has {k}\n  one label for each column")
+            if pos_label is not None and k == 2 and classes[0] == pos_label:
+                classes = classes[::-1]
+            return cls.zero(classes, plan)
         given = {"labels": labels, "pos_label": pos_label}
         try:
             forecasts = prepare(y_true, y_proba, sample_weight=sample_weight, counts=counts, **given)

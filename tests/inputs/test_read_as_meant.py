@@ -157,3 +157,20 @@ def test_percentages_of_several_models_get_a_command_that_works(
         remedy = capsys.readouterr().err.splitlines()[-1].partition(":  veracity ")[2]
         assert remedy == "compare pct.csv --label outbreak --positive-proba Anna,Ben --scale percent"
     assert run(remedy.split()) == 0
+
+
+@pytest.mark.parametrize("rows", [30, 60_000])
+def test_columns_as_they_stand_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    """What a text is converted from stays beside it, out of sight of the rules, however long the file is."""
+    monkeypatch.setattr("veracity.read.text.IN_MEMORY", 1000)
+    rng = np.random.default_rng(0)
+    chance = rng.random(rows).round(3)
+    died, site = (rng.random(rows) < chance).astype(int), ["a", "b", "c"] * (rows // 3)
+    frame = pl.DataFrame({"died": died, "chance": chance, "site": site})
+    frame.write_csv(tmp_path / "f.csv")
+    frame.with_columns(pl.col("died").cast(pl.String).cast(pl.Categorical)).write_parquet(tmp_path / "f.parquet")
+    for name in ("f.csv", "f.parquet"):
+        for where in ((), ("site=a",)):
+            layout = read.recognise(tmp_path / name, Reading(where=where))
+            assert layout.outcome == "died"
+            assert [c for c, _ in layout.unused] == ["site"]

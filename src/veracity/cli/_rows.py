@@ -39,7 +39,9 @@ class Rows(Protocol):
     @property
     def rows(self) -> Forecasts: ...
     @property
-    def beside(self) -> tuple[str, ...]: ...
+    def beside(self) -> dict[str, Any]: ...
+    @property
+    def numbered(self) -> tuple[str, ...]: ...
     @property
     def findings(self) -> tuple[Finding, ...]: ...
     def adjustment(self, target: Any, *, rule: str | float) -> Fitted: ...
@@ -61,8 +63,12 @@ class Held:
         return self.rows.prior
 
     @property
-    def beside(self) -> tuple[str, ...]:
-        return tuple(self.others.columns)
+    def beside(self) -> dict[str, Any]:
+        return dict(self.others.schema)
+
+    @property
+    def numbered(self) -> tuple[str, ...]:
+        return ("weight",) * (self.rows.weights is not None) + ("count",) * (self.rows.counts is not None)
 
     @property
     def mean(self) -> Any:
@@ -90,16 +96,17 @@ class Held:
     def mapped(self, fitted: Fitted) -> pl.DataFrame:
         from veracity.engines._mapped import beside, frame, in_their_order
 
-        held = self.rows
-        weight, count = held.weights is not None, held.counts is not None
-        return beside(self.others, frame(held, in_their_order(fitted, held), weight=weight, count=count))
+        held, also = self.rows, {name: name in self.numbered for name in ("weight", "count")}
+        return beside(self.others, frame(held, in_their_order(fitted, held), **also))
 
     def write(self, fitted: Fitted, path: str | Path, ending: str) -> int:
         made = self.mapped(fitted)
         if ending == ".parquet":
             made.write_parquet(path)
         else:
-            made.write_csv(path)
+            from veracity.engines._mapped import not_for_csv
+
+            made.drop(not_for_csv(made.schema)).write_csv(path)
         return len(made)
 
 
@@ -258,6 +265,11 @@ class Streamed:
 
 def write(rows: Rows, fitted: Fitted, output: str, together: Together) -> int:
     """Mapped rows into a file, a folder or standard output, whole or not at all; how many there are."""
+    from veracity.engines._mapped import not_for_csv
+
+    lost = [] if is_folder(output) or output.lower().endswith(".parquet") else not_for_csv(rows.beside)
+    if lost:
+        click.echo(f"warning: CSV cannot hold {', '.join(lost)}: left out; write .parquet to keep them", err=True)
     if output == "-":
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch, "rows.csv")
@@ -277,7 +289,7 @@ def say_what_changed(rows: Rows) -> None:
     """Rows that are not in the output, or not as they were, and columns that are not."""
     from veracity.forecasts.findings import LEFT_OUT
 
-    names = {"label", "weight", "count", *(f"p_{name}" for name in rows.classes)}
+    names = {"label", *rows.numbered, *(f"p_{name}" for name in rows.classes)}
     taken = [name for name in rows.beside if name in names]
     if taken:
         click.echo(f"warning: columns of the file give way to new ones of the same name: {', '.join(taken)}", err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,8 +50,9 @@ def in_their_order(fitted: Fitted, forecasts: Forecasts) -> Array:
 def frame(forecasts: Forecasts, rows: Array, *, weight: bool, count: bool) -> pl.DataFrame:
     """Outcome and mapped probabilities, as columns that `veracity assess` reads."""
     names = np.asarray([str(c) for c in forecasts.classes])
-    label = [] if forecasts.outcomes is None else [pl.Series("label", names[forecasts.outcomes])]
-    columns = [*label, *columns_of(forecasts.classes, rows)]
+    columns = [pl.Series("event", values.astype(str)) for name, values in forecasts.groups.items() if name == "event"]
+    columns += [] if forecasts.outcomes is None else [pl.Series("label", names[forecasts.outcomes])]
+    columns += [*columns_of(forecasts.classes, rows)]
     if weight:
         held = np.ones(len(rows)) if forecasts.weights is None else forecasts.weights
         columns.append(pl.Series("weight", held.astype(np.float64)))
@@ -69,6 +70,11 @@ def columns_of(classes: Sequence[Any], rows: Array) -> pl.DataFrame:
 def beside(others: pl.DataFrame, made: pl.DataFrame) -> pl.DataFrame:
     """Mapped rows beside other columns of their file; one that has the name of a mapped one gives way."""
     return pl.concat([others.drop(made.columns, strict=False), made], how="horizontal")
+
+
+def not_for_csv(kinds: Mapping[str, Any]) -> list[str]:
+    """Columns that a text cannot hold: lists, records and bytes."""
+    return [name for name, kind in kinds.items() if kind.is_nested() or kind == pl.Binary or kind == pl.Object]
 
 
 @dataclass(frozen=True)
@@ -124,11 +130,13 @@ class Mapped:
                         seen(rows, number / len(parts))
 
         names = [f"p_{name}" for name in self.classes]
-        schema: dict[str, Any] = {"label": pl.String} if self.labelled else {}
-        schema |= dict.fromkeys(names, pl.Float64)
+        words = (["event"] if self.stream.layout.kind == "events" else []) + (["label"] if self.labelled else [])
+        schema: dict[str, Any] = dict.fromkeys(words, pl.String) | dict.fromkeys(names, pl.Float64)
         schema |= ({"weight": pl.Float64} if self.weight else {}) | ({"count": pl.Int64} if self.count else {})
         kept = {name: kind for name, kind in self.stream.beside.items() if name not in schema}
         lazy = register_io_source(frames, schema=kept | schema)
+        if ending != ".parquet":
+            lazy = lazy.drop(not_for_csv(kept))
         if ending == ".parquet":
             lazy.sink_parquet(path, maintain_order=True)
         else:

@@ -114,9 +114,16 @@ class OneModel(ABC):
         return self.tally.classes
 
     @property
-    def beside(self) -> tuple[str, ...]:
-        """Columns of the files that stay beside the mapped ones."""
-        return tuple(self._stream.beside)
+    def beside(self) -> dict[str, Any]:
+        """Columns of the files that stay beside the mapped ones, and their kinds."""
+        return dict(self._stream.beside)
+
+    @property
+    def numbered(self) -> tuple[str, ...]:
+        """Which of weight and count the rows have."""
+        weight = self.tally.pooled.all_weight is not None
+        counted = "count" in self.layout.roles or "n" in self.layout.roles or self.reading.count is not None
+        return ("weight",) * weight + ("count",) * counted
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -158,9 +165,8 @@ class OneModel(ABC):
         from veracity.read.parts import Part
 
         tally, target = self.tally, Path(path)
-        weight = tally.pooled.all_weight is not None
-        counted = "count" in self.layout.roles or "n" in self.layout.roles or self.reading.count is not None
-        mapped = Mapped(self._stream, fitted, tally.classes, self._skip_broken, weight, counted)
+        also = dict.fromkeys(self.numbered, True)
+        mapped = Mapped(self._stream, fitted, tally.classes, self._skip_broken, **also)
         if not isinstance(self._parts, list) or not all(isinstance(part, Part) for part in self._parts):
             raise ValueError("only files can be written as they are read\n  apply the map to the frame itself")
         seen = self._watch("writing") if self._watch else None

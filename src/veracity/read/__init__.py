@@ -80,7 +80,7 @@ class Source:
 
     def beside(self, forecasts: Forecasts) -> pl.DataFrame:
         """The columns of the files that are neither outcome nor forecast, for each row of forecasts that were read."""
-        kinds = columns_beside(self.tables[0], self.layout, self.reading)
+        kinds = columns_beside(self.tables, self.layout, self.reading)
         held: list[Beside] = []
         for file, table in enumerate(self.tables):
             numbers, frame = table.read([table.as_given(name) for name in kinds])

@@ -1,8 +1,11 @@
-"""Columns that are neither outcome nor forecast: they go along with rows that are mapped, as they stand in the file."""
+"""Columns that are neither outcome nor forecast: they go along with rows that are mapped.
+
+Numbers and dates stay as they stand in the file; what reads as missing in a text stays empty.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,17 +16,22 @@ from .files import Table
 from .layouts import Layout
 from .reading import Reading
 
-KEPT = "kept as they are"  # what is said of them
+KEPT = "kept"  # what is said of them
 
 
-def columns_beside(table: Table, layout: Layout, reading: Reading) -> dict[str, Any]:
-    """The columns of a table that stay, and their kinds."""
-    if layout.kind in ("lm-eval", "realised"):  # columns are ours, not the file's
+def columns_beside(tables: Sequence[Table], layout: Layout, reading: Reading) -> dict[str, Any]:
+    """The columns that stay, and their kinds: words where files do not agree, or where nothing stands."""
+    if layout.kind == "realised":
         return {}
     taken = {c for _, columns in layout.models for c in columns} | {layout.outcome, *layout.outcomes}
     taken |= {*layout.roles.values(), reading.weight, reading.count}
-    schema = table.lazy.collect_schema()
-    return {c: schema[table.as_given(c)] for c in table.columns if c not in taken}
+    schemas = [table.lazy.collect_schema() for table in tables]
+    kinds: dict[str, Any] = {}
+    for name in (c for c in tables[0].columns if c not in taken):
+        found = {schema[table.as_given(name)] for table, schema in zip(tables, schemas, strict=True)}
+        text = any(table.kinds for table in tables) or len(found - {pl.Null()}) != 1
+        kinds[name] = pl.String() if text else (found - {pl.Null()}).pop()
+    return kinds
 
 
 @dataclass(frozen=True)
@@ -44,13 +52,25 @@ class Beside:
 
 def beside_in(table: Table, frame: pl.DataFrame, start: int, numbers: Any, kinds: Mapping[str, Any]) -> Beside:
     """What a frame of a table holds beside forecasts, with these kinds."""
-    held = frame.select(pl.col(table.as_given(name)).alias(name) for name in kinds)
+    held = [frame[table.as_given(name)].alias(name) for name in kinds]
+    made = [_as_kind(table, column, kinds[column.name]) for column in held]
+    return Beside(
+        pl.DataFrame(made), np.arange(start, start + frame.height) if numbers is None else np.asarray(numbers)
+    )
+
+
+def _as_kind(table: Table, column: pl.Series, kind: Any) -> pl.Series:
+    """The column as the first file has it, if nothing is lost by that."""
+    if column.dtype == kind:
+        return column
+    made = None
     try:
-        made = held.with_columns(pl.col(name).cast(kind) for name, kind in kinds.items())
+        made = column.cast(kind)
+        kept = made.cast(column.dtype).eq_missing(column).all()
     except pl.exceptions.PolarsError:
-        other = next(name for name, kind in kinds.items() if held[name].dtype != kind)
+        kept = False
+    if made is None or not kept:
         raise table.error(
-            f"column `{other}` holds {held[other].dtype}, in the first file {kinds[other]}.",
-            "give it one kind in all files, or leave it out",
-        ) from None
-    return Beside(made, np.arange(start, start + frame.height) if numbers is None else np.asarray(numbers))
+            f"column `{column.name}` holds {column.dtype}, in the first file {kind}.", "give it one kind in all files"
+        )
+    return made

@@ -330,7 +330,9 @@ def _casts(frame: Any) -> dict[str, Any]:
     """What categories, dates and decimals are read as: text and floats."""
     kinds: dict[str, Any] = {}
     for name, kind in frame.collect_schema().items():
-        if isinstance(kind, (pl.Categorical, pl.Enum)) or kind.is_temporal():
+        if isinstance(kind, pl.Duration):
+            kinds[name] = pl.Int64
+        elif isinstance(kind, (pl.Categorical, pl.Enum)) or kind.is_temporal():
             kinds[name] = pl.String
         elif isinstance(kind, pl.Decimal):
             kinds[name] = pl.Float64
@@ -408,7 +410,7 @@ def _resample(table: Table, given: pl.DataFrame | None = None) -> None:
     else:
         head = table.lazy.head(SLICES * SLICE).collect()
         numbers = head[ROW].to_numpy() if table.numbered else None
-        table.sample = table._typed(head.drop(ROW, strict=False), table.first_row, numbers)
+        table.sample = table._typed(head.select(table.columns), table.first_row, numbers)
         table.rows = int(table.lazy.select(pl.len()).collect().item())
 
 

@@ -233,7 +233,7 @@ def _recognised(files: Sequence[Path], reading: Reading, skip_broken: bool) -> S
             layout = recognise(table, reading, stem(path), table.preset)
             if len(files) > 1:
                 layout = replace(layout, files=tuple(names), rows=_rows(files), tally=())
-            beside = columns_beside(table, layout, reading)
+            beside = columns_beside([table], layout, reading)
             return Stream(layout, reading, table.columns, table.name, weights, beside)
     assert problem is not None
     raise problem

@@ -46,7 +46,7 @@ class Reading:
         for name in ("proba", "positive_proba", "ideal"):  # Python may give lists of names
             given = getattr(self, name)
             if given is not None and not isinstance(given, str):
-                object.__setattr__(self, name, NAMES.join(_texts(given, split=False)))
+                object.__setattr__(self, name, NAMES.join([*_texts(given, split=False), ""]))
         for name in ("label", "weight", "count", "model"):
             if isinstance(getattr(self, name), int):
                 object.__setattr__(self, name, str(getattr(self, name)))
@@ -140,7 +140,9 @@ def items_of(pattern: str, columns: Sequence[str]) -> list[str]:
     """The names and globs of a comma list; a name may itself hold a comma."""
     if pattern in columns:
         return [pattern]
-    return [part.strip() for part in pattern.split(NAMES if NAMES in pattern else ",")]
+    if NAMES in pattern:
+        return [part for part in pattern.split(NAMES) if part]
+    return [part.strip() for part in pattern.split(",")]
 
 
 def _regex(glob: str) -> str:

@@ -11,7 +11,7 @@ from . import roles
 from .classes import ClassSet, class_sets, given_sets
 from .files import Table
 from .layouts import Layout, run_of
-from .reading import UNLABELLED, Reading, labels_of
+from .reading import UNLABELLED, Reading, items_of, labels_of
 from .refusals import short
 from .roles import Column
 from .unclear import Unclear
@@ -476,7 +476,7 @@ class Search(Unclear):
         column = self._first(roles.REALISED, lambda c: c.numeric)
         if self.reading.layout == "realised" and column is None:
             given = self.reading.positive_proba or self.reading.proba
-            column = self.table.column(given) if given else self._one_probability(())
+            column = self.table.column(items_of(given, self.table.columns)[0]) if given else self._one_probability(())
         if column is None:
             return None
         self._event_or_realised(self._named_outcome(), [column])

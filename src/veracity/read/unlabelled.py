@@ -12,7 +12,7 @@ from . import roles
 from .classes import DIGITS, NEARLY, STEMS
 from .files import Table
 from .layouts import Layout
-from .reading import UNLABELLED, Reading, canonical, matching
+from .reading import UNLABELLED, Reading, canonical, items_of, matching
 from .roles import Column
 
 TAKEN = ("proba", "positive_proba", "scale", "where", "nan", "normalise", "id")  # options of such forecasts
@@ -41,8 +41,9 @@ def reading_of_forecasts(reading: Reading, layout: Layout) -> Reading | None:
     columns = list(layout.models[0][1])
     option = {"positive_proba": columns[0]} if len(columns) == 1 else {"proba": columns}
     given: dict[str, Any] = {"proba": None, "positive_proba": None, **option}
-    given |= {"scale": reading.scale or layout.scale, "order": list(map(str, layout.classes)), "where": reading.where}
-    return Reading(layout=UNLABELLED, nan=reading.nan, normalise=reading.normalise, **given)
+    given |= {"scale": reading.scale or layout.scale, "order": list(map(str, layout.classes))}
+    given |= {name: getattr(reading, name) for name in ("where", "nan", "normalise", "weight", "count")}
+    return Reading(layout=UNLABELLED, **given)
 
 
 def unlabelled(table: Table, reading: Reading, model: str) -> Layout:
@@ -70,7 +71,8 @@ def _class_columns(
     """The columns of probabilities and their classes; one column is for the second of two classes."""
     two = classes if classes is not None and len(classes) == 2 else ["0", "1"] if classes is None else None
     if reading.positive_proba:
-        return ((table.column(reading.positive_proba),), two) if two else None
+        items = items_of(reading.positive_proba, table.columns)
+        return ((table.column(items[0]),), two) if two and len(items) == 1 else None
     if reading.proba:
         matched = matching(reading.proba, table.columns)
         columns = tuple(column for *_, column in matched)
