@@ -124,7 +124,7 @@ def opened(paths: Paths, reading: Reading) -> list[Table]:
 
 def source_of(tables: list[Table], reading: Reading) -> Source:
     """The parts of one set with their layout, which is recognised here."""
-    first = max(tables, key=lambda table: len(table.columns))
+    first = next((table for table in tables if not table.filled), tables[0])
     layout = _recognise(first, reading, stem(Path(tables[0].name)), first.preset)
     if len(tables) > 1:
         note = re.sub(r" \([\d,]+ of [\d,]+\)$", "", layout.outcome_note)  # counts of the first file only
