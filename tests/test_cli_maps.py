@@ -440,3 +440,14 @@ def test_answer_options_keep_their_ids(tmp_path, monkeypatch):
     (tmp_path / "o.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert run(["adjust", "o.jsonl", "--to", "uniform", "-o", "out.csv"]) == 0
     assert pl.read_csv("out.csv")["id"].to_list() == [f"q{i}" for i in range(6)]
+
+
+@pytest.mark.parametrize("more", [[], ["--engine", "local"]])
+def test_words_are_kept_letter_by_letter(tmp_path, monkeypatch, more):
+    monkeypatch.chdir(tmp_path)
+    text = 'country,sign,note,risk,died\nNA,-, lead,0.2,0\nDE,.,None,0.5,1\n\nFR,+,nan,0.7,1\nNA,-,"a ""q"" b",0.4,0\n'
+    (tmp_path / "f.csv").write_text(text)
+    assert run(["adjust", "f.csv", "--label", "died", "--to", "sample", "-o", "out.csv", *more]) == 0
+    out = (tmp_path / "out.csv").read_text().splitlines()
+    kept = [line.rpartition(",")[0].rpartition(",")[0].rpartition(",")[0] for line in out]
+    assert kept == ["country,sign,note", "NA,-, lead", "DE,.,None", "FR,+,nan", 'NA,-,"a ""q"" b"']

@@ -82,7 +82,7 @@ class Source:
         """The columns of the files that are neither outcome nor forecast, for each row of forecasts that were read."""
         kinds = columns_beside(self.tables, self.layout, self.reading)
         held: list[Beside] = []
-        for file, table in enumerate(self.tables):
+        for file, table in enumerate(table.with_letters(kinds) for table in self.tables):
             numbers, frame = table.read([table.as_given(name) for name in kinds])
             rows = beside_in(table, frame, table.first_row, numbers, kinds)
             held.append(rows if len(self.tables) == 1 else replace(rows, numbers=coded(rows.numbers, file)))

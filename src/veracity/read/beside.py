@@ -1,6 +1,6 @@
 """Columns that are neither outcome nor forecast: they go along with rows that are mapped.
 
-Numbers and dates stay as they stand in the file; what reads as missing in a text stays empty.
+They stay as they stand in the file; only of texts beyond 16 MB, blanks around words and words for "missing" are lost.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ import glob
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -61,6 +61,7 @@ class Table:
     preset: Layout | None = None  # nested JSON is understood while it is flattened
     columnar: int = 0  # rows of the file, where rows and columns can be read without the others
     filled: bool = False  # columns of the set that hold nothing here were given back to it
+    written: Callable[[], pl.DataFrame] | None = None  # all rows of a short text, letter by letter
     converted: frozenset[str] = frozenset()  # columns that the lazy frame also has as they stand in the file
 
     @property
@@ -87,6 +88,16 @@ class Table:
     def as_given(self, name: str) -> str:
         """The column of the lazy frame that holds what stands in the file."""
         return GIVEN + name if name in self.converted else name
+
+    def with_letters(self, names: Iterable[str]) -> Table:
+        """The same with these columns of a short text letter by letter, where they are asked for as they are given."""
+        if self.written is None:
+            return self
+        held, every = self.lazy.collect(), self.written()
+        rows = every if held.height == every.height else every[held[ROW].to_numpy() - self.first_row]
+        kept = [name for name in names if name in every.columns]
+        lazy = held.with_columns(rows[name].alias(GIVEN + name) for name in kept).lazy()
+        return replace(self, lazy=lazy, converted=frozenset(kept), written=None)
 
     def command(self, *options: tuple[str, Any], verb: str = "assess") -> str:
         """A ready command with these options."""
@@ -380,32 +391,29 @@ def _text(path: Path, shown: str) -> Table:
     )
     whole, kinds = plain.whole is not None, plain.kinds
     converted = frozenset(name for name, kind in kinds.items() if kind != "text")
-    lazy = lazy if whole else with_given(lazy, converted)
+    lazy = lazy if whole else with_given(lazy, converted)  # in one scan, so that what is missing stays empty
     table = Table(
         *(shown, "file", lazy, plain.columns, 0, pl.DataFrame(), whole, plain.facts, kinds),
         numbered=True,
         keep=plain,
         empty=plain.empty,
-        converted=converted,
+        converted=frozenset() if whole else converted,
+        written=plain.written if whole else None,
     )
-    _resample(table, plain.whole)
+    _resample(table)
     if table.rows == 0:
         raise NoRows(f"{shown}: no rows below the column names\n  there is nothing to assess")
     return table
 
 
-def _resample(table: Table, given: pl.DataFrame | None = None) -> None:
-    """The sample and number of rows of what is left in the table; `given` holds all rows of a text as they stand."""
+def _resample(table: Table) -> None:
+    """The sample and number of rows of what is left in the table."""
     if table.whole:
-        again = [GIVEN + name for name in table.converted] if given is None else []
-        numbers, held = table.read([*table.columns, *again])
+        numbers, held = table.read([*table.columns, *(GIVEN + name for name in table.converted)])
         table.sample, table.rows = held.select(table.columns), held.height
         if table.numbered and table.rows:
             # memory is at hand: hand out slices of what has been converted already
             dense = bool(numbers[0] == table.first_row and (np.diff(numbers) == 1).all())
-            if given is not None:
-                left = given if given.height == held.height else given[numbers - table.first_row]
-                held = held.with_columns(left[name].alias(GIVEN + name) for name in table.converted)
             table.lazy = (held if dense else held.with_columns(pl.Series(ROW, numbers))).lazy()
             table.numbered = not dense
     else:

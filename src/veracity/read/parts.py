@@ -154,6 +154,7 @@ class Stream:
         self, table: Table, skip: int = 0, path: str = "", kept: Mapping[str, Any] | None = None
     ) -> Iterator[Batch]:
         before = self.weights.before(path) if self.weights is not None else 0
+        table = table.with_letters(kept) if kept else table
         builder = Builder(table, self.layout, self.reading, self.weights, before, beside=tuple(kept or ()))
         size = min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
         done = skip

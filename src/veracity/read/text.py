@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ class Text:
     whole: pl.DataFrame | None  # all rows as strings, when the file is small
     sample: pl.DataFrame
     empty: tuple[str, ...]  # columns without a value, left out of the others
+    written: Callable[[], pl.DataFrame]  # all rows again, with every letter that stands there
     keep: Scratch | None = None  # a rewritten copy lives as long as this
 
 
@@ -93,7 +94,11 @@ def opened(path: Path, shown: str) -> Text:
     if any("comma" in kind for kind in kinds.values()):
         facts = (*facts, "decimal comma")
     lazy, whole = (raw.lazy(), raw) if small else (lazy.select(clean), None)
-    return Text(lazy, tuple(raw.columns), facts, kinds, whole, raw, tuple(names[c] for c in empty), keep)
+
+    def written() -> pl.DataFrame:
+        return _scan(path, delimiter or "\x1f", skip, ()).select(pl.col(c).alias(names[c]) for c in full).collect()
+
+    return Text(lazy, tuple(raw.columns), facts, kinds, whole, raw, tuple(names[c] for c in empty), written, keep)
 
 
 _HEAD = 1 << 18
@@ -194,13 +199,13 @@ def _shown(delimiter: str) -> str:
     return {"\t": "tab", " ": "blanks"}.get(delimiter, f'"{delimiter}"')
 
 
-def _scan(path: Path, delimiter: str, skip: int) -> pl.LazyFrame:
+def _scan(path: Path, delimiter: str, skip: int, missing: Sequence[str] = MISSING) -> pl.LazyFrame:
     return pl.scan_csv(
         path,
         separator=delimiter,
         infer_schema=False,
         skip_lines=skip,
-        null_values=MISSING,
+        null_values=list(missing),
         glob=False,
     )
 
