@@ -486,3 +486,31 @@ def test_empty_parts_know_the_event() -> None:
         Tally.of([], np.empty((0, 3)), labels=["no", "yes"])
     with pytest.raises(ValueError, match="single column"):
         vc.assess(["a", None], np.ones((2, 1)))
+
+
+def test_groups_say_what_was_said_and_what_happened() -> None:
+    y, p = draw(6, 400, 2)
+    site = np.array(["a", "b"])[np.arange(400) % 2]
+    for name, part in vc.assess(y, p[:, 1], groups={"site": site}).groups["site"].items():
+        held = site == name
+        assert part["level"] == pytest.approx({"forecast": p[held, 1].mean(), "observed": y[held].mean()})
+    y, p = draw(6, 400, 3)
+    assert all(part["level"] is None for part in vc.assess(y, p, groups={"site": site}).groups["site"].values())
+
+
+def test_the_printed_form_says_the_verdict_and_no_bare_accuracy() -> None:
+    said = repr(vc.assess(*draw(7, 500, 3, sharpen=2.0)))
+    assert "Over-confident." in said
+    assert said.count("accuracy") == said.count("geometric accuracy") == 1
+
+
+def test_fractions_given_as_percentages_are_told() -> None:
+    y, p = draw(8, 100, 2)
+    codes = [
+        {f.code for f in vc.assess(Forecasts.of(y, q, scale="percent")).findings} for q in (p[:, 1], 100 * p[:, 1])
+    ]
+    assert ["small_percentages" in found for found in codes] == [True, False]
+
+
+def test_an_empty_set_knows_its_event() -> None:
+    assert vc.assess([], [], labels=["no", "yes"], pos_label="no").classes == ("yes", "no")

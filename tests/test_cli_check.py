@@ -113,3 +113,11 @@ def test_exit_codes_and_lines(forecasts: str, capsys: pytest.CaptureFixture[str]
     assert "(share of correct picks). Name one." in err
     assert run(["check", forecasts]) == 2
     assert "--require" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("common", "ours"), [("ece", "calibration_error.top_label.debiased"), ("AUROC", "scores.auc")])
+def test_common_names_lead_to_ours(tmp_path, capsys, common, ours):
+    rows = "".join(f"{i % 2},{0.1 + 0.01 * i}\n" for i in range(60))
+    (tmp_path / "f.csv").write_text("y,p\n" + rows)
+    assert run(["check", str(tmp_path / "f.csv"), "--require", f"{common}<0.05"]) == 2
+    assert f"did you mean `{ours}`?" in capsys.readouterr().err

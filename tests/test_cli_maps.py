@@ -451,3 +451,12 @@ def test_words_are_kept_letter_by_letter(tmp_path, monkeypatch, more):
     out = (tmp_path / "out.csv").read_text().splitlines()
     kept = [line.rpartition(",")[0].rpartition(",")[0].rpartition(",")[0] for line in out]
     assert kept == ["country,sign,note", "NA,-, lead", "DE,.,None", "FR,+,nan", 'NA,-,"a ""q"" b"']
+
+
+@pytest.mark.parametrize("more", [[], ["--engine", "local"]])
+def test_a_column_that_nothing_replaces_is_not_said_to_give_way(tmp_path, monkeypatch, capsys, more):
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"label": ["x", "y", "z"], "risk": [0.2, 0.5, 0.9]}).write_csv("new.csv")
+    assert run(["adjust", "new.csv", "--positive-proba", "risk", "--to", "uniform", "-o", "out.csv", *more]) == 0
+    assert "give way" not in capsys.readouterr().err
+    assert pl.read_csv("out.csv").columns == ["label", "p_0", "p_1"]

@@ -310,7 +310,7 @@ def assess(
     for option in reading:
         raise TypeError(f"assess() of arrays has no option {option!r}; {_instead(option)}")
     if np.size(y_true) == 0 and np.size(y_proba) == 0:
-        return of_tally(Tally.of(y_true, y_proba, labels=labels, plan=plan), started=started)
+        return of_tally(Tally.of(y_true, y_proba, labels=labels, pos_label=pos_label, plan=plan), started=started)
     alone = _only_class(y_true, y_proba, labels)
     if alone is not None and sample_weight is None and counts is None:
         return _of_one_class(len(y_true), of_tally(Tally.zero([alone], plan), started=started))

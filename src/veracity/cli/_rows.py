@@ -43,6 +43,8 @@ class Rows(Protocol):
     @property
     def numbered(self) -> tuple[str, ...]: ...
     @property
+    def labelled(self) -> bool: ...
+    @property
     def findings(self) -> tuple[Finding, ...]: ...
     def adjustment(self, target: Any, *, rule: str | float) -> Fitted: ...
     def label_shift(self, trained_on: Any) -> tuple[Any, Finding]: ...
@@ -69,6 +71,10 @@ class Held:
     @property
     def numbered(self) -> tuple[str, ...]:
         return ("weight",) * (self.rows.weights is not None) + ("count",) * (self.rows.counts is not None)
+
+    @property
+    def labelled(self) -> bool:
+        return self.rows.outcomes is not None
 
     @property
     def mean(self) -> Any:
@@ -216,6 +222,8 @@ def _read(
 
 
 class InMemory:
+    """Files that are read whole."""
+
     def __init__(self, paths: list[Path], reading: Reading, files: tuple[str, ...]) -> None:
         from veracity.read import opened
 
@@ -248,6 +256,8 @@ class InMemory:
 
 
 class Streamed:
+    """Files that are read in parts."""
+
     def __init__(self, counting: Counting, paths: list[Path], working: Working) -> None:
         self.counting, self.paths, self.working = counting, paths, working
 
@@ -289,7 +299,7 @@ def say_what_changed(rows: Rows) -> None:
     """Rows that are not in the output, or not as they were, and columns that are not."""
     from veracity.forecasts.findings import LEFT_OUT
 
-    names = {"label", *rows.numbered, *(f"p_{name}" for name in rows.classes)}
+    names = {*(["label"] if rows.labelled else []), *rows.numbered, *(f"p_{name}" for name in rows.classes)}
     taken = [name for name in rows.beside if name in names]
     if taken:
         click.echo(f"warning: columns of the file give way to new ones of the same name: {', '.join(taken)}", err=True)

@@ -119,6 +119,10 @@ class OneModel(ABC):
         return dict(self._stream.beside)
 
     @property
+    def labelled(self) -> bool:
+        return self.layout.kind != "unlabelled"
+
+    @property
     def numbered(self) -> tuple[str, ...]:
         """Which of weight and count the rows have."""
         weight = self.tally.pooled.all_weight is not None
@@ -132,7 +136,7 @@ class OneModel(ABC):
     @property
     def prior(self) -> Any:
         """Frequencies of the outcomes."""
-        if self.layout.kind == "unlabelled":
+        if not self.labelled:
             raise ValueError(NO_OUTCOME)
         return self.tally.sums.by_class[:, 0] / self.tally.sums.weight
 
