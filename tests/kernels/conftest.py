@@ -70,3 +70,11 @@ def compiled():
     if kernels.native is None:
         pytest.skip("the C kernel is not compiled")
     return kernels.native._native
+
+
+@pytest.fixture(params=[64, 32, 0], ids=["wide", "narrow", "plain"])
+def vectors(request, compiled):
+    """The module with vectors of so many bytes."""
+    request.addfinalizer(lambda: compiled.use_vectors(64))
+    if compiled.use_vectors(request.param) != request.param:
+        pytest.skip(f"this processor has no vectors of {request.param} bytes")

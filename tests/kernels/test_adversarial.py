@@ -138,16 +138,9 @@ def same(a, b):
         same_histogram(x, y, scale)
 
 
-@pytest.fixture(params=[False, True], ids=["plain", "wide"])
-def width(request, compiled):
-    """The kernel with and without the widest vectors."""
-    yield compiled.use_wide(request.param)
-    compiled.use_wide(True)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("k", [0, 1, 2, 3, 10, 50, 51, 60, 300, 1003])
-def test_whatever_comes_both_kernels_say_the_same(width, k, dtype):
+def test_whatever_comes_both_kernels_say_the_same(vectors, k, dtype):
     rng = np.random.default_rng([k, np.dtype(dtype).itemsize])
     for n in (1, 2, 7, 8, 9, 81, 513) if k <= 50 else (1, 8, 65) if k <= 300 else (1, 9):
         cuts = PLANS[rng.integers(len(PLANS))]
@@ -174,7 +167,7 @@ def test_a_row_left_out_is_in_no_sum(compiled, k):
 
 
 @pytest.mark.parametrize("k", [51, 100])
-def test_one_row_of_many_classes_stays_in_its_room(width, k):
+def test_one_row_of_many_classes_stays_in_its_room(vectors, k):
     """Every entry in a cell of its own, the last class in one of the nested grid: as much as there can be to write."""
     cells = grid(CUTS, coarse=True)
     free = cells.edges[(cells.edges > 2.0**-14) & (cells.edges < 2.0**-10)]
@@ -194,7 +187,7 @@ def test_one_row_of_many_classes_stays_in_its_room(width, k):
     same(found, scan(p[None], np.array([k - 1]), cells, kernel="numpy"))
 
 
-def test_larger_sums_have_room_too(width):
+def test_larger_sums_have_room_too(vectors):
     """What is kept of an earlier pass may be too small for rows with more entries from 2^-5 up."""
     cells, y = grid(CUTS, coarse=True), np.arange(64)
     scan(np.full((64, 128), 1 / 128, np.float32), y, cells, kernel="native")
@@ -215,7 +208,7 @@ def test_no_kind_of_nan_hides_the_smallest_and_largest_value(compiled, kernel, d
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("p", [1.0 - 2.0**-14, 2.0**-14, 1.0 - 2.0**-40, 2.0**-40, 0.5])
-def test_powers_of_rows_at_the_edge_of_wide_cells(width, p, dtype):
+def test_powers_of_rows_at_the_edge_of_wide_cells(vectors, p, dtype):
     """1 - 2^-14 has the wide cell below 2^-14 for its other class: the series of p^-2 was off by 6e-12 there."""
     rows = np.full(1000, p, dtype)
     for y in (np.zeros(1000, int), np.ones(1000, int)):
@@ -268,7 +261,7 @@ def test_rounding_leaves_no_less_than_nothing_in_the_lowest_cell(compiled, kerne
 
 
 @pytest.mark.parametrize("k", [0, 3, 51])
-def test_more_cells_than_sixteen_bits_can_number(width, k):
+def test_more_cells_than_sixteen_bits_can_number(vectors, k):
     rng = np.random.default_rng(7)
     cells = grid(tuple(np.linspace(0.04, 0.5, 40_000).tolist()), coarse=k > 50)
     assert len(cells.nested_edges if k > 50 else cells) > 1 << 16

@@ -13,13 +13,10 @@ CUTS = Plan().cuts
 EDGES = [2.0**-e for e in (149, 140, 127, 126, 125, 30, 22, 17, 14, 10, 7, 5, 2, 1)] + list(CUTS)
 
 
-@pytest.fixture(params=[True, False], ids=["wide", "plain"])
-def native(request, compiled):
-    """The pass in C, with the widest vectors and without."""
-    if compiled.use_wide(request.param) != request.param:
-        pytest.skip("this processor has no AVX-512")
-    yield lambda *args, **options: scan(*args, kernel="native", **options)
-    compiled.use_wide(True)
+@pytest.fixture
+def native(vectors):
+    """The pass in C."""
+    return lambda *args, **options: scan(*args, kernel="native", **options)
 
 
 def rows(k, n, seed, dtype=np.float32):

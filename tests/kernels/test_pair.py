@@ -13,7 +13,6 @@ from veracity.tally import Running, Tally
 if kernels.native is None:
     pytest.skip("the C kernel is not compiled", allow_module_level=True)
 
-from veracity.kernels import _native
 from veracity.kernels.pair import Pair
 
 GRID = grid(Plan().cuts)
@@ -50,14 +49,6 @@ def kinds():
         "half": (p.astype(np.float16), y),
         "foreign": (p.astype(">f8"), y.astype(">i4")),
     }
-
-
-@pytest.fixture(params=[True, False], ids=["wide", "plain"])
-def vectors(request):
-    if not _native.use_wide(request.param) and request.param:
-        pytest.skip("this processor has no such vectors")
-    yield
-    _native.use_wide(True)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in kinds() if kind not in ("half", "foreign")])

@@ -127,20 +127,15 @@ def test_kernels_agree(tools, compiled, k, dtype, cuts):
 
 
 @pytest.mark.parametrize("k", [60, 200, 1000])
-def test_every_vector_width_counts_the_same(tools, compiled, k):
-    """Float32 rows of many classes have a path of their own for the widest vectors; both must agree."""
+def test_every_vector_width_counts_the_same(tools, vectors, k):
+    """Float32 rows of many classes have a path of their own for each width of vectors; all must agree."""
     p, y = tools.example(k, 2500, seed=12, dtype=np.float32)
     cells = tools.cells_for(k)
     p[5] = -p[5]  # a problem
     p[6, p[6] == 0.0] = -0.0  # none
     want = scan(p, y, cells, kernel="numpy", keep_realised=True)
-    try:
-        for wide in (False, True):
-            compiled.use_wide(wide)
-            for part in (p, np.asfortranarray(p)):
-                same(tools, scan(part, y, cells, kernel="native", keep_realised=True), want, k)
-    finally:
-        compiled.use_wide(True)
+    for part in (p, np.asfortranarray(p)):
+        same(tools, scan(part, y, cells, kernel="native", keep_realised=True), want, k)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

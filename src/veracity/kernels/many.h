@@ -79,7 +79,7 @@ INLINE void scatter_row(Work *w, const double *row, const double *next, int64_t 
     Sieve *sieve = &w->sieve;
     int64_t c = mass ? w->count[i] : 1, k = job->k, before = 0;
     double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0;
-    (job->wide ? sift_wide : sift_plain)(row, next, k, g, sieve);
+    job->vectors->sift(row, next, k, g, sieve);
     for (int level = -1; g->coarse && level < LEVELS; level++) {
         int64_t up_to = level < 0 ? sieve->levels.zeros : sieve->levels.below[level], count = up_to - before;
         int32_t place = level < 0 ? 0 : level_place(level);
@@ -106,7 +106,7 @@ INLINE void scatter_row(Work *w, const double *row, const double *next, int64_t 
             add_entry(job, s, 0, place, u, mass, c, m, m2);
         }
     }
-    int64_t hits = (job->wide ? hits_wide : hits_plain)(sieve->hits, k, sieve->columns);
+    int64_t hits = job->vectors->hits(sieve->hits, k, sieve->columns);
     for (int64_t h = 0; h < hits; h++) {
         double u = row[sieve->columns[h]];
         add_nested(job, s, sieve->columns[h], place_of(g, u), u, mass, c, m, m2);

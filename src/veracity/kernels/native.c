@@ -6,9 +6,10 @@
 #include "keep.h"
 #include "pair.h"
 #include "statistics.h"
+#include "vectors.h"
 
 enum { MOST_THREADS = 64 };
-static int wide; /* whether this processor has the widest vectors */
+static const Vectors *vectors;
 
 static void *work_on(void *argument) {
     Work *w = argument;
@@ -220,7 +221,7 @@ static void read_job(Job *job, const Py_buffer *b) {
     int plain_hits = g->least_hit == 0x1p-5 || g->least_hit == 0x1p-10; /* no cut lies below */
     job->packed = job->k > MANY && job->k <= POOLED_ROOM && job->item == 4 && !job->mass && plain_hits &&
                   g->nested_cells < UPPER && low_cuts(g) <= MOST_CUTS && job->k <= UINT32_MAX / g->nested_cells;
-    job->wide = wide;
+    job->vectors = vectors;
     job->all_step = job->nested_step = job->mass ? 4 : 2;
     job->true_step = job->mass ? 6 : 4;
     job->nested_true_step = job->mass ? 3 : 1;
@@ -290,7 +291,7 @@ static PyObject *pair(PyObject *self, PyObject *arguments) {
     a->low = INFINITY;
     a->high = 0.0;
     Py_BEGIN_ALLOW_THREADS
-    pair_run(a, wide);
+    pair_run(a, vectors);
     Py_END_ALLOW_THREADS
     result = Py_BuildValue("(iLLddNN)", a->bad, (long long)a->other_count, (long long)a->near_count, a->low, a->high,
                            bytes_of(a->lowest_row, a->lowest_count, 8), bytes_of(a->lowest, a->lowest_count, 8));
@@ -300,16 +301,18 @@ release:
     return result;
 }
 
-/* For tests: whether to use the widest vectors where the processor has them; returns whether it does. */
-static PyObject *use_wide(PyObject *self, PyObject *wanted) {
+/* For tests: takes the widest vectors of up to so many bytes; returns how many they have. */
+static PyObject *use_vectors(PyObject *self, PyObject *most) {
     (void)self;
-    wide = PyObject_IsTrue(wanted) && has_wide();
-    return PyBool_FromLong(wide);
+    long bytes = PyLong_AsLong(most);
+    if (bytes == -1 && PyErr_Occurred()) return NULL;
+    vectors = widest(bytes);
+    return PyLong_FromLong(vectors->bytes);
 }
 
 static PyMethodDef methods[] = {{"scan", scan, METH_VARARGS, "One pass over forecasts; see kernels/native.py."},
                                 {"pair", pair, METH_VARARGS, "Counts two classes in one column; see kernels/pair.py."},
-                                {"use_wide", use_wide, METH_O, "Whether to use the widest vectors."},
+                                {"use_vectors", use_vectors, METH_O, "The most bytes of a vector."},
                                 {"power_moments", py_power_moments, METH_VARARGS, "See kernels/statistics.py."},
                                 {"bin_starts", bin_starts, METH_VARARGS, "See kernels/cuts.py."},
                                 {"binned", py_binned, METH_VARARGS, "See kernels/cuts.py."},
@@ -323,7 +326,7 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The pass 
                                     NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__native(void) {
-    wide = has_wide();
+    vectors = widest(64);
     PyObject *made = PyModule_Create(&module);
     int bad = !made || PyModule_AddIntConstant(made, "PARTS", PARTS) < 0;
     if (bad || PyModule_AddIntConstant(made, "SMALL", SMALL) < 0) Py_CLEAR(made);

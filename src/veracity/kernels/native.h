@@ -64,13 +64,18 @@ typedef struct {
     int coarse;       /* only the wide cells below 2^-22 */
 } Grid;
 
+struct Vectors;
+struct Swept;
+struct Pair;
+
 typedef struct {
     const char *p, *y, *weights, *counts;
     int64_t n, k, row_step, column_step, y_step, weights_step, counts_step;
     int item; /* bytes of a probability: 4 or 8 */
     char y_kind;
     int y_item;
-    int one_column, mass, small, packed, wide, direct; /* direct: rows lie in memory as they are needed */
+    int one_column, mass, small, packed, direct; /* direct: rows lie in memory as they are needed */
+    const struct Vectors *vectors;
     double allowed;
     double *realised;
     Grid grid;
@@ -109,6 +114,18 @@ typedef struct {
     uint16_t *hits;    /* a bit for each column */
     uint32_t *columns; /* of the hits */
 } Sieve;
+
+/* Inner loops that are written out for each width of vectors. */
+typedef struct Vectors {
+    int bytes; /* 0: plain loops */
+    void (*sweep)(const float *row, const float *next, int64_t k, double *columns, Levels *levels, struct Swept *found);
+    int64_t (*pick)(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to);
+    int64_t (*hits)(const uint16_t *hits, int64_t k, uint32_t *columns);
+    void (*sift)(const double *row, const double *next, int64_t k, const Grid *g, Sieve *to);
+    void (*log_and_root)(const double *u, double *log_u, double *root, int64_t n);
+    int (*pair_rows)(struct Pair *a, int64_t n);
+    void (*pair_count)(const struct Pair *a, int64_t n);
+} Vectors;
 
 typedef struct {
     const Job *job;

@@ -149,23 +149,6 @@ static void log_and_root(const double *u, double *log_u, double *root, int64_t n
     }
 }
 
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__)
-/* The C library's own for eight numbers at a time, to 4 units in the last place. */
-typedef double eight __attribute__((vector_size(64)));
-extern eight _ZGVeN8v_log(eight);
-extern eight _ZGVeN8v_exp(eight);
-__attribute__((target("avx512f"))) static void log_and_root_wide(const double *u, double *log_u, double *root,
-                                                                 int64_t n) {
-    for (int64_t i = 0; i < n; i += LANES) {
-        eight logs = _ZGVeN8v_log(*(const lanes *)(u + i));
-        *(lanes *)(log_u + i) = logs;
-        *(lanes *)(root + i) = _ZGVeN8v_exp(logs / 9.0);
-    }
-}
-#else
-#define log_and_root_wide log_and_root
-#endif
-
 INLINE lanes load(const double *x) { return *(const lanes *)x; }
 INLINE double total(lanes x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
 
@@ -214,10 +197,7 @@ static void add_rows(Work *w, int64_t n) {
     int64_t full = (n + LANES - 1) / LANES * LANES;
     double powered[ROWS], root[ROWS];
     for (int64_t i = 0; i < full; i++) powered[i] = i < n && w->realised[i] > 0.0 ? w->realised[i] : 1.0;
-    if (job->wide)
-        log_and_root_wide(powered, w->log, w->root, full);
-    else
-        log_and_root(powered, w->log, w->root, full);
+    job->vectors->log_and_root(powered, w->log, w->root, full);
     for (int64_t i = 0; i < n; i++) {
         double u = w->realised[i];
         if (u < w->lowest[LOWEST - 1] || w->lowest_count < LOWEST) keep_lowest(w, u, w->row[i]);

@@ -18,7 +18,7 @@ INLINE int32_t level_place(int level) { return level ? code_of(level_end(level -
 
 /* What a sweep finds in a row. Largest and smallest entry are bits seen as unsigned: beyond those of 1 an entry is no
  * probability, or minus zero. */
-typedef struct {
+typedef struct Swept {
     double sum, squares; /* the sum perhaps only to the precision of floats */
     uint32_t most, least;
     int64_t listed;
@@ -155,127 +155,5 @@ INLINE int64_t hit_columns(const uint16_t *hits, int64_t k, uint32_t *columns) {
 }
 
 static int64_t hits_plain(const uint16_t *hits, int64_t k, uint32_t *columns) { return hit_columns(hits, k, columns); }
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define WIDE_VECTORS __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi")))
-
-WIDE_VECTORS static int64_t count_zeros(const float *row, int64_t k) {
-    int64_t zeros = 0;
-    for (int64_t j = 0; j < k; j += 16) {
-        __mmask16 in = k - j >= 16 ? 0xFFFF : (__mmask16)((1u << (k - j)) - 1);
-        __m512i bits = _mm512_maskz_loadu_epi32(in, row + j);
-        zeros += _mm_popcnt_u32(_mm512_mask_testn_epi32_mask(in, bits, bits));
-    }
-    return zeros;
-}
-
-typedef struct {
-    __m512i high, low;
-    __m512 sum;
-    __m512d squares[2], levels[LEVELS][2];
-    int64_t below[LEVELS], listed;
-} Sweep;
-
-/* Sixteen columns of a row, or those of them that are `in` it. */
-WIDE_VECTORS INLINE void sweep_columns(Sweep *s, const float *row, __mmask16 in, double *columns, uint32_t *list,
-                                       uint16_t *hits, __m512i least_hit, const int coarse) {
-    int whole = in == 0xFFFF;
-    __m512 x = whole ? _mm512_loadu_ps(row) : _mm512_maskz_loadu_ps(in, row);
-    __m512i bits = _mm512_castps_si512(x);
-    /* The halves are read again: that costs less than taking them from the whole. */
-    __m512d half[2] = {_mm512_cvtps_pd(whole ? _mm256_loadu_ps(row) : _mm512_castps512_ps256(x)),
-                       _mm512_cvtps_pd(whole ? _mm256_loadu_ps(row + 8) : _mm512_extractf32x8_ps(x, 1))};
-    s->high = _mm512_max_epu32(s->high, bits);
-    s->low = _mm512_mask_min_epu32(s->low, in, s->low, bits);
-    s->sum = _mm512_add_ps(s->sum, x);
-    *hits = _mm512_cmpge_epi32_mask(bits, least_hit);
-    for (int h = 0; h < 2; h++) {
-        double *to = columns + LANES * h; /* padded to whole vectors */
-        _mm512_storeu_pd(to, _mm512_add_pd(_mm512_loadu_pd(to), half[h]));
-        s->squares[h] = _mm512_fmadd_pd(half[h], half[h], s->squares[h]);
-    }
-    if (!coarse) return;
-    __mmask16 small = 0;
-    for (int level = 0; level < LEVELS; level++) {
-        small = _mm512_mask_cmplt_epi32_mask(in, bits, _mm512_set1_epi32(level_bits(level)));
-        if (level + 1 < LEVELS) s->below[level] += _mm_popcnt_u32(small);
-        for (int h = 0; h < 2; h++) {
-            __mmask8 part = (__mmask8)(small >> LANES * h);
-            s->levels[level][h] = _mm512_mask_add_pd(s->levels[level][h], part, s->levels[level][h], half[h]);
-        }
-    }
-    __mmask16 listed = (__mmask16)(in & ~small);
-    _mm512_storeu_si512(list + s->listed, _mm512_maskz_compress_epi32(listed, bits));
-    s->listed += _mm_popcnt_u32(listed);
-}
-
-/* The sum of the row is one of floats: 16 of them side by side, so that few roundings follow one another. */
-WIDE_VECTORS INLINE void sweep_row(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
-                                   Swept *found, const int coarse) {
-    Sweep s = {.low = _mm512_set1_epi32(-1)};
-    const __m512i least_hit = _mm512_set1_epi32(found->least_hit);
-    uint32_t *list = found->list;
-    uint16_t *hits = found->hits;
-    int64_t j = 0;
-    for (; j + 16 <= k; j += 16, hits++) {
-        __builtin_prefetch(next + j);
-        sweep_columns(&s, row + j, 0xFFFF, columns + j, list, hits, least_hit, coarse);
-    }
-    if (j < k) sweep_columns(&s, row + j, (__mmask16)((1u << (k - j)) - 1), columns + j, list, hits, least_hit, coarse);
-    found->sum = _mm512_reduce_add_ps(s.sum);
-    found->squares = _mm512_reduce_add_pd(_mm512_add_pd(s.squares[0], s.squares[1]));
-    found->most = _mm512_reduce_max_epu32(s.high);
-    found->least = _mm512_reduce_min_epu32(s.low);
-    if (found->least == 0) levels->zeros += count_zeros(row, k);
-    if (!coarse) return;
-    s.below[LEVELS - 1] = k - s.listed;
-    found->listed = s.listed;
-    double before = 0.0;
-    for (int level = 0; level < LEVELS; level++) {
-        double up_to = _mm512_reduce_add_pd(_mm512_add_pd(s.levels[level][0], s.levels[level][1]));
-        levels->sums[level] += up_to - before;
-        levels->below[level] += s.below[level];
-        before = up_to;
-    }
-}
-
-WIDE_VECTORS static void sweep_wide(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
-                                    Swept *found) {
-    if (found->coarse)
-        sweep_row(row, next, k, columns, levels, found, 1);
-    else
-        sweep_row(row, next, k, columns, levels, found, 0);
-}
-
-WIDE_VECTORS static int64_t pick_wide(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to) {
-    int64_t picked = 0;
-    __m512i wanted = _mm512_set1_epi32((int32_t)code);
-    for (int64_t i = 0; i < count; i += 16) {
-        __mmask16 in = count - i >= 16 ? 0xFFFF : (__mmask16)((1u << (count - i)) - 1);
-        __m512i entries = _mm512_maskz_loadu_epi32(in, list + i);
-        __mmask16 same = _mm512_mask_cmpeq_epi32_mask(in, _mm512_srli_epi32(entries, (unsigned)shift), wanted);
-        if (!same) continue;
-        _mm512_storeu_si512(to + picked, _mm512_maskz_compress_epi32(same, entries));
-        picked += _mm_popcnt_u32(same);
-    }
-    return picked;
-}
-
-WIDE_VECTORS static int64_t hits_wide(const uint16_t *hits, int64_t k, uint32_t *columns) {
-    return hit_columns(hits, k, columns);
-}
-
-static int has_wide(void) {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-}
-#else
-#define sweep_wide sweep_plain
-#define pick_wide pick_plain
-#define hits_wide hits_plain
-static int has_wide(void) { return 0; }
-#endif
 
 #endif

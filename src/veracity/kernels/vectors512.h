@@ -1,0 +1,280 @@
+/* The inner loops for processors with vectors of sixteen floats or eight doubles (AVX-512). */
+#ifndef VERACITY_VECTORS512_H
+#define VERACITY_VECTORS512_H
+
+#include <immintrin.h>
+
+#include "pair.h"
+#include "sift.h"
+
+#define WIDE_VECTORS __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi")))
+
+WIDE_VECTORS static int64_t count_zeros(const float *row, int64_t k) {
+    int64_t zeros = 0;
+    for (int64_t j = 0; j < k; j += 16) {
+        __mmask16 in = k - j >= 16 ? 0xFFFF : (__mmask16)((1u << (k - j)) - 1);
+        __m512i bits = _mm512_maskz_loadu_epi32(in, row + j);
+        zeros += _mm_popcnt_u32(_mm512_mask_testn_epi32_mask(in, bits, bits));
+    }
+    return zeros;
+}
+
+typedef struct {
+    __m512i high, low;
+    __m512 sum;
+    __m512d squares[2], levels[LEVELS][2];
+    int64_t below[LEVELS], listed;
+} Sweep;
+
+/* Sixteen columns of a row, or those of them that are `in` it. */
+WIDE_VECTORS INLINE void sweep_columns(Sweep *s, const float *row, __mmask16 in, double *columns, uint32_t *list,
+                                       uint16_t *hits, __m512i least_hit, const int coarse) {
+    int whole = in == 0xFFFF;
+    __m512 x = whole ? _mm512_loadu_ps(row) : _mm512_maskz_loadu_ps(in, row);
+    __m512i bits = _mm512_castps_si512(x);
+    /* The halves are read again: that costs less than taking them from the whole. */
+    __m512d half[2] = {_mm512_cvtps_pd(whole ? _mm256_loadu_ps(row) : _mm512_castps512_ps256(x)),
+                       _mm512_cvtps_pd(whole ? _mm256_loadu_ps(row + 8) : _mm512_extractf32x8_ps(x, 1))};
+    s->high = _mm512_max_epu32(s->high, bits);
+    s->low = _mm512_mask_min_epu32(s->low, in, s->low, bits);
+    s->sum = _mm512_add_ps(s->sum, x);
+    *hits = _mm512_cmpge_epi32_mask(bits, least_hit);
+    for (int h = 0; h < 2; h++) {
+        double *to = columns + LANES * h; /* padded to whole vectors */
+        _mm512_storeu_pd(to, _mm512_add_pd(_mm512_loadu_pd(to), half[h]));
+        s->squares[h] = _mm512_fmadd_pd(half[h], half[h], s->squares[h]);
+    }
+    if (!coarse) return;
+    __mmask16 small = 0;
+    for (int level = 0; level < LEVELS; level++) {
+        small = _mm512_mask_cmplt_epi32_mask(in, bits, _mm512_set1_epi32(level_bits(level)));
+        if (level + 1 < LEVELS) s->below[level] += _mm_popcnt_u32(small);
+        for (int h = 0; h < 2; h++) {
+            __mmask8 part = (__mmask8)(small >> LANES * h);
+            s->levels[level][h] = _mm512_mask_add_pd(s->levels[level][h], part, s->levels[level][h], half[h]);
+        }
+    }
+    __mmask16 listed = (__mmask16)(in & ~small);
+    _mm512_storeu_si512(list + s->listed, _mm512_maskz_compress_epi32(listed, bits));
+    s->listed += _mm_popcnt_u32(listed);
+}
+
+/* The sum of the row is one of floats: 16 of them side by side, so that few roundings follow one another. */
+WIDE_VECTORS INLINE void sweep_row(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
+                                   Swept *found, const int coarse) {
+    Sweep s = {.low = _mm512_set1_epi32(-1)};
+    const __m512i least_hit = _mm512_set1_epi32(found->least_hit);
+    uint32_t *list = found->list;
+    uint16_t *hits = found->hits;
+    int64_t j = 0;
+    for (; j + 16 <= k; j += 16, hits++) {
+        __builtin_prefetch(next + j);
+        sweep_columns(&s, row + j, 0xFFFF, columns + j, list, hits, least_hit, coarse);
+    }
+    if (j < k) sweep_columns(&s, row + j, (__mmask16)((1u << (k - j)) - 1), columns + j, list, hits, least_hit, coarse);
+    found->sum = _mm512_reduce_add_ps(s.sum);
+    found->squares = _mm512_reduce_add_pd(_mm512_add_pd(s.squares[0], s.squares[1]));
+    found->most = _mm512_reduce_max_epu32(s.high);
+    found->least = _mm512_reduce_min_epu32(s.low);
+    if (found->least == 0) levels->zeros += count_zeros(row, k);
+    if (!coarse) return;
+    s.below[LEVELS - 1] = k - s.listed;
+    found->listed = s.listed;
+    double before = 0.0;
+    for (int level = 0; level < LEVELS; level++) {
+        double up_to = _mm512_reduce_add_pd(_mm512_add_pd(s.levels[level][0], s.levels[level][1]));
+        levels->sums[level] += up_to - before;
+        levels->below[level] += s.below[level];
+        before = up_to;
+    }
+}
+
+WIDE_VECTORS static void sweep_512(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
+                                    Swept *found) {
+    if (found->coarse)
+        sweep_row(row, next, k, columns, levels, found, 1);
+    else
+        sweep_row(row, next, k, columns, levels, found, 0);
+}
+
+WIDE_VECTORS static int64_t pick_512(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to) {
+    int64_t picked = 0;
+    __m512i wanted = _mm512_set1_epi32((int32_t)code);
+    for (int64_t i = 0; i < count; i += 16) {
+        __mmask16 in = count - i >= 16 ? 0xFFFF : (__mmask16)((1u << (count - i)) - 1);
+        __m512i entries = _mm512_maskz_loadu_epi32(in, list + i);
+        __mmask16 same = _mm512_mask_cmpeq_epi32_mask(in, _mm512_srli_epi32(entries, (unsigned)shift), wanted);
+        if (!same) continue;
+        _mm512_storeu_si512(to + picked, _mm512_maskz_compress_epi32(same, entries));
+        picked += _mm_popcnt_u32(same);
+    }
+    return picked;
+}
+
+WIDE_VECTORS static int64_t hits_512(const uint16_t *hits, int64_t k, uint32_t *columns) {
+    return hit_columns(hits, k, columns);
+}
+
+typedef struct {
+    __m512d levels[LEVELS];
+    int64_t below[LEVELS], zeros, listed;
+} Sift;
+
+/* Eight columns of a row of doubles, or those of them that are `in` it; which of them are hits. */
+WIDE_VECTORS INLINE __mmask8 sift_columns(Sift *s, const double *row, __mmask8 in, double *list, __m512d least_hit,
+                                          const int coarse) {
+    __m512d x = _mm512_maskz_loadu_pd(in, row);
+    if (coarse) {
+        __mmask8 small = 0;
+        s->zeros += _mm_popcnt_u32(_mm512_mask_cmp_pd_mask(in, x, _mm512_setzero_pd(), _CMP_EQ_OQ));
+        for (int level = 0; level < LEVELS; level++) {
+            small = _mm512_mask_cmp_pd_mask(in, x, _mm512_set1_pd(level_end(level)), _CMP_LT_OQ);
+            s->below[level] += _mm_popcnt_u32(small);
+            s->levels[level] = _mm512_mask_add_pd(s->levels[level], small, s->levels[level], x);
+        }
+        __mmask8 listed = (__mmask8)(in & ~small);
+        _mm512_storeu_pd(list + s->listed, _mm512_maskz_compress_pd(listed, x));
+        s->listed += _mm_popcnt_u32(listed);
+    }
+    return _mm512_mask_cmp_pd_mask(in, x, least_hit, _CMP_GE_OQ);
+}
+
+WIDE_VECTORS INLINE void sift_row(const double *row, const double *next, int64_t k, double least, Sieve *to,
+                                  const int coarse) {
+    Sift s = {0};
+    uint8_t *hits = (uint8_t *)to->hits;
+    const __m512d least_hit = _mm512_set1_pd(least);
+    int64_t j = 0;
+    for (; j + 8 <= k; j += 8) {
+        __builtin_prefetch(next + j);
+        *hits++ = sift_columns(&s, row + j, 0xFF, to->list, least_hit, coarse);
+    }
+    *hits++ = sift_columns(&s, row + j, (__mmask8)((1u << (k - j)) - 1), to->list, least_hit, coarse);
+    *hits = 0;
+    to->levels.zeros = s.zeros;
+    to->listed = s.listed;
+    double before = 0.0;
+    for (int level = 0; coarse && level < LEVELS; level++) {
+        double up_to = _mm512_reduce_add_pd(s.levels[level]);
+        to->levels.sums[level] = up_to - before;
+        to->levels.below[level] = s.below[level];
+        before = up_to;
+    }
+}
+
+WIDE_VECTORS static void sift_512(const double *row, const double *next, int64_t k, const Grid *g, Sieve *to) {
+    if (g->coarse)
+        sift_row(row, next, k, g->least_hit, to, 1);
+    else
+        sift_row(row, next, k, g->least_hit, to, 0);
+}
+
+/* Eight rows at a time. */
+WIDE_VECTORS static int pair_rows_512(Pair *a, int64_t n) {
+    const __m512d one = _mm512_set1_pd(1.0), nothing = _mm512_setzero_pd();
+    const __m512d low_limit = _mm512_set1_pd(a->low_limit);
+    const __m512i one_i = _mm512_set1_epi64(1), places = _mm512_set1_epi64(a->places);
+    const __m512i limit = _mm512_set1_epi64((int64_t)a->limit);
+    const int any_near = a->limit != 0, any_low = a->low_limit > SPLIT; /* what is lower is not counted here */
+    const double *p = a->p_block;
+    const uint8_t *labels = a->y_block;
+    /* Bits as unsigned numbers have the order of probabilities; what is none lies above those of one. */
+    __m512i low = _mm512_set1_epi64(bits_of(a->low)), high = _mm512_set1_epi64(bits_of(a->high));
+    __m512i seen = _mm512_setzero_si512();
+    unsigned any = 0;
+    for (int64_t i = 0; i < n; i += LANES) {
+        __builtin_prefetch(p + i + PAIR_ROWS); /* of the next block: a page ahead, where no hardware looks */
+        __m512d u = _mm512_add_pd(_mm512_loadu_pd(p + i), nothing), q = _mm512_sub_pd(one, u);
+        __m512i y = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(labels + i)));
+        seen = _mm512_or_si512(seen, y);
+        low = _mm512_min_epu64(low, _mm512_castpd_si512(u));
+        high = _mm512_max_epu64(high, _mm512_castpd_si512(u));
+        __mmask8 above = _mm512_cmp_pd_mask(u, _mm512_set1_pd(0.5), _CMP_GE_OQ);
+        __mmask8 below = (__mmask8)~above, yes = _mm512_test_epi64_mask(y, y);
+        __m512d v = _mm512_mask_mov_pd(u, above, q), mirrored = _mm512_mask_sub_pd(q, below, one, q);
+        __m512d realised = _mm512_mask_mov_pd(q, yes, u), middle = _mm512_set1_pd(1.0 + 0x1p-11);
+        __m512i b = _mm512_castpd_si512(v), mask = _mm512_set1_epi64((1LL << SHIFT) - 1);
+        b = _mm512_mask_sub_epi64(b, above, b, one_i);
+        __m512i code = _mm512_srai_epi64(b, SHIFT);
+        code = _mm512_sub_epi64(code, _mm512_set1_epi64((SPLIT_BITS >> SHIFT) - SPLIT_CODE));
+        __mmask8 tiny = _mm512_cmplt_epi64_mask(b, _mm512_set1_epi64(SPLIT_BITS)), near = 0, is_low = 0;
+        __mmask8 other = _mm512_cmp_pd_mask(realised, _mm512_set1_pd(SPLIT), _CMP_LE_OQ);
+        if (tiny) {
+            __mmask8 some = _mm512_test_epi64_mask(b, b);
+            __m512i small = _mm512_srai_epi64(b, TINY_SHIFT);
+            small = _mm512_sub_epi64(small, _mm512_set1_epi64((LEAST_BITS >> TINY_SHIFT) - 2));
+            code = _mm512_mask_mov_epi64(code, tiny, _mm512_maskz_max_epi64(some, small, one_i));
+            mask = _mm512_mask_mov_epi64(mask, tiny, _mm512_set1_epi64((1LL << TINY_SHIFT) - 1));
+            middle = _mm512_mask_mov_pd(middle, tiny, _mm512_set1_pd(1.0 + 0x1p-7));
+            other |= _mm512_cmp_pd_mask(u, _mm512_set1_pd(UNMIRRORED), _CMP_LT_OQ) & some & below;
+        }
+        code = _mm512_mask_sub_epi64(code, above, _mm512_set1_epi64(CODES - 1), code);
+        code = _mm512_min_epu64(code, _mm512_set1_epi64(CODES - 1)); /* of a NaN */
+        __m512i x = _mm512_or_si512(_mm512_and_si512(b, mask), _mm512_set1_epi64(UNIT_BITS));
+        _mm512_storeu_pd(a->position + i, _mm512_sub_pd(_mm512_castsi512_pd(x), middle));
+        if (any_near) {
+            __m512i h = _mm512_castpd_si512(u);
+            h = _mm512_mask_xor_epi64(h, yes, h, _mm512_set1_epi64((int64_t)ODD));
+            h = _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
+            h = _mm512_mullo_epi64(h, _mm512_set1_epi64((int64_t)MULTIPLY));
+            near = _mm512_cmple_epu64_mask(h, limit);
+        }
+        if (any_low) is_low = _mm512_cmp_pd_mask(realised, low_limit, _CMP_LT_OQ);
+        __mmask8 at_end = _mm512_testn_epi64_mask(_mm512_castpd_si512(mirrored), mask);
+        at_end &= above | _mm512_cmp_pd_mask(mirrored, u, _CMP_LE_OQ);
+        code = _mm512_mask_add_epi64(code, at_end, code, _mm512_set1_epi64(PARTS));
+        __m512i at = _mm512_slli_epi64(_mm512_mask_add_epi64(code, yes, code, places), STEP_BITS);
+        _mm256_storeu_si256((__m256i *)(a->at + i), _mm512_cvtepi64_epi32(at));
+        ((uint8_t *)a->other)[i / LANES] = other;
+        ((uint8_t *)a->is_near)[i / LANES] = near;
+        ((uint8_t *)a->is_low)[i / LANES] = is_low;
+        any |= other | near | is_low;
+    }
+    uint64_t least = _mm512_reduce_min_epu64(low), most = _mm512_reduce_max_epu64(high);
+    a->bad = most > (uint64_t)UNIT_BITS || (uint64_t)_mm512_reduce_or_epi64(seen) > 1;
+    memcpy(&a->low, &least, 8);
+    memcpy(&a->high, &most, 8);
+    return (int)any;
+}
+
+WIDE_VECTORS static void pair_count_512(const Pair *a, int64_t n) {
+    const __m256d one = _mm256_set1_pd(1.0);
+    const double *position = a->position;
+    const int32_t *at = a->at;
+    char *table = (char *)a->table;
+    for (int64_t i = 0; i < n; i++) {
+        __builtin_prefetch(table + at[i + PAIR_AHEAD], 1);
+        __m256d x = _mm256_broadcast_sd(position + i), x2 = _mm256_mul_pd(x, x);
+        __m256d powers = _mm256_mul_pd(_mm256_blend_pd(one, x, 10), _mm256_blend_pd(one, x2, 12));
+        double *place = (double *)(table + at[i]);
+        if (__builtin_expect(place[0] < 0.0, 0)) place = (double *)pair_part(a, i);
+        _mm256_store_pd(place, _mm256_add_pd(_mm256_load_pd(place), powers));
+    }
+}
+
+/* The C library's own for eight numbers at a time, to 4 units in the last place. */
+#if defined(__GLIBC__)
+typedef double eight __attribute__((vector_size(64)));
+extern eight _ZGVeN8v_log(eight);
+extern eight _ZGVeN8v_exp(eight);
+WIDE_VECTORS static void log_and_root_512(const double *u, double *log_u, double *root, int64_t n) {
+    for (int64_t i = 0; i < n; i += LANES) {
+        eight logs = _ZGVeN8v_log(*(const lanes *)(u + i));
+        *(lanes *)(log_u + i) = logs;
+        *(lanes *)(root + i) = _ZGVeN8v_exp(logs / 9.0);
+    }
+}
+#else
+#define log_and_root_512 log_and_root
+#endif
+
+static const Vectors VECTORS_512 = {64,       sweep_512,        pick_512,      hits_512,
+                                    sift_512, log_and_root_512, pair_rows_512, pair_count_512};
+
+static int has_512(void) {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+
+#endif
