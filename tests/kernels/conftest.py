@@ -75,6 +75,9 @@ def compiled():
 @pytest.fixture(params=[64, 32, 0], ids=["wide", "narrow", "plain"])
 def vectors(request, compiled):
     """The module with vectors of so many bytes."""
-    request.addfinalizer(lambda: compiled.use_vectors(64))
-    if compiled.use_vectors(request.param) != request.param:
+    found = compiled.use_vectors(request.param)
+    if found != request.param:
+        compiled.use_vectors(64)
         pytest.skip(f"this processor has no vectors of {request.param} bytes")
+    yield found
+    compiled.use_vectors(64)
