@@ -12,7 +12,7 @@ setup(
     ext_modules=[
         Extension(
             "veracity.kernels._native",
-            sources=["src/veracity/kernels/native.c"],
+            sources=sorted(glob("src/veracity/kernels/*.c")),
             depends=sorted(glob("src/veracity/kernels/*.h")),
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
             extra_compile_args=["-O3", "-std=gnu11", "-fno-math-errno", "-ffp-contract=off", "-Wno-psabi"],

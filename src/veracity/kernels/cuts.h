@@ -2,8 +2,6 @@
 #ifndef VERACITY_CUTS_H
 #define VERACITY_CUTS_H
 
-#include <Python.h>
-
 #include "native.h"
 
 typedef struct {

@@ -32,7 +32,7 @@ static void read_values(Work *w, int64_t start, int64_t n) {
 }
 
 /* One column of n rows: sums, sums of squares, smallest and largest so far, and which was the largest. */
-CLONES static void add_column(const double *p, int64_t j, int64_t n, double *restrict sum, double *restrict square,
+static void add_column(const double *p, int64_t j, int64_t n, double *restrict sum, double *restrict square,
                               double *restrict least, double *restrict best, double *restrict pick) {
     const double number = (double)j;
     for (int64_t i = 0; i < n; i++) {
@@ -45,13 +45,13 @@ CLONES static void add_column(const double *p, int64_t j, int64_t n, double *res
     }
 }
 
-CLONES static double dot(const double *p, const double *m, int64_t n) {
+static double dot(const double *p, const double *m, int64_t n) {
     lanes sum = {0};
     for (int64_t i = 0; i < n; i += LANES) sum += load(p + i) * load(m + i);
     return total(sum);
 }
 
-CLONES static void find_codes(const double *p, int64_t n, int32_t *code) {
+static void find_codes(const double *p, int64_t n, int32_t *code) {
     for (int64_t i = 0; i < n; i++) code[i] = code_of(p[i]);
 }
 

@@ -36,7 +36,7 @@ INLINE void add_nested_true(const Job *job, Scratch *s, int64_t j, int32_t place
 
 /* Σp and Σp² of a row of doubles, its least and largest value, and whether all are probabilities: with a NaN the sum is
  * none. */
-CLONES static int sweep_double(const double *row, int64_t k, double *sum, double *squares, double *low, double *high) {
+static int sweep_double(const double *row, int64_t k, double *sum, double *squares, double *low, double *high) {
     double s[LANES] = {0}, q[LANES] = {0}, least[LANES], most[LANES];
     int64_t j = 0;
     for (int l = 0; l < LANES; l++) least[l] = most[l] = row[0];
@@ -67,7 +67,7 @@ CLONES static int sweep_double(const double *row, int64_t k, double *sum, double
     return *sum == *sum && *low >= 0.0 && *high <= 1.0;
 }
 
-CLONES static void add_columns(double *columns, const double *row, int64_t k, double m) {
+static void add_columns(double *columns, const double *row, int64_t k, double m) {
     for (int64_t j = 0; j < k; j++) columns[j] += m * row[j];
 }
 
@@ -79,7 +79,7 @@ INLINE void scatter_row(Work *w, const double *row, const double *next, int64_t 
     Sieve *sieve = &w->sieve;
     int64_t c = mass ? w->count[i] : 1, k = job->k, before = 0;
     double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0;
-    job->vectors->sift(row, next, k, g, sieve);
+    sift(row, next, k, g, sieve);
     for (int level = -1; g->coarse && level < LEVELS; level++) {
         int64_t up_to = level < 0 ? sieve->levels.zeros : sieve->levels.below[level], count = up_to - before;
         int32_t place = level < 0 ? 0 : level_place(level);
@@ -106,7 +106,7 @@ INLINE void scatter_row(Work *w, const double *row, const double *next, int64_t 
             add_entry(job, s, 0, place, u, mass, c, m, m2);
         }
     }
-    int64_t hits = job->vectors->hits(sieve->hits, k, sieve->columns);
+    int64_t hits = hit_columns(sieve->hits, k, sieve->columns);
     for (int64_t h = 0; h < hits; h++) {
         double u = row[sieve->columns[h]];
         add_nested(job, s, sieve->columns[h], place_of(g, u), u, mass, c, m, m2);

@@ -2,7 +2,9 @@
 #ifndef VERACITY_NATIVE_H
 #define VERACITY_NATIVE_H
 
+#include <Python.h>
 #include <math.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,18 +13,26 @@
 #include <sys/mman.h>
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
-
-/* Plain loops, compiled also for wider vectors and chosen when the module is loaded. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define CLONES
+/* The pass is compiled once for each width of vectors, in bytes, that a processor may have. */
+#if VECTOR > 16
+#include <immintrin.h>
+#endif
+#if VECTOR == 64 && defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,popcnt,bmi,bmi2"))), \
+                             apply_to = function)
+#elif VECTOR == 64
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,popcnt,bmi,bmi2,prefer-vector-width=512")
+#elif VECTOR == 32 && defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,popcnt,bmi,bmi2"))), apply_to = function)
+#elif VECTOR == 32
+#pragma GCC target("avx2,fma,popcnt,bmi,bmi2")
 #endif
 
-typedef double lanes __attribute__((vector_size(64), aligned(8), may_alias));
-typedef int64_t masks __attribute__((vector_size(64), aligned(8), may_alias));
-enum { LANES = 8 };
+#define INLINE static inline __attribute__((always_inline))
+
+typedef double lanes __attribute__((vector_size(VECTOR), aligned(8), may_alias));
+typedef int64_t masks __attribute__((vector_size(VECTOR), aligned(8), may_alias));
+enum { LANES = VECTOR / 8 };
 
 enum {
     POWERS = 37,
@@ -64,10 +74,6 @@ typedef struct {
     int coarse;       /* only the wide cells below 2^-22 */
 } Grid;
 
-struct Vectors;
-struct Swept;
-struct Pair;
-
 typedef struct {
     const char *p, *y, *weights, *counts;
     int64_t n, k, row_step, column_step, y_step, weights_step, counts_step;
@@ -75,7 +81,6 @@ typedef struct {
     char y_kind;
     int y_item;
     int one_column, mass, small, packed, direct; /* direct: rows lie in memory as they are needed */
-    const struct Vectors *vectors;
     double allowed;
     double *realised;
     Grid grid;
@@ -114,18 +119,6 @@ typedef struct {
     uint16_t *hits;    /* a bit for each column */
     uint32_t *columns; /* of the hits */
 } Sieve;
-
-/* Inner loops that are written out for each width of vectors. */
-typedef struct Vectors {
-    int bytes; /* 0: plain loops */
-    void (*sweep)(const float *row, const float *next, int64_t k, double *columns, Levels *levels, struct Swept *found);
-    int64_t (*pick)(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to);
-    int64_t (*hits)(const uint16_t *hits, int64_t k, uint32_t *columns);
-    void (*sift)(const double *row, const double *next, int64_t k, const Grid *g, Sieve *to);
-    void (*log_and_root)(const double *u, double *log_u, double *root, int64_t n);
-    int (*pair_rows)(struct Pair *a, int64_t n);
-    void (*pair_count)(const struct Pair *a, int64_t n);
-} Vectors;
 
 typedef struct {
     const Job *job;
@@ -175,7 +168,7 @@ static void *get_lines(size_t size) {
 #endif
 }
 
-INLINE lanes all_lanes(double x) { return (lanes){x, x, x, x, x, x, x, x}; }
+INLINE lanes all_lanes(double x) { return (lanes){0} + x; }
 
 INLINE int64_t bits_of(double x) {
     int64_t b;

@@ -117,7 +117,7 @@ static void spill_nested(Work *w, Packed *x) {
     x->nested_used = 0;
 }
 
-CLONES static void find_words(const void *restrict entries, int64_t count, uint32_t *restrict words) {
+static void find_words(const void *restrict entries, int64_t count, uint32_t *restrict words) {
     for (int64_t i = 0; i < count; i++) {
         uint32_t bits;
         memcpy(&bits, (const char *)entries + 4 * i, 4);
@@ -140,7 +140,7 @@ static void add_cuts(Work *w, Packed *x) {
     for (int i = 0; i < x->cut_count; i++) {
         if (!x->pooled[x->cuts[i]]) continue;
         uint32_t code = (uint32_t)x->cuts[i];
-        int64_t count = job->vectors->pick(x->words, x->found.listed, WORD_SHIFT, code, x->picked);
+        int64_t count = pick_listed(x->words, x->found.listed, WORD_SHIFT, code, x->picked);
         for (int64_t e = 0; e < count; e++) {
             double u = float_of(bits_of_word(x->picked[e]));
             add_entry(job, &w->scratch, 0, place_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
@@ -163,7 +163,7 @@ static int64_t note_hits(Work *w, Packed *x, const float *row, int32_t top) {
     uint32_t most = x->found.most;
     int32_t top_cell = w->job->grid.nested[top];
     int64_t pick = x->k;
-    int64_t count = w->job->vectors->hits(x->found.hits, x->k, x->picked);
+    int64_t count = hit_columns(x->found.hits, x->k, x->picked);
     for (int64_t i = 0; i < count; i++) {
         uint32_t j = x->picked[i], bits = float_bits(row[j]);
         int32_t known = x->nested_cell[FINE_CODE(bits)];
@@ -203,7 +203,7 @@ static void unpack_levels(Work *w, Levels *levels) {
 /* Zeros and entries below 2^-126, whose bits say less of their cell. Zeros are counted elsewhere. */
 static __attribute__((noinline)) void add_smallest(Work *w, Packed *x) {
     const Job *job = w->job;
-    int64_t count = job->vectors->pick(x->words, x->found.listed, 23, 0, x->picked);
+    int64_t count = pick_listed(x->words, x->found.listed, 23, 0, x->picked);
     for (int64_t e = 0; e < count; e++) {
         double u = float_of(x->picked[e]);
         if (u > 0.0) add_entry(job, &w->scratch, 0, place_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
@@ -274,7 +274,7 @@ static const float *float_row(const Work *w, int64_t i, int clean) {
 /* Looks closely at a row that may be none; whether it is one after all. */
 static int check_row(Work *w, int64_t i, const float *row) {
     uint32_t most, least;
-    double sum = check_plain(row, w->job->k, &most, &least);
+    double sum = check_floats(row, w->job->k, &most, &least);
     return (most <= ONE_BITS || check_values(w, i)) && check_sum(w, i, sum);
 }
 
@@ -282,7 +282,7 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
     const Job *job = w->job;
     Packed *x = w->packed;
     Swept *found = &x->found;
-    Levels levels = {{0}};
+    Levels levels = {.zeros = 0};
     int64_t kept = 0, k = job->k;
     double *columns = w->block_columns, sure = job->allowed - (double)(k + 256) * 0x1p-27; /* rounding of the sum */
     int left_out = 0;
@@ -291,7 +291,7 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         const float *row = float_row(w, start + i, 0);
         const float *next = job->direct ? (const float *)(job->p + (start + i + (i + 1 < n)) * job->row_step) : row;
-        job->vectors->sweep(row, next, k, columns, &levels, found);
+        sweep(row, next, k, columns, &levels, found);
         int inside = found->most <= ONE_BITS, good = check_label(w, start + i, w->y[i]);
         if (inside) {
             double low = float_of(found->least), high = float_of(found->most);
@@ -303,7 +303,7 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         if (!good) continue;
         if (!inside) {
             row = float_row(w, start + i, 1);
-            job->vectors->sweep(row, row, k, columns, &levels, found);
+            sweep(row, row, k, columns, &levels, found);
         }
         keep_row(w, kept, i);
         int64_t y = w->y[kept];
@@ -328,7 +328,7 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         memset(&levels, 0, sizeof levels);
         for (int64_t i = 0; i < kept; i++) {
             const float *row = float_row(w, w->row[i], 1);
-            job->vectors->sweep(row, row, k, columns, &levels, found);
+            sweep(row, row, k, columns, &levels, found);
         }
     }
     add_columns(w->columns, columns, k, 1.0);

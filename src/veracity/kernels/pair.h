@@ -6,7 +6,7 @@
 #include "hashes.h"
 #include "rows.h"
 
-enum { PAIR_ROWS = 512, PAIR_AHEAD = 32 };
+enum { PAIR_ROWS = 512, PAIR_AHEAD = 32, PAIR_BITS = 8 }; /* rows come in whole bytes of bits */
 #define UNIT_BITS 0x3FF0000000000000LL
 #define UNMIRRORED 0x1p-40 /* below, 1 - p is too coarse to mirror the cells of p */
 #define SPLIT 0x1p-14 /* itself, as 1 - p, still lies in a cell of those below: too wide for powers of what happened */
@@ -43,10 +43,10 @@ typedef struct Pair {
         a->labels[i] = label > 1 ? 2 : (uint8_t)label;   \
     }
 
-CLONES static void pair_read(Pair *a, int64_t start, int64_t n) {
+static void pair_read(Pair *a, int64_t start, int64_t n) {
     const char *p = a->p + start * a->p_step, *y = a->y + start * a->y_step;
-    int direct = a->item == 8 && a->p_step == 8 && (uintptr_t)p % 8 == 0 && n % LANES == 0;
-    int direct_y = a->y_item == 1 && a->y_step == 1 && n % LANES == 0;
+    int direct = a->item == 8 && a->p_step == 8 && (uintptr_t)p % 8 == 0 && n % PAIR_BITS == 0;
+    int direct_y = a->y_item == 1 && a->y_step == 1 && n % PAIR_BITS == 0;
     a->p_block = direct ? (const double *)p : a->copy;
     a->y_block = direct_y ? (const uint8_t *)y : a->labels;
     if (a->item == 8 && !direct)
@@ -64,48 +64,14 @@ CLONES static void pair_read(Pair *a, int64_t start, int64_t n) {
         case 4: PAIR_LABELS(uint32_t) break;
         default: PAIR_LABELS(uint64_t)
     }
-    for (int64_t i = n; i % LANES; i++) a->copy[i] = a->copy[0], a->labels[i] = a->labels[0];
+    for (int64_t i = n; i % PAIR_BITS; i++) a->copy[i] = a->copy[0], a->labels[i] = a->labels[0];
 }
 
-/* Which rows need a closer look goes to the bits of other, is_near and is_low; whether any does. */
-static int pair_rows(Pair *a, int64_t n) {
-    int any = 0;
-    memset(a->other, 0, sizeof a->other);
-    memset(a->is_near, 0, sizeof a->is_near);
-    memset(a->is_low, 0, sizeof a->is_low);
-    for (int64_t i = 0; i < n; i++) {
-        double u = a->p_block[i] + 0.0, q = 1.0 - u; /* + 0.0 makes minus zero zero */
-        int y = a->y_block[i];
-        if (!(u >= 0.0 && u <= 1.0) || y > 1) {
-            a->bad = 1;
-            return 0;
-        }
-        if (u < a->low) a->low = u;
-        if (u > a->high) a->high = u;
-        int above = u >= 0.5;
-        double v = above ? q : u, mirrored = above ? q : 1.0 - q, realised = y ? u : q;
-        int64_t b = bits_of(v) - above;
-        int tiny = b < SPLIT_BITS;
-        int64_t mask = (1LL << (tiny ? TINY_SHIFT : SHIFT)) - 1, x = (b & mask) | UNIT_BITS;
-        memcpy(a->position + i, &x, 8);
-        a->position[i] -= tiny ? 1.0 + 0x1p-7 : 1.0 + 0x1p-11;
-        int32_t code = code_of(u);
-        int at_end = !(bits_of(mirrored) & mask) && (above || mirrored <= u);
-        a->at[i] = STEP * ((at_end ? code + (int32_t)PARTS : code) + y * (int32_t)a->places);
-        uint64_t h = (uint64_t)bits_of(u) ^ (y ? ODD : 0);
-        h = mixed(h);
-        int other = realised <= SPLIT || (u < UNMIRRORED && u > 0.0), near = a->limit && h <= a->limit;
-        int low = realised < a->low_limit;
-        any |= other | near | low;
-        a->other[i / 64] |= (uint64_t)other << i % 64;
-        a->is_near[i / 64] |= (uint64_t)near << i % 64;
-        a->is_low[i / 64] |= (uint64_t)low << i % 64;
-    }
-    return any;
-}
+/* In a file for each width of vectors. Which rows need a closer look goes to the bits of other, is_near and is_low;
+ * whether any does. */
+static int pair_rows(Pair *a, int64_t n);
 
-/* Where a row is counted whose code a cut divides. Never a call from between wide vectors: code for narrow ones waits
- * hundreds of cycles there. */
+/* Where a row is counted whose code a cut divides. */
 INLINE moments *pair_part(const Pair *a, int64_t i) {
     int64_t at = a->at[i] / STEP, yes = at >= a->places, place = at - yes * a->places;
     int32_t part = a->first_part[place >= PARTS ? place - PARTS : place];
@@ -113,12 +79,22 @@ INLINE moments *pair_part(const Pair *a, int64_t i) {
     return a->table + yes * a->places + 2 * PARTS + part;
 }
 
+INLINE moments moments_of(const double *position) {
+#if VECTOR > 16
+    __m256d one = _mm256_set1_pd(1.0), x = _mm256_broadcast_sd(position), x2 = _mm256_mul_pd(x, x);
+    return (moments)_mm256_mul_pd(_mm256_blend_pd(one, x, 10), _mm256_blend_pd(one, x2, 12));
+#else
+    double x = *position;
+    return (moments){1.0, x, x * x, x * x * x};
+#endif
+}
+
 static void pair_count(const Pair *a, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        double x = a->position[i], x2 = x * x;
         moments *place = (moments *)((char *)a->table + a->at[i]);
-        if ((*place)[0] < 0.0) place = pair_part(a, i);
-        *place += (moments){1.0, x, x2, x * x2};
+        __builtin_prefetch((char *)a->table + a->at[i + PAIR_AHEAD], 1);
+        if (__builtin_expect((*place)[0] < 0.0, 0)) place = pair_part(a, i);
+        *place += moments_of(a->position + i);
     }
 }
 
@@ -143,14 +119,14 @@ static void pair_closer(Pair *a, int64_t start, int64_t n) {
 }
 
 /* Counts all rows; stops at one that cannot be. */
-static void pair_run(Pair *a, const Vectors *vectors) {
+static void pair_run(Pair *a) {
     for (int64_t start = 0; start < a->n && !a->bad; start += PAIR_ROWS) {
         int64_t n = a->n - start < PAIR_ROWS ? a->n - start : PAIR_ROWS;
         pair_read(a, start, n);
-        int any = vectors->pair_rows(a, n);
+        int any = pair_rows(a, n);
         if (a->bad) return;
         if (any) pair_closer(a, start, n);
-        vectors->pair_count(a, n);
+        pair_count(a, n);
     }
 }
 

@@ -141,19 +141,45 @@ static void keep_tiny(Work *w, int64_t row) {
     w->tiny[w->tiny_count++] = row;
 }
 
+INLINE lanes load(const double *x) { return *(const lanes *)x; }
+
+INLINE double total(lanes x) {
+    double sums[LANES];
+    memcpy(sums, &x, sizeof sums);
+    for (int half = LANES / 2; half; half /= 2)
+        for (int l = 0; l < half; l++) sums[l] += sums[l + half];
+    return sums[0];
+}
+
 /* Logarithms, and ninth roots from them, of n numbers above zero. */
+#if VECTOR > 16 && defined(__GLIBC__)
+/* The C library's own for whole vectors, to 4 units in the last place. */
+typedef double whole __attribute__((vector_size(VECTOR)));
+#if VECTOR == 64
+extern whole _ZGVeN8v_log(whole), _ZGVeN8v_exp(whole);
+#define WHOLE(f) _ZGVeN8v_##f
+#else
+extern whole _ZGVdN4v_log(whole), _ZGVdN4v_exp(whole);
+#define WHOLE(f) _ZGVdN4v_##f
+#endif
+static void log_and_root(const double *u, double *log_u, double *root, int64_t n) {
+    for (int64_t i = 0; i < n; i += LANES) {
+        whole logs = WHOLE(log)(load(u + i));
+        *(lanes *)(log_u + i) = logs;
+        *(lanes *)(root + i) = WHOLE(exp)(logs / 9.0);
+    }
+}
+#else
 static void log_and_root(const double *u, double *log_u, double *root, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         log_u[i] = log(u[i]);
         root[i] = exp(log_u[i] / 9.0);
     }
 }
-
-INLINE lanes load(const double *x) { return *(const lanes *)x; }
-INLINE double total(lanes x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
+#endif
 
 /* Σm t^e, e = -18 .. 18, where t = p^(1/9): t^(a + 6b) as products of few powers; also t^-6 of every row. */
-CLONES static void add_powers(const double *root, const double *m, double *power, int64_t n, double *sums) {
+static void add_powers(const double *root, const double *m, double *power, int64_t n, double *sums) {
     const lanes one = all_lanes(1.0);
     lanes held[42];
     memset(held, 0, sizeof held);
@@ -177,7 +203,7 @@ CLONES static void add_powers(const double *root, const double *m, double *power
 }
 
 /* Σmx, Σm2x, Σm2x² of one score. */
-CLONES static void add_score(const double *x, const double *m, const double *m2, int64_t n, double *sums) {
+static void add_score(const double *x, const double *m, const double *m2, int64_t n, double *sums) {
     lanes first = {0}, second = {0}, square = {0};
     for (int64_t i = 0; i < n; i += LANES) {
         lanes v = load(x + i), both = v * load(m2 + i);
@@ -197,7 +223,7 @@ static void add_rows(Work *w, int64_t n) {
     int64_t full = (n + LANES - 1) / LANES * LANES;
     double powered[ROWS], root[ROWS];
     for (int64_t i = 0; i < full; i++) powered[i] = i < n && w->realised[i] > 0.0 ? w->realised[i] : 1.0;
-    job->vectors->log_and_root(powered, w->log, w->root, full);
+    log_and_root(powered, w->log, w->root, full);
     for (int64_t i = 0; i < n; i++) {
         double u = w->realised[i];
         if (u < w->lowest[LOWEST - 1] || w->lowest_count < LOWEST) keep_lowest(w, u, w->row[i]);

@@ -4,7 +4,7 @@
 
 #include "sums.h"
 
-enum { MOST_POWERS = 64, MOST_CHUNKS = 2, FEW_BINS = 256, MOST_COLUMNS = 16, MOST_MIXES = 32 };
+enum { MOST_POWERS = 64, FEW_COLUMNS = 8, FEW_BINS = 256, MOST_COLUMNS = 16, MOST_MIXES = 32 };
 
 INLINE lanes some_lanes(const double *x, int64_t filled) {
     lanes found = {0};
@@ -13,7 +13,7 @@ INLINE lanes some_lanes(const double *x, int64_t filled) {
 }
 
 /* Σ share t^e, then Σ share (t^e - mean)² and Σ share (t^e - mean)³, for e = 1 .. powers; out is (3, powers). */
-CLONES static void power_moments(const double *t, const double *share, int64_t n, int64_t powers, double *out) {
+static void power_moments(const double *t, const double *share, int64_t n, int64_t powers, double *out) {
     double *mean = out, *square = out + powers, *cube = square + powers;
     lanes held[2 * MOST_POWERS];
     for (int centred = 0; centred < 2; centred++) {
@@ -31,7 +31,7 @@ CLONES static void power_moments(const double *t, const double *share, int64_t n
             }
         }
         for (int64_t e = 0; e < powers; e++)
-            for (int j = 0; j <= centred; j++) (centred ? j ? cube : square : mean)[e] = sum_of(held[2 * e + j]);
+            for (int j = 0; j <= centred; j++) (centred ? j ? cube : square : mean)[e] = total(held[2 * e + j]);
     }
 }
 
@@ -79,7 +79,7 @@ INLINE void move_rows(const double *p, const int64_t *y, int64_t n, int64_t k, c
                       const lanes *own, const lanes *every, int64_t m, double *realised, double *out,
                       const int chunks) {
     for (int64_t i = 0; i < n; i++, p += k) {
-        lanes moved[MOST_CHUNKS];
+        lanes moved[MOST_COLUMNS / LANES];
         int64_t true_bin = bin_of(b, p[y[i]]);
         realised[i] = p[y[i]];
         for (int c = 0; c < chunks; c++) moved[c] = own[true_bin * chunks + c];
@@ -95,23 +95,23 @@ INLINE void move_rows(const double *p, const int64_t *y, int64_t n, int64_t k, c
 }
 
 /* Each row: own[bin of the true entry] less the sum of every[bin] over all entries; and the true entry itself. */
-CLONES static void row_moves(const double *p, const int64_t *y, int64_t n, int64_t k, const Bins *b, int64_t bins,
+static void row_moves(const double *p, const int64_t *y, int64_t n, int64_t k, const Bins *b, int64_t bins,
                              const lanes *own, const lanes *every, int64_t m, double *realised, double *out) {
-    if (m <= LANES)
-        move_rows(p, y, n, k, b, bins, own, every, m, realised, out, 1);
+    if (m <= FEW_COLUMNS)
+        move_rows(p, y, n, k, b, bins, own, every, m, realised, out, FEW_COLUMNS / LANES);
     else
-        move_rows(p, y, n, k, b, bins, own, every, m, realised, out, MOST_CHUNKS);
+        move_rows(p, y, n, k, b, bins, own, every, m, realised, out, MOST_COLUMNS / LANES);
 }
 
 /* sqrt(Σ square (Σ_c mix_c (x_c - Σ share x_c))²) of each mix of the m columns, each of n rows; x is (m, n). What a mix
  * takes 0 of may be infinite. */
-CLONES static void mixed_errors(const double *x, int64_t n, int64_t m, const double *share, const double *square,
+static void mixed_errors(const double *x, int64_t n, int64_t m, const double *share, const double *square,
                                 const double *mixes, int64_t count, double *out) {
     double mean[MOST_COLUMNS];
     for (int64_t c = 0; c < m; c++) {
         lanes held = {0};
         for (int64_t i = 0; i < n; i += LANES) held += some_lanes(x + c * n + i, n - i) * some_lanes(share + i, n - i);
-        mean[c] = sum_of(held);
+        mean[c] = total(held);
     }
     int8_t used[MOST_MIXES][MOST_COLUMNS], terms[MOST_MIXES] = {0};
     for (int64_t e = 0; e < count; e++)
@@ -127,7 +127,7 @@ CLONES static void mixed_errors(const double *x, int64_t n, int64_t m, const dou
             held[e] += weight * moved * moved;
         }
     }
-    for (int64_t e = 0; e < count; e++) out[e] = sqrt(sum_of(held[e]));
+    for (int64_t e = 0; e < count; e++) out[e] = sqrt(total(held[e]));
 }
 
 static PyObject *py_power_moments(PyObject *self, PyObject *arguments) {
@@ -145,7 +145,7 @@ static PyObject *py_power_moments(PyObject *self, PyObject *arguments) {
     return NULL;
 }
 
-static int64_t chunks_of(int64_t m) { return m <= LANES ? 1 : MOST_CHUNKS; }
+static int64_t chunks_of(int64_t m) { return (m <= FEW_COLUMNS ? FEW_COLUMNS : MOST_COLUMNS) / LANES; }
 
 /* Two tables (bins, m) one after the other, rows filled up to whole vectors; then the edges, ended by infinity. */
 static lanes *whole_vectors(const double *own, const double *every, const double *edges, int64_t bins, int64_t m) {
@@ -171,7 +171,7 @@ static PyObject *py_row_moves(PyObject *self, PyObject *arguments) {
     int64_t n = b[ROWS_Y].len / 8, bins = b[EDGES].len / 8, k = n ? b[ROWS_P].len / 8 / n : 1;
     int64_t m = bins > 0 ? b[OWN].len / 8 / bins : 0;
     int good = bins > 0 && b[ROWS_P].len == n * k * 8 && b[OWN].len == bins * m * 8 && b[EVERY].len == b[OWN].len &&
-               b[REALISED_P].len == n * 8 && b[MOVED].len == n * m * 8 && m <= MOST_CHUNKS * LANES;
+               b[REALISED_P].len == n * 8 && b[MOVED].len == n * m * 8 && m <= MOST_COLUMNS;
     for (int64_t i = 0; i < n && good; i++) good = (uint64_t)y[i] < (uint64_t)k;
     lanes *tables = good ? whole_vectors(b[OWN].buf, b[EVERY].buf, b[EDGES].buf, bins, m) : NULL;
     if (tables) {

@@ -2,13 +2,9 @@
 #ifndef VERACITY_SUMS_H
 #define VERACITY_SUMS_H
 
-#include <Python.h>
-
-#include "native.h"
+#include "rows.h"
 
 enum { MOST_GAPS = 64 }; /* bins of a calibration error */
-
-INLINE double sum_of(lanes h) { return ((h[0] + h[1]) + (h[2] + h[3])) + ((h[4] + h[5]) + (h[6] + h[7])); }
 
 /* How many of n ascending cells come before one. No branches: where a cell lies is as good as random. */
 INLINE int64_t cells_before(const int32_t *cells, int64_t n, int64_t cell) {
@@ -23,7 +19,7 @@ INLINE double total_of(const double *x, int64_t n) {
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) held += *(const lanes *)(x + i);
     for (; i < n; i++) rest += x[i];
-    return sum_of(held) + rest;
+    return total(held) + rest;
 }
 
 INLINE int64_t count_of(const int64_t *x, int64_t n) {
@@ -41,7 +37,7 @@ typedef struct {
 
 /* out (11, bins): what curves.Curve holds of bins that begin at the cells `start`; bins without cells are left out, and
  * how many are left is returned. */
-CLONES static int64_t binned(const Cells *h, int64_t n, const int64_t *start, int64_t bins, const double *ends,
+static int64_t binned(const Cells *h, int64_t n, const int64_t *start, int64_t bins, const double *ends,
                              int64_t last, slot *out) {
     int64_t found = 0;
     for (int64_t b = 0, i = bins ? cells_before(h->cells, n, start[0]) : 0, size; b < bins; b++, i += size) {
@@ -113,7 +109,7 @@ INLINE void gaps_of(const double *weight, const double *yes, const double *sum, 
 }
 
 /* out is (4, histograms); `whole`: all and yes are counts. */
-CLONES static void gaps(const int32_t *cells, const int64_t *offsets, int64_t histograms, const int64_t *start,
+static void gaps(const int32_t *cells, const int64_t *offsets, int64_t histograms, const int64_t *start,
                         int64_t bins, const slot *all, const slot *yes, const double *sum, int whole, double rows,
                         double *out) {
     double a[MOST_GAPS], b[MOST_GAPS], c[MOST_GAPS];

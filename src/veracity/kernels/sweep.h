@@ -28,8 +28,15 @@ typedef struct Swept {
     int coarse;
 } Swept;
 
+/* In a file for each width of vectors: adds a row to the column sums and levels, and says what it found. Asks for the
+ * next row meanwhile. */
+static void sweep(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Swept *found);
+
+/* Likewise: those of the listed entries that lie in one code, which go to `to`; their number. */
+static int64_t pick_listed(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to);
+
 /* Largest and smallest entry; returns the sum. */
-CLONES static double check_plain(const float *row, int64_t k, uint32_t *most, uint32_t *least) {
+static double check_floats(const float *row, int64_t k, uint32_t *most, uint32_t *least) {
     double sum[2 * LANES] = {0};
     uint32_t high[2 * LANES] = {0}, low[2 * LANES];
     int64_t j = 0;
@@ -60,82 +67,6 @@ CLONES static double check_plain(const float *row, int64_t k, uint32_t *most, ui
     return sum[0];
 }
 
-/* Counts and sums of a row in the level cells, by octaves: a number holds the count of one and, below, its mantissas.
- * Even and odd columns apart: neighbours often share an octave, and would wait for one another. */
-static void add_octaves(const float *row, int64_t k, Levels *levels) {
-    enum { MANTISSA = 23, COUNT = 40, MOST = 1 << (COUNT - MANTISSA - 1) };
-    for (int64_t start = 0; start < k; start += MOST) {
-        uint64_t octaves[512][2] = {{0}};
-        int64_t end = k - start < MOST ? k : start + MOST, count = 0;
-        for (int64_t j = start; j < end; j++) {
-            uint32_t bits;
-            memcpy(&bits, row + j, 4);
-            octaves[bits >> MANTISSA][j & 1] += (1ULL << COUNT) + (bits & ((1u << MANTISSA) - 1));
-        }
-        double unit = 0x1p-149; /* of the mantissa; the lowest octave has no leading one */
-        for (int level = 0, octave = 0; level < LEVELS; level++) {
-            for (; octave < 127 - LEVEL_ENDS[level]; octave++) {
-                uint64_t both = octaves[octave][0] + octaves[octave][1];
-                int64_t inside = (int64_t)(both >> COUNT), leading = octave ? inside << MANTISSA : 0;
-                count += inside;
-                levels->sums[level] += unit * (double)(leading + (int64_t)(both & ((1ULL << COUNT) - 1)));
-                if (octave) unit *= 2.0;
-            }
-            levels->below[level] += count;
-        }
-    }
-}
-
-/* Adds a row to the column sums; returns its sum of squares. */
-CLONES static double add_floats(const float *row, int64_t k, double *columns) {
-    double square[LANES] = {0};
-    int64_t j = 0;
-    for (; j + LANES <= k; j += LANES)
-        for (int l = 0; l < LANES; l++) {
-            double x = row[j + l];
-            columns[j + l] += x;
-            square[l] += x * x;
-        }
-    for (; j < k; j++) {
-        columns[j] += row[j];
-        square[0] += (double)row[j] * row[j];
-    }
-    for (int l = 1; l < LANES; l++) square[0] += square[l];
-    return square[0];
-}
-
-/* Adds a row to the column sums and levels, and says what it found. Asks for the next row meanwhile. */
-static void sweep_plain(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Swept *found) {
-    int64_t listed = 0;
-    found->sum = check_plain(row, k, &found->most, &found->least);
-    found->squares = add_floats(row, k, columns);
-    if (found->coarse) add_octaves(row, k, levels);
-    for (int64_t start = 0; start < k; start += HIT_COLUMNS) {
-        uint32_t hits = 0;
-        __builtin_prefetch(next + start);
-        for (int64_t c = 0; c < HIT_COLUMNS && start + c < k; c++) {
-            int32_t bits;
-            memcpy(&bits, row + start + c, 4);
-            found->list[listed] = (uint32_t)bits;
-            listed += bits >= LISTED_FLOAT;
-            hits |= (uint32_t)(bits >= found->least_hit) << c;
-            levels->zeros += bits == 0;
-        }
-        found->hits[start / HIT_COLUMNS] = (uint16_t)hits;
-    }
-    found->listed = listed;
-}
-
-/* Those of the listed entries that lie in one code, which go to `to`; their number. */
-static int64_t pick_plain(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to) {
-    int64_t picked = 0;
-    for (int64_t i = 0; i < count; i++) {
-        to[picked] = list[i];
-        picked += list[i] >> shift == code;
-    }
-    return picked;
-}
-
 /* Columns of the entries that are hits; their number. Two of 64 columns are written in any case: whether there are any
  * could not be foreseen. */
 INLINE int64_t hit_columns(const uint16_t *hits, int64_t k, uint32_t *columns) {
@@ -153,7 +84,5 @@ INLINE int64_t hit_columns(const uint16_t *hits, int64_t k, uint32_t *columns) {
     }
     return count;
 }
-
-static int64_t hits_plain(const uint16_t *hits, int64_t k, uint32_t *columns) { return hit_columns(hits, k, columns); }
 
 #endif

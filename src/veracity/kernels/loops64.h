@@ -1,15 +1,11 @@
 /* The inner loops for processors with vectors of sixteen floats or eight doubles (AVX-512). */
-#ifndef VERACITY_VECTORS512_H
-#define VERACITY_VECTORS512_H
-
-#include <immintrin.h>
+#ifndef VERACITY_LOOPS_H
+#define VERACITY_LOOPS_H
 
 #include "pair.h"
 #include "sift.h"
 
-#define WIDE_VECTORS __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,popcnt,bmi")))
-
-WIDE_VECTORS static int64_t count_zeros(const float *row, int64_t k) {
+static int64_t count_zeros(const float *row, int64_t k) {
     int64_t zeros = 0;
     for (int64_t j = 0; j < k; j += 16) {
         __mmask16 in = k - j >= 16 ? 0xFFFF : (__mmask16)((1u << (k - j)) - 1);
@@ -27,7 +23,7 @@ typedef struct {
 } Sweep;
 
 /* Sixteen columns of a row, or those of them that are `in` it. */
-WIDE_VECTORS INLINE void sweep_columns(Sweep *s, const float *row, __mmask16 in, double *columns, uint32_t *list,
+INLINE void sweep_columns(Sweep *s, const float *row, __mmask16 in, double *columns, uint32_t *list,
                                        uint16_t *hits, __m512i least_hit, const int coarse) {
     int whole = in == 0xFFFF;
     __m512 x = whole ? _mm512_loadu_ps(row) : _mm512_maskz_loadu_ps(in, row);
@@ -60,7 +56,7 @@ WIDE_VECTORS INLINE void sweep_columns(Sweep *s, const float *row, __mmask16 in,
 }
 
 /* The sum of the row is one of floats: 16 of them side by side, so that few roundings follow one another. */
-WIDE_VECTORS INLINE void sweep_row(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
+INLINE void sweep_row(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
                                    Swept *found, const int coarse) {
     Sweep s = {.low = _mm512_set1_epi32(-1)};
     const __m512i least_hit = _mm512_set1_epi32(found->least_hit);
@@ -89,7 +85,7 @@ WIDE_VECTORS INLINE void sweep_row(const float *row, const float *next, int64_t 
     }
 }
 
-WIDE_VECTORS static void sweep_512(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
+static void sweep(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
                                     Swept *found) {
     if (found->coarse)
         sweep_row(row, next, k, columns, levels, found, 1);
@@ -97,7 +93,7 @@ WIDE_VECTORS static void sweep_512(const float *row, const float *next, int64_t 
         sweep_row(row, next, k, columns, levels, found, 0);
 }
 
-WIDE_VECTORS static int64_t pick_512(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to) {
+static int64_t pick_listed(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to) {
     int64_t picked = 0;
     __m512i wanted = _mm512_set1_epi32((int32_t)code);
     for (int64_t i = 0; i < count; i += 16) {
@@ -111,17 +107,13 @@ WIDE_VECTORS static int64_t pick_512(const uint32_t *list, int64_t count, int sh
     return picked;
 }
 
-WIDE_VECTORS static int64_t hits_512(const uint16_t *hits, int64_t k, uint32_t *columns) {
-    return hit_columns(hits, k, columns);
-}
-
 typedef struct {
     __m512d levels[LEVELS];
     int64_t below[LEVELS], zeros, listed;
 } Sift;
 
 /* Eight columns of a row of doubles, or those of them that are `in` it; which of them are hits. */
-WIDE_VECTORS INLINE __mmask8 sift_columns(Sift *s, const double *row, __mmask8 in, double *list, __m512d least_hit,
+INLINE __mmask8 sift_columns(Sift *s, const double *row, __mmask8 in, double *list, __m512d least_hit,
                                           const int coarse) {
     __m512d x = _mm512_maskz_loadu_pd(in, row);
     if (coarse) {
@@ -139,7 +131,7 @@ WIDE_VECTORS INLINE __mmask8 sift_columns(Sift *s, const double *row, __mmask8 i
     return _mm512_mask_cmp_pd_mask(in, x, least_hit, _CMP_GE_OQ);
 }
 
-WIDE_VECTORS INLINE void sift_row(const double *row, const double *next, int64_t k, double least, Sieve *to,
+INLINE void sift_row(const double *row, const double *next, int64_t k, double least, Sieve *to,
                                   const int coarse) {
     Sift s = {0};
     uint8_t *hits = (uint8_t *)to->hits;
@@ -162,7 +154,7 @@ WIDE_VECTORS INLINE void sift_row(const double *row, const double *next, int64_t
     }
 }
 
-WIDE_VECTORS static void sift_512(const double *row, const double *next, int64_t k, const Grid *g, Sieve *to) {
+static void sift(const double *row, const double *next, int64_t k, const Grid *g, Sieve *to) {
     if (g->coarse)
         sift_row(row, next, k, g->least_hit, to, 1);
     else
@@ -170,7 +162,7 @@ WIDE_VECTORS static void sift_512(const double *row, const double *next, int64_t
 }
 
 /* Eight rows at a time. */
-WIDE_VECTORS static int pair_rows_512(Pair *a, int64_t n) {
+static int pair_rows(Pair *a, int64_t n) {
     const __m512d one = _mm512_set1_pd(1.0), nothing = _mm512_setzero_pd();
     const __m512d low_limit = _mm512_set1_pd(a->low_limit);
     const __m512i one_i = _mm512_set1_epi64(1), places = _mm512_set1_epi64(a->places);
@@ -235,46 +227,6 @@ WIDE_VECTORS static int pair_rows_512(Pair *a, int64_t n) {
     memcpy(&a->low, &least, 8);
     memcpy(&a->high, &most, 8);
     return (int)any;
-}
-
-WIDE_VECTORS static void pair_count_512(const Pair *a, int64_t n) {
-    const __m256d one = _mm256_set1_pd(1.0);
-    const double *position = a->position;
-    const int32_t *at = a->at;
-    char *table = (char *)a->table;
-    for (int64_t i = 0; i < n; i++) {
-        __builtin_prefetch(table + at[i + PAIR_AHEAD], 1);
-        __m256d x = _mm256_broadcast_sd(position + i), x2 = _mm256_mul_pd(x, x);
-        __m256d powers = _mm256_mul_pd(_mm256_blend_pd(one, x, 10), _mm256_blend_pd(one, x2, 12));
-        double *place = (double *)(table + at[i]);
-        if (__builtin_expect(place[0] < 0.0, 0)) place = (double *)pair_part(a, i);
-        _mm256_store_pd(place, _mm256_add_pd(_mm256_load_pd(place), powers));
-    }
-}
-
-/* The C library's own for eight numbers at a time, to 4 units in the last place. */
-#if defined(__GLIBC__)
-typedef double eight __attribute__((vector_size(64)));
-extern eight _ZGVeN8v_log(eight);
-extern eight _ZGVeN8v_exp(eight);
-WIDE_VECTORS static void log_and_root_512(const double *u, double *log_u, double *root, int64_t n) {
-    for (int64_t i = 0; i < n; i += LANES) {
-        eight logs = _ZGVeN8v_log(*(const lanes *)(u + i));
-        *(lanes *)(log_u + i) = logs;
-        *(lanes *)(root + i) = _ZGVeN8v_exp(logs / 9.0);
-    }
-}
-#else
-#define log_and_root_512 log_and_root
-#endif
-
-static const Vectors VECTORS_512 = {64,       sweep_512,        pick_512,      hits_512,
-                                    sift_512, log_and_root_512, pair_rows_512, pair_count_512};
-
-static int has_512(void) {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
 
 #endif
