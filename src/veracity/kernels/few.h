@@ -51,9 +51,8 @@ static double dot(const double *p, const double *m, int64_t n) {
     return total(sum);
 }
 
-static void find_codes(const double *p, int64_t n, int32_t *code) {
-    for (int64_t i = 0; i < n; i++) code[i] = code_of(p[i]);
-}
+/* In a file for each width of vectors: codes of n numbers, a multiple of LANES; up to LANES more may be written. */
+static void find_codes(const double *p, int64_t n, int32_t *code);
 
 /* Drops rows with a problem; the number left. */
 static int64_t drop_rows(Work *w, int64_t n, const double *sum, double *pick) {

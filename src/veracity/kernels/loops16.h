@@ -165,4 +165,8 @@ static int pair_rows(Pair *a, int64_t n) {
     return any;
 }
 
+static void find_codes(const double *p, int64_t n, int32_t *code) {
+    for (int64_t i = 0; i < n; i++) code[i] = code_of(p[i]);
+}
+
 #endif

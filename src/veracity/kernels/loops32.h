@@ -203,6 +203,38 @@ INLINE __m256i high_halves(__m256i a, __m256i b) {
     return _mm256_permute4x64_epi64(_mm256_castps_si256(both), 0xD8);
 }
 
+/* Codes of eight numbers v, mirrored where they are from 1/2 up: all that says of them is in the high halves of their
+ * bits, but for zeros. */
+INLINE __m256i eight_codes(__m256i high, __m256i zero, __m256i above) {
+    __m256i tiny = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(SPLIT_BITS >> 32)), high);
+    __m256i code = _mm256_srai_epi32(high, SHIFT - 32);
+    code = _mm256_sub_epi32(code, _mm256_set1_epi32((int)((SPLIT_BITS >> SHIFT) - SPLIT_CODE)));
+    if (!_mm256_testz_si256(tiny, tiny)) {
+        __m256i small = _mm256_srai_epi32(high, TINY_SHIFT - 32);
+        small = _mm256_sub_epi32(small, _mm256_set1_epi32((int)((LEAST_BITS >> TINY_SHIFT) - 2)));
+        small = _mm256_andnot_si256(zero, _mm256_max_epi32(small, _mm256_set1_epi32(1)));
+        code = _mm256_blendv_epi8(code, small, tiny);
+    }
+    return _mm256_blendv_epi8(code, _mm256_sub_epi32(_mm256_set1_epi32((int)CODES - 1), code), above);
+}
+
+static void find_codes(const double *p, int64_t n, int32_t *code) {
+    const __m256d none = _mm256_setzero_pd(), one = _mm256_set1_pd(1.0), middle = _mm256_set1_pd(0.5);
+    for (int64_t i = 0; i < n; i += 8) {
+        __m256i bits[2], above[2], zero[2];
+        for (int h = 0; h < 2; h++) {
+            __m256d u = _mm256_add_pd(_mm256_loadu_pd(p + i + 4 * h), none), upper = _mm256_cmp_pd(u, middle, _CMP_GE_OQ);
+            __m256d v = _mm256_blendv_pd(u, _mm256_sub_pd(one, u), upper);
+            above[h] = _mm256_castpd_si256(upper);
+            zero[h] = _mm256_castpd_si256(_mm256_cmp_pd(u, none, _CMP_EQ_OQ));
+            bits[h] = _mm256_add_epi64(_mm256_castpd_si256(v), above[h]);
+        }
+        __m256i found = eight_codes(high_halves(bits[0], bits[1]), high_halves(zero[0], zero[1]),
+                                    high_halves(above[0], above[1]));
+        _mm256_storeu_si256((__m256i *)(code + i), found);
+    }
+}
+
 INLINE __m256i multiply_64(__m256i a, __m256i b) {
     __m256i crossed = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(a, 32), b),
                                        _mm256_mul_epu32(a, _mm256_srli_epi64(b, 32)));
@@ -256,20 +288,6 @@ INLINE FourRows four_rows(Pair *a, int64_t i, __m256d *low, __m256d *high, __m25
     __m256d mirrors = _mm256_or_pd(above, _mm256_cmp_pd(mirrored, u, _CMP_LE_OQ));
     found.at_end = _mm256_and_si256(ends, _mm256_castpd_si256(mirrors));
     return found;
-}
-
-/* Codes of eight rows: their bits, but for the sign all in the high halves. */
-INLINE __m256i eight_codes(__m256i high, __m256i zero, __m256i above) {
-    __m256i tiny = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(SPLIT_BITS >> 32)), high);
-    __m256i code = _mm256_srai_epi32(high, SHIFT - 32);
-    code = _mm256_sub_epi32(code, _mm256_set1_epi32((int)((SPLIT_BITS >> SHIFT) - SPLIT_CODE)));
-    if (!_mm256_testz_si256(tiny, tiny)) {
-        __m256i small = _mm256_srai_epi32(high, TINY_SHIFT - 32);
-        small = _mm256_sub_epi32(small, _mm256_set1_epi32((int)((LEAST_BITS >> TINY_SHIFT) - 2)));
-        small = _mm256_andnot_si256(zero, _mm256_max_epi32(small, _mm256_set1_epi32(1)));
-        code = _mm256_blendv_epi8(code, small, tiny);
-    }
-    return _mm256_blendv_epi8(code, _mm256_sub_epi32(_mm256_set1_epi32((int)CODES - 1), code), above);
 }
 
 /* Eight rows at a time. */
