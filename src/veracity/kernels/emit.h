@@ -14,6 +14,9 @@ typedef struct {
     int64_t size;
 } Compact;
 
+/* Where histograms begin and end in the output. */
+enum { POOLED, POOLED_END, TOP, TOP_END, CLASSES }; /* one after another, then the end of the last */
+
 /* Zeroes a new cell; 0 is the same bits for counts and sums. */
 INLINE void clear_cell(Compact *out, const Job *job, int64_t at) {
     for (int f = 0; f < job->all_step; f++) out->columns[f][at].i = 0;
@@ -45,29 +48,53 @@ INLINE void places_of(const Grid *g, int32_t code, int32_t *from, int32_t *to) {
     for (*to = *from + 1; *to < g->places && code_of(g->part_edges[*to - PARTS]) == code; ++*to) {}
 }
 
-/* Histograms from h to last as one, in order of cells. */
-static void emit_histograms(Compact *out, const Job *job, const Work *works, int threads, int64_t h, int64_t last) {
+/* One histogram, in order of cells. */
+static void emit_histogram(Compact *out, const Job *job, const Work *works, int threads, int64_t h) {
     const Grid *g = &job->grid;
     int64_t first = out->size;
     for (int64_t word = 0; word < PARTS / 64; word++) {
         uint64_t set = 0;
-        for (int64_t i = h; i <= last; i++)
-            for (int t = 0; t < threads; t++) set |= works[t].scratch.touched[i * g->words + word];
+        for (int t = 0; t < threads; t++) set |= works[t].scratch.touched[h * g->words + word];
         for (; set; set &= set - 1) {
             int bit = __builtin_ctzll(set);
             int32_t from, to;
             places_of(g, (int32_t)(64 * word + bit), &from, &to);
             for (int32_t place = from; place < to; place++)
-                for (int64_t i = h; i <= last; i++)
-                    for (int t = 0; t < threads; t++) {
-                        const Scratch *s = &works[t].scratch;
-                        if (!(s->touched[i * g->words + word] >> bit & 1)) continue;
-                        const slot *all = s->all + (i * g->places + place) * job->all_step;
-                        const slot *yes = s->yes + (i * g->places + place) * job->true_step;
-                        emit_place(out, job, first, g->cell[place], all, yes);
-                    }
+                for (int t = 0; t < threads; t++) {
+                    const Scratch *s = &works[t].scratch;
+                    if (!(s->touched[h * g->words + word] >> bit & 1)) continue;
+                    const slot *all = s->all + (h * g->places + place) * job->all_step;
+                    const slot *yes = s->yes + (h * g->places + place) * job->true_step;
+                    emit_place(out, job, first, g->cell[place], all, yes);
+                }
         }
     }
+}
+
+/* The sum of the histograms from one place of the output to another. */
+static int emit_sum(Compact *out, const Job *job, int64_t from, int64_t to) {
+    const Grid *g = &job->grid;
+    int64_t cells = 0, width = job->all_step + job->true_step;
+    for (int64_t place = 0; place < g->places; place++) cells = g->cell[place] >= cells ? g->cell[place] + 1 : cells;
+    slot *sums = calloc((size_t)(cells * width), sizeof *sums);
+    if (!sums) return 0;
+    for (int64_t i = from; i < to; i++) {
+        slot *all = sums + out->cells[i] * width, *yes = all + job->all_step;
+        all[0].i += out->columns[0][i].i;
+        for (int f = 1; f < job->all_step; f++) all[f].d += out->columns[f][i].d;
+        yes[0].i += out->columns[ALL_COLUMNS][i].i;
+        for (int f = 1; f < job->true_step; f++) yes[f].d += out->columns[ALL_COLUMNS + f][i].d;
+    }
+    for (int64_t cell = 0; cell < cells; cell++) {
+        const slot *all = sums + cell * width;
+        if (all->i == 0) continue;
+        int64_t at = out->size++;
+        out->cells[at] = (int32_t)cell;
+        for (int f = 0; f < job->all_step; f++) out->columns[f][at] = all[f];
+        for (int f = 0; f < job->true_step; f++) out->columns[ALL_COLUMNS + f][at] = all[job->all_step + f];
+    }
+    free(sums);
+    return 1;
 }
 
 /* Zeroes what the pass has touched, so that the next can begin at once. */

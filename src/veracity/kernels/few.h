@@ -4,6 +4,7 @@
 #define VERACITY_FEW_H
 
 #include "rows.h"
+#include "words.h"
 
 INLINE double *column_of(Work *w, int64_t j) { return w->p + j * w->stride; }
 
@@ -31,17 +32,26 @@ static void read_values(Work *w, int64_t start, int64_t n) {
         for (int64_t i = n; i < stride; i++) w->p[j * stride + i] = w->p[j * stride + n - 1];
 }
 
-/* One column of n rows: sums, sums of squares, smallest and largest so far, and which was the largest. */
-static void add_column(const double *p, int64_t j, int64_t n, double *restrict sum, double *restrict square,
-                              double *restrict least, double *restrict best, double *restrict pick) {
-    const double number = (double)j;
-    for (int64_t i = 0; i < n; i++) {
-        double x = p[i];
-        sum[i] += x;
-        square[i] += x * x;
-        least[i] = x < least[i] ? x : least[i];
-        pick[i] = x > best[i] ? number : pick[i];
-        best[i] = x > best[i] ? x : best[i];
+INLINE lanes chosen(masks which, lanes x, lanes y) { return (lanes)(((masks)x & which) | ((masks)y & ~which)); }
+
+/* Of each row: sum, sum of squares, smallest and largest, and which was the largest. */
+static void sweep_few(const Work *w, double *sum, double *squares, double *least, double *best, double *pick) {
+    for (int64_t i = 0; i < w->stride; i += LANES) {
+        lanes low = load(w->p + i), high = low, total = {0}, square = {0}, at = {0}, number = {0};
+        for (int64_t j = 0; j < w->job->k; j++, number += 1.0) {
+            lanes x = load(w->p + j * w->stride + i);
+            masks more = (masks)(x > high);
+            total += x;
+            square += x * x;
+            low = chosen((masks)(x < low), x, low);
+            high = chosen(more, x, high);
+            at = chosen(more, number, at);
+        }
+        *(lanes *)(sum + i) = total;
+        *(lanes *)(squares + i) = square;
+        *(lanes *)(least + i) = low;
+        *(lanes *)(best + i) = high;
+        *(lanes *)(pick + i) = at;
     }
 }
 
@@ -51,7 +61,7 @@ static double dot(const double *p, const double *m, int64_t n) {
     return total(sum);
 }
 
-/* In a file for each width of vectors: codes of n numbers, a multiple of LANES; up to LANES more may be written. */
+/* In a file for each width of vectors. */
 static void find_codes(const double *p, int64_t n, int32_t *code);
 
 /* Drops rows with a problem; the number left. */
@@ -92,11 +102,32 @@ static int all_good(Work *w, int64_t n, const double *sum, const double *least, 
 
 enum { AHEAD = 24 }; /* rows: cells are asked for before they are needed */
 
+/* What happened and the top entry of n rows, which lie at the given places. */
+INLINE void scatter_rows(Work *w, int64_t n, const int32_t *happened, const int32_t *picked, int mass) {
+    const Job *job = w->job;
+    const Grid *g = &job->grid;
+    Scratch *s = &w->scratch;
+    int64_t k = job->k;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t soon = i + AHEAD < n ? i + AHEAD : i;
+        __builtin_prefetch(s->yes + (w->y[soon] * g->places + happened[soon]) * (mass ? 6 : 4), 1);
+        __builtin_prefetch(s->all + (k * g->places + picked[soon]) * (mass ? 4 : 2), 1);
+        __builtin_prefetch(s->yes + (k * g->places + picked[soon]) * (mass ? 6 : 4), 1);
+        int64_t c = mass ? w->count[i] : 1;
+        double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0, u = w->realised[i];
+        add_true(job, s, w->y[i], happened[i], u, w->log[i], w->power[i], mass, c, m, m2);
+        add_entry(job, s, k, picked[i], w->top[i], mass, c, m, m2);
+        if (w->correct[i] != 0.0) add_true(job, s, k, happened[i], u, w->log[i], w->power[i], mass, c, m, m2);
+    }
+}
+
 INLINE void scatter(Work *w, int64_t n, int mass) {
     const Job *job = w->job;
     const Grid *g = &job->grid;
     Scratch *s = &w->scratch;
     int64_t k = job->k, stride = w->stride;
+    int32_t happened[ROWS], picked[ROWS];
+    find_codes(w->p, k * stride, w->place);
     for (int64_t j = 0; j < k; j++) {
         int32_t *place = w->place + j * stride;
         const double *p = column_of(w, j);
@@ -109,19 +140,71 @@ INLINE void scatter(Work *w, int64_t n, int mass) {
         }
     }
     for (int64_t i = 0; i < n; i++) {
-        int64_t soon = i + AHEAD < n ? i + AHEAD : i, y = w->y[soon], pick = w->pick[soon];
-        __builtin_prefetch(s->yes + (y * g->places + w->place[y * stride + soon]) * (mass ? 6 : 4), 1);
-        __builtin_prefetch(s->all + (k * g->places + w->place[pick * stride + soon]) * (mass ? 4 : 2), 1);
-        __builtin_prefetch(s->yes + (k * g->places + w->place[pick * stride + soon]) * (mass ? 6 : 4), 1);
-        int64_t c = mass ? w->count[i] : 1;
-        double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0;
-        y = w->y[i];
-        pick = w->pick[i];
-        int32_t happened = w->place[y * stride + i];
-        add_true(job, s, y, happened, w->realised[i], w->log[i], w->power[i], mass, c, m, m2);
-        add_entry(job, s, k, w->place[pick * stride + i], column_of(w, pick)[i], mass, c, m, m2);
-        if (pick == y) add_true(job, s, k, happened, w->realised[i], w->log[i], w->power[i], mass, c, m, m2);
+        happened[i] = w->place[w->y[i] * stride + i];
+        picked[i] = w->place[w->pick[i] * stride + i];
     }
+    scatter_rows(w, n, happened, picked, mass);
+}
+
+#define FLAG (1ULL << 63)
+enum { FLAGGED_ROOM = 1 << 22 }; /* rows before a count could reach the flag */
+
+/* Flags packed cells whose entries need a closer look: of codes that a cut divides, and of what has no cell there. */
+static void flag_cells(Work *w) {
+    for (int32_t c = 0; c < LIST_CODES; c++)
+        if (c < NORMAL_CODE || c >= LOW_CODES || is_divided(&w->job->grid, list_place(c)))
+            for (int64_t j = 0; j < w->job->k; j++) w->scratch.packed[j * LIST_CODES + c] = FLAG;
+}
+
+static void unpack_few(Work *w) {
+    for (int64_t j = 0; j < w->job->k; j++) unpack_words(w, w->scratch.packed + j * LIST_CODES, j);
+    w->packed_rows = 0;
+}
+
+/* Adds entries to packed cells. Which need a closer look goes to `closer`; their number. No branch: which do could not
+ * be foreseen. */
+INLINE int64_t add_words(uint64_t *cells, const uint32_t *words, int64_t n, int32_t *closer) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t word = words[i], held = cells[word >> WORD_SHIFT];
+        __builtin_prefetch(cells + (words[i + AHEAD] >> WORD_SHIFT), 1);
+        cells[word >> WORD_SHIFT] = held + ONE_ENTRY + word;
+        closer[count] = (int32_t)i;
+        count += (int64_t)(held >> 63);
+    }
+    return count;
+}
+
+INLINE void find_places(const Grid *g, const double *p, int64_t n, int32_t *places) {
+    find_codes(p, n, places);
+    for (int64_t i = 0; i < n; i++)
+        if (is_divided(g, places[i])) places[i] = part_of(g, places[i], p[i]);
+}
+
+/* Float32 rows without weights. */
+static void scatter_floats(Work *w, int64_t n) {
+    const Job *job = w->job;
+    uint32_t words[ROWS + AHEAD] = {0};
+    int32_t closer[ROWS + 1], happened[ROWS], picked[ROWS];
+    if (w->packed_rows + n > FLAGGED_ROOM) {
+        unpack_few(w);
+        flag_cells(w);
+    }
+    w->packed_rows += n;
+    for (int64_t j = 0; j < job->k; j++) {
+        const double *p = column_of(w, j);
+        words_of_doubles(p, n, words);
+        int64_t count = add_words(w->scratch.packed + j * LIST_CODES, words, n, closer);
+        for (int64_t c = 0; c < count; c++) {
+            w->place[c] = place_of(&job->grid, p[closer[c]]);
+            __builtin_prefetch(w->scratch.all + (j * job->grid.places + w->place[c]) * 2, 1);
+        }
+        for (int64_t c = 0; c < count; c++)
+            add_entry(job, &w->scratch, j, w->place[c], p[closer[c]], 0, 1, 1.0, 1.0);
+    }
+    find_places(&job->grid, w->realised, n, happened);
+    find_places(&job->grid, w->top, n, picked);
+    scatter_rows(w, n, happened, picked, 0);
 }
 
 static void add_small(Work *w, int64_t n); /* small.h */
@@ -133,18 +216,13 @@ static void few_block(Work *w, int64_t start, int64_t n) {
     read_values(w, start, n);
     read_rows(w, start, n);
     int64_t stride = w->stride;
-    memset(sum, 0, (size_t)stride * sizeof *sum);
-    memset(w->squares, 0, (size_t)stride * sizeof *w->squares);
-    memset(pick, 0, (size_t)stride * sizeof *pick);
-    memcpy(least, w->p, (size_t)stride * sizeof *least);
-    memcpy(best, w->p, (size_t)stride * sizeof *best);
-    for (int64_t j = 0; j < k; j++) add_column(column_of(w, j), j, stride, sum, w->squares, least, best, pick);
+    sweep_few(w, sum, w->squares, least, best, pick);
     const double *low = job->one_column ? column_of(w, 1) : least, *high = job->one_column ? low : best;
     if (!all_good(w, n, sum, low, high)) n = drop_rows(w, n, sum, pick);
     if (n == 0) return;
-    find_codes(w->p, k * stride, w->place);
     for (int64_t i = 0; i < n; i++) {
         w->pick[i] = (int32_t)pick[i];
+        w->top[i] = column_of(w, w->pick[i])[i];
         w->realised[i] = column_of(w, w->y[i])[i];
         w->correct[i] = w->pick[i] == w->y[i];
     }
@@ -153,6 +231,8 @@ static void few_block(Work *w, int64_t start, int64_t n) {
     for (int64_t j = 0; j < k; j++) w->columns[j] += dot(column_of(w, j), w->m, stride);
     if (w->small)
         add_small(w, n);
+    else if (w->scratch.packed)
+        scatter_floats(w, n);
     else if (job->mass)
         scatter(w, n, 1);
     else

@@ -220,7 +220,8 @@ INLINE __m256i eight_codes(__m256i high, __m256i zero, __m256i above) {
 
 static void find_codes(const double *p, int64_t n, int32_t *code) {
     const __m256d none = _mm256_setzero_pd(), one = _mm256_set1_pd(1.0), middle = _mm256_set1_pd(0.5);
-    for (int64_t i = 0; i < n; i += 8) {
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
         __m256i bits[2], above[2], zero[2];
         for (int h = 0; h < 2; h++) {
             __m256d u = _mm256_add_pd(_mm256_loadu_pd(p + i + 4 * h), none), upper = _mm256_cmp_pd(u, middle, _CMP_GE_OQ);
@@ -233,6 +234,7 @@ static void find_codes(const double *p, int64_t n, int32_t *code) {
                                     high_halves(above[0], above[1]));
         _mm256_storeu_si256((__m256i *)(code + i), found);
     }
+    for (; i < n; i++) code[i] = code_of(p[i]);
 }
 
 INLINE __m256i multiply_64(__m256i a, __m256i b) {

@@ -32,6 +32,7 @@ static void *work_on(void *argument) {
             few_block(w, start, n);
     }
     if (w->packed) finish_packed(w, w->packed);
+    if (w->scratch.packed) unpack_few(w);
     return NULL;
 }
 
@@ -53,7 +54,9 @@ static int prepare_work(Work *w, const Job *job, int64_t begin, int64_t end) {
     if (!(w->classes && w->columns && w->block_classes && w->block_columns)) return 0;
     if (job->small) return (w->small = get_small()) != NULL;
     if (job->packed && !(w->packed = get_packed(job))) return 0;
-    return get_scratch(&w->scratch, job);
+    if (!get_scratch(&w->scratch, job)) return 0;
+    if (job->floats) flag_cells(w);
+    return 1;
 }
 
 static void end_work(Work *w, int clean) {
@@ -115,17 +118,13 @@ static void join_works(Work *works, int threads) {
     }
 }
 
-/* Histograms in the order pooled, top, classes. */
-static void emit(Compact *out, const Job *job, Work *works, int threads, int64_t *offsets) {
-    int64_t k = job->k, many = k > MANY;
+/* Histograms of classes, of the picks and of all entries; whether there was memory. */
+static int emit(Compact *out, const Job *job, Work *works, int threads, int64_t *offsets) {
+    int64_t k = job->k, many = k > MANY, made = 1;
     if (job->small) {
         emit_small(out, job, works[0].small, offsets);
-        return;
+        return 1;
     }
-    emit_histograms(out, job, works, threads, 0, many ? 0 : k - 1);
-    offsets[1] = out->size;
-    emit_histograms(out, job, works, threads, many ? 1 : k, many ? 1 : k);
-    offsets[2] = out->size;
     for (int64_t j = 0; j < k; j++) {
         slot totals[] = {{.i = works[0].rows},
                          {.d = works[0].columns[j]},
@@ -136,10 +135,19 @@ static void emit(Compact *out, const Job *job, Work *works, int threads, int64_t
         else if (many)
             emit_nested(out, job, works, threads, j, totals);
         else
-            emit_histograms(out, job, works, threads, j, j);
-        offsets[j + 3] = out->size;
+            emit_histogram(out, job, works, threads, j);
+        offsets[CLASSES + 1 + j] = out->size;
     }
+    offsets[POOLED] = out->size;
+    if (many)
+        emit_histogram(out, job, works, threads, 0);
+    else
+        made = emit_sum(out, job, 0, out->size);
+    offsets[POOLED_END] = offsets[TOP] = out->size;
+    emit_histogram(out, job, works, threads, many ? 1 : k);
+    offsets[TOP_END] = out->size;
     for (int t = 0; t < threads; t++) clear_touched(job, &works[t].scratch);
+    return made;
 }
 
 static PyObject *bytes_of(const void *data, int64_t count, size_t item) {
@@ -165,12 +173,12 @@ static PyObject *report(const Job *job, const Work *w, const int64_t *offsets) {
                          bytes_of(w->columns, job->k, sizeof(double)), bytes_of(w->tiny, w->tiny_count, 8),
                          bytes_of(w->lowest_row, w->lowest_count, 8), bytes_of(w->lowest, w->lowest_count, 8),
                          bytes_of(problems, PROBLEMS * (2 + FIRST), 8), bytes_of(values, PROBLEMS, 8),
-                         bytes_of(offsets, job->k + 3, 8));
+                         bytes_of(offsets, CLASSES + 1 + job->k, 8));
 }
 
 static PyObject *pass(const Job *job, int threads, Compact *out) {
     Work *works = get_works(threads);
-    int64_t *offsets = calloc((size_t)job->k + 3, sizeof *offsets);
+    int64_t *offsets = calloc((size_t)(CLASSES + 1 + job->k), sizeof *offsets);
     int ready = works && offsets, clean = 0;
     for (int t = 0; ready && t < threads; t++)
         ready = prepare_work(&works[t], job, job->n * t / threads, job->n * (t + 1) / threads);
@@ -180,7 +188,7 @@ static PyObject *pass(const Job *job, int threads, Compact *out) {
         run(works, threads);
         join_works(works, threads);
         clean = !works[0].failed;
-        if (clean) emit(out, job, works, threads, offsets);
+        if (clean) clean = emit(out, job, works, threads, offsets);
         Py_END_ALLOW_THREADS
         if (clean) result = report(job, &works[0], offsets);
     }
@@ -227,6 +235,7 @@ static void read_job(Job *job, const Py_buffer *b) {
     int plain_hits = g->least_hit == 0x1p-5 || g->least_hit == 0x1p-10; /* no cut lies below */
     job->packed = job->k > MANY && job->k <= POOLED_ROOM && job->item == 4 && !job->mass && plain_hits &&
                   g->nested_cells < UPPER && low_cuts(g) <= MOST_CUTS && job->k <= UINT32_MAX / g->nested_cells;
+    job->floats = job->k <= MANY && job->item == 4 && !job->mass && !job->one_column && !job->small;
     job->all_step = job->nested_step = job->mass ? 4 : 2;
     job->true_step = job->mass ? 6 : 4;
     job->nested_true_step = job->mass ? 3 : 1;

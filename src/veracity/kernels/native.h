@@ -80,7 +80,7 @@ typedef struct {
     int item; /* bytes of a probability: 4 or 8 */
     char y_kind;
     int y_item;
-    int one_column, mass, small, packed, direct; /* direct: rows lie in memory as they are needed */
+    int one_column, mass, small, packed, floats, direct; /* direct: rows lie in memory as they are needed */
     double allowed;
     double *realised;
     Grid grid;
@@ -99,7 +99,8 @@ typedef struct {
     slot *all, *yes;
     uint64_t *touched;
     slot *nested, *nested_yes;
-    size_t bytes, all_size, yes_size, touched_size, nested_size, nested_yes_size;
+    uint64_t *packed; /* of few classes: see words.h */
+    size_t all_size, yes_size, touched_size, packed_size;
 } Scratch;
 
 enum { LEVELS = 2 };                            /* wide cells between 0 and 2^-22 */
@@ -122,7 +123,7 @@ typedef struct {
 
 typedef struct {
     const Job *job;
-    int64_t begin, end, rows;
+    int64_t begin, end, rows, packed_rows; /* packed: since cells of few classes were emptied */
     double weight, weight2, scores[12], powers[POWERS], low, high;
     double *classes, *columns, *block_classes, *block_columns;
     Sieve sieve; /* of one row of many classes */

@@ -85,7 +85,7 @@ class Task:
         return fits and self.k <= MANY and len(self.p) * max(self.k, 2) <= _native.SMALL
 
     def run(self, realised: Array | None) -> tuple[list[Any], Array, dict[str, Array]]:
-        """What the module returns, where each histogram begins, and their fields."""
+        """What the module returns, where histograms begin and end (pooled, top, classes), and their fields."""
         n, k, grid = len(self.p), self.k, self.grid
         size = min(n, len(grid) if k <= MANY else len(grid.nested_edges))
         # A class of many has its lowest cell until it proves empty, and one more cell is tried before it is kept.
@@ -149,10 +149,9 @@ def _by_row(task: Task, keep_realised: bool = False) -> Pass:
         by_class = {name: column for name, column in held.items() if name not in ("true_sum", "true_log", "true_power")}
     else:
         by_class = held
-    start, first, second = place[:3].tolist()
     pooled, top = (
-        Histogram(**{name: column[cells] for name, column in held.items()})
-        for cells in (slice(start, first), slice(first, second))
+        Histogram(**{name: column[start:end] for name, column in held.items()})
+        for start, end in place[:4].reshape(2, 2).tolist()
     )
     numbers = np.frombuffer(sums)
     return Pass(
@@ -172,7 +171,7 @@ def _by_row(task: Task, keep_realised: bool = False) -> Pass:
         realised=realised,
         pooled=pooled,
         top=top,
-        classwise=Histograms(k, lambda: (place[2:], by_class)),
+        classwise=Histograms(k, lambda: (place[4:], by_class)),
     )
 
 

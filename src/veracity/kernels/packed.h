@@ -1,24 +1,12 @@
-/* Float32 rows of more than 50 classes without weights: near memory speed on the coarse grid.
- *
- * An entry adds one integer to its cell: a count above and the mantissa bits below the cell's edge, so that one update
- * of eight bytes holds both the count and the exact sum of the cell. */
+/* Float32 rows of more than 50 classes without weights: near memory speed on the coarse grid. */
 #ifndef VERACITY_PACKED_H
 #define VERACITY_PACKED_H
 
 #include "many.h"
-#include "sweep.h"
+#include "words.h"
 
-#define COUNT_SHIFT 40
-#define ONE_ENTRY (1ULL << COUNT_SHIFT)
 enum { BLOCK = 64 }; /* rows */
 
-/* A word is the code of a listed entry above 17 bits for where it lies in its code: all that a float has below six
- * mantissa bits, or what it has below ten, times 2^FINER. Codes are those of the grid, but for floats below 2^-126. */
-enum { WORD_SHIFT = 17, FINER = 4, FIRST_FINE = SPLIT_FLOAT >> WORD_SHIFT };
-#define NORMAL_FLOAT 0x00800000 /* 2^-126 */
-#define FINE_CODE(bits) (FIRST_FINE + (((bits) - SPLIT_FLOAT) >> (WORD_SHIFT - FINER)))
-enum { NORMAL_CODE = NORMAL_FLOAT >> WORD_SHIFT, LOW_CODES = FINE_CODE(HALF_FLOAT) };
-enum { LIST_CODES = FINE_CODE(0x3F800000) + 1 };       /* of anything up to 1 */
 enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 22 }; /* entries of a cell before the sum could reach the count */
 enum { MOST_CUTS = 64, UPPER = 0xFFFE, RARE = 0xFFFF };
 
@@ -45,25 +33,6 @@ typedef struct Packed {
     Levels levels;
 } Packed;
 
-INLINE float float_of(uint32_t bits) {
-    float x;
-    memcpy(&x, &bits, 4);
-    return x;
-}
-
-INLINE uint32_t float_bits(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, 4);
-    return bits;
-}
-
-/* The float of a word, and the smallest of a list code. */
-INLINE uint32_t bits_of_word(uint32_t word) {
-    return word < SPLIT_FLOAT ? word : SPLIT_FLOAT + ((word - SPLIT_FLOAT) >> FINER);
-}
-INLINE uint32_t first_bits(int32_t c) { return bits_of_word((uint32_t)c << WORD_SHIFT); }
-INLINE int32_t list_place(int32_t c) { return code_of(float_of(first_bits(c))); }
-
 /* The list code with which hits begin. */
 INLINE int32_t least_hit_code(const Grid *g) { return FINE_CODE((int32_t)float_bits((float)g->least_hit)); }
 
@@ -74,24 +43,8 @@ static int64_t low_cuts(const Grid *g) {
     return count;
 }
 
-/* Moves counts and sums of the pooled cells below 1/2 to the histogram. Entries of divided codes are there already. */
 static void unpack_pooled(Work *w, Packed *x) {
-    Scratch *s = &w->scratch;
-    for (int32_t c = NORMAL_CODE; c < LOW_CODES; c++) {
-        uint64_t held = x->pooled[c];
-        int32_t place = list_place(c);
-        x->pooled[c] = 0;
-        if (!held || is_divided(&w->job->grid, place)) continue;
-        uint64_t one = ONE_ENTRY + ((uint64_t)c << WORD_SHIFT); /* where nothing of a code was above its edge */
-        int64_t count = (int64_t)(held / one);
-        uint32_t bits = first_bits(c);
-        double edge = float_of(bits), step = (float_of(bits + 1) - edge) / (c < FIRST_FINE ? 1 : 1 << FINER);
-        slot *r = s->all + place * 2;
-        if (r->i == 0) touch(s->touched, place, edge);
-        r[0].i += count;
-        r[1].d += (double)count * edge + (double)(held % one) * step;
-    }
-    memset(x->pooled + LOW_CODES, 0, (LIST_CODES - LOW_CODES) * sizeof *x->pooled);
+    unpack_words(w, x->pooled, 0);
     x->pooled_used = 0;
 }
 
@@ -115,15 +68,6 @@ static void spill_nested(Work *w, Packed *x) {
         x->nested[i] = 0;
     }
     x->nested_used = 0;
-}
-
-static void find_words(const void *restrict entries, int64_t count, uint32_t *restrict words) {
-    for (int64_t i = 0; i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, (const char *)entries + 4 * i, 4);
-        uint32_t fine = ((bits - SPLIT_FLOAT) << FINER) + SPLIT_FLOAT;
-        words[i] = bits < SPLIT_FLOAT ? bits : fine;
-    }
 }
 
 static void add_listed(uint64_t *pooled, const uint32_t *words, int64_t count) {

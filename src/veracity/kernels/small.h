@@ -33,6 +33,7 @@ static void add_small(Work *w, int64_t n) {
     const Grid *g = &job->grid;
     Small *s = w->small;
     int64_t k = job->k, entry = s->rows * k;
+    find_codes(w->p, k * w->stride, w->place);
     for (int64_t i = 0; i < n; i++) {
         int64_t row = s->rows + i;
         s->pick[row] = (int32_t)(entry + w->pick[i]);
@@ -133,14 +134,14 @@ static void emit_small(Compact *out, const Job *job, const Small *s, int64_t *of
     for (int64_t i = 0; i < s->rows; i++) s->tops[i] = s->items[s->pick[i]];
     sort_cells(s->items, s->sorted, n);
     emit_run(out, job, s, s->items, n);
-    offsets[1] = out->size;
+    offsets[POOLED_END] = offsets[TOP] = out->size;
     sort_cells(s->tops, s->sorted, s->rows);
     emit_run(out, job, s, s->tops, s->rows);
-    offsets[2] = out->size;
+    offsets[TOP_END] = offsets[CLASSES] = out->size;
     part_classes(s, k);
     for (int64_t j = 0; j < k; j++) {
         emit_run(out, job, s, s->sorted + j * s->rows, s->rows);
-        offsets[3 + j] = out->size;
+        offsets[CLASSES + 1 + j] = out->size;
     }
 }
 
