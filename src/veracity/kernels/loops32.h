@@ -32,15 +32,18 @@ INLINE __m256i eight_before(int64_t count) {
 }
 
 typedef struct {
-    __m256i high, low, below[LEVELS];
+    __m256i high, low, above[LEVELS - 1];
     __m256 sum;
-    __m256d squares[2], levels[LEVELS][2];
+    __m256d squares[2], levels[LEVELS];
     int64_t listed;
 } Sweep;
 
+/* Entries from some bits up; none of those beyond the end of a row, which are zeros. */
+INLINE __m256i from_bits(__m256i bits, int32_t least) { return _mm256_cmpgt_epi32(bits, _mm256_set1_epi32(least - 1)); }
+
 /* Eight columns of a row, of which some may lie beyond its end. */
 INLINE void sweep_columns(Sweep *s, const float *row, __m256i in, const int whole, double *columns, uint32_t *list,
-                          uint8_t *hits, __m256i below_hits, const int coarse) {
+                          uint8_t *hits, int32_t least_hit, const int coarse) {
     __m256 x = whole ? _mm256_loadu_ps(row) : _mm256_maskload_ps(row, in);
     __m256i bits = _mm256_castps_si256(x);
     /* The halves are read again: that costs less than taking them from the whole. */
@@ -49,49 +52,48 @@ INLINE void sweep_columns(Sweep *s, const float *row, __m256i in, const int whol
     s->high = _mm256_max_epu32(s->high, bits);
     s->low = _mm256_min_epu32(s->low, whole ? bits : _mm256_or_si256(bits, _mm256_xor_si256(in, _mm256_set1_epi32(-1))));
     s->sum = _mm256_add_ps(s->sum, x);
-    *hits = (uint8_t)eight_set(_mm256_cmpgt_epi32(bits, below_hits));
+    *hits = (uint8_t)eight_set(from_bits(bits, least_hit));
     for (int h = 0; h < 2; h++) {
         double *to = columns + LANES * h; /* padded to whole vectors */
         _mm256_storeu_pd(to, _mm256_add_pd(_mm256_loadu_pd(to), half[h]));
         s->squares[h] = _mm256_fmadd_pd(half[h], half[h], s->squares[h]);
     }
     if (!coarse) return;
-    __m256i small = _mm256_setzero_si256();
     for (int level = 0; level < LEVELS; level++) {
-        small = _mm256_cmpgt_epi32(_mm256_set1_epi32(level_bits(level)), bits);
-        if (level + 1 < LEVELS) s->below[level] = _mm256_sub_epi32(s->below[level], _mm256_and_si256(small, in));
+        const __m256d end = _mm256_set1_pd(level_end(level));
         for (int h = 0; h < 2; h++) {
-            __m256d part = _mm256_cmp_pd(half[h], _mm256_set1_pd(level_end(level)), _CMP_LT_OQ);
-            s->levels[level][h] = _mm256_add_pd(s->levels[level][h], _mm256_and_pd(half[h], part));
+            __m256d part = _mm256_and_pd(half[h], _mm256_cmp_pd(half[h], end, _CMP_LT_OQ));
+            s->levels[level] = _mm256_add_pd(s->levels[level], part);
         }
+        if (level + 1 < LEVELS) s->above[level] = _mm256_sub_epi32(s->above[level], from_bits(bits, level_bits(level)));
     }
-    uint32_t listed = eight_set(_mm256_andnot_si256(small, in));
-    s->listed += compress_eight(list + s->listed, bits, listed);
+    s->listed += compress_eight(list + s->listed, bits, eight_set(from_bits(bits, level_bits(LEVELS - 1))));
 }
 
-INLINE int64_t count_below(__m256i counts) {
-    uint32_t lanes[8];
-    int64_t count = 0;
-    memcpy(lanes, &counts, sizeof lanes);
-    for (int l = 0; l < 8; l++) count += lanes[l];
-    return count;
+INLINE int64_t sum_of_counts(__m256i counts) {
+    uint32_t each[8];
+    int64_t sum = 0;
+    memcpy(each, &counts, sizeof each);
+    for (int l = 0; l < 8; l++) sum += each[l];
+    return sum;
 }
 
 /* The sum of the row is one of floats: eight of them side by side, so that few roundings follow one another. */
 INLINE void sweep_row(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Swept *found,
                       const int coarse) {
-    const __m256i below_hits = _mm256_set1_epi32(found->least_hit - 1), all = _mm256_set1_epi32(-1);
+    const __m256i all = _mm256_set1_epi32(-1);
+    const int32_t least_hit = found->least_hit;
     Sweep s = {.low = all};
     uint8_t *hits = (uint8_t *)found->hits;
     uint32_t *list = found->list;
     int64_t j = 0;
     for (; j + 16 <= k; j += 16, hits += 2) {
         __builtin_prefetch(next + j);
-        sweep_columns(&s, row + j, all, 1, columns + j, list, hits, below_hits, coarse);
-        sweep_columns(&s, row + j + 8, all, 1, columns + j + 8, list, hits + 1, below_hits, coarse);
+        sweep_columns(&s, row + j, all, 1, columns + j, list, hits, least_hit, coarse);
+        sweep_columns(&s, row + j + 8, all, 1, columns + j + 8, list, hits + 1, least_hit, coarse);
     }
     for (; j < k; j += 8)
-        sweep_columns(&s, row + j, eight_before(k - j), 0, columns + j, list, hits++, below_hits, coarse);
+        sweep_columns(&s, row + j, eight_before(k - j), 0, columns + j, list, hits++, least_hit, coarse);
     *hits = 0; /* columns are noted in words of two bytes */
     float sums[8];
     uint32_t high[8], low[8];
@@ -112,9 +114,9 @@ INLINE void sweep_row(const float *row, const float *next, int64_t k, double *co
     found->listed = s.listed;
     double before = 0.0;
     for (int level = 0; level < LEVELS; level++) {
-        double up_to = total((lanes)_mm256_add_pd(s.levels[level][0], s.levels[level][1]));
+        double up_to = total((lanes)s.levels[level]);
         levels->sums[level] += up_to - before;
-        levels->below[level] += level + 1 < LEVELS ? count_below(s.below[level]) : k - s.listed;
+        levels->below[level] += k - (level + 1 < LEVELS ? sum_of_counts(s.above[level]) : s.listed);
         before = up_to;
     }
 }
