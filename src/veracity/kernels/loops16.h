@@ -51,7 +51,7 @@ static double add_floats(const float *row, int64_t k, double *columns) {
 
 /* Adds a row to the column sums and levels, and says what it found. Asks for the next row meanwhile. */
 static void sweep(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Swept *found) {
-    int64_t listed = 0;
+    int64_t listed = 0, groups = 0;
     found->sum = check_floats(row, k, &found->most, &found->least);
     found->squares = add_floats(row, k, columns);
     if (found->coarse) add_octaves(row, k, levels);
@@ -66,9 +66,10 @@ static void sweep(const float *row, const float *next, int64_t k, double *column
             hits |= (uint32_t)(bits >= found->least_hit) << c;
             levels->zeros += bits == 0;
         }
-        found->hits[start / HIT_COLUMNS] = (uint16_t)hits;
+        groups = note_group(found->hits, groups, start, hits);
     }
     found->listed = listed;
+    found->groups = groups;
 }
 
 /* Those of the listed entries that lie in one code, which go to `to`; their number. */
@@ -112,7 +113,7 @@ INLINE void add_levels(const double *row, int64_t k, Levels *levels) {
 /* Sifts a row, and asks for the next one meanwhile. */
 static void sift(const double *row, const double *next, int64_t k, const Grid *g, Sieve *to) {
     memset(&to->levels, 0, sizeof to->levels);
-    to->listed = 0;
+    to->listed = to->groups = 0;
     if (g->coarse) add_levels(row, k, &to->levels);
     for (int64_t start = 0; start < k; start += HIT_COLUMNS) {
         uint32_t hits = 0;
@@ -124,7 +125,7 @@ static void sift(const double *row, const double *next, int64_t k, const Grid *g
             to->listed += u >= level_end(LEVELS - 1);
             hits |= (uint32_t)(u >= g->least_hit) << c;
         }
-        to->hits[start / HIT_COLUMNS] = (uint16_t)hits;
+        to->groups = note_group(to->hits, to->groups, start, hits);
     }
 }
 

@@ -31,43 +31,57 @@ INLINE __m256i eight_before(int64_t count) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
+_Static_assert(LEVELS == 2, "sums of the lower level and of both");
+
 typedef struct {
-    __m256i high, low, above[LEVELS - 1];
+    __m256i high, low, above; /* above: entries beyond the lower level */
     __m256 sum;
-    __m256d squares[2], levels[LEVELS];
-    int64_t listed;
+    __m256d squares, more_squares, lower, both;
+    int64_t listed, groups;
 } Sweep;
 
-/* Entries from some bits up; none of those beyond the end of a row, which are zeros. */
-INLINE __m256i from_bits(__m256i bits, int32_t least) { return _mm256_cmpgt_epi32(bits, _mm256_set1_epi32(least - 1)); }
+/* What entries are compared with. It stays in memory, so that sums have registers: compilers would do it the other way
+ * round. */
+typedef struct {
+    __m256i below_hits, lower_bits, both_bits; /* the bits before those from which entries are meant */
+    __m256d lower_end, both_end;
+} Ends;
+#define KEEP_IN_MEMORY(x) __asm__ volatile("" : : "r"(x) : "memory")
 
-/* Eight columns of a row, of which some may lie beyond its end. */
-INLINE void sweep_columns(Sweep *s, const float *row, __m256i in, const int whole, double *columns, uint32_t *list,
-                          uint8_t *hits, int32_t least_hit, const int coarse) {
+/* Of both what lies below an end. */
+INLINE __m256d sum_below(__m256d a, __m256d b, __m256d end) {
+    return _mm256_add_pd(_mm256_and_pd(a, _mm256_cmp_pd(a, end, _CMP_LT_OQ)),
+                         _mm256_and_pd(b, _mm256_cmp_pd(b, end, _CMP_LT_OQ)));
+}
+
+INLINE __m256d add_to(double *columns, __m256d x) {
+    _mm256_storeu_pd(columns, _mm256_add_pd(_mm256_loadu_pd(columns), x)); /* padded to whole vectors */
+    return x;
+}
+
+/* Eight columns of a row. Those beyond its end are zeros, and `in` has no bits for them. */
+INLINE void sweep_columns(Sweep *s, const float *row, int64_t j, __m256i in, const int whole, double *columns,
+                          uint32_t *list, Group *hits, const Ends *ends, const int coarse) {
+    KEEP_IN_MEMORY(ends);
+    row += j;
+    columns += j;
     __m256 x = whole ? _mm256_loadu_ps(row) : _mm256_maskload_ps(row, in);
     __m256i bits = _mm256_castps_si256(x);
-    /* The halves are read again: that costs less than taking them from the whole. */
-    __m256d half[2] = {_mm256_cvtps_pd(whole ? _mm_loadu_ps(row) : _mm256_castps256_ps128(x)),
-                       _mm256_cvtps_pd(whole ? _mm_loadu_ps(row + 4) : _mm256_extractf128_ps(x, 1))};
     s->high = _mm256_max_epu32(s->high, bits);
-    s->low = _mm256_min_epu32(s->low, whole ? bits : _mm256_or_si256(bits, _mm256_xor_si256(in, _mm256_set1_epi32(-1))));
+    __m256i beyond = _mm256_andnot_si256(in, _mm256_set1_epi32(-1));
+    s->low = _mm256_min_epu32(s->low, whole ? bits : _mm256_or_si256(bits, beyond));
     s->sum = _mm256_add_ps(s->sum, x);
-    *hits = (uint8_t)eight_set(from_bits(bits, least_hit));
-    for (int h = 0; h < 2; h++) {
-        double *to = columns + LANES * h; /* padded to whole vectors */
-        _mm256_storeu_pd(to, _mm256_add_pd(_mm256_loadu_pd(to), half[h]));
-        s->squares[h] = _mm256_fmadd_pd(half[h], half[h], s->squares[h]);
-    }
+    s->groups = note_group(hits, s->groups, j, eight_set(_mm256_cmpgt_epi32(bits, ends->below_hits)));
+    /* The halves are read again: that costs less than taking them from the whole. */
+    __m256d a = add_to(columns, _mm256_cvtps_pd(whole ? _mm_loadu_ps(row) : _mm256_castps256_ps128(x)));
+    __m256d b = add_to(columns + 4, _mm256_cvtps_pd(whole ? _mm_loadu_ps(row + 4) : _mm256_extractf128_ps(x, 1)));
+    s->squares = _mm256_fmadd_pd(a, a, s->squares);
+    s->more_squares = _mm256_fmadd_pd(b, b, s->more_squares);
     if (!coarse) return;
-    for (int level = 0; level < LEVELS; level++) {
-        const __m256d end = _mm256_set1_pd(level_end(level));
-        for (int h = 0; h < 2; h++) {
-            __m256d part = _mm256_and_pd(half[h], _mm256_cmp_pd(half[h], end, _CMP_LT_OQ));
-            s->levels[level] = _mm256_add_pd(s->levels[level], part);
-        }
-        if (level + 1 < LEVELS) s->above[level] = _mm256_sub_epi32(s->above[level], from_bits(bits, level_bits(level)));
-    }
-    s->listed += compress_eight(list + s->listed, bits, eight_set(from_bits(bits, level_bits(LEVELS - 1))));
+    s->lower = _mm256_add_pd(s->lower, sum_below(a, b, ends->lower_end));
+    s->both = _mm256_add_pd(s->both, sum_below(a, b, ends->both_end));
+    s->above = _mm256_sub_epi32(s->above, _mm256_cmpgt_epi32(bits, ends->lower_bits));
+    s->listed += compress_eight(list + s->listed, bits, eight_set(_mm256_cmpgt_epi32(bits, ends->both_bits)));
 }
 
 INLINE int64_t sum_of_counts(__m256i counts) {
@@ -82,26 +96,27 @@ INLINE int64_t sum_of_counts(__m256i counts) {
 INLINE void sweep_row(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Swept *found,
                       const int coarse) {
     const __m256i all = _mm256_set1_epi32(-1);
-    const int32_t least_hit = found->least_hit;
+    const Ends ends = {_mm256_set1_epi32(found->least_hit - 1), _mm256_set1_epi32(level_bits(0) - 1),
+                       _mm256_set1_epi32(level_bits(1) - 1), _mm256_set1_pd(level_end(0)),
+                       _mm256_set1_pd(level_end(1))};
     Sweep s = {.low = all};
-    uint8_t *hits = (uint8_t *)found->hits;
+    Group *hits = found->hits;
     uint32_t *list = found->list;
     int64_t j = 0;
-    for (; j + 16 <= k; j += 16, hits += 2) {
+    for (; j + 16 <= k; j += 16) {
         __builtin_prefetch(next + j);
-        sweep_columns(&s, row + j, all, 1, columns + j, list, hits, least_hit, coarse);
-        sweep_columns(&s, row + j + 8, all, 1, columns + j + 8, list, hits + 1, least_hit, coarse);
+        sweep_columns(&s, row, j, all, 1, columns, list, hits, &ends, coarse);
+        sweep_columns(&s, row, j + 8, all, 1, columns, list, hits, &ends, coarse);
     }
-    for (; j < k; j += 8)
-        sweep_columns(&s, row + j, eight_before(k - j), 0, columns + j, list, hits++, least_hit, coarse);
-    *hits = 0; /* columns are noted in words of two bytes */
+    for (; j < k; j += 8) sweep_columns(&s, row, j, eight_before(k - j), 0, columns, list, hits, &ends, coarse);
+    found->groups = s.groups;
     float sums[8];
     uint32_t high[8], low[8];
     memcpy(sums, &s.sum, sizeof sums);
     memcpy(high, &s.high, sizeof high);
     memcpy(low, &s.low, sizeof low);
     found->sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-    found->squares = total((lanes)_mm256_add_pd(s.squares[0], s.squares[1]));
+    found->squares = total((lanes)_mm256_add_pd(s.squares, s.more_squares));
     found->most = high[0];
     found->least = low[0];
     for (int l = 1; l < 8; l++) {
@@ -112,13 +127,11 @@ INLINE void sweep_row(const float *row, const float *next, int64_t k, double *co
         for (int64_t i = 0; i < k; i++) levels->zeros += row[i] == 0.0f;
     if (!coarse) return;
     found->listed = s.listed;
-    double before = 0.0;
-    for (int level = 0; level < LEVELS; level++) {
-        double up_to = total((lanes)s.levels[level]);
-        levels->sums[level] += up_to - before;
-        levels->below[level] += k - (level + 1 < LEVELS ? sum_of_counts(s.above[level]) : s.listed);
-        before = up_to;
-    }
+    double lower = total((lanes)s.lower);
+    levels->sums[0] += lower;
+    levels->sums[1] += total((lanes)s.both) - lower;
+    levels->below[0] += k - sum_of_counts(s.above);
+    levels->below[1] += k - s.listed;
 }
 
 static void sweep(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Swept *found) {
@@ -165,22 +178,21 @@ INLINE uint32_t sift_columns(Sift *s, const double *row, __m256i in, double *lis
 
 INLINE void sift_row(const double *row, const double *next, int64_t k, double least, Sieve *to, const int coarse) {
     Sift s = {.zeros = 0};
-    uint8_t *hits = (uint8_t *)to->hits;
+    int64_t groups = 0;
     const __m256d least_hit = _mm256_set1_pd(least);
     const __m256i lane = _mm256_setr_epi64x(0, 1, 2, 3), all = _mm256_set1_epi64x(-1);
     int64_t j = 0;
     for (; j + 8 <= k; j += 8) {
         __builtin_prefetch(next + j);
         uint32_t first = sift_columns(&s, row + j, all, to->list, least_hit, coarse);
-        *hits++ = (uint8_t)(first | sift_columns(&s, row + j + 4, all, to->list, least_hit, coarse) << 4);
+        first |= sift_columns(&s, row + j + 4, all, to->list, least_hit, coarse) << 4;
+        groups = note_group(to->hits, groups, j, first);
     }
-    uint32_t last = 0;
-    for (int part = 0; j < k; j += 4, part += 4) {
+    for (; j < k; j += 4) {
         __m256i in = _mm256_cmpgt_epi64(_mm256_set1_epi64x(k - j), lane);
-        last |= sift_columns(&s, row + j, in, to->list, least_hit, coarse) << part;
+        groups = note_group(to->hits, groups, j, sift_columns(&s, row + j, in, to->list, least_hit, coarse));
     }
-    *hits++ = (uint8_t)last;
-    *hits = 0;
+    to->groups = groups;
     to->levels.zeros = s.zeros;
     to->listed = s.listed;
     double before = 0.0;
@@ -226,7 +238,8 @@ static void find_codes(const double *p, int64_t n, int32_t *code) {
     for (; i + 8 <= n; i += 8) {
         __m256i bits[2], above[2], zero[2];
         for (int h = 0; h < 2; h++) {
-            __m256d u = _mm256_add_pd(_mm256_loadu_pd(p + i + 4 * h), none), upper = _mm256_cmp_pd(u, middle, _CMP_GE_OQ);
+            __m256d u = _mm256_add_pd(_mm256_loadu_pd(p + i + 4 * h), none);
+            __m256d upper = _mm256_cmp_pd(u, middle, _CMP_GE_OQ);
             __m256d v = _mm256_blendv_pd(u, _mm256_sub_pd(one, u), upper);
             above[h] = _mm256_castpd_si256(upper);
             zero[h] = _mm256_castpd_si256(_mm256_cmp_pd(u, none, _CMP_EQ_OQ));

@@ -19,13 +19,15 @@ typedef struct {
     __m512i high, low;
     __m512 sum;
     __m512d squares[2], levels[LEVELS][2];
-    int64_t below[LEVELS], listed;
+    int64_t below[LEVELS], listed, groups;
 } Sweep;
 
 /* Sixteen columns of a row, or those of them that are `in` it. */
-INLINE void sweep_columns(Sweep *s, const float *row, __mmask16 in, double *columns, uint32_t *list,
-                                       uint16_t *hits, __m512i least_hit, const int coarse) {
+INLINE void sweep_columns(Sweep *s, const float *row, int64_t j, __mmask16 in, double *columns, uint32_t *list,
+                          Group *hits, __m512i least_hit, const int coarse) {
     int whole = in == 0xFFFF;
+    row += j;
+    columns += j;
     __m512 x = whole ? _mm512_loadu_ps(row) : _mm512_maskz_loadu_ps(in, row);
     __m512i bits = _mm512_castps_si512(x);
     /* The halves are read again: that costs less than taking them from the whole. */
@@ -34,7 +36,7 @@ INLINE void sweep_columns(Sweep *s, const float *row, __mmask16 in, double *colu
     s->high = _mm512_max_epu32(s->high, bits);
     s->low = _mm512_mask_min_epu32(s->low, in, s->low, bits);
     s->sum = _mm512_add_ps(s->sum, x);
-    *hits = _mm512_cmpge_epi32_mask(bits, least_hit);
+    s->groups = note_group(hits, s->groups, j, _mm512_cmpge_epi32_mask(bits, least_hit));
     for (int h = 0; h < 2; h++) {
         double *to = columns + LANES * h; /* padded to whole vectors */
         _mm512_storeu_pd(to, _mm512_add_pd(_mm512_loadu_pd(to), half[h]));
@@ -61,13 +63,14 @@ INLINE void sweep_row(const float *row, const float *next, int64_t k, double *co
     Sweep s = {.low = _mm512_set1_epi32(-1)};
     const __m512i least_hit = _mm512_set1_epi32(found->least_hit);
     uint32_t *list = found->list;
-    uint16_t *hits = found->hits;
+    Group *hits = found->hits;
     int64_t j = 0;
-    for (; j + 16 <= k; j += 16, hits++) {
+    for (; j + 16 <= k; j += 16) {
         __builtin_prefetch(next + j);
-        sweep_columns(&s, row + j, 0xFFFF, columns + j, list, hits, least_hit, coarse);
+        sweep_columns(&s, row, j, 0xFFFF, columns, list, hits, least_hit, coarse);
     }
-    if (j < k) sweep_columns(&s, row + j, (__mmask16)((1u << (k - j)) - 1), columns + j, list, hits, least_hit, coarse);
+    if (j < k) sweep_columns(&s, row, j, (__mmask16)((1u << (k - j)) - 1), columns, list, hits, least_hit, coarse);
+    found->groups = s.groups;
     found->sum = _mm512_reduce_add_ps(s.sum);
     found->squares = _mm512_reduce_add_pd(_mm512_add_pd(s.squares[0], s.squares[1]));
     found->most = _mm512_reduce_max_epu32(s.high);
@@ -114,7 +117,7 @@ typedef struct {
 
 /* Eight columns of a row of doubles, or those of them that are `in` it; which of them are hits. */
 INLINE __mmask8 sift_columns(Sift *s, const double *row, __mmask8 in, double *list, __m512d least_hit,
-                                          const int coarse) {
+                            const int coarse) {
     __m512d x = _mm512_maskz_loadu_pd(in, row);
     if (coarse) {
         __mmask8 small = 0;
@@ -134,15 +137,15 @@ INLINE __mmask8 sift_columns(Sift *s, const double *row, __mmask8 in, double *li
 INLINE void sift_row(const double *row, const double *next, int64_t k, double least, Sieve *to,
                                   const int coarse) {
     Sift s = {0};
-    uint8_t *hits = (uint8_t *)to->hits;
+    int64_t groups = 0;
     const __m512d least_hit = _mm512_set1_pd(least);
     int64_t j = 0;
     for (; j + 8 <= k; j += 8) {
         __builtin_prefetch(next + j);
-        *hits++ = sift_columns(&s, row + j, 0xFF, to->list, least_hit, coarse);
+        groups = note_group(to->hits, groups, j, sift_columns(&s, row + j, 0xFF, to->list, least_hit, coarse));
     }
-    *hits++ = sift_columns(&s, row + j, (__mmask8)((1u << (k - j)) - 1), to->list, least_hit, coarse);
-    *hits = 0;
+    __mmask8 rest = (__mmask8)((1u << (k - j)) - 1);
+    to->groups = note_group(to->hits, groups, j, sift_columns(&s, row + j, rest, to->list, least_hit, coarse));
     to->levels.zeros = s.zeros;
     to->listed = s.listed;
     double before = 0.0;

@@ -106,11 +106,11 @@ INLINE void scatter_row(Work *w, const double *row, const double *next, int64_t 
             add_entry(job, s, 0, place, u, mass, c, m, m2);
         }
     }
-    int64_t hits = hit_columns(sieve->hits, k, sieve->columns);
-    for (int64_t h = 0; h < hits; h++) {
-        double u = row[sieve->columns[h]];
-        add_nested(job, s, sieve->columns[h], place_of(g, u), u, mass, c, m, m2);
-    }
+    for (const Group *hits = sieve->hits; hits < sieve->hits + sieve->groups; hits++)
+        for (uint32_t set = hits->set; set; set &= set - 1) {
+            int64_t j = hits->first + __builtin_ctz(set);
+            add_nested(job, s, j, place_of(g, row[j]), row[j], mass, c, m, m2);
+        }
 }
 
 /* Where an entry is counted: on the coarse grid, tiny ones share cells. */

@@ -48,9 +48,8 @@ static int prepare_work(Work *w, const Job *job, int64_t begin, int64_t end) {
     w->block_classes = calloc(6 * k, sizeof(double));
     w->block_columns = get_lines((k + 2 * LANES) * sizeof(double));
     w->sieve.list = malloc((k + 2 * LANES) * sizeof(double));
-    w->sieve.hits = calloc(k / HIT_COLUMNS + 8, sizeof *w->sieve.hits);
-    w->sieve.columns = malloc((k + 2) * sizeof *w->sieve.columns);
-    if (!(w->sieve.list && w->sieve.hits && w->sieve.columns)) return 0;
+    w->sieve.hits = malloc((k / 8 + 3) * sizeof *w->sieve.hits);
+    if (!(w->sieve.list && w->sieve.hits)) return 0;
     if (!(w->classes && w->columns && w->block_classes && w->block_columns)) return 0;
     if (job->small) return (w->small = get_small()) != NULL;
     if (job->packed && !(w->packed = get_packed(job))) return 0;
@@ -66,7 +65,6 @@ static void end_work(Work *w, int clean) {
     free(w->block_columns);
     free(w->sieve.list);
     free(w->sieve.hits);
-    free(w->sieve.columns);
     free(w->tiny);
     if (w->small) put_small(w->small);
     put_packed(w->packed, clean);

@@ -112,13 +112,23 @@ typedef struct {
     int64_t below[LEVELS], zeros;
 } Levels;
 
+/* Some of up to 16 columns from the first on: a bit for each. */
+typedef struct {
+    uint32_t first, set;
+} Group;
+
+/* Notes columns if there are any; whether there are could not be foreseen, so there is no branch. The number noted. */
+INLINE int64_t note_group(Group *groups, int64_t count, int64_t first, uint32_t set) {
+    groups[count] = (Group){(uint32_t)first, set};
+    return count + (set != 0);
+}
+
 /* What a row of doubles is sifted into. */
 typedef struct {
     Levels levels;
-    int64_t listed;
-    double *list;      /* entries above the levels; room for a vector more */
-    uint16_t *hits;    /* a bit for each column */
-    uint32_t *columns; /* of the hits */
+    int64_t listed, groups;
+    double *list; /* entries above the levels; room for a vector more */
+    Group *hits;  /* columns of entries from `least_hit` up */
 } Sieve;
 
 typedef struct {

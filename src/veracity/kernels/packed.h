@@ -107,18 +107,18 @@ static int64_t note_hits(Work *w, Packed *x, const float *row, int32_t top) {
     uint32_t most = x->found.most;
     int32_t top_cell = w->job->grid.nested[top];
     int64_t pick = x->k;
-    int64_t count = hit_columns(x->found.hits, x->k, x->picked);
-    for (int64_t i = 0; i < count; i++) {
-        uint32_t j = x->picked[i], bits = float_bits(row[j]);
-        int32_t known = x->nested_cell[FINE_CODE(bits)];
-        int is_top = (bits == most) & (pick == x->k);
-        int32_t cell = is_top ? top_cell : known;
-        pick = is_top ? j : pick;
-        if (known >= UPPER && (known == RARE || !is_top)) cell = add_rare(w, row[j]);
-        Hit hit = {j * (uint32_t)x->cells + (uint32_t)cell, bits - x->first[cell]};
-        __builtin_prefetch(x->nested + hit.at, 1);
-        x->hits[x->hit_count++] = hit;
-    }
+    for (const Group *hits = x->found.hits; hits < x->found.hits + x->found.groups; hits++)
+        for (uint32_t set = hits->set; set; set &= set - 1) {
+            uint32_t j = hits->first + (uint32_t)__builtin_ctz(set), bits = float_bits(row[j]);
+            int32_t known = x->nested_cell[FINE_CODE(bits)];
+            int is_top = (bits == most) & (pick == x->k);
+            int32_t cell = is_top ? top_cell : known;
+            pick = is_top ? j : pick;
+            if (known >= UPPER && (known == RARE || !is_top)) cell = add_rare(w, row[j]);
+            Hit hit = {j * (uint32_t)x->cells + (uint32_t)cell, bits - x->first[cell]};
+            __builtin_prefetch(x->nested + hit.at, 1);
+            x->hits[x->hit_count++] = hit;
+        }
     return pick;
 }
 
@@ -347,7 +347,7 @@ static Packed *new_packed(const Job *job) {
     x->words = malloc((k + 16) * sizeof *x->words);
     x->picked = malloc((k + 16) * sizeof *x->picked);
     x->found.list = malloc((k + 16) * sizeof *x->found.list);
-    x->found.hits = calloc(k / HIT_COLUMNS + 8, sizeof *x->found.hits);
+    x->found.hits = malloc((k / 8 + 3) * sizeof *x->found.hits);
     if (!(x->pooled && x->nested && x->yes && x->nested_cell && x->first && x->hits && x->row && x->words &&
           x->picked && x->found.list && x->found.hits)) {
         free_packed(x);

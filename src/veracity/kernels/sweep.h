@@ -8,7 +8,7 @@
 #define LISTED_FLOAT 0x34800000 /* 2^-22 */
 #define SPLIT_FLOAT 0x38800000  /* 2^-14 */
 #define HALF_FLOAT 0x3F000000
-enum { HIT_COLUMNS = 16 }; /* of a word of bits */
+enum { HIT_COLUMNS = 16 }; /* of a group, at most */
 
 INLINE int32_t level_bits(int level) { return (127 - LEVEL_ENDS[level]) << 23; }
 INLINE double level_end(int level) { return 1.0 / (double)(1LL << LEVEL_ENDS[level]); }
@@ -21,9 +21,9 @@ INLINE int32_t level_place(int level) { return level ? code_of(level_end(level -
 typedef struct Swept {
     double sum, squares; /* the sum perhaps only to the precision of floats */
     uint32_t most, least;
-    int64_t listed;
+    int64_t listed, groups;
     uint32_t *list; /* on the coarse grid: bits of entries from 2^-22 up */
-    uint16_t *hits; /* a bit for each column from `least_hit` up */
+    Group *hits;    /* columns of entries from `least_hit` up */
     int32_t least_hit;
     int coarse;
 } Swept;
@@ -65,24 +65,6 @@ static double check_floats(const float *row, int64_t k, uint32_t *most, uint32_t
     *most = high[0];
     *least = low[0];
     return sum[0];
-}
-
-/* Columns of the entries that are hits; their number. Two of 64 columns are written in any case: whether there are any
- * could not be foreseen. */
-INLINE int64_t hit_columns(const uint16_t *hits, int64_t k, uint32_t *columns) {
-    int64_t count = 0;
-    for (int64_t start = 0; start < k; start += 64) {
-        uint64_t set;
-        memcpy(&set, hits + start / HIT_COLUMNS, 8);
-        int64_t end = count + __builtin_popcountll(set);
-        do {
-            for (int i = 0; i < 2; i++, set &= set - 1)
-                columns[count + i] = (uint32_t)start + (uint32_t)__builtin_ctzll(set | 1ULL << 63);
-            count += 2;
-        } while (count < end);
-        count = end;
-    }
-    return count;
 }
 
 #endif
