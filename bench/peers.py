@@ -29,7 +29,28 @@ def probcal(y: Array, p: Array) -> dict[str, Work]:
     }
 
 
-PEERS = {"model_diagnostics": model_diagnostics, "probcal": probcal, "torchmetrics": None, "netcal": None}
+def torchmetrics(y: Array, p: Array) -> dict[str, Work]:
+    torch, metrics = import_module("torch"), import_module("torchmetrics.functional.classification")
+    forecasts, outcomes = torch.from_numpy(p), torch.from_numpy(y)
+    return {
+        "calibration errors, AUC": lambda: [
+            *(metrics.binary_calibration_error(forecasts, outcomes, n_bins=15, norm=norm) for norm in ("l1", "max")),
+            metrics.binary_auroc(forecasts, outcomes),
+        ]
+    }
+
+
+def netcal(y: Array, p: Array) -> dict[str, Work]:
+    metrics = import_module("netcal.metrics")
+    return {"ECE, MCE, ACE": lambda: [getattr(metrics, name)(15).measure(p, y) for name in ("ECE", "MCE", "ACE")]}
+
+
+PEERS = {
+    "model_diagnostics": model_diagnostics,
+    "probcal": probcal,
+    "torchmetrics": torchmetrics,
+    "netcal": netcal,
+}
 
 
 def run(quick: bool = False) -> dict[str, Any]:
@@ -38,7 +59,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     y, p = events(rows)
     table: list[dict[str, Any]] = []
     for name, works in PEERS.items():
-        if works is None or find_spec(name) is None:
+        if find_spec(name) is None:
             table.append(row(f"{name}: not installed", None, None))
             continue
         for what, work in works(y, p).items():
