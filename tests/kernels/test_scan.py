@@ -138,6 +138,26 @@ def test_every_vector_width_counts_the_same(tools, vectors, k):
         same(tools, scan(part, y, cells, kernel="native", keep_realised=True), want, k)
 
 
+@pytest.mark.parametrize("far", [0, 2**23 + 500])
+def test_packed_cells_of_few_classes_are_emptied_before_they_are_full(tools, compiled, far):
+    """Equal rows all go to the same cells, whose counts would run into the flags of others after 2^23 rows."""
+    p = np.tile(np.array([[0.3, 0.45, 0.25]], dtype=np.float32), (far + 20_000, 1))
+    p[far:], y = tools.example(3, 20_000, seed=13, dtype=np.float32)
+    y = np.concatenate([np.ones(far, dtype=y.dtype), y])
+    got = scan(p, y, tools.cells_for(3), kernel="native", threads=1)
+    rest = scan(p[far:], y[far:], tools.cells_for(3), kernel="numpy")
+    assert got.rows == rest.rows + far
+    place = tools.cells_for(3).locate(p[0])
+    for cell, ours, theirs, u in zip(place, got.classwise, rest.classwise, p[0], strict=True):
+        count, before = (h.all[h.cells == cell].sum() for h in (ours, theirs))
+        assert count == before + far
+        total, earlier = (h.all_sum[h.cells == cell].sum() for h in (ours, theirs))
+        tools.close(total, earlier + far * np.float64(u))
+        others = ours.cells != cell
+        assert np.array_equal(ours.cells[others], theirs.cells[theirs.cells != cell])
+        assert np.array_equal(ours.all[others], theirs.all[theirs.cells != cell])
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("k", SHAPES)
 def test_empty_and_one_row(tools, kernel, k):
