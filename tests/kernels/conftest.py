@@ -72,12 +72,27 @@ def compiled():
     return kernels.native._native
 
 
+def with_vectors(compiled, size):
+    """The module with vectors of so many bytes, then as it was."""
+    found = compiled.use_vectors(size)
+    if found != size:
+        compiled.use_vectors(64)
+        pytest.skip(f"this processor has no vectors of {size} bytes")
+    yield
+    compiled.use_vectors(64)
+
+
 @pytest.fixture(params=[64, 32, 16], ids=["wide", "narrow", "plain"])
 def vectors(request, compiled):
-    """The module with vectors of so many bytes."""
-    found = compiled.use_vectors(request.param)
-    if found != request.param:
-        compiled.use_vectors(64)
-        pytest.skip(f"this processor has no vectors of {request.param} bytes")
-    yield found
-    compiled.use_vectors(64)
+    """The kernel in C with each width of vectors."""
+    yield from with_vectors(compiled, request.param)
+
+
+@pytest.fixture(params=["numpy", 64, 32, 16], ids=["numpy", "wide", "narrow", "plain"])
+def each(request):
+    """The name of each kernel, that in C with each width of vectors."""
+    if request.param == "numpy":
+        yield "numpy"
+    else:
+        for _ in with_vectors(request.getfixturevalue("compiled"), request.param):
+            yield "native"

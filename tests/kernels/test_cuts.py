@@ -25,8 +25,7 @@ def drawn(rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.float
 @pytest.mark.parametrize("bins", [1, 5, 50, 10**6])
 @pytest.mark.parametrize("end_width", [0.0, 0.005, 0.3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_both_kernels_cut_alike(bins: int, end_width: float, weighted: bool) -> None:
-    pytest.importorskip("veracity.kernels._native")
+def test_both_kernels_cut_alike(vectors: None, bins: int, end_width: float, weighted: bool) -> None:
     rng = np.random.default_rng(bins)
     for _ in range(25):
         y, p = drawn(rng)

@@ -12,13 +12,6 @@ from veracity.kernels.statistics import gaps, mixed_errors, power_moments, row_b
 from veracity.tally import Tally
 
 
-@pytest.fixture(params=["native", "numpy"])
-def each(request: pytest.FixtureRequest) -> str:
-    if request.param == "native":
-        pytest.importorskip("veracity.kernels._native")
-    return str(request.param)
-
-
 @pytest.mark.parametrize("n", [1, 7, 8, 1001])
 def test_moments_of_powers_are_means_of_powers(each: str, n: int) -> None:
     rng = np.random.default_rng(n)

@@ -71,14 +71,14 @@ static void emit_histogram(Compact *out, const Job *job, const Work *works, int 
     }
 }
 
-/* The sum of the histograms from one place of the output to another. */
-static int emit_sum(Compact *out, const Job *job, int64_t from, int64_t to) {
+/* The sum of the histograms that are there; whether there was memory. */
+static int emit_sum(Compact *out, const Job *job) {
     const Grid *g = &job->grid;
-    int64_t cells = 0, width = job->all_step + job->true_step;
+    int64_t cells = 0, size = out->size, width = job->all_step + job->true_step;
     for (int64_t place = 0; place < g->places; place++) cells = g->cell[place] >= cells ? g->cell[place] + 1 : cells;
     slot *sums = calloc((size_t)(cells * width), sizeof *sums);
     if (!sums) return 0;
-    for (int64_t i = from; i < to; i++) {
+    for (int64_t i = 0; i < size; i++) {
         slot *all = sums + out->cells[i] * width, *yes = all + job->all_step;
         all[0].i += out->columns[0][i].i;
         for (int f = 1; f < job->all_step; f++) all[f].d += out->columns[f][i].d;

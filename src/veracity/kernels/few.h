@@ -1,5 +1,5 @@
 /* Blocks of up to 50 classes: every entry goes to the histogram of its class. A block lies column by column, so that
- * what is done to each row is done to eight at a time. */
+ * what is done to each row is done to a vector of rows at a time. */
 #ifndef VERACITY_FEW_H
 #define VERACITY_FEW_H
 
@@ -61,8 +61,13 @@ static double dot(const double *p, const double *m, int64_t n) {
     return total(sum);
 }
 
-/* In a file for each width of vectors. */
-static void find_codes(const double *p, int64_t n, int32_t *code);
+#if VECTOR == 32
+static void find_codes(const double *p, int64_t n, int32_t *code); /* written out in loops32.h */
+#else
+static void find_codes(const double *p, int64_t n, int32_t *code) {
+    for (int64_t i = 0; i < n; i++) code[i] = code_of(p[i]);
+}
+#endif
 
 /* Drops rows with a problem; the number left. */
 static int64_t drop_rows(Work *w, int64_t n, const double *sum, double *pick) {
@@ -153,12 +158,12 @@ enum { FLAGGED_ROOM = 1 << 22 }; /* rows before a count could reach the flag */
 static void flag_cells(Work *w) {
     for (int32_t c = 0; c < LIST_CODES; c++)
         if (c < NORMAL_CODE || c >= LOW_CODES || is_divided(&w->job->grid, list_place(c)))
-            for (int64_t j = 0; j < w->job->k; j++) w->scratch.packed[j * LIST_CODES + c] = FLAG;
+            for (int64_t j = 0; j < w->job->k; j++) w->scratch.words[j * LIST_CODES + c] = FLAG;
 }
 
 static void unpack_few(Work *w) {
-    for (int64_t j = 0; j < w->job->k; j++) unpack_words(w, w->scratch.packed + j * LIST_CODES, j);
-    w->packed_rows = 0;
+    for (int64_t j = 0; j < w->job->k; j++) unpack_words(w, w->scratch.words + j * LIST_CODES, j);
+    w->word_rows = 0;
 }
 
 /* Adds entries to packed cells. Which need a closer look goes to `closer`; their number. No branch: which do could not
@@ -185,16 +190,16 @@ INLINE void find_places(const Grid *g, const double *p, int64_t n, int32_t *plac
 static void scatter_floats(Work *w, int64_t n) {
     const Job *job = w->job;
     uint32_t words[ROWS + AHEAD] = {0};
-    int32_t closer[ROWS + 1], happened[ROWS], picked[ROWS];
-    if (w->packed_rows + n > FLAGGED_ROOM) {
+    int32_t closer[ROWS], happened[ROWS], picked[ROWS];
+    if (w->word_rows + n > FLAGGED_ROOM) {
         unpack_few(w);
         flag_cells(w);
     }
-    w->packed_rows += n;
+    w->word_rows += n;
     for (int64_t j = 0; j < job->k; j++) {
         const double *p = column_of(w, j);
         words_of_doubles(p, n, words);
-        int64_t count = add_words(w->scratch.packed + j * LIST_CODES, words, n, closer);
+        int64_t count = add_words(w->scratch.words + j * LIST_CODES, words, n, closer);
         for (int64_t c = 0; c < count; c++) {
             w->place[c] = place_of(&job->grid, p[closer[c]]);
             __builtin_prefetch(w->scratch.all + (j * job->grid.places + w->place[c]) * 2, 1);
@@ -231,7 +236,7 @@ static void few_block(Work *w, int64_t start, int64_t n) {
     for (int64_t j = 0; j < k; j++) w->columns[j] += dot(column_of(w, j), w->m, stride);
     if (w->small)
         add_small(w, n);
-    else if (w->scratch.packed)
+    else if (w->scratch.words)
         scatter_floats(w, n);
     else if (job->mass)
         scatter(w, n, 1);

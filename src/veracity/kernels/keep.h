@@ -17,7 +17,7 @@ static void free_scratch(Scratch *s) {
     free(s->yes);
     free(s->touched);
     free(s->nested);
-    free(s->packed);
+    free(s->words);
     free(s->nested_yes);
     memset(s, 0, sizeof *s);
 }
@@ -27,12 +27,12 @@ static int get_scratch(Scratch *s, const Job *job) {
     size_t nested = job->k > MANY && !job->packed ? (size_t)(job->k * job->grid.nested_cells) : 0;
     size_t all = places * (size_t)job->all_step * sizeof(slot), yes = places * (size_t)job->true_step * sizeof(slot);
     size_t touched = (size_t)(job->histograms * job->grid.words) * sizeof(uint64_t);
-    size_t packed = job->floats ? (size_t)job->k * LIST_CODES * sizeof(uint64_t) : 0;
+    size_t words = job->floats ? (size_t)job->k * LIST_CODES * sizeof(uint64_t) : 0;
     memset(s, 0, sizeof *s);
     for (int i = 0; i < KEPT && !nested; i++) {
         Scratch *old = &kept_scratch[i];
         if (old->all && old->all_size >= all && old->yes_size >= yes && old->touched_size >= touched &&
-            (packed ? old->packed_size >= packed : !old->packed_size)) {
+            (words ? old->words_size >= words : !old->words_size)) {
             *s = *old;
             memset(old, 0, sizeof *old);
             return 1;
@@ -41,20 +41,20 @@ static int get_scratch(Scratch *s, const Job *job) {
     s->all_size = all;
     s->yes_size = yes;
     s->touched_size = touched;
-    s->packed_size = packed;
+    s->words_size = words;
     s->all = get_zeros(all);
     s->yes = get_zeros(yes);
     s->touched = get_zeros(touched);
-    s->packed = packed ? get_zeros(packed) : NULL;
+    s->words = words ? get_zeros(words) : NULL;
     if (nested) {
         s->nested = calloc(nested * (size_t)job->nested_step, sizeof(slot));
         s->nested_yes = calloc(nested * (size_t)job->nested_true_step, sizeof(slot));
     }
-    return s->all && s->yes && s->touched && (s->packed || !packed) && (!nested || (s->nested && s->nested_yes));
+    return s->all && s->yes && s->touched && (s->words || !words) && (!nested || (s->nested && s->nested_yes));
 }
 
 static void put_scratch(Scratch *s, int clean) {
-    if (clean && s->all && !s->nested && s->all_size + s->yes_size + s->packed_size <= KEPT_BYTES)
+    if (clean && s->all && !s->nested && s->all_size + s->yes_size + s->words_size <= KEPT_BYTES)
         for (int i = 0; i < KEPT; i++) {
             if (kept_scratch[i].all && kept_scratch[i].all_size >= s->all_size) continue;
             free_scratch(&kept_scratch[i]);

@@ -2,8 +2,8 @@
 #ifndef VERACITY_LOOPS_H
 #define VERACITY_LOOPS_H
 
+#include "many.h"
 #include "pair.h"
-#include "sift.h"
 
 /* Counts and sums of a row in the level cells, by octaves: a number holds the count of one and, below, its mantissas.
  * Even and odd columns apart: neighbours often share an octave, and would wait for one another. */
@@ -164,10 +164,6 @@ static int pair_rows(Pair *a, int64_t n) {
         a->is_low[i / 64] |= (uint64_t)low << i % 64;
     }
     return any;
-}
-
-static void find_codes(const double *p, int64_t n, int32_t *code) {
-    for (int64_t i = 0; i < n; i++) code[i] = code_of(p[i]);
 }
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef VERACITY_LOOPS_H
 #define VERACITY_LOOPS_H
 
+#include "many.h"
 #include "pair.h"
-#include "sift.h"
 
 /* For each set of eight lanes, those in it first: one lane in each byte. */
 #define LANE(set, l) ((uint64_t)((set) >> (l) & 1) * (l) << 8 * __builtin_popcount((set) & ((1 << (l)) - 1)))
@@ -23,8 +23,8 @@ INLINE int64_t compress_eight(void *to, __m256i entries, uint32_t set) {
 }
 
 /* The lanes that have all bits. */
-INLINE uint32_t eight_set(__m256i lanes) { return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(lanes)); }
-INLINE uint32_t four_set(__m256d lanes) { return (uint32_t)_mm256_movemask_pd(lanes); }
+INLINE uint32_t eight_set(__m256i masked) { return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(masked)); }
+INLINE uint32_t four_set(__m256d masked) { return (uint32_t)_mm256_movemask_pd(masked); }
 
 /* Lanes before the given number have all bits. */
 INLINE __m256i eight_before(int64_t count) {
@@ -162,15 +162,14 @@ INLINE uint32_t sift_columns(Sift *s, const double *row, __m256i in, double *lis
                              const int coarse) {
     __m256d x = _mm256_maskload_pd(row, in), inside = _mm256_castsi256_pd(in);
     if (coarse) {
-        uint32_t small = 0;
+        __m256d part = inside;
         s->zeros += _mm_popcnt_u32(four_set(_mm256_and_pd(_mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_EQ_OQ), inside)));
         for (int level = 0; level < LEVELS; level++) {
-            __m256d part = _mm256_and_pd(_mm256_cmp_pd(x, _mm256_set1_pd(level_end(level)), _CMP_LT_OQ), inside);
-            small = four_set(part);
-            s->below[level] += _mm_popcnt_u32(small);
+            part = _mm256_and_pd(_mm256_cmp_pd(x, _mm256_set1_pd(level_end(level)), _CMP_LT_OQ), inside);
+            s->below[level] += _mm_popcnt_u32(four_set(part));
             s->levels[level] = _mm256_add_pd(s->levels[level], _mm256_and_pd(x, part));
         }
-        uint32_t listed = four_set(inside) & ~small, pairs = _pdep_u32(listed, 0x55) * 3;
+        uint32_t pairs = eight_set(_mm256_castpd_si256(_mm256_andnot_pd(part, inside)));
         s->listed += compress_eight(list + s->listed, _mm256_castpd_si256(x), pairs) / 2;
     }
     return four_set(_mm256_and_pd(_mm256_cmp_pd(x, least_hit, _CMP_GE_OQ), inside));

@@ -2,8 +2,8 @@
 #ifndef VERACITY_LOOPS_H
 #define VERACITY_LOOPS_H
 
+#include "many.h"
 #include "pair.h"
-#include "sift.h"
 
 static int64_t count_zeros(const float *row, int64_t k) {
     int64_t zeros = 0;
@@ -58,8 +58,8 @@ INLINE void sweep_columns(Sweep *s, const float *row, int64_t j, __mmask16 in, d
 }
 
 /* The sum of the row is one of floats: 16 of them side by side, so that few roundings follow one another. */
-INLINE void sweep_row(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
-                                   Swept *found, const int coarse) {
+INLINE void sweep_row(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Swept *found,
+                      const int coarse) {
     Sweep s = {.low = _mm512_set1_epi32(-1)};
     const __m512i least_hit = _mm512_set1_epi32(found->least_hit);
     uint32_t *list = found->list;
@@ -88,8 +88,7 @@ INLINE void sweep_row(const float *row, const float *next, int64_t k, double *co
     }
 }
 
-static void sweep(const float *row, const float *next, int64_t k, double *columns, Levels *levels,
-                                    Swept *found) {
+static void sweep(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Swept *found) {
     if (found->coarse)
         sweep_row(row, next, k, columns, levels, found, 1);
     else
@@ -134,8 +133,7 @@ INLINE __mmask8 sift_columns(Sift *s, const double *row, __mmask8 in, double *li
     return _mm512_mask_cmp_pd_mask(in, x, least_hit, _CMP_GE_OQ);
 }
 
-INLINE void sift_row(const double *row, const double *next, int64_t k, double least, Sieve *to,
-                                  const int coarse) {
+INLINE void sift_row(const double *row, const double *next, int64_t k, double least, Sieve *to, const int coarse) {
     Sift s = {0};
     int64_t groups = 0;
     const __m512d least_hit = _mm512_set1_pd(least);
@@ -230,10 +228,6 @@ static int pair_rows(Pair *a, int64_t n) {
     memcpy(&a->low, &least, 8);
     memcpy(&a->high, &most, 8);
     return (int)any;
-}
-
-static void find_codes(const double *p, int64_t n, int32_t *code) {
-    for (int64_t i = 0; i < n; i++) code[i] = code_of(p[i]);
 }
 
 #endif

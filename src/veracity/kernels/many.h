@@ -6,7 +6,6 @@
 #define VERACITY_MANY_H
 
 #include "few.h"
-#include "sift.h"
 
 /* One entry of class j on the nested grid. */
 INLINE void add_nested(const Job *job, Scratch *s, int64_t j, int32_t place, double u, int mass, int64_t c, double m,
@@ -70,6 +69,10 @@ static int sweep_double(const double *row, int64_t k, double *sum, double *squar
 static void add_columns(double *columns, const double *row, int64_t k, double m) {
     for (int64_t j = 0; j < k; j++) columns[j] += m * row[j];
 }
+
+/* In a file for each width of vectors: sifts a row of doubles into its hits and, on the coarse grid, its levels and what
+ * lies above. Asks for the next row meanwhile. */
+static void sift(const double *row, const double *next, int64_t k, const Grid *g, Sieve *to);
 
 /* Adds the entries of a row: on the coarse grid the tiny ones together, level by level. */
 INLINE void scatter_row(Work *w, const double *row, const double *next, int64_t i, int mass) {

@@ -32,7 +32,7 @@ static void *work_on(void *argument) {
             few_block(w, start, n);
     }
     if (w->packed) finish_packed(w, w->packed);
-    if (w->scratch.packed) unpack_few(w);
+    if (w->scratch.words) unpack_few(w);
     return NULL;
 }
 
@@ -44,9 +44,9 @@ static int prepare_work(Work *w, const Job *job, int64_t begin, int64_t end) {
     w->high = -INFINITY;
     size_t k = (size_t)job->k;
     w->classes = calloc(6 * k, sizeof(double));
-    w->columns = calloc(k + 2 * LANES, sizeof(double)); /* whole vectors are written */
+    w->columns = calloc(k, sizeof(double));
     w->block_classes = calloc(6 * k, sizeof(double));
-    w->block_columns = get_lines((k + 2 * LANES) * sizeof(double));
+    w->block_columns = get_lines((k + 2 * LANES) * sizeof(double)); /* whole vectors are written */
     w->sieve.list = malloc((k + 2 * LANES) * sizeof(double));
     w->sieve.hits = malloc((k / 8 + 3) * sizeof *w->sieve.hits);
     if (!(w->sieve.list && w->sieve.hits)) return 0;
@@ -140,7 +140,7 @@ static int emit(Compact *out, const Job *job, Work *works, int threads, int64_t 
     if (many)
         emit_histogram(out, job, works, threads, 0);
     else
-        made = emit_sum(out, job, 0, out->size);
+        made = emit_sum(out, job);
     offsets[POOLED_END] = offsets[TOP] = out->size;
     emit_histogram(out, job, works, threads, many ? 1 : k);
     offsets[TOP_END] = out->size;

@@ -1,4 +1,4 @@
-/* The module in C: Python's limited API, buffers in and out, the interpreter free while it runs. */
+/* The module in C, with the functions for the widest vectors that the processor has. */
 #include "widths.h"
 
 /* The widest vectors of up to so many bytes that this processor has. */

@@ -99,8 +99,8 @@ typedef struct {
     slot *all, *yes;
     uint64_t *touched;
     slot *nested, *nested_yes;
-    uint64_t *packed; /* of few classes: see words.h */
-    size_t all_size, yes_size, touched_size, packed_size;
+    uint64_t *words; /* cells of few classes: see words.h */
+    size_t all_size, yes_size, touched_size, words_size;
 } Scratch;
 
 enum { LEVELS = 2 };                            /* wide cells between 0 and 2^-22 */
@@ -133,7 +133,7 @@ typedef struct {
 
 typedef struct {
     const Job *job;
-    int64_t begin, end, rows, packed_rows; /* packed: since cells of few classes were emptied */
+    int64_t begin, end, rows, word_rows; /* the last: since cells of words were emptied */
     double weight, weight2, scores[12], powers[POWERS], low, high;
     double *classes, *columns, *block_classes, *block_columns;
     Sieve sieve; /* of one row of many classes */

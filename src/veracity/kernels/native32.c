@@ -4,4 +4,7 @@
 #include "methods.h"
 
 const Width VERACITY_32 = {VECTOR, methods, PARTS, SMALL};
+#if defined(__clang__)
+#pragma clang attribute pop /* pushed in native.h */
+#endif
 #endif

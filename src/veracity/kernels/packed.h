@@ -228,7 +228,8 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
     Swept *found = &x->found;
     Levels levels = {.zeros = 0};
     int64_t kept = 0, k = job->k;
-    double *columns = w->block_columns, sure = job->allowed - (double)(k + 256) * 0x1p-27; /* rounding of the sum */
+    double *columns = w->block_columns;
+    double sure = job->allowed - (1.0 + job->allowed) * ((double)k * 0x1p-26 + 0x1p-19); /* rounding of the sum */
     int left_out = 0;
     read_rows(w, start, n);
     memset(columns, 0, (size_t)(k + 2 * LANES) * sizeof *columns); /* whole vectors are added to */

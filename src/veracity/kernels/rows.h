@@ -152,19 +152,24 @@ INLINE double total(lanes x) {
 }
 
 /* Logarithms, and ninth roots from them, of n numbers above zero. */
-#if VECTOR > 16 && defined(__GLIBC__)
+#if VECTOR > 16 && defined(__GLIBC_PREREQ)
+#define HAS_VECTOR_LOG __GLIBC_PREREQ(2, 22)
+#else
+#define HAS_VECTOR_LOG 0
+#endif
+#if HAS_VECTOR_LOG
 /* The C library's own for whole vectors, to 4 units in the last place. */
-typedef double whole __attribute__((vector_size(VECTOR)));
+typedef double vector __attribute__((vector_size(VECTOR)));
 #if VECTOR == 64
-extern whole _ZGVeN8v_log(whole), _ZGVeN8v_exp(whole);
+extern vector _ZGVeN8v_log(vector), _ZGVeN8v_exp(vector);
 #define WHOLE(f) _ZGVeN8v_##f
 #else
-extern whole _ZGVdN4v_log(whole), _ZGVdN4v_exp(whole);
+extern vector _ZGVdN4v_log(vector), _ZGVdN4v_exp(vector);
 #define WHOLE(f) _ZGVdN4v_##f
 #endif
 static void log_and_root(const double *u, double *log_u, double *root, int64_t n) {
     for (int64_t i = 0; i < n; i += LANES) {
-        whole logs = WHOLE(log)(load(u + i));
+        vector logs = WHOLE(log)(load(u + i));
         *(lanes *)(log_u + i) = logs;
         *(lanes *)(root + i) = WHOLE(exp)(logs / 9.0);
     }

@@ -96,7 +96,7 @@ INLINE void move_rows(const double *p, const int64_t *y, int64_t n, int64_t k, c
 
 /* Each row: own[bin of the true entry] less the sum of every[bin] over all entries; and the true entry itself. */
 static void row_moves(const double *p, const int64_t *y, int64_t n, int64_t k, const Bins *b, int64_t bins,
-                             const lanes *own, const lanes *every, int64_t m, double *realised, double *out) {
+                      const lanes *own, const lanes *every, int64_t m, double *realised, double *out) {
     if (m <= FEW_COLUMNS)
         move_rows(p, y, n, k, b, bins, own, every, m, realised, out, FEW_COLUMNS / LANES);
     else
@@ -106,7 +106,7 @@ static void row_moves(const double *p, const int64_t *y, int64_t n, int64_t k, c
 /* sqrt(Σ square (Σ_c mix_c (x_c - Σ share x_c))²) of each mix of the m columns, each of n rows; x is (m, n). What a mix
  * takes 0 of may be infinite. */
 static void mixed_errors(const double *x, int64_t n, int64_t m, const double *share, const double *square,
-                                const double *mixes, int64_t count, double *out) {
+                         const double *mixes, int64_t count, double *out) {
     double mean[MOST_COLUMNS];
     for (int64_t c = 0; c < m; c++) {
         lanes held = {0};

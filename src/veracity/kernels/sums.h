@@ -38,7 +38,7 @@ typedef struct {
 /* out (11, bins): what curves.Curve holds of bins that begin at the cells `start`; bins without cells are left out, and
  * how many are left is returned. */
 static int64_t binned(const Cells *h, int64_t n, const int64_t *start, int64_t bins, const double *ends,
-                             int64_t last, slot *out) {
+                      int64_t last, slot *out) {
     int64_t found = 0;
     for (int64_t b = 0, i = bins ? cells_before(h->cells, n, start[0]) : 0, size; b < bins; b++, i += size) {
         int64_t stop = b + 1 < bins ? start[b + 1] : last;
@@ -109,9 +109,8 @@ INLINE void gaps_of(const double *weight, const double *yes, const double *sum, 
 }
 
 /* out is (4, histograms); `whole`: all and yes are counts. */
-static void gaps(const int32_t *cells, const int64_t *offsets, int64_t histograms, const int64_t *start,
-                        int64_t bins, const slot *all, const slot *yes, const double *sum, int whole, double rows,
-                        double *out) {
+static void gaps(const int32_t *cells, const int64_t *offsets, int64_t histograms, const int64_t *start, int64_t bins,
+                 const slot *all, const slot *yes, const double *sum, int whole, double rows, double *out) {
     double a[MOST_GAPS], b[MOST_GAPS], c[MOST_GAPS];
     for (int64_t h = 0; h < histograms; h++) {
         for (int64_t bin = 0, i = offsets[h], size; bin < bins; bin++, i += size) {

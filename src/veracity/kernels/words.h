@@ -35,12 +35,12 @@ INLINE uint32_t bits_of_word(uint32_t word) {
 INLINE uint32_t first_bits(int32_t c) { return bits_of_word((uint32_t)c << WORD_SHIFT); }
 INLINE int32_t list_place(int32_t c) { return code_of(float_of(first_bits(c))); }
 
-/* Words of floats, and of numbers that were floats; minus zeros among these are zeros. */
 INLINE uint32_t word_of(uint32_t bits) {
     uint32_t fine = ((bits - SPLIT_FLOAT) << FINER) + SPLIT_FLOAT;
     return bits < SPLIT_FLOAT ? bits : fine;
 }
 
+/* Words of floats, and of numbers that were floats; minus zeros among these are zeros. */
 static void find_words(const void *restrict entries, int64_t count, uint32_t *restrict words) {
     for (int64_t i = 0; i < count; i++) {
         uint32_t bits;
