@@ -91,7 +91,8 @@ def main() -> int:
     unknown = set(given.names) - set(names())
     if unknown:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(names())}")
-    results: dict[str, Any] = {"quick": given.quick, "machine": machine(), "benchmarks": {}}
+    results: dict[str, Any] = {"quick": given.quick, "benchmarks": {}}
+    here = machine()
     print(f"{'work':<{WIDE}} {'target':>8} {'measured':>9}")
     failed = 0
     for name in given.names or names():
@@ -104,7 +105,7 @@ def main() -> int:
             results["benchmarks"][name] = {"error": "did not finish"}  # a message may hold paths
             continue
         found = json.loads(done.stdout.strip().splitlines()[-1])
-        results["benchmarks"][name] = found
+        results["benchmarks"][name] = {"machine": here, **found}  # of each: not all are measured on one
         for line in lines(name, found):
             print(show(line), flush=True)
     if not given.quick:
