@@ -7,6 +7,7 @@ import pytest
 
 from veracity.kernels import Histogram, scan
 from veracity.kernels.grid import grid
+from veracity.kernels.result import tolerance
 from veracity.plan import Plan
 
 CUTS = Plan().cuts
@@ -180,3 +181,15 @@ def test_a_cell_that_holds_millions_of_entries(native, near):
         pooled = native(p, y, grid((), coarse), allowed=1.0, threads=1).pooled
         assert (pooled.all.tolist(), pooled.true.tolist()) == ([9_000_000], [9000])
         assert pooled.all_sum == pytest.approx([9e6 * float(value)], rel=1e-12)
+
+
+def test_a_sum_that_floats_round_away_is_seen(native):
+    """Entries just below half a unit of what stands before them, in each of eight sums of floats side by side."""
+    k = 1 << 20
+    p = np.empty((k // 8, 8), dtype=np.float32)
+    p[0] = np.nextafter(np.float32([0.5, 0.5, 2**-4, 2**-5, 2**-6, 2**-8, 2**-9, 0.0017]), np.float32(1.0))
+    p[1:] = np.spacing(p[0]) / 2 * np.float32(0.9999)
+    p, y, allowed = p.reshape(1, k), np.array([0]), tolerance(np.dtype(np.float32), k)
+    assert p.sum(dtype=np.float64) - 1.0 > allowed
+    for scanned in (native, scan):
+        assert scanned(p, y, grid((), coarse=True), allowed=allowed).problems["row_sum"].rows == 1
