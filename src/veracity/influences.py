@@ -168,7 +168,7 @@ def from_sample(f: Forecasts, bins: BinMoves, profile: Profile) -> Moves:
     p = np.clip(reported[0], curve.low[to], curve.high[to])  # a floor may have lifted it out of its bin
     main = np.vstack([alone[to].T + usual.beside(p), reported])
     main_share = weight / weight.sum()
-    h = profile.tally.pooled
+    h = profile.tally.binned
     squares = weight
     if h.true_weight2 is not None:
         squares = np.add.reduceat(h.true_weight2[h.cells.searchsorted(true.cells)], first)

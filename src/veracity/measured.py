@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from veracity import curves
 from veracity.cells import regrouped
-from veracity.curves import Curve
+from veracity.curves import Curve, collect
 from veracity.curves.bins import fit_both, number_of_bins
 from veracity.forecasts import Finding
 from veracity.inference import Reading, around_log, quantile, undefined, unknown
@@ -29,9 +29,9 @@ NOT_MEASURABLE = "only the probability of what happened is given, so it cannot b
 def pooled(tally: Tally) -> Histogram:
     """The pooled entries, clipped where the preset N17 clips them before binning."""
     if tally.plan.preset != "N17":
-        return tally.pooled
+        return tally.binned
     low, high = (tally.grid.atom(limit) for limit in tally.plan.limits)
-    clipped = regrouped(tally.pooled, np.clip(tally.pooled.cells, low, high))
+    clipped = regrouped(tally.binned, np.clip(tally.binned.cells, low, high))
     entries = clipped.true.astype(float) if clipped.true_weight is None else clipped.true_weight
     every = clipped.all.astype(float) if clipped.all_weight is None else clipped.all_weight
     for cell, limit in ((low, tally.plan.limits[0]), (high, tally.plan.limits[1])):
@@ -53,6 +53,10 @@ def curves_of(tally: Tally) -> tuple[Curve, Curve]:
         widths = tuple(i / 100 for i in range(1, 100))
         curve = curves.fit("width", histogram, tally.grid, cuts=widths, own=plan.limits)
         return curve, curve
+    if tally.starts is not None:  # below 2^-8 such bins have no sums of their own
+        found = (collect("bins", histogram, tally.grid, start) for start in tally.starts)
+        plain, halved = (replace(curve, forecast=np.full(len(curve), np.nan)) for curve in found)
+        return plain, halved
     bins = number_of_bins(tally.sums.n_eff) if plan.bins == "auto" else int(plan.bins)
     return fit_both(histogram, tally.grid, bins=bins, end_width=plan.end_width)
 
@@ -186,7 +190,7 @@ def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, float]:
         "bins": {"bins": bins, "end_width": plan.end_width, "split": True},
         "width": {"cuts": tuple(i / 15 for i in range(1, 15))},
     }
-    parts = (pooled(tally),) if groups == "pooled" else tally.classwise
+    parts = (pooled(tally.whole),) if groups == "pooled" else tally.classwise
     fitted = [curves.fit(curve, h, tally.grid, **options.get(curve, {})) for h in parts if h.true.sum()]
     r = np.array([R[AT[name]] for name in AT])
     weight = np.array([c.true_weight.sum() for c in fitted]) / sum(c.true_weight.sum() for c in fitted)

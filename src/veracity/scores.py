@@ -228,7 +228,7 @@ class Profile:
     @cached_property
     def entries(self) -> Entries:
         floor, ceiling = self.tally.plan.limits
-        return Entries.of(self.tally.pooled, self.tally.grid, floor, ceiling)
+        return Entries.of(self.tally.binned, self.tally.grid, floor, ceiling)
 
     @cached_property
     def log_values(self) -> Floats:
@@ -422,7 +422,7 @@ class Profile:
 def floors(profile: Profile, levels: tuple[float, ...]) -> list[dict[str, float]]:
     """The three means at each floor (CQ Table 2)."""
     tally = profile.tally
-    e = profile.entries if tally.plan.limits == (0.0, 1.0) else Entries.of(tally.pooled, tally.grid)
+    e = profile.entries if tally.plan.limits == (0.0, 1.0) else Entries.of(tally.binned, tally.grid)
     first = e.cells.searchsorted(_cells(tally.grid, levels)).tolist()
     above = np.array([e.sums[:, i:].sum(axis=1) for i in first]).T
     below = np.array([e.weight[:i].sum() for i in first])

@@ -10,6 +10,7 @@ import numpy as np
 from veracity.bootstrap import Bootstrap
 from veracity.forecasts import Finding, zero_probability
 from veracity.inference import Reading, undefined
+from veracity.kernels import Histogram
 from veracity.measured import Measured, not_measurable
 from veracity.plan import FLOORS
 from veracity.reliability import calibration_error
@@ -115,14 +116,12 @@ def _findings(tally: Tally, scored: Mapping[str, Reading], entries: Entries) -> 
         if tally.k > 2 and s.rows >= FEWEST_TO_RANK and picks.high is not None and picks.high < 1.0 / tally.k:
             shares = {"share": f"{picks:.1%}", "chance": f"{1.0 / tally.k:.1%}"}
             found.append(Finding.of("picks_below_chance", s.rows, s.rows, **shares))
-        cells = tally.pooled.cells
-        if s.rows >= FEW_EVENTS and len(cells) <= 2 and set(cells.tolist()) <= {0, len(tally.grid) - 1}:
+        if s.rows >= FEW_EVENTS and _only_certain(tally):
             found.append(Finding.of("only_certain", s.rows, s.rows))
         if auc is not None and auc < CHANCE and s.rows >= FEWEST_TO_RANK:
             option = tally.held.names.option("positive", tally.classes[0]) if tally.held is not None else ""
             found.append(Finding.of("worse_than_chance", s.rows, s.rows, option=option))
-        constant = len(tally.pooled.cells) <= tally.k and all(len(h.cells) == 1 for h in tally.classwise)
-        if constant and _whole_rows(tally):
+        if _constant(tally):
             found.append(Finding.of("constant_forecast", s.rows, s.rows))
         if tally.plan.bins != "auto" and s.rows < FEW_IN_BINS * int(tally.plan.bins):
             message = f"{tally.plan.bins:,} bins for {s.rows:,} rows: bins so small repeat the outcomes; give fewer"
@@ -143,9 +142,22 @@ def _findings(tally: Tally, scored: Mapping[str, Reading], entries: Entries) -> 
     return tuple(found)
 
 
-def _whole_rows(tally: Tally) -> bool:
-    """Whether every pooled cell holds whole columns; class-wise cells of many classes are too wide to tell."""
-    return tally.k <= MANY_CLASSES or not (tally.pooled.all % tally.sums.rows).any()
+def _only_certain(tally: Tally) -> bool:
+    """Whether every entry is 0 or 1; `pooled` may have to be counted, so the picks are asked first."""
+    last = len(tally.grid) - 1
+    return bool((tally.top.cells == last).all()) and set(tally.pooled.cells.tolist()) <= {0, last}
+
+
+def _constant(tally: Tally) -> bool:
+    """Whether all rows are the same; class-wise cells of many classes are too wide to tell, pooled ones are not."""
+    if not (_whole_columns(tally.binned, tally) and all(len(h.cells) == 1 for h in tally.classwise)):
+        return False
+    return len(tally.pooled.cells) <= tally.k and _whole_columns(tally.pooled, tally)
+
+
+def _whole_columns(pooled: Histogram, tally: Tally) -> bool:
+    """Whether every cell may hold whole columns."""
+    return tally.k <= MANY_CLASSES or not (pooled.all % tally.sums.rows).any()
 
 
 def empty(tally: Tally, reason: str = EMPTY) -> dict[str, Any]:

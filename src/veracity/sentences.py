@@ -36,7 +36,7 @@ def _zeros(tally: Tally) -> list[str]:
     if not z:
         return []
     floor = FLOORS[2]
-    typical = Entries.of(tally.pooled, tally.grid, floor).means()["accuracy"]
+    typical = Entries.of(tally.binned, tally.grid, floor).means()["accuracy"]
     rows = [str(row) for p, row, _ in tally.lowest if p == 0.0]
     more = ", …" if z > NAMED_ROWS else ""
     return [

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from veracity import kernels
 from veracity.cells import Cells
+from veracity.curves.bins import number_of_bins
 from veracity.forecasts import Finding, Forecasts, NothingLeft, merge, prepare, refuse
 from veracity.kernels import Histogram, Pass
 from veracity.kernels.grid import Grid, grid
@@ -25,6 +26,7 @@ from veracity.plan import Plan
 from veracity.sampling import Growing, Sample, concatenate, sample, take
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 R = np.arange(-18, 19) / 9.0  # the risk parameters of the profile: −2 … 2, with −2/3, 0 and 1 among them
 MANY_CLASSES = 50  # beyond, class-wise histograms are nested
@@ -106,7 +108,7 @@ class Tally:
     plan: Plan
     classes: tuple[Any, ...]
     sums: Sums
-    pooled: Histogram
+    binned: Histogram  # all entries by cell; with `starts` only as far as the bins ask for (kernels.Pass)
     top: Histogram
     classwise: Sequence[Histogram]
     lowest: tuple[tuple[float, int, int], ...]  # (probability, row, outcome), smallest first; outcome −1: not known
@@ -114,6 +116,7 @@ class Tally:
     cases: int  # rows, except that the parts of a split outcome are one case
     held: Forecasts | None = None  # all rows, where they are in memory
     thinned: Sample | None = None
+    starts: tuple[Ints, Ints] | None = None  # of the bins without and with wide ones split, if nothing else was counted
 
     @classmethod
     def of(
@@ -155,11 +158,22 @@ class Tally:
     @classmethod
     def count(cls, f: Forecasts, plan: Plan) -> Tally:
         """One pass over the rows, which also refuses values that are no probabilities."""
-        if f.probabilities is None:
-            return cls._count_realised(f, plan)
+        return cls._count_realised(f, plan) if f.probabilities is None else cls._count(f, plan, None)
+
+    @classmethod
+    def hold(cls, f: Forecasts, plan: Plan) -> Tally:
+        """The same of rows that stay in memory: what an assessment does not need at once may be counted later."""
+        if f.probabilities is None or f.offered is not None or plan.preset == "N17":
+            return cls.count(f, plan)
+        number = number_of_bins(len(f)) if plan.bins == "auto" else int(plan.bins)
+        return cls._count(f, plan, (number, plan.end_width))
+
+    @classmethod
+    def _count(cls, f: Forecasts, plan: Plan, bins: tuple[int, float] | None) -> Tally:
+        assert f.probabilities is not None
         assert f.outcomes is not None
-        grid = grid_of(plan, f.k)
-        seen = kernels.scan(f.probabilities, f.outcomes, grid, weights=f.weights, counts=f.counts, allowed=f.allowed)
+        grid, mass = grid_of(plan, f.k), {"weights": f.weights, "counts": f.counts}
+        seen = kernels.scan(f.probabilities, f.outcomes, grid, **mass, allowed=f.allowed, bins=bins)
         refuse({name: problem for name, problem in seen.problems.items() if problem.rows}, f)
         sums = Sums.of(seen)
         pooled, classwise = seen.pooled, seen.classwise
@@ -176,13 +190,14 @@ class Tally:
             plan=plan,
             classes=f.classes,
             sums=sums,
-            pooled=pooled,
+            binned=pooled,
             top=seen.top,
             classwise=classwise,
             lowest=lowest,
             findings=_told(f),
             cases=_cases(f),
             held=f,
+            starts=seen.starts,
         )
 
     @classmethod
@@ -198,7 +213,7 @@ class Tally:
             plan=plan,
             classes=f.classes,
             sums=sums,
-            pooled=_histogram(f, p, grid),
+            binned=_histogram(f, p, grid),
             top=_histogram(f, p[:0], grid),
             classwise=(),
             lowest=lowest,
@@ -214,6 +229,19 @@ class Tally:
     @cached_property
     def grid(self) -> Grid:
         return grid_of(self.plan, self.k)
+
+    @cached_property
+    def whole(self) -> Tally:
+        """The tally with all entries in every cell, as tallies are added."""
+        if self.starts is None:
+            return self
+        assert self.held is not None
+        return Tally.count(self.held, self.plan)
+
+    @property
+    def pooled(self) -> Histogram:
+        """All entries by cell."""
+        return self.whole.binned
 
     @property
     def measurable(self) -> bool:
@@ -342,7 +370,7 @@ class Tally:
             plan=Plan(**state["plan"]),
             classes=classes,
             sums=sums,
-            pooled=histograms[0],
+            binned=histograms[0],
             top=histograms[1],
             classwise=tuple(histograms[2:]),
             lowest=tuple((p, row, y) for p, row, y in state["lowest"]),
@@ -439,7 +467,7 @@ class Running:
         self._whole, self._classwise = Cells(2, len(grid)), Cells(len(first.classwise), size)
         self._put(first)
         # Its rows need not stay in memory.
-        self._first = replace(first, held=None, thinned=Sample(take(first.sample.rows, slice(0)), False))
+        self._first = replace(first, held=None, thinned=Sample(take(first.sample.rows, slice(0)), False), starts=None)
 
     def _put_sums(self, sums: Sums, whole: Sequence[Histogram], classwise: Sequence[Histogram]) -> None:
         self._sums = sums if self._sums is None else self._sums + sums
@@ -474,7 +502,7 @@ class Running:
         return replace(
             self._first,
             sums=self._sums,
-            pooled=pooled,
+            binned=pooled,
             top=top,
             classwise=self._classwise.histograms() if self._first.classwise else (),
             lowest=self._lowest,

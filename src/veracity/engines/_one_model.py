@@ -125,7 +125,7 @@ class OneModel(ABC):
     @property
     def numbered(self) -> tuple[str, ...]:
         """Which of weight and count the rows have."""
-        weight = self.tally.pooled.all_weight is not None
+        weight = self.tally.binned.all_weight is not None
         counted = "count" in self.layout.roles or "n" in self.layout.roles or self.reading.count is not None
         return ("weight",) * weight + ("count",) * counted
 

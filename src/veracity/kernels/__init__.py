@@ -39,6 +39,7 @@ def scan(
     allowed: float | None = None,
     threads: int | None = None,
     kernel: str | None = None,
+    bins: tuple[int, float] | None = None,
 ) -> Pass:
     """Sums, scores, problems and histograms of forecasts p with outcomes y, in one pass.
 
@@ -47,6 +48,8 @@ def scan(
     allowed  how far the sum of a row may be from one; None: by the dtype of p (result.tolerance).
     weights  (n,) float64; counts (n,) int64. Both are taken as checked.
     kernel   "native" or "numpy"; None takes the best there is.
+    bins     number and width of the end bins, as `cuts.bin_starts` takes them: if nothing but such bins is wanted of the
+             pooled entries, very many classes are faster (Pass.starts says whether that was used).
 
     >>> from veracity.kernels.grid import grid
     >>> one = scan(np.array([0.9, 0.8, 0.3]), np.array([1, 1, 0]), grid())
@@ -72,5 +75,5 @@ def scan(
     if kernel == "native":
         if native is None:
             raise ValueError("kernel: 'native' was not compiled in this installation; use 'numpy'")
-        return native.scan(p, y, grid, weights, counts, keep_realised, threads, allowed)  # type: ignore[no-any-return]
+        return native.scan(p, y, grid, weights, counts, keep_realised, threads, allowed, bins)  # type: ignore[no-any-return]
     return twin.scan(p, y, grid, weights, counts, keep_realised, allowed)

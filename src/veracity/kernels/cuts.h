@@ -58,7 +58,7 @@ static void begin(Cutter *c, int64_t cell) {
     if (cell < c->last && (c->count == 0 || c->found[c->count - 1] != cell)) c->found[c->count++] = cell;
 }
 
-/* Bins between two cells, as many as their share of the remaining true entries. */
+/* Wanted between two cells, as many as their share of the remaining true entries. */
 static void divide(Cutter *c, int64_t lower, int64_t upper, int64_t bins, int64_t remaining) {
     int64_t first = true_before(c, lower), entries = true_before(c, upper) - first;
     begin(c, lower);
@@ -105,56 +105,87 @@ static void halve(Cutter *c, int64_t lower, int64_t upper, double widest, int64_
     begin(c, lower);
 }
 
-/* Two arrays of cells: where bins begin, and where they begin with the wide ones halved. */
+/* Which bins are wanted, on which grid. */
+typedef struct {
+    int64_t bins, left, right, fewest, last; /* last: cells of the grid */
+    double widest;
+    const double *ends;
+    const uint8_t *atom;
+} Wanted;
+
+/* The cells where bins begin, and where they begin with the wide ones halved. */
+typedef struct {
+    int64_t *held, *plain, *halved, plain_count, halved_count;
+} Starts;
+
+/* Wanted for the true entries of n cells, some of which may have none; whether there was memory. */
+static int find_starts(Starts *to, const Wanted *wanted, const int32_t *cells, const int64_t *yes, const double *sum,
+                       const double *weight, int64_t n) {
+    int64_t size = 0;
+    for (int64_t i = 0; i < n; i++) size += yes[i] > 0;
+    Cutter c = {.size = size, .last = wanted->last, .edges = wanted->ends, .atom = wanted->atom};
+    to->held = malloc((size_t)(12 * size + 20) * 8);
+    if (!to->held) return 0;
+    to->plain = to->held + 3 * size + 4;
+    to->halved = to->plain + 4 * size + 8;
+    c.cells = to->held;
+    c.before = to->held + size + 1;
+    c.mean = (double *)(to->held + 2 * size + 2);
+    for (int64_t i = 0, j = 0; j < size; i++) { /* whether a cell has any is as good as random: no branch */
+        to->halved[j] = i;
+        j += yes[i] > 0;
+    }
+    c.before[0] = 0;
+    for (int64_t j = 0; j < size; j++) {
+        int64_t i = to->halved[j];
+        double w = weight ? weight[i] : (double)yes[i];
+        c.cells[j] = cells[i];
+        c.before[j + 1] = c.before[j] + yes[i];
+        c.mean[j] = round_significant(sum[i] / (w > 0x1p-1022 ? w : 0x1p-1022));
+    }
+    int64_t bins = wanted->bins, entries = c.before[c.size];
+    if (bins > entries) bins = entries + 1; /* every cell is too full for so many */
+    c.found = to->plain;
+    equal_population(&c, bins, wanted->left, wanted->right);
+    to->plain_count = c.count;
+    c.found = to->halved;
+    c.count = 0;
+    for (int64_t i = 0; i < to->plain_count; i++) {
+        int64_t upper = i + 1 < to->plain_count ? to->plain[i + 1] : wanted->last;
+        halve(&c, to->plain[i], upper, wanted->widest, wanted->fewest);
+    }
+    to->halved_count = c.count;
+    return 1;
+}
+
+/* Two arrays of cells. */
+static PyObject *bytes_of_starts(const Starts *s) {
+    return Py_BuildValue("(NN)", PyByteArray_FromStringAndSize((char *)s->plain, s->plain_count * 8),
+                         PyByteArray_FromStringAndSize((char *)s->halved, s->halved_count * 8));
+}
+
 static PyObject *bin_starts(PyObject *self, PyObject *arguments) {
     (void)self;
     Py_buffer b[6];
     PyObject *result = NULL;
+    Wanted wanted;
+    Starts found;
     long long bins, left, right, fewest;
-    double widest;
     memset(b, 0, sizeof b);
     if (!PyArg_ParseTuple(arguments, "y*y*y*z*y*y*LLLdL", b, b + 1, b + 2, b + 3, b + 4, b + 5, &bins, &left, &right,
-                          &widest, &fewest))
+                          &wanted.widest, &fewest))
         return NULL;
-    const int32_t *cells = b[0].buf;
-    const int64_t *yes = b[1].buf;
-    const double *sum = b[2].buf, *weight = b[3].buf;
-    int64_t n = b[0].len / 4, last = b[5].len;
-    int good = b[1].len == 8 * n && b[2].len == 8 * n && (!weight || b[3].len == 8 * n) && b[4].len == 8 * (last + 1);
-    int64_t size = 0;
-    for (int64_t i = 0; i < n && good; i++) size += yes[i] > 0;
-    Cutter c = {.size = size, .last = last, .edges = b[4].buf, .atom = b[5].buf};
-    int64_t *held = malloc((size_t)(12 * size + 20) * 8), *plain = held + 3 * size + 4, *halved = plain + 4 * size + 8;
-    if (good && held) {
-        c.cells = held;
-        c.before = held + size + 1;
-        c.mean = (double *)(held + 2 * size + 2);
-        for (int64_t i = 0, j = 0; j < size; i++) { /* whether a cell has any is as good as random: no branch */
-            halved[j] = i;
-            j += yes[i] > 0;
-        }
-        c.before[0] = 0;
-        for (int64_t j = 0; j < size; j++) {
-            int64_t i = halved[j];
-            double w = weight ? weight[i] : (double)yes[i];
-            c.cells[j] = cells[i];
-            c.before[j + 1] = c.before[j] + yes[i];
-            c.mean[j] = round_significant(sum[i] / (w > 0x1p-1022 ? w : 0x1p-1022));
-        }
-        if (bins > c.before[c.size]) bins = c.before[c.size] + 1; /* every cell is too full for so many */
-        c.found = plain;
-        equal_population(&c, bins, left, right);
-        int64_t count = c.count;
-        c.found = halved;
-        c.count = 0;
-        for (int64_t i = 0; i < count; i++) halve(&c, plain[i], i + 1 < count ? plain[i + 1] : last, widest, fewest);
-        result = Py_BuildValue("(NN)", PyByteArray_FromStringAndSize((char *)plain, count * 8),
-                               PyByteArray_FromStringAndSize((char *)halved, c.count * 8));
-    } else if (good)
-        PyErr_NoMemory();
-    else
+    wanted = (Wanted){bins, left, right, fewest, b[5].len, wanted.widest, b[4].buf, b[5].buf};
+    int64_t n = b[0].len / 4;
+    int good = b[1].len == 8 * n && b[2].len == 8 * n && (!b[3].buf || b[3].len == 8 * n) &&
+               b[4].len == 8 * (wanted.last + 1);
+    if (!good)
         PyErr_SetString(PyExc_ValueError, "bin_starts takes columns of one histogram and the grid");
-    free(held);
+    else if (find_starts(&found, &wanted, b[0].buf, b[1].buf, b[2].buf, b[3].buf, n)) {
+        result = bytes_of_starts(&found);
+        free(found.held);
+    } else
+        PyErr_NoMemory();
     for (int i = 0; i < 6; i++)
         if (b[i].obj) PyBuffer_Release(&b[i]);
     return result;

@@ -30,17 +30,21 @@ def bin_starts(h: Histogram, grid: Grid, bins: int, end_width: float, kernel: st
     End bins [0, w) and [1−w, 1], cells too full to share, and `bins` bins of equal true counts between.
     """
     assert h.true_sum is not None, "class-wise histograms of many classes have no true sums"
-    left, right = _ends(grid, end_width)
     if (kernel or kernels.NAME) == "native":
         columns = h.cells, h.true, h.true_sum, h.true_weight
-        limits = bins, left, right, WIDEST_RATIO, FEWEST_TO_SPLIT
-        plain, halved = _native.bin_starts(*columns, grid.ends, grid.is_atom, *limits)
+        plain, halved = _native.bin_starts(*columns, grid.ends, grid.is_atom, *limits(grid, bins, end_width))
         return np.frombuffer(plain, np.int64), np.frombuffer(halved, np.int64)
     cutter = Cutter(h, grid)
+    left, right = _ends(grid, end_width)
     start = cutter.equal_population(
         min(bins, int(cutter.before[-1]) + 1), left, right
     )  # beyond, every cell is too full
     return start, cutter.split(start)
+
+
+def limits(grid: Grid, bins: int, end_width: float) -> tuple[int, int, int, float, int]:
+    """What the compiled module is told of the bins that are wanted."""
+    return bins, *_ends(grid, end_width), WIDEST_RATIO, FEWEST_TO_SPLIT
 
 
 @lru_cache(maxsize=64)

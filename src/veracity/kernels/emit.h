@@ -25,7 +25,7 @@ INLINE void clear_cell(Compact *out, const Job *job, int64_t at) {
 
 /* Adds the records of one place to the cell that is being written, opening it when it is a new one. */
 INLINE void emit_place(Compact *out, const Job *job, int64_t first, int32_t cell, const slot *all, const slot *yes) {
-    if (all->i == 0) return;
+    if (all->i == 0 && yes->i == 0) return; /* between edges (between.h) true entries may be alone */
     int64_t at = out->size - 1;
     if (out->size == first || out->cells[at] != cell) {
         at = out->size++;

@@ -141,6 +141,107 @@ static void sweep(const float *row, const float *next, int64_t k, double *column
         sweep_row(row, next, k, columns, levels, found, 0);
 }
 
+/* What is found in one of two rows. */
+typedef struct {
+    __m256i high;
+    __m256 sum;
+    __m256d squares;
+    uint32_t *list;
+    int64_t groups;
+} Half;
+
+/* Eight columns of a row; the entries as doubles, and their bits. */
+INLINE __m256i half_columns(Half *s, const float *row, __m256i in, const int whole, __m256i before_listed, __m256d *d) {
+    __m256 x = whole ? _mm256_loadu_ps(row) : _mm256_maskload_ps(row, in);
+    __m256i bits = _mm256_castps_si256(x);
+    d[0] = _mm256_cvtps_pd(whole ? _mm_loadu_ps(row) : _mm256_castps256_ps128(x));
+    d[1] = _mm256_cvtps_pd(whole ? _mm_loadu_ps(row + 4) : _mm256_extractf128_ps(x, 1));
+    s->sum = _mm256_add_ps(s->sum, x);
+    s->squares = _mm256_fmadd_pd(d[0], d[0], s->squares);
+    s->squares = _mm256_fmadd_pd(d[1], d[1], s->squares);
+    s->list += compress_eight(s->list, bits, eight_set(_mm256_cmpgt_epi32(bits, before_listed)));
+    return bits;
+}
+
+INLINE uint32_t hits_of_eight(__m256i bits, __m256i below_hits) {
+    return eight_set(_mm256_cmpgt_epi32(bits, below_hits));
+}
+
+INLINE void end_half(const Half *s, const float *row, int64_t k, __m256i below_hits, Swept *found) {
+    float sums[8];
+    uint32_t high[8];
+    memcpy(sums, &s->sum, sizeof sums);
+    memcpy(high, &s->high, sizeof high);
+    found->sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+    found->squares = total((lanes)s->squares);
+    found->most = high[0];
+    for (int l = 1; l < 8; l++) found->most = high[l] > found->most ? high[l] : found->most;
+    found->listed = s->list - found->list;
+    found->groups = s->groups;
+    for (Group *g = found->hits; g < found->hits + s->groups; g++) {
+        if (g->first + 32 > k) continue; /* of eight columns */
+        g->set = 0;
+        for (int c = 0; c < 32; c += 8)
+            g->set |= hits_of_eight(_mm256_loadu_si256((const __m256i *)(row + g->first + c)), below_hits) << c;
+    }
+}
+
+/* Eight columns of both rows; their bits. */
+INLINE void two_columns(Half *a, Half *b, const float *const *rows, int64_t j, __m256i in, const int whole,
+                        double *columns, __m256i before_listed, __m256i *a_bits, __m256i *b_bits) {
+    __m256d x[2], y[2];
+    *a_bits = half_columns(a, rows[0] + j, in, whole, before_listed, x);
+    *b_bits = half_columns(b, rows[1] + j, in, whole, before_listed, y);
+    add_to(columns + j, _mm256_add_pd(x[0], y[0]));
+    add_to(columns + j + 4, _mm256_add_pd(x[1], y[1]));
+}
+
+static void sweep_two(const float *const *rows, const float *next, int64_t step, int64_t k, double *columns,
+                      int32_t least_listed, Swept *found) {
+    const __m256i all = _mm256_set1_epi32(-1), before_listed = _mm256_set1_epi32(least_listed - 1);
+    const __m256i below_hits = _mm256_set1_epi32(found->least_hit - 1);
+    Half a = {.list = found[0].list + found[0].listed}, b = {.list = found[1].list + found[1].listed};
+    __m256i a_bits, b_bits;
+    int64_t j = 0;
+    for (; j + 32 <= k; j += 32) {
+        __m256i a_most = _mm256_setzero_si256(), b_most = a_most;
+        for (int64_t c = j; c < j + 32; c += 16) {
+            __builtin_prefetch(next + c);
+            __builtin_prefetch(next + step + c);
+        }
+#pragma GCC unroll 4
+        for (int64_t c = j; c < j + 32; c += 8) {
+            two_columns(&a, &b, rows, c, all, 1, columns, before_listed, &a_bits, &b_bits);
+            a_most = _mm256_max_epu32(a_most, a_bits);
+            b_most = _mm256_max_epu32(b_most, b_bits);
+        }
+        a.high = _mm256_max_epu32(a.high, a_most);
+        b.high = _mm256_max_epu32(b.high, b_most);
+        a.groups = note_group(found[0].hits, a.groups, j, hits_of_eight(a_most, below_hits));
+        b.groups = note_group(found[1].hits, b.groups, j, hits_of_eight(b_most, below_hits));
+    }
+    for (; j < k; j += 8) {
+        two_columns(&a, &b, rows, j, eight_before(k - j), 0, columns, before_listed, &a_bits, &b_bits);
+        a.high = _mm256_max_epu32(a.high, a_bits);
+        b.high = _mm256_max_epu32(b.high, b_bits);
+        a.groups = note_group(found[0].hits, a.groups, j, hits_of_eight(a_bits, below_hits));
+        b.groups = note_group(found[1].hits, b.groups, j, hits_of_eight(b_bits, below_hits));
+    }
+    end_half(&a, rows[0], k, below_hits, &found[0]);
+    end_half(&b, rows[1], k, below_hits, &found[1]);
+}
+
+static int64_t pick_from(const uint32_t *list, int64_t count, uint32_t least, uint32_t *to) {
+    int64_t picked = 0, i = 0;
+    const __m256i before = _mm256_set1_epi32((int32_t)least - 1);
+    for (; i + 8 <= count; i += 8) {
+        __m256i entries = _mm256_loadu_si256((const __m256i *)(list + i));
+        picked += compress_eight(to + picked, entries, eight_set(_mm256_cmpgt_epi32(entries, before)));
+    }
+    __m256i last = _mm256_maskload_epi32((const int *)list + i, eight_before(count - i));
+    return picked + compress_eight(to + picked, last, eight_set(_mm256_cmpgt_epi32(last, before)));
+}
+
 static int64_t pick_listed(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to) {
     int64_t picked = 0;
     __m256i wanted = _mm256_set1_epi32((int32_t)code);

@@ -95,6 +95,75 @@ static void sweep(const float *row, const float *next, int64_t k, double *column
         sweep_row(row, next, k, columns, levels, found, 0);
 }
 
+/* What is found in one of two rows. */
+typedef struct {
+    __m512i high;
+    __m512 sum;
+    __m512d squares[2];
+    uint32_t *list;
+    int64_t groups;
+} Half;
+
+/* Sixteen columns of a row, or those of them that are `in` it; the entries as doubles. */
+INLINE void half_columns(Half *s, const float *row, int64_t j, __mmask16 in, __m512i least_listed, __m512i least_hit,
+                         Group *hits, __m512d *d) {
+    int whole = in == 0xFFFF;
+    row += j;
+    __m512 x = whole ? _mm512_loadu_ps(row) : _mm512_maskz_loadu_ps(in, row);
+    __m512i bits = _mm512_castps_si512(x);
+    d[0] = _mm512_cvtps_pd(whole ? _mm256_loadu_ps(row) : _mm512_castps512_ps256(x));
+    d[1] = _mm512_cvtps_pd(whole ? _mm256_loadu_ps(row + 8) : _mm512_extractf32x8_ps(x, 1));
+    s->high = _mm512_max_epu32(s->high, bits);
+    s->sum = _mm512_add_ps(s->sum, x);
+    for (int h = 0; h < 2; h++) s->squares[h] = _mm512_fmadd_pd(d[h], d[h], s->squares[h]);
+    s->groups = note_group(hits, s->groups, j, _mm512_cmpge_epi32_mask(bits, least_hit));
+    __mmask16 listed = _mm512_cmpge_epi32_mask(bits, least_listed); /* zeros beyond the end never are */
+    _mm512_storeu_si512(s->list, _mm512_maskz_compress_epi32(listed, bits));
+    s->list += _mm_popcnt_u32(listed);
+}
+
+INLINE void two_columns(Half *s, const float *const *rows, int64_t j, __mmask16 in, double *columns,
+                        __m512i least_listed, __m512i least_hit, Swept *found) {
+    __m512d d[2][2];
+    for (int r = 0; r < 2; r++) half_columns(&s[r], rows[r], j, in, least_listed, least_hit, found[r].hits, d[r]);
+    for (int h = 0; h < 2; h++) {
+        double *to = columns + j + LANES * h; /* padded to whole vectors */
+        _mm512_storeu_pd(to, _mm512_add_pd(_mm512_loadu_pd(to), _mm512_add_pd(d[0][h], d[1][h])));
+    }
+}
+
+static void sweep_two(const float *const *rows, const float *next, int64_t step, int64_t k, double *columns,
+                      int32_t least_listed, Swept *found) {
+    const __m512i listed = _mm512_set1_epi32(least_listed), least_hit = _mm512_set1_epi32(found->least_hit);
+    Half s[2] = {{.list = found[0].list + found[0].listed}, {.list = found[1].list + found[1].listed}};
+    int64_t j = 0;
+    for (; j + 16 <= k; j += 16) {
+        for (int r = 0; r < 2; r++) __builtin_prefetch(next + r * step + j);
+        two_columns(s, rows, j, 0xFFFF, columns, listed, least_hit, found);
+    }
+    if (j < k) two_columns(s, rows, j, (__mmask16)((1u << (k - j)) - 1), columns, listed, least_hit, found);
+    for (int r = 0; r < 2; r++) {
+        found[r].sum = _mm512_reduce_add_ps(s[r].sum);
+        found[r].squares = _mm512_reduce_add_pd(_mm512_add_pd(s[r].squares[0], s[r].squares[1]));
+        found[r].most = _mm512_reduce_max_epu32(s[r].high);
+        found[r].listed = s[r].list - found[r].list;
+        found[r].groups = s[r].groups;
+    }
+}
+
+static int64_t pick_from(const uint32_t *list, int64_t count, uint32_t least, uint32_t *to) {
+    int64_t picked = 0;
+    const __m512i from = _mm512_set1_epi32((int32_t)least);
+    for (int64_t i = 0; i < count; i += 16) {
+        __mmask16 in = count - i >= 16 ? 0xFFFF : (__mmask16)((1u << (count - i)) - 1);
+        __m512i entries = _mm512_maskz_loadu_epi32(in, list + i);
+        __mmask16 above = _mm512_cmpge_epi32_mask(entries, from);
+        _mm512_storeu_si512(to + picked, _mm512_maskz_compress_epi32(above, entries));
+        picked += _mm_popcnt_u32(above);
+    }
+    return picked;
+}
+
 static int64_t pick_listed(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to) {
     int64_t picked = 0;
     __m512i wanted = _mm512_set1_epi32((int32_t)code);

@@ -2,7 +2,7 @@
 #ifndef VERACITY_METHODS_H
 #define VERACITY_METHODS_H
 
-#include "cuts.h"
+#include "between.h"
 #include "keep.h"
 #include "pair.h"
 #include "statistics.h"
@@ -22,16 +22,21 @@ static void *work_on(void *argument) {
     int64_t k = w->job->k, step = ROWS;
     if (k <= MANY && step > ENTRIES / k) step = ENTRIES / k / LANES * LANES;
     if (w->packed) step = BLOCK;
-    for (int64_t start = w->begin; start < w->end && !w->failed; start += step) {
+    for (int64_t start = w->begin; start < w->end && !w->failed && !w->unusual; start += step) {
         int64_t n = w->end - start < step ? w->end - start : step;
-        if (w->packed)
+        if (w->job->edges)
+            between_block(w, start, n);
+        else if (w->packed)
             packed_block(w, start, n);
         else if (k > MANY)
             many_block(w, start, n);
         else
             few_block(w, start, n);
     }
-    if (w->packed) finish_packed(w, w->packed);
+    if (w->job->edges)
+        finish_between(w, w->packed);
+    else if (w->packed)
+        finish_packed(w, w->packed);
     if (w->scratch.words) unpack_few(w);
     return NULL;
 }
@@ -113,6 +118,7 @@ static void join_works(Work *works, int threads) {
         if (b->high > a->high) a->high = b->high;
         for (int i = 0; i < PROBLEMS; i++) join_problems(&a->problems[i], &b->problems[i]);
         a->failed |= b->failed;
+        a->unusual |= b->unusual;
     }
 }
 
@@ -166,18 +172,20 @@ static PyObject *report(const Job *job, const Work *w, const int64_t *offsets) {
         memcpy(problems[i] + 2, w->problems[i].first, sizeof w->problems[i].first);
         values[i] = w->problems[i].value;
     }
-    return Py_BuildValue("(LNNNNNNNNN)", (long long)w->rows, bytes_of(sums, sizeof sums / sizeof *sums, sizeof *sums),
+    PyObject *starts = job->edges ? bytes_of_starts(&job->edges->starts) : Py_BuildValue("");
+    return Py_BuildValue("(LNNNNNNNNNN)", (long long)w->rows, bytes_of(sums, sizeof sums / sizeof *sums, sizeof *sums),
                          bytes_of(w->classes, 6 * job->k, sizeof(double)),
                          bytes_of(w->columns, job->k, sizeof(double)), bytes_of(w->tiny, w->tiny_count, 8),
                          bytes_of(w->lowest_row, w->lowest_count, 8), bytes_of(w->lowest, w->lowest_count, 8),
-                         bytes_of(problems, PROBLEMS * (2 + FIRST), 8), bytes_of(values, PROBLEMS, 8),
+                         bytes_of(problems, PROBLEMS * (2 + FIRST), 8), bytes_of(values, PROBLEMS, 8), starts,
                          bytes_of(offsets, CLASSES + 1 + job->k, 8));
 }
 
+/* What the pass found; None where it is to be made again without edges. */
 static PyObject *pass(const Job *job, int threads, Compact *out) {
     Work *works = get_works(threads);
     int64_t *offsets = calloc((size_t)(CLASSES + 1 + job->k), sizeof *offsets);
-    int ready = works && offsets, clean = 0;
+    int ready = works && offsets, clean = 0, unusual = 0;
     for (int t = 0; ready && t < threads; t++)
         ready = prepare_work(&works[t], job, job->n * t / threads, job->n * (t + 1) / threads);
     PyObject *result = NULL;
@@ -185,12 +193,14 @@ static PyObject *pass(const Job *job, int threads, Compact *out) {
         Py_BEGIN_ALLOW_THREADS
         run(works, threads);
         join_works(works, threads);
-        clean = !works[0].failed;
+        unusual = works[0].unusual;
+        clean = !works[0].failed && !unusual;
         if (clean) clean = emit(out, job, works, threads, offsets);
         Py_END_ALLOW_THREADS
         if (clean) result = report(job, &works[0], offsets);
     }
-    if (!clean) PyErr_NoMemory();
+    if (unusual) result = Py_BuildValue("");
+    if (!clean && !unusual) PyErr_NoMemory();
     for (int t = 0; works && t < threads; t++) end_work(&works[t], clean);
     if (works) put_works(works, threads);
     free(offsets);
@@ -198,7 +208,9 @@ static PyObject *pass(const Job *job, int threads, Compact *out) {
 }
 
 /* The buffers of a pass, in the order of the arguments. */
-enum { P, Y, WEIGHTS, COUNTS, REALISED, CELL, NESTED, DIVIDED, FIRST_PART, PART_EDGES, NESTED_EDGES, CELLS, OUT };
+enum {
+    P, Y, WEIGHTS, COUNTS, REALISED, CELL, NESTED, DIVIDED, FIRST_PART, PART_EDGES, NESTED_EDGES, ENDS, ATOMS, CELLS, OUT
+};
 enum { BUFFERS = OUT + COLUMNS };
 
 static void read_job(Job *job, const Py_buffer *b) {
@@ -244,8 +256,10 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
     PyObject *buffers, *result = NULL;
     Job job = {0};
     int y_kind, threads;
-    if (!PyArg_ParseTuple(arguments, "OiCiidii", &buffers, &job.item, &y_kind, &job.y_item, &threads, &job.allowed,
-                          &job.grid.coarse, &job.small))
+    Wanted wanted;
+    long long bins, left, right, fewest;
+    if (!PyArg_ParseTuple(arguments, "OiCiidii(LLLdL)", &buffers, &job.item, &y_kind, &job.y_item, &threads,
+                          &job.allowed, &job.grid.coarse, &job.small, &bins, &left, &right, &wanted.widest, &fewest))
         return NULL;
     job.y_kind = (char)y_kind;
     if (!PyTuple_Check(buffers) || PyTuple_Size(buffers) != BUFFERS) {
@@ -265,7 +279,20 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
     Compact out = {.cells = held[CELLS].buf};
     for (int f = 0; f < COLUMNS; f++) out.columns[f] = held[OUT + f].buf;
     threads = job.small || threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
+    wanted = (Wanted){bins, left, right, fewest, held[ATOMS].len, wanted.widest, held[ENDS].buf, held[ATOMS].buf};
+    Edges *edges = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    if (bins) edges = find_edges(&job, &wanted);
+    Py_END_ALLOW_THREADS
+    job.edges = edges;
     result = pass(&job, threads, &out);
+    if (result == Py_None) {
+        Py_DECREF(result);
+        job.edges = NULL;
+        out.size = 0;
+        result = pass(&job, threads, &out);
+    }
+    free_edges(edges);
 release:
     for (int i = 0; i < count; i++)
         if (held[i].obj) PyBuffer_Release(&held[i]);

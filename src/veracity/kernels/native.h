@@ -85,6 +85,7 @@ typedef struct {
     double *realised;
     Grid grid;
     int64_t histograms; /* on the grid: classes and top, or pooled and top */
+    const struct Edges *edges; /* between.h: pooled entries are counted only between these, or NULL */
     int all_step, true_step, nested_step, nested_true_step;
 } Job;
 
@@ -140,7 +141,7 @@ typedef struct {
     int64_t *tiny, tiny_count, tiny_room;
     int64_t lowest_row[LOWEST];
     double lowest[LOWEST];
-    int lowest_count, failed;
+    int lowest_count, failed, unusual; /* the last: a row that the pass between edges leaves to the other */
     Problem problems[PROBLEMS];
     Scratch scratch;
     struct Packed *packed; /* packed.h */

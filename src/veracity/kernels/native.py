@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.kernels import _native  # type: ignore[attr-defined]
+from veracity.kernels.cuts import limits
 from veracity.kernels.grid import COARSE, CODES, Grid, lower_edges
 from veracity.kernels.pair import Pair
 from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Histogram, Histograms, Pass, Problem
@@ -74,6 +75,7 @@ class Task:
     counts: Array | None
     threads: int | None
     allowed: float
+    bins: tuple[int, float] | None = None
 
     @property
     def k(self) -> int:
@@ -106,6 +108,8 @@ class Task:
                 None if self.counts is None else self.counts.astype(np.int64, copy=False),
                 realised,
                 *tables(grid),
+                grid.ends,
+                grid.is_atom,
                 *held.values(),
             ),
             self.p.dtype.itemsize,
@@ -115,6 +119,7 @@ class Task:
             self.allowed,
             grid.coarse and not any(cut < COARSE for cut in grid.cuts),
             self.small,
+            (0, 0, 0, 0.0, 0) if self.bins is None else limits(grid, *self.bins),
         )
         if mass and self.weights is None:
             held |= dict.fromkeys(WEIGHTED)
@@ -131,9 +136,10 @@ def scan(
     keep_realised: bool,
     threads: int | None,
     allowed: float = 1e-6,
+    bins: tuple[int, float] | None = None,
 ) -> Pass:
     """The pass over p (n,) or (n, k)."""
-    task = Task(p, y, grid, weights, counts, threads, allowed)
+    task = Task(p, y, grid, weights, counts, threads, allowed, bins)
     paired = None
     if p.ndim == 1 and len(p) >= PAIRED and weights is None and counts is None and not keep_realised:
         paired = _by_place(task)
@@ -144,7 +150,7 @@ def _by_row(task: Task, keep_realised: bool = False) -> Pass:
     k = task.k
     realised = np.full(len(task.p), np.nan) if keep_realised else None
     found, place, held = task.run(realised)
-    rows, sums, classes, by_column, tiny, lowest, lowest_realised, problems, values = found
+    rows, sums, classes, by_column, tiny, lowest, lowest_realised, problems, values, starts = found
     if k > MANY:
         by_class = {name: column for name, column in held.items() if name not in ("true_sum", "true_log", "true_power")}
     else:
@@ -153,7 +159,9 @@ def _by_row(task: Task, keep_realised: bool = False) -> Pass:
         Histogram(**{name: column[start:end] for name, column in held.items()})
         for start, end in place[:4].reshape(2, 2).tolist()
     )
-    numbers = np.frombuffer(sums)
+    numbers, columns = np.frombuffer(sums), np.frombuffer(by_column)
+    if starts is not None:  # below the cells that are counted there is one sum: what the others leave
+        pooled.all_sum[0] += max(columns.sum() - pooled.all_sum.sum(), 0.0)
     return Pass(
         rows=rows,
         weight=float(numbers[0]),
@@ -163,7 +171,7 @@ def _by_row(task: Task, keep_realised: bool = False) -> Pass:
         high=float(numbers[-1]),
         score_sums=numbers[2:14].reshape(4, 3),
         class_sums=np.frombuffer(classes).reshape(k, 6),
-        column_sums=np.frombuffer(by_column),
+        column_sums=columns,
         powers=numbers[14:51],
         tiny=np.frombuffer(tiny, np.int64),
         lowest=np.frombuffer(lowest, np.int64),
@@ -172,6 +180,7 @@ def _by_row(task: Task, keep_realised: bool = False) -> Pass:
         pooled=pooled,
         top=top,
         classwise=Histograms(k, lambda: (place[4:], by_class)),
+        starts=None if starts is None else tuple(np.frombuffer(cells, np.int64) for cells in starts),
     )
 
 

@@ -9,6 +9,7 @@ enum { BLOCK = 64 }; /* rows */
 
 enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 22 }; /* entries of a cell before the sum could reach the count */
 enum { MOST_CUTS = 64, UPPER = 0xFFFE, RARE = 0xFFFF };
+enum { MOST_EDGES = 32, LISTED = 4096 }; /* of between.h; the second: entries after which a list is counted */
 
 typedef struct {
     uint32_t at, offset; /* which of the nested cells, and what to add to its sum */
@@ -29,8 +30,9 @@ typedef struct Packed {
     int64_t hit_room, hit_count, pooled_used, nested_used;
     float *row;
     uint32_t *words, *picked;
-    Swept found;
+    Swept found[2]; /* the second where two rows are swept at once */
     Levels levels;
+    int64_t from[MOST_EDGES + 1]; /* entries from each edge of between.h up, and from there up that have every cell */
 } Packed;
 
 /* The list code with which hits begin. */
@@ -78,13 +80,21 @@ static void add_listed(uint64_t *pooled, const uint32_t *words, int64_t count) {
     }
 }
 
+/* Pools entries by their bits; x->words has their words. */
+static void pool_listed(Work *w, Packed *x, const void *entries, int64_t count) {
+    find_words(entries, count, x->words);
+    if (x->pooled_used + count > POOLED_ROOM) unpack_pooled(w, x);
+    add_listed(x->pooled, x->words, count);
+    x->pooled_used += count;
+}
+
 /* Entries below the hits in codes that a cut divides. */
-static void add_cuts(Work *w, Packed *x) {
+static void add_cuts(Work *w, Packed *x, int64_t listed) {
     const Job *job = w->job;
     for (int i = 0; i < x->cut_count; i++) {
         if (!x->pooled[x->cuts[i]]) continue;
         uint32_t code = (uint32_t)x->cuts[i];
-        int64_t count = pick_listed(x->words, x->found.listed, WORD_SHIFT, code, x->picked);
+        int64_t count = pick_listed(x->words, listed, WORD_SHIFT, code, x->picked);
         for (int64_t e = 0; e < count; e++) {
             double u = float_of(bits_of_word(x->picked[e]));
             add_entry(job, &w->scratch, 0, place_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
@@ -103,11 +113,11 @@ static __attribute__((noinline)) int32_t add_rare(Work *w, float entry) {
 
 /* Notes the hits of a row, and asks for the cells that they go to. An entry from 1/2 up is the top entry, with which it
  * is pooled in the end. Returns the column of the top entry, the first if there are more; k if it is no hit. */
-static int64_t note_hits(Work *w, Packed *x, const float *row, int32_t top) {
-    uint32_t most = x->found.most;
+static int64_t note_hits(Work *w, Packed *x, const Swept *found, const float *row, int32_t top) {
+    uint32_t most = found->most;
     int32_t top_cell = w->job->grid.nested[top];
     int64_t pick = x->k;
-    for (const Group *hits = x->found.hits; hits < x->found.hits + x->found.groups; hits++)
+    for (const Group *hits = found->hits; hits < found->hits + found->groups; hits++)
         for (uint32_t set = hits->set; set; set &= set - 1) {
             uint32_t j = hits->first + (uint32_t)__builtin_ctz(set), bits = float_bits(row[j]);
             int32_t known = x->nested_cell[FINE_CODE(bits)];
@@ -145,9 +155,9 @@ static void unpack_levels(Work *w, Levels *levels) {
 }
 
 /* Zeros and entries below 2^-126, whose bits say less of their cell. Zeros are counted elsewhere. */
-static __attribute__((noinline)) void add_smallest(Work *w, Packed *x) {
+static __attribute__((noinline)) void add_smallest(Work *w, Packed *x, int64_t listed) {
     const Job *job = w->job;
-    int64_t count = pick_listed(x->words, x->found.listed, 23, 0, x->picked);
+    int64_t count = pick_listed(x->words, listed, 23, 0, x->picked);
     for (int64_t e = 0; e < count; e++) {
         double u = float_of(x->picked[e]);
         if (u > 0.0) add_entry(job, &w->scratch, 0, place_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
@@ -201,6 +211,16 @@ static void add_packed_true(Work *w, Packed *x, int64_t i) {
     if (w->correct[i] != 0.0) add_true(job, s, 1, top, u, w->log[i], w->power[i], 0, 1, 1.0, 1.0);
 }
 
+/* What is added once for a block, after its rows were swept. */
+static void end_block(Work *w, Packed *x, int64_t kept) {
+    add_columns(w->columns, w->block_columns, x->k, 1.0);
+    add_hits(x);
+    add_rows(w, kept);
+    for (int64_t i = 0; i < kept; i++) add_packed_true(w, x, i);
+    x->nested_used += kept;
+    if (x->nested_used + BLOCK > NESTED_ROOM) spill_nested(w, x);
+}
+
 static int first_of_float_ties(const float *row, int64_t y) {
     int tied = 0;
     for (int64_t j = 0; j < y; j++) tied |= row[j] == row[y];
@@ -222,14 +242,19 @@ static int check_row(Work *w, int64_t i, const float *row) {
     return (most <= ONE_BITS || check_values(w, i)) && check_sum(w, i, sum);
 }
 
+/* How far from one the sum of a sweep may be, whatever rounding did to it. */
+INLINE double sure_of_sums(const Job *job) {
+    return job->allowed - (1.0 + job->allowed) * ((double)job->k * 0x1p-26 + 0x1p-19);
+}
+
 static void packed_block(Work *w, int64_t start, int64_t n) {
     const Job *job = w->job;
     Packed *x = w->packed;
-    Swept *found = &x->found;
+    Swept *found = x->found;
     Levels levels = {.zeros = 0};
     int64_t kept = 0, k = job->k;
     double *columns = w->block_columns;
-    double sure = job->allowed - (1.0 + job->allowed) * ((double)k * 0x1p-26 + 0x1p-19); /* rounding of the sum */
+    double sure = sure_of_sums(job);
     int left_out = 0;
     read_rows(w, start, n);
     memset(columns, 0, (size_t)(k + 2 * LANES) * sizeof *columns); /* whole vectors are added to */
@@ -254,17 +279,14 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         int64_t y = w->y[kept];
         float top = float_of(found->most);
         if (!found->coarse) found->listed = k;
-        find_words(found->coarse ? (const void *)found->list : row, found->listed, x->words);
-        if (x->pooled_used + found->listed > POOLED_ROOM) unpack_pooled(w, x);
-        add_listed(x->pooled, x->words, found->listed);
-        x->pooled_used += found->listed;
-        if (!found->coarse && found->least < NORMAL_FLOAT) add_smallest(w, x);
-        add_cuts(w, x);
+        pool_listed(w, x, found->coarse ? (const void *)found->list : row, found->listed);
+        if (!found->coarse && found->least < NORMAL_FLOAT) add_smallest(w, x, found->listed);
+        add_cuts(w, x, found->listed);
         w->squares[kept] = found->squares;
         w->realised[kept] = row[y];
         w->top[kept] = top;
         find_packed_true(w, x, kept);
-        int64_t pick = note_hits(w, x, row, w->place[ROWS + kept]);
+        int64_t pick = note_hits(w, x, found, row, w->place[ROWS + kept]);
         w->correct[kept] = pick < k ? pick == y : row[y] == top && first_of_float_ties(row, y);
         kept++;
     }
@@ -276,17 +298,12 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
             sweep(row, row, k, columns, &levels, found);
         }
     }
-    add_columns(w->columns, columns, k, 1.0);
     x->levels.zeros += levels.zeros;
     for (int level = 0; level < LEVELS; level++) {
         x->levels.sums[level] += levels.sums[level];
         x->levels.below[level] += levels.below[level];
     }
-    add_hits(x);
-    add_rows(w, kept);
-    for (int64_t i = 0; i < kept; i++) add_packed_true(w, x, i);
-    x->nested_used += kept;
-    if (x->nested_used + BLOCK > NESTED_ROOM) spill_nested(w, x);
+    end_block(w, x, kept);
 }
 
 static void free_packed(Packed *x) {
@@ -301,15 +318,20 @@ static void free_packed(Packed *x) {
     free(x->row);
     free(x->words);
     free(x->picked);
-    free(x->found.list);
-    free(x->found.hits);
+    for (int r = 0; r < 2; r++) {
+        free(x->found[r].list);
+        free(x->found[r].hits);
+    }
     free(x);
 }
 
 /* What depends on the grid: cuts, and where the nested cells begin. */
 static void set_grid(Packed *x, const Grid *g) {
-    x->found.coarse = g->coarse;
-    x->found.least_hit = (int32_t)float_bits((float)g->least_hit);
+    for (int r = 0; r < 2; r++) {
+        x->found[r].coarse = g->coarse;
+        x->found[r].least_hit = (int32_t)float_bits((float)g->least_hit);
+        x->found[r].listed = 0;
+    }
     x->cut_count = 0;
     for (int32_t c = NORMAL_CODE; c < least_hit_code(g); c++)
         if (is_divided(g, list_place(c))) x->cuts[x->cut_count++] = c;
@@ -345,12 +367,17 @@ static Packed *new_packed(const Job *job) {
     x->hit_room = most_hits(job);
     x->hits = malloc((size_t)x->hit_room * sizeof *x->hits);
     x->row = malloc(k * sizeof *x->row);
-    x->words = malloc((k + 16) * sizeof *x->words);
-    x->picked = malloc((k + 16) * sizeof *x->picked);
-    x->found.list = malloc((k + 16) * sizeof *x->found.list);
-    x->found.hits = malloc((k / 8 + 3) * sizeof *x->found.hits);
-    if (!(x->pooled && x->nested && x->yes && x->nested_cell && x->first && x->hits && x->row && x->words &&
-          x->picked && x->found.list && x->found.hits)) {
+    size_t room = LISTED + k + 16; /* a row may follow what is listed, and a whole vector is written */
+    x->words = malloc(room * sizeof *x->words);
+    x->picked = malloc(room * sizeof *x->picked);
+    int made = x->pooled && x->nested && x->yes && x->nested_cell && x->first && x->hits && x->row && x->words &&
+               x->picked;
+    for (int r = 0; r < 2; r++) {
+        x->found[r].list = malloc(room * sizeof *x->found[r].list);
+        x->found[r].hits = malloc((k / 8 + 3) * sizeof *x->found[r].hits);
+        made = made && x->found[r].list && x->found[r].hits;
+    }
+    if (!made) {
         free_packed(x);
         return NULL;
     }

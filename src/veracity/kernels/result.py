@@ -139,6 +139,9 @@ class Pass:
     pooled: Histogram
     top: Histogram
     classwise: Sequence[Histogram]
+    # Where bins begin, without and with the wide ones split, if `pooled` is counted only as far as they ask for: below
+    # 2^-8 all entries from one start to the next are in its cell, and their sums in the first. `low` is then not known.
+    starts: tuple[Array, Array] | None = None
 
 
 def tolerance(dtype: np.dtype[Any], k: int) -> float:

@@ -32,6 +32,16 @@ typedef struct Swept {
  * next row meanwhile. */
 static void sweep(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Swept *found);
 
+#if VECTOR > 16
+/* Two rows at once, so that column sums are read and written half as often. Lists entries from the given bits up, after
+ * those that are listed, and does without levels and the smallest entry. */
+static void sweep_two(const float *const *rows, const float *next, int64_t step, int64_t k, double *columns,
+                      int32_t least_listed, Swept *found);
+
+/* Those of the listed entries from the given bits up, which go to `to`; their number. */
+static int64_t pick_from(const uint32_t *list, int64_t count, uint32_t least, uint32_t *to);
+#endif
+
 /* Likewise: those of the listed entries that lie in one code, which go to `to`; their number. */
 static int64_t pick_listed(const uint32_t *list, int64_t count, int shift, uint32_t code, uint32_t *to);
 
