@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -239,5 +240,9 @@ def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, Ints]:
     return hits, true
 
 
-def _clipped(f: Forecasts, plan: Plan) -> Floats:
-    return np.clip(f.matrix, *plan.limits) if plan.preset == "N17" else f.matrix
+def _clipped(f: Forecasts, plan: Plan) -> NDArray[Any]:
+    """(rows, classes), of the dtype that was given where nothing is to be done."""
+    p = f.probabilities
+    if plan.preset == "N17":
+        return np.clip(f.matrix, *plan.limits)
+    return p if p is not None and p.ndim == 2 else f.matrix

@@ -172,8 +172,10 @@ class Tally:
     def _count(cls, f: Forecasts, plan: Plan, bins: tuple[int, float] | None) -> Tally:
         assert f.probabilities is not None
         assert f.outcomes is not None
-        grid, mass = grid_of(plan, f.k), {"weights": f.weights, "counts": f.counts}
-        seen = kernels.scan(f.probabilities, f.outcomes, grid, **mass, allowed=f.allowed, bins=bins)
+        grid = grid_of(plan, f.k)
+        seen = kernels.scan(
+            f.probabilities, f.outcomes, grid, weights=f.weights, counts=f.counts, allowed=f.allowed, bins=bins
+        )
         refuse({name: problem for name, problem in seen.problems.items() if problem.rows}, f)
         sums = Sums.of(seen)
         pooled, classwise = seen.pooled, seen.classwise

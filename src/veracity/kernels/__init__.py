@@ -48,8 +48,8 @@ def scan(
     allowed  how far the sum of a row may be from one; None: by the dtype of p (result.tolerance).
     weights  (n,) float64; counts (n,) int64. Both are taken as checked.
     kernel   "native" or "numpy"; None takes the best there is.
-    bins     number and width of the end bins, as `cuts.bin_starts` takes them: if nothing but such bins is wanted of the
-             pooled entries, very many classes are faster (Pass.starts says whether that was used).
+    bins     number and width of the end bins, as `cuts.bin_starts` takes them: where such bins are all that is wanted
+             of the pooled entries, very many classes are faster (Pass.starts says whether that was used).
 
     >>> from veracity.kernels.grid import grid
     >>> one = scan(np.array([0.9, 0.8, 0.3]), np.array([1, 1, 0]), grid())

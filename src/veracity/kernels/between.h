@@ -1,21 +1,21 @@
-/* Float32 rows of very many classes, where bins are all that is wanted of the pooled entries: below 2^-8 they are counted
- * only between the edges of the bins, which the true entries tell beforehand. */
+/* Float32 rows of very many classes, where bins are all that is wanted of the pooled entries: below 2^-8 these are
+ * counted only between the edges of the bins, which the true entries tell beforehand. */
 #ifndef VERACITY_BETWEEN_H
 #define VERACITY_BETWEEN_H
 
 #include "cuts.h"
 #include "packed.h"
 
-#define FINE_FLOAT 0x3B800000  /* 2^-8 */
-#define FIRST_EDGE 0x30800000  /* 2^-30 */
-enum { EDGE_SHIFT = 13 };      /* an edge of codes has no bits below */
+#define FINE_FLOAT 0x3B800000 /* 2^-8 */
+#define FIRST_EDGE 0x30800000 /* 2^-30 */
+enum { EDGE_SHIFT = 13 };     /* an edge between codes has no bits below */
 
 typedef struct Edges {
     Starts starts;
     int count;
-    double at[MOST_EDGES];         /* ascending */
-    int16_t before[MOST_EDGES];    /* the last short code below each: see short_code */
-    int32_t least_listed;          /* bits of the first */
+    double at[MOST_EDGES];      /* ascending */
+    int16_t before[MOST_EDGES]; /* the last short code below each */
+    int32_t least_listed;       /* bits of the first */
 } Edges;
 
 #if VECTOR > 16

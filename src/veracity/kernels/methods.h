@@ -208,9 +208,8 @@ static PyObject *pass(const Job *job, int threads, Compact *out) {
 }
 
 /* The buffers of a pass, in the order of the arguments. */
-enum {
-    P, Y, WEIGHTS, COUNTS, REALISED, CELL, NESTED, DIVIDED, FIRST_PART, PART_EDGES, NESTED_EDGES, ENDS, ATOMS, CELLS, OUT
-};
+enum { P, Y, WEIGHTS, COUNTS, REALISED, CELL, NESTED, DIVIDED, FIRST_PART, PART_EDGES, NESTED_EDGES, ENDS, ATOMS };
+enum { CELLS = ATOMS + 1, OUT };
 enum { BUFFERS = OUT + COLUMNS };
 
 static void read_job(Job *job, const Py_buffer *b) {

@@ -97,9 +97,11 @@ class Task:
             least = THREAD if k <= MANY else max(THREAD_OF_MANY, 10_000 * k)
             threads = min(processors(), MOST_THREADS, 1 + n * k // least)
         mass = self.weights is not None or self.counts is not None
-        held: dict[str, Array | None] = {"cells": np.empty(room, np.int32)}
+        # One large array: NumPy asks for huge pages then, and the system has few to clear.
+        spare = iter(np.empty((1 + len(COLUMNS), room), np.int64))
+        held: dict[str, Array | None] = {"cells": next(spare).view(np.int32)[:room]}
         for name, kind, kept in COLUMNS:
-            held[name] = np.empty(room, kind) if kept or mass else None
+            held[name] = next(spare).view(kind) if kept or mass else None
         *found, offsets = _native.scan(
             (
                 self.p,
@@ -161,6 +163,7 @@ def _by_row(task: Task, keep_realised: bool = False) -> Pass:
     )
     numbers, columns = np.frombuffer(sums), np.frombuffer(by_column)
     if starts is not None:  # below the cells that are counted there is one sum: what the others leave
+        starts = np.frombuffer(starts[0], np.int64), np.frombuffer(starts[1], np.int64)
         pooled.all_sum[0] += max(columns.sum() - pooled.all_sum.sum(), 0.0)
     return Pass(
         rows=rows,
@@ -180,7 +183,7 @@ def _by_row(task: Task, keep_realised: bool = False) -> Pass:
         pooled=pooled,
         top=top,
         classwise=Histograms(k, lambda: (place[4:], by_class)),
-        starts=None if starts is None else tuple(np.frombuffer(cells, np.int64) for cells in starts),
+        starts=starts,
     )
 
 

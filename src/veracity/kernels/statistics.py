@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 BLOCK = 1 << 17  # multiplications of a product for which a BLAS takes no threads: they cost more than they save
+CONVERTED = 1 << 15  # entries made float64 at a time: new memory costs more than what is done with it
 
 
 def power_moments(t: Floats, share: Floats, powers: int, kernel: str | None = None) -> Floats:
@@ -129,11 +130,17 @@ def _sums_of_many(
 
 
 def row_moves(
-    p: Floats, y: NDArray[Any], edges: Floats, own: Floats, every: Floats, columns: Floats, kernel: str | None = None
+    p: NDArray[Any],
+    y: NDArray[Any],
+    edges: Floats,
+    own: Floats,
+    every: Floats,
+    columns: Floats,
+    kernel: str | None = None,
 ) -> None:
     """Fill (m + 1, rows): own[bin of the true entry] − Σ_j every[bin of entry j], and last the true entry itself.
 
-    p      (rows, k) probabilities, y (rows,) the column of the true entry.
+    p      (rows, k) probabilities of any kind of float, y (rows,) the column of the true entry.
     edges  (bins,) where each bin begins; what lies below the first is in the first.
     own, every  (bins, m) what the true entry adds and each entry takes off; m is at most 16.
 
@@ -144,8 +151,13 @@ def row_moves(
     """
     m = own.shape[1]
     if (kernel or kernels.NAME) == "native":
-        rows, outcomes = _in_memory(p, np.float64), _in_memory(y, np.int64)
-        _native.row_moves(rows, outcomes, edges, own, every, columns[m], columns[:m])
+        step = max(1, CONVERTED // max(p.shape[1], 1))
+        for start in range(0, len(p), step):
+            part = slice(start, start + step)
+            rows, outcomes = _in_memory(p[part], np.float64), _in_memory(y[part], np.int64)
+            filled = columns if step >= len(p) else np.empty((m + 1, len(rows)))
+            _native.row_moves(rows, outcomes, edges, own, every, filled[m], filled[:m])
+            columns[:, part] = filled
         return
     hits, true = row_bins(p, y, edges)
     parts = np.array_split(hits, hits.size * every.shape[1] // BLOCK + 1)
@@ -181,7 +193,7 @@ def _in_memory(values: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
     return lying if lying.flags.aligned else lying.copy()
 
 
-def row_bins(p: Floats, y: NDArray[Any], edges: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def row_bins(p: NDArray[Any], y: NDArray[Any], edges: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """(rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
     rows, bins = np.arange(len(p)), np.zeros(p.shape, dtype=np.int64)
     if len(edges) > 1:
