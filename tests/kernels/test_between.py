@@ -126,12 +126,12 @@ def test_zeros_ones_and_ties(tools, native):
     agree(tools, fast, native(p, y, GRID))
 
 
-@pytest.mark.parametrize("change", ["nan", "negative", "minus zero", "sum", "label", "weights", "float64", "fortran"])
+@pytest.mark.parametrize("change", ["nan", "negative", "large", "minus zero", "sum", "label", "weights", "float64", "fortran"])
 def test_what_is_left_to_the_other_pass(native, change):
     p, y = calibrated(500, 200, 3.0, seed=7)
     options = {"weights": np.ones(500)} if change == "weights" else {}
-    if change in ("nan", "negative", "minus zero"):
-        p[400, 11] = {"nan": np.nan, "negative": -0.25, "minus zero": -0.0}[change]
+    if change in ("nan", "negative", "large", "minus zero"):
+        p[400, 11] = {"nan": np.nan, "negative": -0.25, "large": 1e30, "minus zero": -0.0}[change]
     elif change == "sum":
         p[400] *= 1.01
     elif change == "label":

@@ -33,6 +33,7 @@ static void *work_on(void *argument) {
         else
             few_block(w, start, n);
     }
+    if (w->unusual) return NULL; /* what is listed may be no probabilities */
     if (w->job->edges)
         finish_between(w, w->packed);
     else if (w->packed)
