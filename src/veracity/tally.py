@@ -36,6 +36,10 @@ WAITING = 1 << 14  # rows that are counted together
 PAIRED = 1 << 15  # rows in a part of a stream of two classes from which they are counted by place
 SPLIT = ("soft_outcomes", "no_number_of_cases")  # rows of which several are one case
 DERIVED = ("zero_probability", "constant_forecast", "one_outcome")  # findings about all rows: found again from the sums
+CHANGED = (
+    "y_proba: the array was changed after it was assessed, and is needed again\n"
+    "  assess a copy, or ask for everything before it changes"
+)
 MAGIC, VERSION = b"veracity tally\n", 1
 
 
@@ -238,7 +242,14 @@ class Tally:
         if self.starts is None:
             return self
         assert self.held is not None
-        return Tally.count(self.held, self.plan)
+        try:
+            now = Tally.count(self.held, self.plan)
+        except ValueError as problem:  # they were counted before
+            raise ValueError(CHANGED) from problem
+        if not _same_outcomes(self, now):
+            raise ValueError(CHANGED)
+        pooled = {name: None if values is None else values.copy() for name, values in vars(now.binned).items()}
+        return replace(self, binned=Histogram(**pooled), starts=None)
 
     @property
     def pooled(self) -> Histogram:
@@ -538,6 +549,13 @@ def _without(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -> Histogram
         held["all_weight2"][zero] -= float(counts @ f.weights**2)
     some = held["all"] > 0
     return Histogram(**{name: values[some] for name, values in held.items()})
+
+
+def _same_outcomes(a: Tally, b: Tally) -> bool:
+    """Whether two tallies have the same picks, and gave the same to what happened."""
+    pairs = [(a.top.cells, b.top.cells), (a.top.all, b.top.all), (a.top.true, b.top.true)]
+    happened = [(h.cells[h.true > 0], h.true[h.true > 0]) for h in (a.binned, b.binned)]
+    return all(np.array_equal(x, y) for x, y in [*pairs, *zip(*happened, strict=True)])
 
 
 def _fingerprint(grid: Grid) -> int:

@@ -176,7 +176,7 @@ def _counted(
     found: dict[str, Assessment] = {}
     for name, forecasts in models.items():
         files = sources[name].layout.files
-        tally = with_files(Tally.hold(forecasts, plan), files if len(files) > 1 else ())
+        tally = with_files(Tally.count(forecasts, plan), files if len(files) > 1 else ())
         found[name] = of_tally(tally, model=name, provenance=made, started=started)
     return found
 

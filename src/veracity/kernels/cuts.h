@@ -58,7 +58,7 @@ static void begin(Cutter *c, int64_t cell) {
     if (cell < c->last && (c->count == 0 || c->found[c->count - 1] != cell)) c->found[c->count++] = cell;
 }
 
-/* Wanted between two cells, as many as their share of the remaining true entries. */
+/* Bins between two cells, as many as their share of the remaining true entries. */
 static void divide(Cutter *c, int64_t lower, int64_t upper, int64_t bins, int64_t remaining) {
     int64_t first = true_before(c, lower), entries = true_before(c, upper) - first;
     begin(c, lower);
@@ -118,7 +118,7 @@ typedef struct {
     int64_t *held, *plain, *halved, plain_count, halved_count;
 } Starts;
 
-/* Wanted for the true entries of n cells, some of which may have none; whether there was memory. */
+/* Bins for the true entries of n cells, some of which may have none; whether there was memory. */
 static int find_starts(Starts *to, const Wanted *wanted, const int32_t *cells, const int64_t *yes, const double *sum,
                        const double *weight, int64_t n) {
     int64_t size = 0;

@@ -243,7 +243,7 @@ static void read_job(Job *job, const Py_buffer *b) {
     g->words = (g->places + 63) / 64;
     job->histograms = job->k > MANY ? 2 : job->k + 1;
     int plain_hits = g->least_hit == 0x1p-5 || g->least_hit == 0x1p-10; /* no cut lies below */
-    job->packed = job->k > MANY && job->k <= POOLED_ROOM && job->item == 4 && !job->mass && plain_hits &&
+    job->packed = job->k > MANY && job->k <= POOLED_ROOM - LISTED && job->item == 4 && !job->mass && plain_hits &&
                   g->nested_cells < UPPER && low_cuts(g) <= MOST_CUTS && job->k <= UINT32_MAX / g->nested_cells;
     job->floats = job->k <= MANY && job->item == 4 && !job->mass && !job->one_column && !job->small;
     job->all_step = job->nested_step = job->mass ? 4 : 2;

@@ -113,7 +113,7 @@ typedef struct {
     int64_t below[LEVELS], zeros;
 } Levels;
 
-/* Some of up to 16 columns from the first on: a bit for each. */
+/* Some of up to 32 columns from the first on: a bit for each. */
 typedef struct {
     uint32_t first, set;
 } Group;

@@ -91,7 +91,8 @@ class Task:
         n, k, grid = len(self.p), self.k, self.grid
         size = min(n, len(grid) if k <= MANY else len(grid.nested_edges))
         # A class of many has its lowest cell until it proves empty, and one more cell is tried before it is kept.
-        room = min(n * k, len(grid)) + min(n, len(grid)) + k * size + 2
+        # Between bins a true entry may have a cell of its own.
+        room = min(n * (k + 1), len(grid)) + min(n, len(grid)) + k * size + 2
         threads = self.threads
         if threads is None:
             least = THREAD if k <= MANY else max(THREAD_OF_MANY, 10_000 * k)

@@ -32,7 +32,7 @@ typedef struct Packed {
     uint32_t *words, *picked;
     Swept found[2]; /* the second where two rows are swept at once */
     Levels levels;
-    int64_t from[MOST_EDGES + 1]; /* entries from each edge of between.h up, and from there up that have every cell */
+    int64_t from[MOST_EDGES + 1]; /* of between.h: entries from each edge up, and last those from 2^-8 up */
 } Packed;
 
 /* The list code with which hits begin. */

@@ -140,7 +140,8 @@ class Pass:
     top: Histogram
     classwise: Sequence[Histogram]
     # Where bins begin, without and with the wide ones split, if `pooled` is counted only as far as they ask for: below
-    # 2^-8 all entries from one start to the next are in its cell, and their sums in the first. `low` is then not known.
+    # 2^-8 all entries from one start to the next are in its cell, and their sums in the first. Then nothing is said of
+    # `low` and `high`.
     starts: tuple[Array, Array] | None = None
 
 

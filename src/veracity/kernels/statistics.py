@@ -157,7 +157,8 @@ def row_moves(
             rows, outcomes = _in_memory(p[part], np.float64), _in_memory(y[part], np.int64)
             filled = columns if step >= len(p) else np.empty((m + 1, len(rows)))
             _native.row_moves(rows, outcomes, edges, own, every, filled[m], filled[:m])
-            columns[:, part] = filled
+            if filled is not columns:
+                columns[:, part] = filled
         return
     hits, true = row_bins(p, y, edges)
     parts = np.array_split(hits, hits.size * every.shape[1] // BLOCK + 1)

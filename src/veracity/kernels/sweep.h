@@ -8,7 +8,7 @@
 #define LISTED_FLOAT 0x34800000 /* 2^-22 */
 #define SPLIT_FLOAT 0x38800000  /* 2^-14 */
 #define HALF_FLOAT 0x3F000000
-enum { HIT_COLUMNS = 16 }; /* of a group, at most */
+enum { HIT_COLUMNS = 16 }; /* of a group in plain loops */
 
 INLINE int32_t level_bits(int level) { return (127 - LEVEL_ENDS[level]) << 23; }
 INLINE double level_end(int level) { return 1.0 / (double)(1LL << LEVEL_ENDS[level]); }
@@ -22,7 +22,7 @@ typedef struct Swept {
     double sum, squares; /* the sum perhaps only to the precision of floats */
     uint32_t most, least;
     int64_t listed, groups;
-    uint32_t *list; /* on the coarse grid: bits of entries from 2^-22 up */
+    uint32_t *list; /* on the coarse grid: bits of entries from 2^-22 up; of two rows: see sweep_two */
     Group *hits;    /* columns of entries from `least_hit` up */
     int32_t least_hit;
     int coarse;
