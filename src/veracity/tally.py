@@ -248,7 +248,7 @@ class Tally:
             raise ValueError(CHANGED) from problem
         if not _same_outcomes(self, now):
             raise ValueError(CHANGED)
-        pooled = {name: None if values is None else values.copy() for name, values in vars(now.binned).items()}
+        pooled = {name: values.copy() for name, values in vars(now.binned).items() if values is not None}
         return replace(self, binned=Histogram(**pooled), starts=None)
 
     @property
