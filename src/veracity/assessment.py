@@ -480,7 +480,8 @@ def _curves(a: Assessment) -> dict[str, Any]:
     m: Measured | None = a._sections["_measured"]
     if m is None:
         return {"pooled": [], "top_label": [], "classwise": {}, "sharpness": [], "roc": []}
-    return reliability(_tally(a), curves_of(_tally(a).whole)[0])
+    whole = _tally(a).whole
+    return reliability(whole, curves_of(whole)[0])
 
 
 def _groups(a: Assessment) -> dict[str, Any]:

@@ -152,7 +152,9 @@ def _constant(tally: Tally) -> bool:
     """Whether all rows are the same; class-wise cells of many classes are too wide to tell, pooled ones are not."""
     if not (_whole_columns(tally.binned, tally) and all(len(h.cells) == 1 for h in tally.classwise)):
         return False
-    return len(tally.pooled.cells) <= tally.k and _whole_columns(tally.pooled, tally)
+    if not (len(tally.pooled.cells) <= tally.k and _whole_columns(tally.pooled, tally)):
+        return False
+    return all(len(h.cells) == 1 for h in tally.whole.classwise)
 
 
 def _whole_columns(pooled: Histogram, tally: Tally) -> bool:

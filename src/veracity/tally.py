@@ -114,7 +114,7 @@ class Tally:
     sums: Sums
     binned: Histogram  # all entries by cell; with `starts` only as far as the bins ask for (kernels.Pass)
     top: Histogram
-    classwise: Sequence[Histogram]
+    classwise: Sequence[Histogram]  # likewise: with `starts` only between cuts
     lowest: tuple[tuple[float, int, int], ...]  # (probability, row, outcome), smallest first; outcome −1: not known
     findings: tuple[Finding, ...]
     cases: int  # rows, except that the parts of a split outcome are one case
@@ -248,8 +248,7 @@ class Tally:
             raise ValueError(CHANGED) from problem
         if not _same_outcomes(self, now):
             raise ValueError(CHANGED)
-        pooled = {name: values.copy() for name, values in vars(now.binned).items() if values is not None}
-        return replace(self, binned=Histogram(**pooled), starts=None)
+        return replace(self, binned=now.binned, classwise=now.classwise, starts=None)
 
     @property
     def pooled(self) -> Histogram:
@@ -333,7 +332,7 @@ class Tally:
             "sums": {f.name: put(getattr(self.sums, f.name)) for f in fields(Sums)},
             "histograms": [
                 {f.name: put(getattr(h, f.name)) for f in fields(Histogram)}
-                for h in (self.pooled, self.top, *self.classwise)
+                for h in (self.pooled, self.top, *self.whole.classwise)
             ],
             "lowest": self.lowest,
             "findings": [asdict(f) for f in self.findings],
@@ -489,7 +488,7 @@ class Running:
             self._classwise.add(classwise)
 
     def _put_counts(self, tally: Tally) -> None:
-        self._put_sums(tally.sums, (tally.pooled, tally.top), tally.classwise)
+        self._put_sums(tally.sums, (tally.pooled, tally.top), tally.whole.classwise)
         self._lowest = tuple(sorted(self._lowest + tally.lowest)[:LOWEST])
         self._findings = merge(self._findings + tally.findings)
         self._cases += tally.cases

@@ -176,14 +176,16 @@ def test_one_row_of_many_classes_stays_in_its_room(vectors, k):
     assert len(np.unique(cells.locate(p))) == k
     asked = []
 
-    def guarded(size, dtype):
-        asked.append(np.full(size + 64, 77, dtype))
-        return asked[-1][:size]
+    def guarded(shape, dtype):
+        asked.append(np.full((shape[0], shape[1] + 64), 77, dtype))
+        return asked[-1][:, :-64]
 
-    with patch.object(kernels.native.np, "empty", guarded):
-        found = scan(p[None], np.array([k - 1]), cells, kernel="native")
-    assert len(asked) == 7  # cells, two counts, four sums
-    assert all((held[-64:] == 77).all() for held in asked)
+    for bins in ((50, 0.005), None):
+        with patch.object(kernels.native.np, "empty", guarded):
+            found = scan(p[None], np.array([k - 1]), cells, kernel="native", bins=bins)
+        held = asked[-1]
+        assert (held[:, -64:] == 77).all()
+        assert (held[0, (held.shape[1] - 63) // 2 :] == 77).all()  # cells are half as long
     same(found, scan(p[None], np.array([k - 1]), cells, kernel="numpy"))
 
 

@@ -1,6 +1,6 @@
 """Very many classes with pooled entries counted only between the bins, against the pass that counts every cell."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -59,10 +59,19 @@ def agree(tools, fast, whole, bins=BINS):
     kept = fast.pooled.true > 0
     for name in ("cells", "true", "true_sum", "true_log", "true_power"):
         tools.close(getattr(fast.pooled, name)[kept], getattr(whole.pooled, name)[true])
-    for x, y in zip((fast.top, *fast.classwise), (whole.top, *whole.classwise), strict=True):
-        for field in fields(Histogram)[:3]:
-            assert np.array_equal(getattr(x, field.name), getattr(y, field.name))
-        tools.close(np.append(x.all_sum[1:], x.all_sum.sum()), np.append(y.all_sum[1:], y.all_sum.sum()))
+    for field in fields(Histogram)[:3]:
+        assert np.array_equal(getattr(fast.top, field.name), getattr(whole.top, field.name))
+    tools.close(fast.top.all_sum, whole.top.all_sum)
+    nested = replace(GRID, edges=GRID.nested_edges)
+    starts = np.searchsorted(GRID.nested_edges, GRID.of_cuts.nested_edges)
+    for x, y in zip(fast.classwise, whole.classwise, strict=True):  # between cuts, that is all
+        assert set(x.cells) <= set(starts)
+        assert (x.all > 0).all()
+        (counts, sums), (found, others) = (binned(h, nested, starts) for h in (y, x))
+        assert np.array_equal(counts, found)
+        total, rest = y.all_sum.sum(), slice(int(counts[0, 0] == 0), None)  # the lowest is what is left
+        tools.close(sums[5][rest], others[5][rest])
+        tools.close(x.all_sum.sum(), total)
 
 
 def equal(a, b):
@@ -186,3 +195,19 @@ def test_a_sum_that_floats_cannot_tell(tools, native):
     assert fast.starts is not None
     agree(tools, fast, native(p, y, GRID, allowed=1e-5))
     assert native(p, y, GRID, bins=BINS, allowed=0.8e-5).problems["row_sum"].first == (150,)
+
+
+def test_cells_between_cuts_are_emptied_before_they_overflow(tools, native):
+    """A wide cell holds 2^17 entries at its upper end; more rows than that in one thread."""
+    p = np.zeros((300_000, 129), dtype=np.float32)
+    p[:, 5] = np.nextafter(np.float32(0.25), np.float32(0))
+    p[:, 7] = 1.0 - p[:, 5]
+    y = np.full(300_000, 5)
+    y[:1000] = 7
+    fast = native(p, y, GRID, bins=BINS, threads=1)
+    assert fast.starts is not None
+    assert [(h.all[-1], h.true[-1]) for h in (fast.classwise[5], fast.classwise[7])] == [
+        (300_000, 299_000),
+        (300_000, 1000),
+    ]
+    tools.close([fast.classwise[j].all_sum[-1] for j in (5, 7)], 300_000 * p[0, [5, 7]].astype(np.float64))

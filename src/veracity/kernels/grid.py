@@ -8,7 +8,7 @@ run of them. Cells are half-open, [edges[i], edges[i + 1]), so histograms on the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
@@ -126,6 +126,14 @@ class Grid:
         """Whether each cell is the atom of a cut."""
         return np.isin(np.arange(len(self)), [self.atom(cut) for cut in self.cuts])
 
+    @cached_property
+    def of_cuts(self) -> Grid:
+        """The same cells, nested ones only between cuts and powers of two: all that calibration errors ask for."""
+        edges = self.nested_edges
+        power = np.frexp(edges)[0] == 0.5
+        kept = edges[(edges == 0.0) | power | np.isin(edges, _cut_edges(self.cuts))]
+        return replace(self, nested_edges=kept, nested=_containing(kept, self.edges))
+
     def is_wide(self, cell: int) -> bool:
         """Whether a cell holds what the full grid keeps apart."""
         return self.coarse and cell > 0 and bool(self.edges[cell] < COARSE)
@@ -156,6 +164,11 @@ class Grid:
         return int(np.searchsorted(self.edges, cut, side="right")) - 1
 
 
+def _containing(wide: Array, edges: Array) -> Array:
+    """The wide cell in which each cell begins."""
+    return (np.searchsorted(wide, edges, side="right") - 1).astype(np.int32)
+
+
 @lru_cache(maxsize=64)
 def grid(cuts: tuple[float, ...] = (), coarse: bool = False) -> Grid:
     """The grid with these cuts; `coarse` has only a few wide cells below 2^-22 (for very many classes)."""
@@ -169,7 +182,7 @@ def grid(cuts: tuple[float, ...] = (), coarse: bool = False) -> Grid:
     lines = np.arange(_bits(least), _bits(0.5), 1 << 52 - bits).view(np.float64)
     kept = given[given >= least] if coarse else given
     nested_edges = np.unique(np.concatenate([[0.0, 0.5, 1.0], lines, 1.0 - lines, NEAR_ONE, kept]))
-    nested = (np.searchsorted(nested_edges, edges, side="right") - 1).astype(np.int32)
+    nested = _containing(nested_edges, edges)
     for array in (edges, nested_edges, nested):
         array.setflags(write=False)
     return Grid(edges, cuts, coarse, nested_edges, nested)

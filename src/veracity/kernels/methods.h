@@ -182,7 +182,7 @@ static PyObject *report(const Job *job, const Work *w, const int64_t *offsets) {
                          bytes_of(offsets, CLASSES + 1 + job->k, 8));
 }
 
-/* What the pass found; None where it is to be made again without edges. */
+/* What the pass found; None where rows are not for a pass between edges. */
 static PyObject *pass(const Job *job, int threads, Compact *out) {
     Work *works = get_works(threads);
     int64_t *offsets = calloc((size_t)(CLASSES + 1 + job->k), sizeof *offsets);
@@ -285,13 +285,7 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
     if (bins) edges = find_edges(&job, &wanted);
     Py_END_ALLOW_THREADS
     job.edges = edges;
-    result = pass(&job, threads, &out);
-    if (result == Py_None) {
-        Py_DECREF(result);
-        job.edges = NULL;
-        out.size = 0;
-        result = pass(&job, threads, &out);
-    }
+    result = bins && !edges ? Py_BuildValue("") : pass(&job, threads, &out);
     free_edges(edges);
 release:
     for (int i = 0; i < count; i++)

@@ -65,6 +65,15 @@ def tables(grid: Grid) -> tuple[Array, ...]:
 
 
 @dataclass(frozen=True)
+class Ran:
+    """What the module returns, where histograms begin and end (pooled, top, classes), and their fields."""
+
+    found: tuple[Any, ...]
+    place: Array
+    held: dict[str, Array]
+
+
+@dataclass(frozen=True)
 class Task:
     """The arguments of a pass."""
 
@@ -86,8 +95,8 @@ class Task:
         fits = len(self.grid) <= 1 << 16  # cells are sorted by sixteen bits
         return fits and self.k <= MANY and len(self.p) * max(self.k, 2) <= _native.SMALL
 
-    def run(self, realised: Array | None) -> tuple[list[Any], Array, dict[str, Array]]:
-        """What the module returns, where histograms begin and end (pooled, top, classes), and their fields."""
+    def run(self, realised: Array | None) -> Ran | None:
+        """The pass; None where bins are wanted for which it is not made."""
         n, k, grid = len(self.p), self.k, self.grid
         size = min(n, len(grid) if k <= MANY else len(grid.nested_edges))
         # A class of many has its lowest cell until it proves empty, and one more cell is tried before it is kept.
@@ -103,7 +112,7 @@ class Task:
         held: dict[str, Array | None] = {"cells": next(spare).view(np.int32)[:room]}
         for name, kind, kept in COLUMNS:
             held[name] = next(spare).view(kind) if kept or mass else None
-        *found, offsets = _native.scan(
+        made = _native.scan(
             (
                 self.p,
                 self.y,
@@ -124,10 +133,12 @@ class Task:
             self.small,
             (0, 0, 0, 0.0, 0) if self.bins is None else limits(grid, *self.bins),
         )
+        if made is None:
+            return None
         if mass and self.weights is None:
             held |= dict.fromkeys(WEIGHTED)
         wanted = {name: column for name, column in held.items() if column is not None}
-        return found, np.frombuffer(offsets, np.int64), wanted
+        return Ran(made[:-1], np.frombuffer(made[-1], np.int64), wanted)
 
 
 def scan(
@@ -142,18 +153,39 @@ def scan(
     bins: tuple[int, float] | None = None,
 ) -> Pass:
     """The pass over p (n,) or (n, k)."""
-    task = Task(p, y, grid, weights, counts, threads, allowed, bins)
-    paired = None
+    task = Task(p, y, grid, weights, counts, threads, allowed)
+    faster = None
     if p.ndim == 1 and len(p) >= PAIRED and weights is None and counts is None and not keep_realised:
-        paired = _by_place(task)
-    return paired or _by_row(task, keep_realised)
+        faster = _by_place(task)
+    elif bins is not None and task.k > MANY and not keep_realised:
+        faster = _between(replace(task, bins=bins))
+    return faster or _by_row(task, keep_realised)
 
 
 def _by_row(task: Task, keep_realised: bool = False) -> Pass:
-    k = task.k
     realised = np.full(len(task.p), np.nan) if keep_realised else None
-    found, place, held = task.run(realised)
-    rows, sums, classes, by_column, tiny, lowest, lowest_realised, problems, values, starts = found
+    ran = task.run(realised)
+    assert ran is not None, "only bins may be out of reach"
+    return _made(task, ran, realised)
+
+
+def _between(task: Task) -> Pass | None:
+    """The pass with entries counted between bins, those of a class between cuts; None where it is not made."""
+    few = task.grid.of_cuts
+    ran = replace(task, grid=few).run(None)
+    if ran is None:
+        return None
+    made = _made(task, ran, None)
+    cells, starts = ran.held["cells"][: ran.place[-1]], ran.found[-1]  # classes come first
+    cells[:] = np.searchsorted(task.grid.nested_edges, few.nested_edges)[cells]
+    # Below the cells that are counted there is one sum: what the others leave.
+    made.pooled.all_sum[0] += max(made.column_sums.sum() - made.pooled.all_sum.sum(), 0.0)
+    return replace(made, starts=(np.frombuffer(starts[0], np.int64), np.frombuffer(starts[1], np.int64)))
+
+
+def _made(task: Task, ran: Ran, realised: Array | None) -> Pass:
+    k, place, held = task.k, ran.place, ran.held
+    rows, sums, classes, by_column, tiny, lowest, lowest_realised, problems, values, _ = ran.found
     if k > MANY:
         by_class = {name: column for name, column in held.items() if name not in ("true_sum", "true_log", "true_power")}
     else:
@@ -162,10 +194,7 @@ def _by_row(task: Task, keep_realised: bool = False) -> Pass:
         Histogram(**{name: column[start:end] for name, column in held.items()})
         for start, end in place[:4].reshape(2, 2).tolist()
     )
-    numbers, columns = np.frombuffer(sums), np.frombuffer(by_column)
-    if starts is not None:  # below the cells that are counted there is one sum: what the others leave
-        starts = np.frombuffer(starts[0], np.int64), np.frombuffer(starts[1], np.int64)
-        pooled.all_sum[0] += max(columns.sum() - pooled.all_sum.sum(), 0.0)
+    numbers = np.frombuffer(sums)
     return Pass(
         rows=rows,
         weight=float(numbers[0]),
@@ -175,7 +204,7 @@ def _by_row(task: Task, keep_realised: bool = False) -> Pass:
         high=float(numbers[-1]),
         score_sums=numbers[2:14].reshape(4, 3),
         class_sums=np.frombuffer(classes).reshape(k, 6),
-        column_sums=columns,
+        column_sums=np.frombuffer(by_column),
         powers=numbers[14:51],
         tiny=np.frombuffer(tiny, np.int64),
         lowest=np.frombuffer(lowest, np.int64),
@@ -184,7 +213,6 @@ def _by_row(task: Task, keep_realised: bool = False) -> Pass:
         pooled=pooled,
         top=top,
         classwise=Histograms(k, lambda: (place[4:], by_class)),
-        starts=starts,
     )
 
 

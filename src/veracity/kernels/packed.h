@@ -7,7 +7,7 @@
 
 enum { BLOCK = 64 }; /* rows */
 
-enum { POOLED_ROOM = 1 << 23, NESTED_ROOM = 1 << 22 }; /* entries of a cell before the sum could reach the count */
+enum { POOLED_ROOM = 1 << 23, MOST_NESTED = 1 << 23 }; /* entries of a cell before the sum or the count is full */
 enum { MOST_CUTS = 64, UPPER = 0xFFFE, RARE = 0xFFFF };
 enum { MOST_EDGES = 32, LISTED = 4096 }; /* of between.h; the second: entries after which a list is counted */
 
@@ -27,7 +27,7 @@ typedef struct Packed {
     int32_t cuts[MOST_CUTS]; /* list codes below the hits that a cut divides */
     int cut_count;
     Hit *hits; /* of a block */
-    int64_t hit_room, hit_count, pooled_used, nested_used;
+    int64_t hit_room, hit_count, pooled_used, nested_used, nested_room;
     float *row;
     uint32_t *words, *picked;
     Swept found[2]; /* the second where two rows are swept at once */
@@ -218,7 +218,7 @@ static void end_block(Work *w, Packed *x, int64_t kept) {
     add_rows(w, kept);
     for (int64_t i = 0; i < kept; i++) add_packed_true(w, x, i);
     x->nested_used += kept;
-    if (x->nested_used + BLOCK > NESTED_ROOM) spill_nested(w, x);
+    if (x->nested_used + BLOCK > x->nested_room) spill_nested(w, x);
 }
 
 static int first_of_float_ties(const float *row, int64_t y) {
@@ -339,10 +339,14 @@ static void set_grid(Packed *x, const Grid *g) {
         int rare = c < LOW_CODES && is_divided(g, list_place(c));
         x->nested_cell[c] = rare ? RARE : c >= LOW_CODES ? UPPER : (uint16_t)g->nested[list_place(c)];
     }
+    x->nested_room = MOST_NESTED;
     for (int64_t cell = 0; cell < x->cells; cell++) {
         float first = (float)g->nested_edges[cell];
         if (first < g->nested_edges[cell]) first = nextafterf(first, 2.0f);
         x->first[cell] = float_bits(first);
+        if (cell < 2) continue; /* nothing is added to the lowest */
+        int64_t floats = (int64_t)x->first[cell] - x->first[cell - 1]; /* none between some edges next to 1 */
+        if (floats * x->nested_room > (int64_t)ONE_ENTRY) x->nested_room = (int64_t)ONE_ENTRY / floats;
     }
 }
 
