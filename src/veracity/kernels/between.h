@@ -155,18 +155,12 @@ static void between_block(Work *w, int64_t start, int64_t n) {
         for (int64_t r = i; r < i + 2 && r < n; r++) {
             Swept *found = &x->found[r - i];
             const float *own = rows[r - i];
-            if (!is_usual(job, own, found, sure)) {
+            /* Labels were checked before, but another thread of the caller may write to them. */
+            if ((uint64_t)w->y[r] >= (uint64_t)k || !is_usual(job, own, found, sure)) {
                 w->unusual = 1;
                 return;
             }
-            int64_t y = w->y[r];
-            float top = float_of(found->most);
-            w->squares[r] = found->squares;
-            w->realised[r] = own[y];
-            w->top[r] = top;
-            find_packed_true(w, x, r);
-            int64_t pick = note_hits(w, x, found, own, w->place[ROWS + r]);
-            w->correct[r] = pick < k ? pick == y : own[y] == top && first_of_float_ties(own, y);
+            note_row(w, x, found, own, r);
             if (found->listed > LISTED) count_listed(w, x, found);
         }
     }

@@ -227,6 +227,18 @@ static int first_of_float_ties(const float *row, int64_t y) {
     return !tied;
 }
 
+/* Notes what was found in row i of a block. */
+static void note_row(Work *w, Packed *x, const Swept *found, const float *row, int64_t i) {
+    int64_t y = w->y[i];
+    float top = float_of(found->most);
+    w->squares[i] = found->squares;
+    w->realised[i] = row[y];
+    w->top[i] = top;
+    find_packed_true(w, x, i);
+    int64_t pick = note_hits(w, x, found, row, w->place[ROWS + i]);
+    w->correct[i] = pick < x->k ? pick == y : row[y] == top && first_of_float_ties(row, y);
+}
+
 /* A row as floats one after another; `clean` turns minus zeros into zeros. */
 static const float *float_row(const Work *w, int64_t i, int clean) {
     const Job *job = w->job;
@@ -276,19 +288,11 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
             sweep(row, row, k, columns, &levels, found);
         }
         keep_row(w, kept, i);
-        int64_t y = w->y[kept];
-        float top = float_of(found->most);
         if (!found->coarse) found->listed = k;
         pool_listed(w, x, found->coarse ? (const void *)found->list : row, found->listed);
         if (!found->coarse && found->least < NORMAL_FLOAT) add_smallest(w, x, found->listed);
         add_cuts(w, x, found->listed);
-        w->squares[kept] = found->squares;
-        w->realised[kept] = row[y];
-        w->top[kept] = top;
-        find_packed_true(w, x, kept);
-        int64_t pick = note_hits(w, x, found, row, w->place[ROWS + kept]);
-        w->correct[kept] = pick < k ? pick == y : row[y] == top && first_of_float_ties(row, y);
-        kept++;
+        note_row(w, x, found, row, kept++);
     }
     if (left_out) { /* sums of the good rows only */
         memset(columns, 0, (size_t)k * sizeof *columns);
