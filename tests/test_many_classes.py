@@ -200,3 +200,17 @@ def test_an_array_changed_meanwhile_is_noticed(change):
     for ask in (lambda: a.curves, a._tally.to_bytes, lambda: a._tally + a._tally):
         with pytest.raises(ValueError, match="y_proba: the array was changed after it was assessed"):
             ask()
+
+
+def test_no_more_loss_remains_than_there_is():
+    """One cell holds all rows where classes are many: what it leaves is the loss of the base rate."""
+    y, p = softmax(4000, 300, 2.5, seed=3)
+    a = veracity.assess(y, p, labels=range(300))
+    assert a.losses("log")["RL"] > a.losses("log")["L"]
+    assert a.verdict == "matched"
+    assert not any("remains" in sentence for sentence in a.verdict_detail["sentences"])
+    rng = np.random.default_rng(3)
+    p = rng.beta(0.7, 1.3, 40_000)
+    a = veracity.assess(rng.random(40_000) < p, p)
+    assert a.verdict == "matched"
+    assert any("What loss remains" in sentence for sentence in a.verdict_detail["sentences"])

@@ -73,9 +73,9 @@ def _confidence(tally: Tally, verdict: Verdict, slope: Reading, losses: Mapping[
             "frequencies."
         ]
     if verdict.word == "matched":
-        remaining = f" What loss remains is {losses['RL']:.3f} nats that recalibration cannot remove." * _finite(
-            losses, "RL"
-        )
+        remaining = ""
+        if _finite(losses, "RL", "remainder") and not _too_coarse(losses):
+            remaining = f" What loss remains is {losses['RL']:.3f} nats that recalibration cannot remove."
         return [
             f"Matched. Stated probabilities agree with what happened, within {100 * (MATCHED[1] - 1):.0f} % in spread "
             f"(interval {adjusted.low:.2f} to {adjusted.high:.2f}).{remaining}"
@@ -103,8 +103,7 @@ def _confidence(tally: Tally, verdict: Verdict, slope: Reading, losses: Mapping[
     first = f"{said}: {where}." if where else f"{said}."
     if not _finite(losses, "L", "CL", "AL"):
         return [first]
-    if abs(losses["remainder"]) > EXPLAINED * losses["L"]:
-        # Cells of many classes explain too little for a calibration loss that could be compared with the loss.
+    if _too_coarse(losses):
         return [
             first,
             f"{losses['AL']:.3f} of {losses['L']:.3f} nats of log loss goes away by matching the class frequencies "
@@ -115,6 +114,11 @@ def _confidence(tally: Tally, verdict: Verdict, slope: Reading, losses: Mapping[
         f"{losses['CL']:.3f} of {losses['L']:.3f} nats of log loss is calibration loss (in-sample, an upper estimate); "
         f"{losses['AL']:.3f} of it goes away by matching the class frequencies.",
     ]
+
+
+def _too_coarse(losses: Mapping[str, Reading]) -> bool:
+    """Cells of many classes may explain too little for losses that could be compared with the loss."""
+    return abs(losses["remainder"]) > EXPLAINED * losses["L"]
 
 
 def _finite(losses: Mapping[str, Reading], *names: str) -> bool:
