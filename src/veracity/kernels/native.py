@@ -154,10 +154,10 @@ def scan(
 ) -> Pass:
     """The pass over p (n,) or (n, k)."""
     task = Task(p, y, grid, weights, counts, threads, allowed)
-    faster = None
-    if p.ndim == 1 and len(p) >= PAIRED and weights is None and counts is None and not keep_realised:
+    faster, plain = None, weights is None and counts is None and not keep_realised
+    if plain and p.ndim == 1 and len(p) >= PAIRED:
         faster = _by_place(task)
-    elif bins is not None and task.k > MANY and not keep_realised:
+    elif plain and bins is not None and grid.coarse and task.k > MANY and p.dtype == np.float32:
         faster = _between(replace(task, bins=bins))
     return faster or _by_row(task, keep_realised)
 
