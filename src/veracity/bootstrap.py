@@ -9,8 +9,9 @@ from veracity.curves import Curve
 from veracity.formulas.rules import rule
 from veracity.inference import Reading
 from veracity.influences import row_bins
+from veracity.moments import R
 from veracity.scores import AT, MEANS
-from veracity.tally import R, Tally
+from veracity.tally import Tally
 
 Floats = NDArray[np.float64]
 

@@ -17,10 +17,11 @@ from veracity.cells import regrouped, rows_of_two
 from veracity.curves import Curve
 from veracity.forecasts import Forecasts
 from veracity.kernels import statistics
+from veracity.moments import R
 from veracity.plan import Plan
 from veracity.sampling import few, take
 from veracity.scores import AT, DIVISOR, MEANS, ZERO, Profile, coarse_places
-from veracity.tally import R, Tally
+from veracity.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

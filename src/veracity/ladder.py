@@ -19,8 +19,9 @@ from veracity.forecasts import Finding, Forecasts
 from veracity.formulas.rules import ScoringRule
 from veracity.inference import Reading, around, undefined, unknown
 from veracity.measured import NOT_MEASURABLE
+from veracity.moments import R
 from veracity.sampling import few
-from veracity.tally import R, Tally
+from veracity.tally import Tally
 
 Floats = NDArray[np.float64]
 

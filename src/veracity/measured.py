@@ -18,8 +18,9 @@ from veracity.forecasts import Finding
 from veracity.inference import Reading, around_log, quantile, undefined, unknown
 from veracity.influences import Influences
 from veracity.kernels import Histogram
+from veracity.moments import R
 from veracity.scores import AT, NONE, Profile
-from veracity.tally import MANY_CLASSES, R, Tally
+from veracity.tally import MANY_CLASSES, Tally
 
 Floats = NDArray[np.float64]
 

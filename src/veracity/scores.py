@@ -16,8 +16,9 @@ from veracity.inference import DELTA, HALL, WILSON, Reading, around, exponential
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.statistics import power_moments, true_cells
+from veracity.moments import R, Sums
 from veracity.plan import FLOORS
-from veracity.tally import LOWEST, R, Sums, Tally
+from veracity.tally import LOWEST, Tally
 
 Floats = NDArray[np.float64]
 

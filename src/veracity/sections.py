@@ -12,10 +12,11 @@ from veracity.forecasts import Finding, zero_probability
 from veracity.inference import Reading, undefined
 from veracity.kernels import Histogram
 from veracity.measured import Measured, not_measurable
+from veracity.moments import R
 from veracity.plan import FLOORS
 from veracity.reliability import calibration_error
 from veracity.scores import MEANS, Entries, Profile, baseline, frequencies, scores, skill
-from veracity.tally import MANY_CLASSES, R, Tally
+from veracity.tally import MANY_CLASSES, Tally
 from veracity.verdict import verdict
 
 EMPTY = "there are no rows"

@@ -58,7 +58,7 @@ class Bins(Fitted):
 
     @property
     def text(self) -> str:
-        return f"bins ({len(self.means)} cells)"
+        return f"bins ({len(self.means)} cell{'s' if len(self.means) != 1 else ''})"
 
     def cells(self, rows: ArrayLike) -> Array:
         """(n,) cell of each row."""
