@@ -74,6 +74,7 @@ class Sums:
 
 
 def totals(f: Forecasts) -> dict[str, Any]:
+    """The sums that do not depend on the forecasts."""
     w = np.ones(len(f)) if f.weights is None else f.weights
     c = np.ones(len(f), dtype=np.int64) if f.counts is None else f.counts
     return {"rows": int(c.sum()), "weight": float((c * w).sum()), "weight2": float((c * w * w).sum())}
@@ -113,4 +114,5 @@ def with_tiny(sums: Sums, f: Forecasts, rows: NDArray[np.int64]) -> Sums:
 
 
 def squared_mass(f: Forecasts) -> Floats:
+    """Of each row the count times the squared weight."""
     return f.mass if f.weights is None else f.mass * f.weights

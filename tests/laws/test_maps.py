@@ -52,6 +52,11 @@ def test_rows_sum_to_one_and_json_goes_both_ways(name, k):
     assert fitted.name == name
 
 
+def test_bins_say_how_many_cells_they_have():
+    assert maps.fit("bins", sample(4, n=30)).text == "bins (1 cell)"  # a cell has at least ten rows a class
+    assert maps.fit("bins", sample(4)).text.endswith(" cells)")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_labels_are_needed_exactly_where_it_says_so(name):
     f = sample(3)
