@@ -277,6 +277,10 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: of([0, 1], [0.4, 0.6], sample_weight=[0, 0]),
         "sample_weight: all 2 weights are zero.\n  leave the weights out to count every row once",
     ),
+    "one weight, zero": (
+        lambda: of([1], [0.4], sample_weight=[0]),
+        "sample_weight: the only weight is zero.\n  leave the weights out to count every row once",
+    ),
     "weights of another length": (
         lambda: of([0, 1], [0.4, 0.6], sample_weight=[1, 2, 3]),
         "sample_weight has 3 values, y_proba 2 rows.\n  one value for each row",

@@ -328,7 +328,7 @@ def case_weights(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
     _fits(w, n, names.weight, names)
     _not_negative(w, names.weight, row, names)
     if not w.any():
-        what = f"{names.called(names.weight)}: all {n:,} weights are zero."
+        what = f"{names.called(names.weight)}: {_all(n, 'weight')} zero."
         problem = names.error(what, "leave the weights out to count every row once")
         raise NothingLeft(str(problem), Finding.of("zero_weight", n, n))
     i = int(np.argmax(w))
@@ -362,9 +362,13 @@ def whole_counts(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
             "importance that is not a number of cases is a weight",
         )
     if not counts.any():
-        what = f"{names.called(names.count)}: all {n:,} counts are zero."
+        what = f"{names.called(names.count)}: {_all(n, 'count')} zero."
         raise NothingLeft(str(names.error(what, "there is nothing to assess")), Finding.of("zero_count", n, n))
     return counts.astype(np.int64)
+
+
+def _all(n: int, what: str) -> str:
+    return f"the only {what} is" if n == 1 else f"all {n:,} {what}s are"
 
 
 def _fits(values: Array, n: int, name: str, names: Names) -> None:
