@@ -72,7 +72,9 @@ def test_names_that_mean_nothing_or_two_things(text: str, said: str) -> None:
         met(text)
 
 
-@pytest.mark.parametrize("text", ["reported.accuracy", ">=3", "a>=b", "a>=nan", "verdict>=1", ""])
+@pytest.mark.parametrize(
+    "text", ["reported.accuracy", ">=3", "a>=b", "a>=nan", "verdict>=1", "verdict!=overconfident", ""]
+)
 def test_what_is_no_requirement(text: str) -> None:
     with pytest.raises(ValueError, match="--require"):
         Requirement.parse(text)

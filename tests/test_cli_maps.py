@@ -443,6 +443,16 @@ def test_answer_options_keep_their_ids(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("more", [[], ["--engine", "local"]])
+@pytest.mark.parametrize("rows", ["u,1,0.7\nv,0,0.2\nw,1,0.6\n,,\n", "u,1,0.7\n,,\nv,0,0.2\nw,1,0.6\n,,\n\n"])
+def test_rows_of_delimiters_are_left_out(tmp_path, monkeypatch, rows, more):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.csv").write_text("name,y,p\n" + rows)
+    assert run(["adjust", "f.csv", "--to", "sample", "-o", "out.csv", *more]) == 0
+    assert pl.read_csv("out.csv")["name"].to_list() == ["u", "v", "w"]
+    assert run(["calibrate", "fit", "f.csv", "--map", "temperature", "-o", "m.json", *more]) == 0
+
+
+@pytest.mark.parametrize("more", [[], ["--engine", "local"]])
 def test_words_are_kept_letter_by_letter(tmp_path, monkeypatch, more):
     monkeypatch.chdir(tmp_path)
     text = 'country,sign,note,risk,died\nNA,-, lead,0.2,0\nDE,.,None,0.5,1\n\nFR,+,nan,0.7,1\nNA,-,"a ""q"" b",0.4,0\n'

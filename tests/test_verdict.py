@@ -106,6 +106,20 @@ def test_one_draw_of_each_kind(k: int, s: float, word: str) -> None:
     assert found.reason is None
 
 
+@pytest.mark.parametrize("n", [400, 30_000])  # intervals from null draws, and by the delta method
+@pytest.mark.parametrize("k", [2, 4])
+def test_sure_forecasts_that_know_nothing_are_over_confident(k: int, n: int) -> None:
+    """The spread that is borne out lies about zero, on either side of it."""
+    slopes = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        found = judged(Forecasts(rng.dirichlet([0.5] * k, n), rng.integers(0, k, n), tuple(range(k))))
+        assert found.word == "over-confident"
+        assert found.slope_adjusted.low <= found.slope_adjusted <= found.slope_adjusted.high
+        slopes.append(float(found.slope_adjusted))
+    assert min(slopes) < 0.0 < max(slopes)
+
+
 def test_a_slope_of_one_needs_many_rows_to_be_called_matched() -> None:
     """Beyond 20,000 rows the interval comes from the influences of rows, and becomes narrow enough for `matched`."""
     found = judged(calibrated(3, 200_000, 3))

@@ -36,7 +36,7 @@ FEWEST_ROWS = 30  # of a sample, however many classes
 
 @dataclass(frozen=True)
 class Influences:
-    """Standard errors of ln of means: of the measured ones along the profile, of the divergences, and of the slope."""
+    """Standard errors: of ln of the measured means along the profile, of ln of the divergences, and of the slope."""
 
     measured_errors: Floats
     divergence_errors: dict[str, float]
@@ -57,7 +57,8 @@ class Influences:
             reported[~np.isfinite(mean)] = 0.0
             scale = np.where(REPORTED == 0.0, 1.0, np.where(np.isfinite(mean), 1.0 / (mean * REPORTED), 0.0))
             scale = np.concatenate([bins.scale, scale])
-            slope = [_spread(measured), -_spread(profile.values)]
+            stated, borne_out = _spread(profile.values), _spread(measured)
+            slope = np.array([borne_out, -borne_out.sum() / stated.sum() * stated]) / stated.sum()
             mixes = np.zeros((len(SPARSE) + len(MEANS) + 1, len(moves.columns)))
             mixes[MIXES] = np.concatenate([SIGNS, *slope]) * scale[MIXES[1]]
             errors = statistics.mixed_errors(moves.columns, moves.share, moves.square, mixes)
@@ -86,10 +87,8 @@ SIGNS = np.repeat([1.0, -1.0], [len(SPARSE) + len(MEANS), len(MEANS)])
 
 
 def _spread(values: Floats) -> Floats:
-    """How ln(decisiveness − robustness) moves with ln of each."""
-    d, r = values[AT["decisiveness"]], values[AT["robustness"]]
-    moves: Floats = np.array([d, -r]) / (d - r)
-    return moves
+    """How decisiveness − robustness, their sum, moves with ln of each."""
+    return np.array([values[AT["decisiveness"]], -values[AT["robustness"]]])
 
 
 @dataclass(frozen=True)

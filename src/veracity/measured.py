@@ -15,7 +15,7 @@ from veracity.cells import regrouped
 from veracity.curves import Curve, collect
 from veracity.curves.bins import fit_both, number_of_bins
 from veracity.forecasts import Finding
-from veracity.inference import Reading, around_log, quantile, undefined, unknown
+from veracity.inference import Reading, around, around_log, quantile, undefined, unknown
 from veracity.influences import Influences
 from veracity.kernels import Histogram
 from veracity.moments import R
@@ -138,10 +138,10 @@ class Measured:
         borne_out = float(self.values[d] - self.values[r])
         if stated <= 1e-12:
             return undefined("all stated probabilities of what happened are equal: no spread to compare with")
-        slope = borne_out / stated
-        if not slope > 0.0:
-            return Reading(slope, reason="no spread is borne out")
-        return around_log(slope, self.influences.slope_error, self.tally.plan.level)
+        slope, error = borne_out / stated, self.influences.slope_error
+        if slope > 2.0 * error:
+            return around_log(slope, error / slope, self.tally.plan.level)
+        return around(slope, error, self.tally.plan.level)  # nearly no spread is borne out: its logarithm says nothing
 
     def bins(self) -> list[dict[str, float]]:
         c = self.plain_curve

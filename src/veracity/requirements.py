@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from veracity.words import number
+from veracity.words import VERDICTS, number
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -47,6 +47,8 @@ class Requirement:
         if path.rpartition(":")[2].rpartition(".")[2] == "verdict":
             if sign not in ("==", "!="):
                 raise ValueError(f'--require: {text!r}: a verdict is a word; write "verdict==matched"')
+            if match["limit"] not in VERDICTS:
+                raise ValueError(f"--require: {text!r}: no such verdict\n  there are {', '.join(VERDICTS)}")
             return cls(path, sign, match["limit"])
         try:
             limit = float(match["limit"])

@@ -68,13 +68,12 @@ def verdict(tally: Tally) -> Verdict:
     spread = float(measured.profile.values[d] - measured.profile.values[r])
     level = wrong_level(tally, rows, adjusted)
     reason = _too_little(tally, measured, spread)
-    if reason is None and not slope > 0.0:
-        reason = "no spread of the stated probabilities is borne out"
+    if reason is None and tally.sums.rows <= NULL_ROWS:
+        slope = null_interval(float(slope), f, measured)
+        reason = slope.reason
     if reason is not None:
         value = Reading(float(slope), reason=reason) if np.isfinite(slope) else undefined(reason)
         return Verdict("undetermined", value, reason, level)
-    if tally.sums.rows <= NULL_ROWS:
-        slope = null_interval(float(slope), f, measured)
     assert slope.low is not None
     assert slope.high is not None
     word = word_for(slope.low, slope.high)
@@ -96,8 +95,10 @@ def rows_needed(slope: Reading, rows: int) -> int | None:
     """About how many more rows than there are would make the interval as narrow as the difference from one."""
     assert slope.low is not None
     assert slope.high is not None
+    if not slope.low > 0.0 or not np.isfinite(slope.high):
+        return None
     difference = abs(float(np.log(slope)))
-    if difference < 0.01 or not np.isfinite(slope.high):
+    if difference < 0.01:
         return None
     needed = rows * (float(np.log(slope.high / slope.low)) / 2.0 / difference) ** 2
     digits = 10 ** max(int(np.log10(needed)) - 1, 0)
@@ -153,9 +154,11 @@ def null_interval(slope: float, f: Forecasts, measured: Measured) -> Reading:
     A quantile that is not above zero bounds nothing: forecasts that hardly differ often show no spread by chance.
     """
     level = measured.tally.plan.level
-    slopes = null_slopes(f, measured)
-    high, low = (slope / q if q > 0.0 else np.inf for q in np.quantile(slopes, [(1.0 - level) / 2, (1.0 + level) / 2]))
-    return Reading(slope, float(low), float(high), f"{NULL_DRAWS} null draws")
+    least, most = np.quantile(null_slopes(f, measured), [(1.0 - level) / 2, (1.0 + level) / 2])
+    if slope <= 0.0 and least <= 0.0:
+        return Reading(slope, reason="no spread is borne out, which may be chance")
+    ends = sorted(slope / q if q > 0.0 else np.inf for q in (least, most))
+    return Reading(slope, float(ends[0]), float(ends[1]), f"{NULL_DRAWS} null draws")
 
 
 def null_slopes(f: Forecasts, measured: Measured) -> Floats:

@@ -209,6 +209,26 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         {"proba": "label,p_a"},
         "x.csv: `label` holds text ('a'), not probabilities.\n  choose columns of numbers",
     ),
+    "weights of text": (
+        "x.csv",
+        WIDE,
+        {"weight": "label"},
+        "x.csv: `label` holds text ('a'), not weights.\n  choose a column of numbers",
+    ),
+    "percentages of answer options": (
+        "x.jsonl",
+        '{"answer": "A", "options": {"A": 70.0, "B": 30.0}}\n{"answer": "B", "options": {"A": 35.0, "B": 65.0}}\n',
+        {},
+        "x.jsonl: row 1, `options.A` = 70: above 1 (all 4 values lie between 30 and 70).\n"
+        "  if these are percentages:  --scale percent",
+    ),
+    "answer options beyond one": (
+        "x.jsonl",
+        '{"answer": "A", "options": {"A": 1.1, "B": 0.2}}\n{"answer": "B", "options": {"A": 0.5, "B": 0.8}}\n',
+        {},
+        "x.jsonl: row 1, `options.A` = 1.1: above 1 (all 4 values lie between 0.2 and 1.1).\n"
+        "  correct the value; probabilities lie between 0 and 1      or rescale the rows:  --normalise",
+    ),
     "pattern without an outcome": (
         "x.csv",
         "id,p_a,p_b\nu,0.5,0.5\nv,0.1,0.9\n",

@@ -131,7 +131,11 @@ def _refuse_values(p: Array, forecasts: Forecasts, names: Names) -> _Seen:
             remedy = "if this is rounding, clip it where the forecasts are made" + (
                 f", or rescale the rows:  {names.option('normalise')}" if p.ndim == 2 else ""
             )
-        elif seen.high <= 100:
+        elif seen.high <= 2:  # too little for percentages
+            remedy = "correct the value; probabilities lie between 0 and 1" + (
+                f"      or rescale the rows:  {names.option('normalise')}" if p.ndim == 2 else ""
+            )
+        elif seen.high <= 100 and (p.ndim == 1 or abs(p[first["above"][0]].sum() - 100) <= 1):
             remedy = f"if these are percentages:  {names.option('scale', 'percent')}"
         else:
             remedy = f"if these are logits:  {names.option('scale', 'logit')}"

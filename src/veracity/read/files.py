@@ -94,7 +94,7 @@ class Table:
         if self.written is None:
             return self
         held, every = self.lazy.collect(), self.written()
-        rows = every if held.height == every.height else every[held[ROW].to_numpy() - self.first_row]
+        rows = every[held[ROW].to_numpy() - self.first_row] if self.numbered else every.head(held.height)
         kept = [name for name in names if name in every.columns]
         lazy = held.with_columns(rows[name].alias(GIVEN + name) for name in kept).lazy()
         return replace(self, lazy=lazy, converted=frozenset(kept), written=None)

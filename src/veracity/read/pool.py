@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import polars as pl
+
 from ..forecasts.names import many
 from . import roles
 from .classes import ClassSet, given_sets
@@ -23,6 +25,9 @@ class Pool:
         taken = {table.column(name) for name in reading.given if name != reading.weight}
         if reading.weight in table.columns:
             taken.add(reading.weight)
+        for name, what in ((reading.weight, "weights"), (reading.count, "counts")):
+            if name in self.all and table.sample[name].dtype != pl.Boolean:
+                self._holds_numbers(name, what, "choose a column of numbers")
         if reading.ideal:
             taken |= {c for _, _, c in self._matched("ideal", reading.ideal)}
         self.pool = {name: column for name, column in self.all.items() if name not in taken}
@@ -184,10 +189,11 @@ class Pool:
                     )
                 self.table.column(item)
         for _, _, name in found:
-            if not self.all[name].numeric:
-                value = self.all[name].present
-                first = value[0] if value.len() else "nothing"
-                raise self.table.error(
-                    f"`{name}` holds text ({first!r}), not probabilities.", "choose columns of numbers"
-                )
+            self._holds_numbers(name, "probabilities", "choose columns of numbers")
         return found
+
+    def _holds_numbers(self, name: str, wanted: str, remedy: str) -> None:
+        if not self.all[name].numeric:
+            value = self.all[name].present
+            held = f"text ({value[0]!r})" if value.len() else "nothing"
+            raise self.table.error(f"`{name}` holds {held}, not {wanted}.", remedy)
