@@ -62,6 +62,9 @@ def curves_of(tally: Tally) -> tuple[Curve, Curve]:
     return fit_both(histogram, tally.grid, bins=bins, end_width=plan.end_width)
 
 
+NO_VARIATION = "what happened does not vary: no interval"
+
+
 @dataclass(frozen=True)
 class Measured:
     """Measured means, their ratio to the reported ones, and the slope."""
@@ -107,6 +110,8 @@ class Measured:
     def _reading(self, value: float, at: int) -> Reading:
         if math.isnan(value):
             return undefined("too many bins for so few rows: the corrected power sum is negative")
+        if not self.influences.measured_errors[at] > 0.0:
+            return Reading(value, reason=NO_VARIATION)
         reading = around_log(value, float(self.influences.measured_errors[at]), self.tally.plan.level)
         if reading.high is not None and reading.high > 1.0:
             reading.high = max(1.0, value)
@@ -139,6 +144,8 @@ class Measured:
         if stated <= 1e-12:
             return undefined("all stated probabilities of what happened are equal: no spread to compare with")
         slope, error = borne_out / stated, self.influences.slope_error
+        if not error > 0.0:
+            return Reading(slope, reason=NO_VARIATION)
         if slope > 2.0 * error:
             return around_log(slope, error / slope, self.tally.plan.level)
         return around(slope, error, self.tally.plan.level)  # nearly no spread is borne out: its logarithm says nothing

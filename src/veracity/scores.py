@@ -352,7 +352,7 @@ class Profile:
             found.append(Finding("short_interval", "note", message))
         none = self.values[at] > 0.0 and self.failures[at] == NONE
         decides = self.deciding_rows() if none else None
-        if none and decides is None and self.tally.lowest:
+        if none and decides is None and len(self.tally.lowest) > 1:
             rows = tuple(row for _, row, _ in self.tally.lowest[:NAMED])
             floored = self.floors[FLOORS.index(0.005)]["robustness"]
             message = "a few rows with very low probabilities decide the worst-leaning mean, so it has no interval"

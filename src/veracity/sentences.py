@@ -35,14 +35,15 @@ def _zeros(tally: Tally) -> list[str]:
     z, n = tally.sums.zeros, max(tally.cases, tally.sums.zeros)
     if not z:
         return []
-    floor = FLOORS[2]
+    given = tally.plan.limits[0]
+    floor = given or FLOORS[2]
     typical = Entries.of(tally.binned, tally.grid, floor).means()["accuracy"]
     rows = [str(row) for p, row, _ in tally.lowest if p == 0.0]
     more = ", …" if z > NAMED_ROWS else ""
     return [
         f"{z:,} of {n:,} outcomes had been ruled out (probability 0). Log loss is infinite and the typical probability "
-        f"is 0, whatever the other {n - z:,} rows say. Rows {', '.join(rows[:NAMED_ROWS])}{more}. "
-        f"With a floor of {floor}: {typical:.3f}."
+        f"{'would be' if given else 'is'} 0, whatever the other {n - z:,} rows say. Rows {', '.join(rows[:NAMED_ROWS])}{more}. "
+        f"With {'the' if given else 'a'} floor of {floor:g}: {typical:.3f}."
     ]
 
 

@@ -33,6 +33,7 @@ MOST_ENTRIES = 20_000_000  # of rows that are adjusted; beyond, a sample of rows
 BLOCK = 1 << 21  # drawn outcomes held at once
 LEVEL_SHARE = 0.01  # of the log loss, before a wrong level is worth a sentence
 LEVEL_CLASSES = 10
+FEWEST_LEVEL = 20  # cases: the frequencies of fewer are no level to speak of
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def verdict(tally: Tally) -> Verdict:
     reason = _too_little(tally, measured, spread)
     if reason is None and tally.sums.rows <= NULL_ROWS:
         slope = null_interval(float(slope), f, measured)
-        reason = slope.reason
+    reason = reason or slope.reason
     if reason is not None:
         value = Reading(float(slope), reason=reason) if np.isfinite(slope) else undefined(reason)
         return Verdict("undetermined", value, reason, level)
@@ -131,13 +132,15 @@ def rows_to_adjust(tally: Tally) -> Forecasts:
 def wrong_level(tally: Tally, f: Forecasts, adjusted: Floats) -> dict[str, dict[str, float]] | None:
     """Where class means differ from frequencies, if matching them removes more than 1 % of the log loss for certain."""
     assert f.outcomes is not None
+    if tally.sums.n_eff < FEWEST_LEVEL:
+        return None
     at = np.arange(len(f)), f.outcomes
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = np.log(adjusted[at]) - np.log(f.realised)
     some = np.isfinite(gain)  # a zero stays zero: it gains nothing
     share = f.mass[some] / f.mass[some].sum()
     mean = float(share @ gain[some])
-    error = float(np.sqrt(share @ (gain[some] - mean) ** 2 / max(tally.sums.n_eff - 1.0, 1.0)))
+    error = float(np.sqrt(share @ (gain[some] - mean) ** 2 / (tally.sums.n_eff - 1.0)))
     loss = tally.sums.score[0, 0] / tally.sums.weight
     if not (mean > LEVEL_SHARE * loss and mean - quantile(tally.plan.level) * error > 0.0):
         return None

@@ -291,9 +291,8 @@ CAPTION_TOP = "On the line: the pick is right as often as it says. Below: too su
 
 def remedy(entry: Mapping[str, Any]) -> tuple[str, str]:
     """The name of a remedy and what it needs."""
-    return str(entry.get("parameters") or entry.get("map")), "needs labels" if entry.get(
-        "needs_labels", True
-    ) else "needs no labels"
+    said = str(entry.get("parameters") or entry.get("map")).replace(" -", " −")
+    return said, "needs labels" if entry.get("needs_labels", True) else "needs no labels"
 
 
 def gain(entry: Mapping[str, Any], rule: str) -> dict[str, Any] | None:
@@ -319,6 +318,12 @@ def value(reading: Any) -> float | None:
     """
     found = reading.get("value") if isinstance(reading, Mapping) else reading
     return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+def known(reading: Any) -> bool:
+    """Whether there is a finite number."""
+    found = value(reading)
+    return found is not None and math.isfinite(found)
 
 
 def number(x: Any, digits: int = 3) -> str:
@@ -406,8 +411,15 @@ _VERDICT_WORD = re.compile(r"^((?:Over-confident|Under-confident|Matched|Undeter
 
 
 def grave(document: Mapping[str, Any]) -> list[str]:
-    """Findings that change what every number below them means; they stand with the verdict."""
-    return [f["message"] for f in unsaid(document) if f.get("severity") == "changes the meaning"]
+    """Findings that change what every number below them means, as sentences; they stand with the verdict."""
+    said = [str(f["message"]) for f in unsaid(document) if f.get("severity") == "changes the meaning"]
+    return [f"{message[:1].upper()}{message[1:].removesuffix('.')}." for message in said]
+
+
+def floor_note(document: Mapping[str, Any]) -> str:
+    """What a floor does to the means, if there is one."""
+    floor = document.get("floor") or 0.0
+    return f"In these means no probability counts below the floor {floor:g}; the scores have no floor." if floor else ""
 
 
 def other_findings(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -229,6 +229,41 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.jsonl: row 1, `options.A` = 1.1: above 1 (all 4 values lie between 0.2 and 1.1).\n"
         "  correct the value; probabilities lie between 0 and 1      or rescale the rows:  --normalise",
     ),
+    "names that say the opposite": (
+        "x.csv",
+        "y,p\n0.2,0\n0.7,1\n0.6,1\n0.1,0\n",
+        {},
+        "x.csv: `y` holds probabilities and `p` 0 and 1: their names say the opposite.\n"
+        "  if the names are wrong:  veracity assess x.csv --label p --positive-proba y",
+    ),
+    "codes for named columns": (
+        "x.csv",
+        "target,setosa,versicolor,virginica\n0,0.7,0.2,0.1\n1,0.3,0.55,0.15\n2,0.25,0.35,0.4\n",
+        {},
+        "x.csv: outcome `target` holds 0, 1, 2, the columns are called setosa versicolor virginica.\n"
+        "  give both the same names: columns 0 1 2, or the names of the columns in `target`",
+    ),
+    "codes for columns that are given": (
+        "x.csv",
+        "kind,setosa,versicolor,virginica\n0,0.7,0.2,0.1\n1,0.3,0.55,0.15\n2,0.25,0.35,0.4\n",
+        {"label": "kind", "proba": "setosa,versicolor,virginica"},
+        "x.csv: outcome `kind` holds 0, 1, 2, the columns are called setosa versicolor virginica.\n"
+        "  give both the same names: columns 0 1 2, or the names of the columns in `kind`",
+    ),
+    "no outcome": (
+        "x.csv",
+        "id,p\n1,0.25\n2,0.5\n3,0.75\n",
+        {},
+        "x.csv: `p` could be the forecast, but no column holds outcomes: `id` (numbers), `p` (a probability)\n"
+        "  add a column of what happened, such as 0 and 1, or give the file that holds it",
+    ),
+    "the forecast in another role": (
+        "x.csv",
+        "y,p\n" + ROWS,
+        {"group": "p"},
+        "x.csv: not clear which column is the outcome and which the forecast: `y` (two values), `p` (a probability)\n"
+        "  `p` was given another role, and no other column holds probabilities",
+    ),
     "pattern without an outcome": (
         "x.csv",
         "id,p_a,p_b\nu,0.5,0.5\nv,0.1,0.9\n",

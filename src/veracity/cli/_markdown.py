@@ -10,6 +10,8 @@ from typing import Any
 from veracity import words
 from veracity.words import MEANS, SHORT, interval, number, percent
 
+MOST_GROUPS = 20
+
 
 def markdown(document: Mapping[str, Any]) -> str:
     """Verdict, three means and scores of one assessment or of several."""
@@ -33,6 +35,13 @@ def _one(document: Mapping[str, Any]) -> Iterator[str]:
             side = stated[mean], borne.get(mean)
             cells = [f"{number(reading)} | {interval(reading)}" for reading in side]
             yield f"| {SHORT[mean].full} | {cells[0]} | {cells[1]} |"
+    slope = document.get("slope")
+    if words.known(slope):
+        yield ""
+        yield f"Slope {number(slope, 2)} ({interval(slope, _two) or 'no interval'}): below 1 is over-confident."
+    if note := words.floor_note(document):
+        yield ""
+        yield note
     yield ""
     yield f"| Score | value | {level} | {words.BASE_RATE} |"
     yield "|---|--:|--:|--:|"
@@ -42,18 +51,54 @@ def _one(document: Mapping[str, Any]) -> Iterator[str]:
             reference = show(base[score]) if score in base else ""
             label, ends = words.WORDS[f"scores.{score}"].full, interval(held[score], show)
             yield f"| {label} | {show(held[score])} | {ends} | {reference} |"
+    yield from _remedies(document, level)
+    yield from _groups(document, level)
     rest = words.other_findings(document)
     if rest:
         yield ""
         yield from (f"- {_safe(f['message'])}" for f in rest[:10])
 
 
+def _remedies(document: Mapping[str, Any], level: str) -> Iterator[str]:
+    entries = words.helpful(document)
+    if entries:
+        yield ""
+        yield f"| What would help (cross-fitted) | gain in log loss | {level} | |"
+        yield "|---|--:|--:|---|"
+    for entry in entries:
+        name, needs = words.remedy(entry)
+        gain = words.gain(entry, "log")
+        yield f"| {_safe(name)} | {number(gain)} | {interval(gain)} | {needs} |"
+
+
+def _groups(document: Mapping[str, Any], level: str) -> Iterator[str]:
+    for column, parts in (document.get("groups") or {}).items():
+        yield ""
+        yield f"| By {_safe(column)} | cases | log loss | {level} | typical: stated | borne out | verdict |"
+        yield "|---|--:|--:|--:|--:|--:|---|"
+        ordered = sorted(parts.items(), key=lambda item: -float(item[1].get("n") or 0))
+        for name, part in ordered[:MOST_GROUPS]:
+            loss = (part.get("scores") or {}).get("log_loss")
+            typical = ((part.get(side) or {}).get("accuracy") for side in ("reported", "measured"))
+            cells = [number(loss), interval(loss), *map(number, typical), part.get("verdict") or ""]
+            yield f"| {_safe(name)} | {part.get('n', 0):,} | {' | '.join(cells)} |"
+        if len(ordered) > MOST_GROUPS:
+            yield ""
+            yield f"{words.count(len(ordered) - MOST_GROUPS, 'smaller group')} not shown."
+
+
+def _two(x: Any) -> str:
+    return number(x, 2)
+
+
 def _several(models: Mapping[str, Any]) -> Iterator[str]:
     yield f"### veracity: {words.count(len(models), 'model')} side by side"
     yield ""
-    yield "| model | verdict | log loss | | Brier | correct picks | average | typical | worst-leaning |"
+    level = words.level(next(iter(models.values())))
+    yield f"| model | verdict | log loss | {level} | Brier | correct picks | average | typical | worst-leaning |"
     yield "|---|---|--:|--:|--:|--:|--:|--:|--:|"
-    for name, document in models.items():
+    ranked = sorted(models.items(), key=lambda item: words.rank(item[1]))
+    for name, document in ranked:
         held, means = document.get("scores") or {}, document.get("reported") or {}
         cells = [
             _safe(name),
@@ -65,7 +110,7 @@ def _several(models: Mapping[str, Any]) -> Iterator[str]:
             *(number(means.get(mean)) for mean in MEANS),
         ]
         yield f"| {' | '.join(cells)} |"
-    for name, document in models.items():
+    for name, document in ranked:
         yield ""
         yield f"**{_safe(name)}**: {_safe(' '.join(words.sentences(document)), emphasis=True)}"
 

@@ -94,12 +94,13 @@ def _means(document: Mapping[str, Any], wide: int) -> Iterator[str]:
         if (floored := _floored(document, name, reading)) is not None:
             yield f"    {f'with floor {FLOOR_SHOWN:g}':<{label - 4}}{number(floored):>8}"
     slope = document.get("slope")
-    if words.value(slope) is not None:
+    if words.known(slope):
         ends = f" ({interval(slope, _two)})" if interval(slope) else ""
         yield f"  slope {number(slope, 2)}{ends}: below 1 is over-confident"
         adjusted = (document.get("verdict_detail") or {}).get("slope_adjusted")
-        if words.value(adjusted) is not None and number(adjusted, 2) != number(slope, 2) and _leans(slope, document):
+        if words.known(adjusted) and number(adjusted, 2) != number(slope, 2) and _leans(slope, document):
             yield f"    {number(adjusted, 2)} once the class frequencies are matched, which the verdict goes by"
+    yield from _wrapped(f"  {words.floor_note(document)}", wide, "  ")
 
 
 def _leans(slope: Any, document: Mapping[str, Any]) -> bool:
@@ -132,7 +133,7 @@ def _floored(document: Mapping[str, Any], name: str, reading: Any) -> float | No
     if name == "decisiveness" or interval(reading) or (document.get("floor") or 0.0) > 0:
         return None
     for row in document.get("floors") or []:
-        if row.get("floor") == FLOOR_SHOWN:
+        if row.get("floor") == FLOOR_SHOWN and number(row.get(name)) != number(reading):
             return words.value(row.get(name))
     return None
 
@@ -173,6 +174,8 @@ def _remedies(document: Mapping[str, Any]) -> Iterator[str]:
         low, high = (gain["low"], gain["high"]) if gain else (None, None)
         unclear = low is not None and high is not None and low <= 0 <= high
         note = f"not clear with {count(int(document['n']), 'case')}" if unclear else needs
+        if unclear and not entry.get("needs_labels", True):
+            note += f", {needs}"
         yield f"  {name:<{LABEL - 2}}{number(gain):>8}  {interval(gain):<17}{note}".rstrip()
 
 

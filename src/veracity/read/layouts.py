@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..forecasts import Finding
+from ..forecasts.names import many
 
 INDENT = 15  # width of the column names in the printed block
 
@@ -60,7 +61,7 @@ class Layout:
 
     @property
     def _size(self) -> str:
-        return f"{self.rows:,} rows" if self.rows else "rows not counted beforehand"
+        return many(self.rows, "row") if self.rows else "rows not counted beforehand"
 
     def describe(self) -> str:
         """The block that is printed: what was read and how it was understood."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,23 @@ class Refusals(Pool):
                 f"choose:  {self.table.option('label', found.outcome)}   or   "
                 f"{self.table.option('positive_proba', one[0].name)}",
             )
+
+    def _not_swapped(self, outcome: Column, forecast: str) -> None:
+        """An outcome that is called like a forecast, for a forecast that is called like an outcome."""
+        if roles.plain(forecast) in roles.OUTCOMES and roles.named_probability(outcome.name):
+            options = ("label", outcome.name), ("positive_proba", forecast)
+            raise self.table.error(
+                f"`{forecast}` holds probabilities and `{outcome.name}` {' and '.join(outcome.labels)}: "
+                "their names say the opposite.",
+                f"if the names are wrong:  {self.table.command(*options)}",
+            )
+
+    def _called_otherwise(self, outcome: Column, columns: Sequence[str]) -> ValueError:
+        """As many labels as columns, and none that is the name of one: 0, 1, 2 for setosa, versicolor, virginica."""
+        return self.table.error(
+            f"outcome `{outcome.name}` holds {short(outcome.labels, ', ')}, the columns are called {run_of(columns)}.",
+            f"give both the same names: columns {short(outcome.labels)}, or the names of the columns in `{outcome.name}`",
+        )
 
     def _other_labels(self, column: Column, chosen: ClassSet) -> ValueError:
         """An outcome by its name whose values are not the classes of the columns."""

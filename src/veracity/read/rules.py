@@ -283,6 +283,8 @@ class Search(Unclear):
             column = self.all[table.column(reading.label)]
             if not reading.cut and column.numeric and not column.labels:
                 raise self._needs_cut(column, chosen)
+            if column.labels and not set(column.labels) & set(chosen.classes) and not (reading.cut or reading.where):
+                raise self._called_otherwise(column, chosen.columns)
             return column.name, column.labels
         fits = [
             c
@@ -353,6 +355,7 @@ class Search(Unclear):
             return None
         two = [c for c in two if c.name not in columns]
         if len(two) == 1:
+            self._not_swapped(two[0], columns[0])
             return self._binary(two[0].name, columns)
         if len(two) > 1:
             raise self._two_outcomes(two)

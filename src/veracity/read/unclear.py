@@ -130,6 +130,11 @@ class Unclear(Refusals):
         self._out_of_range()
         two = [c for c in self.pool.values() if c.outcome_like and c.distinct == 2 and not self._is_pick(c)]
         one = [c for c in self.pool.values() if c.probability]
+        if table.style == "file" and len(one) == len([c for c in self.pool.values() if c.plain not in roles.IDS]) == 1:
+            return table.error(
+                f"`{one[0].name}` could be the forecast, but no column holds outcomes: {self._listing()}",
+                "add a column of what happened, such as 0 and 1, or give the file that holds it",
+            )
         what = f"not clear which column is the outcome and which the forecast: {self._listing()}"
         if len(two) == 1 and len(one) > 1:
             return table.error(
@@ -146,6 +151,9 @@ class Unclear(Refusals):
         behind = self._classes_before()
         if behind:
             return table.error(what, f"for example:  {table.command(*behind)}")
+        labelled = [c for c in self.pool.values() if c.plain in roles.OUTCOMES and len(c.labels) == len(one) > 2]
+        if len(labelled) == 1 and roles.share_of_sums(table.sample, [c.name for c in one]) >= 0.99:
+            return self._called_otherwise(labelled[0], [c.name for c in one])
         single = [c for c in self.pool.values() if c.plain in roles.OUTCOMES and len(c.labels) == 1]
         if len(single) == 1 and len(one) == 1:
             return table.error(
@@ -219,6 +227,9 @@ class Unclear(Refusals):
                 '"options": {"A": -1.2, …} with "answer", tokens "token_logprobs": [-0.5, …] or '
                 '"logprobs": {"content": [{"logprob": -0.5}, …]}'
             )
+        taken = [name for name, c in self.all.items() if name not in self.pool and c.probability]
+        if taken:
+            return f"`{taken[0]}` was given another role, and no other column holds probabilities"
         return "no column holds probabilities (numbers between 0 and 1); percentages need " + table.option(
             "scale", "percent"
         )

@@ -89,7 +89,7 @@ def _first_screen(found: Mapping[str, Any]) -> View:
         "slope": found.get("slope"),
         "scores": scores(found),
         "remedies": remedies(found),
-        "floor": found.get("floor") or 0.0,
+        "floor": words.floor_note(found),
     }
 
 
