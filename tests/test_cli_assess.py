@@ -97,6 +97,23 @@ def test_json_on_standard_output_is_one_document_and_nothing_else(
     assert "outcome" in made["reading"]
 
 
+def test_markdown_has_groups_remedies_and_the_floor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    rows = [f"{int(u < q)},{q:.4f},{'AB'[i % 2]}|x" for i, (u, q) in enumerate(zip(rng.random(300), p, strict=True))]
+    (tmp_path / "f.csv").write_text("\n".join(["y,p,site", *rows]) + "\n")
+    options = ["--group", "site", "--remedies", "--floor", "0.05", "--markdown", "-"]
+    assert run(["assess", str(tmp_path / "f.csv"), *options]) == 0
+    out = capsys.readouterr().out
+    assert "| By site | cases |" in out
+    assert "| A\\|x | 150 |" in out
+    assert "| What would help (cross-fitted) |" in out
+    assert "Slope " in out
+    assert "no probability counts below the floor 0.05" in out
+    assert run(["assess", str(tmp_path / "f.csv"), "--floor", "0.05"]) == 0
+    assert "no probability counts below the floor 0.05" in capsys.readouterr().out
+
+
 def test_csv_and_markdown_hold_the_numbers_of_the_json(forecasts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = {}
     for form in ("json", "csv", "markdown"):

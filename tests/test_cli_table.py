@@ -108,6 +108,16 @@ def test_every_form_of_file_gives_the_same_table(say, form):
     assert document["counts"] == [[83, 56], [2, 12]]
 
 
+def test_a_side_whose_words_say_nothing_is_turned_with_the_other(say):
+    for text in (";dies;lives\npositive;12;56\nnegative;2;83\n", ";yes;no\nB;12;56\nA;2;83\n"):
+        Path("t.csv").write_text(text)
+        document = found(say, "t.csv")
+        assert document["counts"] == [[83, 2], [56, 12]]
+        assert "turned round with the" in say("t.csv")[1]
+    Path("t.csv").write_text(";lives;dies\npositive;56;12\nnegative;83;2\n")
+    assert found(say, "t.csv")["columns"] == ["lives", "dies"]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
 def test_encodings(say, encoding):
     Path("t.csv").write_bytes("Prognose;nein;ja\nniedrig ö;83;56\nhoch;2;12\n".encode(encoding))

@@ -42,7 +42,8 @@ def _zeros(tally: Tally) -> list[str]:
     more = ", …" if z > NAMED_ROWS else ""
     return [
         f"{z:,} of {n:,} outcomes had been ruled out (probability 0). Log loss is infinite and the typical probability "
-        f"{'would be' if given else 'is'} 0, whatever the other {n - z:,} rows say. Rows {', '.join(rows[:NAMED_ROWS])}{more}. "
+        f"{'would be' if given else 'is'} 0, whatever the other {n - z:,} rows say. "
+        f"Rows {', '.join(rows[:NAMED_ROWS])}{more}. "
         f"With {'the' if given else 'a'} floor of {floor:g}: {typical:.3f}."
     ]
 

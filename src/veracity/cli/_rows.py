@@ -15,6 +15,7 @@ import click
 from veracity.cli._engine import Counting
 from veracity.cli._output import Together, check_file, to_stdout
 from veracity.cli._progress import Working
+from veracity.words import count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,6 +45,8 @@ class Rows(Protocol):
     def numbered(self) -> tuple[str, ...]: ...
     @property
     def labelled(self) -> bool: ...
+    @property
+    def cases(self) -> int: ...
     @property
     def findings(self) -> tuple[Finding, ...]: ...
     def adjustment(self, target: Any, *, rule: str | float) -> Fitted: ...
@@ -77,6 +80,10 @@ class Held:
         return self.rows.outcomes is not None
 
     @property
+    def cases(self) -> int:
+        return len(self.rows) if self.rows.counts is None else int(self.rows.counts.sum())
+
+    @property
     def mean(self) -> Any:
         return self.rows.mass @ self.rows.matrix / self.rows.mass.sum()
 
@@ -97,7 +104,7 @@ class Held:
         return maps.fit(name, self.rows)
 
     def basis(self, fitted: Fitted) -> str:
-        return f"{len(self.rows):,} rows"
+        return count(len(self.rows), "row")
 
     def mapped(self, fitted: Fitted) -> pl.DataFrame:
         from veracity.engines._mapped import beside, frame, in_their_order

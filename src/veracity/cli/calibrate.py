@@ -13,11 +13,13 @@ from veracity.cli._input import files_argument, input_options, reading_taken_fro
 from veracity.cli._output import Together, check_file
 from veracity.cli._progress import Working
 from veracity.cli._rows import check_rows_file, one_model, say_what_changed, write
+from veracity.words import count
 
 if TYPE_CHECKING:
     from veracity.forecasts import Forecasts
     from veracity.maps import Fitted
 
+FEW = 50  # cases, of which a map says little
 _FOLDER = str(Path(__file__).parents[1] / "maps")
 MAPS = sorted(name for _, name, _ in pkgutil.iter_modules([_FOLDER]) if not name.startswith("_"))
 
@@ -66,6 +68,8 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
         together.add(output, fitted.to_json() + "\n")
     where = "" if output == "-" else f" → {output}"
     click.echo(f"{fitted.text}, fitted on {rows.basis(fitted)}{where}", err=True)
+    if fitted.needs_labels and rows.cases < FEW:
+        click.echo(f"  {count(rows.cases, 'case')}: another sample of so few would give quite another map", err=True)
 
 
 def best(forecasts: Forecasts) -> Fitted:

@@ -10,6 +10,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veracity.words import count
+
 if TYPE_CHECKING:
     from veracity.engines._sums import Tallies
     from veracity.forecasts import Finding, Forecasts
@@ -123,6 +125,10 @@ class OneModel(ABC):
         return self.layout.kind != "unlabelled"
 
     @property
+    def cases(self) -> int:
+        return self.tally.cases
+
+    @property
     def numbered(self) -> tuple[str, ...]:
         """Which of weight and count the rows have."""
         weight = self.tally.binned.all_weight is not None
@@ -154,7 +160,7 @@ class OneModel(ABC):
 
     def basis(self, fitted: Fitted) -> str:
         """What a map was fitted on, in words."""
-        whole = f"{self.tally.cases:,} rows"
+        whole = count(self.tally.cases, "row")
         at_hand = self._ladder.basis.partition(", ")[2]
         return f"{whole}, {at_hand}" if at_hand and fitted.needs_labels else whole
 

@@ -10,7 +10,10 @@ from veracity.plots import _style as style
 from veracity.words import MEANS, SHORT
 
 OF, ORDER = "models", 0
-CAPTION = "Each model’s three means, stated and borne out by the outcomes. Further right is better."
+CAPTION = (
+    "Each model’s three means, stated and borne out by the outcomes. Typical: further right is better; the other two "
+    "describe."
+)
 COLUMNS = {
     "model": ("model", ""),
     "mean": ("mean", ""),
@@ -68,5 +71,5 @@ def chart(result: Any) -> style.Chart:
     ).properties(
         width=style.WIDTH - 60 - (room - LEAST_ROOM),
         height=max(90, 42 * len(order)),
-        title=style.title("Models side by side", "Further right is better; best typical probability first."),
+        title=style.title("Models side by side", "Best typical probability first; the other two means describe."),
     )

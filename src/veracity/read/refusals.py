@@ -45,9 +45,10 @@ class Refusals(Pool):
 
     def _called_otherwise(self, outcome: Column, columns: Sequence[str]) -> ValueError:
         """As many labels as columns, and none that is the name of one: 0, 1, 2 for setosa, versicolor, virginica."""
+        name, labels = outcome.name, outcome.labels
         return self.table.error(
-            f"outcome `{outcome.name}` holds {short(outcome.labels, ', ')}, the columns are called {run_of(columns)}.",
-            f"give both the same names: columns {short(outcome.labels)}, or the names of the columns in `{outcome.name}`",
+            f"outcome `{name}` holds {short(labels, ', ')}, the columns are called {run_of(columns)}.",
+            f"give both the same names: columns {short(labels)}, or the names of the columns in `{name}`",
         )
 
     def _other_labels(self, column: Column, chosen: ClassSet) -> ValueError:

@@ -239,6 +239,14 @@ def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTa
         )
     across, said = _direction(asked.columns, columns, "--columns", "Columns")
     down, also = _direction(asked.rows, rows, "--rows", "Rows")
+    if grid.shape == (2, 2) and _reversed(grid[np.ix_(down, across)]):
+        # The words of one side turned it; the other, whose words say nothing, was written the same way round.
+        if also and asked.columns is None and order.event_last(columns) is None:
+            said = (f"Columns turned round with the rows: {columns[0]!r} is taken for the event.",)
+            across = across[::-1]
+        elif said and asked.rows is None and order.event_last(rows) is None:
+            also = (f"Rows turned round with the columns: {rows[0]!r} is taken for the worst.",)
+            down = down[::-1]
     stated = sheet.probabilities(0) if plain(sheet.header[0]) in PROBABILITIES else None
     options: dict[str, Any] = {}
     if stated is not None and len(stated) == len(rows) and len(columns) == 2:
@@ -263,6 +271,11 @@ def _direction(
     if words is None or words == names:
         return list(range(len(names))), ()
     return [names.index(name) for name in words], (f"{what} turned round by their words: {' before '.join(words)}.",)
+
+
+def _reversed(grid: np.ndarray[Any, Any]) -> bool:
+    """Whether the event follows the best forecast more often than the worst."""
+    return bool(grid[0, 1] * grid[1, 0] > grid[0, 0] * grid[1, 1])
 
 
 def _without_totals(

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 NO_EVENT = (
     *("no", "false", "0", "none", "negative", "neg", "negativ", "absent", "no event", "control", "nein", "non", "-"),
-    *("no disease", "healthy", "low", "low risk", "not at risk", "test negative", "test -"),
+    *("no disease", "healthy", "well", "gesund", "sain", "low", "low risk", "not at risk", "test negative", "test -"),
 )
 EVENT = (
     *("yes", "true", "1", "event", "positive", "pos", "positiv", "present", "case", "ja", "oui", "si", "sí", "+"),
-    *("disease", "diseased", "high", "high risk", "at risk", "test positive", "test +"),
+    *("disease", "diseased", "sick", "ill", "krank", "malade"),
+    *("high", "high risk", "at risk", "test positive", "test +"),
 )
 
 
