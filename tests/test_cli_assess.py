@@ -97,6 +97,14 @@ def test_json_on_standard_output_is_one_document_and_nothing_else(
     assert "outcome" in made["reading"]
 
 
+@pytest.mark.parametrize("option", ["--seed=-1", "--floor=2", "--level=3", "--end-width=9", "--map=foo"])
+def test_errors_name_the_option(forecasts: Path, capsys: pytest.CaptureFixture[str], option: str) -> None:
+    assert run(["assess", str(forecasts), option]) == 2
+    err = capsys.readouterr().err
+    assert option.partition("=")[0] in err
+    assert "read " not in err  # before anything is read
+
+
 def test_markdown_has_groups_remedies_and_the_floor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
     p = rng.random(300)

@@ -434,6 +434,29 @@ def test_separate_events_say_which_they_are(tmp_path, monkeypatch):
         assert out["team"].to_list()[:4] == ["T1", "T1", "T2", "T2"]
 
 
+def test_frequencies_as_a_spreadsheet_writes_them(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.csv").write_text("y,p\n1,0.7\n0,0.2\n1,0.6\n0,0.3\n")
+    outs = []
+    for text in ("0,0.9\n1,0.1\n", "Klasse;Anteil\n0;0,9\n1;10 %\n", "class\tshare\n0\t90%\n1\t0.1\n"):
+        (tmp_path / "prior.csv").write_text(text)
+        assert run(["adjust", "f.csv", "--to", "prior.csv", "-o", "-"]) == 0
+        outs.append(capsys.readouterr().out)
+    assert outs[0] == outs[1] == outs[2]
+    (tmp_path / "prior.csv").write_text("")
+    assert run(["adjust", "f.csv", "--to", "prior.csv", "-o", "-"]) == 2
+    assert "prior.csv: no class in it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("rows", "said"), [(4, True), (60, False)])
+def test_maps_of_few_cases_say_so(tmp_path, monkeypatch, capsys, rows, said):
+    monkeypatch.chdir(tmp_path)
+    text = "".join(f"{i % 2},{0.3 + 0.4 * (i % 3) / 2}\n" for i in range(rows))
+    (tmp_path / "f.csv").write_text("y,p\n" + text)
+    assert run(["calibrate", "fit", "f.csv", "--map", "platt", "-o", "m.json"]) == 0
+    assert (f"{rows} cases: another sample" in capsys.readouterr().err) == said
+
+
 def test_answer_options_keep_their_ids(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [{"id": f"q{i}", "probs": {"A": 0.2 + 0.1 * i, "B": 0.8 - 0.1 * i}, "answer": "AB"[i % 2]} for i in range(6)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -22,6 +24,9 @@ def _bins(ctx: click.Context, param: click.Parameter, value: str) -> int | str:
         raise click.BadParameter(f"{value!r} is neither auto nor a whole number", ctx, param) from None
 
 
+_FOLDER = str(Path(__file__).parents[1] / "maps")
+MAPS = sorted(name for _, name, _ in pkgutil.iter_modules([_FOLDER]) if not name.startswith("_"))
+
 _OPTIONS = (
     click.option("--floor", type=float, default=0.0, show_default=True, help="Smallest probability that counts."),
     click.option("--end-width", type=float, default=0.005, show_default=True, help="Width of the two end bins."),
@@ -29,6 +34,7 @@ _OPTIONS = (
     click.option("--preset", type=click.Choice(["CQ", "N17"]), help="The procedure of a paper."),
     click.option(
         "--map",
+        type=click.Choice(MAPS),
         metavar="NAME",
         default="bins",
         show_default=True,
@@ -51,4 +57,9 @@ def plan_taken_from(options: dict[str, Any]) -> Plan:
     from veracity.plan import Plan
 
     names = ("floor", "end_width", "bins", "preset", "map", "level", "bootstrap")
-    return Plan(**{name: options.pop(name) for name in names}, random_state=options.pop("seed"))
+    try:
+        return Plan(**{name: options.pop(name) for name in names}, random_state=options.pop("seed"))
+    except ValueError as problem:
+        argument, _, what = str(problem).partition(": ")
+        option = "seed" if argument == "random_state" else argument.replace("_", "-")
+        raise ValueError(f"--{option} {what}") from None

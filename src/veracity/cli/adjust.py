@@ -126,23 +126,26 @@ def frequencies(which: str, rows: Rows, option: str) -> Any:
 
 def prior_from(path: Path) -> dict[str, float]:
     """{class: probability} from lines of both, or from a line of probabilities under the names; a header may stand."""
+    from veracity.table.sheet import number
+
     text = path.read_text(encoding="utf-8-sig")
     dialect = ";" if ";" in text else "\t" if "\t" in text else ","
     lines = [[cell.strip() for cell in line] for line in csv.reader(text.splitlines(), delimiter=dialect) if any(line)]
     if len(lines) == 2 and len(lines[0]) > 2:
         lines = [list(pair) for pair in zip(*lines, strict=False)]
     found: dict[str, float] = {}
-    for number, line in enumerate(lines):
-        try:
-            name, value = line
-            probability = float(value)
-        except ValueError:
-            if number == 0 and len(line) == 2:  # the header
+    for at, line in enumerate(lines):
+        probability = number(line[1], comma=dialect != ",") if len(line) == 2 else None
+        if probability is None:
+            if at == 0 and len(line) == 2:  # the header
                 continue
-            raise ValueError(f"{path}: line {number + 1}, {','.join(line)!r} is not class,probability") from None
+            raise ValueError(f"{path}: line {at + 1}, {dialect.join(line)!r} is not class{dialect}probability")
+        name = line[0]
         if name in found:
             raise ValueError(f"{path}: class {name} stands twice")
         found[name] = probability
+    if not found:
+        raise ValueError(f"{path}: no class in it\n  give one line per class:  class,probability")
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import click
 from veracity.cli._engine import Counting, engine_options
 from veracity.cli._input import files_argument, input_options, reading_taken_from
 from veracity.cli._output import Together, check_file
+from veracity.cli._plan import MAPS
 from veracity.cli._progress import Working
 from veracity.cli._rows import check_rows_file, one_model, say_what_changed, write
 from veracity.words import count
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from veracity.maps import Fitted
 
 FEW = 50  # cases, of which a map says little
-_FOLDER = str(Path(__file__).parents[1] / "maps")
-MAPS = sorted(name for _, name, _ in pkgutil.iter_modules([_FOLDER]) if not name.startswith("_"))
 
 
 @click.group()
