@@ -88,7 +88,7 @@ class Layout:
     def one_line(self, unused: str = "not used") -> str:
         """The same parts on one line; `unused`: what is done with the other columns."""
         parts = [f"read {shown_files(self.files)}: {self._size}"]
-        parts += [fact for fact in self.facts if fact.startswith("Windows")]  # letters may be others than meant
+        parts += [fact for fact in self.facts if fact.startswith(("Windows", "decimal"))]  # what may be otherwise meant
         if self.outcome or self.outcomes:
             counts = ", ".join(f"{name} {n:,}" for name, n in self.tally) if 0 < len(self.tally) <= 4 else ""
             parts.append(f"outcome {self.outcome or run_of(self.outcomes)}" + (f" ({counts})" if counts else ""))
@@ -105,7 +105,7 @@ class Layout:
             parts.append(f"{unused} " + ", ".join(names[:6]) + (", …" if len(names) > 6 else ""))
         if self.kind == "wide" and len(self.classes) == 2 and "; event" in self.outcome_note:
             parts.append(self.outcome_note.split("; ")[1])
-        elif self.kind == "binary" and self.labels and self.labels[-1].lower() not in ("1", "true", "yes"):
+        elif self.kind == "binary" and self.labels and self.labels[-1].lower() not in ("1", "true"):
             parts.append(f"event = {self.labels[-1]}")
         parts += [self.remark] if self.remark else []
         parts += [finding.message for finding in self.findings]
