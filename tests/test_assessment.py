@@ -514,3 +514,60 @@ def test_fractions_given_as_percentages_are_told() -> None:
 
 def test_an_empty_set_knows_its_event() -> None:
     assert vc.assess([], [], labels=["no", "yes"], pos_label="no").classes == ("yes", "no")
+
+
+@pytest.mark.parametrize("options", [{"preset": "CQ"}, {"floor": 0.05}, {"floor": 0.0037}])
+def test_contributions_of_bins_have_the_floor(options: dict[str, object]) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1000)
+    p = np.clip(np.where(y == 1, 0.8, 0.2) + 0.2 * rng.standard_normal(1000), 0.0005, 0.9995)
+    p[:30] = 1 - y[:30]  # ruled out what happened
+    a = vc.assess(y, p, **options)
+    assert sum(b["contribution"] for b in a.bins) == pytest.approx(-np.log(a.reported.accuracy), abs=1e-12)
+    assert min(b["model"] for b in a.bins if b["true"]) >= a.floor * (1 - 1e-12)
+
+
+def test_corp_keeps_a_tiny_probability_of_the_first_class() -> None:
+    first = np.array([1e-20] * 5 + [0.3] * 195)
+    p, y = np.column_stack([first, 1 - first]), np.array([0] + [1] * 4 + [0] * 60 + [1] * 135)
+    a, mirrored = vc.assess(y, p), vc.assess(1 - y, p[:, ::-1].copy())
+    assert a.corp["log"]["miscalibration"] == pytest.approx(float(mirrored.corp["log"]["miscalibration"]), abs=1e-12)
+    three = np.column_stack([p, np.zeros(200)])
+    assert np.isfinite(vc.assess(y, three).corp["top_label"]["log"]["miscalibration"])
+
+
+def test_the_difference_of_infinite_losses_is_undefined() -> None:
+    y = np.array([0, 1] * 200)
+    a = vc.assess(y, np.where(np.arange(400) % 4 == 0, 1.0, np.where(y == 1, 0.7, 0.3)))
+    for reading in (a.losses("log")["remainder"], a.decomposition("log")["within"]):
+        assert np.isnan(reading)
+        assert reading.reason == "the difference of two infinite losses"
+    assert "ruled out" in a.losses("log")["AL"].reason
+    assert a.document()["decomposed_profile"]["remainder"][0] is None
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 130])
+def test_tied_rows_in_any_order_merged_and_counted(k: int) -> None:
+    """Intervals too: null draws and influences do not depend on how rows come."""
+    rng = np.random.default_rng(k)
+    n = 1200
+    p = np.round(rng.dirichlet([0.5] * k, n), 2)
+    p /= p.sum(axis=1, keepdims=True)
+    y = np.minimum((np.cumsum(p, axis=1) < rng.random((n, 1))).sum(axis=1), k - 1)
+    y = np.where(p[np.arange(n), y] > 0, y, p.argmax(axis=1))
+    w, order, labels = rng.gamma(3.0, size=n), rng.permutation(n), range(k)
+    parts = [Tally.of(y[part], p[part], labels=labels) for part in (slice(0, 500), slice(500, n))]
+    pairs = (
+        (vc.assess(y, p), vc.assess(y[order], p[order], labels=labels)),
+        (vc.assess(y, p), vc.assess(parts[1] + parts[0])),
+        (vc.assess(y, p, sample_weight=w), vc.assess(y[order], p[order], sample_weight=w[order], labels=labels)),
+        (vc.assess(y, p, counts=np.full(n, 2)), vc.assess(np.repeat(y, 2), np.repeat(p, 2, axis=0))),
+    )
+    for a, b in pairs:
+        assert a.verdict == b.verdict
+        found = (
+            (x.verdict_detail["slope_adjusted"], x.slope, *x.measured.values(), *x.divergence.values()) for x in (a, b)
+        )
+        for one, other in zip(*found, strict=True):
+            ends = ([r.low or 0.0, r.high or 0.0] for r in (one, other))
+            np.testing.assert_allclose(*ends, rtol=1e-9, atol=1e-12)

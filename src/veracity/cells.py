@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from veracity.forecasts import Forecasts
 from veracity.kernels import Histogram
+from veracity.kernels.cuts import round_significant
 
 Array = NDArray[Any]
 
@@ -72,10 +73,13 @@ def regrouped(h: Histogram, cells: NDArray[np.int32]) -> Histogram:
     return Histogram(cells=cells[first], **sums)
 
 
-def rows_of_two(h: Histogram, classes: tuple[Any, ...]) -> Forecasts:
-    """Forecasts of two classes, given the cells of the second: a row per cell and outcome, its mean probability."""
+def rows_of_two(h: Histogram, edges: Array, classes: tuple[Any, ...]) -> Forecasts:
+    """Forecasts of two classes, given the cells of the second: a row per cell and outcome, its mean probability.
+
+    The mean without its last bits, which depend on how the sum was made, and not below the edge where its cell begins.
+    """
     every = h.all if h.all_weight is None else h.all_weight
-    p = np.clip(h.all_sum / np.where(every > 0, every, 1.0), 0.0, 1.0)
+    p = np.clip(round_significant(h.all_sum / np.where(every > 0, every, 1.0)), edges[h.cells], 1.0)
     counts = np.concatenate([h.true, h.all - h.true])
     some = counts > 0
     weights = None

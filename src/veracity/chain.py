@@ -141,7 +141,7 @@ class Chain:
     def losses(self, rule: Rule) -> dict[str, float | None]:
         """The ten losses of KF15 Table 2 and the remainder L − AL − PCL − GL − IL; None where a stage is unknown.
 
-        Without Q the remainder is L − AL − PCL − RL; without A it is L − CL − RL. Infinite on both sides is 0.
+        Without Q the remainder is L − AL − PCL − RL; without A it is L − CL − RL. Infinite on both sides is NaN.
         """
         rule = rule_of(rule)
         out: dict[str, float | None] = {
@@ -300,7 +300,8 @@ class Chain:
             named["remainder"] = _without(loss, (adjustment or 0.0) + calibration + refinement)
             unit = terms["uncertainty"]
             for name, value in named.items():
-                out.setdefault(name, []).append(None if value is None or unit <= 0.0 else value / unit)
+                share = None if value is None or np.isnan(value) or unit <= 0.0 else value / unit
+                out.setdefault(name, []).append(share)
         return out
 
 
@@ -312,9 +313,9 @@ def _named(*values: float) -> dict[str, float]:
 
 
 def _without(whole: float | None, parts: float) -> float:
-    """whole − parts; infinite on both sides leaves nothing to explain."""
+    """whole − parts; NaN where both are infinite."""
     assert whole is not None
-    return 0.0 if np.isinf(whole) and whole == parts else float(whole - parts)
+    return np.nan if np.isinf(whole) and whole == parts else float(whole - parts)
 
 
 def _power_of(rule: ScoringRule) -> float:

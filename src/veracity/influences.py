@@ -215,16 +215,16 @@ def _shares(f: Forecasts) -> tuple[Floats, Floats]:
 
 
 def few_rows(tally: Tally) -> Forecasts | None:
-    """Every row, where they are at hand and few."""
+    """Every row, where they are at hand and few; a row that counts twice is two."""
     rows = tally.every_row
-    return rows if rows is not None and len(rows) <= min(ROWS, ENTRIES // tally.k) else None
+    return rows if rows is not None and tally.sums.rows <= min(ROWS, ENTRIES // tally.k) else None
 
 
 def sample_of_rows(tally: Tally) -> Forecasts:
     """Rows that stand for all: the cells of two classes, or a sample by hash."""
     if tally.k == 2:
         h = tally.classwise[1]
-        return rows_of_two(regrouped(h, tally.grid.nested[h.cells]), tally.classes)
+        return rows_of_two(regrouped(h, tally.grid.nested[h.cells]), tally.grid.nested_edges, tally.classes)
     rows = tally.held if tally.held is not None else tally.sample.rows
     if rows.weights is not None and not rows.weights.all():
         rows = take(rows, rows.weights > 0.0)

@@ -34,6 +34,7 @@ NOT_SEPARABLE = (
     "grouping and irreducible loss cannot be told apart from these inputs: give the ideal probabilities, features, or "
     "repeated outcomes"
 )
+BOTH_INFINITE = "the difference of two infinite losses"
 EXPLAINED = 0.1  # of the log loss may be left over by the ladder
 LOSSES = ("L", "AL", "PCL", "CL", "GL", "IL", "EL", "PEL", "RL", "PL", "remainder")
 TERMS = ("uncertainty", "resolution", "reliability", "within")
@@ -44,6 +45,7 @@ class Ladder:
 
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
+        self._unmatched = ""  # why there is no stage A
 
     @cached_property
     def rows(self) -> Forecasts:
@@ -53,7 +55,7 @@ class Ladder:
         if held is None and self.tally.sample.complete:
             return self.tally.sample.rows
         if k == 2:
-            return rows_of_two(self.tally.classwise[1], self.tally.classes)
+            return rows_of_two(self.tally.classwise[1], self.tally.grid.edges, self.tally.classes)
         return few(held, MOST_ENTRIES // k) if held is not None else self.tally.sample.rows
 
     @property
@@ -135,13 +137,17 @@ class Ladder:
         assert f.probabilities is not None
         try:
             adjusted: Floats = maps.fit(name, f, **options)(f.probabilities)
-        except maps.InfeasibleTarget:
+        except maps.InfeasibleTarget as problem:
+            in_the_way = "a probability of zero stands in the way" if problem.classes else "no adjustment was found"
+            self._unmatched = f"the class frequencies cannot be matched: {in_the_way}"
             return None
         return adjusted
 
     def _reading(self, value: float | None, influence: Any, bounds: tuple[float, float] = (-np.inf, np.inf)) -> Reading:
         if value is None:
             return unknown(NOT_SEPARABLE)
+        if np.isnan(value):
+            return undefined(BOTH_INFINITE)
         if not np.isfinite(value):
             return around(value, np.nan, self.tally.plan.level)
         f, s = self.rows, self.tally.sums
@@ -149,6 +155,8 @@ class Ladder:
         with np.errstate(invalid="ignore"):
             x = influence()
             spread = float(np.sqrt(mass2 @ (x - value) ** 2 / mass2.sum()))
+        if not np.isfinite(spread):
+            return Reading(value, reason="what happened had been ruled out in some rows: no interval")
         error = spread * np.sqrt(s.weight2) / s.weight if s.n_eff > 1.0 + 1e-9 else np.nan
         return around(value, error, self.tally.plan.level, bounds, self.basis)
 
@@ -159,13 +167,11 @@ class Ladder:
         for name in LOSSES:
             value = values[name]
             if name == "remainder":
-                found[name] = undefined("undefined") if value is None else Reading(value)
+                found[name] = undefined(BOTH_INFINITE) if value is None or np.isnan(value) else Reading(value)
             elif name == "GL" and self.ideal.grouping is not None:
                 found[name] = _at_least(self.ideal.grouping[rule])
             elif value is None and name in ("AL", "PCL", "PL"):
-                found[name] = unknown(
-                    "the class frequencies cannot be matched: a probability of zero stands in the way"
-                )
+                found[name] = unknown(self._unmatched)
             else:
                 found[name] = self._reading(value, lambda name=name: self.chain.influence(rule, name), (0.0, np.inf))
         return found
@@ -231,18 +237,21 @@ class Ladder:
             return {}
         f, y = self.rows, np.asarray(self.rows.outcomes)
         if self.tally.k == 2:
-            return self._corp(f.positive, y == 1)
+            return self._corp(f.matrix, y == 1)
         matrix = f.matrix
         pick = matrix.argmax(axis=1)
-        found: dict[str, Any] = {"top_label": self._corp(matrix[np.arange(len(pick)), pick], pick == y)}
+        found: dict[str, Any] = {"top_label": self._corp(_against_rest(matrix, pick), pick == y)}
         if self.tally.k <= MANY_CLASSES:
-            found["classwise"] = {str(c): self._corp(matrix[:, j], y == j) for j, c in enumerate(self.tally.classes)}
+            found["classwise"] = {
+                str(c): self._corp(_against_rest(matrix, np.full(len(y), j)), y == j)
+                for j, c in enumerate(self.tally.classes)
+            }
         return found
 
-    def _corp(self, p: Floats, event: NDArray[np.bool_]) -> dict[str, dict[str, Reading]]:
+    def _corp(self, scores: Floats, event: NDArray[np.bool_]) -> dict[str, dict[str, Reading]]:
+        p = scores[:, 1]
         f = Forecasts(p, event.astype(np.int64), (False, True), self.rows.weights, self.rows.counts)
         calibrated = maps.fit("isotonic", f)(p)
-        scores = np.column_stack([1.0 - p, p])
         assert f.outcomes is not None
         return {
             rule: {name: Reading(value) for name, value in corp(rule, scores, calibrated, f.outcomes, f.mass).items()}
@@ -256,6 +265,16 @@ class Ladder:
         plan = self.tally.plan
         found: list[dict[str, Any]] = maps.remedies(self.rows, seed=plan.random_state, level=plan.level)
         return found
+
+
+def _against_rest(matrix: Floats, column: NDArray[Any]) -> Floats:
+    """(n, 2) the probability of one class of each row last, before it that of all others: 1 − p, but not a false 0."""
+    p = matrix[np.arange(len(matrix)), column]
+    rest, sure = 1.0 - p, np.flatnonzero(p > 1.0 - 1e-8)
+    others = matrix[sure]
+    others[np.arange(len(sure)), column[sure]] = 0.0
+    rest[sure] = others.sum(axis=1)
+    return np.column_stack([rest, p])
 
 
 def _at_least(bound: float) -> Reading:

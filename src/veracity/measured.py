@@ -81,10 +81,16 @@ class Measured:
         """The curve of `measured`: wide bins at small probabilities are split."""
         return self._curves[1]
 
-    @property
+    @cached_property
     def plain_curve(self) -> Curve:
-        """The curve of the published procedure, which `bins` shows."""
-        return self._curves[0]
+        """The curve of the published procedure, which `bins` shows: of model probabilities not below the floor."""
+        curve, plan = self._curves[0], self.tally.plan
+        if plan.floor == 0.0 or plan.preset == "N17":  # which clips before binning
+            return curve
+        true = self.profile.entries
+        at = curve.start.searchsorted(true.cells, "right") - 1
+        logs, weight = (np.bincount(at, x, len(curve)) for x in (true.sums[1], true.weight))
+        return replace(curve, model=np.exp(np.divide(logs, weight, out=np.full(len(curve), np.nan), where=weight > 0)))
 
     @cached_property
     def values(self) -> Floats:

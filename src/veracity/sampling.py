@@ -43,6 +43,11 @@ def hash_rows(f: Forecasts) -> NDArray[np.uint64]:
     return column_hashes(f.outcomes, columns)
 
 
+def in_order(f: Forecasts) -> NDArray[Any]:
+    """The rows in an order that does not depend on how they were given, but for rows that are equal in everything."""
+    return _distinct(f, hash_rows(f))[0]
+
+
 def take(f: Forecasts, index: Any) -> Forecasts:
     """The rows `index` of f, without findings."""
 

@@ -18,7 +18,7 @@ from veracity.curves import Curve
 from veracity.forecasts import Forecasts
 from veracity.inference import Reading, quantile, undefined
 from veracity.measured import Measured, not_measurable
-from veracity.sampling import few, hash_rows, take
+from veracity.sampling import few, in_order, take
 from veracity.scores import AT, Profile, frequencies
 from veracity.tally import Tally
 
@@ -53,12 +53,13 @@ def verdict(tally: Tally) -> Verdict:
     rows = rows_to_adjust(tally)
     if len(rows) <= NULL_ROWS:
         # In an order that does not depend on how the rows were given, so that the null draws do not either.
-        rows = take(rows, np.argsort(hash_rows(rows), kind="stable"))
+        rows = take(rows, in_order(rows))
     assert rows.probabilities is not None
     try:
         adjusted = maps.fit("multiplicative", rows)(rows.probabilities)
-    except maps.InfeasibleTarget:
-        unmatched = "the class frequencies cannot be matched: too often, what happened had been ruled out"
+    except maps.InfeasibleTarget as problem:
+        ruled_out = "too often, what happened had been ruled out" if problem.classes else "no adjustment was found"
+        unmatched = f"the class frequencies cannot be matched: {ruled_out}"
         return Verdict("undetermined", undefined(unmatched), unmatched)
     f = Forecasts(adjusted, rows.outcomes, rows.classes, rows.weights, rows.counts)
     plan = replace(tally.plan, preset=None, floor=max(tally.plan.floor, FLOOR))
@@ -125,7 +126,7 @@ def rows_to_adjust(tally: Tally) -> Forecasts:
     if rows is not None and len(rows) * tally.k <= MOST_ENTRIES:
         return rows
     if tally.k == 2:
-        return rows_of_two(tally.classwise[1], tally.classes)
+        return rows_of_two(tally.classwise[1], tally.grid.edges, tally.classes)
     return few(rows, MOST_ENTRIES // tally.k) if rows is not None else tally.sample.rows
 
 

@@ -124,6 +124,23 @@ def test_extreme_scores():
     assert one.weights == pytest.approx(np.array([3, 1, 0.2]) / 0.2, rel=1e-12)
 
 
+def test_many_classes_of_scores_of_many_sizes():
+    """Conjugate gradients do not arrive here."""
+    k, n = 300, 600
+    rng = np.random.default_rng(0)
+    logits = 3.0 * rng.standard_normal((n, k))
+    scores = np.exp(1.5 * (logits - logits.max(axis=1, keepdims=True)))
+    scores /= scores.sum(axis=1, keepdims=True)
+    outcomes = np.array([rng.choice(k, p=row) for row in scores])
+    tiny, at = 10.0 ** -rng.uniform(10, 40, n // 20), rng.integers(0, k, n // 20)
+    scores[: n // 20] = tiny[:, None]
+    scores[np.arange(n // 20), at] = 1.0 - tiny * (k - 1)
+    target = np.bincount(outcomes, minlength=k) / n
+    np.testing.assert_allclose(vc.adjust(scores, target)(scores).mean(axis=0), target, atol=2e-12)
+    losses = vc.assess(outcomes, scores, labels=range(k)).losses("log")
+    assert losses["AL"] > 0.0
+
+
 def test_many_classes_need_no_matrix():
     f = task(7, 900, 230, 0.3)
     fitted = maps.fit("multiplicative", f)

@@ -99,7 +99,7 @@ class Cutter:
         assert histogram.true_sum is not None
         weight = self.true if histogram.true_weight is None else np.maximum(histogram.true_weight[some], SMALLEST)
         # Sums differ in the last bits with the order of the rows; the edges must not.
-        self.mean = _round_significant(histogram.true_sum[some] / weight)
+        self.mean = round_significant(histogram.true_sum[some] / weight)
         self.last = len(grid.edges)
         self.edges = grid.ends
         self.grid = grid
@@ -156,7 +156,7 @@ class Cutter:
             lower, upper = np.concatenate([lower[good], found[-1]]), np.concatenate([found[-1], upper[good]])
 
 
-def _round_significant(x: Floats) -> Floats:
+def round_significant(x: Floats) -> Floats:
     """x to 40 significant bits."""
     mantissa, exponent = np.frexp(x)
     rounded: Floats = np.ldexp(np.round(mantissa * 2.0**40), exponent - 40)

@@ -28,6 +28,7 @@ TOLERANCE = 1e-12
 MOST_STEPS = 500
 PATIENCE, ROUNDING = 8, 1e-6  # steps without progress, and the gap that is then put down to rounding of large shifts
 DENSE = 200  # classes up to which the couplings are kept as a matrix
+MOST_DENSE = 4000  # likewise, where there is no way without
 
 
 class Unsolved(InfeasibleTarget):
@@ -40,6 +41,13 @@ class Unsolved(InfeasibleTarget):
             f"target: no adjustment found in {steps} steps, class means still differ by {gap:.1g}; the target lies at "
             "the edge of what these scores allow: choose one nearer to the mean score, or rule='log'",
         )
+
+
+class _Stuck(Exception):
+    """Conjugate gradients found no direction from b."""
+
+    def __init__(self, b: Array) -> None:
+        self.b = b
 
 
 def in_memory(scores: Array, shares: Array, k: int) -> Chunks:
@@ -195,12 +203,13 @@ def solve(
     """Newton with the matrix of couplings, or beyond 200 classes with conjugate gradients and no matrix.
 
     Conjugate gradients take a pass for every step of theirs: chunks that are read anew each time say how many classes
-    are better kept `dense`.
+    are better kept `dense`. Where scores are of many sizes they do not arrive, and the matrix serves after all.
     """
     k = len(target)
     members = [np.flatnonzero(block == label) for label in range(block.max() + 1)]
     members = [block for block in members if block.size]
-    if k <= getattr(chunks, "dense", DENSE):
+
+    def with_matrix(b: Array) -> tuple[Array, int]:
         return newton(
             lambda b: moments(chunks, place, b),
             target,
@@ -212,6 +221,9 @@ def solve(
             fallback=fallback,
         )
 
+    if k <= getattr(chunks, "dense", DENSE):
+        return with_matrix(b)
+
     from scipy.sparse.linalg import LinearOperator, cg  # slow to import, and needed for many classes only
 
     def direction(coupling: Array, gap: Array, b: Array) -> Array | None:
@@ -222,16 +234,21 @@ def solve(
         )
         scale = LinearOperator((k, k), matvec=lambda v: np.ravel(v) / target, dtype=np.float64)
         forcing = min(0.1, float(np.abs(gap).max() / target.max()))
-        d, _ = cg(hessian, -gap, rtol=forcing, maxiter=50, M=scale)
+        d, left = cg(hessian, -gap, rtol=forcing, maxiter=50, M=scale)
+        if left and k <= MOST_DENSE:
+            raise _Stuck(b)
         return np.asarray(d)
 
-    return newton(
-        lambda b: moments(chunks, place, b, couplings=False),
-        target,
-        b,
-        members,
-        cap=cap,
-        far=far,
-        direction=direction,
-        fallback=fallback,
-    )
+    try:
+        return newton(
+            lambda b: moments(chunks, place, b, couplings=False),
+            target,
+            b,
+            members,
+            cap=cap,
+            far=far,
+            direction=direction,
+            fallback=fallback,
+        )
+    except _Stuck as stuck:
+        return with_matrix(stuck.b)
