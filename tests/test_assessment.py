@@ -571,3 +571,26 @@ def test_tied_rows_in_any_order_merged_and_counted(k: int) -> None:
         for one, other in zip(*found, strict=True):
             ends = ([r.low or 0.0, r.high or 0.0] for r in (one, other))
             np.testing.assert_allclose(*ends, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("k", "n"), [(2, 40_000), (10, 6_000), (130, 1_500)])
+def test_terms_along_the_risk_axis_are_those_of_the_ladder(k: int, n: int) -> None:
+    """More rows than are adjusted for every r."""
+    rng = np.random.default_rng(0)
+    logits = 2.0 * rng.standard_normal((n, k))
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    y = np.minimum((np.cumsum(p, axis=1) < rng.random((n, 1))).sum(axis=1), k - 1)
+    p[:, 0] *= 1.5
+    a = vc.assess(y, p / p.sum(axis=1, keepdims=True), labels=range(k))
+    profile, terms, losses = a.document()["decomposed_profile"], a.decomposition("log"), a.losses("log")
+    at, unit = profile["r"].index(0.0), float(terms["uncertainty"])
+    for name in ("resolution", "reliability", "within"):
+        assert profile[name][at] == pytest.approx(float(terms[name]) / unit, abs=1e-9)
+    assert profile["refinement"][at] == pytest.approx(float(losses["RL"]) / unit, abs=1e-9)
+    both = (profile["adjustment"][at] or 0.0) + profile["post_calibration"][at]
+    assert both == pytest.approx(float(losses["CL"]) / unit, abs=1e-9)
+    if k > 50:
+        assert profile["adjustment"] == [None] * len(profile["r"])
+    else:
+        assert profile["adjustment"][at] == pytest.approx(float(losses["AL"]) / unit, rel=0.05)

@@ -17,17 +17,20 @@ from veracity.cells import rows_of_two
 from veracity.chain import Chain, corp
 from veracity.forecasts import Finding, Forecasts
 from veracity.formulas.rules import ScoringRule
+from veracity.formulas.rules import rule as rule_of
 from veracity.inference import Reading, around, undefined, unknown
 from veracity.measured import NOT_MEASURABLE
 from veracity.moments import R
 from veracity.sampling import few
+from veracity.scores import frequencies
 from veracity.tally import Tally
 
 Floats = NDArray[np.float64]
 
 MOST_ENTRIES = 20_000_000  # of rows looked at again; beyond, cells of two classes or a sample of rows serve
 EXACT_ROWS = 1 << 20  # of two classes
-PROFILE_ENTRIES = 40_000
+MOST_PROFILE_ENTRIES = 4_000_000  # of rows in the profile
+PROFILE_ENTRIES = 40_000  # of rows that are adjusted for every r of it
 PROFILE_R = R[(R > -0.7) & (np.arange(len(R)) % 3 == 0)]  # −2/3, −1/3, 0, … 2
 MANY_CLASSES = 50  # beyond, no isotonic curve for each class
 NOT_SEPARABLE = (
@@ -207,12 +210,38 @@ class Ladder:
         """All terms along the risk axis as shares of the base-rate loss at that r."""
         if self.problem:
             return {"r": []}
+        k, rs = self.tally.k, PROFILE_R.tolist()
+        f = few(self.rows, MOST_PROFILE_ENTRIES // k)
+        chain = self.chain
+        if f is not self.rows:  # which may lack some classes
+            chain = replace(self._chain(f), prior=frequencies(self.tally), _held={})
+        if k <= MANY_CLASSES and len(f) * k <= PROFILE_ENTRIES:
+            return dict(chain.profile(rs))
+        found = dict(replace(chain, A=None, _held={}).profile(rs))
+        if k <= MANY_CLASSES:  # beyond, an adjustment for every r takes seconds, and says little
+            for i, share in enumerate(map(self._adjustment_share, rs)):
+                calibration = found["post_calibration"][i]
+                if share is not None and calibration is not None:
+                    found["adjustment"][i], found["post_calibration"][i] = share, calibration - share
+        return found
+
+    def _adjustment_share(self, r: float) -> float | None:
+        """The adjustment loss at r as a share of the base-rate loss, from a sample of rows.
+
+        A sample has class frequencies of its own. Its rows are therefore adjusted by what all rows lack: its mean
+        forecast moves by as much as the mean of all rows has to move.
+        """
         f = few(self.rows, max(500, PROFILE_ENTRIES // self.tally.k))
-        chain = self.chain if f is self.rows else self._chain(f)
-        if self.tally.k > MANY_CLASSES:
-            # An adjustment for every r takes seconds here, and says little: it is left out of the profile.
-            chain = replace(chain, A=None, _held={})
-        return dict(chain.profile(PROFILE_R.tolist()))
+        prior, column = frequencies(self.tally), self.tally.sums.column / self.tally.sums.weight
+        share = f.mass / f.mass.sum()
+        target = np.maximum(share @ f.matrix + prior - column, 0.0)
+        rule = rule_of(r)
+        name, options = maps.adjustment(rule)
+        try:
+            adjusted = maps.fit(name, f, target=target / target.sum(), **options)(f.matrix)
+        except maps.InfeasibleTarget:
+            return None
+        return float(share @ rule.divergence(f.matrix, adjusted) / rule.entropy(prior))
 
     def adjustment(self) -> dict[str, Any]:
         """What matching the class frequencies does under each rule: weights or shifts, and the loss after it."""
