@@ -594,3 +594,14 @@ def test_terms_along_the_risk_axis_are_those_of_the_ladder(k: int, n: int) -> No
         assert profile["adjustment"] == [None] * len(profile["r"])
     else:
         assert profile["adjustment"][at] == pytest.approx(float(losses["AL"]) / unit, rel=0.05)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("k", [2, 5])
+def test_a_loss_has_the_interval_of_its_score(k: int, weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    p, y = rng.dirichlet([0.7] * k, 300), rng.integers(0, k, 300)
+    a = vc.assess(y, p, sample_weight=rng.gamma(2.0, size=300) if weighted else None)
+    for score, rule in (("log_loss", "log"), ("brier", "brier")):
+        one, other = a.scores[score], a.losses(rule)["L"]
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-12)

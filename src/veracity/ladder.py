@@ -160,7 +160,8 @@ class Ladder:
             spread = float(np.sqrt(mass2 @ (x - value) ** 2 / mass2.sum()))
         if not np.isfinite(spread):
             return Reading(value, reason="what happened had been ruled out in some rows: no interval")
-        error = spread * np.sqrt(s.weight2) / s.weight if s.n_eff > 1.0 + 1e-9 else np.nan
+        alone = s.n_eff <= 1.0 + 1e-9
+        error = np.nan if alone else spread * np.sqrt(s.weight2 * s.n_eff / (s.n_eff - 1.0)) / s.weight
         return around(value, error, self.tally.plan.level, bounds, self.basis)
 
     def losses(self, rule: str) -> dict[str, Reading]:
