@@ -48,15 +48,20 @@ def test_cuts_are_atoms(cells):
         atom = cells.atom(cut)
         near = np.float32(cut)
         assert cells.locate(np.array([cut]))[0] == atom
-        if 0.0 < near < 1.0:
-            assert cells.locate(np.array([near]))[0] == atom
-            ends = min(cut, float(near)), max(cut, float(near))
-        else:
-            ends = cut, cut
+        forms = [cut, float(near)] if 0.0 < near < 1.0 else [cut]
+        forms += [1.0 - other for other in cells.cuts if abs(1.0 - other - cut) < 2.0**-50 and 1.0 - other < 1.0]
+        assert (cells.locate(np.array(forms)) == atom).all()
         if cells.cuts != CUTS["close"]:
-            assert (cells.edges[atom], cells.edges[atom + 1]) == (ends[0], np.nextafter(ends[1], 1.0))
+            assert (cells.edges[atom], cells.edges[atom + 1]) == (min(forms), np.nextafter(max(forms), 1.0))
     with pytest.raises(ValueError, match="not one of"):
         cells.atom(0.123)
+
+
+def test_a_probability_and_its_rest_meet_at_mirrored_cuts():
+    cells = grid((0.2, 0.8))
+    assert 1.0 - 0.8 < 0.2
+    assert cells.locate(np.array([1.0 - 0.8])) == cells.atom(0.2)
+    assert cells.locate(np.array([1.0 - 0.2])) == cells.atom(0.8)
 
 
 def test_cuts_that_overlap_share_an_atom():

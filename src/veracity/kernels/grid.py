@@ -7,7 +7,7 @@ run of them. Cells are half-open, [edges[i], edges[i + 1]), so histograms on the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any
@@ -77,16 +77,20 @@ def lower_edges() -> Array:
     return np.concatenate([low, high])
 
 
-def _spread(cut: float) -> tuple[float, float]:
-    """The floats from a cut to its float32 neighbour; the cut alone where float32 has only 0 or 1 for it."""
-    rounded = float(np.float32(cut))
-    return (min(cut, rounded), max(cut, rounded)) if 0.0 < rounded < 1.0 else (cut, cut)
+def _spread(cut: float, cuts: Collection[float]) -> tuple[float, float]:
+    """What stands for a cut: its float32 neighbour, unless that is 0 or 1, and 1 − p where p is the mirrored cut.
+
+    1 − 0.8 is a little less than 0.2. (The same of float32 would be so far from it that others lie between.)
+    """
+    mirrored = [1.0 - other for other in cuts if abs(1.0 - other - cut) < 2.0**-50]
+    forms = [cut, *(form for form in (float(np.float32(cut)), *mirrored) if 0.0 < form < 1.0)]
+    return min(forms), max(forms)
 
 
-def _cut_edges(cuts: Iterable[float]) -> Array:
+def _cut_edges(cuts: Collection[float]) -> Array:
     """Edges that make every cut an atom; cuts so close that their atoms would overlap share one."""
     atoms: list[tuple[float, float]] = []
-    for low, high in sorted(_spread(cut) for cut in cuts):
+    for low, high in sorted(_spread(cut, cuts) for cut in cuts):
         if atoms and low <= atoms[-1][1]:
             atoms[-1] = (atoms[-1][0], max(high, atoms[-1][1]))
         else:
@@ -158,7 +162,7 @@ class Grid:
         return cells.reshape(u.shape)
 
     def atom(self, cut: float) -> int:
-        """Cell of a cut, which holds nothing but the cut and its float32 neighbour."""
+        """Cell of a cut, which holds nothing but the cut, its float32 neighbour, and 1 − p of a mirrored cut."""
         if cut not in self.cuts:
             raise ValueError(f"cut: {cut!r} is not one of the grid's cuts {self.cuts}")
         return int(np.searchsorted(self.edges, cut, side="right")) - 1
