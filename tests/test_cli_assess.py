@@ -97,6 +97,11 @@ def test_json_on_standard_output_is_one_document_and_nothing_else(
     assert "outcome" in made["reading"]
 
 
+def test_a_file_counts_once(forecasts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["assess", str(forecasts), str(forecasts.parent / "*.csv")]) == 2
+    assert f"{forecasts.name}: given twice" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--seed=-1", "--floor=2", "--level=3", "--end-width=9", "--map=foo"])
 def test_errors_name_the_option(forecasts: Path, capsys: pytest.CaptureFixture[str], option: str) -> None:
     assert run(["assess", str(forecasts), option]) == 2

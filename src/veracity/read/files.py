@@ -217,6 +217,9 @@ def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
             if not matches:
                 raise ValueError(f"{given}: no such file{_beside(path)}")
             found += [m for m in matches if m.is_file()]
+    twice = [path for path, times in Counter(path.absolute() for path in found).items() if times > 1]
+    if twice:
+        raise ValueError(f"{twice[0].name}: given twice\n  name each file once: its rows would count twice")
     return found
 
 
