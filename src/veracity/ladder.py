@@ -38,6 +38,7 @@ NOT_SEPARABLE = (
     "repeated outcomes"
 )
 BOTH_INFINITE = "the difference of two infinite losses"
+RULED_OUT = "what happened had been ruled out in some rows: no interval"
 EXPLAINED = 0.1  # of the log loss may be left over by the ladder
 LOSSES = ("L", "AL", "PCL", "CL", "GL", "IL", "EL", "PEL", "RL", "PL", "remainder")
 TERMS = ("uncertainty", "resolution", "reliability", "within")
@@ -159,9 +160,8 @@ class Ladder:
             x = influence()
             spread = float(np.sqrt(mass2 @ (x - value) ** 2 / mass2.sum()))
         if not np.isfinite(spread):
-            return Reading(value, reason="what happened had been ruled out in some rows: no interval")
-        alone = s.n_eff <= 1.0 + 1e-9
-        error = np.nan if alone else spread * np.sqrt(s.weight2 * s.n_eff / (s.n_eff - 1.0)) / s.weight
+            return Reading(value, reason=RULED_OUT)
+        error = spread / np.sqrt(s.n_eff - 1.0) if s.n_eff > 1.0 + 1e-9 else np.nan
         return around(value, error, self.tally.plan.level, bounds, self.basis)
 
     def losses(self, rule: str) -> dict[str, Reading]:

@@ -13,8 +13,8 @@ from veracity import maps
 from veracity.chain import PAIRS, Chain
 from veracity.forecasts import Finding, Forecasts, check
 from veracity.formulas.rules import ScoringRule
-from veracity.inference import Reading, around, unknown
-from veracity.ladder import Ladder
+from veracity.inference import Reading, around, undefined, unknown
+from veracity.ladder import BOTH_INFINITE, RULED_OUT, Ladder
 
 Floats = NDArray[np.float64]
 RULES = ("log", "brier")
@@ -118,9 +118,14 @@ def _readings(sums: Mapping[str, Floats], level: float) -> dict[str, Reading]:
             continue
         with np.errstate(invalid="ignore"):
             spread = np.sqrt(np.maximum(yy2 - 2.0 * centre * y2 + centre**2 * mass2, 0.0) / mass2)
-        error = float(spread * np.sqrt(mass2) / mass) if mass**2 > (1.0 + 1e-9) * mass2 else np.nan
+        if np.isfinite(value) and not np.isfinite(spread):
+            made[name] = Reading(value, reason=RULED_OUT)
+            continue
+        n = mass**2 / mass2
+        error = float(spread / np.sqrt(n - 1.0)) if n > 1.0 + 1e-9 else np.nan
         made[name] = around(value, error, level, (0.0, np.inf), "row influences")
     steps = ("CL", "GL", "IL") if np.isnan(made["AL"]) else ("AL", "PCL", "GL", "IL")
     rest = sum(float(made[step]) for step in steps)
-    made["remainder"] = Reading(0.0 if np.isinf(made["L"]) and np.isinf(rest) else float(made["L"]) - rest)
+    infinite = np.isinf(made["L"]) and np.isinf(rest)
+    made["remainder"] = undefined(BOTH_INFINITE) if infinite else Reading(float(made["L"]) - rest)
     return made
