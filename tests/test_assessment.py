@@ -605,3 +605,16 @@ def test_a_loss_has_the_interval_of_its_score(k: int, weighted: bool) -> None:
     for score, rule in (("log_loss", "log"), ("brier", "brier")):
         one, other = a.scores[score], a.losses(rule)["L"]
         assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-12)
+
+
+@pytest.mark.parametrize("p", [[0.7], [0.7, 0.8, 0.4]])
+def test_what_does_not_vary_has_no_interval_and_few_cases_no_level(p: list[float]) -> None:
+    a = vc.assess([1] * len(p), p)
+    for reading in a.measured.values():
+        assert reading == 1.0
+        assert reading.low is None
+        assert reading.reason == "what happened does not vary: no interval"
+    assert a.verdict_detail["level"] is None
+    assert "heavy_tail" not in [f.code for f in a.findings]
+    many = vc.assess([1] * 30, np.tile([0.7, 0.8, 0.4], 10))
+    assert many.verdict_detail["level"] is not None

@@ -351,6 +351,11 @@ def number(x: Any, digits: int = 3) -> str:
     return f"−{text}" if x < 0 else text
 
 
+def two(x: Any) -> str:
+    """A number with two decimals, for slopes."""
+    return number(x, 2)
+
+
 def percent(x: Any) -> str:
     """
     >>> percent(0.838)

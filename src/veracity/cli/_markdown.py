@@ -38,7 +38,7 @@ def _one(document: Mapping[str, Any]) -> Iterator[str]:
     slope = document.get("slope")
     if words.known(slope):
         yield ""
-        yield f"Slope {number(slope, 2)} ({interval(slope, _two) or 'no interval'}): below 1 is over-confident."
+        yield f"Slope {number(slope, 2)} ({interval(slope, words.two) or 'no interval'}): below 1 is over-confident."
     if note := words.floor_note(document):
         yield ""
         yield note
@@ -85,10 +85,6 @@ def _groups(document: Mapping[str, Any], level: str) -> Iterator[str]:
         if len(ordered) > MOST_GROUPS:
             yield ""
             yield f"{words.count(len(ordered) - MOST_GROUPS, 'smaller group')} not shown."
-
-
-def _two(x: Any) -> str:
-    return number(x, 2)
 
 
 def _several(models: Mapping[str, Any]) -> Iterator[str]:

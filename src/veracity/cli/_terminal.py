@@ -95,7 +95,7 @@ def _means(document: Mapping[str, Any], wide: int) -> Iterator[str]:
             yield f"    {f'with floor {FLOOR_SHOWN:g}':<{label - 4}}{number(floored):>8}"
     slope = document.get("slope")
     if words.known(slope):
-        ends = f" ({interval(slope, _two)})" if interval(slope) else ""
+        ends = f" ({interval(slope, words.two)})" if interval(slope) else ""
         yield f"  slope {number(slope, 2)}{ends}: below 1 is over-confident"
         adjusted = (document.get("verdict_detail") or {}).get("slope_adjusted")
         if words.known(adjusted) and number(adjusted, 2) != number(slope, 2) and _leans(slope, document):
@@ -118,10 +118,6 @@ def _label(wide: int) -> int:
 def _gap(wide: int) -> int:
     """Width of the second column of numbers; without intervals between them it needs room on its left."""
     return 9 if wide >= TERMINAL else 12
-
-
-def _two(x: Any) -> str:
-    return number(x, 2)
 
 
 def _ends(reading: Any) -> str:
