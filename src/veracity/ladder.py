@@ -220,19 +220,19 @@ class Ladder:
             return dict(chain.profile(rs))
         found = dict(replace(chain, A=None, _held={}).profile(rs))
         if k <= MANY_CLASSES:  # beyond, an adjustment for every r takes seconds, and says little
-            for i, share in enumerate(map(self._adjustment_share, rs)):
-                calibration = found["post_calibration"][i]
+            some = few(self.rows, max(500, PROFILE_ENTRIES // k))
+            for i, r in enumerate(rs):
+                share, calibration = self._adjustment_share(some, r), found["post_calibration"][i]
                 if share is not None and calibration is not None:
                     found["adjustment"][i], found["post_calibration"][i] = share, calibration - share
         return found
 
-    def _adjustment_share(self, r: float) -> float | None:
-        """The adjustment loss at r as a share of the base-rate loss, from a sample of rows.
+    def _adjustment_share(self, f: Forecasts, r: float) -> float | None:
+        """The adjustment loss at r as a share of the base-rate loss, from a sample f of rows.
 
         A sample has class frequencies of its own. Its rows are therefore adjusted by what all rows lack: its mean
         forecast moves by as much as the mean of all rows has to move.
         """
-        f = few(self.rows, max(500, PROFILE_ENTRIES // self.tally.k))
         prior, column = frequencies(self.tally), self.tally.sums.column / self.tally.sums.weight
         share = f.mass / f.mass.sum()
         target = np.maximum(share @ f.matrix + prior - column, 0.0)

@@ -116,7 +116,7 @@ class Measured:
     def _reading(self, value: float, at: int) -> Reading:
         if math.isnan(value):
             return undefined("too many bins for so few rows: the corrected power sum is negative")
-        if not self.influences.measured_errors[at] > 0.0:
+        if self.influences.measured_errors[at] == 0.0:
             return Reading(value, reason=NO_VARIATION)
         reading = around_log(value, float(self.influences.measured_errors[at]), self.tally.plan.level)
         if reading.high is not None and reading.high > 1.0:
@@ -150,7 +150,7 @@ class Measured:
         if stated <= 1e-12:
             return undefined("all stated probabilities of what happened are equal: no spread to compare with")
         slope, error = borne_out / stated, self.influences.slope_error
-        if not error > 0.0:
+        if error == 0.0:
             return Reading(slope, reason=NO_VARIATION)
         if slope > 2.0 * error:
             return around_log(slope, error / slope, self.tally.plan.level)
