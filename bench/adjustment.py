@@ -8,7 +8,7 @@ import time
 import numpy as np
 from scipy.special import softmax
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.maps import multiplicative
 
 ROWS, CLASSES = 1_000_000, 10

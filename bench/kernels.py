@@ -10,7 +10,7 @@ import numpy as np
 from bench import race, row
 from veracity import kernels
 from veracity.kernels.grid import grid
-from veracity.plan import Plan
+from veracity.state.plan import Plan
 
 KERNELS = ["numpy"] + ["native"] * (kernels.native is not None)
 

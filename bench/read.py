@@ -25,7 +25,7 @@ pl.concat(parts).write_parquet(path, row_group_size=1 << 20)
 MEASURE = """
 import json, resource, sys, time
 import polars as pl
-from veracity.forecasts import check
+from veracity.data import check
 from veracity.read import Reading, batches
 from veracity.read.files import batch_rows, collect_batches
 kind, path = sys.argv[1:]

@@ -24,7 +24,7 @@ WORK = """
 import json, resource, sys, time
 
 def imports():  # are not measured
-    import polars, veracity.assessment, veracity.engines.dask, veracity.ladder
+    import polars, veracity.results.assessment, veracity.engines.dask, veracity.estimate.ladder
 
 def scan(files):
     import polars as pl

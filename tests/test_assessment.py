@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import veracity as vc
-from veracity.assessment import Assessments
-from veracity.forecasts import Forecasts
-from veracity.plan import Plan
-from veracity.tally import Tally
+from veracity.data import Forecasts
+from veracity.results.assessment import Assessments
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
 
 SCHEMA = json.loads((resources.files("veracity") / "schema" / "assessment-1.json").read_text())
 MEANS = ("decisiveness", "accuracy", "robustness")
@@ -291,7 +291,7 @@ def test_a_frame_with_named_columns() -> None:
 
 def test_options_that_were_not_offered_enter_no_bin() -> None:
     p = np.array([[0.5, 0.5, np.nan], [0.2, 0.3, 0.5], [0.1, 0.9, np.nan]])
-    from veracity.forecasts import prepare
+    from veracity.data import prepare
 
     for options in ({}, {"counts": [1, 1, 1]}, {"sample_weight": [1.0, 2.0, 3.0]}):
         a = vc.assess(prepare([0, 2, 1], p, absent=True, **options))
@@ -309,7 +309,7 @@ def test_forecasts_of_the_other_outcome_are_noticed() -> None:
 def test_shares_of_an_unknown_number_of_cases_have_no_intervals() -> None:
     from dataclasses import replace
 
-    from veracity.forecasts import Finding
+    from veracity.data import Finding
 
     f = vc.Forecasts.of([0, 1, 1], [0.2, 0.7, 0.9], sample_weight=[0.2, 0.3, 0.5])
     a = vc.assess(replace(f, findings=(Finding.of("no_number_of_cases"),)))

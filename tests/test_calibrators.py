@@ -12,8 +12,8 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
 from veracity import maps
-from veracity.chain import corp
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
+from veracity.formulas.chain import corp
 from veracity.formulas.rules import rule as rule_of
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from veracity import maps
 from veracity.cli import run
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 
 CLASSES = ("a", "b", "c")
 

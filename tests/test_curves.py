@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.isotonic import IsotonicRegression
 
-from veracity import curves
-from veracity.curves import Curve, shown
-from veracity.forecasts import Forecasts
-from veracity.plan import Plan
-from veracity.tally import Tally
+from veracity.data import Forecasts
+from veracity.estimate import curves
+from veracity.estimate.curves import Curve, shown
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
 
 TENTHS = tuple(i / 10 for i in range(1, 10))
 N17 = Plan(preset="N17")

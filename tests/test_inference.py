@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
 import veracity as vc
-from veracity.forecasts import Forecasts
-from veracity.inference import Reading, around, around_log, consistency_band, hall, quantile, wilson
-from veracity.measured import Measured
-from veracity.plan import Plan
-from veracity.scores import Profile, scores
+from veracity.data import Forecasts
+from veracity.data.reading import Reading, around, around_log, consistency_band, hall, quantile, wilson
+from veracity.estimate.means import Measured
+from veracity.estimate.scores import Profile, scores
 from veracity.simulate import simulate
-from veracity.tally import Tally
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
 
 Z = 1.959963984540054
 
@@ -281,7 +281,7 @@ def test_wide_cells_hide_no_tail(sharpened: float, monkeypatch: pytest.MonkeyPat
         return profile.tally.grid.coarse, profile.failures, profile.tail[0]
 
     wide, failures, shares = found()
-    monkeypatch.setattr("veracity.tally.VERY_MANY_CLASSES", 1000)
+    monkeypatch.setattr("veracity.state.tally.VERY_MANY_CLASSES", 1000)
     full, failures_of_full, shares_of_full = found()
     assert (wide, full) == (True, False)
     assert np.array_equal(failures, failures_of_full)

@@ -5,12 +5,13 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from veracity import assess, influences
-from veracity.influences import Influences
-from veracity.measured import Measured
-from veracity.plan import Plan
-from veracity.scores import Profile
-from veracity.tally import Tally
+from veracity import assess
+from veracity.estimate import influences
+from veracity.estimate.influences import Influences
+from veracity.estimate.means import Measured
+from veracity.estimate.scores import Profile
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
 
 
 def rows(seed, n, k, strength, sharpened=1.0):

@@ -8,11 +8,11 @@ import pytest
 
 import veracity
 from veracity import kernels
-from veracity.curves.bins import fit_both, number_of_bins
+from veracity.estimate.curves.bins import fit_both, number_of_bins
 from veracity.kernels import scan
 from veracity.kernels.grid import grid
-from veracity.plan import Plan
-from veracity.tally import Tally, total
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally, total
 
 
 def softmax(n, k, strength, seed):
@@ -86,7 +86,7 @@ def test_the_bins_of_calibrated_models_hardly_reach_the_wide_cells():
     p = (p / p.sum(axis=1, keepdims=True)).astype(np.float32)
     y = np.minimum((np.cumsum(p, axis=1) < rng.random((len(p), 1))).sum(axis=1), 999)
     found = veracity.assess(y, p, labels=range(1000)).measured
-    with patch("veracity.tally.VERY_MANY_CLASSES", 1000):
+    with patch("veracity.state.tally.VERY_MANY_CLASSES", 1000):
         full = veracity.assess(y, p, labels=range(1000)).measured
     for name, value in full.items():
         assert float(found[name]) == pytest.approx(float(value), rel=0.005), name  # a quarter of its standard error

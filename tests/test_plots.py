@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from veracity import assess, plots
-from veracity.assessment import Assessments
 from veracity.formulas.coupled import CoupledNormal
 from veracity.plots import _style as style
+from veracity.results.assessment import Assessments
 
 OURS = sorted(name for name in plots.names() if getattr(plots.module(name), "OF", None) == "assessment")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.read import Reading, read
 
 pytestmark = pytest.mark.shared

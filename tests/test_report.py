@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from veracity import assess, report
-from veracity.assessment import Assessments
-from veracity.report import _figures, _view
+from veracity import assess
+from veracity import show as report
+from veracity.results.assessment import Assessments
+from veracity.show import _figures, _view
 from veracity.words import number
 
 NASTY = "<img src=x onerror=window.hit=1>"
@@ -281,7 +282,7 @@ def test_page_stays_small_for_many_models_and_groups(two: Any) -> None:
 
 
 def test_only_what_happened_known_gives_a_page() -> None:
-    from veracity.forecasts import Forecasts
+    from veracity.data import Forecasts
 
     logs = np.log(np.random.default_rng(0).beta(3, 1, 300))
     document = assess(Forecasts(None, None, (), log_realised=logs)).document()

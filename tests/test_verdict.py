@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from veracity.forecasts import Forecasts
-from veracity.inference import Reading
-from veracity.plan import Plan
+from veracity.data import Forecasts
+from veracity.data.reading import Reading
+from veracity.estimate.verdict import Verdict, rows_needed, verdict, word_for
 from veracity.simulate import simulate
-from veracity.tally import Tally
-from veracity.verdict import Verdict, rows_needed, verdict, word_for
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
 
 CALLED = ("over-confident", "under-confident")
 MOST_CALLED = 0.08  # of calibrated draws; the interval is nominally wrong in 5 %
@@ -133,7 +133,7 @@ def test_a_slope_of_one_needs_many_rows_to_be_called_matched() -> None:
 def test_both_intervals_agree_where_both_can_be_had(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     f = powered(calibrated(k, 5000, 5), 1.2)
     null = judged(f).slope_adjusted
-    monkeypatch.setattr("veracity.verdict.NULL_ROWS", 0)
+    monkeypatch.setattr("veracity.estimate.verdict.NULL_ROWS", 0)
     delta = judged(f).slope_adjusted
     assert float(null) == pytest.approx(float(delta), rel=1e-12)  # the rows are summed in another order
     # Widths on the log scale; theory finds intervals from independent cells 10–18 % too short, which this would show.

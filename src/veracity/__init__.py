@@ -13,12 +13,12 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Assessment": "assessment",
-    "assess": "assessment",
-    "Tally": "tally",
-    "Forecasts": "forecasts",
-    "Finding": "forecasts",
-    "Plan": "plan",
+    "Assessment": "results.assessment",
+    "assess": "results.assessment",
+    "Tally": "state.tally",
+    "Forecasts": "data",
+    "Finding": "data",
+    "Plan": "state.plan",
     "generalized_mean": "formulas.means",
     "risk_profile": "formulas.means",
     "rule": "formulas.rules",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.formulas.rules import ScoringRule, half_brier, power, rule
 
 Floats = NDArray[np.float64]

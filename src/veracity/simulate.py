@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.formulas.coupled import CoupledNormal, coupling_from_risk
 
 Array = NDArray[np.float64]

@@ -17,9 +17,9 @@ import pytest
 
 from veracity import engines
 from veracity.engines._sums import Key, Tallies
-from veracity.plan import Plan
 from veracity.read import Reading
-from veracity.tally import Tally
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
 
 PARTS = 20  # more than two levels of a tree of eight
 

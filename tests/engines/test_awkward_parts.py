@@ -15,11 +15,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from veracity import engines, tally
+from veracity import engines
 from veracity.engines._sums import Tallies
-from veracity.plan import Plan
 from veracity.read import Reading, parts, read
-from veracity.tally import Tally
+from veracity.state import tally
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
 
 BAD = [np.nan, np.inf, -np.inf, -5e-324, -0.5, 1.0 + 2.0**-52, 1.5, 1e300]
 GOOD = [0.0, -0.0, 5e-324, 2.0**-40, 2.0**-14, 0.5, 1.0 - 2.0**-14, 1.0 - 2.0**-53, 1.0]

@@ -17,10 +17,10 @@ import polars as pl
 import pytest
 
 from veracity import engines
+from veracity.data import Forecasts
 from veracity.engines._sums import Tallies
-from veracity.forecasts import Forecasts
-from veracity.plan import Plan
 from veracity.read import Reading, read
+from veracity.state.plan import Plan
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ KILLED = """
 import os, signal, sys
 from functools import partial
 from veracity import engines
-from veracity.plan import Plan
+from veracity.state.plan import Plan
 import veracity.read.parts as parts
 parts.MOST_ROWS = parts.FEWEST_ROWS = 256
 

@@ -12,11 +12,11 @@ import pytest
 
 from veracity import Tally, engines
 from veracity.cli import run
+from veracity.data import Forecasts
 from veracity.engines._sums import Tallies
-from veracity.forecasts import Forecasts
-from veracity.plan import Plan
 from veracity.read import Reading, read
-from veracity.tally import total
+from veracity.state.plan import Plan
+from veracity.state.tally import total
 
 
 def counts(tally: Tally) -> tuple[Any, ...]:

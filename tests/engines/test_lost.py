@@ -18,9 +18,9 @@ import psutil
 import pytest
 
 from veracity import engines
+from veracity.data import Forecasts
 from veracity.engines._sums import Tallies
-from veracity.forecasts import Forecasts
-from veracity.plan import Plan
+from veracity.state.plan import Plan
 
 pytestmark = pytest.mark.slow
 
@@ -169,7 +169,7 @@ from functools import partial
 from pathlib import Path
 from veracity import engines
 from veracity.engines._sums import Tallies
-from veracity.plan import Plan
+from veracity.state.plan import Plan
 
 class Halting(Tallies):
     def __init__(self, plan, flag):

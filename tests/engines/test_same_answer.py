@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from veracity.assessment import of_tally
+from veracity.estimate.scores import MEANS
 from veracity.kernels import Histogram
-from veracity.plan import Plan
 from veracity.read import Reading, read
-from veracity.scores import MEANS
-from veracity.tally import Tally
+from veracity.results.assessment import of_tally
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
 
 READINGS = {"grouped": Reading(group=("site",)), "weighted": Reading(weight="w", count="times")}
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 
 of = Forecasts.of
 NAN = float("nan")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veracity.forecasts import Finding, Forecasts, Names, check, merge, prepare, refuse, row_sum_tolerance
-from veracity.forecasts.prepare import prepare_realised
+from veracity.data import Finding, Forecasts, Names, check, merge, prepare, refuse, row_sum_tolerance
+from veracity.data.prepare import prepare_realised
 from veracity.kernels.result import Problem
 
 of = Forecasts.of

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from veracity import assess
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 
 N = 60
 RNG = np.random.default_rng(0)

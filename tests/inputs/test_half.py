@@ -15,7 +15,7 @@ import pytest
 
 import veracity as vc
 from veracity import kernels
-from veracity.forecasts import Forecasts, row_sum_tolerance
+from veracity.data import Forecasts, row_sum_tolerance
 from veracity.kernels.grid import grid
 from veracity.read import Reading, read
 

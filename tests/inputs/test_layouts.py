@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from veracity.forecasts import Forecasts, merge
+from veracity.data import Forecasts, merge
 from veracity.read import Layout, Reading, batches, read, recognise
 from veracity.read.roles import event_of
 

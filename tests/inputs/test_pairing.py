@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.read import Reading, paired, read
 
 

@@ -10,7 +10,7 @@ import pytest
 import veracity as vc
 from veracity import read
 from veracity.cli import run
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.read.reading import Reading
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.read import Reading, read, recognise
 
 pytestmark = pytest.mark.shared

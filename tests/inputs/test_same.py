@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.read import Reading, batches, frame, read
 
 N, K = 300, 4

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.read import Reading, read, recognise
 from veracity.read.reading import canonical, matching
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from veracity import assess
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.read import Layout, Reading, paired, read, recognise
 
 

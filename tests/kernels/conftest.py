@@ -5,7 +5,7 @@ import pytest
 
 from veracity import kernels
 from veracity.kernels.grid import grid
-from veracity.plan import Plan
+from veracity.state.plan import Plan
 
 CUTS = Plan().cuts
 

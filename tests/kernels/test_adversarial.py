@@ -13,8 +13,8 @@ from veracity import kernels
 from veracity.kernels import Histogram, scan, statistics
 from veracity.kernels.grid import WIDE, grid
 from veracity.kernels.result import tolerance
-from veracity.plan import Plan
-from veracity.tally import Tally
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
 
 CUTS = Plan().cuts
 PLANS = [CUTS, Plan(preset="N17").cuts, (), (1e-6, 3e-5, 0.25), (1e-300, 2.0**-149, 0.5, 1 - 2.0**-24, 1 - 2.0**-53)]

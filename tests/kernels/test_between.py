@@ -8,7 +8,7 @@ import pytest
 from veracity.kernels import Histogram, scan
 from veracity.kernels.cuts import bin_starts, binned
 from veracity.kernels.grid import grid
-from veracity.plan import Plan
+from veracity.state.plan import Plan
 
 CUTS = Plan().cuts
 GRID = grid(CUTS, coarse=True)

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from veracity.kernels.cuts import Cutter, bin_starts, binned
-from veracity.plan import Plan
-from veracity.tally import Tally
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
 
 
 def drawn(rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from veracity.kernels.grid import COARSE, COARSE_NESTED, grid
-from veracity.plan import Plan
+from veracity.state.plan import Plan
 
 CUTS = {
     "none": (),

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.kernels.hashes import column_hashes, true_hashes
-from veracity.sampling import few
+from veracity.state.sampling import few
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -8,7 +8,7 @@ import pytest
 from veracity.kernels import Histogram, scan
 from veracity.kernels.grid import grid
 from veracity.kernels.result import tolerance
-from veracity.plan import Plan
+from veracity.state.plan import Plan
 
 CUTS = Plan().cuts
 EDGES = [2.0**-e for e in (149, 140, 127, 126, 125, 30, 22, 17, 14, 10, 7, 5, 2, 1)] + list(CUTS)

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from veracity import assess, kernels, tally
-from veracity.forecasts import prepare
+from veracity import assess, kernels
+from veracity.data import prepare
 from veracity.kernels import native
 from veracity.kernels.grid import grid
-from veracity.plan import Plan
-from veracity.tally import Running, Tally
+from veracity.state import tally
+from veracity.state.plan import Plan
+from veracity.state.tally import Running, Tally
 
 if kernels.native is None:
     pytest.skip("the C kernel is not compiled", allow_module_level=True)
@@ -104,7 +105,7 @@ def test_bad_labels_too(bad, kind, vectors):
 
 
 def test_near_rows_are_those_the_sample_would_take(vectors):
-    from veracity.sampling import hash_rows
+    from veracity.state.sampling import hash_rows
 
     p, y = smooth()
     h = hash_rows(prepare(y, p))
@@ -161,7 +162,7 @@ def test_a_stream_counted_by_place_is_the_stream_counted_by_row(tools, monkeypat
 def test_rows_of_two_classes_are_kept_while_they_fit_or_for_a_bootstrap(monkeypatch):
     p, y = smooth()
     monkeypatch.setattr(tally, "PAIRED", 1)
-    monkeypatch.setattr("veracity.sampling.MOST_ROWS_OF_TWO", 1000)
+    monkeypatch.setattr("veracity.state.sampling.MOST_ROWS_OF_TWO", 1000)
 
     def streamed(rows, plan):
         running = Running()

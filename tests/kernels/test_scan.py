@@ -9,7 +9,7 @@ import pytest
 from veracity import kernels
 from veracity.kernels import Histogram, scan
 from veracity.kernels.grid import grid
-from veracity.plan import Plan
+from veracity.state.plan import Plan
 
 KERNELS = ["numpy"] + ["native"] * (kernels.native is not None)
 SHAPES = [None, 2, 3, 10, 60, 200]  # None: one column of two classes

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import foldnorm
 
 from veracity.kernels.statistics import gaps, mixed_errors, power_moments, row_bins, row_moves, true_cells
-from veracity.tally import Tally
+from veracity.state.tally import Tally
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 1001])

@@ -10,7 +10,7 @@ import pytest
 
 import veracity as vc
 from veracity import maps
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.formulas.rules import rule as rule_of
 from veracity.maps.multiplicative import fit_chunks
 

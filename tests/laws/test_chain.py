@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from veracity import maps
-from veracity.chain import PAIRS, Chain, corp
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
+from veracity.formulas.chain import PAIRS, Chain, corp
 from veracity.formulas.rules import rule as rule_of
 
 RS = [-2 / 3, -0.3, 0.0, 0.5, 1.0]

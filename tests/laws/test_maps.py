@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from veracity import maps
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.maps.bins import equal_population_edges
 
 NAMES = maps.names()

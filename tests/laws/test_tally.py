@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veracity import Plan, Tally, assess
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.kernels import Histogram
 
 EXACT = ("cells", "all", "true")
@@ -137,7 +137,7 @@ def test_bytes_that_are_no_tally() -> None:
 
 def test_bytes_of_another_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Tally.of([0, 1], [0.2, 0.7]).to_bytes()
-    monkeypatch.setattr("veracity.tally._fingerprint", lambda grid: 0)
+    monkeypatch.setattr("veracity.state.tally._fingerprint", lambda grid: 0)
     with pytest.raises(ValueError, match="another grid"):
         Tally.from_bytes(data)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from veracity import maps
-from veracity.chain import PAIRS, Chain
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
+from veracity.formulas.chain import PAIRS, Chain
 from veracity.reproduce import kf15
 from veracity.simulate import random_task
 

@@ -13,12 +13,12 @@ import pytest
 from scipy.special import digamma, gammaln
 
 import veracity as vc
-from veracity import curves
-from veracity.forecasts import Forecasts
-from veracity.plan import Plan
+from veracity.data import Forecasts
+from veracity.estimate import curves
 from veracity.reproduce._population import Population
 from veracity.simulate import EXAMPLES, simulate
-from veracity.tally import Tally
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
 
 MEANS = ("decisiveness", "accuracy", "robustness")
 R = np.array([1.0, 0.0, -2.0 / 3.0])

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from veracity.assessment import assess
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.reproduce import Options
 from veracity.reproduce._readings import READINGS, readings, section
+from veracity.results.assessment import assess
 from veracity.simulate import _network, simulate
 
 PICKS_568, PICKS_605 = 1.80, 1.92  # strengths of the simulation that give these shares of correct picks

@@ -84,7 +84,7 @@ def test_simulation_meets_the_population(name):
 
 
 def test_histogram_is_the_preset_of_assess():
-    from veracity.assessment import assess
+    from veracity.results.assessment import assess
 
     f = simulate("n17-tail-0", 3000, seed=6)
     a = assess(f, preset="N17")

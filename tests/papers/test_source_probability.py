@@ -13,12 +13,12 @@ from scipy.integrate import quad
 from scipy.special import digamma
 from sklearn.isotonic import IsotonicRegression
 
-from veracity import curves
-from veracity.forecasts import Forecasts
-from veracity.plan import Plan
+from veracity.data import Forecasts
+from veracity.estimate import curves
 from veracity.reproduce._population import Population
 from veracity.simulate import EXAMPLES, simulate
-from veracity.tally import Tally
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
 
 HUNDREDTHS = tuple(i / 100 for i in range(1, 100))
 POPULATION = cache(lambda name: Population(EXAMPLES[name][1]))

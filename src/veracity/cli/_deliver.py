@@ -39,13 +39,13 @@ def deliver(document: Mapping[str, Any], outputs: Outputs) -> None:
 
 
 def _report(document: Mapping[str, Any]) -> str:
-    from veracity.report import render
+    from veracity.show import render
 
     return render(document)
 
 
 def _json(document: Mapping[str, Any]) -> str:
-    from veracity.document import encode
+    from veracity.results.document import encode
 
     return encode(dict(document), 1) + "\n"
 

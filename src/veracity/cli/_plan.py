@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from veracity.plan import Plan
+    from veracity.state.plan import Plan
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -54,7 +54,7 @@ def plan_options(command: Command) -> Command:
 
 def plan_taken_from(options: dict[str, Any]) -> Plan:
     """Takes the options of the plan out of a command's; the others stay."""
-    from veracity.plan import Plan
+    from veracity.state.plan import Plan
 
     names = ("floor", "end_width", "bins", "preset", "map", "level", "bootstrap")
     try:

@@ -20,7 +20,7 @@ from veracity.words import count
 if TYPE_CHECKING:
     import polars as pl
 
-    from veracity.forecasts import Finding, Forecasts
+    from veracity.data import Finding, Forecasts
     from veracity.maps import Fitted
     from veracity.read import Layout, Reading
 
@@ -304,7 +304,7 @@ def write(rows: Rows, fitted: Fitted, output: str, together: Together) -> int:
 
 def say_what_changed(rows: Rows) -> None:
     """Rows that are not in the output, or not as they were, and columns that are not."""
-    from veracity.forecasts.findings import LEFT_OUT
+    from veracity.data.findings import LEFT_OUT
 
     names = {*(["label"] if rows.labelled else []), *rows.numbered, *(f"p_{name}" for name in rows.classes)}
     taken = [name for name in rows.beside if name in names]

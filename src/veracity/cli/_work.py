@@ -16,10 +16,10 @@ from veracity.cli._engine import Counting
 from veracity.cli._progress import Working
 
 if TYPE_CHECKING:
-    from veracity.assessment import Assessment
-    from veracity.forecasts import Forecasts
-    from veracity.plan import Plan
+    from veracity.data import Forecasts
     from veracity.read import Layout, Reading, Source
+    from veracity.results.assessment import Assessment
+    from veracity.state.plan import Plan
 
 HASHED = 1 << 30  # bytes of a file up to which its hash is part of the provenance
 MANY = 10  # models up to which a report tries the remedies of each
@@ -168,9 +168,9 @@ def _counted(
     working: Working,
     started: float,
 ) -> dict[str, Assessment]:
-    from veracity.assessment import of_tally
     from veracity.engines._files import with_files
-    from veracity.tally import Tally
+    from veracity.results.assessment import of_tally
+    from veracity.state.tally import Tally
 
     working.now("counting")
     found: dict[str, Assessment] = {}
@@ -191,7 +191,7 @@ def _streamed(asked: Asked, data: list[Path] | str, working: Working) -> dict[st
 
 
 def _documents(found: Mapping[str, Assessment], asked: Asked, working: Working, started: float) -> dict[str, Any]:
-    from veracity.assessment import SEVERAL
+    from veracity.results.assessment import SEVERAL
 
     documents = {}
     for i, (name, assessment) in enumerate(found.items(), 1):

@@ -16,7 +16,7 @@ from veracity.cli._rows import check_rows_file, one_model, say_what_changed, wri
 from veracity.words import count
 
 if TYPE_CHECKING:
-    from veracity.forecasts import Forecasts
+    from veracity.data import Forecasts
     from veracity.maps import Fitted
 
 FEW = 50  # cases, of which a map says little

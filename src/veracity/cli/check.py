@@ -40,7 +40,7 @@ def command(files: tuple[str, ...], wanted: tuple[str, ...], quiet: bool, **opti
       veracity check models.csv --require "gam:losses.log.CL.high<=0.2"
     """
     from veracity.cli._work import Asked, assessed
-    from veracity.requirements import Requirement, check
+    from veracity.results.requirements import Requirement, check
 
     requirements = [Requirement.parse(text) for text in wanted]
     reading, plan = reading_taken_from(options), plan_taken_from(options)

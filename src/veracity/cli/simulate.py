@@ -10,7 +10,7 @@ import click
 from ._output import Together, check_file
 
 if TYPE_CHECKING:
-    from veracity.forecasts import Forecasts
+    from veracity.data import Forecasts
 
 ENDINGS = (".csv", ".parquet")
 

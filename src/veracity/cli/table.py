@@ -77,7 +77,7 @@ def command(**options: Any) -> None:
         if outputs.report is not None:
             from importlib import import_module
 
-            files.add(outputs.report, import_module("veracity.report").render_table(table))
+            files.add(outputs.report, import_module("veracity.show").render_table(table))
         for option, make in (("json", table.to_json), ("csv", table.to_csv), ("markdown", table.to_markdown)):
             path = outputs.files.get(option)
             if path is not None:

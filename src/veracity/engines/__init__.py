@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 from veracity.engines._one_model import OneModel
 
 if TYPE_CHECKING:
-    from veracity.assessment import Assessment
+    from veracity.data import Finding
     from veracity.engines._sums import Tallies
     from veracity.engines.local import Progress
-    from veracity.forecasts import Finding
-    from veracity.plan import Plan
     from veracity.read import Layout, Reading
     from veracity.read.parts import Stream
+    from veracity.results.assessment import Assessment
+    from veracity.state.plan import Plan
 
     Watch = Callable[[str], Callable[[Progress], None] | None]
 
@@ -120,9 +120,9 @@ class Input(OneModel):
         provenance: Mapping[str, Any] | None = None,
     ) -> dict[str, Assessment]:
         """The assessment of each model, in one pass."""
+        from veracity.data.check import SAID
         from veracity.engines._sums import Tallies
-        from veracity.forecasts.check import SAID
-        from veracity.plan import Plan
+        from veracity.state.plan import Plan
 
         started = time.perf_counter()
         plan = plan or Plan()
@@ -136,8 +136,8 @@ class Input(OneModel):
         return self._assessments(counted, provenance or {}, started)
 
     def _assessments(self, counted: Tallies, provenance: Mapping[str, Any], started: float) -> dict[str, Assessment]:
-        from veracity.assessment import of_tally
         from veracity.engines._files import with_files
+        from veracity.results.assessment import of_tally
 
         tallies = counted.tallies()
         made: dict[str, Assessment] = {}
@@ -163,8 +163,8 @@ class Input(OneModel):
 
     def _compare_with_ideal(self, made: Mapping[str, Assessment]) -> None:
         """The losses of every row with the ideal probabilities that are given, in a second pass."""
+        from veracity.data import Finding
         from veracity.engines._ideal import Losses, Stages
-        from veracity.forecasts import Finding
 
         ladders = {model: assessment._live("losses") for model, assessment in made.items()}
         stages = {model: Stages.of(ladder) for model, ladder in ladders.items() if not ladder.problem}
@@ -184,7 +184,7 @@ class Input(OneModel):
 
     def _unused(self, repeated: bool) -> tuple[Finding, ...]:
         """What was given and cannot be used without all rows."""
-        from veracity.forecasts import Finding
+        from veracity.data import Finding
 
         given = ["feature"] if self.reading.feature else []
         given += ["repeated outcomes of one case"] if repeated else []

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from veracity.data import Finding, Forecasts
+from veracity.data.check import SAID
 from veracity.engines._sums import Tallies
-from veracity.forecasts import Finding, Forecasts
-from veracity.forecasts.check import SAID
-from veracity.plan import Plan
+from veracity.state.plan import Plan
 
 Array = NDArray[Any]
 Keys = NDArray[np.uint64]

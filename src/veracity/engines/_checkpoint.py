@@ -12,9 +12,9 @@ from typing import Any
 from zlib import crc32
 
 from veracity.engines._sums import Sum
-from veracity.plan import Plan
 from veracity.read import Reading
 from veracity.read.parts import Part
+from veracity.state.plan import Plan
 
 MAGIC = b"veracity checkpoint 1\n"
 

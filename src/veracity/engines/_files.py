@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from veracity.forecasts import Forecasts
-from veracity.forecasts.places import coded, decoded
-from veracity.tally import Tally
+from veracity.data import Forecasts
+from veracity.data.places import coded, decoded
+from veracity.state.tally import Tally
 
 
 def coded_rows(f: Forecasts, files: Sequence[str]) -> Forecasts:

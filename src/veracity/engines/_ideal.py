@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import maps
-from veracity.chain import PAIRS, Chain
-from veracity.forecasts import Finding, Forecasts, check
+from veracity.data import Finding, Forecasts, check
+from veracity.data.reading import Reading, around, undefined, unknown
+from veracity.estimate.ladder import BOTH_INFINITE, RULED_OUT, Ladder
+from veracity.formulas.chain import PAIRS, Chain
 from veracity.formulas.rules import ScoringRule
-from veracity.inference import Reading, around, undefined, unknown
-from veracity.ladder import BOTH_INFINITE, RULED_OUT, Ladder
 
 Floats = NDArray[np.float64]
 RULES = ("log", "brier")

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.read.parts import Part, Stream, Unreadable
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veracity.data import Forecasts
 from veracity.engines import Input
 from veracity.engines._cases import CountedCases, Keys, cases_of, keys_of_cases, keys_of_rows
-from veracity.forecasts import Forecasts
-from veracity.plan import Plan
 from veracity.read.pairing import same_classes
 from veracity.read.parts import Batch, Part, Stream
-from veracity.sampling import take
+from veracity.state.plan import Plan
+from veracity.state.sampling import take
 
 if TYPE_CHECKING:
-    from veracity.assessment import Assessment
     from veracity.read import Layout
+    from veracity.results.assessment import Assessment
 
 NAME_A_CASE = "  name the column that identifies a case:  --id COL"
 

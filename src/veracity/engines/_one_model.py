@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from veracity.words import count
 
 if TYPE_CHECKING:
+    from veracity.data import Finding, Forecasts
     from veracity.engines._sums import Tallies
-    from veracity.forecasts import Finding, Forecasts
-    from veracity.ladder import Ladder
+    from veracity.estimate.ladder import Ladder
     from veracity.maps import Fitted
     from veracity.read import Layout, Reading
-    from veracity.tally import Tally
+    from veracity.state.tally import Tally
 
 
 NO_OUTCOME = (
@@ -49,7 +49,7 @@ class OneModel(ABC):
     def tally(self) -> Tally:
         """All rows of the only model, counted: every value has been looked at."""
         from veracity.engines._sums import Tallies
-        from veracity.plan import Plan
+        from veracity.state.plan import Plan
 
         models = self.layout.named_models
         if len(models) > 1:
@@ -102,7 +102,7 @@ class OneModel(ABC):
 
     @cached_property
     def _ladder(self) -> Ladder:
-        from veracity.ladder import Ladder
+        from veracity.estimate.ladder import Ladder
 
         return Ladder(self.tally)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from veracity.forecasts import Finding, Forecasts
+from veracity.data import Finding, Forecasts
 from veracity.maps._dual import Sums, Work
 from veracity.maps._fitted import as_rows, blocks
 

@@ -9,12 +9,12 @@ from typing import Protocol
 
 import numpy as np
 
+from veracity.data import Finding, Forecasts, merge, saying_something
 from veracity.engines._files import coded_rows
-from veracity.forecasts import Finding, Forecasts, merge, saying_something
-from veracity.plan import Plan
 from veracity.read.parts import Stream
-from veracity.sampling import take
-from veracity.tally import Running, Tally, stored_finding, total
+from veracity.state.plan import Plan
+from veracity.state.sampling import take
+from veracity.state.tally import Running, Tally, stored_finding, total
 
 Key = tuple[str, str, str]  # model, group column, level; all rows of a model: ("name", "", "")
 WAITING_ROWS = 1 << 22  # of levels, before they are added

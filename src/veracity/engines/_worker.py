@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from veracity.data import Forecasts
 from veracity.engines import local
 from veracity.engines._mapped import Writing
 from veracity.engines._sums import Job
-from veracity.forecasts import Forecasts
 from veracity.read import Reading
 from veracity.read.parts import PART_BYTES, Batch, Part, Stream, opened
 

@@ -16,10 +16,10 @@ from dask.callbacks import Callback
 from dask.delayed import Delayed, delayed
 from distributed import Client, KilledWorker, default_client, get_worker
 
+from veracity.data import Forecasts
 from veracity.engines._sums import Job, Sum
 from veracity.engines._worker import FAN, Done, count, opened_for_workers, together, uncounted
 from veracity.engines.local import Progress
-from veracity.forecasts import Forecasts
 from veracity.read import Layout, Reading
 from veracity.read.parts import Part, Stream, of_sample
 

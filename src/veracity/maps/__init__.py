@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 
 from ._fitted import as_rows, blocks
 

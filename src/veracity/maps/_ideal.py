@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.forecasts import Finding, Forecasts
+from veracity.data import Finding, Forecasts
 from veracity.formulas.rules import rule as rule_of
 
 from . import bins, multiplicative

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from veracity.forecasts import Finding, Forecasts
+from veracity.data import Finding, Forecasts
 
 from ._dual import Chunks, in_memory, moments
 from ._target import checked_target, scores_of

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 
 Array = NDArray[Any]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.formulas.rules import rule as rule_of
 
 from ._fitted import Fitted

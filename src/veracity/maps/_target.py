@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 
 from ._dual import Chunks, summed
 from ._support import blocks_of_support

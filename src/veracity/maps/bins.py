@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 
 from ._fitted import Fitted, as_rows, blocks, checked_rows
 from ._grouping import class_means

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.formulas.rules import power
 
 from ._dual import Chunks, in_memory, laplacian_direction, narrowed, solve, summed

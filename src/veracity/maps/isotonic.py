@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 
 from ._fitted import Formula
 from ._target import scores_of

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 
 from ._dual import Chunks, in_memory, mean_of, narrowed, solve
 from ._fitted import Formula

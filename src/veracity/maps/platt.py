@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 
 from ._fitted import Formula
 from ._logistic import applied, logistic, logs, one_versus_rest

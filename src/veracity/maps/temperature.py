@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 
 from ._fitted import Formula, as_rows, blocks
 from ._target import scores_of

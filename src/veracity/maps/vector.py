@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 
 from . import temperature
 from ._fitted import Formula, as_rows, blocks

@@ -16,8 +16,8 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from ..forecasts import Finding, Forecasts, check, merge, saying_something
-from ..forecasts.places import coded
+from ..data import Finding, Forecasts, check, merge, saying_something
+from ..data.places import coded
 from .beside import Beside, beside_in, columns_beside
 from .build import Builder, weights_of
 from .files import Table, _filtered, expanded, names_of, of_frame, same_columns, stem, table_of

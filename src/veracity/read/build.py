@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..forecasts import Finding, Forecasts, Names, NothingLeft, check, prepare, prepare_realised
+from ..data import Finding, Forecasts, Names, NothingLeft, check, prepare, prepare_realised
 from .cases import whole_cases
 from .files import Table, batch_rows, table_of
 from .layouts import Layout

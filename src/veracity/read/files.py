@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import polars as pl
 
-from ..forecasts import Names
+from ..data import Names
 from . import text
 from .layouts import Layout
 from .reading import Reading, nearest

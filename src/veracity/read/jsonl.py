@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from ..forecasts import Finding
+from ..data import Finding
 from . import text
 from .files import Table, _columnar, of_frame
 from .layouts import Layout

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..forecasts import Finding
-from ..forecasts.names import many
+from ..data import Finding
+from ..data.names import many
 
 INDENT = 15  # width of the column names in the printed block
 

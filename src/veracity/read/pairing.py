@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..forecasts import Forecasts, merge
-from ..forecasts.places import ROW, coded
+from ..data import Forecasts, merge
+from ..data.places import ROW, coded
 
 
 def concatenated(parts: list[Forecasts], files: Sequence[str] = ()) -> Forecasts:

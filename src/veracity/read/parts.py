@@ -11,7 +11,7 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from ..forecasts import Finding, Forecasts
+from ..data import Finding, Forecasts
 from .beside import Beside, beside_in, columns_beside
 from .build import Builder
 from .files import (

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from ..forecasts.names import many
+from ..data.names import many
 from . import roles
 from .classes import ClassSet, given_sets
 from .files import Table

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..forecasts.names import many
+from ..data.names import many
 from . import roles
 from .classes import ClassSet
 from .layouts import Layout, run_of

@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 import polars as pl
 
-from ..forecasts.events import EVENT_WORDS as EVENT_WORDS
-from ..forecasts.events import event_of as event_of
+from ..data.events import EVENT_WORDS as EVENT_WORDS
+from ..data.events import event_of as event_of
 from .reading import canonical
 
 OUTCOMES = (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ..forecasts import Finding
+from ..data import Finding
 from . import roles
 from .classes import ClassSet, class_sets, given_sets
 from .files import Table

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from ..forecasts import Finding
+from ..data import Finding
 from .files import ROW, Table, of_frame
 from .layouts import Layout
 

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 
-from ..forecasts import Forecasts, check
+from ..data import Forecasts, check
 from . import roles
 from .classes import DIGITS, ClassSet, class_sets
 from .layouts import run_of

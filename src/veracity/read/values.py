@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..forecasts import Names
+from ..data import Names
 from .reading import canonical
 
 Array = Any

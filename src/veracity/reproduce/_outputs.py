@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 
 ENDINGS = (".npz", ".npy", ".parquet", ".csv")
 LABELS = ("labels", "label", "targets", "target", "y", "y_true", "truth", "val_labels")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.formulas.means import generalized_mean
 from veracity.simulate import simulate
 

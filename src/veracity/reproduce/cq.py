@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.assessment import assess
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
+from veracity.results.assessment import assess
 from veracity.simulate import NETWORKS, simulate
 
 from . import Options, _charts, _outputs, _readings

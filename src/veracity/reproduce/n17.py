@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.formulas import coupled, means
 from veracity.simulate import EXAMPLES, TAILS, TwoClasses, simulate
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from veracity.forecasts import Finding
+from veracity.data import Finding
 from veracity.formulas import contingency
 from veracity.formulas import tables as formula
 from veracity.formulas.rules import rule

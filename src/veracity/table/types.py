@@ -318,7 +318,7 @@ class PredictionTable(Numbers):
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained HTML page."""
-        import_module("veracity.report").write(self, path)
+        import_module("veracity.show").write(self, path)
 
 
 def _default_columns(outcomes: int) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.kernels.hashes import BLOCK, ODD, column_hashes, mix, true_hashes
 
 MOST_ROWS = 1 << 17

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.cells import regrouped, rows_of_two
-from veracity.curves import Curve
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
+from veracity.estimate.curves import Curve
+from veracity.estimate.scores import AT, DIVISOR, MEANS, ZERO, Profile, coarse_places
 from veracity.kernels import statistics
-from veracity.moments import R
-from veracity.plan import Plan
-from veracity.sampling import few, take
-from veracity.scores import AT, DIVISOR, MEANS, ZERO, Profile, coarse_places
-from veracity.tally import Tally
+from veracity.state.cells import regrouped, rows_of_two
+from veracity.state.plan import Plan
+from veracity.state.sampling import few, take
+from veracity.state.sums import R
+from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

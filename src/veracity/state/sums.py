@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.forecasts import Forecasts
+from veracity.data import Forecasts
 from veracity.kernels import Pass
 
 Floats = NDArray[np.float64]

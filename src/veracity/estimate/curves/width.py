@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veracity.curves import Curve, collect
+from veracity.estimate.curves import Curve, collect
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 

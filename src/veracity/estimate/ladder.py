@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import maps
-from veracity.cells import rows_of_two
-from veracity.chain import Chain, corp
-from veracity.forecasts import Finding, Forecasts
+from veracity.data import Finding, Forecasts
+from veracity.data.reading import Reading, around, undefined, unknown
+from veracity.estimate.means import NOT_MEASURABLE
+from veracity.estimate.scores import frequencies
+from veracity.formulas.chain import Chain, corp
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
-from veracity.inference import Reading, around, undefined, unknown
-from veracity.measured import NOT_MEASURABLE
-from veracity.moments import R
-from veracity.sampling import few
-from veracity.scores import frequencies
-from veracity.tally import Tally
+from veracity.state.cells import rows_of_two
+from veracity.state.sampling import few
+from veracity.state.sums import R
+from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
 

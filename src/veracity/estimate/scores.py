@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.forecasts import Finding, Forecasts
-from veracity.inference import DELTA, HALL, WILSON, Reading, around, exponential, hall, quantile, undefined, wilson
+from veracity.data import Finding, Forecasts
+from veracity.data.reading import DELTA, HALL, WILSON, Reading, around, exponential, hall, quantile, undefined, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.statistics import power_moments, true_cells
-from veracity.moments import R, Sums
-from veracity.plan import FLOORS
-from veracity.tally import LOWEST, Tally
+from veracity.state.plan import FLOORS
+from veracity.state.sums import R, Sums
+from veracity.state.tally import LOWEST, Tally
 
 Floats = NDArray[np.float64]
 

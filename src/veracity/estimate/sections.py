@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from veracity.bootstrap import Bootstrap
-from veracity.forecasts import Finding, zero_probability
-from veracity.inference import Reading, undefined
+from veracity.data import Finding, zero_probability
+from veracity.data.reading import Reading, undefined
+from veracity.estimate.bootstrap import Bootstrap
+from veracity.estimate.calibration import calibration_error
+from veracity.estimate.means import Measured, not_measurable
+from veracity.estimate.scores import MEANS, Entries, Profile, baseline, frequencies, scores, skill
+from veracity.estimate.verdict import verdict
 from veracity.kernels import Histogram
-from veracity.measured import Measured, not_measurable
-from veracity.moments import R
-from veracity.plan import FLOORS
-from veracity.reliability import calibration_error
-from veracity.scores import MEANS, Entries, Profile, baseline, frequencies, scores, skill
-from veracity.tally import MANY_CLASSES, Tally
-from veracity.verdict import verdict
+from veracity.state.plan import FLOORS
+from veracity.state.sums import R
+from veracity.state.tally import MANY_CLASSES, Tally
 
 EMPTY = "there are no rows"
 RULES = ("log", "brier")

@@ -7,7 +7,7 @@ from typing import Any
 
 from veracity import words
 from veracity.plots._style import document
-from veracity.report import _figures as figures
+from veracity.show import _figures as figures
 from veracity.table import page as table_page
 
 View = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from veracity.curves import Curve, collect
+from veracity.estimate.curves import Curve, collect
 from veracity.kernels import Histogram
 from veracity.kernels.cuts import bin_starts
 from veracity.kernels.grid import Grid

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.curves import Curve, collect, shown
-from veracity.inference import consistency_band, quantile, wilson
+from veracity.data.reading import consistency_band, quantile, wilson
+from veracity.estimate.curves import Curve, collect, shown
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import joined
 from veracity.kernels.statistics import gaps
-from veracity.plan import ERROR_BINS
-from veracity.tally import MANY_CLASSES, Tally
+from veracity.state.plan import ERROR_BINS
+from veracity.state.tally import MANY_CLASSES, Tally
 
 Floats = NDArray[np.float64]
 

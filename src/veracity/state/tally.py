@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import kernels
-from veracity.cells import Cells
-from veracity.curves.bins import number_of_bins
-from veracity.forecasts import Finding, Forecasts, NothingLeft, merge, prepare, refuse
+from veracity.data import Finding, Forecasts, NothingLeft, merge, prepare, refuse
+from veracity.estimate.curves.bins import number_of_bins
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid, grid
-from veracity.moments import Sums, squared_mass, totals, with_logs, with_tiny
-from veracity.plan import Plan
-from veracity.sampling import Growing, Sample, concatenate, sample, take
+from veracity.state.cells import Cells
+from veracity.state.plan import Plan
+from veracity.state.sampling import Growing, Sample, concatenate, sample, take
+from veracity.state.sums import Sums, squared_mass, totals, with_logs, with_tiny
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.curves import Curve
+from veracity.data.reading import Reading
+from veracity.estimate.curves import Curve
+from veracity.estimate.influences import row_bins
+from veracity.estimate.scores import AT, MEANS
 from veracity.formulas.rules import rule
-from veracity.inference import Reading
-from veracity.influences import row_bins
-from veracity.moments import R
-from veracity.scores import AT, MEANS
-from veracity.tally import Tally
+from veracity.state.sums import R
+from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
 

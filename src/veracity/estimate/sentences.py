@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.forecasts import Finding
-from veracity.inference import Reading
-from veracity.ladder import EXPLAINED
-from veracity.plan import FLOORS
-from veracity.scores import Entries
-from veracity.tally import Tally
-from veracity.verdict import MATCHED, Verdict
+from veracity.data import Finding
+from veracity.data.reading import Reading
+from veracity.estimate.ladder import EXPLAINED
+from veracity.estimate.scores import Entries
+from veracity.estimate.verdict import MATCHED, Verdict
+from veracity.state.plan import FLOORS
+from veracity.state.tally import Tally
 
 NAMED_ROWS = 5
 SURE = 0.9  # a pick is called sure from here

@@ -7,9 +7,9 @@ from typing import Any
 
 from veracity import plots, words
 from veracity.plots._style import document, name_of
-from veracity.report import _figures
-from veracity.report._figures import figure
-from veracity.report._table import is_table, table_numbers
+from veracity.show import _figures
+from veracity.show._figures import figure
+from veracity.show._table import is_table, table_numbers
 
 MOST_MODELS = 6  # with a section of their own: the best and the worst by log loss
 MOST_WHOLE = 3  # models with every picture; more have the essential ones, so that the page stays small

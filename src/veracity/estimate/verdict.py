@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity import maps
-from veracity.cells import rows_of_two
-from veracity.curves import Curve
-from veracity.forecasts import Forecasts
-from veracity.inference import Reading, quantile, undefined
-from veracity.measured import Measured, not_measurable
-from veracity.sampling import few, in_order, take
-from veracity.scores import AT, Profile, frequencies
-from veracity.tally import Tally
+from veracity.data import Forecasts
+from veracity.data.reading import Reading, quantile, undefined
+from veracity.estimate.curves import Curve
+from veracity.estimate.means import Measured, not_measurable
+from veracity.estimate.scores import AT, Profile, frequencies
+from veracity.state.cells import rows_of_two
+from veracity.state.sampling import few, in_order, take
+from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
 

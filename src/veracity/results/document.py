@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from veracity.inference import Reading
+from veracity.data.reading import Reading
 
 WORDS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
 

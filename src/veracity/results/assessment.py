@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 
 from veracity import __version__, kernels, maps
-from veracity.document import Readings, decode, encode, plain, readings
-from veracity.forecasts import Finding, Forecasts, prepare
-from veracity.forecasts.places import Row, place
-from veracity.inference import Reading, undefined
-from veracity.ladder import Ladder
-from veracity.measured import Measured, curves_of, measured_by
-from veracity.plan import Plan
-from veracity.reliability import reliability
-from veracity.sampling import take
-from veracity.scores import MEANS
-from veracity.sections import EMPTY, RULES, at_once, empty, group, without_intervals
-from veracity.sentences import sentences
-from veracity.tally import Tally
-from veracity.verdict import Verdict, verdict
+from veracity.data import Finding, Forecasts, prepare
+from veracity.data.places import Row, place
+from veracity.data.reading import Reading, undefined
+from veracity.estimate.calibration import reliability
+from veracity.estimate.ladder import Ladder
+from veracity.estimate.means import Measured, curves_of, measured_by
+from veracity.estimate.scores import MEANS
+from veracity.estimate.sections import EMPTY, RULES, at_once, empty, group, without_intervals
+from veracity.estimate.sentences import sentences
+from veracity.estimate.verdict import Verdict, verdict
+from veracity.results.document import Readings, decode, encode, plain, readings
+from veracity.state.plan import Plan
+from veracity.state.sampling import take
+from veracity.state.tally import Tally
 
 SCHEMA, SEVERAL = "veracity/assessment/1", "veracity/assessments/1"
 GLOSSES = ("average (decisiveness)", "typical (geometric accuracy)", "worst-leaning (robustness)")
@@ -191,10 +191,10 @@ class Assessment:
     def report(self, path: Any) -> None:
         """Write the report, one HTML file that opens offline."""
         self.remedies()
-        import_module("veracity.report").write(self, path)
+        import_module("veracity.show").write(self, path)
 
     def _repr_html_(self) -> str:
-        html: str = import_module("veracity.report").fragment(self)
+        html: str = import_module("veracity.show").fragment(self)
         return html
 
     def __repr__(self) -> str:
@@ -252,13 +252,13 @@ class Assessments:
     def report(self, path: Any) -> None:
         for a in self.models.values():
             a.remedies()
-        import_module("veracity.report").write(self, path)
+        import_module("veracity.show").write(self, path)
 
     def plot(self, name: str) -> Any:
         return import_module("veracity.plots").chart(name, self)
 
     def _repr_html_(self) -> str:
-        html: str = import_module("veracity.report").fragment(self)
+        html: str = import_module("veracity.show").fragment(self)
         return html
 
     def __repr__(self) -> str:

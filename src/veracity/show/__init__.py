@@ -14,7 +14,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from veracity import words
-from veracity.report import _figures, _table, _view
+from veracity.show import _figures, _table, _view
 
 PLAIN_TEXT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity import curves
-from veracity.cells import regrouped
-from veracity.curves import Curve, collect
-from veracity.curves.bins import fit_both, number_of_bins
-from veracity.forecasts import Finding
-from veracity.inference import Reading, around, around_log, quantile, undefined, unknown
-from veracity.influences import Influences
+from veracity.data import Finding
+from veracity.data.reading import Reading, around, around_log, quantile, undefined, unknown
+from veracity.estimate import curves
+from veracity.estimate.curves import Curve, collect
+from veracity.estimate.curves.bins import fit_both, number_of_bins
+from veracity.estimate.influences import Influences
+from veracity.estimate.scores import AT, NONE, Profile
 from veracity.kernels import Histogram
-from veracity.moments import R
-from veracity.scores import AT, NONE, Profile
-from veracity.tally import MANY_CLASSES, Tally
+from veracity.state.cells import regrouped
+from veracity.state.sums import R
+from veracity.state.tally import MANY_CLASSES, Tally
 
 Floats = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from veracity.curves import Curve, collect
+from veracity.estimate.curves import Curve, collect
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 
