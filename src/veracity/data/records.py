@@ -1,0 +1,433 @@
+"""The sections of a result: frozen records that `estimate` fills and that JSON, schema, words, plots and pages read.
+
+A section knows its findings. The JSON document, its schema and the way back follow from the annotations alone
+(`results/document.py`): a field of None is left out of the document, `findings` are listed once for all sections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from .findings import Finding
+from .reading import Reading
+
+Numbers = tuple[float, ...]
+Shares = tuple[float | None, ...]  # None: undefined there
+Findings = tuple[Finding, ...]
+FINDINGS = "findings"  # the field of a section that is not part of its document
+
+
+@dataclass(frozen=True)
+class Section(Mapping[str, Any]):
+    """A record whose fields can also be listed and looked up by name; fields of None do not count."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.__dataclass_fields__ and name != FINDINGS and (value := getattr(self, name)) is not None:
+            return value
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (f.name for f in fields(self) if f.name != FINDINGS and getattr(self, f.name) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@dataclass(frozen=True)
+class Scores(Section):
+    """Proper scores and accuracy; lower is better except for accuracy and the area under the ROC curve.
+
+    `others` holds measures that were registered from outside.
+    """
+
+    log_loss: Reading
+    brier: Reading | None = None  # None where only realised probabilities are known
+    half_brier: Reading | None = None  # two classes
+    spherical: Reading | None = None
+    accuracy: Reading | None = None
+    perplexity: Reading | None = None
+    auc: Reading | None = None  # two classes
+    others: Mapping[str, Reading] = field(default_factory=dict)
+    findings: Findings = ()
+
+    def __getitem__(self, name: str) -> Reading:
+        found: Reading = self.others[name] if name in self.others else super().__getitem__(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (name for name in super().__iter__() if name != "others")
+        yield from self.others
+
+
+@dataclass(frozen=True)
+class Skill(Section):
+    """1 − loss ÷ loss of the baseline, which always predicts the class frequencies."""
+
+    log: Reading | None = None
+    brier: Reading | None = None
+
+
+@dataclass(frozen=True)
+class Baseline(Section):
+    """Scores of always predicting the class frequencies."""
+
+    log_loss: float | None = None
+    brier: float | None = None
+    half_brier: float | None = None
+    spherical: float | None = None
+    accuracy: float | None = None
+
+
+@dataclass(frozen=True)
+class Means(Section):
+    """Three generalized means of the probability given to the outcome: r = 1, 0 and −2/3."""
+
+    decisiveness: Reading
+    geometric_accuracy: Reading
+    robustness: Reading
+    findings: Findings = ()
+
+
+@dataclass(frozen=True)
+class RiskProfile(Section):
+    """The generalized mean for every r of the grid; None where nothing can be measured."""
+
+    r: Numbers
+    expected: Numbers | None
+    expected_low: Numbers | None
+    expected_high: Numbers | None
+    reported: Numbers
+    reported_low: Numbers | None
+    reported_high: Numbers | None
+    measured: Numbers | None
+    measured_low: Numbers | None
+    measured_high: Numbers | None
+
+
+@dataclass(frozen=True)
+class FloorMeans(Section):
+    """The three reported means with a minimum probability."""
+
+    floor: float
+    decisiveness: float
+    geometric_accuracy: float
+    robustness: float
+
+
+@dataclass(frozen=True)
+class Bin(Section):
+    """A bin of the published procedure: mean probabilities of the true entries, and how often entries came true."""
+
+    low: float
+    high: float
+    count: int
+    true: int
+    model: float
+    source: float
+    contribution: float
+    contribution_eq17: float
+    model_decisiveness: float | None = None
+    model_robustness: float | None = None
+
+
+@dataclass(frozen=True)
+class CalibrationError(Section):
+    """Mean gap between forecast and observed frequency, and the value that calibrated forecasts show by chance."""
+
+    value: float
+    low: float | None
+    high: float | None
+    method: str | None
+    by_chance: float | None
+    debiased: float
+    max: float
+    bins: int
+    closed: str = "right"
+    norm: str = "l1"
+
+
+@dataclass(frozen=True)
+class CalibrationErrors(Section):
+    top_label: CalibrationError | None = None
+    classwise: CalibrationError | None = None
+    pooled: CalibrationError | None = None
+
+
+@dataclass(frozen=True)
+class ClassLevel(Section):
+    """Predicted and observed share of one class."""
+
+    predicted: float
+    observed: float
+    z: float
+
+
+@dataclass(frozen=True)
+class LevelTest(Section):
+    """Are the class frequencies right? `classes` holds those whose excess is significant."""
+
+    p: float | None
+    classes: Mapping[str, ClassLevel] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ConfidenceTest(Section):
+    """Are the probabilities too extreme or too cautious? `expected` and `realised` are typical probabilities."""
+
+    p: float | None
+    direction: str | None = None  # "over-confident" | "under-confident"
+    expected: float | None = None
+    realised: float | None = None
+
+
+@dataclass(frozen=True)
+class ShapeTest(Section):
+    """The range of probability whose frequency is most significantly wrong, where there is one."""
+
+    p: float | None
+    low: float | None = None
+    high: float | None = None
+    predicted: float | None = None
+    observed: float | None = None
+    count: float | None = None  # expected number of events in the range
+    events: float | None = None  # observed number
+
+
+@dataclass(frozen=True)
+class Verdict(Section):
+    """Can the probabilities be taken at face value? (rule: three tests, weighted Holm)"""
+
+    word: str
+    state: str  # "found" | "slight" | "calibrated" | "none found" | "not measurable"
+    level: LevelTest
+    confidence: ConfidenceTest
+    shape: ShapeTest
+    slope: Reading
+    intercept: Reading | None
+    ratio: Reading | None  # expected ÷ observed events, two classes
+    gain: Reading  # removable share of the log loss
+    detectable: float | None
+    zero_rows: int
+    reason: str | None = None
+    method: str = ""
+    sentences: tuple[str, ...] = ()
+    findings: Findings = ()
+
+
+@dataclass(frozen=True)
+class PlainTerms(Section):
+    """Uncertainty − resolution + reliability without corrections for chance."""
+
+    uncertainty: Reading
+    resolution: Reading
+    reliability: Reading
+    within: Reading
+
+
+@dataclass(frozen=True)
+class Decomposition(Section):
+    """loss = uncertainty − resolution + reliability + within."""
+
+    uncertainty: Reading
+    resolution: Reading
+    reliability: Reading
+    within: Reading
+    map: str
+    plain: PlainTerms | None = None
+
+
+@dataclass(frozen=True)
+class Losses(Section):
+    """The losses of KF15 Table 2: L = AL + PCL + GL + IL (+ remainder where C was fitted in the same rows)."""
+
+    L: Reading
+    AL: Reading
+    PCL: Reading
+    CL: Reading
+    GL: Reading
+    IL: Reading
+    EL: Reading
+    PEL: Reading
+    RL: Reading
+    PL: Reading
+    remainder: Reading
+    raw: Mapping[str, float] = field(default_factory=dict)  # cross-fitted values before they were bounded
+    findings: Findings = ()
+
+
+@dataclass(frozen=True)
+class DecomposedProfile(Section):
+    """Terms of the loss along r, as shares of the baseline's loss at that r."""
+
+    r: Numbers
+    uncertainty: Shares = ()
+    resolution: Shares = ()
+    reliability: Shares = ()
+    within: Shares = ()
+    adjustment: Shares = ()
+    post_calibration: Shares = ()
+    refinement: Shares = ()
+    remainder: Shares = ()
+
+
+@dataclass(frozen=True)
+class CorpTerms(Section):
+    """Terms of Dimitriadis, Gneiting & Jordan 2021, with isotonic recalibration in the same rows."""
+
+    miscalibration: Reading
+    discrimination: Reading
+    uncertainty: Reading
+
+
+@dataclass(frozen=True)
+class CorpRules(Section):
+    brier: CorpTerms
+    log: CorpTerms
+
+
+@dataclass(frozen=True)
+class Corp(Section):
+    """Two classes: `brier` and `log`; more: the pick, and each class against the rest."""
+
+    brier: CorpTerms | None = None
+    log: CorpTerms | None = None
+    top_label: CorpRules | None = None
+    classwise: Mapping[str, CorpRules] | None = None
+
+
+@dataclass(frozen=True)
+class CurvePoint(Section):
+    """A bin of a reliability curve with the interval of its frequency and the band of calibrated forecasts."""
+
+    low: float
+    high: float
+    count: int
+    true: int
+    forecast: float
+    observed: float
+    observed_low: float
+    observed_high: float
+    band_low: float
+    band_high: float
+
+
+@dataclass(frozen=True)
+class HistogramBar(Section):
+    low: float
+    high: float
+    count: int
+
+
+@dataclass(frozen=True)
+class RocPoint(Section):
+    threshold: float
+    false_positive_rate: float
+    true_positive_rate: float
+
+
+@dataclass(frozen=True)
+class Curves(Section):
+    """Reliability of all entries, of the pick and of each class; sharpness; ROC, observed and as predicted."""
+
+    pooled: tuple[CurvePoint, ...] = ()
+    top_label: tuple[CurvePoint, ...] = ()
+    classwise: Mapping[str, tuple[CurvePoint, ...]] = field(default_factory=dict)
+    sharpness: tuple[HistogramBar, ...] = ()
+    roc: tuple[RocPoint, ...] = ()
+    roc_predicted: tuple[RocPoint, ...] = ()
+
+
+@dataclass(frozen=True)
+class Adjusted(Section):
+    """What matching the class frequencies does under one rule: factors or shifts, and the loss after it."""
+
+    weights: Mapping[str, float] | None = None
+    shift: Mapping[str, float] | None = None
+    loss: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Adjustment(Section):
+    log: Adjusted | None = None
+    brier: Adjusted | None = None
+
+
+@dataclass(frozen=True)
+class Gain(Section):
+    """Cross-validated gain with its interval, and the share of the loss that it is."""
+
+    gain: float | None
+    low: float | None = None
+    high: float | None = None
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class Remedy(Section):
+    """A recalibration: what it gains on cases it was not fitted to, what it needs, and the command that does it."""
+
+    map: str
+    parameters: str
+    needs: str
+    log: Gain
+    brier: Gain
+    command: str | None = None
+    rows: int = 0
+    folds: int = 0
+
+
+@dataclass(frozen=True)
+class Level(Section):
+    """The readings of one level of a group."""
+
+    n: int
+    scores: Scores
+    reported: Means
+    expected: Means
+    measured: Means
+    slope: Reading
+    verdict: str
+    level: ClassLevel | None = None
+
+
+@dataclass(frozen=True)
+class Difference(Section):
+    """A test that the levels of a group differ."""
+
+    p: float | None
+    method: str
+
+
+@dataclass(frozen=True)
+class Group(Section):
+    levels: Mapping[str, Level]
+    differ: Difference | None = None
+    worst: str | None = None
+
+
+@dataclass(frozen=True)
+class Surprise(Section):
+    """A case that gave little to its outcome."""
+
+    row: int
+    outcome: str | None
+    probability: float
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class Provenance(Section):
+    """Where the numbers come from."""
+
+    command: str | None
+    date: str
+    version: str
+    kernel: str
+    engine: str
+    inputs: tuple[Mapping[str, Any], ...]
+    reading: Any
+    plan: Mapping[str, Any]
+    seconds: float | None
