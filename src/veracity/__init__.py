@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Assessment": "results.assessment",
-    "assess": "results.assessment",
+    "assess": "results.assess",
     "Tally": "state.tally",
     "Forecasts": "data",
     "Finding": "data",

@@ -103,7 +103,7 @@ def test_a_part_without_outcomes(tmp_path: Path, k: int, ending: str) -> None:
     """Of recent cases nobody knows the outcome yet: these rows are left out, not everything."""
     p, y = forecasts(k)
     files = stored(tmp_path, p, [int(v) if i < 131 else None for i, v in enumerate(y)], ending)
-    found = streamed(files, nan="omit")
+    found = streamed(files, missing="drop")
     assert found.sums.rows == 131
     missing = len(p) - 131
     assert [(f.code, f.count) for f in found.findings if f.code == "missing_rows"] == [("missing_rows", missing)]
@@ -112,7 +112,7 @@ def test_a_part_without_outcomes(tmp_path: Path, k: int, ending: str) -> None:
     ):
         streamed(files)
     for order in (files, files[::-1]) if ending == ".csv" else (files,):
-        (held,) = read(order, Reading(nan="omit")).values()
+        (held,) = read(order, Reading(missing="drop")).values()
         assert np.array_equal(held.outcomes, y[:131])
 
 

@@ -140,7 +140,7 @@ def test_a_checkpoint_of_another_run_is_refused(parts: Path, checkpoint: Path) -
     with pytest.raises(ValueError, match="state is of another run: the plan differ"):
         engines.assess(parts, plan=Plan(floor=0.01), checkpoint=checkpoint)
     with pytest.raises(ValueError, match="the reading options differ"):
-        engines.assess(parts, Reading(nan="omit"), checkpoint=checkpoint)
+        engines.assess(parts, Reading(missing="drop"), checkpoint=checkpoint)
     (parts / "part07.parquet").write_bytes((parts / "part08.parquet").read_bytes())
     with pytest.raises(ValueError, match="the files differ\n  give the same files and options, or delete it"):
         engines.assess(parts, checkpoint=checkpoint)
@@ -232,7 +232,7 @@ def test_rows_that_are_left_out_are_counted(parts: Path, monkeypatch: pytest.Mon
     frame.with_columns(pl.when(gone).then(None).otherwise(pl.col("p")).alias("p")).write_parquet(path)
     monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 256)
     monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 256)
-    (made,) = engines.assess(parts, Reading(nan="omit")).values()
+    (made,) = engines.assess(parts, Reading(missing="drop")).values()
     (left_out,) = (f for f in made.findings if f.code == "missing_rows")
     assert left_out.count == frame.height - 300
     assert made.n == pl.read_parquet(parts / "*.parquet").drop_nulls().height

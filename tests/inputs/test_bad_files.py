@@ -84,13 +84,13 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         "y,p\n0,0.5\n1,NA\n0,0.3\n1,0.2\n",
         {},
-        "x.csv: `p` 1 of 4 values are missing (first: row 2).\n  leave these rows out:  --nan omit",
+        "x.csv: `p` 1 of 4 values are missing (first: row 2).\n  leave these rows out:  --missing drop",
     ),
     "missing outcome": (
         "x.csv",
         "y,p\n0,0.5\n,0.1\n0,0.3\n1,0.2\n",
         {},
-        "x.csv: 1 of 4 outcomes in `y` are missing (first: row 2).\n  leave these rows out:  --nan omit",
+        "x.csv: 1 of 4 outcomes in `y` are missing (first: row 2).\n  leave these rows out:  --missing drop",
     ),
     "unknown pair of labels": (
         "x.csv",
@@ -375,7 +375,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "case,observed,predicted_label,predicted\n1,a,a,0.5\n1,a,b,0.5\n2,a,a,1\n",
         {},
         "x.csv: row 3: a case with 1 of 2 classes (1 of 2 cases).\n"
-        "  leave these cases out:  --nan omit      or, if an option was not offered:  --absent nan",
+        "  leave these cases out:  --missing drop      or, if an option was not offered:  --absent nan",
     ),
     "case with two outcomes": (
         "x.csv",

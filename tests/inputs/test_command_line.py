@@ -39,7 +39,7 @@ def test_every_option_arrives() -> None:
     words = (
         *("x.csv", "--label", "y", "--proba", "p_*", "--positive", "1.0", "--layout", "wide", "--scale", "percent"),
         *("--weight", "w", "--count", "n", "--model", "m", "--id", "u,v", "--where", "a=1", "--where", "b!=2"),
-        *("--nan", "omit", "--soft", "refuse", "--normalise", "--cut", "0.2,4.4", "--versus-rest", "a,b"),
+        *("--missing", "drop", "--soft", "refuse", "--normalise", "--cut", "0.2,4.4", "--versus-rest", "a,b"),
         *("--order", "c,b,a", "--absent", "nan", "--group", "g", "--group", "h", "--ideal", "q_*", "--feature", "f"),
     )
     _, reading, _ = run(*words)
@@ -54,7 +54,7 @@ def test_every_option_arrives() -> None:
         model="m",
         id=("u", "v"),
         where=("a=1", "b!=2"),
-        nan="omit",
+        missing="drop",
         soft="refuse",
         normalise=True,
         cut=(0.2, 4.4),

@@ -300,7 +300,7 @@ def test_a_batch_of_missing_rows_is_counted(tmp_path: Path) -> None:
     p = [None] * 10 + [0.1 * i for i in range(1, 10)] + [None] * 11
     path = tmp_path / "x.parquet"
     pl.DataFrame({"y": [0, 1, 1] * 10, "p": p}).write_parquet(path)
-    parts = list(batches(path, Reading(nan="omit"), batch_rows=10))
+    parts = list(batches(path, Reading(missing="drop"), batch_rows=10))
     assert [len(f) for f in parts] == [9]
     (missing,) = merge(x for f in parts for x in f.findings if x.code == "missing_rows")
     assert (missing.count, missing.total) == (21, 30)
@@ -335,7 +335,7 @@ def test_features_that_are_words(tmp_path: Path) -> None:
 
 
 def test_picks_are_compared_as_numbers(tmp_path: Path) -> None:
-    _, f = one(wrote(tmp_path, "label,pred,confidence\n1,1.0,0.8\n2,1.0,0.6\n3,3.0,0.9\n,3.0,0.9\n"), nan="omit")
+    _, f = one(wrote(tmp_path, "label,pred,confidence\n1,1.0,0.8\n2,1.0,0.6\n3,3.0,0.9\n,3.0,0.9\n"), missing="drop")
     np.testing.assert_array_equal(f.outcomes, [1, 0, 1])
 
 

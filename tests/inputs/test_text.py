@@ -119,7 +119,7 @@ def test_a_written_per_cent_sign_is_a_unit(sign: str, tmp_path: Path) -> None:
 def test_words_for_missing(word: str, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text(f"y,p\n0,0.5\n1,{word}\n0,0.3\n1,0.9\n")
-    (f,) = read(path, Reading(nan="omit")).values()
+    (f,) = read(path, Reading(missing="drop")).values()
     np.testing.assert_array_equal(f.positive, [0.5, 0.3, 0.9])
     assert [f.row(i) for i in range(3)] == [1, 3, 4]
     assert f.findings[0].message == "1 of 4 rows have missing values and are left out"

@@ -40,7 +40,11 @@ _OPTIONS = (
     click.option("--id", metavar="COL[,COL…]", help="Columns that identify a case."),
     click.option("--where", metavar="COL=VALUE", multiple=True, help="Only these rows; also COL!=VALUE; repeatable."),
     click.option(
-        "--nan", type=click.Choice(["raise", "omit"]), default="raise", show_default=True, help="Missing values."
+        "--missing",
+        type=click.Choice(["error", "drop"]),
+        default="error",
+        show_default=True,
+        help="Rows with missing values.",
     ),
     click.option(
         "--soft",
@@ -60,7 +64,7 @@ _OPTIONS = (
 )
 NAMES = (
     *("label", "proba", "positive_proba", "positive", "layout", "scale", "weight", "count", "model", "id", "where"),
-    *("nan", "soft", "normalise", "cut", "versus_rest", "order", "absent", "group", "ideal", "feature"),
+    *("missing", "soft", "normalise", "cut", "versus_rest", "order", "absent", "group", "ideal", "feature"),
 )
 
 

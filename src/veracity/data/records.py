@@ -21,15 +21,17 @@ FINDINGS = "findings"  # the field of a section that is not part of its document
 
 @dataclass(frozen=True)
 class Section(Mapping[str, Any]):
-    """A record whose fields can also be listed and looked up by name; fields of None do not count."""
+    """A record whose fields can also be listed and looked up by name; optional fields of None are left out."""
 
     def __getitem__(self, name: str) -> Any:
-        if name in self.__dataclass_fields__ and name != FINDINGS and (value := getattr(self, name)) is not None:
-            return value
+        if name in tuple(self):
+            return getattr(self, name)
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (f.name for f in fields(self) if f.name != FINDINGS and getattr(self, f.name) is not None)
+        for f in fields(self):
+            if f.name != FINDINGS and not (f.default is None and getattr(self, f.name) is None):
+                yield f.name
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

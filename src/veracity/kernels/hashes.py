@@ -64,3 +64,17 @@ def true_hashes(p: NDArray[Any], y: NDArray[Any], kernel: str | None = None) -> 
         return out
     rows = np.arange(len(p))
     return column_hashes(y, [p[rows, y], p[rows, (y.astype(np.int64) + 1) % p.shape[1]]])
+
+
+def forecast_hashes(p: NDArray[Any]) -> Hashes:
+    """Return 64 bits for each forecast of p, (n,) or (n, k): Σ_j mix(bits of p_j), whatever the order of classes."""
+    out = np.zeros(len(p), dtype=np.uint64)
+    step = max(1, BLOCK // (1 if p.ndim == 1 else max(p.shape[1], 1)))
+    for start in range(0, len(p), step):
+        bits = (p[start : start + step].astype(np.float64) + 0.0).view(np.uint64)
+        mix(bits)
+        bits *= ODD
+        mix(bits)
+        out[start : start + step] = bits if bits.ndim == 1 else bits.sum(axis=1, dtype=np.uint64)
+    mix(out)
+    return out

@@ -53,7 +53,7 @@ class Source:
         """Prepared, unchecked forecasts; several models take turns (`Forecasts.model`)."""
         reading = self.reading
         # Where rows may be left out, one part is held back: if nothing is left of the next, somebody has to say so.
-        hold = reading.nan == "omit" or reading.soft == "omit" or bool(reading.weight or reading.count)
+        hold = reading.missing == "drop" or reading.soft == "omit" or bool(reading.weight or reading.count)
         held: dict[str | None, Forecasts] = {}
         pending: dict[str, tuple[Finding, ...]] = {}
         told: set[str | None] = set()

@@ -122,7 +122,7 @@ class Builder:
         given: dict[str, Any] = {
             "sample_weight": weight,
             "counts": count,
-            "nan": reading.nan,
+            "missing": reading.missing,
             "groups": {c: labels(frame[c]) for c in self._groups},
             "case": self._case(frame),
             "first_row": start,
@@ -328,11 +328,11 @@ class Builder:
                 f"name the columns of a case:  {table.option('id', 'COL,COL')}",
             )
         short = made.filter(pl.col(CLASSES) != len(layout.labels))
-        if short.height and not self.reading.absent and self.reading.nan == "raise":
+        if short.height and not self.reading.absent and self.reading.missing == "error":
             raise table.error(
                 f"row {short[N][0]}: a case with {short[CLASSES][0]} of {len(layout.labels)} classes "
                 f"({short.height:,} of {made.height:,} cases).",
-                f"leave these cases out:  {table.option('nan', 'omit')}"
+                f"leave these cases out:  {table.option('missing', 'drop')}"
                 f"      or, if an option was not offered:  {table.option('absent', 'nan')}",
             )
         return made, made[N].to_numpy()

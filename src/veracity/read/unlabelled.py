@@ -15,7 +15,7 @@ from .layouts import Layout
 from .reading import UNLABELLED, Reading, canonical, items_of, matching
 from .roles import Column
 
-TAKEN = ("proba", "positive_proba", "scale", "where", "nan", "normalise", "id")  # options of such forecasts
+TAKEN = ("proba", "positive_proba", "scale", "where", "missing", "normalise", "id")  # options of such forecasts
 
 
 class NoForecasts(ValueError):
@@ -42,7 +42,7 @@ def reading_of_forecasts(reading: Reading, layout: Layout) -> Reading | None:
     option = {"positive_proba": columns[0]} if len(columns) == 1 else {"proba": columns}
     given: dict[str, Any] = {"proba": None, "positive_proba": None, **option}
     given |= {"scale": reading.scale or layout.scale, "order": list(map(str, layout.classes))}
-    given |= {name: getattr(reading, name) for name in ("where", "nan", "normalise", "weight", "count")}
+    given |= {name: getattr(reading, name) for name in ("where", "missing", "normalise", "weight", "count")}
     return Reading(layout=UNLABELLED, **given)
 
 

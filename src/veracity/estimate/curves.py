@@ -1,45 +1,29 @@
-"""Scalar curves u → c(u): how often entries forecast at u came true.
+"""Scalar curves u → c(u): how often entries forecast at u came true, in bins on cells of the grid.
 
-One file per curve; its `fit(histogram, grid, plan)` gives a `Curve` of bins on cells of the grid. Measured
-metrics are the means of c(u) over what happened (theory section 3); reliability is the curve itself.
+Measured means are the means of c(u) over the true entries; reliability is the curve itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib import import_module
-from pkgutil import iter_modules
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veracity.kernels import Histogram
-from veracity.kernels.cuts import binned
+from veracity.kernels.cuts import bin_starts, binned
 from veracity.kernels.grid import Grid
+from veracity.state.plan import ERROR_BINS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@cache
-def names() -> tuple[str, ...]:
-    """The curves there are: one file each in this folder."""
-    return tuple(sorted(module.name for module in iter_modules(__path__)))
-
-
-def fit(name: str, histogram: Histogram, grid: Grid, **options: Any) -> Curve:
-    """Fit the curve called `name`; its file says which options it takes."""
-    if name not in names():
-        raise ValueError(f"curve: no curve is called {name!r}; there are {', '.join(names())}")
-    curve: Curve = import_module(f"{__name__}.{name}").fit(histogram, grid, **options)
-    return curve
-
-
 @dataclass(frozen=True)
 class Curve:
-    """Bins with what was forecast in them and what came true. All arrays have one value per bin.
+    """Bins with the forecasts in them and how many came true. All arrays have one value per bin.
 
     start                first grid cell
     count, true          entries and true entries (integers: rows, or counts)
@@ -123,3 +107,46 @@ def collect(name: str, histogram: Histogram, grid: Grid, start: Ints) -> Curve:
     """Sum the cells of a histogram into the bins that begin at the grid cells `start`; empty bins are left out."""
     counts, others = binned(histogram, grid, start)
     return Curve(name, *counts, *others)
+
+
+def number_of_bins(rows: float) -> int:
+    """Return the default number of bins: about ten rows a bin, from 5 to 50."""
+    return int(min(max(rows // 10, 5), 50))
+
+
+def equal_true_bins(histogram: Histogram, grid: Grid, bins: int, end_width: float) -> tuple[Curve, Curve]:
+    """Return curves with equal numbers of true entries in each bin, as published and with wide bins split.
+
+    End bins [0, w) and [1−w, 1], cells too full to share, and `bins` bins of equal true counts between. The second
+    curve halves bins whose edges differ by more than a factor two by true count, again and again: this removes most of
+    the bias that wide bins cause at small probabilities.
+    """
+    plain, halved = bin_starts(histogram, grid, bins, end_width)
+    return collect("bins", histogram, grid, plain), collect("bins", histogram, grid, halved)
+
+
+def equal_width_bins(histogram: Histogram, grid: Grid, cuts: tuple[float, ...], own: tuple[float, ...] = ()) -> Curve:
+    """Return bins [a, b) between `cuts`, each a cut of the grid; the atoms `own` are bins by themselves."""
+    start = {0, *(grid.atom(c) for c in cuts), *(grid.atom(c) for c in own), *(grid.atom(c) + 1 for c in own)}
+    return collect("width", histogram, grid, np.array(sorted(start), dtype=np.int64))
+
+
+def isotonic(histogram: Histogram, grid: Grid) -> Curve:
+    """Return pooled adjacent violators over the cells; a bin is a block of cells with one frequency."""
+    from scipy.optimize import isotonic_regression
+
+    cells = collect("isotonic", histogram, grid, histogram.cells.astype(np.int64))
+    fitted = isotonic_regression(cells.source, weights=cells.weight)
+    start = cells.start[fitted.blocks[:-1]]
+    start[:1] = 0
+    curve = collect("isotonic", histogram, grid, start)
+    return replace(curve, source=curve.true_weight / curve.weight)
+
+
+CURVES: dict[str, Callable[[Histogram, Grid, int, float], Curve]] = {
+    "bins": lambda histogram, grid, bins, end_width: equal_true_bins(histogram, grid, bins, end_width)[1],
+    "width": lambda histogram, grid, bins, end_width: equal_width_bins(
+        histogram, grid, tuple(i / ERROR_BINS for i in range(1, ERROR_BINS))
+    ),
+    "isotonic": lambda histogram, grid, bins, end_width: isotonic(histogram, grid),
+}

@@ -1,22 +1,20 @@
-"""Measured means of a tally: each stated probability replaced by how often such forecasts came true."""
+"""Measured means of a tally: each reported probability replaced by how often such forecasts came true."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Finding
 from veracity.data.reading import Reading, around, around_log, quantile, undefined, unknown
-from veracity.estimate import curves
-from veracity.estimate.curves import Curve, collect
-from veracity.estimate.curves.bins import fit_both, number_of_bins
+from veracity.data.records import Bin, Means
+from veracity.estimate.curves import CURVES, Curve, equal_true_bins, equal_width_bins, number_of_bins, shown
 from veracity.estimate.influences import Influences
-from veracity.estimate.scores import AT, NONE, Profile
+from veracity.estimate.reported import AT, NONE, Profile, three
 from veracity.kernels import Histogram
 from veracity.state.cells import regrouped
 from veracity.state.sums import R
@@ -24,15 +22,15 @@ from veracity.state.tally import MANY_CLASSES, Tally
 
 Floats = NDArray[np.float64]
 
-NOT_MEASURABLE = "only the probability of what happened is given, so it cannot be compared with frequencies"
+NOT_MEASURABLE = "only the probability of the outcome is given, so it cannot be compared with frequencies"
 
 
 def pooled(tally: Tally) -> Histogram:
     """The pooled entries, clipped where the preset N17 clips them before binning."""
     if tally.plan.preset != "N17":
-        return tally.binned
+        return tally.pooled
     low, high = (tally.grid.atom(limit) for limit in tally.plan.limits)
-    clipped = regrouped(tally.binned, np.clip(tally.binned.cells, low, high))
+    clipped = regrouped(tally.pooled, np.clip(tally.pooled.cells, low, high))
     entries = clipped.true.astype(float) if clipped.true_weight is None else clipped.true_weight
     every = clipped.all.astype(float) if clipped.all_weight is None else clipped.all_weight
     for cell, limit in ((low, tally.plan.limits[0]), (high, tally.plan.limits[1])):
@@ -52,17 +50,13 @@ def curves_of(tally: Tally) -> tuple[Curve, Curve]:
     plan, histogram = tally.plan, pooled(tally)
     if plan.preset == "N17":
         widths = tuple(i / 100 for i in range(1, 100))
-        curve = curves.fit("width", histogram, tally.grid, cuts=widths, own=plan.limits)
+        curve = equal_width_bins(histogram, tally.grid, widths, plan.limits)
         return curve, curve
-    if tally.starts is not None:  # below 2^-8 such bins have no sums of their own
-        found = (collect("bins", histogram, tally.grid, start) for start in tally.starts)
-        plain, halved = (replace(curve, forecast=np.full(len(curve), np.nan)) for curve in found)
-        return plain, halved
     bins = number_of_bins(tally.sums.n_eff) if plan.bins == "auto" else int(plan.bins)
-    return fit_both(histogram, tally.grid, bins=bins, end_width=plan.end_width)
+    return equal_true_bins(histogram, tally.grid, bins, plan.end_width)
 
 
-NO_VARIATION = "what happened does not vary: no interval"
+NO_VARIATION = "the outcomes do not vary: no interval"
 
 
 @dataclass(frozen=True)
@@ -91,6 +85,11 @@ class Measured:
         at = curve.start.searchsorted(true.cells, "right") - 1
         logs, weight = (np.bincount(at, x, len(curve)) for x in (true.sums[1], true.weight))
         return replace(curve, model=np.exp(np.divide(logs, weight, out=np.full(len(curve), np.nan), where=weight > 0)))
+
+    @property
+    def published_curve(self) -> Curve:
+        """The curve of the published procedure, before a floor."""
+        return self._curves[0]
 
     @cached_property
     def values(self) -> Floats:
@@ -123,6 +122,16 @@ class Measured:
             reading.high = max(1.0, value)
         return reading
 
+    def at(self, r: float) -> Reading:
+        """The measured mean at any r; its error is interpolated between those of the profile."""
+        value = float(self.curve.corrected(np.array([r]), self.tally.plan.floor)[0])
+        error = float(np.interp(r, R, self.influences.measured_errors))
+        if math.isnan(value) or not R[0] <= r <= R[-1]:
+            return Reading(value, reason=f"no interval beyond r = {R[0]:g} to {R[-1]:g}")
+        reading = around_log(value, error, self.tally.plan.level)
+        reading.high = None if reading.high is None else max(min(reading.high, 1.0), value)
+        return reading
+
     def measured(self, name: str) -> Reading:
         return self._reading(float(self.values[AT[name]]), AT[name])
 
@@ -131,6 +140,18 @@ class Measured:
         reading = self._reading(self.plain_values[name], AT[name])
         reading.method = reading.method and f"{reading.method}, errors of measured"
         return reading
+
+    def measured_means(self) -> Means:
+        """The three means by the bias-corrected procedure."""
+        return three(self.measured, self.findings())
+
+    def plain_means(self) -> Means:
+        """The three means by the published procedure."""
+        return three(self.plain)
+
+    def divergence_means(self) -> Means:
+        """Reported ÷ measured for the three means."""
+        return three(self.divergence)
 
     def divergence(self, name: str) -> Reading:
         """Reported ÷ measured."""
@@ -143,38 +164,25 @@ class Measured:
         return around_log(reported / measured, self.influences.divergence_errors[name], self.tally.plan.level)
 
     def slope(self) -> Reading:
-        """Spread borne out ÷ spread stated (CQ's orientation): below 1 is over-confident."""
+        """Measured spread ÷ reported spread (CQ's orientation): below 1 is over-confident."""
         d, r = AT["decisiveness"], AT["robustness"]
-        stated = float(self.profile.values[d] - self.profile.values[r])
-        borne_out = float(self.values[d] - self.values[r])
-        if stated <= 1e-12:
-            return undefined("all stated probabilities of what happened are equal: no spread to compare with")
-        slope, error = borne_out / stated, self.influences.slope_error
+        reported = float(self.profile.values[d] - self.profile.values[r])
+        measured = float(self.values[d] - self.values[r])
+        if reported <= 1e-12:
+            return undefined("all reported probabilities of the outcomes are equal: no spread to compare with")
+        slope, error = measured / reported, self.influences.slope_error
         if error == 0.0:
             return Reading(slope, reason=NO_VARIATION)
         if slope > 2.0 * error:
             return around_log(slope, error / slope, self.tally.plan.level)
-        return around(slope, error, self.tally.plan.level)  # nearly no spread is borne out: its logarithm says nothing
+        return around(slope, error, self.tally.plan.level)  # nearly no measured spread: its logarithm says nothing
 
-    def bins(self) -> list[dict[str, float]]:
+    def bins(self) -> tuple[Bin, ...]:
+        """The bins of the published procedure."""
         c = self.plain_curve
-        edges = curves.shown(np.concatenate([c.low, c.high]), self.tally.plan.cuts)
+        edges = shown(np.concatenate([c.low, c.high]), self.tally.plan.cuts)
         columns = (x.tolist() for x in (c.count, c.true, c.model, c.source, *c.contributions()))
-        return [
-            {
-                "low": low,
-                "high": high,
-                "count": count,
-                "true": true,
-                "model": model,
-                "source": source,
-                "contribution": additive,
-                "contribution_eq17": published,
-            }
-            for low, high, count, true, model, source, additive, published in zip(
-                edges[: len(c)], edges[len(c) :], *columns, strict=True
-            )
-        ]
+        return tuple(map(Bin, edges[: len(c)], edges[len(c) :], *columns))
 
     def findings(self) -> tuple[Finding, ...]:
         found = []
@@ -183,8 +191,8 @@ class Measured:
             found.append(Finding("too_many_bins", "warning", message))
         if self.tally.k >= 100 and self.tally.plan.floor == 0.0:
             message = (
-                f"with {self.tally.k} classes and no floor the measured worst-leaning mean cannot be estimated well; "
-                "with floor 0.005 it can"
+                f"with {self.tally.k} classes and no minimum probability the measured pessimistic average cannot be "
+                "estimated well; with a minimum probability of 0.005 it can"
             )
             found.append(Finding("measured_robustness", "note", message))
         return tuple(found)
@@ -194,18 +202,16 @@ def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, float]:
     """Measured means by the curve of that name, fitted on all entries pooled or on each class by itself."""
     if not tally.measurable:
         raise ValueError(NOT_MEASURABLE)
+    if curve not in CURVES:
+        raise ValueError(f"curve: no curve is called {curve!r}; there are {', '.join(CURVES)}")
     if groups not in ("pooled", "per class"):
         raise ValueError(f"groups: {groups!r} is neither 'pooled' nor 'per class'")
     if groups == "per class" and tally.k > MANY_CLASSES:
         raise ValueError(f"groups: 'per class' is offered up to {MANY_CLASSES} classes; these are {tally.k}")
     plan = tally.plan
     bins = number_of_bins(tally.sums.n_eff) if plan.bins == "auto" else int(plan.bins)
-    options: dict[str, dict[str, Any]] = {
-        "bins": {"bins": bins, "end_width": plan.end_width, "split": True},
-        "width": {"cuts": tuple(i / 15 for i in range(1, 15))},
-    }
-    parts = (pooled(tally.whole),) if groups == "pooled" else tally.classwise
-    fitted = [curves.fit(curve, h, tally.grid, **options.get(curve, {})) for h in parts if h.true.sum()]
+    parts = (pooled(tally),) if groups == "pooled" else tally.classwise
+    fitted = [CURVES[curve](h, tally.grid, bins, plan.end_width) for h in parts if h.true.sum()]
     r = np.array([R[AT[name]] for name in AT])
     weight = np.array([c.true_weight.sum() for c in fitted]) / sum(c.true_weight.sum() for c in fitted)
     # A curve that smooths is not the frequencies of bins, so the correction for few rows a bin is for bins only.
@@ -215,5 +221,6 @@ def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, float]:
     return dict(zip(AT, np.where(r == 0.0, logs, powers).tolist(), strict=True))
 
 
-def not_measurable() -> Reading:
-    return unknown(NOT_MEASURABLE)
+def unmeasured() -> Means:
+    """Return the three means where only the probability of the outcome is known."""
+    return three(lambda name: unknown(NOT_MEASURABLE))
