@@ -13,7 +13,7 @@ import pytest
 from veracity import assess, plots
 from veracity.formulas.coupled import CoupledNormal
 from veracity.plots import _style as style
-from veracity.results.assessment import Assessments
+from veracity.results.assess import Assessments
 
 OURS = sorted(name for name in plots.names() if getattr(plots.module(name), "OF", None) == "assessment")
 
@@ -81,7 +81,7 @@ def test_three_classes_have_no_roc_but_all_else(shown: Any) -> None:
 def test_pictures_hold_the_numbers_of_the_document(shown: Any) -> None:
     document = shown["two"]
     profile = {(row["side"], round(row["r"], 9)): row["mean"] for row in plots.module("risk_profile").rows(document)}
-    assert profile["stated", 0.0] == document["reported"]["accuracy"]["value"]
+    assert profile["stated", 0.0] == document["reported"]["geometric_accuracy"]["value"]
     assert profile["borne out", 1.0] == pytest.approx(document["measured"]["decisiveness"]["value"], abs=1e-12)
     ladder = plots.module("loss_ladder").rows(document)
     assert ladder[0]["value"] == document["losses"]["log"]["L"]["value"]

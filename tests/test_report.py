@@ -13,7 +13,7 @@ import pytest
 
 from veracity import assess
 from veracity import show as report
-from veracity.results.assessment import Assessments
+from veracity.results.assess import Assessments
 from veracity.show import _figures, _view
 from veracity.words import number
 
@@ -287,7 +287,7 @@ def test_only_what_happened_known_gives_a_page() -> None:
     logs = np.log(np.random.default_rng(0).beta(3, 1, 300))
     document = assess(Forecasts(None, None, (), log_realised=logs)).document()
     page = report.render(document)
-    assert number(document["reported"]["accuracy"]) in page
+    assert number(document["reported"]["geometric_accuracy"]) in page
     assert "Not measurable" in page
 
 

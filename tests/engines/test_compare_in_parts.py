@@ -122,7 +122,7 @@ def test_columns_with_gaps(
         assert found[name]["scores"]["log_loss"]["value"] == pytest.approx(
             one["scores"]["log_loss"]["value"], rel=1e-12
         )
-        assert found[name]["measured"]["accuracy"]["value"] == one["measured"]["accuracy"]["value"]
+        assert found[name]["measured"]["geometric_accuracy"]["value"] == one["measured"]["geometric_accuracy"]["value"]
     assert f"{whole.height:,} " in said(err)
 
 
@@ -216,7 +216,14 @@ def test_an_interrupted_comparison_goes_on(
 
 def test_check(engine: Any, here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
     cases.select("y", pl.col("calm").alias("p")).write_parquet("calm.parquet")
-    command = ["check", "calm.parquet", "--require", "scores.log_loss<=0.69", "--require", "reported.accuracy>=0.9"]
+    command = [
+        "check",
+        "calm.parquet",
+        "--require",
+        "scores.log_loss<=0.69",
+        "--require",
+        "reported.geometric_accuracy>=0.9",
+    ]
     assert run(command) == 1
     expected = capsys.readouterr().out
     assert run([*command, "--engine", engine.name]) == 1

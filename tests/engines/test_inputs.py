@@ -130,8 +130,8 @@ def test_rows_of_a_large_file(folder: Callable[[str], Path], tmp_path: Path) -> 
             merged.merge(state)
         (expected,) = read(path, Reading(where=where)).values()
         (found,) = merged.tallies().values()
-        assert counts(found) == counts(Tally.count(expected, Plan()))
-        assert found.lowest == Tally.count(expected, Plan()).lowest
+        assert counts(found) == counts(Tally.of(expected, plan=Plan()))
+        assert found.lowest == Tally.of(expected, plan=Plan()).lowest
 
 
 def _job(opened: engines.Input) -> Any:

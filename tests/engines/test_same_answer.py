@@ -21,7 +21,7 @@ READINGS = {"grouped": Reading(group=("site",)), "weighted": Reading(weight="w",
 
 def in_memory(folder: Path, reading: Reading) -> dict[str, Tally]:
     files = [f for f in sorted(folder.iterdir()) if "03" not in f.name]  # the one without rows
-    return {model: Tally.count(f, Plan()) for model, f in read(files, reading).items()}
+    return {model: Tally.of(f, plan=Plan()) for model, f in read(files, reading).items()}
 
 
 def same(a: Tally, b: Tally) -> None:

@@ -35,7 +35,7 @@ def same(found: dict[str, Any], expected: dict[str, Any]) -> None:
     (one,), (other,) = found.values(), expected.values()
     assert one.n == other.n
     assert one._tally.sums.weight == pytest.approx(other._tally.sums.weight, rel=1e-13)
-    for name in ("decisiveness", "accuracy", "robustness"):
+    for name in ("decisiveness", "geometric_accuracy", "robustness"):
         assert float(one.reported[name]) == pytest.approx(float(other.reported[name]), rel=1e-12)
         assert float(one.measured[name]) == pytest.approx(float(other.measured[name]), rel=1e-12)
 

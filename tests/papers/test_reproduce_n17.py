@@ -89,7 +89,7 @@ def test_histogram_is_the_preset_of_assess():
     f = simulate("n17-tail-0", 3000, seed=6)
     a = assess(f, preset="N17")
     model, _, _ = n17.histogram(f)
-    reported = [float(getattr(a.reported, name)) for name in ("decisiveness", "accuracy", "robustness")]
+    reported = [float(getattr(a.reported, name)) for name in ("decisiveness", "geometric_accuracy", "robustness")]
     np.testing.assert_allclose(model, reported, atol=1e-9)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from veracity.kernels import Histogram
 from veracity.kernels.cuts import bin_starts, binned
 from veracity.kernels.grid import Grid
-from veracity.state.plan import ERROR_BINS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -125,7 +125,12 @@ def equal_true_bins(histogram: Histogram, grid: Grid, bins: int, end_width: floa
     return collect("bins", histogram, grid, plain), collect("bins", histogram, grid, halved)
 
 
-def equal_width_bins(histogram: Histogram, grid: Grid, cuts: tuple[float, ...], own: tuple[float, ...] = ()) -> Curve:
+def equal_true(histogram: Histogram, grid: Grid, *, bins: int, end_width: float, split: bool = False) -> Curve:
+    """Return one of the curves of `equal_true_bins`: as published, or with wide bins split."""
+    return equal_true_bins(histogram, grid, bins, end_width)[int(split)]
+
+
+def equal_width(histogram: Histogram, grid: Grid, *, cuts: tuple[float, ...], own: tuple[float, ...] = ()) -> Curve:
     """Return bins [a, b) between `cuts`, each a cut of the grid; the atoms `own` are bins by themselves."""
     start = {0, *(grid.atom(c) for c in cuts), *(grid.atom(c) for c in own), *(grid.atom(c) + 1 for c in own)}
     return collect("width", histogram, grid, np.array(sorted(start), dtype=np.int64))
@@ -143,10 +148,11 @@ def isotonic(histogram: Histogram, grid: Grid) -> Curve:
     return replace(curve, source=curve.true_weight / curve.weight)
 
 
-CURVES: dict[str, Callable[[Histogram, Grid, int, float], Curve]] = {
-    "bins": lambda histogram, grid, bins, end_width: equal_true_bins(histogram, grid, bins, end_width)[1],
-    "width": lambda histogram, grid, bins, end_width: equal_width_bins(
-        histogram, grid, tuple(i / ERROR_BINS for i in range(1, ERROR_BINS))
-    ),
-    "isotonic": lambda histogram, grid, bins, end_width: isotonic(histogram, grid),
-}
+CURVES: dict[str, Callable[..., Curve]] = {"bins": equal_true, "width": equal_width, "isotonic": isotonic}
+
+
+def fit(name: str, histogram: Histogram, grid: Grid, **options: Any) -> Curve:
+    """Return the curve called `name`, with its options."""
+    if name not in CURVES:
+        raise ValueError(f"curve: no curve is called {name!r}; there are {', '.join(CURVES)}")
+    return CURVES[name](histogram, grid, **options)

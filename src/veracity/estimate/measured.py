@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 from veracity.data import Finding
 from veracity.data.reading import Reading, around, around_log, quantile, undefined, unknown
 from veracity.data.records import Bin, Means
-from veracity.estimate.curves import CURVES, Curve, equal_true_bins, equal_width_bins, number_of_bins, shown
+from veracity.estimate.curves import Curve, equal_true_bins, equal_width, fit, number_of_bins, shown
 from veracity.estimate.influences import Influences
 from veracity.estimate.reported import AT, NONE, Profile, three
 from veracity.kernels import Histogram
 from veracity.state.cells import regrouped
+from veracity.state.plan import ERROR_BINS
 from veracity.state.sums import R
 from veracity.state.tally import MANY_CLASSES, Tally
 
@@ -50,7 +52,7 @@ def curves_of(tally: Tally) -> tuple[Curve, Curve]:
     plan, histogram = tally.plan, pooled(tally)
     if plan.preset == "N17":
         widths = tuple(i / 100 for i in range(1, 100))
-        curve = equal_width_bins(histogram, tally.grid, widths, plan.limits)
+        curve = equal_width(histogram, tally.grid, cuts=widths, own=plan.limits)
         return curve, curve
     bins = number_of_bins(tally.sums.n_eff) if plan.bins == "auto" else int(plan.bins)
     return equal_true_bins(histogram, tally.grid, bins, plan.end_width)
@@ -202,8 +204,6 @@ def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, float]:
     """Measured means by the curve of that name, fitted on all entries pooled or on each class by itself."""
     if not tally.measurable:
         raise ValueError(NOT_MEASURABLE)
-    if curve not in CURVES:
-        raise ValueError(f"curve: no curve is called {curve!r}; there are {', '.join(CURVES)}")
     if groups not in ("pooled", "per class"):
         raise ValueError(f"groups: {groups!r} is neither 'pooled' nor 'per class'")
     if groups == "per class" and tally.k > MANY_CLASSES:
@@ -211,7 +211,11 @@ def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, float]:
     plan = tally.plan
     bins = number_of_bins(tally.sums.n_eff) if plan.bins == "auto" else int(plan.bins)
     parts = (pooled(tally),) if groups == "pooled" else tally.classwise
-    fitted = [CURVES[curve](h, tally.grid, bins, plan.end_width) for h in parts if h.true.sum()]
+    options: dict[str, dict[str, Any]] = {
+        "bins": {"bins": bins, "end_width": plan.end_width, "split": True},
+        "width": {"cuts": tuple(i / ERROR_BINS for i in range(1, ERROR_BINS))},
+    }
+    fitted = [fit(curve, h, tally.grid, **options.get(curve, {})) for h in parts if h.true.sum()]
     r = np.array([R[AT[name]] for name in AT])
     weight = np.array([c.true_weight.sum() for c in fitted]) / sum(c.true_weight.sum() for c in fitted)
     # A curve that smooths is not the frequencies of bins, so the correction for few rows a bin is for bins only.

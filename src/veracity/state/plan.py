@@ -41,6 +41,7 @@ class Plan:
             raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
         if self.bootstrap is not None and self.bootstrap < 2:
             raise ValueError(f"bootstrap: {self.bootstrap!r} draws; give at least 2, or leave it out")
+        object.__setattr__(self, "r", tuple(float(r) for r in self.r))
         if not all(r > -1.0 for r in self.r):
             raise ValueError(f"r: {min(self.r):g}; scores are proper for r > -1")
         seed: Any = self.random_state

@@ -182,14 +182,17 @@ def _distinct(f: Forecasts, h: Hashes) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _content(f: Forecasts) -> Hashes:
-    """Return 64 bits from everything a row holds; the outcome counts by its name, not by its column."""
+    """Return 64 bits from everything a row holds; classes count by their names, not by their columns."""
     columns: list[NDArray[Any]] = []
+    names = keys_of(np.array([str(c) for c in f.classes])) if f.classes else np.empty(0, np.uint64)
+    if f.probabilities is not None and f.probabilities.ndim == 2:
+        columns.append(_named_hash(f.probabilities, names))
     if f.outcomes is not None:
-        columns = [keys_of(np.array([str(c) for c in f.classes]))[f.outcomes], f.realised]
+        columns += [names[f.outcomes], f.realised]
     for name in CONTENT:
         values = getattr(f, name)
-        if values is not None and name in ("ideal", "offered"):
-            columns.append(forecast_hashes(values.astype(np.float64)))
+        if values is not None and values.ndim == 2 and name in ("ideal", "offered"):
+            columns.append(_named_hash(values, names))
         elif values is not None:
             columns += [values] if values.ndim == 1 else list(values.T)
     full = hashes(f)
@@ -198,3 +201,13 @@ def _content(f: Forecasts) -> Hashes:
         full ^= column if column.dtype == np.uint64 else (column.astype(np.float64) + 0.0).view(np.uint64)
         mix(full)
     return full
+
+
+def _named_hash(p: NDArray[Any], names: Hashes) -> Hashes:
+    """Return 64 bits from which class has which probability, whatever the order of the classes."""
+    total = np.zeros(len(p), dtype=np.uint64)
+    for column, name in zip(p.T, names, strict=True):
+        bits = (column.astype(np.float64) + 0.0).view(np.uint64) * ODD ^ name
+        mix(bits)
+        total += bits
+    return total
