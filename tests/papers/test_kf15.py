@@ -8,7 +8,7 @@ import pytest
 from veracity import maps
 from veracity.data import Forecasts
 from veracity.formulas.chain import PAIRS, Chain
-from veracity.reproduce import kf15
+from papers import kf15
 from veracity.simulate import random_task
 
 PRINTED = 5e-4  # half a unit of the third digit

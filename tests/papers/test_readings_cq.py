@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from veracity.data import Forecasts
-from veracity.reproduce import Options
-from veracity.reproduce._readings import READINGS, readings, section
+from papers import Options
+from papers._readings import READINGS, readings, section
 from veracity.results.assessment import assess
 from veracity.simulate import _network, simulate
 

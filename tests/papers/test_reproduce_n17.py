@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from veracity.reproduce import Options, n17
-from veracity.reproduce._population import Population
-from veracity.reproduce._rows import tally
-from veracity.reproduce._ten import DIMENSIONS, ceiling, experiment
+from papers import Options, n17
+from papers._population import Population
+from papers._rows import tally
+from papers._ten import DIMENSIONS, ceiling, experiment
 from veracity.simulate import EXAMPLES, simulate
 
 SOURCE = (0.687288, 0.614452, 0.541814)  # decisiveness, geometric accuracy, robustness of every kappa = 0.5 source

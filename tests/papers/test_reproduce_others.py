@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from veracity import reproduce
-from veracity.reproduce import Options, _outputs, cq, hb17, kf15, rp
-from veracity.reproduce._page import page
-from veracity.reproduce._rows import AGREES, DIFFERS, DOCUMENTED, claim, drawn, printed, tally
+import papers
+from papers import Options, _outputs, cq, hb17, kf15, rp
+from papers._page import page
+from papers._rows import AGREES, DIFFERS, DOCUMENTED, claim, drawn, printed, tally
 from veracity.simulate import simulate
 
 NAMES = ("index.html", "rows.csv")

@@ -15,7 +15,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from veracity.data import Forecasts
 from veracity.estimate import curves
-from veracity.reproduce._population import Population
+from papers._population import Population
 from veracity.simulate import EXAMPLES, simulate
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
