@@ -6,7 +6,7 @@ import pytest
 from papers import Options, n17
 from papers._population import Population
 from papers._rows import tally
-from papers._ten import DIMENSIONS, ceiling, experiment
+from papers._experiment import DIMENSIONS, ceiling, experiment
 from veracity.simulate import EXAMPLES, simulate
 
 SOURCE = (0.687288, 0.614452, 0.541814)  # decisiveness, geometric accuracy, robustness of every kappa = 0.5 source

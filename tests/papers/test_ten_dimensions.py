@@ -11,7 +11,7 @@ import pytest
 from veracity.formulas.coupled import coupling_from_risk
 from veracity.formulas.distributions import CoupledNormal
 from veracity.formulas.means import log_generalized_mean
-from papers._ten import DIMENSIONS, experiment
+from papers._experiment import DIMENSIONS, experiment
 from veracity.simulate import Fitted, ten_dimensions
 
 pytestmark = pytest.mark.slow
