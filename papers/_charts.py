@@ -96,7 +96,7 @@ def shares_and_means(
         value=[v for values in means.values() for v in values],
     )
     shapes = alt.Scale(domain=names, range=["triangle-up", "square", "triangle-down"])
-    shape = alt.Shape("mean:N", sort=None, title=None, scale=shapes)
+    shape = alt.Shape("mean:N", sort=None, title=None, scale=shapes, legend=alt.Legend(columns=1))
     marks = alt.Chart(long).mark_point(filled=True, size=60, color="#444", opacity=1)
     return alt.layer(
         wide.mark_bar(color="#e3d2bd").encode(x=across, y=alt.Y("share:Q", **up)),

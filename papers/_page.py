@@ -56,7 +56,7 @@ def svg(chart: Any) -> str:
     """The chart as SVG text, in the light theme of the report."""
     import vl_convert
 
-    spec = chart.to_dict() | {"config": _style.LIGHT | {"background": "#ffffff"}}
+    spec = chart.to_dict() | {"config": _style.LIGHT | {"background": "#ffffff", "axisX": {"tickCount": 5}}}
     text: str = vl_convert.vegalite_to_svg(spec)
     return text
 

@@ -20,8 +20,12 @@ TITLE = (
     "M. Kull and P. Flach (2015), Novel decompositions of proper scoring rules for classification: score adjustment as "
     "precursor to calibration, ECML PKDD"
 )
-NUMBERED = (*(f"Table {i}" for i in range(1, 5)), "(1)", *(f"Theorem {i}" for i in range(1, 5)))
-NOT_REPRODUCED = {"Lemma 1": "a step of the proof of Theorem 2 without a number"}
+NUMBERED = (
+    *(f"Table {i}" for i in range(1, 5)),
+    *(f"Theorem {i}" for i in range(1, 5)),
+    *("(1)", "Definition 1", "Definition 2", "Lemma 1"),
+)
+NOT_REPRODUCED = {"Definition 1, Definition 2, Lemma 1": "definitions, and a step of a proof, without a number"}
 LOG, BRIER = rule("log"), rule("brier")
 LOSSES = {  # the two stages between which each loss is measured
     "L": ("S", "Y"), "AL": ("S", "A"), "PCL": ("A", "C"), "GL": ("C", "Q"), "IL": ("Q", "Y"),

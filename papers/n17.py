@@ -23,9 +23,9 @@ TITLE = (
     "K. P. Nelson (2017), Assessing probabilistic inference by comparing the generalized mean of the model and source "
     "probabilities, Entropy 19(6), 286"
 )
-NUMBERED = (*(f"Figure {i}" for i in range(1, 8)), *(f"({i})" for i in range(1, 20)))
+NUMBERED = (*(f"Figure {i}" for i in range(1, 8)), *(f"({i})" for i in range(1, 20)), "Theorem 1")
 NOT_REPRODUCED = {
-    "(3), (4), (5)": "steps of the proof of Theorem 1 without a number; (5) is (2) for one hypothesis",
+    "(3), (4), (5), Theorem 1": "a proof without a number; (5) is (2) for one hypothesis",
     "(14)": "the density of all sources and models; its figures use it, and the paper prints no value of it",
     "(16), (19)": "definitions of the source probability, applied in the rows “source” of Figures 3, 5, 6 and 7",
 }
