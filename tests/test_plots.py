@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from veracity import assess, plots
-from veracity.formulas.coupled import CoupledNormal
+from veracity.formulas.distributions import CoupledNormal
 from veracity.plots import _style as style
 from veracity.results.assess import Assessments
 

@@ -26,8 +26,8 @@ _HOMES = {
     "adjust": "maps",
     "InfeasibleTarget": "maps",
     "PredictionTable": "table",
-    "CoupledNormal": "formulas.coupled",
-    "CoupledExponential": "formulas.coupled",
+    "CoupledNormal": "formulas.distributions",
+    "CoupledExponential": "formulas.distributions",
     "coupled_log": "formulas.coupled",
     "coupled_exp": "formulas.coupled",
 }

@@ -13,9 +13,9 @@ import pytest
 from scipy.special import digamma, gammaln
 
 import veracity as vc
+from papers._population import Population
 from veracity.data import Forecasts
 from veracity.estimate import curves
-from veracity.reproduce._population import Population
 from veracity.simulate import EXAMPLES, simulate
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally

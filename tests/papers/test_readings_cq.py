@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from papers import Options
+from papers._readings import READINGS, readings, section
 from veracity.data import Forecasts
-from veracity.reproduce import Options
-from veracity.reproduce._readings import READINGS, readings, section
 from veracity.results.assessment import assess
 from veracity.simulate import _network, simulate
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from veracity.reproduce import Options, n17
-from veracity.reproduce._population import Population
-from veracity.reproduce._rows import tally
-from veracity.reproduce._ten import DIMENSIONS, ceiling, experiment
+from papers import Options, n17
+from papers._experiment import DIMENSIONS, ceiling, experiment
+from papers._population import Population
+from papers._rows import tally, uncovered
 from veracity.simulate import EXAMPLES, simulate
 
 SOURCE = (0.687288, 0.614452, 0.541814)  # decisiveness, geometric accuracy, robustness of every kappa = 0.5 source
@@ -158,6 +158,8 @@ def test_all_rows_agree_or_are_documented():
     titles = [s.title for s in sections]
     for figure in ("Figure 1", "Figure 2", "Figure 3", "Figure 4", "Figure 5a", "Figure 5b", "Figure 6a", "Figure 7"):
         assert figure in titles
+    without = [label for items in n17.NOT_REPRODUCED for label in items.split(", ")]
+    assert sorted(uncovered(n17.NUMBERED, sections)) == sorted(without)
     documented = {row.item for s in sections for row in s.rows if row.verdict == "documented"}
     assert documented == {
         "(10) spread of the log-probabilities",

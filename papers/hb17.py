@@ -11,13 +11,16 @@ import numpy as np
 from veracity.formulas import tables
 from veracity.formulas.rules import ScoringRule, rule
 from veracity.simulate import SCENARIOS
+from veracity.table import PredictionTable
 
-from . import Options, _charts
-from ._rows import Figure, Row, Section, claim, identity, printed, shown
+from . import Options
+from ._rows import AGREES, Figure, Row, Section, claim, identity, printed, shown
 
 TITLE = (
     "G. Hughes and F. J. Burnett (2017), Evaluation of probabilistic disease forecasts, Phytopathology 107(10), 1136"
 )
+NUMBERED = ("Table 1", *(f"Figure {i}" for i in range(1, 5)), *(f"equation {i}" for i in range(1, 16)))
+NOT_REPRODUCED = {"equation 12": "a step of equation 13; the paper prints no value of it"}
 A, B, C1, C2 = (np.array(SCENARIOS[name], dtype=np.float64) for name in ("a", "b", "c1", "c2"))
 BRIER, LOG = rule("half_brier"), rule("log")
 ROUNDED = "the paper's Figures 1 and 2 use f rounded to three decimals (0.857, 0.403)"
@@ -95,14 +98,23 @@ def _tangent_figure(title: str, scoring: ScoringRule, mean_score: str) -> Sectio
         words = ("slope", "meets f = 0 at", "meets f = 1 at", "score of no event", "score of event")
         for word, paper, value, from_rounded in zip(words, numbers, exact, rounded, strict=True):
             row = printed(f"{name}: {word}", paper, value)
-            if row.verdict != "agrees":
-                again = printed("", paper, from_rounded).verdict == "agrees"
+            if row.verdict != AGREES:
+                again = printed("", paper, from_rounded).verdict == AGREES
                 note = f"{ROUNDED}: from them {from_rounded:.4f}" if again else ""
                 row = printed(f"{name}: {word}", paper, value, note)
             rows.append(row)
     rows += [
-        printed("PSEP", "0.454", tables.psep(tables.predictive_values(A))),
-        printed("mean score (equation 4)", mean_score, tables.score(A, tables.predictive_values(A), scoring)),
+        identity(
+            f"equation 3: score of an event at f2 is {'(1 − f)²' if brier else '−ln f'}",
+            _tangent(float(d[1]), scoring)[4],
+            (1 - d[1]) ** 2 if brier else -math.log(d[1]),
+        ),
+        printed("PSEP (equation 5)", "0.454", tables.psep(tables.predictive_values(A))),
+        printed(
+            f"mean score (equation {1 if brier else 2} and equation 4)",
+            mean_score,
+            tables.score(A, tables.predictive_values(A), scoring),
+        ),
     ]
     if brier:
         rows.append(
@@ -115,7 +127,7 @@ def _tangent_figure(title: str, scoring: ScoringRule, mean_score: str) -> Sectio
             )
         )
     word = "Brier score" if brier else "divergence score (log loss)"
-    chart = _tangent_chart(scoring, [float(v) for v in d], [float(v) for v in d], ends=True)
+    chart = PredictionTable(A).plot("bregman_tangents", rule=scoring.name)
     caption = f"Scenario A, {word}: the curve g, its tangents at the two forecasts, and their heights at 0 and 1."
     return Section(title, f"Tangents to g for the {word}.", rows, [Figure(caption, chart)])
 
@@ -127,13 +139,13 @@ def _tangent(f: float, scoring: ScoringRule) -> tuple[float, float, float, float
 
 
 def _figure_3() -> Section:
-    d, prior = _events(A), float(tables.prior(A)[1])
+    prior = float(tables.prior(A)[1])
     res = tables.resolutions(A, LOG)
     rows = [
         printed("slope of the tangent at the prior", "-0.223", _tangent(prior, LOG)[0]),
-        printed("RES at d2 = 0.857", "0.369", float(res[1])),
-        printed("RES at d1 = 0.403", "0.004", float(res[0])),
-        printed("RES (nits)", "0.037", _mean(A, res)),
+        printed("RES at d2 = 0.857 (equation 7)", "0.369", float(res[1])),
+        printed("RES at d1 = 0.403 (equation 7)", "0.004", float(res[0])),
+        printed("RES in nits (equation 8)", "0.037", _mean(A, res)),
         printed("PSEP", "0.454", tables.psep(tables.predictive_values(A))),
         identity(
             "equation 6: DS = UNC − RES",
@@ -141,7 +153,7 @@ def _figure_3() -> Section:
             tables.uncertainty(A, LOG) - _mean(A, res),
         ),
     ]
-    chart = _tangent_chart(LOG, [prior], [float(v) for v in d], ends=False)
+    chart = PredictionTable(A).plot("bregman_tangents", at="prior")
     caption = "Scenario A: resolution is the height of the curve over the tangent at the prior, 0.444."
     return Section("Figure 3", "Resolution.", rows, [Figure(caption, chart)])
 
@@ -215,16 +227,16 @@ def _reliability() -> Section:
 
 
 def _figure_4() -> Section:
-    forecasts, observed = _events(C1), _events(C2)
+    forecasts = _events(C1)
     rel = tables.reliabilities(C2, tables.predictive_values(C1), LOG)
     rows = [
         printed("slope of the tangent at f2 = 0.609", "0.442", _tangent(float(forecasts[1]), LOG)[0]),
         printed("slope of the tangent at f1 = 0.058", "-2.793", _tangent(float(forecasts[0]), LOG)[0]),
-        printed("REL at d2 = 0.824", "0.108", float(rel[1])),
-        printed("REL at d1 = 0.250", "0.195", float(rel[0])),
-        printed("REL (nits)", "0.144", _mean(C2, rel)),
+        printed("REL at d2 = 0.824 (equation 7)", "0.108", float(rel[1])),
+        printed("REL at d1 = 0.250 (equation 7)", "0.195", float(rel[0])),
+        printed("REL in nits (equation 9)", "0.144", _mean(C2, rel)),
     ]
-    chart = _tangent_chart(LOG, [float(v) for v in forecasts], [float(v) for v in observed], ends=False)
+    chart = PredictionTable(C2).scored_with(PredictionTable(C1)).plot("bregman_tangents")
     caption = (
         "Tangents at the forecasts of C1; reliability is the height of the curve over them at the frequencies of C2."
     )
@@ -262,34 +274,3 @@ def _left_open() -> Section:
         ),
     ]
     return Section("Not in the paper, or not to be checked", "", rows)
-
-
-def _tangent_chart(scoring: ScoringRule, touching: list[float], marked: list[float], *, ends: bool) -> Any:
-    """The curve g, tangents at `touching`, and what is measured: at 0 and 1 (ends), or at `marked`."""
-    import altair as alt
-
-    x = np.linspace(0.0, 1.0, 201)
-    g = tables.curve(x, scoring)
-    curve = _charts.data(f=x, g=g)
-    straight = [_tangent(f, scoring)[1:3] for f in touching]  # heights at 0 and 1
-    base = alt.Chart(curve).mark_line(color=_charts.BLUE, strokeWidth=2)
-    layers = [base.encode(x=alt.X("f:Q", title="probability"), y=alt.Y("g:Q", title="g"))]
-    for heights in straight:
-        line = alt.Chart(_charts.data(f=[0.0, 1.0], g=heights)).mark_line(color="#666", strokeDash=[6, 4])
-        layers.append(line.encode(x="f:Q", y="g:Q"))
-    at = np.array(touching)
-    layers.append(_charts.points(_charts.data(f=at, g=tables.curve(at, scoring)), "f", "g", colour="#222"))
-    if ends:
-        met = _charts.data(f=[0.0, 1.0] * len(straight), g=[v for heights in straight for v in heights])
-        layers.append(_charts.points(met, "f", "g", colour=_charts.RED, shape="square", filled=False))
-    else:
-        tangents = touching if len(touching) == len(marked) else touching * len(marked)
-        below = [_tangent(f, scoring)[1] + _tangent(f, scoring)[0] * d for f, d in zip(tangents, marked, strict=True)]
-        above = [float(v) for v in tables.curve(marked, scoring)]
-        bars = _charts.data(f=marked, low=below, high=above)
-        layers.append(
-            alt.Chart(bars).mark_rule(color=_charts.RED, strokeWidth=3).encode(x="f:Q", y="low:Q", y2="high:Q")
-        )
-        size = _charts.data(f=marked, g=above, text=[f"{b - a:.3f}" for a, b in zip(below, above, strict=True)])
-        layers.append(_charts.words(size, "f", "g", "text", dx=-34, dy=-8))
-    return alt.layer(*layers).properties(width=320, height=320)

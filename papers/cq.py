@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,13 +19,15 @@ from veracity.simulate import NETWORKS, simulate
 
 from . import Options, _charts, _outputs, _readings
 from ._moments import feasible, meets, rise
-from ._rows import DOCUMENTED, SHOWN, Figure, Row, Section, claim, identity, printed, shown
+from ._rows import Figure, Row, Section, claim, identity, printed, shown, slashed, value_shown
 
 Array = NDArray[Any]
 TITLE = (
     "Use of the geometric mean (geometric accuracy), decisiveness and robustness to assess the quality of large-scale "
     "classifiers: AlexNet and DenseNet on GTSRB and ImageNet"
 )
+NUMBERED = ("Table 1", "Table 2", "Figure 1", "(1)", "(2)", "(3)")
+NOT_REPRODUCED = {"(1), (2)": "definitions of the cross-entropy and the generalized mean: (6) and (13) of N17"}
 FLOOR = 0.005  # γ
 BINS = 20  # the paper does not state B
 WORDS = ("robustness", "geometric accuracy", "decisiveness")
@@ -70,22 +73,24 @@ class Metrics:
     reported: Array
     measured: Array
     bins: list[dict[str, Any]]
-    floors: list[dict[str, float]]
+    floors: dict[float, Array]  # {γ: reported means}
 
     @property
     def slope(self) -> float:
+        """(3): below 1 is over-confident."""
         return float((self.measured[2] - self.measured[0]) / (self.reported[2] - self.reported[0]))
 
 
 def metrics(f: Forecasts, bins: int = BINS) -> Metrics:
+    """The metrics of one network by the paper's procedure."""
     a = assess(f, preset="CQ", bins=bins)
 
     def three(means: Any) -> Array:
         return np.array([float(means.robustness), float(means.accuracy), float(means.decisiveness)])
 
-    return Metrics(
-        float(a.scores.prediction_accuracy), three(a.reported), three(a.measured_plain), list(a.bins), list(a.floors)
-    )
+    floors = {row["floor"]: np.array([row["robustness"], row["accuracy"], row["decisiveness"]]) for row in a.floors}
+    picks = float(a.scores.prediction_accuracy)
+    return Metrics(picks, three(a.reported), three(a.measured_plain), list(a.bins), floors)
 
 
 # ---- what the printed numbers imply ---------------------------------------------------------------------------------
@@ -96,7 +101,9 @@ def _printed_numbers() -> Section:
     for name, (_, reported, measured) in TABLE_1.items():
         (r0, _, d0), (r1, _, d1) = ([float(v) for v in triple] for triple in (reported, measured))
         slope = (d1 - r1) / (d0 - r0)
-        rows.append(claim(f"{NETWORKS[name].title}: slope", "less than one", slope < 1, f"{slope:.4f}", value=slope))
+        rows.append(
+            claim(f"{NETWORKS[name].title}: slope (3)", "less than one", slope < 1, f"{slope:.4f}", value=slope)
+        )
         for word, triple in (("reported", reported), ("measured", measured)):
             r, g, d = (float(v) for v in triple)
             rows.append(
@@ -138,6 +145,7 @@ def _consistency() -> Section:
                     f"possible: {low:.4f} to {high:.4f}",
                     "" if possible else IMPOSSIBLE,
                     value=g,
+                    tolerance="±0.0005",
                 )
             )
     low, high = feasible(0.063, 0.465, want="robustness")
@@ -171,6 +179,7 @@ def _table_2_consistency() -> Section:
                 abs(by_geometric - by_robustness) < 0.001,
                 f"{by_geometric:.4f} and {by_robustness:.4f}",
                 value=by_geometric,
+                tolerance="0.001",
             )
         )
     floors = {gamma: (float(TABLE_2[gamma][0]), float(TABLE_2[gamma][1])) for gamma in gammas}
@@ -185,6 +194,7 @@ def _table_2_consistency() -> Section:
             "the other two columns leave no smaller rise (linear programme), so decisiveness was computed without the "
             "floor",
             value=least,
+            tolerance="0.001",
         ),
         claim(
             "DenseNet, GTSRB at γ = 0.005 in Table 1",
@@ -194,7 +204,7 @@ def _table_2_consistency() -> Section:
             "Tables 1 and 2 disagree"
             + ("" if together else ", and no γ from 0.001 to 0.05 gives .437 and .831 together: another run"),
         ),
-        claim("γ = 0: robustness above 0", "0.019", True, "no probability is exactly 0", value=0.019),
+        shown("γ = 0: robustness above 0", "no probability is exactly 0", paper="0.019"),
     ]
     return Section(
         "Table 2: consistency",
@@ -224,19 +234,23 @@ def _simulated(options: Options) -> Iterator[Section]:
                     abs(m.picks - float(picks)) < error,
                     f"{m.picks:.4f}",
                     value=m.picks,
+                    tolerance="3 standard errors + 0.005",
                 )
             )
             for i, mean in enumerate(WORDS):
                 item, paper = f"{net.title}, {word}: {mean}", f"{reported[i]} / {measured[i]}"
                 text = f"{m.reported[i]:.3f} / {m.measured[i]:.3f}"
-                verdict, note = (
-                    (DOCUMENTED, LOST) if word == "sharp" else (SHOWN, "a calibrated network for comparison")
-                )
-                rows.append(Row(item, paper, text, verdict, note, float(m.measured[i])))
+                value = float(m.measured[i])
+                if word == "sharp":
+                    rows.append(claim(item, paper, False, text, LOST, value=value))
+                else:
+                    rows.append(shown(item, text, "a calibrated network for comparison", value, paper))
             if word == "sharp":
                 sharp_runs[name] = m
                 rows.append(
-                    claim(f"{net.title}, sharp: slope", "less than one", m.slope < 1, f"{m.slope:.3f}", value=m.slope)
+                    claim(
+                        f"{net.title}, sharp: slope (3)", "less than one", m.slope < 1, f"{m.slope:.3f}", value=m.slope
+                    )
                 )
                 rows.append(
                     claim(
@@ -244,6 +258,7 @@ def _simulated(options: Options) -> Iterator[Section]:
                         f"{measured[0]} ≥ {reported[0]}",
                         bool(m.measured[0] >= m.reported[0] - 0.002),
                         f"{m.measured[0]:.3f} ≥ {m.reported[0]:.3f}",
+                        tolerance="0.002",
                     )
                 )
                 figures.append(_bars(net.title, m))
@@ -255,6 +270,7 @@ def _simulated(options: Options) -> Iterator[Section]:
                         abs(m.reported[2] - m.picks) < 0.01,
                         f"{m.reported[2]:.3f} against {m.picks:.3f}",
                         "false: calibrated decisiveness is E Σp², prediction accuracy E max p",
+                        tolerance="0.01",
                     )
                 )
     about = (
@@ -273,18 +289,17 @@ def _simulated(options: Options) -> Iterator[Section]:
 
 def _sweep(title: str, m: Metrics) -> Section:
     rows = []
-    for row in m.floors:
-        values = [row["robustness"], row["accuracy"], row["decisiveness"]]
-        quoted = TABLE_2[row["floor"]]
-        for word, paper, value in zip(WORDS, quoted, values, strict=True):
-            rows.append(Row(f"γ = {row['floor']:g}: {word}", paper, f"{value:.3f}", DOCUMENTED, LOST, float(value)))
-    moves = [row["robustness"] for row in m.floors]
+    for gamma, values in m.floors.items():
+        for word, paper, value in zip(WORDS, TABLE_2[gamma], values, strict=True):
+            rows.append(claim(f"γ = {gamma:g}: {word}", paper, False, f"{value:.3f}", LOST, value=float(value)))
+    moves = [values[0] for values in m.floors.values()]
     rows.append(
         claim(
             "robustness falls fastest as γ falls",
             "significantly",
             moves[0] - moves[-1] > 0.3,
             f"{moves[0]:.3f} → {moves[-1]:.3f}",
+            tolerance="0.3",
         )
     )
     return Section(title, "Effect of γ on the reported means.", rows)
@@ -300,13 +315,11 @@ def _bin_sensitivity(options: Options) -> Section:
         for bins in (10, 20, 50, 100):
             m = metrics(f, bins)
             spread.append(m.measured)
-            text = " / ".join(f"{v:.3f}" for v in m.measured)
-            note = "robustness / geometric accuracy / decisiveness; reported " + " / ".join(
-                f"{v:.3f}" for v in m.reported
-            )
+            text = slashed(m.measured)
+            note = "robustness / geometric accuracy / decisiveness; reported " + slashed(m.reported)
             rows.append(shown(f"{net.title}, calibrated, B = {bins}: measured", text, note, value=float(m.measured[0])))
         widest = np.ptp(np.array(spread), axis=0)
-        text = " / ".join(f"{v:.3f}" for v in widest)
+        text = slashed(widest)
         rows.append(shown(f"{net.title}: range over B", text, "the paper does not state B", value=float(widest[0])))
     return Section("Sensitivity to the number of bins", "Measured means of calibrated networks for several B.", rows)
 
@@ -315,7 +328,7 @@ def _bin_sensitivity(options: Options) -> Section:
 
 
 def _found(options: Options) -> tuple[str, dict[str, Forecasts]]:
-    """Real networks of the shared data; without them the demo's models, or simulated ones."""
+    """Title and forecasts: real networks of `--data`, otherwise the demo's models, otherwise simulated ones."""
     from veracity.read import read
 
     files: list[Path] = []
@@ -348,12 +361,12 @@ def _real(networks: dict[str, Forecasts], title: str, *, compare: bool) -> Itera
                 rows.append(printed(f"{name}: {word}, reported", reported[i], float(m.reported[i]), impossible))
                 rows.append(printed(f"{name}: {word}, measured", measured[i], float(m.measured[i])))
         else:
-            rows.append(shown(f"{name}: prediction accuracy", f"{m.picks:.4f}", value=m.picks))
+            rows.append(value_shown(f"{name}: prediction accuracy", m.picks, 4))
             for i, word in enumerate(WORDS):
                 text = f"{m.reported[i]:.3f} / {m.measured[i]:.3f}"
                 rows.append(shown(f"{name}: {word}, reported / measured", text, value=float(m.measured[i])))
         note = "below 1: over-confident" if m.slope < 1 else "above 1: under-confident"
-        rows.append(shown(f"{name}: slope", f"{m.slope:.3f}", note, value=m.slope))
+        rows.append(value_shown(f"{name}: slope", m.slope, 3, note))
         ends = m.bins[0], m.bins[-1]
         rows.append(
             identity(
@@ -363,9 +376,9 @@ def _real(networks: dict[str, Forecasts], title: str, *, compare: bool) -> Itera
                 note=_ends(*ends),
             )
         )
-        for row in m.floors:
-            text = " / ".join(f"{row[key]:.3f}" for key in ("robustness", "accuracy", "decisiveness"))
-            sweep.append(shown(f"{name}, γ = {row['floor']:g}", text, "robustness / geometric accuracy / decisiveness"))
+        for gamma, values in m.floors.items():
+            note = "robustness / geometric accuracy / decisiveness"
+            sweep.append(shown(f"{name}, γ = {gamma:g}", slashed(values), note))
     caption = f"{title}: fraction true by reported probability; red: reported against measured means; magenta: slope."
     yield Section(
         f"{title}: Table 1 and Figure 1",
@@ -381,23 +394,20 @@ def _ends(first: dict[str, Any], last: dict[str, Any]) -> str:
 
 
 def _bars(title: str, m: Metrics) -> Any:
-    """One panel of Figure 1."""
-    import altair as alt
-
+    """One panel of Figure 1: bins, the line of equality, the three means and their slope."""
     bars = _charts.data(
         low=[b["low"] for b in m.bins],
         high=[b["high"] for b in m.bins],
         fraction=[b["true"] / b["count"] if b["count"] else 0.0 for b in m.bins],
         zero=[0.0] * len(m.bins),
     )
-    unit = alt.Scale(domain=(0, 1), nice=False)
     histogram = (
         alt.Chart(bars)
         .mark_rect(color=_charts.BLUE, opacity=0.45, stroke=_charts.BLUE, strokeWidth=0.4)
         .encode(
-            x=alt.X("low:Q", scale=unit, title="reported probability"),
+            x=alt.X("low:Q", scale=_charts.UNIT, title="reported probability"),
             x2="high:Q",
-            y=alt.Y("zero:Q", scale=unit, title="measured probability"),
+            y=alt.Y("zero:Q", scale=_charts.UNIT, title="measured probability"),
             y2="fraction:Q",
         )
     )

@@ -1,10 +1,10 @@
-"""CQ leaves open which probabilities are "the incorrect-class predictions" of a bin: the readings, by plain code.
+"""Readings of CQ's "incorrect-class predictions" of a bin, which the paper leaves open.
 
-(a)  every probability of a class that did not happen, N(k − 1) of them (N17 equation 16)
+(a)  every probability of a class other than the outcome, N(k − 1) in all (N17 equation 16)
 (b)  the picked class's probability only: wrong picks against right picks; a bin without picks has fraction 0
 (b') the same, bins without picks left out
-(c)  rows by the probability of what happened: the share whose pick was right
-(d)  the probability of what happened against the probability of wrong picks
+(c)  rows by the probability of the outcome: the share with a right pick
+(d)  the probability of the outcome against the probability of wrong picks
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from veracity.formulas.means import generalized_mean
 from veracity.simulate import simulate
 
 from . import Options
-from ._rows import Section, claim, shown
+from ._rows import Section, claim, shown, slashed
 
 Array = NDArray[Any]
 MEANS = (-2.0 / 3.0, 0.0, 1.0)  # robustness, geometric accuracy, decisiveness
@@ -28,24 +28,24 @@ READINGS = ("a", "b", "b'", "c", "d")
 
 
 def readings(f: Forecasts, bins: int = 20, floor: float = 0.005, ends: str = "auto") -> dict[str, Array]:
-    """{"reported", "a", "b", "b'", "c", "d"}: the three means, bins weighted by what happened in them."""
+    """{"reported", "a", "b", "b'", "c", "d"}: the three means, bins weighted by their outcomes."""
     p, outcomes = f.matrix, np.asarray(f.outcomes)
-    happened, picked = p[np.arange(len(p)), outcomes], p.max(axis=1)
+    realised, picked = p[np.arange(len(p)), outcomes], p.max(axis=1)
     right = p.argmax(axis=1) == outcomes
-    edges = _edges(happened, bins, floor, ends)
+    edges = _edges(realised, bins, floor, ends)
 
     def held(values: Array) -> Array:
         return np.histogram(values, edges)[0].astype(np.float64)
 
-    true, picks, right_picks = held(happened), held(picked), held(picked[right])
+    true, picks, right_picks = held(realised), held(picked), held(picked[right])
     counted = {  # right and all predictions of a bin
         "a": (true, held(p.ravel())),
         "b": (right_picks, picks),
         "b'": (right_picks, picks),
-        "c": (held(happened[right]), true),
+        "c": (held(realised[right]), true),
         "d": (true, true + held(picked[~right])),
     }
-    found = {"reported": np.asarray(generalized_mean(np.maximum(happened, floor), MEANS))}
+    found = {"reported": np.asarray(generalized_mean(np.maximum(realised, floor), MEANS))}
     for name, (hits, every) in counted.items():
         fraction = np.divide(hits, every, out=np.zeros_like(hits), where=every > 0)
         some = (true > 0) & (every > 0) if name == "b'" else true > 0
@@ -53,12 +53,12 @@ def readings(f: Forecasts, bins: int = 20, floor: float = 0.005, ends: str = "au
     return found
 
 
-def _edges(happened: Array, bins: int, floor: float, ends: str) -> Array:
-    """Equal numbers of what happened; the ends [0, floor) and [1 − floor, 1] apart.
+def _edges(realised: Array, bins: int, floor: float, ends: str) -> Array:
+    """Edges of bins with equal numbers of outcomes; the ends [0, floor) and [1 − floor, 1] apart.
 
     ends = "always", "auto" (when an end holds more than its share) or "never".
     """
-    p = np.sort(happened)
+    p = np.sort(realised)
     low, high = p < floor, p >= 1.0 - floor
     apart = [ends == "always" or (ends == "auto" and end.sum() > len(p) / bins) for end in (low, high)]
     rest = p[~((low & apart[0]) | (high & apart[1]))]
@@ -79,11 +79,11 @@ def section(options: Options) -> Section:
         ]
         found[word] = {name: np.mean([one[name] for one in drawn], axis=0) for name in drawn[0]}
     about = {
-        "a": "(a) every probability of a class that did not happen",
+        "a": "(a) every probability of another class than the outcome",
         "b": "(b) picks only, none in a bin: fraction 0",
         "b'": "(b') picks only, bins without picks left out",
-        "c": "(c) rows by the probability of what happened: share of right picks",
-        "d": "(d) what happened against wrong picks",
+        "c": "(c) rows by the probability of the outcome: share of right picks",
+        "d": "(d) outcomes against wrong picks",
     }
     rows = []
     for name in READINGS:
@@ -91,8 +91,8 @@ def section(options: Options) -> Section:
             rows.append(
                 shown(
                     f"{about[name]}; {word}",
-                    _three(means[name]),
-                    f"measured robustness / geometric accuracy / decisiveness; reported {_three(means['reported'])}",
+                    slashed(means[name]),
+                    f"measured robustness / geometric accuracy / decisiveness; reported {slashed(means['reported'])}",
                     value=float(means[name][1]),
                     paper="0.054 / 0.185 / 0.444" if name == "a" else "–",
                 )
@@ -146,7 +146,3 @@ def section(options: Options) -> Section:
         "it holds more than its share. Only reading (a), which N17 writes as equation 16, has the signs of Table 1."
     )
     return Section("Table 1: which predictions are incorrect ones", text, rows)
-
-
-def _three(means: Array) -> str:
-    return " / ".join(f"{value:.3f}" for value in means)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.formulas.coupled import CoupledNormal
+from veracity.formulas.distributions import CoupledNormal
 from veracity.simulate import TwoClasses
 
 Array = NDArray[Any]
@@ -37,7 +37,7 @@ class Population:
 
     @cached_property
     def model(self) -> Array:
-        """Means of the model's probability of what happened, clipped to [limit, 1 - limit]."""
+        """Means of the model's probability of the outcome, clipped to [limit, 1 - limit]."""
         return self._means(lambda x: self.case.log_odds(x), self.limit)
 
     @cached_property

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from papers import _charts
+from papers._rows import Row, shown
 from veracity.formulas.means import R_GRID, log_generalized_mean
 from veracity.simulate import TAILS, Fitted, ten_dimensions
 
@@ -24,31 +26,58 @@ COMPARED_DRAWS = 200
 @dataclass(frozen=True, eq=False)
 class Experiment:
     """Results of all draws: {tail: {d: (draws, 4)}} of correct picks, decisiveness, geometric accuracy, robustness;
-    mean risk profiles on R_GRID; and the profiles of the first 200 draws at RISKS, (draws, 8)."""
+    the risk profiles of the first 50 draws on R_GRID, and of the first 200 at RISKS, (draws, 8)."""
 
     results: dict[str, dict[int, Array]]
     profiles: dict[str, dict[int, Array]]
     compared: dict[str, dict[int, Array]]
 
     def picks(self, tail: str, d: int) -> Array:
+        """Share of correct picks in every draw."""
         return self.results[tail][d][:, 0]
 
     def mean_of(self, tail: str, d: int, which: str) -> Array:
+        """One of the columns of the results in every draw."""
         return self.results[tail][d][:, ("picks", "decisiveness", "accuracy", "robustness").index(which)]
+
+    def rows(self, tail: str, reading: str) -> list[Row]:
+        """The means over the draws for every number of dimensions, beside those with known parameters."""
+        found = []
+        for d in DIMENSIONS:
+            mean, sd = self.results[tail][d].mean(axis=0), self.results[tail][d].std(axis=0, ddof=1)
+            robustness, known = np.median(self.mean_of(tail, d, "robustness")), ceiling(d)
+            found.append(
+                shown(
+                    f"reading {reading}, {tail}, {d} dimensions",
+                    f"picks {mean[0]:.3f} (sd {sd[0]:.3f}) · {mean[1]:.3f} / {mean[2]:.3f} / {robustness:.3g}",
+                    f"correct picks · decisiveness / geometric accuracy (sd {sd[2]:.3f}) / robustness (median); with "
+                    f"known parameters {known[0]:.3f} · {known[1]:.3f} / {known[2]:.3f} / {known[3]:.3f}",
+                    value=float(mean[2]),
+                )
+            )
+        return found
+
+    def chart(self, tail: str, title: str) -> Any:
+        """Mean share of correct picks, mean decisiveness and geometric accuracy, and median robustness."""
+        means = {
+            "decisiveness": [self.mean_of(tail, d, "decisiveness").mean() for d in DIMENSIONS],
+            "geometric accuracy": [self.mean_of(tail, d, "accuracy").mean() for d in DIMENSIONS],
+            "robustness": [np.median(self.mean_of(tail, d, "robustness")) for d in DIMENSIONS],
+        }
+        picks = [self.picks(tail, d).mean() for d in DIMENSIONS]
+        return _charts.shares_and_means(DIMENSIONS, picks, means, title, "dimensions")
 
 
 @lru_cache(maxsize=8)
 def experiment(reading: str, draws: int, seed: int = 0) -> Experiment:
     """`draws` replications, each with its own training and 1000 test points per class."""
-    results: dict[str, dict[int, list[Any]]] = {tail: {d: [] for d in DIMENSIONS} for tail in TAILS}
-    profiles: dict[str, dict[int, list[Any]]] = {tail: {d: [] for d in DIMENSIONS} for tail in TAILS}
-    compared: dict[str, dict[int, list[Any]]] = {tail: {d: [] for d in DIMENSIONS} for tail in TAILS}
+    results, profiles, compared = _empty(), _empty(), _empty()
     for number, child in enumerate(np.random.SeedSequence([seed, ord(reading)]).spawn(draws)):
         fitted, x, y = ten_dimensions(np.random.default_rng(child), reading)
         distances, sign = fitted.distances(x), np.where(y == 1, 1.0, -1.0)
         for tail in TAILS:
             for d in DIMENSIONS:
-                odds = fitted.log_odds(distances, tail, d) * sign  # for what happened
+                odds = fitted.log_odds(distances, tail, d) * sign  # of the observed class
                 picks = (odds > 0).mean() + (odds == 0).mean() / 2.0  # a tie is half right
                 log_p = -np.logaddexp(0.0, -odds)
                 results[tail][d].append([picks, *np.exp(log_generalized_mean(log_p, [1.0, 0.0, -2 / 3]))])
@@ -56,18 +85,28 @@ def experiment(reading: str, draws: int, seed: int = 0) -> Experiment:
                     profiles[tail][d].append(np.exp(log_generalized_mean(log_p, R_GRID)))
                 if number < COMPARED_DRAWS:
                     compared[tail][d].append(np.exp(log_generalized_mean(log_p, RISKS)))
-    return Experiment(
-        {tail: {d: np.array(rows) for d, rows in by_d.items()} for tail, by_d in results.items()},
-        {tail: {d: np.mean(rows, axis=0) for d, rows in by_d.items()} for tail, by_d in profiles.items()},
-        {tail: {d: np.array(rows) for d, rows in by_d.items()} for tail, by_d in compared.items()},
-    )
+    stacked = [
+        {tail: {d: np.array(rows) for d, rows in by_d.items()} for tail, by_d in held.items()}
+        for held in (results, profiles, compared)
+    ]
+    return Experiment(*stacked)
+
+
+def experiments(quick: bool, seed: int) -> tuple[Experiment, Experiment]:
+    """The experiment in readings A and B."""
+    draws = 200 if quick else 500
+    return experiment("A", draws, seed), experiment("B", draws, seed)
+
+
+def _empty() -> dict[str, dict[int, list[Any]]]:
+    return {tail: {d: [] for d in DIMENSIONS} for tail in TAILS}
 
 
 # ---- values without draws -------------------------------------------------------------------------------------------
 
 
 def ceiling(d: int) -> Array:
-    """Correct picks and the three means when the parameters are known: log odds of what happened are N(d/2, d)."""
+    """Correct picks and the three means when the parameters are known: log odds of the observed class are N(d/2, d)."""
     from scipy.stats import norm
 
     picks = norm.sf(0.0, d / 2.0, math.sqrt(d))
