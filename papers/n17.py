@@ -67,7 +67,9 @@ def _equations() -> Section:
         identity(
             "(1) weighted geometric mean", means.generalized_mean(realised, 0, weights), np.prod(realised**weights)
         ),
-        identity("(2) average probability of N forecasts", means.accuracy(realised), np.prod(realised) ** (1 / 4)),
+        identity(
+            "(2) average probability of N forecasts", means.geometric_accuracy(realised), np.prod(realised) ** (1 / 4)
+        ),
         identity("(6) cross-entropy = entropy + divergence", ce, h + div),
         identity("(7) P_ce = P_ent P_div", math.exp(-ce), math.exp(-h) * math.exp(-div)),
         identity("(8) P_div = Π (q/p)^p", math.exp(-div), np.prod((q / p) ** p)),

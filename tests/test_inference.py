@@ -12,10 +12,11 @@ from scipy.special import digamma, gammaln
 
 import veracity as vc
 from veracity.data import Forecasts
-from veracity.data.reading import Reading, around, around_log, consistency_band, hall, quantile, wilson
+from veracity.data.reading import Reading, around, around_log
 from veracity.estimate.measured import Measured
 from veracity.estimate.reported import Profile
 from veracity.estimate.scores import scores
+from veracity.formulas.intervals import consistency_band, hall, quantile, wilson
 from veracity.simulate import simulate
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
@@ -415,5 +416,3 @@ def test_cases_that_decide_are_the_same_counted_or_repeated() -> None:
     rows = np.repeat(np.arange(100), counts)
     (repeated,) = [f for f in vc.assess(y[rows], p[rows]).findings if f.code == "rows_decide"]
     assert (repeated.message, repeated.count) == (told.message, told.count)
-
-

@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.data.reading import consistency_band, quantile, wilson
 from veracity.data.records import CalibrationError, CalibrationErrors, CurvePoint, Curves, HistogramBar, RocPoint
 from veracity.estimate.curves import Curve, collect, shown
+from veracity.formulas.intervals import consistency_band, quantile, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import joined
@@ -114,12 +114,9 @@ def _edges(curve: Curve, tally: Tally) -> tuple[list[float], list[float]]:
 
 def _points(curve: Curve, tally: Tally) -> tuple[CurvePoint, ...]:
     rows = curve.weight * tally.sums.n_eff / tally.sums.weight
-    intervals = [
-        wilson(share, n, tally.plan.level) for share, n in zip(curve.source.tolist(), rows.tolist(), strict=True)
-    ]
     band = consistency_band(curve.forecast, rows, tally.plan.level)
     columns = (x.tolist() for x in (curve.count, curve.true, curve.forecast, curve.source))
-    low, high = zip(*intervals, strict=True) if intervals else ((), ())
+    low, high = (x.tolist() for x in wilson(curve.source, rows, tally.plan.level))
     return tuple(map(CurvePoint, *_edges(curve, tally), *columns, low, high, *(x.tolist() for x in band)))
 
 

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Finding
-from veracity.data.reading import Reading, around, around_log, quantile, undefined, unknown
+from veracity.data.reading import Reading, around, around_log, undefined, unknown
 from veracity.data.records import Bin, Means
 from veracity.estimate.curves import Curve, equal_true_bins, equal_width, fit, number_of_bins, shown
 from veracity.estimate.influences import Influences
 from veracity.estimate.reported import AT, NONE, Profile, three
+from veracity.formulas.intervals import quantile
 from veracity.kernels import Histogram
 from veracity.state.cells import regrouped
 from veracity.state.plan import ERROR_BINS

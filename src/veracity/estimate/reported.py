@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Finding
-from veracity.data.reading import DELTA, HALL, Reading, hall, quantile
+from veracity.data.reading import DELTA, HALL, Reading
 from veracity.data.records import FloorMeans, Means
 from veracity.estimate.scores import mean_and_error, zeros_reason
+from veracity.formulas.intervals import hall, quantile
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.statistics import power_moments, true_cells

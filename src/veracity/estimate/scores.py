@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Forecasts
-from veracity.data.reading import WILSON, Reading, around, exponential, undefined, wilson
+from veracity.data.reading import WILSON, Reading, around, exponential, undefined
 from veracity.data.records import Baseline, Scores, Skill
+from veracity.formulas.intervals import wilson
 from veracity.measures import MEASURES, Measure
 from veracity.state.sums import Sums
 from veracity.state.tally import Tally
@@ -91,9 +92,14 @@ def _mean_score(at: int, highest: float, scale: float = 1.0) -> Callable[[Tally]
     return reading
 
 
+def _of_share(share: float, n: float, tally: Tally, method: str) -> Reading:
+    low, high = wilson(share, n, tally.plan.level)
+    return Reading(share, float(low), float(high), method)
+
+
 def _accuracy(tally: Tally) -> Reading:
     share = float(tally.frequencies[1]) if tally.picks_only else mean_and_error(tally.sums, 3)[0]
-    return Reading(share, *wilson(share, tally.sums.n_eff, tally.plan.level), WILSON)
+    return _of_share(share, tally.sums.n_eff, tally, WILSON)
 
 
 def zeros_reason(s: Sums) -> str:
@@ -184,7 +190,7 @@ def _auc(events: Floats, others: Floats, tally: Tally) -> Reading:
     of_others = float((others * above**2).sum() / n) - area**2
     variance = of_events / max(eff[1] - 1.0, 1.0) + of_others / max(eff[0] - 1.0, 1.0)
     if variance <= 1e-15 and (area < 1e-9 or area > 1.0 - 1e-9):  # no pair is in the other order: nothing varies
-        return Reading(area, *wilson(area, float(eff.min()), tally.plan.level), f"{WILSON}, of the rarer outcome")
+        return _of_share(area, float(eff.min()), tally, f"{WILSON}, of the rarer outcome")
     return around(area, float(np.sqrt(max(variance, 0.0))), tally.plan.level, (0.0, 1.0), "DeLong")
 
 

@@ -1,0 +1,66 @@
+"""Intervals of shares and means: pure formulas, arrays in, ends out."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+@lru_cache(maxsize=16)
+def quantile(level: float) -> float:
+    """Return the half-width of a normal interval in standard errors."""
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 + level / 2.0))
+
+
+def wilson(share: ArrayLike, n: ArrayLike, level: float) -> tuple[Any, Any]:
+    """Return the score interval of a share of n (Wilson 1927); NaN where n is 0.
+
+    >>> [round(float(end), 4) for end in wilson(12 / 14, 14, 0.95)]
+    [0.6006, 0.9599]
+    """
+    share, n = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    z2, some = quantile(level) ** 2, n > 1e-9
+    m = np.where(some, n, 1.0)
+    centre = (share + z2 / (2.0 * m)) / (1.0 + z2 / m)
+    half = np.sqrt(np.maximum(share * (1.0 - share), 0.0) / m + z2 / (4.0 * m * m)) * math.sqrt(z2) / (1.0 + z2 / m)
+    low = np.where(share <= 0.0, 0.0, np.maximum(centre - half, 0.0))
+    high = np.where(share >= 1.0, 1.0, np.minimum(centre + half, 1.0))
+    return np.where(some, low, np.nan)[()], np.where(some, high, np.nan)[()]
+
+
+def hall(error: Floats, skewness: Floats, n: float, level: float) -> tuple[Floats, Floats]:
+    """How far below and above a mean its interval reaches, corrected for skewness by Hall's cubic transformation.
+
+    T = (mean − μ)/error is made symmetric by g(T) = ((1 + hT)³ − 1)/(3h) + γ/(6√n), h = γ/(3√n); its inverse at the
+    normal quantiles gives the interval.
+    """
+    z = quantile(level)
+    h = skewness / (3.0 * math.sqrt(n))
+    h = np.where(np.abs(h) < 1e-9, 1e-9, h)
+
+    def inverse(x: float) -> Floats:
+        back: Floats = (np.cbrt(1.0 + 3.0 * h * (x - h / 2.0)) - 1.0) / h
+        return back
+
+    return error * inverse(z), -error * inverse(-z)
+
+
+def consistency_band(forecast: Floats, count: Floats, level: float) -> tuple[Floats, Floats]:
+    """Where the observed share lies, at `level`, if outcomes are drawn from the forecasts of a bin."""
+    from scipy.special import bdtrik
+
+    tail = (1.0 - level) / 2.0
+    n, p = np.maximum(np.floor(count), 1.0), np.clip(forecast, 0.0, 1.0)
+    inside = (p > 0.0) & (p < 1.0)
+    safe = np.where(inside, p, 0.5)
+    low = np.where(inside, np.maximum(np.ceil(bdtrik(tail, n, safe)), 0.0) / n, p)
+    high = np.where(inside, np.minimum(np.ceil(bdtrik(1.0 - tail, n, safe)), n) / n, p)
+    return np.nan_to_num(low), high
