@@ -1,4 +1,4 @@
-"""Input options shared by every command that reads forecasts, and what they say as a `Reading`."""
+"""Input options shared by every command that reads forecasts, and what they say as a `ReadOptions`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from veracity.read import Reading
+    from veracity.read import ReadOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -40,7 +40,7 @@ _OPTIONS = (
     click.option("--id", metavar="COL[,COL…]", help="Columns that identify a case."),
     click.option("--where", metavar="COL=VALUE", multiple=True, help="Only these rows; also COL!=VALUE; repeatable."),
     click.option(
-        "--nan", type=click.Choice(["raise", "omit"]), default="raise", show_default=True, help="Missing values."
+        "--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True, help="Missing values."
     ),
     click.option(
         "--soft",
@@ -60,7 +60,7 @@ _OPTIONS = (
 )
 NAMES = (
     *("label", "proba", "positive_proba", "positive", "layout", "scale", "weight", "count", "model", "id", "where"),
-    *("nan", "soft", "normalise", "cut", "versus_rest", "order", "absent", "group", "ideal", "feature"),
+    *("missing", "soft", "normalise", "cut", "versus_rest", "order", "absent", "group", "ideal", "feature"),
 )
 
 
@@ -76,11 +76,11 @@ def files_argument(command: Command) -> Command:
     return click.argument("files", nargs=-1, required=True, metavar="FILE…")(command)
 
 
-def reading_taken_from(options: dict[str, Any]) -> Reading:
+def reading_taken_from(options: dict[str, Any]) -> ReadOptions:
     """Takes the input options out of a command's; the others stay."""
-    from veracity.read import Reading
+    from veracity.read import ReadOptions
 
     given = {name: options.pop(name) for name in NAMES if name in options}
     for name in ("id", "cut", "versus_rest", "order"):
         given[name] = given.get(name) or ()
-    return Reading(**given)
+    return ReadOptions(**given)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from veracity.data import Finding, Forecasts
     from veracity.maps import Fitted
-    from veracity.read import Layout, Reading
+    from veracity.read import Layout, ReadOptions
 
 ENDINGS = (".csv", ".parquet")
 CHANGED = ("skipped_files", "soft_outcomes", "rescaled_rows")
@@ -162,7 +162,7 @@ def check_rows_file(output: str, force: bool) -> None:
 
 def one_model(
     files: tuple[str, ...],
-    reading: Reading,
+    reading: ReadOptions,
     counting: Counting,
     working: Working,
     output: str,
@@ -194,13 +194,13 @@ def one_model(
 class Opened(Protocol):
     """Files that can be read in more than one way."""
 
-    def recognised(self, reading: Reading) -> Layout: ...
+    def recognised(self, reading: ReadOptions) -> Layout: ...
     def may_hold_outcomes(self, layout: Layout) -> bool: ...
     def rows(self) -> Rows: ...
 
 
 def _read(
-    opened: Opened, reading: Reading, outcomes: str, classes: Sequence[Any] | None, tell: Callable[[Layout], None]
+    opened: Opened, reading: ReadOptions, outcomes: str, classes: Sequence[Any] | None, tell: Callable[[Layout], None]
 ) -> Rows:
     """With outcomes, or without where there are none or where nobody needs them; `tell` says how they are read."""
     from veracity.read.unlabelled import NoForecasts, reading_of_forecasts, reading_without_outcomes
@@ -231,12 +231,12 @@ def _read(
 class InMemory:
     """Files that are read whole."""
 
-    def __init__(self, paths: list[Path], reading: Reading, files: tuple[str, ...]) -> None:
+    def __init__(self, paths: list[Path], reading: ReadOptions, files: tuple[str, ...]) -> None:
         from veracity.read import opened
 
         self.tables, self.files = opened(paths, reading), files  # once: standard input comes only once
 
-    def recognised(self, reading: Reading) -> Layout:
+    def recognised(self, reading: ReadOptions) -> Layout:
         from veracity.read import source_of
 
         self.source = source_of(self.tables, reading)
@@ -268,7 +268,7 @@ class Streamed:
     def __init__(self, counting: Counting, paths: list[Path], working: Working) -> None:
         self.counting, self.paths, self.working = counting, paths, working
 
-    def recognised(self, reading: Reading) -> Layout:
+    def recognised(self, reading: ReadOptions) -> Layout:
         self.input = self.counting.opened(self.paths, reading, self.working)
         return self.input.layout
 

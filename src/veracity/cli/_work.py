@@ -17,7 +17,7 @@ from veracity.cli._progress import Working
 
 if TYPE_CHECKING:
     from veracity.data import Forecasts
-    from veracity.read import Layout, Reading, Source
+    from veracity.read import Layout, ReadOptions, Source
     from veracity.results.assessment import Assessment
     from veracity.state.plan import Plan
 
@@ -31,7 +31,7 @@ class Asked:
     """What a command was asked to do with the files."""
 
     files: tuple[str, ...]
-    reading: Reading
+    reading: ReadOptions
     plan: Plan
     remedies: str = ""  # "all": of every model; "few": unless there are many; "": none
     quiet: bool = False

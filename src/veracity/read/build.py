@@ -15,7 +15,7 @@ from ..data import Finding, Forecasts, Names, NothingLeft, check, prepare, prepa
 from .cases import whole_cases
 from .files import Table, batch_rows, table_of
 from .layouts import Layout
-from .reading import Reading, canonical
+from .reading import ReadOptions, canonical
 from .values import codes_of_labels, feature_matrix, labels, matrix, numbers_in, pair_outcomes
 
 Array = Any
@@ -29,7 +29,7 @@ class Builder:
         self,
         table: Table,
         layout: Layout,
-        reading: Reading,
+        reading: ReadOptions,
         weights: Array = None,
         offset: int = 0,
         pending: dict[str, tuple[Finding, ...]] | None = None,
@@ -122,7 +122,7 @@ class Builder:
         given: dict[str, Any] = {
             "sample_weight": weight,
             "counts": count,
-            "nan": reading.nan,
+            "missing": reading.missing,
             "groups": {c: labels(frame[c]) for c in self._groups},
             "case": self._case(frame),
             "first_row": start,
@@ -328,11 +328,11 @@ class Builder:
                 f"name the columns of a case:  {table.option('id', 'COL,COL')}",
             )
         short = made.filter(pl.col(CLASSES) != len(layout.labels))
-        if short.height and not self.reading.absent and self.reading.nan == "raise":
+        if short.height and not self.reading.absent and self.reading.missing == "error":
             raise table.error(
                 f"row {short[N][0]}: a case with {short[CLASSES][0]} of {len(layout.labels)} classes "
                 f"({short.height:,} of {made.height:,} cases).",
-                f"leave these cases out:  {table.option('nan', 'omit')}"
+                f"leave these cases out:  {table.option('missing', 'drop')}"
                 f"      or, if an option was not offered:  {table.option('absent', 'nan')}",
             )
         return made, made[N].to_numpy()
@@ -375,7 +375,7 @@ def _decided(made: Forecasts) -> Forecasts:
     return replace(made, findings=(*made.findings, Finding.of("already_decided", len(true), len(p), rows)))
 
 
-def weights_of(reading: Reading, tables: list[Table]) -> Array:
+def weights_of(reading: ReadOptions, tables: list[Table]) -> Array:
     """Weights from a file of their own: one column, one row for each row of the data."""
     name = reading.weight
     if not name or name in tables[0].columns:
@@ -386,7 +386,7 @@ def weights_of(reading: Reading, tables: list[Table]) -> Array:
             f"--weight {name}: neither a column nor a file." if tables[0].style == "file" else f"no column `{name}`.",
             f"columns: {', '.join(tables[0].columns[:12])}",
         )
-    held = table_of(path, Reading())
+    held = table_of(path, ReadOptions())
     numeric = [c for c in held.columns if held.sample[c].dtype.is_numeric()]
     if len(numeric) != 1:
         raise held.error(

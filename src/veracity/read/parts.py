@@ -29,7 +29,7 @@ from .files import (
     table_of,
 )
 from .layouts import Layout
-from .reading import Reading
+from .reading import ReadOptions
 from .rules import recognise
 from .weights import WeightsFile, weights_file
 
@@ -90,7 +90,7 @@ class Stream:
     """How parts are understood: by the layout that was recognised in the first."""
 
     layout: Layout
-    reading: Reading
+    reading: ReadOptions
     columns: tuple[str, ...]
     first: str
     weights: WeightsFile | None = None
@@ -202,7 +202,7 @@ def _pieces(frame: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
 
 
 def opened(
-    paths: Sequence[str | Path] | str | Path, reading: Reading, *, cut: int | None = None, skip_broken: bool = False
+    paths: Sequence[str | Path] | str | Path, reading: ReadOptions, *, cut: int | None = None, skip_broken: bool = False
 ) -> tuple[Stream, list[Part]]:
     """Parts of files, and how they are read; `cut`: Parquet files of more bytes in several parts."""
     files = expanded(paths)
@@ -215,7 +215,7 @@ def opened(
     return stream, [piece for part in whole for piece in _cut(part, cut)]
 
 
-def _recognised(files: Sequence[Path], reading: Reading, skip_broken: bool) -> Stream:
+def _recognised(files: Sequence[Path], reading: ReadOptions, skip_broken: bool) -> Stream:
     """The layout of the first file that has rows."""
     problem: ValueError | None = None
     names = names_of(files)
@@ -248,7 +248,7 @@ def _rows(files: Sequence[Path]) -> int:
         return 0
 
 
-def of_sample(frame: Any, reading: Reading, name: str) -> Stream:
+def of_sample(frame: Any, reading: ReadOptions, name: str) -> Stream:
     """How the partitions of a distributed frame are read, from some of its rows."""
     made: pl.DataFrame = frame if isinstance(frame, pl.DataFrame) else nw.from_native(frame).to_polars()
     if made.height == 0:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from .files import Table, table_of
-from .reading import Reading
+from .reading import ReadOptions
 from .values import numbers_in
 
 
@@ -39,7 +39,7 @@ def weights_file(name: str, files: Sequence[Path], first: Table) -> WeightsFile:
     if not path.is_file():
         shown = ", ".join(first.columns[:12])
         raise first.error(f"--weight {name}: neither a column nor a file.", f"columns: {shown}")
-    held = table_of(path, Reading())
+    held = table_of(path, ReadOptions())
     if not _is_parquet(path):
         raise held.error(
             "beside data that are read in parts, weights must be Parquet.", "write this column as a Parquet file"

@@ -34,7 +34,7 @@ from veracity.state.tally import Tally
 SCHEMA, SEVERAL = "veracity/assessment/1", "veracity/assessments/1"
 GLOSSES = ("average (decisiveness)", "typical (geometric accuracy)", "worst-leaning (robustness)")
 ONE_CLASS = "there is only one class: what happens is certain, and nothing can be compared"
-OF_ARRAYS = ("nan", "soft", "normalise", "scale")  # options of Forecasts.of beyond those of assess
+OF_ARRAYS = ("missing", "soft", "normalise", "scale")  # options of Forecasts.of beyond those of assess
 OF_FRAME = {  # what stands beside arrays, and which option names the columns of a frame that hold it
     "sample_weight": "weight",
     "counts": "count",
@@ -363,7 +363,7 @@ def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
 
 
 def _of_frame(data: Any, plan: Plan, beside: dict[str, Any], options: dict[str, Any]) -> Assessment | Assessments:
-    from veracity.read import Reading as Options
+    from veracity.read import ReadOptions as Options
     from veracity.read import frame
 
     known = Options.__dataclass_fields__
