@@ -11,8 +11,14 @@ import polars as pl
 import pytest
 
 from veracity.data import Forecasts, merge
-from veracity.read import Layout, ReadOptions, batches, read, recognise
+from veracity.read import Layout, ReadOptions, read, recognise
+from veracity.read import open as open_source
 from veracity.read.roles import event_of
+
+
+def in_batches(source: Any, rows: int) -> list[Any]:
+    """All forecasts of a source, at most so many rows at a time."""
+    return [f for part in source.parts() for batch in source.batches(part, rows=rows) for f in batch.forecasts]
 
 
 def wrote(folder: Path, text: str, name: str = "x.csv") -> Path:
@@ -300,9 +306,12 @@ def test_a_batch_of_missing_rows_is_counted(tmp_path: Path) -> None:
     p = [None] * 10 + [0.1 * i for i in range(1, 10)] + [None] * 11
     path = tmp_path / "x.parquet"
     pl.DataFrame({"y": [0, 1, 1] * 10, "p": p}).write_parquet(path)
-    parts = list(batches(path, ReadOptions(missing="drop"), batch_rows=10))
+    source = open_source(path, ReadOptions(missing="drop"))
+    parts = in_batches(source, 10)
     assert [len(f) for f in parts] == [9]
-    (missing,) = merge(x for f in parts for x in f.findings if x.code == "missing_rows")
+    *_, last = source.batches(source.parts()[0], rows=10)
+    told = [finding for _, findings in last.told for finding in findings]
+    (missing,) = merge(x for x in (*parts[0].findings, *told) if x.code == "missing_rows")
     assert (missing.count, missing.total) == (21, 30)
     assert [parts[0].row(0), parts[0].row(8)] == [11, 19]
 

@@ -14,7 +14,14 @@ import pyarrow as pa
 import pytest
 
 from veracity.data import Forecasts
-from veracity.read import ReadOptions, batches, frame, read
+from veracity.read import ReadOptions, frame, read
+from veracity.read import open as open_source
+
+
+def in_batches(source: Any, rows: int) -> list[Any]:
+    """All forecasts of a source, at most so many rows at a time."""
+    return [f for part in source.parts() for batch in source.batches(part, rows=rows) for f in batch.forecasts]
+
 
 N, K = 300, 4
 RNG = np.random.default_rng(20)
@@ -119,7 +126,7 @@ def test_no_copy_of_a_matrix() -> None:
 
 def test_batches_are_the_file(tmp_path: Path) -> None:
     path = written(FRAMES["wide"], tmp_path, "parquet")
-    parts = list(batches(path, batch_rows=64))
+    parts = in_batches(open_source(path), 64)
     assert [len(f) for f in parts] == [64, 64, 64, 64, 44]
     assert [f.row(0) for f in parts] == [1, 65, 129, 193, 257]
     np.testing.assert_array_equal(np.concatenate([f.matrix for f in parts]), WIDE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,14 @@ import pytest
 
 from veracity.data import Forecasts
 from veracity.read import ReadOptions, read, recognise
+from veracity.read import open as open_source
 from veracity.read.reading import canonical, matching
+
+
+def in_batches(source: Any, rows: int) -> list[Any]:
+    """All forecasts of a source, at most so many rows at a time."""
+    return [f for part in source.parts() for batch in source.batches(part, rows=rows) for f in batch.forecasts]
+
 
 N = 40
 P = [round(0.1 + 0.02 * i, 2) for i in range(N)]
@@ -135,7 +143,7 @@ def test_rows_keep_their_numbers(tmp_path: Path) -> None:
 
 
 def test_large_files_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from veracity.read import batches, files
+    from veracity.read import files
     from veracity.read import text as module
 
     rng = np.random.default_rng(0)
@@ -147,7 +155,7 @@ def test_large_files_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "IN_MEMORY", 10)
     monkeypatch.setattr(module, "SAMPLE", 500)
     monkeypatch.setattr(files, "SLICE", 100)
-    parts = list(batches(path, batch_rows=512))
+    parts = in_batches(open_source(path), 512)
     assert len(parts) > 5
     np.testing.assert_array_equal(np.concatenate([f.positive for f in parts]), whole.positive)
     np.testing.assert_array_equal(np.concatenate([np.asarray(f.outcomes) for f in parts]), whole.outcomes)

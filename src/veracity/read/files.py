@@ -223,6 +223,32 @@ def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
     return found
 
 
+@dataclass(frozen=True)
+class File:
+    """A file, and the name by which messages call it."""
+
+    path: Path
+    name: str
+    keep: Any = field(default=None, compare=False)  # the copy of standard input lives as long as this
+
+
+def listed(data: Any) -> list[File]:
+    """Return the files that paths, globs and folders mean, each with a name of its own; standard input is copied."""
+    if isinstance(data, list) and data and all(isinstance(file, File) for file in data):
+        return data
+    paths = expanded(data)
+    return [
+        _copied() if str(path) == "-" else File(path, name) for path, name in zip(paths, names_of(paths), strict=True)
+    ]
+
+
+def _copied() -> File:
+    keep = text.Scratch()
+    with keep.path.open("wb") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+    return File(keep.path, "stdin", keep)
+
+
 def is_address(given: str) -> bool:
     """s3a://…, hdfs://…: what is no file of this machine."""
     return "://" in given and not given.startswith("file://")
@@ -258,7 +284,7 @@ def _extension(path: Path) -> str:
 
 def stem(path: Path) -> str:
     """The name of a file without its endings."""
-    name = "stdin" if str(path) == "-" else path.name
+    name = path.name
     for suffix in (*COMPRESSED, *KNOWN):
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
@@ -281,13 +307,7 @@ def names_of(paths: Sequence[Path]) -> list[str]:
 
 def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Table:
     """A file as a table; its kind is known by its ending, or by its first bytes."""
-    keep = None
     shown = shown or path.name
-    if str(path) == "-":
-        keep = text.Scratch()
-        with keep.path.open("wb") as copy:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
-        path, shown = keep.path, "stdin"
     if path.stat().st_size == 0:
         raise ValueError(f"{shown}: the file is empty\n  it needs a line of column names and at least one row")
     with path.open("rb") as file:
@@ -317,8 +337,28 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
             f"{shown}: damaged, cut short, or not what its name says\n"
             "  write it again, or give it the ending of its kind"
         ) from problem
-    table.keep, table.path = (table.keep, keep), path
-    return _filtered(table, reading)
+    table.path = path
+    return filtered(table, reading)
+
+
+def parquet_rows(path: Path) -> int:
+    """Return the number of rows of a Parquet file, which its end tells."""
+    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+
+
+def rows_of_parquet(path: Path, shown: str, first: int, rows: int | None, reading: ReadOptions) -> Table:
+    """Return some rows of a Parquet file as a table without a sample; None: all from `first` on."""
+    lazy, columns, converted = scanned(pl.scan_parquet(path, glob=False))
+    whole = parquet_rows(path)
+    table = Table(shown or path.name, "file", lazy, columns, whole, pl.DataFrame(), False, columnar=whole)
+    table.converted = converted
+    if reading.where:
+        table.lazy, table.numbered = lazy.with_row_index(ROW, offset=table.first_row), True
+    if rows is not None:
+        table.rows, table.lazy = rows, table.lazy.slice(first, rows)
+    if reading.where:
+        narrow(table, reading)
+    return table
 
 
 def same_columns(table: Table, columns: Sequence[str], first: str) -> None:
@@ -426,7 +466,7 @@ def _resample(table: Table) -> None:
         table.rows = int(table.lazy.select(pl.len()).collect().item())
 
 
-def _filtered(table: Table, reading: ReadOptions) -> Table:
+def filtered(table: Table, reading: ReadOptions) -> Table:
     """Only the rows that every --where condition holds for, with their own numbers."""
     if not reading.where:
         return table
@@ -454,7 +494,7 @@ def narrow(table: Table, reading: ReadOptions) -> None:
         same = same.fill_null(False)
         conditions.append(~same if unequal else same)
     if not table.numbered:
-        table.lazy, table.numbered = table.lazy.with_row_index(ROW, offset=table.first_row), True
+        table.lazy, table.numbered = table.lazy.with_row_index(ROW, offset=table.first_row + table.passed), True
     table.lazy = table.lazy.filter(*conditions)
 
 
