@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any
@@ -28,7 +27,6 @@ from veracity.estimate.sentences import sentences
 from veracity.estimate.verdict import Verdict, verdict
 from veracity.results.document import Readings, decode, encode, plain, readings
 from veracity.state.plan import Plan
-from veracity.state.sampling import take
 from veracity.state.tally import Tally
 
 SCHEMA, SEVERAL = "veracity/assessment/1", "veracity/assessments/1"
@@ -401,10 +399,9 @@ def of_tally(
     *,
     model: str | None = None,
     provenance: Mapping[str, Any] | None = None,
-    groups: Mapping[str, Mapping[str, Tally]] | None = None,
     started: float | None = None,
 ) -> Assessment:
-    """The assessment of a tally; `groups` are tallies of parts of the same rows, by column and value."""
+    """The assessment of a tally."""
     plan, s = tally.plan, tally.sums
     sections: dict[str, Any] = {
         "schema": SCHEMA,
@@ -417,8 +414,6 @@ def of_tally(
     sections |= empty(tally) if s.rows == 0 else at_once(tally)
     if tally.shares_only:
         sections = {name: without_intervals(section) for name, section in sections.items()}
-    if groups is not None:
-        sections["groups"] = {c: {v: group(t) for v, t in parts.items()} for c, parts in groups.items()}
     sections["provenance"] = {
         "command": None,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -485,19 +480,8 @@ def _curves(a: Assessment) -> dict[str, Any]:
 
 
 def _groups(a: Assessment) -> dict[str, Any]:
-    held = _tally(a).held
-    if held is None:
-        return {}
-    plan = replace(_tally(a).plan, bootstrap=None)
-    found: dict[str, Any] = {}
-    for column, values in held.groups.items():
-        names, place = np.unique(np.asarray(values).astype(str), return_inverse=True)
-        parts = (np.flatnonzero(place == i) for i in range(len(names)))
-        found[column] = {
-            str(name): group(Tally.count(replace(take(held, part), groups={}, rows=None), plan))
-            for name, part in zip(names, parts, strict=True)
-        }
-    return found
+    groups = _tally(a).groups
+    return {column: {level: group(t) for level, t in levels.items()} for column, levels in groups.items()}
 
 
 def _surprises(a: Assessment) -> list[dict[str, Any]]:

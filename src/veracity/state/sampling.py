@@ -181,13 +181,13 @@ def join(*samples: Sample) -> Sample:
 
 
 def _plain(f: Forecasts) -> Forecasts:
-    """Float64 rows with counts and, where there are any, weights; nothing else."""
+    """Float64 rows with counts and, where they are given, weights, ideal probabilities and features."""
     p = None if f.probabilities is None else np.asarray(f.probabilities, dtype=np.float64)
     if p is not None and p.ndim == 1 and f.log_realised is not None:
         p = f.matrix
     counts = np.ones(len(f), dtype=np.int64) if f.counts is None else np.asarray(f.counts, dtype=np.int64)
     outcomes = None if f.outcomes is None else f.outcomes.astype(np.int64)
-    return Forecasts(p, outcomes, f.classes, f.weights, counts, f.log_realised)
+    return Forecasts(p, outcomes, f.classes, f.weights, counts, f.log_realised, f.ideal, f.features)
 
 
 def concatenate(parts: list[Forecasts]) -> Forecasts:
@@ -200,7 +200,7 @@ def concatenate(parts: list[Forecasts]) -> Forecasts:
         # A part without weights has weight one.
         return np.concatenate([np.ones(len(part)) if a is None else a for part, a in zip(parts, arrays, strict=True)])
 
-    names = ("probabilities", "outcomes", "weights", "counts", "log_realised")
+    names = ("probabilities", "outcomes", "weights", "counts", "log_realised", "ideal", "features")
     return Forecasts(classes=parts[0].classes, **{name: joined(name) for name in names})
 
 
@@ -287,6 +287,7 @@ def _fingerprint(f: Forecasts) -> NDArray[np.uint64]:
     p = f.probabilities
     columns = [] if p is None else [p] if p.ndim == 1 else list(p.T)
     columns += [values for values in (f.outcomes, f.log_realised, f.weights) if values is not None]
+    columns += [c for given in (f.ideal, f.features) if given is not None for c in given.reshape(len(given), -1).T]
     full = np.zeros(len(f), dtype=np.uint64)
     for column in columns:
         full *= ODD

@@ -7,8 +7,8 @@ assessment says about data that never were in memory together, it says from this
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 from zlib import crc32
@@ -33,6 +33,7 @@ MANY_CLASSES = 50  # beyond, class-wise histograms are nested
 VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-22
 LOWEST = 20  # rows kept that gave least to what happened
 WAITING = 1 << 14  # rows that are counted together
+WAITING_LEVELS = 1 << 22  # rows of levels, before they are added
 PAIRED = 1 << 15  # rows in a part of a stream of two classes from which they are counted by place
 SPLIT = ("soft_outcomes", "no_number_of_cases")  # rows of which several are one case
 DERIVED = ("zero_probability", "constant_forecast", "one_outcome")  # findings about all rows: found again from the sums
@@ -63,6 +64,7 @@ class Tally:
     cases: int  # rows, except that the parts of a split outcome are one case
     held: Forecasts | None = None  # all rows, where they are in memory
     thinned: Sample | None = None
+    groups: Mapping[str, Mapping[str, Tally]] = field(default_factory=dict)  # by column and level
     starts: tuple[Ints, Ints] | None = None  # of the bins without and with wide ones split, if nothing else was counted
 
     @classmethod
@@ -105,7 +107,8 @@ class Tally:
     @classmethod
     def count(cls, f: Forecasts, plan: Plan) -> Tally:
         """One pass over the rows, which also refuses values that are no probabilities."""
-        return cls._count_realised(f, plan) if f.probabilities is None else cls._count(f, plan, None)
+        made = cls._count_realised(f, plan) if f.probabilities is None else cls._count(f, plan, None)
+        return replace(made, groups=_groups(f, plan)) if f.groups else made
 
     @classmethod
     def hold(cls, f: Forecasts, plan: Plan) -> Tally:
@@ -113,7 +116,8 @@ class Tally:
         if f.probabilities is None or f.offered is not None or plan.preset == "N17":
             return cls.count(f, plan)
         number = number_of_bins(len(f)) if plan.bins == "auto" else int(plan.bins)
-        return cls._count(f, plan, (number, plan.end_width))
+        made = cls._count(f, plan, (number, plan.end_width))
+        return replace(made, groups=_groups(f, plan)) if f.groups else made
 
     @classmethod
     def _count(cls, f: Forecasts, plan: Plan, bins: tuple[int, float] | None) -> Tally:
@@ -283,7 +287,11 @@ class Tally:
             "complete": self.sample.complete,
             "rows": {
                 name: put(getattr(rows, name))
-                for name in ("probabilities", "outcomes", "weights", "counts", "log_realised")
+                for name in ("probabilities", "outcomes", "weights", "counts", "log_realised", "ideal", "features")
+            },
+            "groups": {
+                column: {level: put(np.frombuffer(tally.to_bytes(), np.uint8)) for level, tally in levels.items()}
+                for column, levels in self.groups.items()
             },
         }
         head = json.dumps(state).encode()
@@ -321,7 +329,12 @@ class Tally:
         histograms = [Histogram(**{name: get(value) for name, value in h.items()}) for h in state["histograms"]]
         classes = tuple(state["classes"])
         rows = Forecasts(classes=classes, **{name: get(value) for name, value in state["rows"].items()})
+        groups = {
+            column: {level: cls.from_bytes(get(held).tobytes()) for level, held in levels.items()}
+            for column, levels in state["groups"].items()
+        }
         return cls(
+            groups=groups,
             plan=Plan(**state["plan"]),
             classes=classes,
             sums=sums,
@@ -347,9 +360,14 @@ class Running:
         self._sample = Growing()
         self._pair: Any = None  # kernels.Pair: rows of two classes that are not among the sums yet
         self._others: list[Forecasts] = []  # those that it does not count
+        self._levels: dict[tuple[str, str], list[Tally]] = {}  # there may be thousands: no cells without rows
+        self._waiting = 0
 
     def count(self, f: Forecasts, plan: Plan) -> None:
         """Add the rows of f; those of a large part are not held."""
+        if f.groups:
+            self._put_levels(_levels(f, plan))
+            f = replace(f, groups={})
         rest = self._paired(f, plan)
         if rest is None:
             self.add(Tally.count(f, plan))
@@ -373,6 +391,14 @@ class Running:
             self._others.append(replace(take(f, rest.others), rows=numbers))
             if sum(map(len, self._others)) > WAITING:
                 self._settle(self._others)
+
+    def _put_levels(self, levels: Iterable[tuple[tuple[str, str], Tally]]) -> None:
+        for key, tally in levels:
+            self._levels.setdefault(key, []).append(tally)
+            self._waiting += tally.sums.rows
+        if self._waiting > WAITING_LEVELS:
+            self._levels = {key: [total(tallies)] for key, tallies in self._levels.items()}
+            self._waiting = 0
 
     def _settle(self, others: list[Forecasts]) -> None:
         """Count what `kernels.Pair` left; such rows are few, and in small parts they would cost much."""
@@ -405,6 +431,8 @@ class Running:
 
     def add(self, tally: Tally) -> None:
         """Add a tally of the same plan and classes."""
+        self._put_levels(((c, level), t) for c, levels in tally.groups.items() for level, t in levels.items())
+        tally = replace(tally, groups={}) if tally.groups else tally
         if self._first is None:
             self._first = tally
             return
@@ -447,8 +475,11 @@ class Running:
         """The sum so far."""
         if self._first is None:
             raise ValueError("nothing to add: give at least one tally")
+        groups: dict[str, dict[str, Tally]] = {}
+        for (column, level), tallies in sorted(self._levels.items()):
+            groups.setdefault(column, {})[level] = total(tallies)
         if self._sums is None:
-            return self._first
+            return replace(self._first, groups=groups)
         self._settle(self._others)
         if self._pair is not None:
             seen, self._pair = self._pair.result(), None
@@ -464,6 +495,7 @@ class Running:
             findings=_sorted(self._findings),
             cases=self._cases,
             thinned=self._sample.sample(),
+            groups=groups,
         )
 
 
@@ -473,6 +505,23 @@ def total(tallies: Iterable[Tally]) -> Tally:
     for tally in tallies:
         running.add(tally)
     return running.tally()
+
+
+def _groups(f: Forecasts, plan: Plan) -> dict[str, dict[str, Tally]]:
+    groups: dict[str, dict[str, Tally]] = {}
+    for (column, level), tally in _levels(f, plan):
+        groups.setdefault(column, {})[level] = tally
+    return groups
+
+
+def _levels(f: Forecasts, plan: Plan) -> Iterator[tuple[tuple[str, str], Tally]]:
+    """The tally of each level of each group."""
+    plan = replace(plan, bootstrap=None)
+    for column, values in f.groups.items():
+        levels, place = np.unique(np.asarray(values).astype(str), return_inverse=True)
+        for i, level in enumerate(levels):
+            part = replace(take(f, np.flatnonzero(place == i)), rows=None, groups={})
+            yield (column, str(level)), Tally.count(part, plan)
 
 
 def grid_of(plan: Plan, k: int) -> Grid:
