@@ -16,9 +16,9 @@ from typing import Any
 import polars as pl
 
 from ..data import Forecasts
-from .files import File
 from .layouts import Layout
 from .parts import Part, Source, source_of_files, source_of_frame
+from .paths import File
 from .reading import ReadOptions
 
 __all__ = ["Layout", "Part", "ReadOptions", "Source", "frame", "frame_of", "open", "read", "recognise"]

@@ -68,7 +68,7 @@ def row_is_case(f: Forecasts) -> bool:
 
 def taken(f: Forecasts, index: Any) -> Forecasts:
     """Return the rows `index` with their numbers."""
-    held = {name: None if getattr(f, name) is None else getattr(f, name)[index] for name in ARRAYS}
+    held: dict[str, Any] = {name: None if getattr(f, name) is None else getattr(f, name)[index] for name in ARRAYS}
     return replace(f, **held, rows=f.numbers[index], groups={g: v[index] for g, v in f.groups.items()})
 
 

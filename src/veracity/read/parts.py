@@ -19,21 +19,19 @@ from ..data import Finding, Forecasts, check, merge, saying_something
 from .beside import Beside, beside_in, columns_beside
 from .build import Builder
 from .files import (
-    File,
     NoRows,
     Table,
     filtered,
-    listed,
     narrow,
     of_frame,
     parquet_rows,
     rows_of_parquet,
     same_columns,
-    stem,
     table_of,
 )
 from .layouts import Layout
 from .pairing import joined
+from .paths import File, listed, stem
 from .reading import ReadOptions
 from .rules import recognise
 from .unlabelled import may_be_outcome
@@ -130,6 +128,13 @@ class Source:
     def parts(self) -> Any:
         """Return the parts: of files a list of `Part`, of a distributed frame its partitions."""
         return self._parts
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return self.layout.named_models
+
+    def layout_of(self, model: str) -> Layout:
+        return self.layout
 
     @property
     def files(self) -> tuple[str, ...]:
