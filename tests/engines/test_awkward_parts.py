@@ -15,11 +15,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from veracity import engines
-from veracity.engines._sums import Tallies
+from veracity.engines import Engine
 from veracity.read import ReadOptions, parts, read
 from veracity.state import tally
-from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
 BAD = [np.nan, np.inf, -np.inf, -5e-324, -0.5, 1.0 + 2.0**-52, 1.5, 1e300]
@@ -58,8 +56,8 @@ def stored(folder: Path, p: np.ndarray, y: Any, ending: str) -> list[Path]:
 
 
 def streamed(files: list[Path], **reading: Any) -> Tally:
-    counted: Tallies = engines.Input(files, ReadOptions(**reading)).total(partial(Tallies, Plan()))
-    (found,) = counted.tallies().values()
+    engine = Engine()
+    (found,) = engine.count(engine.open(files, ReadOptions(**reading))).tallies().values()
     return found
 
 

@@ -17,9 +17,9 @@ import polars as pl
 import pytest
 
 from veracity import engines
-from veracity.data import Forecasts
 from veracity.engines._sums import Tallies
 from veracity.read import ReadOptions, read
+from veracity.read.parts import Batch
 from veracity.state.plan import Plan
 
 
@@ -36,8 +36,8 @@ class Deadly(Tallies):
         super().__init__(plan)
         self._flag = flag
 
-    def take(self, forecasts: Forecasts) -> None:
-        super().take(forecasts)
+    def take(self, batch: Batch) -> None:
+        super().take(batch)
         try:
             os.close(os.open(self._flag, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
@@ -71,10 +71,10 @@ def test_a_killed_worker_changes_nothing(
         from pyspark import cloudpickle
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
     flag = tmp_path / "killed"
-    opened = engines.Input(parts, engine=name)
-    counted = opened.total(partial(Deadly, Plan(), str(flag)))
+    engine, local = engines.Engine(name), engines.Engine()
+    counted = engine.total(engine.open(parts), partial(Deadly, Plan(), str(flag)))
     assert flag.exists()
-    assert bits(counted.tallies()) == bits(engines.Input(parts).total(partial(Tallies, Plan())).tallies())
+    assert bits(counted.tallies()) == bits(local.count(local.open(parts)).tallies())
 
 
 KILLED = """
@@ -187,10 +187,11 @@ def test_a_damaged_file_is_left_out_by_choice(engine: Any, parts: Path, tmp_path
 
 
 def test_a_file_that_vanishes_is_named(engine: Any, parts: Path) -> None:
-    opened = engines.Input(parts, engine=engine.name)
+    used = engines.Engine(engine.name)
+    source = used.open(parts)
     (parts / "part12.parquet").unlink()
     with pytest.raises(ValueError, match=r"part12\.parquet: cannot be read"):
-        opened.assess()
+        used.count(source)
 
 
 def test_a_part_with_other_columns_is_named(engine: Any, parts: Path) -> None:

@@ -13,7 +13,8 @@ import pytest
 from veracity import Tally, engines
 from veracity.cli import run
 from veracity.data import Forecasts
-from veracity.engines._sums import Tallies
+from veracity.engines._one_model import OneModel
+from veracity.engines._sums import Job, Tallies
 from veracity.read import ReadOptions, read
 from veracity.state.plan import Plan
 from veracity.state.tally import total
@@ -51,9 +52,10 @@ def test_dask_delayed_forecasts(cluster: Any) -> None:
     made = engines.assess(parts, engine="dask")
     whole = total([Tally.of([0, 1, 1, 0], [0.1, 0.8, p, 0.3]) for p in (0.2, 0.4, 0.6)])
     assert counts(only(made)) == counts(whole)
-    opened = engines.Input(parts, engine="dask")
+    engine = engines.Engine("dask")
+    model = OneModel(engine, engine.open(parts))
     with pytest.raises(ValueError, match="only files can be written as they are read"):
-        opened.write(opened.adjustment(), "out.csv")
+        model.write(model.adjustment(), "out.csv")
     odd = delayed(Forecasts.of)([0, 2, 1], [[0.1, 0.8, 0.1]] * 3)
     with pytest.raises(ValueError, match=r"partition 0.* and partition 3: tallies of different classes do not add"):
         engines.assess([*parts, odd], engine="dask")
@@ -122,9 +124,10 @@ def test_rows_of_a_large_file(folder: Callable[[str], Path], tmp_path: Path) -> 
     pl.read_parquet(folder("grouped") / "*.parquet").write_parquet(path, row_group_size=1000)
     options = {"part_bytes": path.stat().st_size // 5}
     for where in ((), ("site=B",)):
-        opened = engines.Input(path, ReadOptions(where=where), engine="dask", options=options)
-        assert len(opened._parts) == 5
-        states = [engines.local.run(_job(opened), [part], {}).state() for part in opened._parts]
+        source = engines.Engine("dask", options).open(path, ReadOptions(where=where))
+        assert len(source.parts()) == 5
+        job = Job(source, partial(Tallies, Plan()))
+        states = [engines.local.run(job, [part], {}).state() for part in source.parts()]
         merged = Tallies(Plan())
         for state in states:
             merged.merge(state)
@@ -134,16 +137,9 @@ def test_rows_of_a_large_file(folder: Callable[[str], Path], tmp_path: Path) -> 
         assert found.lowest == Tally.count(expected, Plan()).lowest
 
 
-def _job(opened: engines.Input) -> Any:
-    from veracity.engines._sums import Job
-
-    return Job(opened._stream, partial(Tallies, Plan()))
-
-
 def test_small_files_share_tasks(tmp_path, monkeypatch):
     """In order, all of them, and about as large as one another; a part that has its own output stays alone."""
     from veracity.engines import _worker
-    from veracity.engines._sums import Job
     from veracity.read.parts import Part
 
     sizes = [3, 1, 1, 1, 1, 1, 1, 1, 7, 3]

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from click.testing import CliRunner
 
-from veracity.cli._input import NAMES, files_argument, input_options, reading_taken_from
+from veracity.cli._options import READ_NAMES, files_argument, read_options, read_options_from
 from veracity.read import ReadOptions
 
 SEEN: list[Any] = []
@@ -15,10 +15,10 @@ SEEN: list[Any] = []
 
 @click.command()
 @files_argument
-@input_options
+@read_options
 @click.option("--floor", default=0.0)
 def command(files: tuple[str, ...], **options: Any) -> None:
-    SEEN.append((files, reading_taken_from(options), options))
+    SEEN.append((files, read_options_from(options), options))
 
 
 def run(*words: str) -> tuple[Any, ReadOptions, dict[str, Any]]:
@@ -68,4 +68,4 @@ def test_every_option_arrives() -> None:
 
 
 def test_names_are_the_fields_of_reading() -> None:
-    assert set(NAMES) == set(ReadOptions.__dataclass_fields__)
+    assert set(READ_NAMES) == set(ReadOptions.__dataclass_fields__)
