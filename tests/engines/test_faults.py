@@ -239,12 +239,6 @@ def test_rows_that_are_left_out_are_counted(parts: Path, monkeypatch: pytest.Mon
     assert made.n == pl.read_parquet(parts / "*.parquet").drop_nulls().height
 
 
-def test_what_needs_all_rows_is_said(folder: Callable[[str], Path]) -> None:
-    (made,) = engines.assess(folder("grouped"), ReadOptions(feature=("site",))).values()
-    (unused,) = (f for f in made.findings if f.code == "not_used_in_parts")
-    assert unused.message.startswith("feature: not used")
-
-
 @pytest.mark.parametrize("name", ["local", pytest.param("dask", marks=pytest.mark.slow)])
 def test_cases_that_repeat_across_parts(
     name: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch

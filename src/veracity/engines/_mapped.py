@@ -78,6 +78,7 @@ class Mapped:
     source: Source
     fitted: Fitted
     classes: tuple[Any, ...]
+    beside: Mapping[str, Any]  # columns that are copied, and their kinds
     skip_broken: bool = False
     weight: bool = False
     count: bool = False
@@ -90,7 +91,7 @@ class Mapped:
         """Yield the mapped rows of a part; none where it cannot be read and may be left out, as a whole."""
         if self.skip_broken and not self._readable(part):
             return
-        for batch in self.source.batches(part, beside=True):
+        for batch in self.source.batches(part, beside=self.beside):
             for forecasts in batch.forecasts:
                 rows = in_their_order(self.fitted, forecasts)
                 forecasts = forecasts if self.labelled else replace(forecasts, outcomes=None)
@@ -127,7 +128,7 @@ class Mapped:
         words = (["event"] if self.source.layout.kind == "events" else []) + (["label"] if self.labelled else [])
         schema: dict[str, Any] = dict.fromkeys(words, pl.String) | dict.fromkeys(names, pl.Float64)
         schema |= ({"weight": pl.Float64} if self.weight else {}) | ({"count": pl.Int64} if self.count else {})
-        kept = {name: kind for name, kind in self.source.beside.items() if name not in schema}
+        kept = {name: kind for name, kind in self.beside.items() if name not in schema}
         lazy = register_io_source(frames, schema=kept | schema)
         if ending != ".parquet":
             lazy = lazy.drop(not_for_csv(kept))

@@ -134,10 +134,10 @@ class OneModel:
         whoever reads a part writes a Parquet file of it.
         """
         target, parts = Path(path), self.source.parts()
-        also = dict.fromkeys(self.numbered, True)
-        mapped = Mapped(self.source, fitted, self.tally.classes, self.engine.skip_broken, **also)
         if not isinstance(parts, list) or not all(isinstance(part, Part) for part in parts):
             raise ValueError("only files can be written as they are read\n  apply the map to the frame itself")
+        also = dict.fromkeys(self.numbered, True)
+        mapped = Mapped(self.source, fitted, self.tally.classes, self.source.beside, self.engine.skip_broken, **also)
         seen = self.engine.watched("writing")
         if not target.is_dir():
             started = time.monotonic()

@@ -223,6 +223,11 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
     return filtered(table, reading)
 
 
+def is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
 def parquet_rows(path: Path) -> int:
     """Return the number of rows of a Parquet file, which its end tells."""
     return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())

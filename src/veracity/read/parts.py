@@ -8,7 +8,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from .files import (
     NoRows,
     Table,
     filtered,
+    is_parquet,
     narrow,
     of_frame,
     parquet_rows,
@@ -113,13 +116,11 @@ class Source:
         parts: Any,
         table: Table | None = None,
         weights: WeightsFile | None = None,
-        beside: Mapping[str, Any] | None = None,
         keep: Any = None,
     ) -> None:
         self.layout, self.options, self.weights = layout, options, weights
         self.columns = table.columns if table else ()
         self.first = table.name if table else "the first part"
-        self.beside = dict(beside or {})  # kinds of the columns that are neither outcome nor forecast
         self._parts, self._table, self._keep = parts, table, keep  # of a temporary file: it lives as long as this
 
     def __getstate__(self) -> dict[str, Any]:
@@ -149,10 +150,23 @@ class Source:
         sample = self._table.sample
         return any(may_be_outcome(sample[name], self.layout.classes) for name, _ in self.layout.unused)
 
-    def batches(self, part: Part, skip: int = 0, *, rows: int | None = None, beside: bool = False) -> Iterator[Batch]:
+    @cached_property
+    def beside(self) -> dict[str, Any]:
+        """Return the columns that are neither outcome nor forecast with their kinds: text where files differ."""
+        assert self._table is not None
+        tables = [self._table]
+        for path in dict.fromkeys(Path(part.path) for part in self._parts if part.path):
+            with suppress(*BROKEN):  # whoever reads it will say so
+                if path != self._table.path and is_parquet(path):
+                    tables.append(rows_of_parquet(path, "", 0, None, ReadOptions()))
+        return columns_beside(tables, self.layout, self.options)
+
+    def batches(
+        self, part: Part, skip: int = 0, *, rows: int | None = None, beside: Mapping[str, Any] | None = None
+    ) -> Iterator[Batch]:
         """Yield the forecasts of a part after `skip` of its rows, at most `rows` at a time.
 
-        `beside`: with the columns that are neither outcome nor forecast.
+        `beside`: columns that are read as well, with their kinds.
         """
         if part.frames is not None:
             yield from self._of_frames(part, rows, beside)
@@ -192,7 +206,7 @@ class Source:
             raise ValueError(f"{self.first}: no row is left.\n  look at missing values and at the model column")
         return made
 
-    def _of_frames(self, part: Part, rows: int | None, beside: bool) -> Iterator[Batch]:
+    def _of_frames(self, part: Part, rows: int | None, beside: Mapping[str, Any] | None) -> Iterator[Batch]:
         start = 0
         for frame in part.frames or ():
             made = polars_frame(frame)
@@ -208,9 +222,7 @@ class Source:
     def _opened(self, part: Part, skip: int) -> Table | None:
         """Return the rows of a file after those to be passed over; None where there is no row."""
         path = Path(part.path)
-        with path.open("rb") as file:
-            columnar = file.read(4) == b"PAR1"
-        if columnar:
+        if is_parquet(path):
             table = rows_of_parquet(path, part.file, part.first, part.rows, self.options)
         elif self._table is not None and self._table.path == path:
             table = replace(self._table)
@@ -224,9 +236,11 @@ class Source:
         table.lazy = table.lazy.slice(skip) if skip else table.lazy
         return table
 
-    def _of_table(self, table: Table, skip: int, path: str, rows: int | None, beside: bool) -> Iterator[Batch]:
+    def _of_table(
+        self, table: Table, skip: int, path: str, rows: int | None, beside: Mapping[str, Any] | None
+    ) -> Iterator[Batch]:
         before = self.weights.before(path) if self.weights is not None else 0
-        kept = self.beside if beside else {}
+        kept = beside or {}
         table = table.with_letters(kept) if kept else table
         builder = Builder(table, self.layout, self.options, self.weights, before, beside=tuple(kept))
         size = rows or min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
@@ -290,7 +304,7 @@ def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, 
     parts = [Part(str(file.path), file=file.name) for file in files]
     if cut is not None and layout.kind not in ("long", "lm-eval"):
         parts = [piece for part in parts for piece in _cut(part, cut)]
-    return Source(layout, options, parts, table, weights, columns_beside([table], layout, options), keep=files)
+    return Source(layout, options, parts, table, weights, keep=files)
 
 
 def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts: Any = None) -> Source:
@@ -306,7 +320,7 @@ def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts:
     if parts is not None:  # the sample does not tell how many rows there are
         layout, table = replace(layout, rows=0, tally=()), replace(table, whole=False)
     held = [Part(file=shown, frames=(made,))] if parts is None else parts
-    return Source(layout, options, held, table, beside=columns_beside([table], layout, options))
+    return Source(layout, options, held, table)
 
 
 def polars_frame(data: Any) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from .files import NoRows, Table, parquet_rows, table_of
+from .files import NoRows, Table, is_parquet, parquet_rows, table_of
 from .reading import ReadOptions
 from .values import numbers_in
 
@@ -53,17 +53,12 @@ def weights_file(name: str, files: Sequence[Path], first: Table) -> WeightsFile:
         raise held.error(f"{held.rows:,} weights for {sum(rows):,} rows.", "one weight for each row of the data")
     starts = [sum(rows[:i]) for i in range(len(rows))]
     places = dict(zip((os.path.abspath(file) for file in files), starts, strict=True))
-    values = None if _is_parquet(path) else numbers_in(held.read(numeric)[1][numeric[0]])
+    values = None if is_parquet(path) else numbers_in(held.read(numeric)[1][numeric[0]])
     return WeightsFile(os.path.abspath(path), numeric[0], places, values)
 
 
-def _is_parquet(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
-
-
 def _rows(path: Path) -> int:
-    if _is_parquet(path):
+    if is_parquet(path):
         return parquet_rows(path)
     try:
         return table_of(path, ReadOptions()).rows
