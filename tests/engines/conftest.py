@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 
 from veracity import engines
-from veracity.engines._sums import Key, Tallies
-from veracity.read import Reading
+from veracity.engines._sums import Tallies
+from veracity.read import ReadOptions
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
@@ -31,12 +31,12 @@ class Engine:
     name: str
     options: dict[str, Any] = field(default_factory=dict)
 
-    def tallies(self, data: Any, reading: Reading | None = None, plan: Plan | None = None) -> dict[Key, Tally]:
-        opened = engines.Input(data, reading, engine=self.name, options=self.options)
-        counted: Tallies = opened.total(partial(Tallies, plan or Plan()))
+    def tallies(self, data: Any, reading: ReadOptions | None = None, plan: Plan | None = None) -> dict[str, Tally]:
+        engine = engines.Engine(self.name, self.options)
+        counted: Tallies = engine.count(engine.open(data, reading), plan)
         return counted.tallies()
 
-    def assess(self, data: Any, reading: Reading | None = None, **options: Any) -> Any:
+    def assess(self, data: Any, reading: ReadOptions | None = None, **options: Any) -> Any:
         return engines.assess(data, reading, engine=self.name, options=self.options | options)
 
 

@@ -157,11 +157,11 @@ def test_refusals(here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture
     calm.with_columns(pl.col("who") + "!").write_csv("others.csv")
     assert "calm has 1,500 rows, short 1,200: they cannot be paired by row" in refused(capsys, "calm.csv", "short.csv")
     assert "row 701: calm and flipped have different outcomes" in refused(capsys, "calm.csv", "flipped.csv")
-    who = cases["who"]
+    who, outcome = cases["who"], cases["y"][700]
     message = refused(capsys, "calm.csv", "flipped.csv", "--id", "who")
-    assert f"case {who[700]} has one outcome for calm and another for flipped" in message
+    assert f"case {who[700]} has outcome {outcome} for one model and {1 - outcome} for another" in message
     message = refused(capsys, "calm.csv", "twice.csv", "--id", "who")
-    assert f"case {who[3]} stands more than once for twice (twice.csv row 4 and twice.csv row 1501)" in message
+    assert f"case {who[3]} is given more than once for twice (twice.csv row 4 and twice.csv row 1501)" in message
     assert "no case is in all 2 models" in refused(capsys, "calm.csv", "others.csv", "--id", "who")
     assert "one model, `calm`; a comparison needs two" in refused(capsys, "calm.csv")
     pl.DataFrame({"label": ["a", "b", "c"], "p_a": [0.2] * 3, "p_b": [0.3] * 3, "p_c": [0.5] * 3}).write_csv(
@@ -185,7 +185,7 @@ def test_too_many_cases_to_be_paired_by_id(
 def test_an_interrupted_comparison_goes_on(
     here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from veracity.engines._cases import CountedCases
+    from veracity.engines._sums import Tallies
 
     for name in ("calm", "sharp"):
         one = cases.select("who", "y", pl.col(name).alias("p"))
@@ -195,16 +195,16 @@ def test_an_interrupted_comparison_goes_on(
     command += ["--engine-option", "checkpoint_seconds=0"]
     taken: list[int] = []
     interrupted: list[bool] = []
-    plain = CountedCases.take
+    plain = Tallies._count
 
-    def take(self: CountedCases, forecasts: Any) -> None:
+    def count(self: Tallies, forecasts: Any) -> None:
         taken.append(len(forecasts))
         if sum(taken) >= 2000 and not interrupted:
             interrupted.append(True)
             raise KeyboardInterrupt
         plain(self, forecasts)
 
-    monkeypatch.setattr(CountedCases, "take", take)
+    monkeypatch.setattr(Tallies, "_count", count)
     assert run(["compare", *command]) == 130
     assert Path("state").exists()
     capsys.readouterr()

@@ -123,17 +123,17 @@ def test_a_file_that_breaks_while_it_is_written(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fit has gone through; then a part is gone."""
-    from veracity import engines
+    from veracity.engines._one_model import OneModel
 
     parts = Path(shutil.copytree(Path(files[0]).parent, tmp_path / "parts"))
     (parts / "part03.parquet").unlink()  # the one without rows
-    plain = engines.Input.write
+    plain = OneModel.write
 
     def late(self: Any, *given: Any) -> Any:
         (parts / "part07.parquet").unlink()
         return plain(self, *given)
 
-    monkeypatch.setattr(engines.Input, "write", late)
+    monkeypatch.setattr(OneModel, "write", late)
     assert run(["adjust", "parts", "--to", "sample", "--engine", "local", "-o", "out.parquet"]) == 2
     assert "part07.parquet: cannot be read" in capsys.readouterr().err
     assert left(tmp_path) == ["parts"]

@@ -82,11 +82,13 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "missing outcome": (
         lambda: of([0, NAN, 1], [0.5, 0.4, 0.2]),
-        '1 of 3 outcomes in y_true are missing (first: row 1).\n  leave these rows out:  Forecasts.of(…, missing="drop")',
+        "1 of 3 outcomes in y_true are missing (first: row 1).\n"
+        '  leave these rows out:  Forecasts.of(…, missing="drop")',
     ),
     "missing label": (
         lambda: of(["a", None, "b"], [0.5, 0.4, 0.2]),
-        '1 of 3 outcomes in y_true are missing (first: row 1).\n  leave these rows out:  Forecasts.of(…, missing="drop")',
+        "1 of 3 outcomes in y_true are missing (first: row 1).\n"
+        '  leave these rows out:  Forecasts.of(…, missing="drop")',
     ),
     "all outcomes missing": (
         lambda: of([NAN, NAN], [0.5, 0.4]),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from veracity.read import Reading, read
+from veracity.read import ReadOptions, read
 
 ROWS = "".join(f"{i % 2},{i / 40}\n" for i in range(1, 40))
 RISK = "Patient ID;Outcome;Predicted risk\n" + "".join(
@@ -441,5 +441,5 @@ def test_refused_with_the_exact_message(kind: str, tmp_path: Path) -> None:
     name, content, options, message = BAD[kind]
     (tmp_path / name).write_text(content, newline="")
     with pytest.raises(ValueError) as error:
-        read(tmp_path / name, Reading(**options))
+        read(tmp_path / name, ReadOptions(**options))
     assert str(error.value) == message

@@ -11,7 +11,7 @@ import pytest
 
 from veracity import assess
 from veracity.data import Forecasts
-from veracity.read import Layout, Reading, paired, read, recognise
+from veracity.read import Layout, ReadOptions, paired, read, recognise
 
 
 def wrote(folder: Path, *rows: dict[str, Any], name: str = "x.jsonl") -> Path:
@@ -21,7 +21,7 @@ def wrote(folder: Path, *rows: dict[str, Any], name: str = "x.jsonl") -> Path:
 
 
 def one(path: Path, **options: Any) -> tuple[Layout, Forecasts]:
-    reading = Reading(**options)
+    reading = ReadOptions(**options)
     (f,) = read(path, reading).values()
     return recognise(path, reading), f
 
@@ -97,7 +97,7 @@ def test_values_of_several_kinds_beside(tmp_path: Path) -> None:
     """A target that is a number here and a word there is a word."""
     rows = harness([[[[-1.0, True]]]] * 3)
     rows[1]["target"], rows[2]["acc"] = 12, 0.5
-    (f,) = read(wrote(tmp_path, *rows), Reading(where=("target=12",))).values()
+    (f,) = read(wrote(tmp_path, *rows), ReadOptions(where=("target=12",))).values()
     assert len(f) == 1
     assert f.row(0) == 2
 
@@ -218,11 +218,11 @@ def test_conditions_and_groups_of_answers(tmp_path: Path) -> None:
     """Tokens keep the number of their answer where other answers are left out."""
     logs = ((-0.5, -1.5), (-9.0,), (-2.0,), (-0.25, -0.75))
     rows = [{"topic": "ab"[i == 1], "kind": "xy"[i % 2]} | content(*held) for i, held in enumerate(logs)]
-    (f,) = read(wrote(tmp_path, *rows), Reading(where=("topic=a",), group=("kind",))).values()
+    (f,) = read(wrote(tmp_path, *rows), ReadOptions(where=("topic=a",), group=("kind",))).values()
     np.testing.assert_array_equal(f.log_realised, [-0.5, -1.5, -2.0, -0.25, -0.75])
     assert [f.row(i) for i in range(5)] == [1, 1, 3, 4, 4]
     assert f.case is not None
     assert f.case.tolist() == [1, 1, 3, 4, 4]
     assert f.groups["kind"].tolist() == ["x", "x", "x", "y", "y"]
-    (f,) = read(wrote(tmp_path, *rows[:3]), Reading(where=("topic=a",))).values()
+    (f,) = read(wrote(tmp_path, *rows[:3]), ReadOptions(where=("topic=a",))).values()
     assert [f.row(i) for i in range(3)] == [1, 1, 3]

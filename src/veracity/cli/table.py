@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from veracity.cli._output import Outputs, Together, output_options, to_stdout
+from veracity.cli._options import CASES, ESTIMATION, INPUT, Command, Outputs, option, output_options
+from veracity.cli._output import Together, check_outputs, to_stdout
 
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "table_mosaic": ("table_mosaic", {}),
@@ -23,32 +24,43 @@ PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("files", nargs=-1, metavar="[COUNTS.csv]...")
-@click.option("--counts", metavar='"83,56;2,12"', help="The table itself: rows by ; and cells by comma.")
-@click.option("--sens", type=float, metavar="S", help="Sensitivity; with --spec and --prior instead of counts.")
-@click.option("--spec", type=float, metavar="S", help="Specificity.")
-@click.option("--prior", type=float, metavar="P", help="Prior probability (prevalence) of the event.")
-@click.option(
-    "--n", "cases", type=float, metavar="N", help="Number of cases behind rates or shares: gives p and intervals."
+@option(INPUT, "--counts", metavar='"83,56;2,12"', help="The table itself: rows by ; and cells by comma.")
+@option(INPUT, "--sens", type=float, metavar="S", help="Sensitivity; with --spec and --prior instead of counts.")
+@option(INPUT, "--spec", type=float, metavar="S", help="Specificity.")
+@option(INPUT, "--prior", type=float, metavar="P", help="Prior probability (prevalence) of the event.")
+@option(
+    INPUT,
+    "--n",
+    "cases",
+    type=float,
+    metavar="N",
+    help="Number of cases behind rates or shares: gives p and intervals.",
 )
-@click.option("--shares", is_flag=True, help="The numbers are shares or weights, not whole cases.")
-@click.option("--train", metavar="TABLE", help="A file, or counts: its observed shares are the forecasts to be scored.")
-@click.option("--rows", metavar="NAMES", help="Names of the forecast categories, best to worst: low,high.")
-@click.option("--columns", metavar="NAMES", help="Names of the outcomes, no event to event: no,yes.")
-@click.option("--category", metavar="COL", help="Column of the forecast category (tidy and case-by-case files).")
-@click.option("--label", metavar="COL", help="Column of the outcome (tidy and case-by-case files).")
-@click.option("--count", metavar="COL", help="Column of the number of cases.")
-@click.option("--weight", metavar="COL", help="Column of the share of cases, where there are no counts.")
-@click.option("--group", metavar="COL", help="One table per value of this column, and all together.")
-@click.option(
+@option(INPUT, "--shares", is_flag=True, help="The numbers are shares or weights, not whole cases.")
+@option(
+    ESTIMATION,
+    "--train",
+    metavar="TABLE",
+    help="A file, or counts: its observed shares are the forecasts to be scored.",
+)
+@option(INPUT, "--rows", metavar="NAMES", help="Names of the forecast categories, best to worst: low,high.")
+@option(INPUT, "--columns", metavar="NAMES", help="Names of the outcomes, no event to event: no,yes.")
+@option(INPUT, "--category", metavar="COL", help="Column of the forecast category (tidy and case-by-case files).")
+@option(INPUT, "--label", metavar="COL", help="Column of the outcome (tidy and case-by-case files).")
+@option(CASES, "--count", metavar="COL", help="Column of the number of cases.")
+@option(CASES, "--weight", metavar="COL", help="Column of the share of cases, where there are no counts.")
+@option(CASES, "--group", metavar="COL", help="One table per value of this column, and all together.")
+@option(
+    ESTIMATION,
     "--prevalence",
     type=float,
     multiple=True,
     metavar="P",
     help="Predictive values where the event has this prevalence; repeatable.",
 )
-@click.option("--level", type=float, default=0.95, show_default=True, help="Level of the intervals.")
+@option(ESTIMATION, "--level", type=float, default=0.95, show_default=True, help="Level of the intervals.")
 @output_options
 def command(**options: Any) -> None:
     """Evaluate a table of forecasts against outcomes.
@@ -71,7 +83,7 @@ def command(**options: Any) -> None:
       forecast,observed    one line per case:       low,yes
     """
     outputs = Outputs.taken_from(options)
-    outputs.check()
+    check_outputs(outputs)
     table = _table(**options)
     with Together() as files:
         if outputs.report is not None:

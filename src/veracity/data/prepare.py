@@ -110,10 +110,10 @@ def prepare(
         hidden = int((~part.arrays["offered"]).sum())
         findings += [Finding.of("not_offered", hidden, p.size)] if hidden else []
     if missing == "drop":
-        gone: Array = np.asarray(np.isnan(p) if p.ndim == 1 else np.isnan(p).any(axis=1))
+        gaps: Array = np.asarray(np.isnan(p) if p.ndim == 1 else np.isnan(p).any(axis=1))
         if outcome.missing is not None:
-            gone |= outcome.missing
-        findings += part.leave_out(gone, "missing_rows", names)
+            gaps |= outcome.missing
+        findings += part.leave_out(gaps, "missing_rows", names)
     elif outcome.missing is not None:
         gone = np.flatnonzero(outcome.missing)
         also = int(np.isnan(p).sum()) if not absent else 0

@@ -15,7 +15,7 @@ SCALES = ("probability", "logit", "log", "percent")
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """Options that say how columns are to be understood; None and empty mean: recognise it."""
 
     label: str | None = None
