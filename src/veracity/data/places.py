@@ -30,6 +30,9 @@ class Row(int):
         made.file = file
         return made
 
+    def __getnewargs__(self) -> tuple[int, str]:  # type: ignore[override]
+        return int(self), self.file
+
     def __str__(self) -> str:
         return f"{int(self)} of {self.file}"
 

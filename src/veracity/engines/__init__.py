@@ -121,7 +121,7 @@ def assessments(
 ) -> dict[str, Assessment]:
     """Return the assessment of each model from its tally, in the order of the source."""
     from veracity.engines._sums import with_files
-    from veracity.results.assessment import of_tally
+    from veracity.results.assess import assessment
 
     tallies = counted.tallies()
     if not tallies:
@@ -133,7 +133,7 @@ def assessments(
         findings = (*layout.findings, *tally.findings, *counted.findings(model))
         given = {"reading": layout.describe() if layout.files else None, **(provenance or {})}
         tally = replace(tally, findings=findings)
-        made[model] = of_tally(tally, model=model or None, provenance=given, started=started)
+        made[model] = assessment(tally, model=model or None, provenance=given, started=started)
     return made
 
 

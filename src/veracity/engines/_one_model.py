@@ -15,7 +15,6 @@ from veracity.data import Finding, Forecasts
 from veracity.engines import Engine, local
 from veracity.engines._mapped import Mapped, Writing
 from veracity.engines._passes import Passes
-from veracity.estimate.ladder import Ladder
 from veracity.maps import Fitted, additive, coherent, multiplicative
 from veracity.maps._label_shift import em_chunks
 from veracity.read import Part, Source
@@ -74,14 +73,10 @@ class OneModel:
         counted = "count" in roles or "n" in roles or options.count is not None
         return ("weight",) * (self.tally.pooled.all_weight is not None) + ("count",) * counted
 
-    @cached_property
-    def _ladder(self) -> Ladder:
-        return Ladder(self.tally)
-
     @property
     def rows(self) -> Forecasts:
         """Return the rows that maps are fitted on: all distinct ones where they are few, else cells or a sample."""
-        return self._ladder.rows
+        return self.tally.rows
 
     @property
     def _passes(self) -> Passes:
@@ -95,9 +90,8 @@ class OneModel:
         """
         name, options = maps.adjustment(rule)
         wanted = self.prior if target is None else target
-        every = self.tally.every_row
-        if every is not None:
-            return maps.fit(name, every, target=wanted, **options)
+        if self.tally.complete:
+            return maps.fit(name, self.tally.rows, target=wanted, **options)
         weight, classes = self.tally.sums.weight, self.tally.classes
         if name == "multiplicative":
             return multiplicative.fit_chunks(self._passes, weight, wanted, classes)
@@ -111,9 +105,8 @@ class OneModel:
 
     def label_shift(self, trained_on: Any) -> tuple[Any, Finding]:
         """Return class frequencies estimated from the scores alone: rounds on rows at hand, the last ones on all."""
-        every = self.tally.every_row
-        if every is not None:
-            return maps.em(every, trained_on)
+        if self.tally.complete:
+            return maps.em(self.tally.rows, trained_on)
         start, _ = maps.em(self.rows, trained_on)
         return em_chunks(self._passes, trained_on, self.tally.classes, start)
 
@@ -124,7 +117,7 @@ class OneModel:
     def basis(self, fitted: Fitted) -> str:
         """Return in words what a map was fitted on."""
         whole = count(self.tally.cases, "row")
-        at_hand = self._ladder.basis.partition(", ")[2]
+        at_hand = f"on {self.tally.basis}" if self.tally.basis else ""
         return f"{whole}, {at_hand}" if at_hand and fitted.needs_labels else whole
 
     def write(self, fitted: Fitted, path: str | Path, ending: str | None = None) -> int:

@@ -14,7 +14,8 @@ from veracity.read import Source
 from veracity.read.pairing import Paired
 from veracity.read.parts import Batch
 from veracity.state.plan import Plan
-from veracity.state.tally import Running, Tally, stored_finding
+from veracity.state.packing import stored_finding
+from veracity.state.tally import Running, Tally
 
 
 class Sum:
@@ -84,7 +85,7 @@ class Tallies(Sum):
         try:
             self._running.setdefault(f.model or "", Running()).count(_coded_rows(f, self._files), self._plan)
         except ValueError:
-            Tally.count(f, self._plan)  # the message names the row of its file
+            Tally.of(f, plan=self._plan)  # the message names the row of its file
             raise
 
     def name(self, *parts: str) -> None:
@@ -130,10 +131,6 @@ class Tallies(Sum):
     def findings(self, model: str) -> tuple[Finding, ...]:
         """Return what is to be said of the cases of a model, and of parts that could not be read."""
         found = self.cases.repeated(model)
-        held = model in self._running and self._running[model].tally().held is not None
-        if not held and any(finding.code == "repeated_cases" for finding in found):
-            message = "repeated outcomes of one case: not used, because the rows are read in parts"
-            found = (*found, Finding("not_used_in_parts", "warning", message))
         if self._skipped:
             names = sorted(self._skipped)
             shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
@@ -159,7 +156,7 @@ def with_files(tally: Tally, files: Sequence[str]) -> Tally:
     """Return the tally with rows that know their file."""
     return replace(
         tally,
-        lowest=tuple((p, decoded(row, files), y) for p, row, y in tally.lowest),
+        lowest=tuple(low._replace(row=decoded(low.row, files)) for low in tally.lowest),
         findings=tuple(replace(f, rows=tuple(decoded(row, files) for row in f.rows)) for f in tally.findings),
     )
 

@@ -186,7 +186,7 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Tally.from_bytes, (self.to_bytes(),)
+        return _restored, (self.to_bytes(), self.lowest, self.findings)
 
     def __deepcopy__(self, memo: Any) -> Tally:
         return self  # frozen
@@ -294,6 +294,11 @@ def total(tallies: Iterable[Tally]) -> Tally:
     for tally in tallies:
         running.add(tally)
     return running.tally()
+
+
+def _restored(data: bytes, lowest: tuple[Low, ...], findings: tuple[Finding, ...]) -> Tally:
+    """Return a pickled tally; rows that know their file keep it."""
+    return replace(Tally.from_bytes(data), lowest=lowest, findings=findings)
 
 
 def grid_of(plan: Plan, k: int) -> Grid:
