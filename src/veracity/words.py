@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -277,8 +278,8 @@ def remedy_name(remedy: Remedy) -> str:
     return (remedy.parameters or remedy.map.replace("_", " ")).replace(" -", " −")
 
 
-def fix(remedies: Sequence[Remedy] | None) -> Said | None:
-    """Return the best recalibration with its command; "No recalibration helps" where none does."""
+def fix(remedies: Sequence[Remedy] | None, file: str | None = None) -> Said | None:
+    """Return the best recalibration with its command for this file; "No recalibration helps" where none does."""
     if not remedies:
         return None
     best = best_remedy(remedies)
@@ -288,7 +289,8 @@ def fix(remedies: Sequence[Remedy] | None) -> Said | None:
     assert gain is not None
     share = f", {percent(gain.share, 0)}" if finite(gain.share) is not None else ""
     text = f"{capital(remedy_name(best))} cuts the {score} by {gain_text(gain)}{share}."
-    return Said(ACTION, "Fix", text, best.command or "")
+    command = (best.command or "").replace(" FILE ", f" {shlex.quote(file or 'FILE')} ")
+    return Said(ACTION, "Fix", text, command)
 
 
 def gain_text(gain: Gain) -> str:

@@ -24,6 +24,10 @@ def ordered(of: str) -> list[ModuleType]:
     return sorted(map(module, names(of)), key=lambda one: (one.ORDER, one.__name__))
 
 
+def name_of(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2]
+
+
 def module(name: str) -> ModuleType:
     if name not in (known := names()):
         raise ValueError(f"plot: no picture {name!r}; there are {', '.join(known)}")

@@ -114,14 +114,14 @@ def present(rows: Rows, name: str, what: str) -> Rows:
 
 def event(result: Any) -> str | None:
     """Return the name of the event where there are two classes, else None."""
-    classes = result.classes or ()
-    return str(classes[1]) if len(classes) == 2 else None
+    return str(result.classes[1]) if result.classes and len(result.classes) == 2 else None
 
 
 def reading(found: Any) -> dict[str, float | None]:
     """Return value and ends of a reading as fields of a row; None where there is none."""
-    low, high = ends(found) or (None, None)
-    return {"value": finite(found), "low": finite(low), "high": finite(high)}
+    limits = ends(found)
+    low, high = (None, None) if limits is None else (finite(limits[0]), finite(limits[1]))
+    return {"value": finite(found), "low": low, "high": high}
 
 
 def data(rows: Sequence[Mapping[str, Any]]) -> alt.InlineData:
