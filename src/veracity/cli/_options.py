@@ -146,11 +146,19 @@ _PLAN = (
     option(
         ESTIMATION,
         "--map",
-        type=click.Choice(MAPS),
+        type=click.Choice(["auto", *MAPS]),
         metavar="NAME",
-        default="bins",
+        default="auto",
         show_default=True,
-        help=f"Recalibration that the losses are measured against: {', '.join(MAPS)}.",
+        help=f"Recalibration of the losses: auto is cross-fitted; the papers' in-sample ones are {', '.join(MAPS)}.",
+    ),
+    option(
+        ESTIMATION,
+        "--r",
+        type=float,
+        multiple=True,
+        metavar="R",
+        help="Losses at this risk parameter, too; repeatable.",
     ),
     option(ESTIMATION, "--level", type=float, default=0.95, show_default=True, help="Level of the intervals."),
     option(ESTIMATION, "--bootstrap", type=int, metavar="N", help="Intervals by resampling the cases N times."),
@@ -178,6 +186,7 @@ _OUTPUT = (
     option(OUTPUT, "--csv", metavar="OUT|-", help="Write every number as a table: name, value, low, high, method."),
     option(OUTPUT, "--markdown", metavar="OUT|-", help="Write a summary for a pull request or an issue."),
     option(OUTPUT, "--plots", metavar="DIR", help="Write every figure as PNG and SVG into this folder."),
+    option(OUTPUT, "--details", is_flag=True, help="Print every measure, not only the summary."),
     option(OUTPUT, "--force", is_flag=True, help="Overwrite outputs that exist."),
     option(OUTPUT, "--quiet", is_flag=True, help="Print the verdict only."),
 )
@@ -209,6 +218,7 @@ class Outputs:
     csv: str | None = None
     markdown: str | None = None
     plots: str | None = None
+    details: bool = False
     force: bool = False
     quiet: bool = False
 

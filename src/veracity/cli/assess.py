@@ -7,13 +7,11 @@ from typing import Any
 import click
 
 from veracity.cli._options import (
-    ESTIMATION,
     Command,
     Outputs,
     Request,
     assess_options,
     files_argument,
-    option,
     output_options,
 )
 
@@ -21,9 +19,8 @@ from veracity.cli._options import (
 @click.command(cls=Command)
 @files_argument
 @assess_options
-@option(ESTIMATION, "--remedies", is_flag=True, help="Try every recalibration; --report does it for up to 10 models.")
 @output_options
-def command(files: tuple[str, ...], remedies: bool, **options: Any) -> None:
+def command(files: tuple[str, ...], **options: Any) -> None:
     """Say how far the probabilities in FILE can be trusted.
 
     Several FILEs are parts of one set. The columns are recognised and printed; where two readings are possible, the
@@ -44,4 +41,4 @@ def command(files: tuple[str, ...], remedies: bool, **options: Any) -> None:
     from veracity.cli._deliver import answer
     from veracity.cli._work import assessed
 
-    answer(request, outputs, assessed, remedies=remedies, several=False)
+    answer(request, outputs, assessed, several=False)

@@ -30,20 +30,19 @@ def command(files: tuple[str, ...], wanted: tuple[str, ...], quiet: bool, **opti
 
     \b
     Examples:
-      veracity check forecasts.csv --require "reported.accuracy>=0.6"
+      veracity check forecasts.csv --require "reported.geometric_accuracy>=0.6"
       veracity check forecasts.csv --require "scores.log_loss.high<=0.7" --require "verdict!=over-confident"
       veracity check forecasts.csv --require "n>=100" --checkpoint state
       veracity check models.csv --require "gam:losses.log.CL.high<=0.2"
     """
-    from veracity.cli._deliver import document_of
     from veracity.cli._progress import Working
     from veracity.cli._work import assessed
-    from veracity.results.requirements import Requirement, check
+    from veracity.results.requirements import Requirement, check, lazy_document
 
     requirements = [Requirement.parse(text) for text in wanted]
     request = Request.taken_from(files, options, quiet)
     with Working("reading", quiet=quiet) as working:
-        document = document_of(assessed(request, working))
+        document = lazy_document(assessed(request, working))
         try:
             outcomes = check(document, requirements)
         except ValueError as error:

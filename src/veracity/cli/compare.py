@@ -7,13 +7,11 @@ from typing import Any
 import click
 
 from veracity.cli._options import (
-    ESTIMATION,
     Command,
     Outputs,
     Request,
     assess_options,
     files_argument,
-    option,
     output_options,
 )
 
@@ -21,9 +19,8 @@ from veracity.cli._options import (
 @click.command(cls=Command)
 @files_argument
 @assess_options
-@option(ESTIMATION, "--remedies", is_flag=True, help="Try every recalibration; --report does it for up to 10 models.")
 @output_options
-def command(files: tuple[str, ...], remedies: bool, **options: Any) -> None:
+def command(files: tuple[str, ...], **options: Any) -> None:
     """Assess several models on the same cases, side by side.
 
     Each FILE is a model named by its stem; one FILE may hold several, in columns or by a column that names the model.
@@ -43,4 +40,4 @@ def command(files: tuple[str, ...], remedies: bool, **options: Any) -> None:
     from veracity.cli._deliver import answer
     from veracity.cli._work import compared
 
-    answer(request, outputs, compared, remedies=remedies, several=True)
+    answer(request, outputs, compared, several=True)

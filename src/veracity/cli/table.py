@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,11 +84,12 @@ def command(**options: Any) -> None:
     outputs = Outputs.taken_from(options)
     check_outputs(outputs)
     table = _table(**options)
+    from veracity import show
+    from veracity.cli._deliver import printed
+
     with Together() as files:
         if outputs.report is not None:
-            from importlib import import_module
-
-            files.add(outputs.report, import_module("veracity.show").render_table(table))
+            files.add(outputs.report, show.report(table, Path(outputs.report).suffix.lstrip(".")))
         for option, make in (("json", table.to_json), ("csv", table.to_csv), ("markdown", table.to_markdown)):
             path = outputs.files.get(option)
             if path is not None:
@@ -97,23 +97,10 @@ def command(**options: Any) -> None:
         if outputs.plots is not None:
             _plots(files, files.folder(outputs.plots), table)
     if not outputs.to_stdout:
-        from veracity.table.page import quiet
-
-        found = table.document()
-        to_stdout(quiet(found) + "\n" if outputs.quiet else _page(found))
+        to_stdout(f"{show.headline(table)}\n" if outputs.quiet else printed(table))
     written = [path for path in (*outputs.files.values(), outputs.plots) if path not in (None, "-")]
     if written and not outputs.quiet:
         click.echo("written: " + ", ".join(str(path) for path in written), err=True)
-
-
-def _page(found: dict[str, Any]) -> str:
-    """The printed page, its headings bold on a terminal."""
-    from veracity.table.page import blocks
-    from veracity.table.shapes import text
-
-    bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    titles = {block.title for block in blocks(found)} if bold else ()
-    return "".join(f"{click.style(line, bold=True) if line in titles else line}\n" for line in text(found).splitlines())
 
 
 def _table(

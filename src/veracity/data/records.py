@@ -396,6 +396,18 @@ class Level(Section):
 
 
 @dataclass(frozen=True)
+class ClassReading(Section):
+    """Predicted and observed share of one class, and its share of the miscalibration."""
+
+    n: float  # cases of the class
+    predicted: float
+    observed: float
+    slope: Reading | None = None
+    share: float | None = None  # of the miscalibration, from the row gains of the recalibration
+    p: float | None = None  # of predicted against observed, adjusted for the number of classes
+
+
+@dataclass(frozen=True)
 class Difference(Section):
     """A test that the levels of a group differ."""
 
