@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Forecasts
-from veracity.results.assessment import assess
+from veracity.results.assess import assess
 from veracity.simulate import NETWORKS, simulate
 
 from . import Options, _charts, _outputs, _readings

@@ -152,14 +152,7 @@ _PLAN = (
         show_default=True,
         help=f"Recalibration of the losses: auto is cross-fitted; the papers' in-sample ones are {', '.join(MAPS)}.",
     ),
-    option(
-        ESTIMATION,
-        "--r",
-        type=float,
-        multiple=True,
-        metavar="R",
-        help="Losses at this risk parameter, too; repeatable.",
-    ),
+    option(ESTIMATION, "--r", type=float, multiple=True, metavar="R", help="Further risk parameter; repeatable."),
     option(ESTIMATION, "--level", type=float, default=0.95, show_default=True, help="Level of the intervals."),
     option(ESTIMATION, "--bootstrap", type=int, metavar="N", help="Intervals by resampling the cases N times."),
     option(ESTIMATION, "--seed", type=int, default=0, show_default=True, help="Seed of all random numbers."),
@@ -276,7 +269,7 @@ def plan_from(options: dict[str, Any]) -> Plan:
     """Take the options of estimation out of a command's; the others stay."""
     from veracity.state.plan import Plan
 
-    names = ("floor", "end_width", "bins", "preset", "map", "level", "bootstrap")
+    names = ("floor", "end_width", "bins", "preset", "map", "level", "bootstrap", "r")
     try:
         return Plan(**{name: options.pop(name) for name in names}, random_state=options.pop("seed"))
     except ValueError as problem:

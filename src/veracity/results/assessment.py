@@ -411,7 +411,8 @@ class Assessment:
 
     @property
     def _no_means(self) -> Means:
-        return Means(*(undefined(self._nothing) for _ in range(3)))
+        none = undefined(self._nothing)
+        return Means(none, none, none)
 
     @property
     def _further(self) -> tuple[str, ...]:

@@ -148,9 +148,8 @@ def lookup(document: Mapping[str, Any], path: str) -> Any:
     0.6
     """
     if path in ("decisiveness", "geometric_accuracy", "robustness"):
-        raise ValueError(
-            f"`{path}` is several things here: reported.{path}, expected.{path}, measured.{path}. Name one."
-        )
+        paths = ", ".join(f"{section}.{path}" for section in ("reported", "expected", "measured"))
+        raise ValueError(f"`{path}` is several things here: {paths}. Name one.")
     found = _walk(document, path)
     if found is _MISSING or (isinstance(found, (Mapping, list)) and not _is_reading(found)):
         raise ValueError(f"--require: no number `{path}` in the document{_near(path, list(numbers(document)))}")
