@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from veracity.data import Finding
 from veracity.data.reading import Reading, around, around_log, quantile, undefined, unknown
 from veracity.estimate import curves
-from veracity.estimate.curves import Curve, collect
+from veracity.estimate.curves import Curve
 from veracity.estimate.curves.bins import fit_both, number_of_bins
 from veracity.estimate.influences import Influences
 from veracity.estimate.scores import AT, NONE, Profile
@@ -54,10 +54,6 @@ def curves_of(tally: Tally) -> tuple[Curve, Curve]:
         widths = tuple(i / 100 for i in range(1, 100))
         curve = curves.fit("width", histogram, tally.grid, cuts=widths, own=plan.limits)
         return curve, curve
-    if tally.starts is not None:  # below 2^-8 such bins have no sums of their own
-        found = (collect("bins", histogram, tally.grid, start) for start in tally.starts)
-        plain, halved = (replace(curve, forecast=np.full(len(curve), np.nan)) for curve in found)
-        return plain, halved
     bins = number_of_bins(tally.sums.n_eff) if plan.bins == "auto" else int(plan.bins)
     return fit_both(histogram, tally.grid, bins=bins, end_width=plan.end_width)
 
@@ -204,7 +200,7 @@ def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, float]:
         "bins": {"bins": bins, "end_width": plan.end_width, "split": True},
         "width": {"cuts": tuple(i / 15 for i in range(1, 15))},
     }
-    parts = (pooled(tally.whole),) if groups == "pooled" else tally.classwise
+    parts = (pooled(tally),) if groups == "pooled" else tally.classwise
     fitted = [curves.fit(curve, h, tally.grid, **options.get(curve, {})) for h in parts if h.true.sum()]
     r = np.array([R[AT[name]] for name in AT])
     weight = np.array([c.true_weight.sum() for c in fitted]) / sum(c.true_weight.sum() for c in fitted)

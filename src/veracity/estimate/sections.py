@@ -155,7 +155,7 @@ def _constant(tally: Tally) -> bool:
         return False
     if not (len(tally.pooled.cells) <= tally.k and _whole_columns(tally.pooled, tally)):
         return False
-    return all(len(h.cells) == 1 for h in tally.whole.classwise)
+    return all(len(h.cells) == 1 for h in tally.classwise)
 
 
 def _whole_columns(pooled: Histogram, tally: Tally) -> bool:

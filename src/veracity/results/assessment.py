@@ -325,7 +325,7 @@ def assess(
         ideal=ideal,
         features=features,
     )
-    return of_tally(Tally.hold(forecasts, plan), started=started)
+    return of_tally(Tally.count(forecasts, plan), started=started)
 
 
 def _only_class(y_true: Any, y_proba: Any, labels: Any) -> Any:
@@ -351,7 +351,7 @@ def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
     if given:
         raise TypeError(f"assess() got {', '.join(given)} beside a {kind}, which holds all its data; give it to that")
     if isinstance(held, Forecasts):
-        return Tally.hold(held, plan)
+        return Tally.count(held, plan)
     usual = Plan()
     for name, value in plan.options().items():
         if value not in (getattr(held.plan, name), getattr(usual, name)):
@@ -374,7 +374,7 @@ def _of_frame(data: Any, plan: Plan, beside: dict[str, Any], options: dict[str, 
         if option in beside:
             raise TypeError(f"assess() got {option} beside a frame; its own option is {named}=…")
     models = frame(data, Options(**options, **beside))  # what is left is `ideal`, which has one name for both
-    found = {name: of_tally(Tally.hold(f, plan), model=name) for name, f in models.items()}
+    found = {name: of_tally(Tally.count(f, plan), model=name) for name, f in models.items()}
     return next(iter(found.values())) if len(found) == 1 else Assessments(found)
 
 
@@ -480,7 +480,7 @@ def _curves(a: Assessment) -> dict[str, Any]:
     m: Measured | None = a._sections["_measured"]
     if m is None:
         return {"pooled": [], "top_label": [], "classwise": {}, "sharpness": [], "roc": []}
-    whole = _tally(a).whole
+    whole = _tally(a)
     return reliability(whole, curves_of(whole)[0])
 
 

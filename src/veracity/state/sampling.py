@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Forecasts
-from veracity.kernels.hashes import BLOCK, ODD, column_hashes, mix, true_hashes
+from veracity.kernels import forecast_hashes
+from veracity.kernels.hashes import MULTIPLY, mix
 
 MOST_ROWS = 1 << 17
 MOST_ROWS_OF_TWO = 1 << 15  # of two classes, whose cells say nearly all
 MOST_BYTES = 64_000_000
-HASHED_COLUMNS = 8  # evenly spaced; enough to tell rows apart, few enough for a thousand classes
+BLOCK = 1 << 14  # rows hashed together: stays in cache
 WAITING = 1 << 21  # values of candidates before they are sorted in
 
 
@@ -31,16 +32,10 @@ class Sample:
 
 
 def hash_rows(f: Forecasts) -> NDArray[np.uint64]:
-    """64 bits from each row's outcome and probabilities."""
-    p = f.probabilities
-    columns: list[Any]
-    if p is None:
-        columns = [f.log_realised]
-    elif p.ndim == 1:
-        columns = [p]
-    else:
-        columns = [p[:, j] for j in np.unique(np.linspace(0, p.shape[1] - 1, HASHED_COLUMNS).astype(int))]
-    return column_hashes(f.outcomes, columns)
+    """Return 64 bits from each row's forecast."""
+    p = f.log_realised if f.probabilities is None else f.probabilities
+    assert p is not None
+    return forecast_hashes(p)
 
 
 def in_order(f: Forecasts) -> NDArray[Any]:
@@ -228,13 +223,9 @@ def _enough(count: int, rows: int) -> np.uint64:
 
 def _near(f: Forecasts, limit: np.uint64 | None) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Rows whose hash is at most `limit`, and these hashes; block by block, as most are soon forgotten."""
-    p, y, found = f.probabilities, f.outcomes, []
+    found = []
     for start in range(0, len(f), BLOCK):
-        part = slice(start, start + BLOCK)
-        if p is None or p.ndim == 1 or y is None:
-            h = hash_rows(take(f, part))
-        else:
-            h = true_hashes(p[part], y[part])
+        h = hash_rows(take(f, slice(start, start + BLOCK)))
         at = np.arange(len(h)) if limit is None else np.flatnonzero(h <= limit)
         found.append((at + start, h[at]))
     rows, hashes = zip(*found, strict=True)
@@ -289,7 +280,5 @@ def _fingerprint(f: Forecasts) -> NDArray[np.uint64]:
     columns += [values for values in (f.outcomes, f.log_realised, f.weights) if values is not None]
     full = np.zeros(len(f), dtype=np.uint64)
     for column in columns:
-        full *= ODD
-        full ^= (column.astype(np.float64) + 0.0).view(np.uint64)
-        mix(full)
+        full = mix((full * MULTIPLY) ^ (column.astype(np.float64) + 0.0).view(np.uint64))
     return full

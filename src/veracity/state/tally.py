@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from veracity import kernels
 from veracity.data import Finding, Forecasts, NothingLeft, merge, prepare, refuse
-from veracity.estimate.curves.bins import number_of_bins
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid, grid
 from veracity.state.cells import Cells
@@ -27,7 +26,6 @@ from veracity.state.sampling import Growing, Sample, concatenate, sample, take
 from veracity.state.sums import Sums, squared_mass, totals, with_logs, with_tiny
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MANY_CLASSES = 50  # beyond, class-wise histograms are nested
 VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-22
@@ -36,10 +34,6 @@ WAITING = 1 << 14  # rows that are counted together
 PAIRED = 1 << 15  # rows in a part of a stream of two classes from which they are counted by place
 SPLIT = ("soft_outcomes", "no_number_of_cases")  # rows of which several are one case
 DERIVED = ("zero_probability", "constant_forecast", "one_outcome")  # findings about all rows: found again from the sums
-CHANGED = (
-    "y_proba: the array was changed after it was assessed, and is needed again\n"
-    "  assess a copy, or ask for everything before it changes"
-)
 MAGIC, VERSION = b"veracity tally\n", 1
 
 
@@ -55,15 +49,14 @@ class Tally:
     plan: Plan
     classes: tuple[Any, ...]
     sums: Sums
-    binned: Histogram  # all entries by cell; with `starts` only as far as the bins ask for (kernels.Pass)
+    binned: Histogram  # all entries by cell
     top: Histogram
-    classwise: Sequence[Histogram]  # likewise: with `starts` only between cuts
+    classwise: Sequence[Histogram]
     lowest: tuple[tuple[float, int, int], ...]  # (probability, row, outcome), smallest first; outcome −1: not known
     findings: tuple[Finding, ...]
     cases: int  # rows, except that the parts of a split outcome are one case
     held: Forecasts | None = None  # all rows, where they are in memory
     thinned: Sample | None = None
-    starts: tuple[Ints, Ints] | None = None  # of the bins without and with wide ones split, if nothing else was counted
 
     @classmethod
     def of(
@@ -105,24 +98,14 @@ class Tally:
     @classmethod
     def count(cls, f: Forecasts, plan: Plan) -> Tally:
         """One pass over the rows, which also refuses values that are no probabilities."""
-        return cls._count_realised(f, plan) if f.probabilities is None else cls._count(f, plan, None)
+        return cls._count_realised(f, plan) if f.probabilities is None else cls._count(f, plan)
 
     @classmethod
-    def hold(cls, f: Forecasts, plan: Plan) -> Tally:
-        """The same of rows that stay in memory: what an assessment does not need at once may be counted later."""
-        if f.probabilities is None or f.offered is not None or plan.preset == "N17":
-            return cls.count(f, plan)
-        number = number_of_bins(len(f)) if plan.bins == "auto" else int(plan.bins)
-        return cls._count(f, plan, (number, plan.end_width))
-
-    @classmethod
-    def _count(cls, f: Forecasts, plan: Plan, bins: tuple[int, float] | None) -> Tally:
+    def _count(cls, f: Forecasts, plan: Plan) -> Tally:
         assert f.probabilities is not None
         assert f.outcomes is not None
         grid = grid_of(plan, f.k)
-        seen = kernels.scan(
-            f.probabilities, f.outcomes, grid, weights=f.weights, counts=f.counts, allowed=f.allowed, bins=bins
-        )
+        seen = kernels.scan(f.probabilities, f.outcomes, grid, weights=f.weights, counts=f.counts, allowed=f.allowed)
         refuse({name: problem for name, problem in seen.problems.items() if problem.rows}, f)
         sums = Sums.of(seen)
         pooled, classwise = seen.pooled, seen.classwise
@@ -146,7 +129,6 @@ class Tally:
             findings=_told(f),
             cases=_cases(f),
             held=f,
-            starts=seen.starts,
         )
 
     @classmethod
@@ -179,24 +161,10 @@ class Tally:
     def grid(self) -> Grid:
         return grid_of(self.plan, self.k)
 
-    @cached_property
-    def whole(self) -> Tally:
-        """The tally with all entries in every cell, as tallies are added."""
-        if self.starts is None:
-            return self
-        assert self.held is not None
-        try:
-            now = Tally.count(self.held, self.plan)
-        except ValueError as problem:  # they were counted before
-            raise ValueError(CHANGED) from problem
-        if not _same_outcomes(self, now):
-            raise ValueError(CHANGED)
-        return replace(self, binned=now.binned, classwise=now.classwise, starts=None)
-
     @property
     def pooled(self) -> Histogram:
         """All entries by cell."""
-        return self.whole.binned
+        return self.binned
 
     @property
     def measurable(self) -> bool:
@@ -275,7 +243,7 @@ class Tally:
             "sums": {f.name: put(getattr(self.sums, f.name)) for f in fields(Sums)},
             "histograms": [
                 {f.name: put(getattr(h, f.name)) for f in fields(Histogram)}
-                for h in (self.pooled, self.top, *self.whole.classwise)
+                for h in (self.pooled, self.top, *self.classwise)
             ],
             "lowest": self.lowest,
             "findings": [asdict(f) for f in self.findings],
@@ -401,7 +369,7 @@ class Running:
         self._pair = self._pair or kernels.Pair(self._first.grid)
         limit = self._sample.limit
         least = self._lowest[-1][0] if len(self._lowest) == LOWEST else np.inf
-        return self._pair.add(p, y, 0 if limit is None else int(limit), least)
+        return self._pair.add(p, y, None if limit is None else int(limit), least)
 
     def add(self, tally: Tally) -> None:
         """Add a tally of the same plan and classes."""
@@ -422,7 +390,7 @@ class Running:
         self._whole, self._classwise = Cells(2, len(grid)), Cells(len(first.classwise), size)
         self._put(first)
         # Its rows need not stay in memory.
-        self._first = replace(first, held=None, thinned=Sample(take(first.sample.rows, slice(0)), False), starts=None)
+        self._first = replace(first, held=None, thinned=Sample(take(first.sample.rows, slice(0)), False))
 
     def _put_sums(self, sums: Sums, whole: Sequence[Histogram], classwise: Sequence[Histogram]) -> None:
         self._sums = sums if self._sums is None else self._sums + sums
@@ -431,7 +399,7 @@ class Running:
             self._classwise.add(classwise)
 
     def _put_counts(self, tally: Tally) -> None:
-        self._put_sums(tally.sums, (tally.pooled, tally.top), tally.whole.classwise)
+        self._put_sums(tally.sums, (tally.pooled, tally.top), tally.classwise)
         self._lowest = tuple(sorted(self._lowest + tally.lowest)[:LOWEST])
         self._findings = merge(self._findings + tally.findings)
         self._cases += tally.cases
@@ -491,13 +459,6 @@ def _without(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -> Histogram
         held["all_weight2"][zero] -= float(counts @ f.weights**2)
     some = held["all"] > 0
     return Histogram(**{name: values[some] for name, values in held.items()})
-
-
-def _same_outcomes(a: Tally, b: Tally) -> bool:
-    """Whether two tallies have the same picks, and gave the same to what happened."""
-    pairs = [(a.top.cells, b.top.cells), (a.top.all, b.top.all), (a.top.true, b.top.true)]
-    happened = [(h.cells[h.true > 0], h.true[h.true > 0]) for h in (a.binned, b.binned)]
-    return all(np.array_equal(x, y) for x, y in [*pairs, *zip(*happened, strict=True)])
 
 
 def _fingerprint(grid: Grid) -> int:
