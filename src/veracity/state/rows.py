@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from veracity.data import Forecasts
 from veracity.data.arguments import keys_of
 from veracity.data.names import Names
-from veracity.kernels.hashes import ODD, forecast_hashes, mix
+from veracity.kernels.hashes import SEED, forecast_hashes, mix
 
 Hashes = NDArray[np.uint64]
 
@@ -197,9 +197,8 @@ def _content(f: Forecasts) -> Hashes:
             columns += [values] if values.ndim == 1 else list(values.T)
     full = hashes(f)
     for column in columns:
-        full *= ODD
-        full ^= column if column.dtype == np.uint64 else (column.astype(np.float64) + 0.0).view(np.uint64)
-        mix(full)
+        bits = column if column.dtype == np.uint64 else (column.astype(np.float64) + 0.0).view(np.uint64)
+        full = mix(full * SEED ^ bits)
     return full
 
 
@@ -207,7 +206,5 @@ def _named_hash(p: NDArray[Any], names: Hashes) -> Hashes:
     """Return 64 bits from which class has which probability, whatever the order of the classes."""
     total = np.zeros(len(p), dtype=np.uint64)
     for column, name in zip(p.T, names, strict=True):
-        bits = (column.astype(np.float64) + 0.0).view(np.uint64) * ODD ^ name
-        mix(bits)
-        total += bits
+        total += mix(mix((column.astype(np.float64) + 0.0).view(np.uint64) * SEED ^ name))
     return total
