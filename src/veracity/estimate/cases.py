@@ -32,7 +32,7 @@ CELL = 0.05  # of log-odds and of log-weights: two-class forecasts closer than t
 MOST_MISSES = 5_000  # expected outcomes other than the pick; beyond, sums of residuals are normal
 MOST_OUTCOMES = 200_000  # rows drawn one by one
 FEW = 25.0  # a sum of indicators with a smaller variance is nearer to Poisson than to normal
-AT_ONCE = 1 << 21  # outcomes drawn together
+AT_ONCE = 1 << 10  # rows whose outcomes are drawn together
 ROUND = np.uint64(0xBF58476D1CE4E5B9)
 
 
@@ -98,14 +98,14 @@ class Two(Cases):
         """(m, 2 + ranges) what multiplies the residual of a row."""
         return _two_features(self.x, self.ranges)
 
-    def residuals(self, p: Floats) -> Floats:
+    def residuals(self, p: Floats, ranges: bool = True) -> Floats:
         return self.features.T @ (self.mass * (self.y - p))
 
     def residuals_by_block(self, p: Floats) -> Floats:
         assert self.block is not None
         return _sums_by_block(self.features * (self.mass * (self.y - p))[:, None], self.block)
 
-    def covariance(self, p: Floats, mass: Floats, level: bool = True) -> Floats:
+    def covariance(self, p: Floats, mass: Floats, level: bool = True, ranges: bool = True) -> Floats:
         """Return Σ mass·Cov(residuals of a row) if outcomes follow p; `mass2` gives the covariance of the sums."""
         found: Floats = self.features.T @ (self.features * (mass * p * (1.0 - p))[:, None])
         return found
@@ -183,19 +183,23 @@ class Many(Cases):
     def at_outcome(self) -> tuple[Ints, Ints]:
         return np.arange(len(self.y)), self.y
 
+    @cached_property
+    def row_and_range(self) -> Ints:
+        """(m·k,) number of the row and range of each entry."""
+        return (self.ranges + RANGES * np.arange(len(self.y))[:, None]).ravel()
+
     def range_mass(self, p: Floats) -> Floats:
         """(m, ranges) Σ_{j in b} p_ij."""
-        place = self.ranges + RANGES * np.arange(len(p))[:, None]
-        return np.bincount(place.ravel(), p.ravel(), len(p) * RANGES).reshape(-1, RANGES)
+        return np.bincount(self.row_and_range, p.ravel(), len(p) * RANGES).reshape(-1, RANGES)
 
-    def residuals(self, p: Floats) -> Floats:
+    def residuals(self, p: Floats, ranges: bool = True) -> Floats:
+        """Return the sums of residuals; without `ranges` those columns are 0."""
         level = np.bincount(self.y, self.mass, self.levels) - self.mass @ p
         scalar = self.mass @ (self.x[self.at_outcome] - np.einsum("ij,ij->i", p, self.x))
-        ranges = np.bincount(self.ranges[self.at_outcome], self.mass, RANGES) - self._total_range_mass(p, self.mass)
-        return np.concatenate([level, [scalar], ranges])
-
-    def _total_range_mass(self, p: Floats, mass: Floats) -> Floats:
-        return np.bincount(self.ranges.ravel(), (p * mass[:, None]).ravel(), RANGES)
+        by_range = np.zeros(RANGES)
+        if ranges:
+            by_range = np.bincount(self.ranges[self.at_outcome], self.mass, RANGES) - self.mass @ self.range_mass(p)
+        return np.concatenate([level, [scalar], by_range])
 
     def residuals_by_block(self, p: Floats) -> Floats:
         assert self.block is not None
@@ -206,24 +210,23 @@ class Many(Cases):
         ranges[np.arange(len(p)), self.ranges[self.at_outcome]] += 1.0
         return _sums_by_block(np.column_stack([level, scalar, ranges]) * self.mass[:, None], self.block)
 
-    def covariance(self, p: Floats, mass: Floats, level: bool = True) -> Floats:
-        """Return Σ mass·Cov(residuals of a row) if outcomes follow p; without `level` those columns are 0."""
-        k, w = self.levels, mass
-        s = self.range_mass(p)
+    def covariance(self, p: Floats, mass: Floats, level: bool = True, ranges: bool = True) -> Floats:
+        """Return Σ mass·Cov(residuals of a row) if outcomes follow p; columns that are not asked for are 0."""
+        k, weighted = self.levels, p * mass[:, None]
         mean = np.einsum("ij,ij->i", p, self.x)
-        lean = p * (self.x - mean[:, None])
-        place = self.ranges + RANGES * np.arange(len(p))[:, None]
-        lean_by_range = np.bincount(place.ravel(), lean.ravel(), len(p) * RANGES).reshape(-1, RANGES)
+        lean = weighted * (self.x - mean[:, None])
         found = np.zeros((k + 1 + RANGES, k + 1 + RANGES))
-        found[k, k] = w @ np.einsum("ij,ij->i", lean, self.x)
-        found[k, k + 1 :] = found[k + 1 :, k] = w @ lean_by_range
-        found[k + 1 :, k + 1 :] = np.diag(w @ s) - s.T @ (s * w[:, None])
+        found[k, k] = np.einsum("ij,ij->", lean, self.x)
         if level:
-            found[:k, :k] = np.diag(w @ p) - p.T @ (p * w[:, None])
-            found[:k, k] = found[k, :k] = w @ lean
-            at = self.ranges + RANGES * np.arange(k)
-            both = np.bincount(at.ravel(), (p * w[:, None]).ravel(), k * RANGES).reshape(k, RANGES)
-            both -= p.T @ (s * w[:, None])
+            found[:k, :k] = np.diag(weighted.sum(axis=0)) - p.T @ weighted
+            found[:k, k] = found[k, :k] = lean.sum(axis=0)
+        if ranges:
+            s = self.range_mass(p)
+            found[k, k + 1 :] = found[k + 1 :, k] = self.range_mass(lean).sum(axis=0)
+            found[k + 1 :, k + 1 :] = np.diag(mass @ s) - s.T @ (s * mass[:, None])
+        if level and ranges:
+            place = (self.ranges + RANGES * np.arange(k)).ravel()
+            both = np.bincount(place, weighted.ravel(), k * RANGES).reshape(k, RANGES) - weighted.T @ s
             found[:k, k + 1 :], found[k + 1 :, :k] = both, both.T
         return found
 
@@ -236,9 +239,13 @@ class Many(Cases):
     def tilted(self, p: Floats, theta: Floats) -> Floats:
         """Return the member θ of the exponential family at p."""
         k = self.levels
-        shift = theta[k] * self.x + theta[:k] + theta[k + 1 :][self.ranges]
-        shift -= np.where(p > 0.0, shift, -np.inf).max(axis=1, keepdims=True)
-        tilted = p * np.exp(np.minimum(shift, 0.0))
+        shift = theta[k] * self.x
+        if theta[:k].any():
+            shift += theta[:k]
+        if theta[k + 1 :].any():
+            shift += theta[k + 1 :][self.ranges]
+        shift -= shift.max(axis=1, keepdims=True)
+        tilted: Floats = p * np.exp(shift)
         tilted /= tilted.sum(axis=1, keepdims=True)
         return tilted
 
@@ -270,29 +277,28 @@ class Many(Cases):
         others = p.copy()
         others[at_pick] = 0.0
         others = others.cumsum(axis=1)
+        limit = np.minimum(others[:, -1] / (others[:, -1] + p[at_pick]) * 2.0**32, 2.0**32 - 1).astype(np.uint32)
         row = np.repeat(np.arange(len(p)), self.count.astype(np.int64))
-        limit = np.minimum(others[:, -1] / (others[:, -1] + p[at_pick]) * 2.0**32, 2.0**32 - 1).astype(np.uint32)[row]
-        found = np.empty((DRAWS, len(as_picked)))
-        step = max(1, AT_ONCE // max(len(row), 1))
-        for start in range(0, DRAWS, step):
-            size = min(step, DRAWS - start)
-            miss = np.flatnonzero(rng.integers(0, 2**32, (size, len(row)), np.uint32) < limit)
-            draw, place = np.divmod(miss, len(row))
-            i = row[place]
+        found = np.tile(as_picked, (DRAWS, 1))
+        for start in range(0, len(row), AT_ONCE):
+            part = row[start : start + AT_ONCE]
+            miss = np.flatnonzero(rng.integers(0, 2**32, (len(part), DRAWS), np.uint32) < limit[part][:, None])
+            place, draw = np.divmod(miss, DRAWS)
+            i = part[place]
             j = _search(others, i, rng.random(len(i)) * others[i, -1])
-            found[start : start + size] = as_picked + self._moved(draw, size, i, pick[i], j)
+            found += self._moved(draw, i, pick[i], j)
         return found
 
-    def _moved(self, draw: Ints, size: int, i: Ints, pick: Ints, j: Ints) -> Floats:
+    def _moved(self, draw: Ints, i: Ints, pick: Ints, j: Ints) -> Floats:
         """(draws, columns) by how much the residuals change where the outcome of row i is j and not the pick."""
         k, w = self.levels, self.weight[i]
 
         def moved(to: Ints, away: Ints, bins: int) -> Floats:
-            counted: Floats = np.bincount(draw * bins + to, w, size * bins)
-            counted -= np.bincount(draw * bins + away, w, size * bins)
-            return counted.reshape(size, bins)
+            counted: Floats = np.bincount(draw * bins + to, w, DRAWS * bins)
+            counted -= np.bincount(draw * bins + away, w, DRAWS * bins)
+            return counted.reshape(DRAWS, bins)
 
-        scalar = np.bincount(draw, w * (self.x[i, j] - self.x[i, pick]), size)
+        scalar = np.bincount(draw, w * (self.x[i, j] - self.x[i, pick]), DRAWS)
         ranges = moved(self.ranges[i, j].astype(np.int64), self.ranges[i, pick].astype(np.int64), RANGES)
         return np.column_stack([moved(j, pick, k), scalar, ranges])
 
@@ -301,7 +307,7 @@ class Many(Cases):
         covariance = self.covariance(p, self.mass2)
         found = normal(covariance, rng)
         k, variance = self.levels, np.diag(covariance)
-        mean = np.concatenate([self.mass2 @ p, [np.inf], self._total_range_mass(p, self.mass2)])
+        mean = np.concatenate([self.mass2 @ p, [np.inf], self.mass2 @ self.range_mass(p)])
         for column in np.flatnonzero((variance > 0.0) & (variance < FEW)):
             if column != k:
                 sign = 1.0 if variance[column] > mean[column] / 2 else -1.0  # −1: nearly certain, misses are few

@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 RIDGE = 0.5  # keeps parameters finite that the outcomes do not bound
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # rows that are fitted; the fit is applied to all
 STEPS, HALVINGS = 25, 12
+CONVERGED = 1e-4  # twice the log-likelihood that a Newton step gains: the next one would gain its square
 PER_CLASS = 20  # cases per class from which every class has its own level
 FEWEST = 10  # cases of each outcome before the slope has an interval
 
@@ -49,8 +50,10 @@ def fit(cases: Two | Many, p: Floats, level: bool = False, scalar: bool = False,
     block, ridge = np.ix_(free, free), RIDGE * len(q) / len(p)
     theta, tilted, best = np.zeros(len(is_free)), q, 0.0
     for _ in range(STEPS if len(free) else 0):
-        bend = some.covariance(tilted, some.mass, level)[block] + ridge * np.eye(len(free))
-        step = np.linalg.solve(bend, some.residuals(tilted)[free] - ridge * theta[free])
+        bend = some.covariance(tilted, some.mass, level, ranges)[block] + ridge * np.eye(len(free))
+        gradient = some.residuals(tilted, ranges)[free] - ridge * theta[free]
+        step = np.linalg.solve(bend, gradient)
+        last = gradient @ step < CONVERGED
         for _ in range(HALVINGS):
             tried = theta.copy()
             tried[free] += step
@@ -59,9 +62,11 @@ def fit(cases: Two | Many, p: Floats, level: bool = False, scalar: bool = False,
             if value > best:
                 break
             step /= 2.0
-        if value <= best + 1e-10:
+        else:
             break
         theta, tilted, best = tried, moved, value
+        if last:
+            break
     return Fit(theta, tilted if some is cases else cases.tilted(p, theta), free)
 
 
@@ -73,11 +78,11 @@ def gains(cases: Two | Many, p: Floats, better: Floats) -> Floats:
 
 
 def standard_errors(cases: Two | Many, p: Floats, found: Fit) -> Floats:
-    """Return the errors of the free parameters: the larger of those by information and by the spread of residuals."""
+    """Return the errors of free levels and slope: by information, or by the sums of dependent blocks if larger."""
     block = np.ix_(found.free, found.free)
     level = bool(len(found.free)) and bool(found.free[0] < cases.levels)
-    bend = cases.covariance(found.p, cases.mass, level)[block] + RIDGE * np.eye(found.df)
-    spread = cases.covariance(found.p, cases.mass2, level)[block]
+    bend = cases.covariance(found.p, cases.mass, level, ranges=False)[block] + RIDGE * np.eye(found.df)
+    spread = cases.covariance(found.p, cases.mass2, level, ranges=False)[block]
     inverse = np.linalg.inv(bend)
     variance = np.diag(inverse @ spread @ inverse)
     if cases.block is not None:

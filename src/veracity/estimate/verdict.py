@@ -78,12 +78,15 @@ class Tests:
 
     _scalar: float = 0.0
 
-    def significant(self, columns: slice) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return z of these columns, and which exceed the 95 % quantile of the largest |z| of the draws."""
-        scale = np.sqrt(self.variances[columns] + 1.0)
-        z = self.residuals[columns] / scale
-        largest = np.quantile(np.abs(self.draws[:, columns] / scale).max(axis=1), 1.0 - ALPHA)
-        return z, np.abs(z) > largest * (1.0 + 1e-9)
+    def z(self, columns: slice) -> Floats:
+        """Return residuals over their errors, (V + 1)^½."""
+        found: Floats = self.residuals[columns] / np.sqrt(self.variances[columns] + 1.0)
+        return found
+
+    def largest(self, columns: slice) -> float:
+        """Return the 95 % quantile of the largest |z| of the draws."""
+        drawn = np.abs(self.draws[:, columns] / np.sqrt(self.variances[columns] + 1.0))
+        return float(np.quantile(drawn.max(axis=1), 1.0 - ALPHA)) * (1.0 + 1e-9)
 
 
 def run_tests(cases: Two | Many, p: Floats, seed: int, picks: bool = False, project: bool = False) -> Tests:
@@ -104,7 +107,7 @@ def run_tests(cases: Two | Many, p: Floats, seed: int, picks: bool = False, proj
     direction[0 if picks else k] = 1.0
     spread = float(variances[0 if picks else k])
     if project and not picks:
-        covariance = cases.covariance(p, cases.mass2)
+        covariance = cases.covariance(p, cases.mass2, ranges=False)
         direction[:k] = -explained(covariance, k)
         spread = float(direction @ covariance @ direction)
     scalar, drawn = float(residuals @ direction), draws @ direction
@@ -192,7 +195,7 @@ def judge(
         confidence = _confidence(tests, p, seed, "level" in rejected, several, zeros > 0)
         if confidence.direction and (b := _where(tests, confidence.direction, len(names))) is not None:
             confidence = replace(confidence, where=_range(tests, p, b, flipped))
-        if "shape" in rejected and (b := _shape(tests, p, seed, several)) is not None:
+        if "shape" in rejected and (b := _shape(tests, p, several)) is not None:
             where = _range(tests, p, b, flipped)
             shape = ShapeTest(tests.shape, where.low, where.high, where)
     confidence = replace(confidence, **_typical(cases, p, zeros))
@@ -314,8 +317,8 @@ def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int6
     else:
         shares, events = cases.mass @ p, np.bincount(cases.y, cases.mass, k)
         z = tests.residuals[:k] / np.sqrt(np.maximum(tests.variances[:k], 1e-300))
-        worst = np.flatnonzero(tests.significant(slice(k))[1])
-        worst = worst[np.argsort(-np.abs(tests.significant(slice(k))[0][worst]), kind="stable")]
+        size, largest = np.abs(tests.z(slice(k))), tests.largest(slice(k))
+        worst = [j for j in np.argsort(-size, kind="stable") if size[j] > largest]
         found = {names[order[j]]: (shares[j], events[j], z[j]) for j in worst}
     return LevelTest(
         tests.level,
@@ -333,23 +336,23 @@ def _confidence(tests: Tests, p: Floats, seed: int, wrong_level: bool, several: 
     return ConfidenceTest(tests.confidence, OVER if zeros else direction)
 
 
-def _shape(tests: Tests, p: Floats, seed: int, several: bool) -> int | None:
+def _shape(tests: Tests, p: Floats, several: bool) -> int | None:
     """Return the range that is most wrong, if it still is when level and slope are corrected."""
-    cases = tests.cases
-    columns = slice(cases.levels + 1, None)
+    cases, columns = tests.cases, slice(tests.cases.levels + 1, None)
     corrected = fit(cases.for_fit(p), p, level=several, scalar=True).p
-    z, wrong = run_tests(cases.for_test(corrected), corrected, seed).significant(columns)
-    raw, clear = tests.significant(columns)
-    wrong &= clear & (raw * z > 0.0)
-    return int(np.argmax(np.where(wrong, np.abs(z), 0.0))) if wrong.any() else None
+    left = cases.residuals(corrected)[columns] / np.sqrt(cases.variances(corrected)[columns] + 1.0)
+    z, largest = tests.z(columns), tests.largest(columns)
+    wrong = (np.abs(left) > largest) & (np.abs(z) > largest) & (left * z > 0.0)
+    return int(np.argmax(np.where(wrong, np.abs(left), 0.0))) if wrong.any() else None
 
 
 def _where(tests: Tests, direction: str, classes: int) -> int | None:
     """Return the range that shows this direction of confidence most significantly."""
-    z, clear = tests.significant(slice(tests.cases.levels + 1, None))
+    columns = slice(tests.cases.levels + 1, None)
+    z = tests.z(columns)
     upper, lower = EDGES[:-1] >= 1.2 / classes - 1e-9, EDGES[1:] <= 0.8 / classes + 1e-9
     sign = np.where(upper, -1.0, np.where(lower, 1.0, 0.0)) * (1.0 if direction == OVER else -1.0)
-    fits = clear & (sign * z > 0.0)
+    fits = (np.abs(z) > tests.largest(columns)) & (sign * z > 0.0)
     return int(np.argmax(np.where(fits, np.abs(z), 0.0))) if fits.any() else None
 
 
