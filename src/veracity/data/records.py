@@ -175,13 +175,31 @@ class LevelTest(Section):
 
 
 @dataclass(frozen=True)
+class Range(Section):
+    """Forecasts between `low` and `high`: their mean, how often they came true, and how often by the forecasts."""
+
+    low: float
+    high: float
+    predicted: float
+    observed: float
+    count: float  # number of forecasts in the range
+    events: float  # how many came true
+    expected: float  # how many should have
+    z: float
+
+
+@dataclass(frozen=True)
 class ConfidenceTest(Section):
-    """Are the probabilities too extreme or too cautious? `expected` and `realised` are typical probabilities."""
+    """Are the probabilities too extreme or too cautious? `expected` and `realised` are typical probabilities.
+
+    `where` is the range of probability that shows it most significantly.
+    """
 
     p: float | None
     direction: str | None = None  # "over-confident" | "under-confident"
     expected: float | None = None
     realised: float | None = None
+    where: Range | None = None
 
 
 @dataclass(frozen=True)
@@ -191,10 +209,7 @@ class ShapeTest(Section):
     p: float | None
     low: float | None = None
     high: float | None = None
-    predicted: float | None = None
-    observed: float | None = None
-    count: float | None = None  # expected number of events in the range
-    events: float | None = None  # observed number
+    where: Range | None = None
 
 
 @dataclass(frozen=True)

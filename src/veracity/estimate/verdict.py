@@ -1,236 +1,395 @@
-"""Over-confident, under-confident, matched or undetermined (theory section 4.1a).
+"""Can the probabilities be taken at face value? Three tests, one word, and how much recalibration could save.
 
-The papers' slope mistakes a wrong level for confidence, so the verdict uses the slope after the class frequencies have
-been matched, and an interval that comes from what calibrated forecasts of the same cases would show.
+The tests compare sums of residuals (`cases.py`) with those of outcomes drawn from the forecasts themselves:
+
+    level        Σ_k U_k²/(V_k + 1)      are the class frequencies right?
+    confidence   |G|, x = ln max(p, 1e-4)   are the forecasts too extreme or too cautious?
+    shape        Σ_b U_b²/(V_b + 1)      are the frequencies right in every range of probability?
+
+They are combined by Holm's method with weights .4, .4, .2 at 5 %. Of a pick and its confidence alone there is no level:
+confidence is then the mean confidence less the share that was right (weight .8).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity import maps
-from veracity.data import Forecasts
-from veracity.data.reading import Reading, quantile, undefined
-from veracity.estimate.curves import Curve
-from veracity.estimate.means import Measured, not_measurable
-from veracity.estimate.scores import AT, Profile, frequencies
-from veracity.state.cells import rows_of_two
-from veracity.state.sampling import few, in_order, take
-from veracity.state.tally import Tally
+from veracity.data.reading import Reading, unknown
+from veracity.data.records import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
+from veracity.estimate.cases import DRAWS, EDGES, Many, Two, normal, prepared
+from veracity.estimate.slope import (
+    PER_CLASS,
+    calibration_in_the_large,
+    calibration_slope,
+    explained,
+    fit,
+    removable_share,
+)
+from veracity.formulas.testing import weighted_holm
 
 Floats = NDArray[np.float64]
+Array = NDArray[Any]
 
-MATCHED = (0.95, 1.05)  # the slopes that nobody would act on
-MARGIN = (0.98, 1.02)  # an interval must clear these before a model is called over- or under-confident
-NULL_ROWS, NULL_DRAWS = 20_000, 999
-FEWEST_ROWS, FEWEST_BINS, LEAST_SPREAD = 100, 5, 0.01
-FLOOR = 0.005
-MOST_ENTRIES = 20_000_000  # of rows that are adjusted; beyond, a sample of rows by hash serves
-BLOCK = 1 << 21  # drawn outcomes held at once
-LEVEL_SHARE = 0.01  # of the log loss, before a wrong level is worth a sentence
-LEVEL_CLASSES = 10
-FEWEST_LEVEL = 20  # cases: the frequencies of fewer are no level to speak of
+ALPHA = 0.05
+WEIGHTS = {"level": 0.4, "confidence": 0.4, "shape": 0.2}
+PICK_WEIGHTS = {"confidence": 0.8, "shape": 0.2}
+NAMED = 0.02  # a direction of confidence is named at or below this p
+SMALL = 0.01  # share of the loss below which miscalibration is slight
+DETECTABLE = 12.0  # likelihood ratio of 2 parameters that the tests find with a power of about 80 %
+FEWEST_ROWS = 20
+EVENTS = 100  # expected events below which signs of blocks are approximate
+BLOCKS, MORE_BLOCKS, LONG_SERIES = 8, 12, 200  # blocks of a time series, and from how many cases there are more
+ALL_SIGNS = 12  # so many blocks have few enough signs to take them all
+MOST_BLOCKS = 4096  # beyond, sums with random signs are normal
+OVER, UNDER, BIASED = "over-confident", "under-confident", "biased"
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """word: over-confident, under-confident, matched or undetermined; level: {class: forecast and observed share}."""
-
-    word: str
-    slope_adjusted: Reading
-    reason: str | None = None
-    level: dict[str, dict[str, float]] | None = None
-    rows_needed: int | None = None
-
-
-def verdict(tally: Tally) -> Verdict:
-    if not tally.measurable:
-        return Verdict("undetermined", not_measurable(), not_measurable().reason)
-    rows = rows_to_adjust(tally)
-    if len(rows) <= NULL_ROWS:
-        # In an order that does not depend on how the rows were given, so that the null draws do not either.
-        rows = take(rows, in_order(rows))
-    assert rows.probabilities is not None
-    try:
-        adjusted = maps.fit("multiplicative", rows)(rows.probabilities)
-    except maps.InfeasibleTarget as problem:
-        ruled_out = "too often, what happened had been ruled out" if problem.classes else "no adjustment was found"
-        unmatched = f"the class frequencies cannot be matched: {ruled_out}"
-        return Verdict("undetermined", undefined(unmatched), unmatched)
-    f = Forecasts(adjusted, rows.outcomes, rows.classes, rows.weights, rows.counts)
-    plan = replace(tally.plan, preset=None, floor=max(tally.plan.floor, FLOOR))
-    of_adjusted = Tally.count(f, plan)
-    measured = Measured(of_adjusted, Profile(of_adjusted))
-    slope = measured.slope()
-    d, r = AT["decisiveness"], AT["robustness"]
-    spread = float(measured.profile.values[d] - measured.profile.values[r])
-    level = wrong_level(tally, rows, adjusted)
-    reason = _too_little(tally, measured, spread)
-    if reason is None and tally.sums.rows <= NULL_ROWS:
-        slope = null_interval(float(slope), f, measured)
-    reason = reason or slope.reason
-    if reason is not None:
-        value = Reading(float(slope), reason=reason) if np.isfinite(slope) else undefined(reason)
-        return Verdict("undetermined", value, reason, level)
-    assert slope.low is not None
-    assert slope.high is not None
-    word = word_for(slope.low, slope.high)
-    needed = rows_needed(slope, tally.cases) if word == "undetermined" else None
-    reason = "the interval of the slope is too wide" if word == "undetermined" else None
-    return Verdict(word, slope, reason, level, needed)
+ONLY_REALISED = "only the probability of the outcome is given, so it cannot be compared with frequencies"
+ONLY_SHARES = "only shares of cases are given, so the number of cases is unknown"
+ONLY_CERTAIN = "every forecast is 0 or 1: these are decisions, not probabilities"
+CONSTANT = "the forecast is the same in every case: only its level can be judged"
+ONE_CLASS = "only one class was observed"
+GAIN = "5-fold cross-validation; upper end also from level, slope and ranges fitted in sample"
+IN_SAMPLE = "level, slope and ranges fitted in sample"
+TINY = 2.0**-53  # p and 1 − p of two classes are both kept above this, unless they are 0
 
 
-def word_for(low: float, high: float) -> str:
-    """The word for an interval of the adjusted slope."""
-    if MATCHED[0] <= low and high <= MATCHED[1]:
-        return "matched"
-    if high < MARGIN[0]:
-        return "over-confident"
-    return "under-confident" if low > MARGIN[1] else "undetermined"
+@dataclass(frozen=True, eq=False)
+class Tests:
+    """Residuals, their variances under the forecasts, and residuals of drawn outcomes, with the three p-values."""
+
+    cases: Two | Many
+    residuals: Floats
+    variances: Floats
+    draws: Floats
+    every_sign: bool  # the draws are all that there can be
+    level: float
+    confidence: float
+    shape: float
+
+    @property
+    def direction(self) -> str:
+        """The direction that the scalar residual has."""
+        return OVER if self._scalar < 0.0 else UNDER
+
+    _scalar: float = 0.0
+
+    def z(self, columns: slice) -> Floats:
+        """Return residuals over their errors, (V + 1)^½."""
+        found: Floats = self.residuals[columns] / np.sqrt(self.variances[columns] + 1.0)
+        return found
+
+    def largest(self, columns: slice) -> float:
+        """Return the 95 % quantile of the largest |z| of the draws."""
+        drawn = np.abs(self.draws[:, columns] / np.sqrt(self.variances[columns] + 1.0))
+        return float(np.quantile(drawn.max(axis=1), 1.0 - ALPHA)) * (1.0 + 1e-9)
 
 
-def rows_needed(slope: Reading, rows: int) -> int | None:
-    """About how many more rows than there are would make the interval as narrow as the difference from one."""
-    assert slope.low is not None
-    assert slope.high is not None
-    if not slope.low > 0.0 or not np.isfinite(slope.high):
-        return None
-    difference = abs(float(np.log(slope)))
-    if difference < 0.01:
-        return None
-    needed = rows * (float(np.log(slope.high / slope.low)) / 2.0 / difference) ** 2
-    digits = 10 ** max(int(np.log10(needed)) - 1, 0)
-    rounded = int(np.ceil(needed / digits) * digits)
-    return rounded if rounded > rows else None  # the difference is too small to matter, not too hard to see
+def run_tests(cases: Two | Many, p: Floats, seed: int, picks: bool = False, project: bool = False) -> Tests:
+    """Return the three tests at the forecasts p; `project` removes the level from the confidence."""
+    k = cases.levels
+    residuals, variances = cases.residuals(p), cases.variances(p)
+    draws, every_sign = null(cases, p, np.random.default_rng(seed))
 
+    def p_value(statistic: float, drawn: Floats) -> float:
+        found = float((drawn >= statistic * (1.0 - 1e-9) - 1e-12).sum())
+        return found / len(drawn) if every_sign else (1.0 + found) / (1.0 + len(drawn))
 
-def _too_little(tally: Tally, measured: Measured, spread: float) -> str | None:
-    if tally.shares_only:
-        return "the number of cases is unknown"
-    if tally.cases < FEWEST_ROWS:
-        return f"{tally.cases} {'row' if tally.cases == 1 else 'rows'}; at least {FEWEST_ROWS} are needed"
-    if len(measured.curve) < FEWEST_BINS:
-        return f"only {len(measured.curve)} different levels of probability; at least {FEWEST_BINS} are needed"
-    if spread < LEAST_SPREAD:
-        return "the stated probabilities of what happened hardly differ"
-    return None
+    def of_squares(columns: slice) -> float:
+        scale = variances[columns] + 1.0
+        return p_value(float((residuals[columns] ** 2 / scale).sum()), (draws[:, columns] ** 2 / scale).sum(axis=1))
 
-
-def rows_to_adjust(tally: Tally) -> Forecasts:
-    """All rows where they are at hand and not too many; cells of two classes; or the sample."""
-    rows = tally.every_row
-    if rows is not None and len(rows) * tally.k <= MOST_ENTRIES:
-        return rows
-    if tally.k == 2:
-        return rows_of_two(tally.classwise[1], tally.grid.edges, tally.classes)
-    return few(rows, MOST_ENTRIES // tally.k) if rows is not None else tally.sample.rows
-
-
-def wrong_level(tally: Tally, f: Forecasts, adjusted: Floats) -> dict[str, dict[str, float]] | None:
-    """Where class means differ from frequencies, if matching them removes more than 1 % of the log loss for certain."""
-    assert f.outcomes is not None
-    if tally.sums.n_eff < FEWEST_LEVEL:
-        return None
-    at = np.arange(len(f)), f.outcomes
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = np.log(adjusted[at]) - np.log(f.realised)
-    some = np.isfinite(gain)  # a zero stays zero: it gains nothing
-    share = f.mass[some] / f.mass[some].sum()
-    mean = float(share @ gain[some])
-    error = float(np.sqrt(share @ (gain[some] - mean) ** 2 / (tally.sums.n_eff - 1.0)))
-    loss = tally.sums.score[0, 0] / tally.sums.weight
-    if not (mean > LEVEL_SHARE * loss and mean - quantile(tally.plan.level) * error > 0.0):
-        return None
-    observed, forecast = frequencies(tally), tally.sums.column / tally.sums.weight
-    order = np.argsort(-np.abs(forecast - observed), kind="stable")[:LEVEL_CLASSES]
-    return {
-        str(tally.classes[j]): {"forecast": float(forecast[j]), "observed": float(observed[j])} for j in sorted(order)
-    }
-
-
-def null_interval(slope: float, f: Forecasts, measured: Measured) -> Reading:
-    """slope ÷ quantiles of the slopes that calibrated forecasts show: outcomes redrawn from the forecasts.
-
-    A quantile that is not above zero bounds nothing: forecasts that hardly differ often show no spread by chance.
-    """
-    level = measured.tally.plan.level
-    least, most = np.quantile(null_slopes(f, measured), [(1.0 - level) / 2, (1.0 + level) / 2])
-    if slope <= 0.0 and least <= 0.0:
-        return Reading(slope, reason="no spread is borne out, which may be chance")
-    ends = sorted(slope / q if q > 0.0 else np.inf for q in (least, most))
-    return Reading(slope, float(ends[0]), float(ends[1]), f"{NULL_DRAWS} null draws")
-
-
-def null_slopes(f: Forecasts, measured: Measured) -> Floats:
-    """Slopes of NULL_DRAWS sets of outcomes drawn from the forecasts, on the same bins."""
-    plan, curve = measured.tally.plan, measured.curve
-    if f.counts is not None:
-        rows = np.repeat(np.arange(len(f)), f.counts)
-        weights = None if f.weights is None else f.weights[rows]
-        f = Forecasts(f.matrix[rows], f.outcomes[rows], f.classes, weights)  # type: ignore[index]
-    p = f.matrix
-    # Columns from likely to unlikely: most draws are settled by the first few.
-    order = np.argsort(-p, axis=1, kind="stable")
-    p = np.take_along_axis(p, order, axis=1)
-    cumulative = np.cumsum(p, axis=1)[:, :-1]
-    bins = curve.locate(p)
-    stated = np.maximum(p, plan.floor)
-    weight = np.ones(len(p)) if f.weights is None else f.weights
-    rng = np.random.default_rng(plan.random_state)
-    at_once = max(1, BLOCK // max(len(p), 1))
-    found = []
-    for start in range(0, NULL_DRAWS, at_once):
-        draws = min(at_once, NULL_DRAWS - start)
-        column = _draw(rng.random((draws, len(p))), cumulative)
-        row = np.arange(len(p))
-        found.append(_slopes(curve, plan.floor, bins[row, column], stated[row, column], weight))
-    return np.concatenate(found)
-
-
-def _draw(u: Floats, cumulative: Floats) -> NDArray[np.int64]:
-    """(draws, rows) columns, by inverting the distribution function of each row."""
-    draws, rows = u.shape
-    column = np.zeros(draws * rows, dtype=np.int64)
-    flat = u.ravel()
-    active = np.arange(draws * rows)
-    for j in range(cumulative.shape[1]):
-        active = active[flat[active] > cumulative[active % rows, j]]
-        if not len(active):
-            break
-        column[active] = j + 1
-    return column.reshape(draws, rows)
-
-
-def _slopes(curve: Curve, floor: float, bins: NDArray[Any], stated: Floats, weight: Floats) -> Floats:
-    """The slope of each draw: the corrected means of theory section 3 on drawn true counts."""
-    draws, n_bins = len(bins), len(curve)
-    flat = (np.arange(draws)[:, None] * n_bins + bins).ravel()
-
-    def per_bin(values: Floats) -> Floats:
-        spread = np.broadcast_to(values, bins.shape).ravel()
-        return np.bincount(flat, spread, draws * n_bins).reshape(draws, n_bins).astype(np.float64)
-
-    true = per_bin(weight)
-    true2 = true if np.all(weight == 1.0) else per_bin(weight**2)
-    total = weight.sum()
-    source = true / curve.weight
-    some = true > 0.0
-    c = np.where(some, np.maximum(source, floor), 1.0)
-    row = np.where(some & (source > floor), true2 / np.where(some, true, 1.0), 0.0) * (1.0 - c)
-
-    def spread(first: Floats, power: Floats) -> Floats:
-        return first - power**-1.5
-
-    borne_out = spread(
-        (true * c - row * c).sum(axis=1) / total,
-        ((true + row / 9.0) * c ** (-2.0 / 3.0)).sum(axis=1) / total,
+    direction = np.zeros(len(residuals))
+    direction[0 if picks else k] = 1.0
+    spread = float(variances[0 if picks else k])
+    if project and not picks:
+        covariance = cases.covariance(p, cases.mass2, ranges=False)
+        direction[:k] = -explained(covariance, k)
+        spread = float(direction @ covariance @ direction)
+    scalar, drawn = float(residuals @ direction), draws @ direction
+    return Tests(
+        cases,
+        residuals,
+        variances,
+        draws,
+        every_sign,
+        level=1.0 if picks else of_squares(slice(k)),
+        confidence=1.0 if spread < 1e-9 else p_value(abs(scalar), np.abs(drawn)),
+        shape=of_squares(slice(k + 1, None)),
+        _scalar=scalar,
     )
-    shares = weight / total
-    # Without the threads of a BLAS, which cost more than they save.
-    means = (np.einsum("di,i->d", values, shares) for values in (stated, stated ** (-2.0 / 3.0)))
-    found: Floats = borne_out / spread(*means)
+
+
+def null(cases: Two | Many, p: Floats, rng: np.random.Generator) -> tuple[Floats, bool]:
+    """Return residuals as calibrated forecasts would show them, and whether they are all that there can be.
+
+    Outcomes drawn from the forecasts; of dependent blocks their sums with random signs.
+    """
+    if cases.block is None:
+        return cases.draws(p, rng), False
+    sums = cases.residuals_by_block(p)
+    blocks = len(sums)
+    if blocks <= ALL_SIGNS:
+        signs = 1.0 - 2.0 * (np.arange(2**blocks)[:, None] >> np.arange(blocks) & 1)
+        return signs @ sums, True
+    if blocks <= MOST_BLOCKS:
+        return (1.0 - 2.0 * rng.integers(0, 2, (DRAWS, blocks))) @ sums, False
+    return normal(sums.T @ sums, rng), False
+
+
+def judge(
+    probabilities: Array,
+    outcomes: Array,
+    classes: Sequence[Any],
+    *,
+    counts: Array | None = None,
+    weights: Array | None = None,
+    clusters: Array | None = None,
+    time: Array | None = None,
+    picks_only: bool = False,
+    zero_rows: int | None = None,
+    gain: float | None = None,
+    gain_error: float | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Verdict:
+    """Return the verdict of forecasts (m,) or (m, k) with outcomes as column numbers.
+
+    `gain` and `gain_error` are mean and standard error of the log loss that recalibration saves on cases it was not
+    fitted to. `zero_rows` counts the outcomes with probability 0 where the rows are a sample.
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    y = np.asarray(outcomes, dtype=np.int64)
+    count = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
+    weight = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
+    block = blocks(clusters, time, count)
+    some = (count > 0.0) & (weight > 0.0)
+    p, y, count, weight, block = p[some], y[some], count[some], weight[some], None if block is None else block[some]
+    rows = int(count.sum())
+    if rows < FEWEST_ROWS:
+        return not_measurable(f"{rows} case{'' if rows == 1 else 's'}: too few to judge, at least {FEWEST_ROWS} needed")
+    if block is not None and len(np.unique(block)) < BLOCKS:
+        return not_measurable(f"{len(np.unique(block))} clusters: too few to judge, at least {BLOCKS} needed")
+    names = tuple(str(name) for name in classes)
+    # By name, so that nothing depends on the order of classes.
+    order = np.arange(len(names)) if picks_only else np.argsort(np.array(names), kind="stable")
+    p, y = _in_order(p, y, order)
+    realised = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1.0 - p)
+    zeros = int(count[realised <= 0.0].sum()) if zero_rows is None else zero_rows
+    certain = bool(((p == 0.0) | (p == 1.0)).all())
+    if (realised <= 0.0).any():
+        p = spread_zeros(p, rows)
+    p, cases = prepared(p, y, count, weight, block)
+    several = cases.levels == 1 or cases.n >= PER_CLASS * cases.levels  # cases enough for a level of each class
+    tests = run_tests(cases, p, seed, picks_only, project=cases.levels == 1)
+    rejected = rejections(tests, picks_only)
+    level_test = LevelTest(None if picks_only else tests.level)
+    confidence, shape = ConfidenceTest(tests.confidence), ShapeTest(tests.shape)
+    if rejected:
+        flipped = len(names) == 2 and bool(order[0] == 1)
+        level_test = _level(tests, p, names, order, "level" in rejected)
+        confidence = _confidence(tests, p, seed, "level" in rejected, several, zeros > 0)
+        if confidence.direction and (b := _where(tests, confidence.direction, len(names))) is not None:
+            confidence = replace(confidence, where=_range(tests, p, b, flipped))
+        if "shape" in rejected and (b := _shape(tests, p, several)) is not None:
+            where = _range(tests, p, b, flipped)
+            shape = ShapeTest(tests.shape, where.low, where.high, where)
+    confidence = replace(confidence, **_typical(cases, p, zeros))
+    slope, _ = calibration_slope(cases.for_fit(p), p, several, level)
+    intercept = ratio = None
+    if isinstance(cases, Two) and not picks_only:
+        intercept, ratio = calibration_in_the_large(cases.for_fit(p), p, level, bool(order[0] == 1))
+    share, low, high = removable_share(cases.for_fit(p), p, several, gain, gain_error)
+    loss = -float(cases.mass @ np.log(cases.realised(p))) / cases.n
+    detectable = min(DETECTABLE / (2.0 * cases.n * loss), 1.0) if loss > 0.0 else None
+    state = state_of(bool(rejected), high, detectable, zeros)
+    return Verdict(
+        word=word_of(state, level_test, confidence),
+        state=state,
+        level=level_test,
+        confidence=confidence,
+        shape=shape,
+        slope=slope,
+        intercept=intercept,
+        ratio=ratio,
+        gain=Reading(share, low, high, GAIN if gain is not None else IN_SAMPLE),
+        detectable=detectable,
+        zero_rows=zeros,
+        reason=_reason(cases, p, certain),
+        method=_method(cases, p),
+    )
+
+
+def rejections(tests: Tests, picks: bool) -> set[str]:
+    """Return the tests that reject calibration."""
+    weights = PICK_WEIGHTS if picks else WEIGHTS
+    return weighted_holm({name: getattr(tests, name) for name in weights}, weights, ALPHA)
+
+
+def state_of(rejected: bool, upper: float, detectable: float | None, zeros: int) -> str:
+    """Return the state: what was found, and whether it matters."""
+    if rejected:
+        return "found" if upper >= SMALL or zeros else "slight"
+    small = detectable is not None and max(upper, detectable) < SMALL
+    return "calibrated" if small and not zeros else "none found"
+
+
+def word_of(state: str, level: LevelTest, confidence: ConfidenceTest) -> str:
+    """Return the word for what was found."""
+    if state == "calibrated":
+        return "calibrated"
+    if state == "none found":
+        return "no miscalibration found"
+    named = [confidence.direction] if confidence.direction else []
+    named += [BIASED] if level.classes else []
+    return ("slightly " if state == "slight" else "") + (" and ".join(named) or "miscalibrated")
+
+
+def not_measurable(reason: str) -> Verdict:
+    """Return the verdict of data that allow none."""
+    nothing = unknown(reason)
+    return Verdict(
+        "not measurable",
+        "not measurable",
+        LevelTest(None),
+        ConfidenceTest(None),
+        ShapeTest(None),
+        slope=nothing,
+        intercept=None,
+        ratio=None,
+        gain=nothing,
+        detectable=None,
+        zero_rows=0,
+        reason=reason,
+    )
+
+
+def blocks(clusters: Array | None, time: Array | None, count: Floats) -> NDArray[np.int64] | None:
+    """Return the number of each row's cluster or, of a series, of its contiguous block; None if rows are independent.
+
+    Cases of the same time are in the same block.
+    """
+    if clusters is not None:
+        return np.unique(clusters, return_inverse=True)[1]
+    if time is None:
+        return None
+    place = np.unique(time, return_inverse=True)[1]
+    size = np.bincount(place, count)
+    number = BLOCKS if size.sum() < LONG_SERIES else MORE_BLOCKS
+    middle = (size.cumsum() - size / 2.0) / max(size.sum(), 1.0)
+    found: NDArray[np.int64] = (middle * number).astype(np.int64)[place]
     return found
+
+
+def spread_zeros(p: Floats, rows: int) -> Floats:
+    """Return forecasts whose zero entries share 1/(2·rows) in each row, and whose others are reduced by that share."""
+    share = 1.0 / (2.0 * rows)
+    if p.ndim == 1:
+        return np.where(p == 0.0, share, np.where(p == 1.0, 1.0 - share, p))
+    zero = p == 0.0
+    number = zero.sum(axis=1, keepdims=True)
+    return np.where(zero, share / np.maximum(number, 1), np.where(number > 0, p * (1.0 - share), p))
+
+
+def _in_order(p: Floats, y: NDArray[np.int64], order: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
+    """Return forecasts and outcomes with the classes in this order; of two classes the probability of the second."""
+    if len(order) > 2:
+        return p[:, order], np.argsort(order)[y]
+    p = p[:, 1] if p.ndim == 2 else p
+    inside = np.clip(p, TINY, 1.0 - TINY)
+    p = np.where((p > 0.0) & (p < 1.0), inside, p)
+    return (1.0 - p, 1 - y) if order[0] == 1 else (p, y)
+
+
+def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int64], rejected: bool) -> LevelTest:
+    """Return the classes whose frequencies are wrong: the event of two, or those whose z is among the largest."""
+    if not rejected:
+        return LevelTest(tests.level)
+    cases, k = tests.cases, tests.cases.levels
+    if isinstance(cases, Two):
+        shares, events, z = np.atleast_1d(cases.mass @ p), np.atleast_1d(cases.mass @ cases.y), tests.residuals[:1]
+        shares, events, z = (shares, events, z) if order[0] == 0 else (cases.n - shares, cases.n - events, -z)
+        found = {names[1]: (shares[0], events[0], z[0] / np.sqrt(tests.variances[0]))}
+    else:
+        shares, events = cases.mass @ p, np.bincount(cases.y, cases.mass, k)
+        z = tests.residuals[:k] / np.sqrt(np.maximum(tests.variances[:k], 1e-300))
+        size, largest = np.abs(tests.z(slice(k))), tests.largest(slice(k))
+        worst = [j for j in np.argsort(-size, kind="stable") if size[j] > largest]
+        found = {names[order[j]]: (shares[j], events[j], z[j]) for j in worst}
+    return LevelTest(
+        tests.level,
+        {name: ClassLevel(float(s) / cases.n, float(e) / cases.n, float(z)) for name, (s, e, z) in found.items()},
+    )
+
+
+def _confidence(tests: Tests, p: Floats, seed: int, wrong_level: bool, several: bool, zeros: bool) -> ConfidenceTest:
+    """Return the direction of confidence, tested again with matched class frequencies where these are wrong."""
+    cases = tests.cases
+    if wrong_level:
+        matched = fit(cases.for_fit(p), p, level=True).p
+        tests = run_tests(cases.for_test(matched), matched, seed, project=several)
+    direction = tests.direction if tests.confidence <= NAMED else None
+    return ConfidenceTest(tests.confidence, OVER if zeros else direction)
+
+
+def _shape(tests: Tests, p: Floats, several: bool) -> int | None:
+    """Return the range that is most wrong, if it still is when level and slope are corrected."""
+    cases, columns = tests.cases, slice(tests.cases.levels + 1, None)
+    corrected = fit(cases.for_fit(p), p, level=several, scalar=True).p
+    left = cases.residuals(corrected)[columns] / np.sqrt(cases.variances(corrected)[columns] + 1.0)
+    z, largest = tests.z(columns), tests.largest(columns)
+    wrong = (np.abs(left) > largest) & (np.abs(z) > largest) & (left * z > 0.0)
+    return int(np.argmax(np.where(wrong, np.abs(left), 0.0))) if wrong.any() else None
+
+
+def _where(tests: Tests, direction: str, classes: int) -> int | None:
+    """Return the range that shows this direction of confidence most significantly."""
+    columns = slice(tests.cases.levels + 1, None)
+    z = tests.z(columns)
+    upper, lower = EDGES[:-1] >= 1.2 / classes - 1e-9, EDGES[1:] <= 0.8 / classes + 1e-9
+    sign = np.where(upper, -1.0, np.where(lower, 1.0, 0.0)) * (1.0 if direction == OVER else -1.0)
+    fits = (np.abs(z) > tests.largest(columns)) & (sign * z > 0.0)
+    return int(np.argmax(np.where(fits, np.abs(z), 0.0))) if fits.any() else None
+
+
+def _range(tests: Tests, p: Floats, b: int, flipped: bool) -> Range:
+    """Return the frequencies of forecasts in range b."""
+    cases = tests.cases
+    z = float(tests.residuals[cases.levels + 1 + b] / np.sqrt(tests.variances[cases.levels + 1 + b]))
+    inside = cases.ranges == b
+    if isinstance(cases, Two):
+        count, expected, events = (float(cases.mass[inside] @ x[inside]) for x in (np.ones(len(p)), p, cases.y))
+    else:
+        count = float(cases.mass @ inside.sum(axis=1))
+        expected = float(cases.mass @ np.where(inside, p, 0.0).sum(axis=1))
+        events = float(cases.mass @ inside[cases.at_outcome])
+    low, high = float(EDGES[b]), float(EDGES[b + 1])
+    if flipped:
+        low, high, expected, events, z = round(1 - high, 3), round(1 - low, 3), count - expected, count - events, -z
+    return Range(low, high, expected / count, events / count, count, events, expected, z)
+
+
+def _typical(cases: Two | Many, p: Floats, zeros: int) -> dict[str, float]:
+    """Return the probability that the forecasts typically expect to give to the outcome, and the one they gave."""
+    expected = float(np.exp(cases.mass @ cases.mean_log(p) / cases.n))
+    realised = float(np.exp(cases.mass @ np.log(cases.realised(p)) / cases.n))
+    return {"expected": expected, "realised": 0.0 if zeros else realised}
+
+
+def _reason(cases: Two | Many, p: Floats, certain: bool) -> str | None:
+    if certain:
+        return ONLY_CERTAIN
+    if (p == p[0]).all():
+        return CONSTANT
+    return ONE_CLASS if (cases.y == cases.y[0]).all() else None
+
+
+def _method(cases: Two | Many, p: Floats) -> str:
+    if cases.block is None:
+        return f"{DRAWS} draws of outcomes from the forecasts"
+    rare = cases.n - float(cases.mass @ (np.maximum(p, 1.0 - p) if p.ndim == 1 else p.max(axis=1)))
+    return f"signs of {len(np.unique(cases.block))} blocks" + (", approximate" if rare < EVENTS else "")

@@ -1,0 +1,125 @@
+"""What the forecasts expect of themselves: the means of the risk profile if every forecast were right.
+
+Whoever believes p expects Σ_j p_j^{1+r} for p_y^r, so
+
+    P_r^exp = (mean_i Σ_j p_ij^{1+r})^{1/r},    r = 0: exp(mean_i Σ_j p_ij ln p_ij),
+
+from the forecasts alone; r = 1 is the mean of Σ p², which decisiveness equals for calibrated forecasts. The proper
+score of r exceeds its expectation by ((1 + r)/r)(Σ_j p_j^{1+r} − p_y^r); its z is Spiegelhalter's (1986) at r = 1 and
+the score test of the calibration slope at r = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.kernels import Histogram
+
+Floats = NDArray[np.float64]
+
+LEAST_R = -0.5  # below, a few surprises decide, and calibrated forecasts look under-confident: nothing is claimed
+MOST_ENTRIES = 400_000  # of rows from which variances are taken
+WIDE = 2.0**-5  # relative width of a cell beyond which its mean does not tell its powers
+
+
+@dataclass(frozen=True)
+class Excess:
+    """How far the mean score of parameter r exceeds its expectation, and in standard errors under the forecasts."""
+
+    r: float
+    score: float
+    z: float
+
+
+def expected_means(histogram: Histogram, edges: Floats, r: Floats, cases: float, rows: Floats | None = None) -> Floats:
+    """Return P_r^exp for each r > −1 (at −1: 1/number of entries above 0; below: NaN) from the histogram of all entries.
+
+    `cases` is the total weight. Each cell counts with its mean, to about 1e-7; cells too wide for that take the
+    distribution of the entries of `rows`.
+    """
+    every = histogram.all.astype(np.float64) if histogram.all_weight is None else histogram.all_weight
+    some = (histogram.all_sum > 0.0) & (every > 0.0)
+    cells, every = histogram.cells[some], every[some]
+    mean = histogram.all_sum[some] / every
+    sums = _power_sums(mean, r, every)
+    ends = np.append(edges, 1.0)
+    wide = (ends[cells + 1] - edges[cells]) > WIDE * edges[cells]
+    if rows is not None and wide.any():
+        entries = np.ravel(rows)
+        place = np.searchsorted(cells[wide], np.searchsorted(edges, entries, side="right") - 1)
+        place = np.minimum(place, wide.sum() - 1)
+        inside = cells[wide][place] == np.searchsorted(edges, entries, side="right") - 1
+        sums += _within_cells(entries[inside], place[inside], mean[wide], every[wide], r)
+    return from_sums(sums / cases, r)
+
+
+def _power_sums(p: Floats, r: Floats, weight: Floats) -> Floats:
+    """Return Σ weight·p^{1+r} for each r; for r = 0 Σ weight·p ln p."""
+    return np.array(
+        [weight @ (p * np.log(p) if one == 0.0 else p ** (1.0 + one)) if one >= -1.0 else np.nan for one in r]
+    )
+
+
+def _within_cells(entries: Floats, place: NDArray[np.int64], mean: Floats, every: Floats, r: Floats) -> Floats:
+    """Return by how much sums of powers change if entries are distributed in their cells as these are."""
+    size = np.bincount(place, minlength=len(mean))
+    filled = size > 0
+    own = np.bincount(place, entries, len(mean)) / np.maximum(size, 1)
+    relative = entries / own[place]
+    changes = []
+    for one in r:
+        if one < -1.0:
+            changes.append(np.nan)
+            continue
+        f = relative * np.log(relative) if one == 0.0 else relative ** (1.0 + one)
+        factor = np.bincount(place, f, len(mean)) / np.maximum(size, 1)
+        scale = mean if one == 0.0 else mean ** (1.0 + one)
+        changes.append(float((every * scale * (factor - (one != 0.0)))[filled].sum()))
+    return np.array(changes)
+
+
+def from_sums(mean_powers: Floats, r: Floats) -> Floats:
+    """Return the generalized means whose mean powers these are; at r = 0 the mean logarithm."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(r == 0.0, np.exp(mean_powers), mean_powers ** (1.0 / np.where(r == 0.0, 1.0, r)))
+
+
+def row_spread(p: Floats, weight: Floats, r: Floats) -> Floats:
+    """Return, for each r, the mean over rows (m, k) of the variance of p_y^r if outcomes follow p; r = 0: of ln p_y."""
+    safe = np.where(p > 0.0, p, 1.0)
+    logs, share = np.log(safe), weight / weight.sum()
+    found = []
+    for one in r:
+        f = logs if one == 0.0 else np.exp(np.minimum(one * logs, 700.0))
+        mean = np.einsum("ij,ij->i", p, f)
+        found.append(float(share @ np.maximum(np.einsum("ij,ij,ij->i", p, f, f) - mean**2, 0.0)))
+    return np.array(found)
+
+
+def band(expected: Floats, spread: Floats, r: Floats, n: float, z: float) -> tuple[Floats, Floats]:
+    """Return where the realised means of n cases lie if the forecasts are right; NaN below r = −½."""
+    error = np.sqrt(spread / n)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        mean = np.where(r == 0.0, np.log(expected), expected**r)
+        ends = [
+            from_sums(np.where(r == 0.0, mean + s * z * error, np.maximum(mean + s * z * error, 0.0)), r)
+            for s in (-1, 1)
+        ]
+    low, high = np.fmin(*ends), np.fmin(np.fmax(*ends), 1.0)
+    claimed = r >= LEAST_R
+    return np.where(claimed, low, np.nan), np.where(claimed, high, np.nan)
+
+
+def excess(expected: float, realised: float, spread: float, r: float, n: float) -> Excess:
+    """Return realised less expected score of parameter r, from the two generalized means."""
+    if r == 0.0:
+        difference = float(np.log(expected) - np.log(realised)) if realised > 0.0 else np.inf
+    else:
+        difference = (1.0 + r) / r * (expected**r - realised**r)
+    error = (1.0 if r == 0.0 else abs(1.0 + r) / abs(r)) * float(np.sqrt(spread / n))
+    return Excess(r, difference, difference / error if error > 0.0 else np.nan)

@@ -1,0 +1,191 @@
+"""How large the miscalibration is: fits of p' ∝ p·exp(a + (b − 1) ln p + c_range), and what they could save.
+
+b is the calibration slope of clinical practice (Cox 1958): below 1 the forecasts are too extreme, above 1 too cautious;
+1/b is the temperature. With a alone it is the correction of class frequencies, with b = 1 and two classes calibration
+in the large.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.data.reading import Reading, around, around_log, undefined
+from veracity.estimate.cases import RANGES, Many, Two
+from veracity.formulas.testing import noncentrality_bound
+
+Floats = NDArray[np.float64]
+
+RIDGE = 0.5  # keeps parameters finite that the outcomes do not bound
+MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # rows that are fitted; the fit is applied to all
+STEPS, HALVINGS = 25, 12
+CONVERGED = 1e-4  # twice the log-likelihood that a Newton step gains: the next one would gain its square
+PER_CLASS = 20  # cases per class from which every class has its own level
+FEWEST = 10  # cases of each outcome before the slope has an interval
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Fitted parameters θ (0 where not free), the forecasts that they give, and which are free."""
+
+    theta: Floats
+    p: Floats
+    free: NDArray[np.intp]
+
+    @property
+    def df(self) -> int:
+        return len(self.free)
+
+
+def fit(cases: Two | Many, p: Floats, level: bool = False, scalar: bool = False, ranges: bool = False) -> Fit:
+    """Return the penalised maximum-likelihood fit with these parameters free; maximum −½·ridge·θ², by Newton steps."""
+    k = cases.levels
+    most = max(1, min(MOST_ROWS, MOST_ENTRIES // k))
+    some, q = (cases, p) if k == 1 or len(p) <= most else (cases.take(slice(most)), p[:most])
+    is_free = np.concatenate([np.full(k, level), [scalar], np.full(RANGES, ranges)])
+    free = np.flatnonzero(is_free & (some.variances(q) > 1e-9))
+    block, ridge = np.ix_(free, free), RIDGE * len(q) / len(p)
+    theta, tilted, best = np.zeros(len(is_free)), q, 0.0
+    for _ in range(STEPS if len(free) else 0):
+        bend = some.covariance(tilted, some.mass, level, ranges)[block] + ridge * np.eye(len(free))
+        gradient = some.residuals(tilted, ranges)[free] - ridge * theta[free]
+        step = np.linalg.solve(bend, gradient)
+        last = gradient @ step < CONVERGED
+        for _ in range(HALVINGS):
+            tried = theta.copy()
+            tried[free] += step
+            moved = some.tilted(q, tried)
+            value = float(some.mass @ gains(some, q, moved) - ridge / 2 * tried @ tried)
+            if value > best:
+                break
+            step /= 2.0
+        else:
+            break
+        theta, tilted, best = tried, moved, value
+        if last:
+            break
+    return Fit(theta, tilted if some is cases else cases.tilted(p, theta), free)
+
+
+def gains(cases: Two | Many, p: Floats, better: Floats) -> Floats:
+    """(m,) ln p'_y − ln p_y of each row."""
+    least = 1e-300
+    found: Floats = np.log(np.maximum(cases.realised(better), least)) - np.log(np.maximum(cases.realised(p), least))
+    return found
+
+
+def standard_errors(cases: Two | Many, p: Floats, found: Fit) -> Floats:
+    """Return the errors of free levels and slope: by information, or by the sums of dependent blocks if larger."""
+    block = np.ix_(found.free, found.free)
+    level = bool(len(found.free)) and bool(found.free[0] < cases.levels)
+    bend = cases.covariance(found.p, cases.mass, level, ranges=False)[block] + RIDGE * np.eye(found.df)
+    spread = cases.covariance(found.p, cases.mass2, level, ranges=False)[block]
+    inverse = np.linalg.inv(bend)
+    variance = np.diag(inverse @ spread @ inverse)
+    if cases.block is not None:
+        sums = cases.residuals_by_block(found.p)[:, found.free]
+        of_blocks = len(sums) / (len(sums) - 1.0) * np.diag(inverse @ (sums.T @ sums) @ inverse)
+        variance = np.maximum(variance, of_blocks)
+    errors: Floats = np.sqrt(np.maximum(variance, 0.0))
+    return errors
+
+
+def calibration_slope(cases: Two | Many, p: Floats, level: bool, confidence: float) -> tuple[Reading, Fit]:
+    """Return b with its interval, and the fit of a (if `level`) and b."""
+    found = fit(cases, p, level=level, scalar=True)
+    if cases.levels not in found.free or _projected_variance(cases, p, level) < 1e-9:
+        return undefined("the forecasts do not vary, so they have no calibration slope"), found
+    b = 1.0 + float(found.theta[cases.levels])
+    observed = np.bincount(cases.y, cases.count, 2 if cases.levels == 1 else cases.levels)
+    if observed.min() < FEWEST:
+        return Reading(b, reason=f"no interval: an outcome occurs fewer than {FEWEST} times"), found
+    error = standard_errors(cases, p, found)[list(found.free).index(cases.levels)]
+    return around(b, float(error), confidence, method="Cox 1958, information matrix"), found
+
+
+def _projected_variance(cases: Two | Many, p: Floats, level: bool) -> float:
+    """Return the variance of the scalar residual that the level does not explain."""
+    covariance = cases.covariance(p, cases.mass2, level)
+    return float(
+        covariance[cases.levels, cases.levels]
+        - explained(covariance, cases.levels) @ covariance[: cases.levels, cases.levels]
+    )
+
+
+def explained(covariance: Floats, k: int) -> Floats:
+    """(k,) coefficients of the regression of the scalar residual on those of the level."""
+    level = covariance[:k, :k]
+    scale = float(np.trace(level)) / k
+    if scale <= 0.0:
+        return np.zeros(k)
+    found: Floats = np.linalg.solve(level + 1e-9 * scale * np.eye(k), covariance[:k, k])
+    return found
+
+
+def calibration_in_the_large(cases: Two, p: Floats, confidence: float, flipped: bool) -> tuple[Reading, Reading]:
+    """Return the intercept at b = 1 and the ratio of expected to observed events; `flipped` means of non-events."""
+    found = fit(cases, p, level=True)
+    events, expected = float(cases.mass @ cases.y), float(cases.mass @ p)
+    events, expected = (cases.n - events, cases.n - expected) if flipped else (events, expected)
+    if not 0.0 < events < cases.n or not found.df:
+        nothing = undefined("only one class was observed" if found.df else "every forecast is certain")
+        return nothing, nothing
+    error = float(standard_errors(cases, p, found)[0])
+    spread = error * float(cases.mass @ (found.p * (1.0 - found.p)))
+    intercept = around(
+        -float(found.theta[0]) if flipped else float(found.theta[0]), error, confidence, method="logistic, slope 1"
+    )
+    return intercept, around_log(expected / events, spread / events, confidence)
+
+
+def removable_share(
+    cases: Two | Many, p: Floats, level: bool, gain: float | None, gain_error: float | None
+) -> tuple[float, float, float]:
+    """Return the share of the log loss that recalibration removes: estimate, lower end and upper end.
+
+    The lower end is that of the cross-validated gain. The upper end is the largest of its upper end and of two bounds
+    from an in-sample fit of level, slope and ranges with likelihood ratio LR and df parameters: the 97.5 % bound on the
+    noncentrality of LR, over 2n, and (LR − df)/2n + 1.96 errors. Levels that are not fitted add the bound of their own.
+    """
+    found = fit(cases, p, level=level or cases.levels == 1, scalar=True, ranges=True)
+    gained = gains(cases, p, found.p)
+    loss = -float(cases.mass @ np.log(np.maximum(cases.realised(p), 1e-300))) / cases.n
+    if loss <= 0.0:
+        return 0.0, 0.0, 0.0
+    dependence = _dependence(cases, p)
+    n, ratio = cases.n / dependence, max(2.0 * float(cases.mass @ gained), 0.0) / dependence
+    df = max(_rank(cases.covariance(p, cases.mass, level or cases.levels == 1), found.free), 1)
+    error = float(np.sqrt(cases.mass2 @ (gained - cases.mass @ gained / cases.n) ** 2 * dependence)) / cases.n
+    bounds = [noncentrality_bound(ratio, df) / (2.0 * n), (ratio - df) / (2.0 * n) + 1.96 * error]
+    middle, low = max(ratio - df, 0.0) / (2.0 * n), max((ratio - df) / (2.0 * n) - 1.96 * error, 0.0)
+    if gain is not None and gain_error is not None and math.isfinite(gain) and math.isfinite(gain_error):
+        bounds.append(gain + 1.96 * gain_error)
+        middle, low = max(gain, 0.0), max(gain - 1.96 * gain_error, 0.0)
+    high = max(bounds) + (0.0 if level or cases.levels == 1 else _level_bound(cases, p) / (2.0 * n))
+    return min(middle / loss, 1.0), min(low / loss, 1.0), min(high / loss, 1.0)
+
+
+def _rank(covariance: Floats, free: NDArray[np.intp]) -> int:
+    """Return the number of free parameters that change the forecasts independently of each other."""
+    scale = np.sqrt(np.diag(covariance)[free])
+    return int(np.linalg.matrix_rank(covariance[np.ix_(free, free)] / np.outer(scale, scale), tol=1e-7, hermitian=True))
+
+
+def _level_bound(cases: Two | Many, p: Floats) -> float:
+    """Return a 97.5 % bound on the noncentrality of the level, Σ U²/(V + 1)."""
+    k = cases.levels
+    u, v = cases.residuals(p)[:k], cases.variances(p)[:k]
+    df = float((v / (v + 1.0)).sum())
+    return noncentrality_bound(float((u**2 / (v + 1.0)).sum()), max(df, 1.0))
+
+
+def _dependence(cases: Two | Many, p: Floats) -> float:
+    """Return by how much the variances of residuals exceed those of independent rows; at least 1."""
+    if cases.block is None:
+        return 1.0
+    sums, variance = cases.residuals_by_block(p), cases.variances(p)
+    enough = variance > 1.0
+    return max(1.0, float(((sums**2).sum(axis=0)[enough] / variance[enough]).mean())) if enough.any() else 1.0
