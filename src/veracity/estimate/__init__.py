@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from veracity.estimate.calibration import calibration_error, reliability
+from veracity.estimate.conclusion import verdict
 from veracity.estimate.expected import expected_at, expected_means
 from veracity.estimate.findings import findings
 from veracity.estimate.groups import group
@@ -10,7 +11,6 @@ from veracity.estimate.measured import NOT_MEASURABLE, measured_by, unmeasured
 from veracity.estimate.profile import risk_profile
 from veracity.estimate.recalibration import recalibration
 from veracity.estimate.scores import baseline, no_scores, scores, skill
-from veracity.estimate.verdict import verdict
 
 __all__ = [
     "NOT_MEASURABLE",

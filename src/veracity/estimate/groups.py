@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from veracity.data.records import Group, Level
+from veracity.estimate.conclusion import verdict
 from veracity.estimate.expected import expected_means
 from veracity.estimate.measured import Measured, unmeasured
 from veracity.estimate.reported import Profile
 from veracity.estimate.scores import scores
-from veracity.estimate.verdict import verdict
 from veracity.state.tally import Tally
 
 
