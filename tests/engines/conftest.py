@@ -74,6 +74,29 @@ def spark(java: str) -> Iterator[Any]:
         made.stop()
 
 
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """From now on, files are read so many rows at a time, in pieces of ten rows."""
+
+    def cut(rows: int) -> None:
+        for name, value in (("MOST_ROWS", rows), ("FEWEST_ROWS", 1), ("CHUNK", 10)):
+            monkeypatch.setattr(f"veracity.read.parts.{name}", value)
+
+    return cut
+
+
+@pytest.fixture
+def by_passes(monkeypatch: pytest.MonkeyPatch, small_batches: Callable[[int], None]) -> Callable[[], None]:
+    """From now on, files are read in small batches and few rows are kept: what needs all of them passes over them."""
+
+    def cut() -> None:
+        small_batches(64)
+        for name in ("MOST_ROWS", "MOST_ROWS_OF_TWO"):
+            monkeypatch.setattr(f"veracity.state.sampling.{name}", 100)
+
+    return cut
+
+
 ENGINES = [
     pytest.param("local"),
     pytest.param("dask", marks=pytest.mark.slow),

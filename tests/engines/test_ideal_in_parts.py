@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +35,19 @@ def written(folder: Path, k: int, n: int, digits: int) -> None:
 
 @pytest.mark.parametrize(("k", "weight"), [(2, None), (3, None), (3, "w")])
 def test_losses(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, k: int, weight: str | None
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    small_batches: Callable[[int], None],
+    k: int,
+    weight: str | None,
 ) -> None:
-    monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 250)
-    monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 250)
     written(tmp_path, k, 1000, 2)
     command = ["assess", str(tmp_path), "--proba", "p[0-9]", "--ideal", "q[0-9]", "--json", "-"]
     command += ["--weight", weight] if weight else []
     documents: list[dict[str, Any]] = []
-    for more in ((), ("--engine", "local")):
-        assert run([*command, *more]) == 0
+    for rows in (1 << 20, 250):
+        small_batches(rows)
+        assert run(command) == 0
         documents.append(json.loads(capsys.readouterr().out))
     expected, found = documents
     for rule in ("log", "brier"):
@@ -57,6 +61,22 @@ def test_losses(
     codes = [{f["code"] for f in document["findings"]} for document in documents]
     assert codes[0] == codes[1]
     assert "ideal_given" in codes[1]
+
+
+def test_features_tell_the_ideal_in_parts(folder: Callable[[str], Path], small_batches: Callable[[int], None]) -> None:
+    options = ReadOptions(feature=("site",))
+    found = []
+    for data in (folder("grouped") / "part17.parquet",) * 2:
+        found.append(*engines.assess(data, options).values())
+        small_batches(50)
+    one, other = found
+    assert float(one.losses("log").GL) > 0.0
+    for rule in ("log", "brier"):
+        for name in LOSSES:
+            expected = float(one.losses(rule)[name])
+            assert float(other.losses(rule)[name]) == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True), name
+    assert {f.message for f in one.findings} == {f.message for f in other.findings}
+    assert "3 distinct feature rows" in " ".join(f.message for f in other.findings)
 
 
 @pytest.mark.slow

@@ -20,10 +20,11 @@ def opened(data: Any, engine: str = "local") -> OneModel:
     return OneModel(used, used.open(data))
 
 
-def test_adjustment(engine: Any, folder: Callable[[str], Path]) -> None:
+def test_adjustment(engine: Any, folder: Callable[[str], Path], by_passes: Callable[[], None]) -> None:
     files = [f for f in sorted(folder("grouped").iterdir()) if "03" not in f.name]
     (forecasts,) = read(files).values()
     expected = maps.fit("multiplicative", forecasts)
+    by_passes()
     fitted = opened(files, engine.name).adjustment()
     # Both solve to |mean A − π| < 1e-12.
     np.testing.assert_allclose(fitted.weights, expected.weights, rtol=1e-9)
@@ -31,10 +32,11 @@ def test_adjustment(engine: Any, folder: Callable[[str], Path]) -> None:
     np.testing.assert_allclose(adjusted.mean(axis=0), forecasts.prior, atol=1e-11)
 
 
-def test_adjustment_to_a_class_ruled_out(folder: Callable[[str], Path]) -> None:
+def test_adjustment_to_a_class_ruled_out(folder: Callable[[str], Path], by_passes: Callable[[], None]) -> None:
     files = [f for f in sorted(folder("grouped").iterdir()) if "03" not in f.name]
     (forecasts,) = read(files).values()
     target = [0.7, 0.3, 0.0]
+    by_passes()
     fitted = opened(files).adjustment(target)
     np.testing.assert_allclose(fitted.weights, maps.fit("multiplicative", forecasts, target=target).weights, rtol=1e-9)
 
