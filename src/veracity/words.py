@@ -183,7 +183,7 @@ def chance(p: float) -> str:
         return "0"
     if p < TINY:
         return "less than one in a million"
-    return f"1 in {1 / p:,.0f}" if p < 0.001 else percent(p, 1)
+    return f"1 in {float(f'{1 / p:.2g}'):,.0f}" if p < 0.001 else percent(p, 1)
 
 
 def plain(text: str) -> str:

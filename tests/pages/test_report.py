@@ -4,60 +4,55 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from veracity import assess
-from veracity import show as report
-from veracity.results.assess import Assessments
-from veracity.show import _figures, _view
-from veracity.words import number
+from veracity import PredictionTable, plots, show
+from veracity.data import Finding
+from veracity.data import records as r
+from veracity.data.reading import Reading
+from veracity.measures import scores
+from veracity.show import html
+from veracity.show.models import ends
 
 NASTY = "<img src=x onerror=window.hit=1>"
 SCRIPT = "</script><script>window.hit=2</script>"
 LIMIT = 1_600_000  # bytes, for any number of cases, classes and models
+PRINTED = 1_047  # CSS pixels of an A4 page between margins of 1 cm
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
 
 
-def _forecasts(seed: int, n: int = 500) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    truth = rng.beta(2, 2, n)
-    return rng.random(n) < truth, truth**2 / (truth**2 + (1 - truth) ** 2)
-
-
-def _two(seed: int = 3, groups: bool = True) -> Any:
-    happened, stated = _forecasts(seed)
-    sites = np.array([SCRIPT, "north", NASTY])[np.arange(len(happened)) % 3]
-    made = assess(
-        np.where(happened, NASTY, "no & never"),
-        np.column_stack([1 - stated, stated]),
-        labels=["no & never", NASTY],
-        groups={NASTY: sites} if groups else None,
-    )
-    made.remedies()
-    return made
+@pytest.fixture(scope="module")
+def two(filled: Callable[..., Any]) -> Any:
+    """Two classes, groups, and names that would run if they were taken as HTML."""
+    sites = {NASTY: np.array([SCRIPT, "north", NASTY])[np.arange(600) % 3]}
+    return filled("over", classes=["no & never", NASTY], groups=sites)
 
 
 @pytest.fixture(scope="module")
-def two() -> Any:
-    return _two().document()
+def several(filled: Callable[..., Any], two: Any) -> Any:
+    return Several({NASTY: two, "second": filled("under", seed=4), SCRIPT: filled("calibrated", seed=5)})
 
 
 @pytest.fixture(scope="module")
-def several() -> Any:
-    return Assessments({NASTY: _two(3), "second": _two(4, groups=False), SCRIPT: _two(5, groups=False)}).document()
+def ten(filled: Callable[..., Any]) -> Any:
+    return filled("under", n=800, k=10)
 
 
 @pytest.fixture(scope="module")
-def ten() -> Any:
-    rng = np.random.default_rng(9)
-    p = rng.dirichlet(np.full(10, 0.2), 800)
-    return assess([int(rng.choice(10, p=row)) for row in p], p).document()
+def thousand(filled: Callable[..., Any]) -> Any:
+    return filled("over", n=400, k=1000)
+
+
+class Several:
+    def __init__(self, models: dict[str, Any]) -> None:
+        self.models = models
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +68,7 @@ def browser(chromium: str) -> Iterator[Any]:
 class Opened:
     """A page opened from disk, with everything it complained of and everything it asked for."""
 
-    def __init__(self, browser: Any, path: Path, **options: Any) -> None:
+    def __init__(self, browser: Any, path: Path, unfold: bool = False, **options: Any) -> None:
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         self.page = self.context.new_page()
         self.errors: list[str] = []
@@ -82,6 +77,13 @@ class Opened:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.goto(path.as_uri())
+        self._wait()
+        if unfold:
+            self.eval("document.querySelectorAll('details.part').forEach(d => { d.open = true; })")
+            self.page.wait_for_timeout(200)
+            self._wait()
+
+    def _wait(self) -> None:
         self.page.wait_for_selector("body[data-drawn]", state="attached", timeout=60_000)
 
     def __enter__(self) -> Opened:
@@ -98,20 +100,24 @@ class Opened:
         return self.page.evaluate(script)
 
 
-def _written(document: Any, folder: Path, name: str = "page.html") -> Path:
+def _written(result: Any, folder: Path, name: str = "page.html") -> Path:
     path = folder / name
-    report.write(document, path)
+    show.write(result, path)
     return path
 
 
+def _body(result: Any) -> str:
+    return show.to_html(result).partition("<main>")[2].partition("</main>")[0]
+
+
 @pytest.mark.browser
-@pytest.mark.parametrize("which", ["two", "several", "ten"])
+@pytest.mark.parametrize("which", ["two", "several", "ten", "thousand"])
 def test_every_chart_draws_without_errors_or_requests(
     which: str, browser: Any, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     path = _written(request.getfixturevalue(which), tmp_path)
     assert path.stat().st_size <= LIMIT
-    with Opened(browser, path) as opened:
+    with Opened(browser, path, unfold=True) as opened:
         assert opened.errors == []
         assert opened.outside == []
         drawn = opened.eval(
@@ -125,14 +131,14 @@ def test_every_chart_draws_without_errors_or_requests(
 
 @pytest.mark.browser
 def test_the_page_of_a_table_draws_too(browser: Any, tmp_path: Path) -> None:
-    from veracity import PredictionTable
-
     table = PredictionTable([[83, 56], [2, 12]], rows=["low", NASTY], columns=["no", SCRIPT])
     with Opened(browser, _written(table, tmp_path)) as opened:
         assert opened.errors == []
         assert opened.outside == []
         assert opened.eval("window.hit") is None
         assert opened.eval("document.querySelectorAll('.chart svg.marks').length") >= 3
+        first = opened.eval("document.querySelector('.first').innerText")
+        assert first.index("83") < first.index("Sensitivity") < first.index("PPV") < first.index("LR+")
         opened.page.set_viewport_size({"width": 400, "height": 800})
         assert opened.eval("document.scrollingElement.scrollWidth") <= 400
 
@@ -140,40 +146,41 @@ def test_the_page_of_a_table_draws_too(browser: Any, tmp_path: Path) -> None:
 @pytest.mark.browser
 def test_first_screen_is_in_order_and_holds_the_numbers(browser: Any, two: Any, tmp_path: Path) -> None:
     with Opened(browser, _written(two, tmp_path)) as opened:
-        order = opened.eval(
-            "[...document.querySelectorAll('article > *')].slice(0, 6).map(e => e.className || e.tagName)"
-        )
-        assert order == ["head", "verdict", "figure", "means", "scores", "remedies"]
-        shown = opened.eval("[...document.querySelectorAll('.scores data, .means data')].map(d => Number(d.value))")
-        wanted = [reading["value"] for reading in two["scores"].values()]
-        wanted += [two[side][mean]["value"] for side in ("reported", "measured") for mean in two["reported"]]
-        wanted.append(two["baseline"]["log_loss"])
+        order = opened.eval("[...document.querySelectorAll('.first > *')].map(e => e.className || e.tagName)")
+        assert order == ["H1", "about", "verdict", "cards", "figure", "sentences"]
+        assert opened.eval("document.querySelectorAll('.card').length") == 4
+        shown = opened.eval("[...document.querySelectorAll('main data')].map(d => Number(d.value))")
+        wanted = [float(two.scores[name]) for name in two.scores if name not in ("spherical", "perplexity")]
+        wanted += [float(side[mean]) for side in (two.reported, two.expected, two.measured) for mean in side]
+        wanted.append(two.baseline.log_loss)
         assert set(wanted) <= set(shown)
-        text = opened.eval("document.querySelector('.verdict').innerText")
-        for sentence in two["verdict_detail"]["sentences"]:
-            assert sentence in text
+        text = opened.eval("document.querySelector('.verdict').innerText").replace("\xa0", " ")
+        assert "Over-confident" in text
+        contents = opened.eval("[...document.querySelectorAll('.contents a')].map(a => a.getAttribute('href'))")
+        assert len(contents) >= 8
+        assert all(opened.eval(f"document.querySelector('{anchor}') !== null") for anchor in contents)
 
 
 @pytest.mark.browser
 def test_tables_under_figures_and_tooltips_hold_the_numbers(browser: Any, two: Any, tmp_path: Path) -> None:
-    with Opened(browser, _written(two, tmp_path)) as opened:
+    with Opened(browser, _written(two, tmp_path), unfold=True) as opened:
         page = opened.page
-        curve = two["curves"]["classwise"][NASTY]
-        page.locator("#figure-m1-reliability summary").first.focus()
-        page.locator("#figure-m1-reliability details.numbers summary").press("Enter")  # by keyboard
-        cells = page.locator("#figure-m1-reliability details.numbers tbody tr").all_inner_texts()
+        curve = two.curves.classwise[NASTY]
+        figure = ".figure[data-name=reliability]"
+        page.locator(f"{figure} details.numbers summary").press("Enter")  # by keyboard
+        cells = page.locator(f"{figure} details.numbers tbody tr").all_inner_texts()
         assert len(cells) == len(curve)
-        assert [float(row.split("\t")[0]) for row in cells] == pytest.approx([r["forecast"] for r in curve], rel=1e-4)
+        assert [float(row.split("\t")[0]) for row in cells] == pytest.approx([q.forecast for q in curve], rel=1e-4)
         figures = opened.eval("document.querySelectorAll('.figure').length")
         assert (
             opened.eval("document.querySelectorAll('.figure details.numbers tbody tr:first-child').length") == figures
         )
-        largest = max(curve, key=lambda row: row["count"])
-        points = page.locator("#figure-m1-reliability svg [class*=mark-symbol] path")
+        largest = max(curve, key=lambda point: point.count)
+        points = page.locator(f"{figure} svg [class*=mark-symbol] path")
         points.nth(curve.index(largest)).hover()
         tooltip = page.locator("#vg-tooltip-element.visible").inner_text()
-        assert f"{largest['observed']:.4g}"[:6] in tooltip
-        assert f"{largest['count']:,}" in tooltip
+        assert f"{largest.observed:.4g}"[:6] in tooltip
+        assert f"{largest.count:,}" in tooltip
 
 
 @pytest.mark.browser
@@ -197,7 +204,7 @@ def test_nothing_overflows_at_400_pixels(
     which: str, browser: Any, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     path = _written(request.getfixturevalue(which), tmp_path)
-    with Opened(browser, path, viewport={"width": 400, "height": 800}) as opened:
+    with Opened(browser, path, unfold=True, viewport={"width": 400, "height": 800}) as opened:
         assert opened.eval("document.scrollingElement.scrollWidth") <= 400
         widths = opened.eval("[...document.querySelectorAll('.chart svg.marks')].map(s => s.scrollWidth)")
         assert widths
@@ -210,12 +217,16 @@ def test_nothing_overflows_at_400_pixels(
 
 
 @pytest.mark.browser
-def test_prints_dark_on_white_without_controls(browser: Any, two: Any, tmp_path: Path) -> None:
+def test_prints_dark_on_white_with_a_first_page_of_its_own(browser: Any, two: Any, tmp_path: Path) -> None:
     with Opened(browser, _written(two, tmp_path), color_scheme="dark") as opened:
+        opened.page.set_viewport_size({"width": 718, "height": 1000})  # A4 between the margins
+        opened.page.wait_for_timeout(600)
         opened.page.emulate_media(media="print", color_scheme="dark")
         assert opened.eval("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert opened.eval("getComputedStyle(document.querySelector('.chart svg text')).fill") == "rgb(34, 34, 34)"
         assert opened.eval("getComputedStyle(document.querySelector('.vega-embed details')).display") == "none"
+        assert opened.eval("getComputedStyle(document.querySelector('.first')).breakAfter") == "page"
+        assert opened.eval("document.querySelector('.first').getBoundingClientRect().height") <= PRINTED
         pdf = opened.page.pdf(format="A4")
         assert pdf.startswith(b"%PDF")
         pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
@@ -223,12 +234,25 @@ def test_prints_dark_on_white_without_controls(browser: Any, two: Any, tmp_path:
 
 
 @pytest.mark.browser
-def test_prints_to_a_small_file_whatever_the_surprises(browser: Any, ten: Any, tmp_path: Path) -> None:
-    """A few surprises make the loss thousands of times the base rate's; its lines leave the picture."""
-    profile = ten["decomposed_profile"]
-    raised = [x * 10 ** (4 - i) if i < 4 else x for i, x in enumerate(profile["post_calibration"])]
-    document = ten | {"decomposed_profile": profile | {"post_calibration": raised}}
-    with Opened(browser, _written(document, tmp_path)) as opened:
+def test_a_report_named_pdf_is_printed(browser: Any, two: Any, tmp_path: Path) -> None:
+    show.write(two, tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_pdf_without_a_browser_says_what_to_do(two: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ValueError, match=r"chromium .*write the page as \.html"):
+        show.write(two, tmp_path / "page.pdf")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.browser
+def test_prints_to_a_small_file_whatever_the_misses(browser: Any, ten: Any, tmp_path: Path) -> None:
+    """A few misses make the loss thousands of times the baseline's; its lines leave the picture."""
+    profile = ten.decomposed_profile
+    raised = tuple(x * 10 ** (5 - i) if i < 4 else x for i, x in enumerate(profile.post_calibration))
+    result = replace(ten, decomposed_profile=replace(profile, post_calibration=raised))
+    with Opened(browser, _written(result, tmp_path), unfold=True) as opened:
         assert len(opened.page.pdf(format="A4")) < 1_000_000
         far = "[...document.querySelectorAll('.chart path')].map(p => p.getBoundingClientRect().height)"
         assert max(opened.eval(far)) < 1_000
@@ -236,68 +260,67 @@ def test_prints_to_a_small_file_whatever_the_surprises(browser: Any, ten: Any, t
 
 @pytest.mark.parametrize("which", ["two", "several"])
 def test_names_from_the_data_are_text(which: str, request: pytest.FixtureRequest) -> None:
-    page = report.render(request.getfixturevalue(which))
-    assert "<img" not in page.partition("<main>")[2].partition("</main>")[0]
+    result = request.getfixturevalue(which)
+    page = show.to_html(result)
+    assert "<img" not in _body(result)
     assert page.count("</script>") == 4  # the four that the page has itself
-    assert "http://" not in page.partition("<main>")[2].partition("</main>")[0]
+    assert "http://" not in _body(result)
+    cell = show.to_notebook(result)
+    assert "<script" not in cell
+    assert re.findall("<img (?!alt=)", cell) == []
 
 
-def test_the_bare_word_accuracy_is_nowhere(two: Any) -> None:
-    body = report.render(two).partition("<main>")[2].partition("</main>")[0]
-    text = re.sub(r"<code>.*?</code>|<[^>]+>", " ", body)
-    assert re.findall(r"(?<!geometric )(?<!prediction )\baccuracy", text, flags=re.IGNORECASE) == []
+def test_every_score_of_the_registry_is_on_the_page_and_defined(two: Any) -> None:
+    body = _body(two)
+    definitions = body.partition(">Definitions<")[2]
+    for measure in scores():
+        assert measure.titled in body
+        assert f"<td>scores.{measure.name}</td>" in definitions
+    assert "HB17" in definitions
+    assert two.provenance.version in body
 
 
-def test_findings_that_change_the_meaning_stand_in_the_verdict(tmp_path: Path) -> None:
-    document = assess([0, 1] * 80, [0.2, 0.0] * 80).document()
-    box = report.render(document).partition('class="verdict"')[2].partition("</div>")[0]
-    assert "ruled out" in box
-    document["findings"] = [{"code": "x", "severity": "changes the meaning", "message": "12 rows left out", "rows": []}]
-    box = report.render(document).partition('class="verdict"')[2].partition("</div>")[0]
-    assert "12 rows left out" in box
+def test_findings_that_change_the_meaning_are_on_the_first_screen(two: Any) -> None:
+    finding = Finding("x", "changes the meaning", "12 rows left out")
+    first = show.to_html(replace(two, findings=(finding,))).partition('class="first"')[2].partition("<nav")[0]
+    assert "12 rows left out." in first
 
 
-def test_infinite_and_undefined_numbers_have_a_word() -> None:
-    page = report.render(assess([0, 1] * 80, [0.2, 0.0] * 80).document())
+def test_infinite_and_undefined_numbers_have_a_word(filled: Callable[..., Any]) -> None:
+    result = filled("over", findings=())
+    zero = replace(result, scores=replace(result.scores, log_loss=Reading(np.inf, reason="infinite: no interval")))
+    page = show.to_html(zero)
     assert "∞" in page.partition("<main>")[2]
     assert "NaN" not in page.partition('id="charts">')[2].partition("</script>")[0]
 
 
-def test_definitions_name_formula_and_reference_of_every_score(two: Any) -> None:
-    page = report.render(two)
-    definitions = page.partition('id="definitions"')[2].partition("</section>")[0]
-    for name in two["scores"]:
-        assert f"<code>scores.{name}</code>" in definitions
-    assert "HB17" in definitions
-    assert "provenance" in page.lower()
-    assert two["provenance"]["version"] in page
-
-
 def test_page_stays_small_for_many_models_and_groups(two: Any) -> None:
-    many = {"models": {f"model {i}": two for i in range(60)}, "schema": "veracity/assessments/1"}
-    assert len(report.render(many).encode()) <= LIMIT
-    level = two["groups"][NASTY]["north"]
-    crowded = {**two, "groups": {"site": {f"level {i}": level for i in range(3000)}}}
-    assert len(report.render(crowded).encode()) <= LIMIT
+    many = Several({f"model {i}": two for i in range(60)})
+    assert len(show.to_html(many).encode()) <= LIMIT
+    level = two.groups[NASTY].levels["north"]
+    crowded = replace(two, groups={"site": r.Group({f"level {i}": level for i in range(3000)}, None, None)})
+    assert len(show.to_html(crowded).encode()) <= LIMIT
 
 
-def test_only_what_happened_known_gives_a_page() -> None:
-    from veracity.data import Forecasts
-
-    logs = np.log(np.random.default_rng(0).beta(3, 1, 300))
-    document = assess(Forecasts(None, None, (), log_realised=logs)).document()
-    page = report.render(document)
-    assert number(document["reported"]["geometric_accuracy"]) in page
-    assert "Not measurable" in page
+def test_only_realised_probabilities_give_a_page(two: Any) -> None:
+    gave = two.reported
+    bare = type(two)(
+        n=300, classes=(), scores=r.Scores(two.scores.log_loss, perplexity=two.scores.perplexity), reported=gave,
+        verdict="not measurable", risk_profile=replace(two.risk_profile, expected=None, measured=None),
+    )  # fmt: skip
+    body = _body(bare)
+    assert "Not measurable" in body
+    assert "Perplexity" in body
+    assert "recalibrated" not in body.partition("<nav")[0]
 
 
 def test_missing_sections_are_left_out_one_by_one(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_figures, "modules", lambda of: [])  # pictures without numbers: tests/test_plots.py
-    kept = ("schema", "n", "classes", "reported", "verdict")
-    for name in two:
-        if name not in kept:
-            assert "<main>" in report.render({**two, name: None}), name
-    assert "<main>" in report.render({name: two[name] for name in kept})
+    monkeypatch.setattr(plots, "ordered", lambda of: [])  # pictures without numbers: test_plots.py
+    monkeypatch.setattr(html, "_figure", lambda *_: None)
+    for name in ("skill", "baseline", "expected", "measured", "verdict_detail", "curves", "corp", "calibration_error"):
+        assert "<h1>" in _body(replace(two, **{name: None})), name
+    for name in ("remedies", "groups", "surprises", "findings", "provenance", "per_class", "slope"):
+        assert "<h1>" in _body(replace(two, **{name: None})), name
 
 
 def test_written_whole_or_not_at_all(two: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,24 +330,26 @@ def test_written_whole_or_not_at_all(two: Any, tmp_path: Path, monkeypatch: pyte
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="No space"):
-        report.write(two, target)
+        show.write(two, target)
     assert [p.name for p in tmp_path.iterdir()] == ["page.html"]
     assert target.read_bytes() == b"before"
 
 
-def test_notebook_cell_shows_the_verdict() -> None:
-    cell = _two()._repr_html_()
-    assert "Probability given to what happened" in cell
-    assert "<img" not in cell
+def test_notebook_cell_is_the_first_screen_with_its_chart(two: Any) -> None:
+    cell = show.to_notebook(two)
+    assert "Over-confident" in cell
+    assert "data:image/svg+xml" in cell
+    assert "Better than the baseline?" in cell
+    assert "it expected" in cell
 
 
-def test_view_shows_best_and_worst_of_many() -> None:
+def test_best_and_worst_of_many_models_are_shown() -> None:
     ranked = [(str(i), i) for i in range(50)]
-    assert [name for name, _ in _view._ends(ranked, 4)] == ["0", "1", "48", "49"]
+    assert [name for name, _ in ends(ranked, 4)] == ["0", "1", "48", "49"]
 
 
 def test_inline_json_is_json() -> None:
     held = {"name": SCRIPT, "value": 1.5, "nothing": float("nan")}
-    assert json.loads(report.inline_json(held)) == {"name": SCRIPT, "value": 1.5, "nothing": None}
+    assert json.loads(html.inline_json(held)) == {"name": SCRIPT, "value": 1.5, "nothing": None}

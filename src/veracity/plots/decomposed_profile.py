@@ -12,10 +12,9 @@ from veracity.plots import _style as style
 from veracity.words import finite, percent
 
 OF, ORDER, TITLE, FOLDED = "assessment", 80, "Parts of the loss along the risk axis", True
-CALIBRATION = quantity("losses.CL").label
 PARTS = {
-    "adjustment": f"{CALIBRATION} {quantity('losses.AL').label}",
-    "post_calibration": f"{CALIBRATION} {quantity('losses.PCL').label}",
+    "adjustment": quantity("losses.AL").label.replace("…", f"{quantity('losses.CL').label},"),
+    "post_calibration": quantity("losses.PCL").label.replace("…", f"{quantity('losses.CL').label},"),
     "refinement": quantity("losses.RL").label,
 }
 CUT = 3.0  # times the loss of the baseline: what lies above is not drawn

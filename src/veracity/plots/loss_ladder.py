@@ -63,7 +63,7 @@ def rows(result: Any) -> style.Rows:
 
 def _step(name: str, held: Any, start: float, stop: float) -> dict[str, Any]:
     described = quantity(f"losses.{name}")
-    part = f"{quantity('losses.CL').label} {described.label}" if described.label.startswith("…") else described.label
+    part = described.label.replace("…", f"{quantity('losses.CL').label},")
     return {
         "part": part,
         **style.reading(held),

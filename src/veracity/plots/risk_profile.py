@@ -24,9 +24,11 @@ PLACES = {-2 / 3: "robustness", 0.0: "geometric_accuracy", 1.0: "decisiveness"}
 
 def rows(result: Any) -> style.Rows:
     found = []
-    for model, one in style.models(result).items():
+    models = style.models(result)
+    sides = list(style.SIDES.items())[: 2 if len(models) > 1 else 3]  # recalibrated, several models hardly differ
+    for model, one in models.items():
         profile = one.risk_profile
-        for side, key in style.SIDES.items() if profile is not None else ():
+        for side, key in sides if profile is not None else ():
             values, nothing = getattr(profile, key), (None,) * len(profile.r)
             if values is None:
                 continue

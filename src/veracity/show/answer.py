@@ -41,8 +41,13 @@ def summary(a: Any) -> list[Block]:
     return [heading(a), *lead, cards(a), Chart(plots.FIRST, a), *rest, Contents(), *score_tables(a), *group_tables(a)]
 
 
-def answer(a: Any, charts: Sequence[str] | None = None) -> list[Block]:
-    """Return everything that people can read about an assessment; `charts` limits the pictures to these names."""
+def answer(a: Any) -> list[Block]:
+    """Return everything that people can read about an assessment."""
+    return [*parts(a), specialists.definitions(a)]
+
+
+def parts(a: Any, charts: Sequence[str] | None = None) -> list[Block]:
+    """Return everything but the definitions; `charts` limits the pictures to these names."""
     wanted = [module for module in plots.ordered("assessment") if charts is None or plots.name_of(module) in charts]
     pictures = [module for module in wanted if plots.name_of(module) != plots.FIRST and module.rows(a)]
     folded = [plots.name_of(module) for module in pictures if getattr(module, "FOLDED", False)]
@@ -52,9 +57,8 @@ def answer(a: Any, charts: Sequence[str] | None = None) -> list[Block]:
 def _sections(a: Any, pictures: list[Any]) -> Iterator[Block]:
     """Yield what everybody may want, each with its own title: recalibration, classes, pictures."""
     tables = {"Recalibration": specialists.remedy_table(a), "Classes": specialists.class_table(a)}
-    parts: list[tuple[int, str, Block]] = [
-        (15, title, table) for title, table in tables.items() if table is not None
-    ]  # after the groups
+    after_groups = 15
+    parts: list[tuple[int, str, Block]] = [(after_groups, title, t) for title, t in tables.items() if t is not None]
     unfolded = [module for module in pictures if not getattr(module, "FOLDED", False)]
     parts += [(module.ORDER, module.TITLE, Chart(plots.name_of(module), a)) for module in unfolded]
     yield from (Details(title, (block,)) for _, title, block in sorted(parts, key=lambda part: part[0]))

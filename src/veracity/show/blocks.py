@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from veracity import words
@@ -152,6 +152,19 @@ def fewest(readings: Sequence[Any], percent: bool = False) -> int:
 
 def label(quantity: Quantity) -> Label:
     return Label(quantity.titled, quantity.gloss, quantity.arrow)
+
+
+def without_empty(table: Table) -> Table:
+    """Return the table without columns that have nothing to show."""
+    kept = [
+        i for i in range(len(table.columns)) if any((c if isinstance(c, str) else c.text) for c in _column(table, i))
+    ]
+    rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[i] for i in kept), rows=rows)
+
+
+def _column(table: Table, i: int) -> list[Cell]:
+    return [row[i] for row in table.rows]
 
 
 def walk(blocks: Sequence[Block]) -> Iterator[Block]:

@@ -262,7 +262,7 @@ def _digits(x: Any) -> str:
 def _emphasis(text: str) -> Markup:
     """Return **bold** and `code` of a sentence; everything else is escaped."""
     out = Markup("")
-    for i, part in enumerate(str(text).split("**")):
+    for i, part in enumerate(str(text).replace(" %", "\N{NO-BREAK SPACE}%").split("**")):
         pieces = part.split("`")
         inner = Markup("").join(
             Markup("<code>{}</code>").format(piece) if j % 2 else escape(piece) for j, piece in enumerate(pieces)

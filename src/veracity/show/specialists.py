@@ -22,6 +22,7 @@ from veracity.show.blocks import (
     interval,
     label,
     shown,
+    without_empty,
 )
 from veracity.words import finite
 
@@ -51,13 +52,12 @@ def part(a: Any, charts: Sequence[str]) -> Details:
 
 
 def sources(a: Any) -> Iterator[Details]:
-    """Yield the findings, how the input was read, and the definitions of the numbers."""
+    """Yield the findings, and how the input was read."""
     if a.findings:
         yield Details("Findings", tuple(FindingBlock(finding) for finding in a.findings))
     read = _reading_table(a)
     if read is not None:
         yield Details("How it was read", (read,))
-    yield Details("Definitions", (_definitions(a), _papers()), folded=True)
 
 
 def reading(error: CalibrationError) -> Reading:
@@ -163,14 +163,15 @@ def _means(a: Any) -> Table | None:
         held = [side[name] for _, side in known]
         described = quantity(f"reported.{name}")
         cells = [cell for one in held for cell in (Value(one), Interval(one))]
-        rows.append((Label(described.full, described.gloss), *cells))
+        rows.append((Label(MEANS[name], described.gloss), *cells))
     ratio = quantity("slope")
     reasons = {quantity(f"reported.{name}").label: words.why(known[0][1][name]) for name in MEANS}
     notes = [f"{name}: {reason}." for name, reason in reasons.items() if reason]
     if finite(a.slope) is not None:
         limits = interval(ratio, a.slope).text
-        notes.append(f"{ratio.full} {shown(ratio, a.slope).text}{f' ({limits})' if limits else ''}: {ratio.gloss}")
-    return Table("The three means", tuple(columns), tuple(rows), tuple(notes))
+        spread = f"{shown(ratio, a.slope).text} ({limits})" if limits else shown(ratio, a.slope).text
+        notes.append(f"{ratio.full} {spread}: {ratio.gloss[:1].lower()}{ratio.gloss[1:]}")
+    return without_empty(Table("The three means", tuple(columns), tuple(rows), tuple(notes)))
 
 
 def _tests(a: Any) -> Table | None:
@@ -200,14 +201,12 @@ def _two_rules(a: Any, section: str, held: dict[str, Any], title: str, note: str
     known = {rule: found for rule, found in held.items() if found is not None}
     if not known:
         return None
-    described = quantities()
-    names = [name for name in next(iter(known.values())) if f"{section}.{name}" in described]
     rows: list[tuple[Cell, ...]] = []
-    for name in names:
-        found = [known.get(rule, {}).get(name) for rule in RULES]
-        one = described[f"{section}.{name}"]
-        rows.append((Label(one.full, one.gloss), *(cell for x in found for cell in (Value(x), Interval(x)))))
-    return Table(title, (Column(title, number=False), *_pair(a)), tuple(rows), (note,) if note else ())
+    for one in quantities().values():
+        found = [known.get(rule, {}).get(one.name) for rule in RULES] if one.section == section else []
+        if any(words.value(x) is not None for x in found):
+            rows.append((Label(one.full, one.gloss), *(cell for x in found for cell in (Value(x), Interval(x)))))
+    return without_empty(Table(title, (Column(title, number=False), *_pair(a)), tuple(rows), (note,) if note else ()))
 
 
 def _losses(a: Any) -> Table | None:
@@ -283,8 +282,8 @@ def _flat(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _definitions(a: Any) -> Table:
-    """Return every number with its meaning, formula and source."""
+def definitions(a: Any) -> Details:
+    """Return every number with its meaning, formula and source, and the papers."""
     two = len(a.classes or ()) == 2
     rows = [
         (Label(q.full), q.gloss, q.formula, q.cite, path)
@@ -293,9 +292,7 @@ def _definitions(a: Any) -> Table:
     ]
     titles = ("Number", "Meaning", "Formula", "Source", "In the JSON")
     columns = tuple(Column(title, number=False) for title in titles)
-    return Table("Definitions", columns, tuple(rows), (LETTERS,))
-
-
-def _papers() -> Table:
-    rows = tuple((Label(key), paper) for key, paper in words.PAPERS.items())
-    return Table("Papers", (Column("Paper", number=False), Column("", number=False)), rows)
+    table = Table("Definitions", columns, tuple(rows), (LETTERS,))
+    papers = tuple((Label(key), paper) for key, paper in words.PAPERS.items())
+    named = Table("Papers", (Column("Paper", number=False), Column("", number=False)), papers)
+    return Details("Definitions", (table, named), folded=True)
