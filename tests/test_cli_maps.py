@@ -260,7 +260,7 @@ def test_other_columns_stay_beside_the_mapped_ones(tmp_path, monkeypatch, capsys
     for folder, number in (("a", "1"), ("b", "2")):  # one name in two folders
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "new.csv").write_text(text.replace("007", f"{number}.0"))
-    said = ["adjust", "a/new.csv", "b/new.csv", "--to", "uniform", "--nan", "omit", "-o", "out.csv", *more]
+    said = ["adjust", "a/new.csv", "b/new.csv", "--to", "uniform", "--missing", "drop", "-o", "out.csv", *more]
     assert run([*said, "--label", "died"]) == 0
     assert "kept id, when, note" in capsys.readouterr().err
     out = pl.read_csv("out.csv", infer_schema=False)
@@ -343,7 +343,7 @@ def test_missing_forecasts_are_left_out_with_their_columns(tmp_path, monkeypatch
     pl.DataFrame({"id": ["a", "b", "c"], "risk": [0.2, None, 0.4]}).write_csv("new.csv")
     assert run(["adjust", "new.csv", "--to", "uniform", *engine, "-o", "out.csv"]) == 2
     assert "missing" in capsys.readouterr().err
-    assert run(["adjust", "new.csv", "--to", "uniform", "--nan", "omit", *engine, "-o", "out.csv"]) == 0
+    assert run(["adjust", "new.csv", "--to", "uniform", "--missing", "drop", *engine, "-o", "out.csv"]) == 0
     assert "1 of 3 rows" in capsys.readouterr().err
     assert pl.read_csv("out.csv")["id"].to_list() == ["a", "c"]
 

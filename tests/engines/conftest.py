@@ -17,7 +17,7 @@ import pytest
 
 from veracity import engines
 from veracity.engines._sums import Key, Tallies
-from veracity.read import Reading
+from veracity.read import ReadOptions
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
@@ -31,12 +31,12 @@ class Engine:
     name: str
     options: dict[str, Any] = field(default_factory=dict)
 
-    def tallies(self, data: Any, reading: Reading | None = None, plan: Plan | None = None) -> dict[Key, Tally]:
+    def tallies(self, data: Any, reading: ReadOptions | None = None, plan: Plan | None = None) -> dict[Key, Tally]:
         opened = engines.Input(data, reading, engine=self.name, options=self.options)
         counted: Tallies = opened.total(partial(Tallies, plan or Plan()))
         return counted.tallies()
 
-    def assess(self, data: Any, reading: Reading | None = None, **options: Any) -> Any:
+    def assess(self, data: Any, reading: ReadOptions | None = None, **options: Any) -> Any:
         return engines.assess(data, reading, engine=self.name, options=self.options | options)
 
 

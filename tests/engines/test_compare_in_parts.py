@@ -113,7 +113,7 @@ def test_columns_with_gaps(
         gaps[i * 500 : (i + 1) * 500].select("y", "calm", "sharp").write_parquet(
             f"parts/{i}.parquet", row_group_size=70
         )
-    found, err = compared(capsys, "parts", "--nan", "omit", *more)
+    found, err = compared(capsys, "parts", "--missing", "drop", *more)
     whole = gaps.select("y", "calm", "sharp").drop_nulls()
     whole.write_parquet("whole.parquet")
     expected, _ = compared(capsys, "whole.parquet")

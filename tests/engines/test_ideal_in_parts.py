@@ -12,7 +12,7 @@ import pytest
 
 from veracity import engines
 from veracity.cli import run
-from veracity.read import Reading
+from veracity.read import ReadOptions
 
 LOSSES = ("L", "AL", "PCL", "CL", "GL", "IL", "EL", "PEL", "RL", "PL", "remainder")
 
@@ -62,7 +62,7 @@ def test_losses(
 @pytest.mark.slow
 def test_on_a_cluster(tmp_path: Path, cluster: Any) -> None:
     written(tmp_path, 3, 500, 2)
-    reading = Reading(proba="p[0-9]", ideal="q[0-9]")
+    reading = ReadOptions(proba="p[0-9]", ideal="q[0-9]")
     (one,), (other,) = (engines.assess(tmp_path, reading, engine=name).values() for name in ("local", "dask"))
     for name in LOSSES:
         assert float(other.losses("log")[name]) == pytest.approx(float(one.losses("log")[name]), rel=1e-9, abs=1e-12)
@@ -75,4 +75,4 @@ def test_ideals_are_looked_at(tmp_path: Path) -> None:
         tmp_path / "1.parquet"
     )
     with pytest.raises(ValueError, match=r"1\.parquet: .*row 78.*\n  give the ideal as probabilities"):
-        engines.assess(tmp_path, Reading(proba="p[0-9]", ideal="q[0-9]"))
+        engines.assess(tmp_path, ReadOptions(proba="p[0-9]", ideal="q[0-9]"))

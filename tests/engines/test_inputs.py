@@ -14,7 +14,7 @@ from veracity import Tally, engines
 from veracity.cli import run
 from veracity.data import Forecasts
 from veracity.engines._sums import Tallies
-from veracity.read import Reading, read
+from veracity.read import ReadOptions, read
 from veracity.state.plan import Plan
 from veracity.state.tally import total
 
@@ -36,8 +36,8 @@ def test_dask_dataframe(cluster: Any, folder: Callable[[str], Path]) -> None:
 
     frame = dd.read_parquet(str(folder("grouped")))
     assert frame.npartitions > 16
-    found = engines.assess(frame, Reading(group=("site",)), engine="dask")
-    expected = engines.assess(folder("grouped"), Reading(group=("site",)))
+    found = engines.assess(frame, ReadOptions(group=("site",)), engine="dask")
+    expected = engines.assess(folder("grouped"), ReadOptions(group=("site",)))
     assert counts(only(found)) == counts(only(expected))
     (made,), (other,) = found.values(), expected.values()
     assert {k: v["n"] for k, v in made.groups["site"].items()} == {k: v["n"] for k, v in other.groups["site"].items()}
@@ -91,7 +91,7 @@ def test_spark_frame(spark: Any, folder: Callable[[str], Path]) -> None:
 def test_spark_names_the_partition(spark: Any) -> None:
     frame = spark.range(0, 100, 1, 4).selectExpr("id % 2 as y", "if(id = 60, 1.5, 0.5) as p")
     with pytest.raises(ValueError, match=r"partition 2: .*1\.5"):
-        engines.assess(frame, Reading(label="y", positive_proba="p"), engine="spark")
+        engines.assess(frame, ReadOptions(label="y", positive_proba="p"), engine="spark")
 
 
 @pytest.mark.slow
@@ -122,13 +122,13 @@ def test_rows_of_a_large_file(folder: Callable[[str], Path], tmp_path: Path) -> 
     pl.read_parquet(folder("grouped") / "*.parquet").write_parquet(path, row_group_size=1000)
     options = {"part_bytes": path.stat().st_size // 5}
     for where in ((), ("site=B",)):
-        opened = engines.Input(path, Reading(where=where), engine="dask", options=options)
+        opened = engines.Input(path, ReadOptions(where=where), engine="dask", options=options)
         assert len(opened._parts) == 5
         states = [engines.local.run(_job(opened), [part], {}).state() for part in opened._parts]
         merged = Tallies(Plan())
         for state in states:
             merged.merge(state)
-        (expected,) = read(path, Reading(where=where)).values()
+        (expected,) = read(path, ReadOptions(where=where)).values()
         (found,) = merged.tallies().values()
         assert counts(found) == counts(Tally.count(expected, Plan()))
         assert found.lowest == Tally.count(expected, Plan()).lowest

@@ -40,7 +40,7 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("more", [(), ("--engine", "local")], ids=["memory", "parts"])
 def test_surprises_and_findings(parts: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]) -> None:
-    assert run(["assess", "parts", "--nan", "omit", "--json", "-", *more]) == 0
+    assert run(["assess", "parts", "--missing", "drop", "--json", "-", *more]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [(s["row"], s["file"]) for s in document["surprises"][:2]] == [(7, "c.csv"), (41, "a.csv")]
     findings: dict[str, Any] = {f["code"]: f for f in document["findings"]}
@@ -49,7 +49,7 @@ def test_surprises_and_findings(parts: Path, capsys: pytest.CaptureFixture[str],
     again = Assessment.from_json(json.dumps(document))
     assert surprises.rows(again)[0]["row"] == "7 of c.csv"
     assert json.loads(again.to_json())["findings"] == document["findings"]
-    assert run(["assess", "parts", "--nan", "omit", *more]) == 0
+    assert run(["assess", "parts", "--missing", "drop", *more]) == 0
     assert "Rows 7 of c.csv." in " ".join(capsys.readouterr().out.split())
 
 

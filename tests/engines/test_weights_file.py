@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from veracity import engines
-from veracity.read import Reading, read
+from veracity.read import ReadOptions, read
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ def same(found: dict[str, Any], expected: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("where", [(), ("site=B",)])
 def test_weights_beside_the_data(data: Path, where: tuple[str, ...]) -> None:
-    expected = engines.assess(data / "parts", Reading(weight="w", where=where))
-    beside = Reading(weight=str(data / "weights.parquet"), where=where)
+    expected = engines.assess(data / "parts", ReadOptions(weight="w", where=where))
+    beside = ReadOptions(weight=str(data / "weights.parquet"), where=where)
     same(engines.assess(data / "parts", beside), expected)
     (in_memory,) = read(sorted((data / "parts").iterdir()), beside).values()
     (made,) = expected.values()
@@ -54,10 +54,10 @@ def test_weights_beside_the_data(data: Path, where: tuple[str, ...]) -> None:
 def test_weights_on_a_cluster(data: Path, cluster: Any) -> None:
     """Parts of files, which workers open for themselves."""
     options = {"part_bytes": 2000}
-    beside = Reading(weight=str(data / "weights.parquet"))
+    beside = ReadOptions(weight=str(data / "weights.parquet"))
     opened = engines.Input(data / "parts", beside, engine="dask", options=options)
     assert len(opened._parts) > 6
-    same(opened.assess(), engines.assess(data / "parts", Reading(weight="w")))
+    same(opened.assess(), engines.assess(data / "parts", ReadOptions(weight="w")))
 
 
 def test_refusals(data: Path) -> None:
@@ -72,4 +72,4 @@ def test_refusals(data: Path) -> None:
         ("none.parquet", "neither a column nor a file"),
     ):
         with pytest.raises(ValueError, match=message):
-            engines.assess(data / "parts", Reading(weight=str(data / name)))
+            engines.assess(data / "parts", ReadOptions(weight=str(data / name)))

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from veracity import assess
-from veracity.read import Reading, batches, parts, read
+from veracity.read import ReadOptions, batches, parts, read
 
 CASES, MODELS, CLASSES = 300, ("m", "n"), ("high", "low", "middle")
 
@@ -62,7 +62,7 @@ def test_streams_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     long_rows().write_parquet(path)
     monkeypatch.setattr(parts, "FEWEST_ROWS", 100)
     monkeypatch.setattr(parts, "ENTRIES", 100)
-    stream, (part,) = parts.opened(path, Reading())
+    stream, (part,) = parts.opened(path, ReadOptions())
     found = list(stream.batches(part))
     assert len(found) > 10
     assert sum(batch.rows for batch in found) == CASES * len(MODELS) * len(CLASSES)
@@ -88,7 +88,7 @@ def test_weights_of_long_rows_from_a_file(tmp_path: Path) -> None:
     weights = np.repeat(np.arange(1, CASES + 1) / CASES, len(CLASSES))
     frame.write_csv(tmp_path / "x.csv")
     pl.DataFrame({"weight": weights}).write_csv(tmp_path / "w.csv")
-    (f,) = read(tmp_path / "x.csv", Reading(weight=str(tmp_path / "w.csv"))).values()
+    (f,) = read(tmp_path / "x.csv", ReadOptions(weight=str(tmp_path / "w.csv"))).values()
     np.testing.assert_array_equal(f.weights, weights[:: len(CLASSES)])
     expected = -np.average(np.log(f.realised), weights=f.weights)
     assert float(assess(f).scores.log_loss) == pytest.approx(expected, rel=1e-12)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from veracity.data import Forecasts
-from veracity.read import Reading, paired, read
+from veracity.read import ReadOptions, paired, read
 
 
 def test_by_id_on_common_cases() -> None:
@@ -24,7 +24,7 @@ def test_by_id_on_common_cases() -> None:
 def test_columns_of_one_file_pair_by_row(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("obs,first,second\n0,0.1,0.4\n1,,0.6\n1,0.7,0.8\n0,0.3,0.2\n")
-    both, said = paired(read(path, Reading(nan="omit")))
+    both, said = paired(read(path, ReadOptions(missing="drop")))
     np.testing.assert_allclose(both["first"].positive, [0.1, 0.7, 0.3])
     np.testing.assert_allclose(both["second"].positive, [0.4, 0.8, 0.2])
     assert said == "3 of 4 cases are in all 2 models, paired by row"

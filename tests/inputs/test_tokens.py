@@ -11,7 +11,7 @@ import pytest
 
 from veracity import assess
 from veracity.data import Forecasts
-from veracity.read import Layout, Reading, paired, read, recognise
+from veracity.read import Match, ReadOptions, paired, read, recognise
 
 
 def wrote(folder: Path, *rows: dict[str, Any], name: str = "x.jsonl") -> Path:
@@ -20,8 +20,8 @@ def wrote(folder: Path, *rows: dict[str, Any], name: str = "x.jsonl") -> Path:
     return path
 
 
-def one(path: Path, **options: Any) -> tuple[Layout, Forecasts]:
-    reading = Reading(**options)
+def one(path: Path, **options: Any) -> tuple[Match, Forecasts]:
+    reading = ReadOptions(**options)
     (f,) = read(path, reading).values()
     return recognise(path, reading), f
 
@@ -57,7 +57,7 @@ def content(*logs: float | None, **more: Any) -> dict[str, Any]:
 def test_one_log_likelihood(held: Any, key: str, tmp_path: Path) -> None:
     rows = [{(key if k == "resps" else k): v for k, v in row.items()} for row in harness(held)]
     layout, f = one(wrote(tmp_path, *rows))
-    assert layout.kind == "realised"
+    assert layout.layout == "realised"
     assert f.log_realised is not None
     np.testing.assert_array_equal(f.log_realised, [-1.25, -3.5])
     assert f.outcomes is None
@@ -89,7 +89,7 @@ def test_two_options_are_not_one(tmp_path: Path) -> None:
     options = [[["-3.5", "False"], ["-1.0", "True"]]] * 3
     rows = [{"filtered_resps": held, "target": i % 2} for i, held in enumerate(options)]
     layout, f = one(wrote(tmp_path, *rows))
-    assert layout.kind == "lm-eval"
+    assert layout.layout == "lm-eval"
     assert len(f) == 3
 
 
@@ -97,7 +97,7 @@ def test_values_of_several_kinds_beside(tmp_path: Path) -> None:
     """A target that is a number here and a word there is a word."""
     rows = harness([[[[-1.0, True]]]] * 3)
     rows[1]["target"], rows[2]["acc"] = 12, 0.5
-    (f,) = read(wrote(tmp_path, *rows), Reading(where=("target=12",))).values()
+    (f,) = read(wrote(tmp_path, *rows), ReadOptions(where=("target=12",))).values()
     assert len(f) == 1
     assert f.row(0) == 2
 
@@ -125,7 +125,7 @@ SHAPES: dict[str, tuple[Any, str]] = {
 def test_tokens(shape: str, tmp_path: Path) -> None:
     make, key = SHAPES[shape]
     layout, f = one(wrote(tmp_path, {"id": "a", **make(None, -0.5, -1.5)}, {"id": "b", **make(None, -2.0)}))
-    assert layout.kind == "realised"
+    assert layout.layout == "realised"
     assert layout.models[0][1] == (key,)
     np.testing.assert_array_equal(f.log_realised, [-0.5, -1.5, -2.0])
     assert f.case is not None
@@ -218,11 +218,11 @@ def test_conditions_and_groups_of_answers(tmp_path: Path) -> None:
     """Tokens keep the number of their answer where other answers are left out."""
     logs = ((-0.5, -1.5), (-9.0,), (-2.0,), (-0.25, -0.75))
     rows = [{"topic": "ab"[i == 1], "kind": "xy"[i % 2]} | content(*held) for i, held in enumerate(logs)]
-    (f,) = read(wrote(tmp_path, *rows), Reading(where=("topic=a",), group=("kind",))).values()
+    (f,) = read(wrote(tmp_path, *rows), ReadOptions(where=("topic=a",), group=("kind",))).values()
     np.testing.assert_array_equal(f.log_realised, [-0.5, -1.5, -2.0, -0.25, -0.75])
     assert [f.row(i) for i in range(5)] == [1, 1, 3, 4, 4]
     assert f.case is not None
     assert f.case.tolist() == [1, 1, 3, 4, 4]
     assert f.groups["kind"].tolist() == ["x", "x", "x", "y", "y"]
-    (f,) = read(wrote(tmp_path, *rows[:3]), Reading(where=("topic=a",))).values()
+    (f,) = read(wrote(tmp_path, *rows[:3]), ReadOptions(where=("topic=a",))).values()
     assert [f.row(i) for i in range(3)] == [1, 1, 3]

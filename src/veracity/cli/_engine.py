@@ -15,7 +15,7 @@ from veracity.engines import names
 if TYPE_CHECKING:
     from veracity.cli._progress import Working
     from veracity.engines import Input
-    from veracity.read import Reading
+    from veracity.read import ReadOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -63,7 +63,7 @@ class Counting:
         asked = self.engine or self.options or self.checkpoint
         return bool(asked) or sum(path.stat().st_size for path in paths if path.is_file()) >= STREAMED
 
-    def opened(self, data: Any, reading: Reading, working: Working, kind: type[Input] | None = None) -> Input:
+    def opened(self, data: Any, reading: ReadOptions, working: Working, kind: type[Input] | None = None) -> Input:
         """The input, which tells `working` how far it is."""
         from veracity import engines
 

@@ -1,18 +1,34 @@
-"""Input options shared by every command that reads forecasts, and what they say as a `Reading`."""
+"""Input options shared by every command that reads forecasts, and what they say as a `ReadOptions`."""
 
 from __future__ import annotations
 
+import pkgutil
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
-    from veracity.read import Reading
+    from veracity.read import ReadOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# Choices stand here too: importing them would import the file engine, and --help has to be quick.
+
+class LayoutChoice(click.Choice[str]):
+    """The layouts: files of their folder, listed without importing the readers, so that --help is quick."""
+
+    choices = property(lambda self: ("auto", *_layout_names()), lambda self, _: None)
+
+
+def _layout_names() -> list[str]:
+    loaded = sys.modules.get("veracity.read.layouts")
+    folders = loaded.__path__ if loaded else [str(Path(__file__).parents[1] / "read" / "layouts")]
+    names = (name for _, name, _ in pkgutil.iter_modules(folders) if not name.startswith("_"))
+    return sorted(name.replace("_", "-") for name in names)
+
+
 _OPTIONS = (
     click.option("--label", metavar="COL", help="Column of what happened."),
     click.option(
@@ -24,7 +40,7 @@ _OPTIONS = (
     click.option("--positive", metavar="LABEL", help="The outcome that counts as the event."),
     click.option(
         "--layout",
-        type=click.Choice(["auto", "wide", "long", "binary", "pairs", "top", "realised", "counts", "lm-eval"]),
+        type=LayoutChoice(()),
         default="auto",
         show_default=True,
         help="How the columns are laid out.",
@@ -40,7 +56,11 @@ _OPTIONS = (
     click.option("--id", metavar="COL[,COL…]", help="Columns that identify a case."),
     click.option("--where", metavar="COL=VALUE", multiple=True, help="Only these rows; also COL!=VALUE; repeatable."),
     click.option(
-        "--nan", type=click.Choice(["raise", "omit"]), default="raise", show_default=True, help="Missing values."
+        "--missing",
+        type=click.Choice(["error", "drop"]),
+        default="error",
+        show_default=True,
+        help="Rows with missing values.",
     ),
     click.option(
         "--soft",
@@ -60,7 +80,7 @@ _OPTIONS = (
 )
 NAMES = (
     *("label", "proba", "positive_proba", "positive", "layout", "scale", "weight", "count", "model", "id", "where"),
-    *("nan", "soft", "normalise", "cut", "versus_rest", "order", "absent", "group", "ideal", "feature"),
+    *("missing", "soft", "normalise", "cut", "versus_rest", "order", "absent", "group", "ideal", "feature"),
 )
 
 
@@ -76,11 +96,11 @@ def files_argument(command: Command) -> Command:
     return click.argument("files", nargs=-1, required=True, metavar="FILE…")(command)
 
 
-def reading_taken_from(options: dict[str, Any]) -> Reading:
+def reading_taken_from(options: dict[str, Any]) -> ReadOptions:
     """Takes the input options out of a command's; the others stay."""
-    from veracity.read import Reading
+    from veracity.read import ReadOptions
 
     given = {name: options.pop(name) for name in NAMES if name in options}
     for name in ("id", "cut", "versus_rest", "order"):
         given[name] = given.get(name) or ()
-    return Reading(**given)
+    return ReadOptions(**given)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from veracity.data import Finding, Forecasts
     from veracity.maps import Fitted
-    from veracity.read import Layout, Reading
+    from veracity.read import Match, ReadOptions
 
 ENDINGS = (".csv", ".parquet")
 CHANGED = ("skipped_files", "soft_outcomes", "rescaled_rows")
@@ -162,7 +162,7 @@ def check_rows_file(output: str, force: bool) -> None:
 
 def one_model(
     files: tuple[str, ...],
-    reading: Reading,
+    reading: ReadOptions,
     counting: Counting,
     working: Working,
     output: str,
@@ -181,34 +181,33 @@ def one_model(
                 f"--{option}: a map is one for all rows, and needs none\n"
                 "  for rows of one kind, a map of their own:  --where COL=VALUE"
             )
-    from veracity.read.beside import KEPT
     from veracity.read.files import expanded
 
     paths = expanded(list(files))
     in_parts = counting.in_parts(paths) or (is_folder(output) and output != "-")
     opened = Streamed(counting, paths, working) if in_parts else InMemory(paths, reading, files)
-    beside = "not used" if outcomes == "needed" else KEPT
+    beside = "not used" if outcomes == "needed" else "kept"
     return _read(opened, reading, outcomes, classes, lambda layout: click.echo(layout.one_line(beside), err=True))
 
 
 class Opened(Protocol):
     """Files that can be read in more than one way."""
 
-    def recognised(self, reading: Reading) -> Layout: ...
-    def may_hold_outcomes(self, layout: Layout) -> bool: ...
+    def recognised(self, reading: ReadOptions) -> Match: ...
+    def may_hold_outcomes(self, layout: Match) -> bool: ...
     def rows(self) -> Rows: ...
 
 
 def _read(
-    opened: Opened, reading: Reading, outcomes: str, classes: Sequence[Any] | None, tell: Callable[[Layout], None]
+    opened: Opened, reading: ReadOptions, outcomes: str, classes: Sequence[Any] | None, tell: Callable[[Match], None]
 ) -> Rows:
     """With outcomes, or without where there are none or where nobody needs them; `tell` says how they are read."""
-    from veracity.read.unlabelled import NoForecasts, reading_of_forecasts, reading_without_outcomes
+    from veracity.read.unlabelled import NoForecasts, options_of_forecasts, options_without_outcomes
 
     try:
         layout = opened.recognised(reading)
     except ValueError:
-        other = None if outcomes == "needed" else reading_without_outcomes(reading, classes)
+        other = None if outcomes == "needed" else options_without_outcomes(reading, classes)
         if other is None:
             raise
         found = False
@@ -221,7 +220,7 @@ def _read(
     try:
         return opened.rows()
     except ValueError:
-        other = reading_of_forecasts(reading, layout) if outcomes == "unused" else None
+        other = options_of_forecasts(reading, layout) if outcomes == "unused" else None
         if other is None:
             raise
         tell(opened.recognised(other))
@@ -231,18 +230,18 @@ def _read(
 class InMemory:
     """Files that are read whole."""
 
-    def __init__(self, paths: list[Path], reading: Reading, files: tuple[str, ...]) -> None:
+    def __init__(self, paths: list[Path], reading: ReadOptions, files: tuple[str, ...]) -> None:
         from veracity.read import opened
 
         self.tables, self.files = opened(paths, reading), files  # once: standard input comes only once
 
-    def recognised(self, reading: Reading) -> Layout:
+    def recognised(self, reading: ReadOptions) -> Match:
         from veracity.read import source_of
 
         self.source = source_of(self.tables, reading)
         return self.source.layout
 
-    def may_hold_outcomes(self, layout: Layout) -> bool:
+    def may_hold_outcomes(self, layout: Match) -> bool:
         from veracity.read.unlabelled import may_be_outcome
 
         sample = self.tables[0].sample
@@ -258,7 +257,7 @@ class InMemory:
         (forecasts,) = models.values()
         if forecasts.probabilities is None:
             raise ValueError(f"{named}: only the probability of what happened is known; maps need whole rows")
-        kind = WithoutOutcomes if self.source.layout.kind == "unlabelled" else Held
+        kind = Held if self.source.layout.labelled else WithoutOutcomes
         return kind(forecasts, self.source.beside(forecasts))
 
 
@@ -268,11 +267,11 @@ class Streamed:
     def __init__(self, counting: Counting, paths: list[Path], working: Working) -> None:
         self.counting, self.paths, self.working = counting, paths, working
 
-    def recognised(self, reading: Reading) -> Layout:
+    def recognised(self, reading: ReadOptions) -> Match:
         self.input = self.counting.opened(self.paths, reading, self.working)
         return self.input.layout
 
-    def may_hold_outcomes(self, layout: Layout) -> bool:
+    def may_hold_outcomes(self, layout: Match) -> bool:
         return bool(layout.unused)  # only the rows that were looked at could tell
 
     def rows(self) -> Rows:

@@ -17,7 +17,7 @@ from veracity.cli._progress import Working
 
 if TYPE_CHECKING:
     from veracity.data import Forecasts
-    from veracity.read import Layout, Reading, Source
+    from veracity.read import Match, ReadOptions, Source
     from veracity.results.assessment import Assessment
     from veracity.state.plan import Plan
 
@@ -31,7 +31,7 @@ class Asked:
     """What a command was asked to do with the files."""
 
     files: tuple[str, ...]
-    reading: Reading
+    reading: ReadOptions
     plan: Plan
     remedies: str = ""  # "all": of every model; "few": unless there are many; "": none
     quiet: bool = False
@@ -134,7 +134,7 @@ def _streamed_comparison(asked: Asked, inputs: Mapping[str, list[Path]], working
     return opened.compare(asked.plan, checkpoint=asked.counting.checkpoint, provenance=made)[0]
 
 
-def _read_as(name: str, layout: Layout) -> str:
+def _read_as(name: str, layout: Match) -> str:
     """How one of several inputs was read; files in folders may have the same names."""
     return layout.one_line() if len(layout.files) == 1 else f"{name}: {layout.one_line()}"
 

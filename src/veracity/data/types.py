@@ -37,6 +37,8 @@ class Forecasts:
     features: Array | None = None
     groups: dict[str, Array] = field(default_factory=dict)
     case: Array | None = None  # rows with one value are parts of one case (split soft outcomes, repeated outcomes)
+    picks_only: bool = False  # the event is "the pick was right"; nothing is known about the other classes
+    shares_only: bool = False  # weights are shares of an unknown number of cases
     findings: tuple[Finding, ...] = ()
     first_row: int = 0  # number of the first row in messages: 0 for arrays, 1 for files
     rows: Array | None = None  # the number of every row, where rows were left out or split
@@ -55,7 +57,7 @@ class Forecasts:
         counts: Any = None,
         labels: Any = None,
         pos_label: Any = None,
-        nan: str = "raise",
+        missing: str = "error",
         soft: str = "split",
         normalise: bool = False,
         scale: str = "probability",
@@ -90,7 +92,7 @@ class Forecasts:
                 counts=counts,
                 labels=labels,
                 pos_label=pos_label,
-                nan=nan,
+                missing=missing,
                 soft=soft,
                 normalise=normalise,
                 scale=scale,

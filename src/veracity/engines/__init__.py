@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from veracity.data import Finding
     from veracity.engines._sums import Tallies
     from veracity.engines.local import Progress
-    from veracity.read import Layout, Reading
+    from veracity.read import Match, ReadOptions
     from veracity.read.parts import Stream
     from veracity.results.assessment import Assessment
     from veracity.state.plan import Plan
@@ -61,18 +61,18 @@ class Input(OneModel):
     def __init__(
         self,
         data: Any,
-        reading: Reading | None = None,
+        reading: ReadOptions | None = None,
         *,
         engine: str = "local",
         options: Mapping[str, Any] | None = None,
         watch: Watch | None = None,
     ) -> None:
-        from veracity.read import Reading
+        from veracity.read import ReadOptions
 
         self.engine, self._module = engine, _engine(engine)
         self._options = _checked(options or {}, engine, self._module.OPTIONS)
         self._skip_broken = self._options.pop("on_error", "raise") == "skip"
-        self.reading = reading or Reading()
+        self.reading = reading or ReadOptions()
         self._watch = watch
         self._stream: Any  # a Stream, or several as one
         self._stream, self._parts = self._opened(data)
@@ -82,9 +82,9 @@ class Input(OneModel):
         return opened
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> Match:
         """How the columns are understood."""
-        layout: Layout = self._stream.layout
+        layout: Match = self._stream.layout
         return layout
 
     def total(
@@ -179,7 +179,7 @@ class Input(OneModel):
         """Names of the files whose rows would be confused without them."""
         return self.layout.files if len(self.layout.files) > 1 else ()
 
-    def _layout_of(self, model: str) -> Layout:
+    def _layout_of(self, model: str) -> Match:
         return self.layout
 
     def _unused(self, repeated: bool) -> tuple[Finding, ...]:
@@ -199,7 +199,7 @@ _engine = engine
 
 def assess(
     data: Any,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     plan: Plan | None = None,
     *,
     engine: str = "local",

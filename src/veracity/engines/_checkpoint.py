@@ -12,7 +12,7 @@ from typing import Any
 from zlib import crc32
 
 from veracity.engines._sums import Sum
-from veracity.read import Reading
+from veracity.read import ReadOptions
 from veracity.read.parts import Part
 from veracity.state.plan import Plan
 
@@ -22,7 +22,7 @@ MAGIC = b"veracity checkpoint 1\n"
 class Checkpoint:
     """Knows what it belongs to: the files with size and time of change, the plan, the reading."""
 
-    def __init__(self, path: str | Path, parts: Sequence[Part], reading: Reading, plan: Plan | None) -> None:
+    def __init__(self, path: str | Path, parts: Sequence[Part], reading: ReadOptions, plan: Plan | None) -> None:
         self.path = Path(path)
         if not self.path.absolute().parent.is_dir():
             raise ValueError(f"checkpoint: no folder {self.path.absolute().parent}\n  make it first")
@@ -75,7 +75,7 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
 
-def _beside(reading: Reading) -> list[Part]:
+def _beside(reading: ReadOptions) -> list[Part]:
     """Weights in a file of their own belong to the data."""
     return [Part(reading.weight)] if reading.weight and os.path.isfile(reading.weight) else []
 

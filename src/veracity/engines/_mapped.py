@@ -93,7 +93,7 @@ class Mapped:
 
     @property
     def labelled(self) -> bool:
-        return self.stream.layout.kind != "unlabelled"
+        return self.stream.layout.labelled
 
     def frames(self, part: Part) -> Iterator[pl.DataFrame]:
         """The mapped rows of a part; none where it cannot be read and may be left out, as a whole."""
@@ -104,7 +104,7 @@ class Mapped:
                 rows = in_their_order(self.fitted, forecasts)
                 forecasts = forecasts if self.labelled else replace(forecasts, outcomes=None)
                 made = frame(forecasts, rows, weight=self.weight, count=self.count)
-                yield made if batch.beside is None else beside(batch.beside.of(forecasts.numbers), made)
+                yield made if batch.beside is None else beside(batch.beside.select(forecasts.numbers), made)
 
     def _readable(self, part: Part) -> bool:
         try:
@@ -130,7 +130,7 @@ class Mapped:
                         seen(rows, number / len(parts))
 
         names = [f"p_{name}" for name in self.classes]
-        words = (["event"] if self.stream.layout.kind == "events" else []) + (["label"] if self.labelled else [])
+        words = (["event"] if self.stream.layout.stacked else []) + (["label"] if self.labelled else [])
         schema: dict[str, Any] = dict.fromkeys(words, pl.String) | dict.fromkeys(names, pl.Float64)
         schema |= ({"weight": pl.Float64} if self.weight else {}) | ({"count": pl.Int64} if self.count else {})
         kept = {name: kind for name, kind in self.stream.beside.items() if name not in schema}

@@ -20,7 +20,7 @@ from veracity.state.plan import Plan
 from veracity.state.sampling import take
 
 if TYPE_CHECKING:
-    from veracity.read import Layout
+    from veracity.read import Match
     from veracity.results.assessment import Assessment
 
 NAME_A_CASE = "  name the column that identifies a case:  --id COL"
@@ -123,7 +123,7 @@ class Comparison(Input):
         return Models(streams, files), parts
 
     @property
-    def layouts(self) -> dict[str, Layout]:
+    def layouts(self) -> dict[str, Match]:
         """How the columns of each input are understood."""
         return {name: stream.layout for name, stream in self._stream.streams.items()}
 
@@ -137,7 +137,7 @@ class Comparison(Input):
         several = (layout.files for layout in self.layouts.values() if len(layout.files) > 1)
         return tuple(dict.fromkeys(file for files in several for file in files))
 
-    def _layout_of(self, model: str) -> Layout:
+    def _layout_of(self, model: str) -> Match:
         return self.layouts[self._stream.models[model][0]]
 
     def compare(
@@ -167,7 +167,7 @@ class Comparison(Input):
     @property
     def _own_picks(self) -> bool:
         """Whether the outcome is that a model's own pick was right: then it differs from model to model."""
-        return all(stream.layout.kind == "top" for stream in self._stream.streams.values())
+        return all(stream.layout.picks_only for stream in self._stream.streams.values())
 
     def _on_the_same_rows(self, counted: CountedCases, names: list[str]) -> str:
         first, (number, total) = names[0], counted.sums.get(names[0], (0, 0))

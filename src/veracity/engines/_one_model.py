@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from veracity.engines._sums import Tallies
     from veracity.estimate.ladder import Ladder
     from veracity.maps import Fitted
-    from veracity.read import Layout, Reading
+    from veracity.read import Match, ReadOptions
     from veracity.state.tally import Tally
 
 
@@ -31,7 +31,7 @@ class OneModel(ABC):
     """What an input offers where it holds the forecasts of one model."""
 
     engine: str
-    reading: Reading
+    reading: ReadOptions
     total: Callable[..., Any]
     _module: Any
     _stream: Any
@@ -42,7 +42,7 @@ class OneModel(ABC):
 
     @property
     @abstractmethod
-    def layout(self) -> Layout:
+    def layout(self) -> Match:
         """How the columns are understood."""
 
     @cached_property
@@ -122,7 +122,7 @@ class OneModel(ABC):
 
     @property
     def labelled(self) -> bool:
-        return self.layout.kind != "unlabelled"
+        return self.layout.labelled
 
     @property
     def cases(self) -> int:

@@ -15,14 +15,14 @@ from veracity.data import Forecasts
 from veracity.engines import local
 from veracity.engines._mapped import Writing
 from veracity.engines._sums import Job
-from veracity.read import Reading
+from veracity.read import ReadOptions
 from veracity.read.parts import PART_BYTES, Batch, Part, Stream, opened
 
 FAN = 8  # states that one task adds
 
 
 def opened_for_workers(
-    data: Any, reading: Reading, skip_broken: bool, options: Mapping[str, Any]
+    data: Any, reading: ReadOptions, skip_broken: bool, options: Mapping[str, Any]
 ) -> tuple[Stream, list[Part]]:
     """Parts of files that any worker can open, whatever folder it runs in."""
     cut = options.get("part_bytes", PART_BYTES)

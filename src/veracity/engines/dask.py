@@ -20,7 +20,7 @@ from veracity.data import Forecasts
 from veracity.engines._sums import Job, Sum
 from veracity.engines._worker import FAN, Done, count, opened_for_workers, together, uncounted
 from veracity.engines.local import Progress
-from veracity.read import Layout, Reading
+from veracity.read import Match, ReadOptions
 from veracity.read.parts import Part, Stream, of_sample
 
 OPTIONS = {"scheduler": str, "timeout": float, "part_bytes": int}
@@ -31,13 +31,15 @@ class Gone(Exception):
     """No worker is left."""
 
 
-def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[str, Any]) -> tuple[Stream, list[Any]]:
+def parts_of(
+    data: Any, reading: ReadOptions, skip_broken: bool, options: Mapping[str, Any]
+) -> tuple[Stream, list[Any]]:
     """Of paths, of a dask dataframe, or of (delayed) Forecasts."""
     if hasattr(data, "to_delayed") and hasattr(data, "npartitions"):
         head = data.head(20_000, npartitions=-1, compute=True)
         return uncounted(of_sample(head, reading, "the dask dataframe")), list(data.to_delayed())
     if isinstance(data, (list, tuple)) and data and all(isinstance(d, (Delayed, Forecasts)) for d in data):
-        return Stream(Layout("forecasts", ()), reading, (), "the first part"), list(data)
+        return Stream(Match("forecasts", ()), reading, (), "the first part"), list(data)
     return opened_for_workers(data, reading, skip_broken, options)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from veracity.engines._checkpoint import Checkpoint
 from veracity.engines._sums import Job, Sum
-from veracity.read import Reading
+from veracity.read import ReadOptions
 from veracity.read.parts import Batch, Part, Stream, Unreadable, opened
 
 OPTIONS = {"checkpoint_seconds": float}
@@ -46,7 +46,9 @@ class Piece:
     problem: str = ""
 
 
-def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[str, Any]) -> tuple[Stream, list[Part]]:
+def parts_of(
+    data: Any, reading: ReadOptions, skip_broken: bool, options: Mapping[str, Any]
+) -> tuple[Stream, list[Part]]:
     return opened(data, reading, skip_broken=skip_broken)
 
 

@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from veracity.engines._sums import Job, Sum
 from veracity.engines._worker import FAN, Done, count, opened_for_workers, uncounted
 from veracity.engines.local import Progress
-from veracity.read import Reading
+from veracity.read import ReadOptions
 from veracity.read.parts import Part, Stream, of_sample
 
 OPTIONS = {"master": str, "part_bytes": int}
@@ -35,7 +35,7 @@ SAMPLE = 20_000
 LOOK = 0.5  # seconds between looks at how many tasks are done
 
 
-def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[str, Any]) -> tuple[Stream, Any]:
+def parts_of(data: Any, reading: ReadOptions, skip_broken: bool, options: Mapping[str, Any]) -> tuple[Stream, Any]:
     """Of a DataFrame, of paths that every worker can open, or of a path with a scheme that Spark opens."""
     name = "the DataFrame"
     if isinstance(data, str) and "://" in data:

@@ -18,17 +18,18 @@ import polars as pl
 
 from ..data import Finding, Forecasts, check, merge, saying_something
 from ..data.places import coded
-from .beside import Beside, beside_in, columns_beside
-from .build import Builder, weights_of
+from .build import Builder
 from .files import Table, _filtered, expanded, names_of, of_frame, same_columns, stem, table_of
-from .layouts import Layout
+from .match import Match
+from .options import ReadOptions
 from .pairing import concatenated, paired
-from .reading import Reading
-from .rules import recognise as _recognise
+from .passthrough import Passthrough, passthrough_types
+from .recognition import recognise as _recognise
+from .weights import weights_of
 
 __all__ = [
-    "Layout",
-    "Reading",
+    "Match",
+    "ReadOptions",
     "Source",
     "batches",
     "frame",
@@ -46,14 +47,14 @@ Paths = Sequence[str | Path] | str | Path
 class Source:
     """Files or a frame with the layout that was recognised: read once, iterated as often as wanted."""
 
-    def __init__(self, tables: list[Table], layout: Layout, reading: Reading) -> None:
+    def __init__(self, tables: list[Table], layout: Match, reading: ReadOptions) -> None:
         self.tables, self.layout, self.reading = tables, layout, reading
 
     def batches(self, batch_rows: int | None = None) -> Iterator[Forecasts]:
         """Prepared, unchecked forecasts; several models take turns (`Forecasts.model`)."""
         reading = self.reading
         # Where rows may be left out, one part is held back: if nothing is left of the next, somebody has to say so.
-        hold = reading.nan == "omit" or reading.soft == "omit" or bool(reading.weight or reading.count)
+        hold = reading.missing == "drop" or reading.soft == "omit" or bool(reading.weight or reading.count)
         held: dict[str | None, Forecasts] = {}
         pending: dict[str, tuple[Finding, ...]] = {}
         told: set[str | None] = set()
@@ -80,14 +81,14 @@ class Source:
 
     def beside(self, forecasts: Forecasts) -> pl.DataFrame:
         """The columns of the files that are neither outcome nor forecast, for each row of forecasts that were read."""
-        kinds = columns_beside(self.tables, self.layout, self.reading)
-        held: list[Beside] = []
+        kinds = passthrough_types(self.tables, self.layout, self.reading)
+        held: list[Passthrough] = []
         for file, table in enumerate(table.with_letters(kinds) for table in self.tables):
             numbers, frame = table.read([table.as_given(name) for name in kinds])
-            rows = beside_in(table, frame, table.first_row, numbers, kinds)
+            rows = Passthrough.of(table, frame, table.first_row, numbers, kinds)
             held.append(rows if len(self.tables) == 1 else replace(rows, numbers=coded(rows.numbers, file)))
-        whole = Beside(pl.concat([rows.frame for rows in held]), np.concatenate([rows.numbers for rows in held]))
-        return whole.of(forecasts.numbers)
+        whole = Passthrough(pl.concat([rows.frame for rows in held]), np.concatenate([rows.numbers for rows in held]))
+        return whole.select(forecasts.numbers)
 
     def read(self) -> dict[str, Forecasts]:
         """All rows of each model, every value checked."""
@@ -106,13 +107,13 @@ class Source:
         return made
 
 
-def source(paths: Paths, reading: Reading | None = None) -> Source:
+def source(paths: Paths, reading: ReadOptions | None = None) -> Source:
     """Open files as parts of one set and recognise their layout."""
-    reading = reading or Reading()
+    reading = reading or ReadOptions()
     return source_of(opened(paths, reading), reading)
 
 
-def opened(paths: Paths, reading: Reading) -> list[Table]:
+def opened(paths: Paths, reading: ReadOptions) -> list[Table]:
     """Files as the parts of one set."""
     files = expanded(paths)
     tables = [table_of(path, reading, name) for path, name in zip(files, names_of(files), strict=True)]
@@ -122,10 +123,10 @@ def opened(paths: Paths, reading: Reading) -> list[Table]:
     return tables
 
 
-def source_of(tables: list[Table], reading: Reading) -> Source:
+def source_of(tables: list[Table], reading: ReadOptions) -> Source:
     """The parts of one set with their layout, which is recognised here."""
     first = next((table for table in tables if not table.filled), tables[0])
-    layout = _recognise(first, reading, stem(Path(tables[0].name)), first.preset)
+    layout = _recognise(first, reading, stem(Path(tables[0].name)))
     if len(tables) > 1:
         note = re.sub(r" \([\d,]+ of [\d,]+\)$", "", layout.outcome_note)  # counts of the first file only
         rows = sum(t.rows for t in tables)
@@ -133,29 +134,29 @@ def source_of(tables: list[Table], reading: Reading) -> Source:
     return Source(tables, layout, reading)
 
 
-def recognise(paths: Paths, reading: Reading | None = None) -> Layout:
+def recognise(paths: Paths, reading: ReadOptions | None = None) -> Match:
     """How the columns of these files are understood; `.describe()` is the block that is printed."""
     return source(paths, reading).layout
 
 
-def batches(paths: Paths, reading: Reading | None = None, *, batch_rows: int | None = None) -> Iterator[Forecasts]:
+def batches(paths: Paths, reading: ReadOptions | None = None, *, batch_rows: int | None = None) -> Iterator[Forecasts]:
     """Forecasts of these files, batch by batch; memory is bounded by the batch."""
     return source(paths, reading).batches(batch_rows)
 
 
-def read(paths: Paths, reading: Reading | None = None) -> dict[str, Forecasts]:
+def read(paths: Paths, reading: ReadOptions | None = None) -> dict[str, Forecasts]:
     """Forecasts of these files by model, whole and checked."""
     return source(paths, reading).read()
 
 
-def frame(data: Any, reading: Reading | None = None) -> dict[str, Forecasts]:
+def frame(data: Any, reading: ReadOptions | None = None) -> dict[str, Forecasts]:
     """Forecasts of a pandas, polars, pyarrow or duckdb frame by model."""
     return frame_source(data, reading).read()
 
 
-def frame_source(data: Any, reading: Reading | None = None) -> Source:
+def frame_source(data: Any, reading: ReadOptions | None = None) -> Source:
     """A frame with the layout that was recognised."""
-    reading = reading or Reading()
+    reading = reading or ReadOptions()
     try:
         native = nw.from_native(data)
     except TypeError:

@@ -18,8 +18,8 @@ import polars as pl
 
 from ..data import Names
 from . import text
-from .layouts import Layout
-from .reading import Reading, nearest
+from .match import Match
+from .options import ReadOptions, nearest
 
 BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
 SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
@@ -58,7 +58,7 @@ class Table:
     path: Path | None = None
     empty: tuple[str, ...] = ()  # columns of a text file without a value, which are not among the others
     nested: tuple[str, ...] = ()  # keys of JSON lines whose values are lists or objects: not read
-    preset: Layout | None = None  # nested JSON is understood while it is flattened
+    preset: Match | None = None  # nested JSON is understood while it is flattened
     columnar: int = 0  # rows of the file, where rows and columns can be read without the others
     filled: bool = False  # columns of the set that hold nothing here were given back to it
     written: Callable[[], pl.DataFrame] | None = None  # all rows of a short text, letter by letter
@@ -279,7 +279,7 @@ def names_of(paths: Sequence[Path]) -> list[str]:
     return [names[path] for path in paths]
 
 
-def table_of(path: Path, reading: Reading, shown: str | None = None) -> Table:
+def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Table:
     """A file as a table; its kind is known by its ending, or by its first bytes."""
     keep = None
     shown = shown or path.name
@@ -426,7 +426,7 @@ def _resample(table: Table) -> None:
         table.rows = int(table.lazy.select(pl.len()).collect().item())
 
 
-def _filtered(table: Table, reading: Reading) -> Table:
+def _filtered(table: Table, reading: ReadOptions) -> Table:
     """Only the rows that every --where condition holds for, with their own numbers."""
     if not reading.where:
         return table
@@ -439,7 +439,7 @@ def _filtered(table: Table, reading: Reading) -> Table:
     return table
 
 
-def narrow(table: Table, reading: Reading) -> None:
+def narrow(table: Table, reading: ReadOptions) -> None:
     """Leave out of the lazy frame the rows for which a --where condition does not hold."""
     conditions = []
     for condition in reading.where:

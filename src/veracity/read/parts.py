@@ -12,7 +12,6 @@ import narwhals as nw
 import polars as pl
 
 from ..data import Finding, Forecasts
-from .beside import Beside, beside_in, columns_beside
 from .build import Builder
 from .files import (
     ROW,
@@ -28,9 +27,10 @@ from .files import (
     stem,
     table_of,
 )
-from .layouts import Layout
-from .reading import Reading
-from .rules import recognise
+from .match import Match
+from .options import ReadOptions
+from .passthrough import Passthrough, passthrough_types
+from .recognition import recognise
 from .weights import WeightsFile, weights_file
 
 ENTRIES, MOST_ROWS, FEWEST_ROWS = 1 << 23, 1 << 20, 1 << 12  # of a batch
@@ -69,7 +69,7 @@ class Batch:
     rows: int
     share: float | None = None
     told: Iterable[tuple[str, tuple[Finding, ...]]] = ()
-    beside: Beside | None = None
+    beside: Passthrough | None = None
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class Pieces:
 class Stream:
     """How parts are understood: by the layout that was recognised in the first."""
 
-    layout: Layout
-    reading: Reading
+    layout: Match
+    reading: ReadOptions
     columns: tuple[str, ...]
     first: str
     weights: WeightsFile | None = None
@@ -155,15 +155,15 @@ class Stream:
     ) -> Iterator[Batch]:
         before = self.weights.before(path) if self.weights is not None else 0
         table = table.with_letters(kept) if kept else table
-        builder = Builder(table, self.layout, self.reading, self.weights, before, beside=tuple(kept or ()))
+        builder = Builder(table, self.layout, self.reading, self.weights, before, passthrough=tuple(kept or ()))
         size = min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
         done = skip
-        entire = self.layout.kind in ("long", "lm-eval")  # a batch holds several rows of one case
+        entire = self.layout.undivided  # a batch holds several rows of one case
         for start, numbers, frame in builder.frames(size):
             if frame.height:
                 self._known_models(frame, table)
                 done += frame.height
-                beside = beside_in(table, frame, start, numbers, kept) if kept else None
+                beside = Passthrough.of(table, frame, start, numbers, kept) if kept else None
                 made: Iterable[Forecasts]
                 if not entire and numbers is None and (pieces := _pieces(frame)):
                     made = Pieces(builder, start, pieces)
@@ -202,7 +202,7 @@ def _pieces(frame: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
 
 
 def opened(
-    paths: Sequence[str | Path] | str | Path, reading: Reading, *, cut: int | None = None, skip_broken: bool = False
+    paths: Sequence[str | Path] | str | Path, reading: ReadOptions, *, cut: int | None = None, skip_broken: bool = False
 ) -> tuple[Stream, list[Part]]:
     """Parts of files, and how they are read; `cut`: Parquet files of more bytes in several parts."""
     files = expanded(paths)
@@ -210,12 +210,12 @@ def opened(
         raise ValueError("standard input cannot be read in parts\n  write it to a file first")
     whole = [Part(str(path), file=name) for path, name in zip(files, names_of(files), strict=True)]
     stream = _recognised(files, reading, skip_broken)
-    if cut is None or stream.layout.kind in ("long", "lm-eval"):
+    if cut is None or stream.layout.undivided:
         return stream, whole
     return stream, [piece for part in whole for piece in _cut(part, cut)]
 
 
-def _recognised(files: Sequence[Path], reading: Reading, skip_broken: bool) -> Stream:
+def _recognised(files: Sequence[Path], reading: ReadOptions, skip_broken: bool) -> Stream:
     """The layout of the first file that has rows."""
     problem: ValueError | None = None
     names = names_of(files)
@@ -231,10 +231,10 @@ def _recognised(files: Sequence[Path], reading: Reading, skip_broken: bool) -> S
         else:
             file = reading.weight if reading.weight and reading.weight not in table.columns else None
             weights = weights_file(file, files, table) if file else None
-            layout = recognise(table, reading, stem(path), table.preset)
+            layout = recognise(table, reading, stem(path))
             if len(files) > 1:
                 layout = replace(layout, files=tuple(names), rows=_rows(files), tally=())
-            beside = columns_beside([table], layout, reading)
+            beside = passthrough_types([table], layout, reading)
             return Stream(layout, reading, table.columns, table.name, weights, beside)
     assert problem is not None
     raise problem
@@ -248,7 +248,7 @@ def _rows(files: Sequence[Path]) -> int:
         return 0
 
 
-def of_sample(frame: Any, reading: Reading, name: str) -> Stream:
+def of_sample(frame: Any, reading: ReadOptions, name: str) -> Stream:
     """How the partitions of a distributed frame are read, from some of its rows."""
     made: pl.DataFrame = frame if isinstance(frame, pl.DataFrame) else nw.from_native(frame).to_polars()
     if made.height == 0:

@@ -363,7 +363,7 @@ def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
 
 
 def _of_frame(data: Any, plan: Plan, beside: dict[str, Any], options: dict[str, Any]) -> Assessment | Assessments:
-    from veracity.read import Reading as Options
+    from veracity.read import ReadOptions as Options
     from veracity.read import frame
 
     known = Options.__dataclass_fields__
