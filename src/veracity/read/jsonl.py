@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -41,7 +39,7 @@ def table_of(path: Path, shown: str) -> Table:
 
 def _rows(path: Path, shown: str) -> Rows:
     number = 0
-    for line in _lines(path):
+    for line in text.lines(path, "utf-8-sig", shown):
         if not line.strip():
             continue
         number += 1
@@ -54,14 +52,3 @@ def _rows(path: Path, shown: str) -> Rows:
         if not isinstance(row, dict):
             raise ValueError(f"{shown}: row {number} is no JSON object\n  write one object per line (JSON lines)")
         yield number, row
-
-
-def _lines(path: Path) -> Iterator[str]:
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic == b"\x28\xb5\x2f\xfd":
-        yield from pl.read_lines(path).to_series()
-        return
-    compressed = magic[:2] == b"\x1f\x8b"
-    with gzip.open(path, "rt", encoding="utf-8-sig") if compressed else path.open(encoding="utf-8-sig") as lines:
-        yield from lines
