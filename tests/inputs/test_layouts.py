@@ -180,6 +180,30 @@ def test_top(tmp_path: Path) -> None:
     _, correct = one(wrote(tmp_path, "correct,confidence\ntrue,0.8\nfalse,0.6\ntrue,0.9\n"))
     np.testing.assert_allclose(correct.realised, [0.8, 0.4, 0.9])
     assert correct.findings[0].code == "pick_only"
+    assert f.picks_only
+    assert correct.picks_only
+
+
+def test_shares_without_a_number_of_cases_are_a_field(tmp_path: Path) -> None:
+    path = wrote(tmp_path, "p,obs_freq,share,n\n0.1,0.2,0.5,10\n0.5,0.4,0.3,10\n0.9,0.9,0.2,10\n")
+    _, shares = one(path, weight="share")
+    assert shares.shares_only
+    assert not shares.picks_only
+    _, counted = one(path, count="n")
+    assert not counted.shares_only
+    np.testing.assert_array_equal(counted.counts, [2, 8, 4, 6, 9, 1])
+
+
+def test_a_second_complete_reading_is_refused(tmp_path: Path) -> None:
+    path = wrote(tmp_path, "kind,p_a,p_b,won,chance\na,0.5,0.5,1,0.7\nb,0.1,0.9,0,0.2\na,0.6,0.4,1,0.4\n")
+    with pytest.raises(ValueError) as error:
+        recognise(path)
+    assert str(error.value) == (
+        "x.csv: two readings: classes p_a p_b with outcome `kind`, or `chance` with outcome `won`.\n"
+        "  choose:  --label kind   or   --positive-proba chance"
+    )
+    assert recognise(path, ReadOptions(label="kind")).layout == "wide"
+    assert recognise(path, ReadOptions(positive_proba="chance")).layout == "binary"
 
 
 def test_realised(tmp_path: Path) -> None:

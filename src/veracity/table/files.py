@@ -55,13 +55,13 @@ class Sheet:
             name, keep = "standard input", text.Scratch()
             keep.path.write_bytes(sys.stdin.buffer.read())
         file = Path(path) if keep is None else keep.path
-        if file.read_bytes()[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
+        data = file.read_bytes()
+        if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
             raise ValueError(f"{name}: an Excel workbook: save the sheet as CSV (any delimiter) and try again")
-        cells, comma = text.cells(file, name)
+        cells, comma = text.cells(file, name) if data.strip() else ([], False)
         if len(cells) < 2:
-            raise ValueError(
-                f"{name}: one line only; a table needs at least two lines.\n  forms that are read:\n{FORMS}"
-            )
+            what = "one line only" if cells else "empty"
+            raise ValueError(f"{name}: {what}; a table needs at least two lines.\n  forms that are read:\n{FORMS}")
         width = max(len(row) for row in cells)
         cells = [row + [""] * (width - len(row)) for row in cells]
         used = [j for j in range(width) if any(row[j] for row in cells)]
