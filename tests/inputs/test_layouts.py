@@ -200,10 +200,10 @@ def test_a_second_complete_reading_is_refused(tmp_path: Path) -> None:
         recognise(path)
     assert str(error.value) == (
         "x.csv: two readings: classes p_a p_b with outcome `kind`, or `chance` with outcome `won`.\n"
-        "  choose:  --label kind   or   --positive-proba chance"
+        "  choose:  --label kind   or   --label won --positive-proba chance"
     )
     assert recognise(path, ReadOptions(label="kind")).layout == "wide"
-    assert recognise(path, ReadOptions(positive_proba="chance")).layout == "binary"
+    assert recognise(path, ReadOptions(label="won", positive_proba="chance")).layout == "binary"
 
 
 def test_realised(tmp_path: Path) -> None:

@@ -83,11 +83,15 @@ def _refuse_rival(columns: Columns, found: Match, later: Iterable[tuple[str, Any
             continue
         if rival is not None and rival.outcome and len(rival.models) == 1:
             forecast = rival.forecasts[0]
+            other = columns.option("positive_proba", forecast)
+            try:
+                _match(Columns(columns.table, replace(columns.options, positive_proba=forecast), columns.model))
+            except ValueError:  # several columns could be its outcome
+                other = f"{columns.option('label', rival.outcome)} {other}"
             raise columns.error(
                 f"two readings: classes {run_of(found.models[0][1])} with outcome `{found.outcome}`, "
                 f"or `{forecast}` with outcome `{rival.outcome}`.",
-                f"choose:  {columns.option('label', found.outcome)}   or   "
-                f"{columns.option('positive_proba', forecast)}",
+                f"choose:  {columns.option('label', found.outcome)}   or   {other}",
             )
 
 
