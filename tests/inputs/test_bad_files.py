@@ -362,7 +362,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         "y,p\n" + ROWS,
         {"layout": "tall"},
-        "layout: 'tall' is none of 'auto', 'wide', 'long', 'binary', 'pairs', 'top', 'realised', 'counts', 'lm-eval'",
+        "layout: 'tall' is none of 'auto', 'binary', 'counts', 'lm-eval', 'long', 'pairs', 'realised', 'top', 'wide'",
     ),
     "class twice in a case": (
         "x.csv",

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from veracity.data import Forecasts, merge
-from veracity.read import Layout, ReadOptions, read, recognise
+from veracity.read import Match, ReadOptions, read, recognise
 from veracity.read import open as open_source
 from veracity.read.roles import event_of
 
@@ -27,7 +27,7 @@ def wrote(folder: Path, text: str, name: str = "x.csv") -> Path:
     return path
 
 
-def one(path: Path, **options: Any) -> tuple[Layout, Forecasts]:
+def one(path: Path, **options: Any) -> tuple[Match, Forecasts]:
     reading = ReadOptions(**options)
     (f,) = read(path, reading).values()
     return recognise(path, reading), f

@@ -13,7 +13,7 @@ from veracity import assess
 from veracity.data import Forecasts
 from veracity.engines import Engine
 from veracity.engines._compare import count_paired
-from veracity.read import Layout, ReadOptions, read, recognise
+from veracity.read import Match, ReadOptions, read, recognise
 from veracity.read.pairing import Paired
 
 
@@ -23,7 +23,7 @@ def wrote(folder: Path, *rows: dict[str, Any], name: str = "x.jsonl") -> Path:
     return path
 
 
-def one(path: Path, **options: Any) -> tuple[Layout, Forecasts]:
+def one(path: Path, **options: Any) -> tuple[Match, Forecasts]:
     reading = ReadOptions(**options)
     (f,) = read(path, reading).values()
     return recognise(path, reading), f

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from . import text
-from .reading import nearest
+from .options import nearest
 
 COMPRESSED = (".gz", ".zst", ".zstd")
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".tab", ".psv")

@@ -10,7 +10,7 @@ import polars as pl
 
 from ..data.events import EVENT_WORDS as EVENT_WORDS
 from ..data.events import event_of as event_of
-from .reading import canonical
+from .options import canonical
 
 OUTCOMES = (
     *("y_true", "y", "true", "truth", "true_label", "ground_truth", "gold", "label", "target", "class", "outcome"),

@@ -11,91 +11,88 @@ import polars as pl
 from . import roles
 from .classes import DIGITS, NEARLY, STEMS
 from .files import Table
-from .layouts import Layout
-from .reading import UNLABELLED, ReadOptions, canonical, items_of, matching
+from .match import Match
+from .options import ReadOptions, canonical, items_of, matching
 from .roles import Column
 
 TAKEN = ("proba", "positive_proba", "scale", "where", "missing", "normalise", "id")  # options of such forecasts
 
 
 class NoForecasts(ValueError):
-    """Where the forecasts are cannot be told."""
+    """The columns of the forecasts cannot be told."""
 
 
-def reading_without_outcomes(reading: ReadOptions, classes: Sequence[Any] | None) -> ReadOptions | None:
-    """The same for files whose outcomes are not known; None where an option asks for what is not done there.
-
-    classes  of the map that is to be applied
-    """
-    if any(getattr(reading, name) != getattr(ReadOptions(), name) for name in vars(reading) if name not in TAKEN):
+def options_without_outcomes(options: ReadOptions, classes: Sequence[Any] | None) -> ReadOptions | None:
+    """Return the options for files without outcomes; None where an option needs them. `classes`: of the map."""
+    default = ReadOptions()
+    if any(getattr(options, name) != getattr(default, name) for name in vars(options) if name not in TAKEN):
         return None
-    names: Any = [str(c) for c in classes or ()]  # a list: names may hold commas
-    return replace(reading, layout=UNLABELLED, order=names, id=())
+    names: Any = [str(c) for c in classes or ()]  # a list: names may contain commas
+    return replace(options, labelled=False, order=names, id=())
 
 
-def reading_of_forecasts(reading: ReadOptions, layout: Layout) -> ReadOptions | None:
-    """The same for the forecasts that were recognised, whatever happened; None where rows of the file are no rows of
-    probabilities."""
-    if layout.kind not in ("wide", "binary") or layout.model_column or len(layout.models) > 1:
+def options_of_forecasts(options: ReadOptions, match: Match) -> ReadOptions | None:
+    """Return the options for the forecasts of a match whatever their outcomes; None if a row is not one forecast."""
+    if not match.row_is_forecast:
         return None
-    columns = list(layout.models[0][1])
-    option = {"positive_proba": columns[0]} if len(columns) == 1 else {"proba": columns}
-    given: dict[str, Any] = {"proba": None, "positive_proba": None, **option}
-    given |= {"scale": reading.scale or layout.scale, "order": list(map(str, layout.classes))}
-    given |= {name: getattr(reading, name) for name in ("where", "missing", "normalise", "weight", "count")}
-    return ReadOptions(layout=UNLABELLED, **given)
+    columns = list(match.forecasts)
+    given: dict[str, Any] = {"positive_proba": columns[0]} if len(columns) == 1 else {"proba": columns}
+    given |= {"scale": options.scale or match.scale, "order": list(map(str, match.classes))}
+    given |= {name: getattr(options, name) for name in ("where", "missing", "normalise", "weight", "count")}
+    return ReadOptions(labelled=False, **given)
 
 
-def unlabelled(table: Table, reading: ReadOptions, model: str) -> Layout:
-    """Where the forecasts are. Columns that are called like outcomes are no good sign, unless the others are named."""
-    classes = [canonical(name) for name in reading.order] or None
-    found = _class_columns(table, reading, classes)
-    columns = found[0] if found else ()
-    beside = [c for c in table.columns if c not in columns]
-    named = reading.proba or reading.positive_proba
-    if found is None or (not named and any(roles.plain(c) in roles.OUTCOMES for c in beside)):
+def match(table: Table, options: ReadOptions, model: str) -> Match:
+    """Return the columns of the forecasts. Names of outcomes among the others raise, unless the forecasts are given."""
+    classes = [canonical(name) for name in options.order] or None
+    found = _class_columns(table, options, classes)
+    others = [c for c in table.columns if found is None or c not in found[0]]
+    given = options.proba or options.positive_proba
+    if found is None or (not given and any(roles.plain(c) in roles.OUTCOMES for c in others)):
         raise NoForecasts(f"{table.name}: no rows of probabilities")
-    unused, scale = tuple((name, "") for name in beside), reading.scale or "probability"
-    return Layout("unlabelled", ((model, columns),), tuple(found[1]), scale=scale, unused=unused)
+    scale, unused = options.scale or "probability", tuple((name, "") for name in others)
+    layout = "binary" if len(found[0]) == 1 else "wide"
+    return Match(layout, ((model, found[0]),), tuple(found[1]), scale=scale, unused=unused, labelled=False)
 
 
 def may_be_outcome(values: pl.Series, classes: Sequence[Any]) -> bool:
-    """Whether most of its values are classes: one of them may be misspelt, or be missing among the columns."""
+    """Whether most values are classes: one may be misspelt, or have no column."""
     held = {canonical(str(value)) for value in values.drop_nulls().unique().to_list()}
     return 2 * len(held & {str(c) for c in classes}) > len(held)
 
 
 def _class_columns(
-    table: Table, reading: ReadOptions, classes: list[str] | None
+    table: Table, options: ReadOptions, classes: list[str] | None
 ) -> tuple[tuple[str, ...], list[str]] | None:
-    """The columns of probabilities and their classes; one column is for the second of two classes."""
-    two = classes if classes is not None and len(classes) == 2 else ["0", "1"] if classes is None else None
-    if reading.positive_proba:
-        items = items_of(reading.positive_proba, table.columns)
+    """Return the columns of probabilities and their classes; one column is for the second of two classes."""
+    two = ["0", "1"] if classes is None else classes if len(classes) == 2 else None
+    if options.positive_proba:
+        items = items_of(options.positive_proba, table.columns)
         return ((table.column(items[0]),), two) if two and len(items) == 1 else None
-    if reading.proba:
-        matched = matching(reading.proba, table.columns)
+    if options.proba:
+        matched = matching(options.proba, table.columns)
         columns = tuple(column for *_, column in matched)
-        stripped = [canonical(klass if klass is not None else _class_of(column)) for _, klass, column in matched]
-        known = classes is not None and len(classes) == len(columns) and set(classes) != set(stripped)
-        return (columns, classes if known and classes else stripped) if len(columns) > 1 else None
-    pool = {name: Column(name, table.sample[name]) for name in table.columns}
-    pool = {name: c for name, c in pool.items() if c.numeric and c.present.len() and _in_range(c, reading.scale)}
-    if classes is not None and set(classes) <= {canonical(name) for name in pool}:
-        named = {canonical(name): name for name in pool}
+        found = [canonical(klass if klass is not None else _class_of(column)) for _, klass, column in matched]
+        if classes and len(classes) == len(columns) and set(classes) != set(found):
+            found = classes
+        return (columns, found) if len(columns) > 1 else None
+    known = {name: Column(name, table.sample[name]) for name in table.columns}
+    numeric = [name for name, c in known.items() if c.numeric and c.present.len() and _in_range(c, options.scale)]
+    named = {canonical(name): name for name in numeric}
+    if classes is not None and set(classes) <= set(named):
         return tuple(named[c] for c in classes), classes
-    groups: dict[str, list[tuple[str, str]]] = {}
+    groups: dict[tuple[str, str], dict[str, str]] = {}
     for regex in (STEMS, DIGITS):
-        for name in pool:
+        for name in numeric:
             match = regex.match(name)
             if match:
-                groups.setdefault(regex.pattern + match[1], []).append((name, canonical(match[2])))
-    sets = {tuple(members) for members in groups.values() if len(members) > 1}
-    meant = [members for members in sets if _is_meant(table, members, classes, reading)]
-    if len(meant) == 1:
-        return tuple(name for name, _ in meant[0]), [klass for _, klass in meant[0]]
-    alone = [name for name in pool if roles.named_probability(name)]
-    return ((alone[0],), two) if two and not meant and len(alone) == 1 else None
+                groups.setdefault((regex.pattern, match[1]), {})[name] = canonical(match[2])
+    sets = {tuple(g): list(g.values()) for g in groups.values() if len(g) > 1}
+    meant = [(columns, found) for columns, found in sets.items() if _is_meant(table, columns, found, classes, options)]
+    if meant:
+        return meant[0] if len(meant) == 1 else None
+    alone = [name for name in numeric if roles.named_probability(name)]
+    return ((alone[0],), two) if two and len(alone) == 1 else None
 
 
 def _in_range(column: Column, scale: str | None) -> bool:
@@ -106,17 +103,16 @@ def _in_range(column: Column, scale: str | None) -> bool:
 
 
 def _is_meant(
-    table: Table, members: tuple[tuple[str, str], ...], classes: list[str] | None, reading: ReadOptions
+    table: Table, columns: tuple[str, ...], found: list[str], classes: list[str] | None, options: ReadOptions
 ) -> bool:
-    names, found = [name for name, _ in members], {klass for _, klass in members}
     if classes is not None:
-        return found == set(classes)
-    if reading.scale in ("log", "logit"):
+        return set(found) == set(classes)
+    if options.scale in ("log", "logit"):
         return True
-    total = 100.0 if reading.scale == "percent" else 1.0
-    if reading.normalise:
-        return roles.off_one(table.sample, names, total) < NEARLY
-    return roles.share_of_sums(table.sample, names, total) >= 0.99
+    total = 100.0 if options.scale == "percent" else 1.0
+    if options.normalise:
+        return roles.off_one(table.sample, list(columns), total) < NEARLY
+    return roles.share_of_sums(table.sample, list(columns), total) >= 0.99
 
 
 def _class_of(column: str) -> str:
