@@ -13,8 +13,8 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity import assess
 from veracity.data import Forecasts
-from veracity.results.assessment import assess
 from veracity.simulate import NETWORKS, simulate
 
 from . import Options, _charts, _outputs, _readings
@@ -329,8 +329,6 @@ def _bin_sensitivity(options: Options) -> Section:
 
 def _found(options: Options) -> tuple[str, dict[str, Forecasts]]:
     """Title and forecasts: real networks of `--data`, otherwise the demo's models, otherwise simulated ones."""
-    from veracity.read import read
-
     files: list[Path] = []
     if options.data is not None:
         places = ("cifar_netcal", "cifar10_vgg_verified_calibration")
@@ -343,7 +341,7 @@ def _found(options: Options) -> tuple[str, dict[str, Forecasts]]:
     if not files:
         names = ("dirichlet-10-calibrated", "dirichlet-10-sharp")
         return "Simulated models", {name: simulate(name, 5000, seed=options.seed) for name in names}
-    return title, {path.stem: next(iter(read([path]).values())) for path in files}
+    return title, {path.stem: _outputs.one_model(path) for path in files}
 
 
 def _real(networks: dict[str, Forecasts], title: str, *, compare: bool) -> Iterator[Section]:
