@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-
 from veracity.cli._input import input_options
+
 from veracity.read import ReadOptions, layouts, read, recognise
 
 ODDS = '''

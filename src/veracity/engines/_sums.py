@@ -13,8 +13,8 @@ from veracity.engines._cases import Cases
 from veracity.read import Source
 from veracity.read.pairing import Paired
 from veracity.read.parts import Batch
-from veracity.state.plan import Plan
 from veracity.state.packing import stored_finding
+from veracity.state.plan import Plan
 from veracity.state.tally import Running, Tally
 
 

@@ -17,9 +17,9 @@ import polars as pl
 
 from ..data import Forecasts
 from .match import Match
+from .options import ReadOptions
 from .parts import Part, Source, source_of_files, source_of_frame
 from .paths import File
-from .options import ReadOptions
 
 __all__ = ["Match", "Part", "ReadOptions", "Source", "frame", "frame_of", "open", "read", "recognise"]
 

@@ -14,8 +14,8 @@ import polars as pl
 from ..data import Names
 from . import text
 from .match import Match
-from .paths import KNOWN, TEXTS, extension, stem
 from .options import ReadOptions, nearest
+from .paths import KNOWN, TEXTS, extension, stem
 
 BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
 SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices

@@ -18,7 +18,6 @@ import narwhals as nw
 import polars as pl
 
 from ..data import Finding, Forecasts, check, merge, saying_something
-from .passthrough import Passthrough, passthrough_types
 from .build import Builder
 from .files import (
     NoRows,
@@ -33,9 +32,10 @@ from .files import (
     table_of,
 )
 from .match import Match
-from .pairing import joined
-from .paths import File, listed, stem
 from .options import ReadOptions
+from .pairing import joined
+from .passthrough import Passthrough, passthrough_types
+from .paths import File, listed, stem
 from .recognition import recognise
 from .unlabelled import may_be_outcome
 from .weights import WeightsFile, weights_file
