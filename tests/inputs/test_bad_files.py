@@ -368,7 +368,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         "case,observed,predicted_label,predicted\n1,a,a,0.5\n1,a,a,0.5\n",
         {},
-        "x.csv: row 1: class a of one case stands there twice.\n  name the columns of a case:  --id COL,COL",
+        "x.csv: row 1: class a occurs twice in one case.\n  name the columns of a case:  --id COL,COL",
     ),
     "class missing in a case": (
         "x.csv",

@@ -32,7 +32,7 @@ def opened_for_workers(
 
 def uncounted(stream: Stream) -> Stream:
     """A stream whose layout was seen in a sample, which says nothing of how many rows there are."""
-    return replace(stream, layout=replace(stream.layout, rows=0, tally=()))
+    return replace(stream, layout=replace(stream.layout, rows=0, class_counts=()))
 
 
 def together(job: Job | Writing, parts: Sequence[Any], threads: int) -> Sequence[Any]:

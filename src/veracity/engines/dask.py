@@ -39,7 +39,7 @@ def parts_of(
         head = data.head(20_000, npartitions=-1, compute=True)
         return uncounted(of_sample(head, reading, "the dask dataframe")), list(data.to_delayed())
     if isinstance(data, (list, tuple)) and data and all(isinstance(d, (Delayed, Forecasts)) for d in data):
-        return Stream(Match("forecasts", ()), reading, (), "the first part"), list(data)
+        return Stream(Match(()), reading, (), "the first part"), list(data)
     return opened_for_workers(data, reading, skip_broken, options)
 
 

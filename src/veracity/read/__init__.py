@@ -130,7 +130,7 @@ def source_of(tables: list[Table], reading: ReadOptions) -> Source:
     if len(tables) > 1:
         note = re.sub(r" \([\d,]+ of [\d,]+\)$", "", layout.outcome_note)  # counts of the first file only
         rows = sum(t.rows for t in tables)
-        layout = replace(layout, files=tuple(t.name for t in tables), rows=rows, tally=(), outcome_note=note)
+        layout = replace(layout, files=tuple(t.name for t in tables), rows=rows, class_counts=(), outcome_note=note)
     return Source(tables, layout, reading)
 
 

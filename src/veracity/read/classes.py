@@ -48,8 +48,8 @@ def class_sets(columns: Columns, loose: bool = False, any_values: bool = False) 
     alike = _named_like_labels(columns, numeric, outcomes)
     candidates = [("", members, True) for members in alike]
     candidates += [(stem, members, False) for stem, members in _ending_in_labels(numeric, outcomes)]
-    candidates += [(stem, members, True) for stem, members in _with_stem(numeric, STEMS)]
-    candidates += [(stem, members, False) for stem, members in _with_stem(numeric, DIGITS)]
+    candidates += [(stem, members, True) for stem, members in with_stem(numeric, STEMS)]
+    candidates += [(stem, members, False) for stem, members in with_stem(numeric, DIGITS)]
     found: dict[tuple[str, ...], ClassSet] = {}
     for stem, members, clear in candidates:
         names, classes = tuple(c.name for c, _ in members), tuple(k for _, k in members)
@@ -101,7 +101,8 @@ def _ending_in_labels(numeric: list[Column], outcomes: list[Column]) -> list[tup
     return [(stem, members) for (_, stem), members in groups.items()]
 
 
-def _with_stem(numeric: list[Column], regex: re.Pattern[str]) -> list[tuple[str, Members]]:
+def with_stem(numeric: list[Column], regex: re.Pattern[str]) -> list[tuple[str, Members]]:
+    """Return the columns of each stem with their classes."""
     groups: dict[str, Members] = {}
     for c in numeric:
         match = regex.match(c.name)
@@ -148,7 +149,7 @@ def _classes_of(names: tuple[str, ...], columns: Columns) -> tuple[str, ...]:
 
 def _scale_of(stem: str) -> str:
     """Return the scale that a written logit or logprob in the stem gives."""
-    word = roles.plain(stem)
+    word = roles.key_of(stem)
     if word.startswith("logit"):
         return "logit"
     return "log" if re.match(r"log_?p", word) else "probability"

@@ -143,7 +143,7 @@ def _by_row(models: dict[str, Forecasts]) -> tuple[dict[str, Forecasts], str]:
 
 
 def _own_picks(f: Forecasts) -> bool:
-    return any(finding.code == "pick_only" for finding in f.findings)
+    return f.picks_only
 
 
 def _unique(name: str, f: Forecasts, keys: Any) -> dict[Any, Any]:

@@ -233,7 +233,7 @@ def _recognised(files: Sequence[Path], reading: ReadOptions, skip_broken: bool) 
             weights = weights_file(file, files, table) if file else None
             layout = recognise(table, reading, stem(path))
             if len(files) > 1:
-                layout = replace(layout, files=tuple(names), rows=_rows(files), tally=())
+                layout = replace(layout, files=tuple(names), rows=_rows(files), class_counts=())
             beside = passthrough_types([table], layout, reading)
             return Stream(layout, reading, table.columns, table.name, weights, beside)
     assert problem is not None

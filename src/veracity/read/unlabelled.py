@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from . import roles
-from .classes import DIGITS, NEARLY, STEMS
+from .classes import DIGITS, NEARLY, STEMS, with_stem
 from .files import Table
 from .match import Match
 from .options import ReadOptions, canonical, items_of, matching
@@ -48,11 +48,11 @@ def match(table: Table, options: ReadOptions, model: str) -> Match:
     found = _class_columns(table, options, classes)
     others = [c for c in table.columns if found is None or c not in found[0]]
     given = options.proba or options.positive_proba
-    if found is None or (not given and any(roles.plain(c) in roles.OUTCOMES for c in others)):
+    if found is None or (not given and any(roles.key_of(c) in roles.OUTCOMES for c in others)):
         raise NoForecasts(f"{table.name}: no rows of probabilities")
     scale, unused = options.scale or "probability", tuple((name, "") for name in others)
     layout = "binary" if len(found[0]) == 1 else "wide"
-    return Match(layout, ((model, found[0]),), tuple(found[1]), scale=scale, unused=unused, labelled=False)
+    return Match(((model, found[0]),), tuple(found[1]), layout=layout, scale=scale, unused=unused, labelled=False)
 
 
 def may_be_outcome(values: pl.Series, classes: Sequence[Any]) -> bool:
@@ -81,13 +81,8 @@ def _class_columns(
     named = {canonical(name): name for name in numeric}
     if classes is not None and set(classes) <= set(named):
         return tuple(named[c] for c in classes), classes
-    groups: dict[tuple[str, str], dict[str, str]] = {}
-    for regex in (STEMS, DIGITS):
-        for name in numeric:
-            match = regex.match(name)
-            if match:
-                groups.setdefault((regex.pattern, match[1]), {})[name] = canonical(match[2])
-    sets = {tuple(g): list(g.values()) for g in groups.values() if len(g) > 1}
+    members = [m for regex in (STEMS, DIGITS) for _, m in with_stem([known[name] for name in numeric], regex)]
+    sets = {tuple(c.name for c, _ in m): [klass for _, klass in m] for m in members if len(m) > 1}
     meant = [(columns, found) for columns, found in sets.items() if _is_meant(table, columns, found, classes, options)]
     if meant:
         return meant[0] if len(meant) == 1 else None

@@ -71,7 +71,6 @@ def _match(columns: Columns, sets: list[ClassSet], outcome: str) -> Match:
             event = f"event = {order[1]}{other}"
             note += f"; {event}"
     return Match(
-        "wide",
         tuple((s.model or columns.model, tuple(s.columns[s.classes.index(c)] for c in order)) for s in sets),
         labels_of(order),
         outcome,
@@ -110,7 +109,7 @@ def _outcome(columns: Columns, chosen: ClassSet) -> str | None:
         if column.labels and not set(column.labels) & classes and not (options.cut or options.where):
             raise called_otherwise(columns, column, taken)
         return column.name
-    named = columns.where(lambda c: c.plain in roles.OUTCOMES, taken)
+    named = columns.where(lambda c: c.key in roles.OUTCOMES, taken)
     fits = columns.where(lambda c: bool(c.labels) and set(c.labels) <= classes and not columns.is_pick(c), taken)
     if options.cut:
         fits = [c for c in named if c.numeric]
