@@ -100,7 +100,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         classes(STEMS, altered(ANIMALS[K], 4, "wolf")),
         {},
         "row 5, `label` = wolf: none of the classes cat, dog, red fox (1 of 60 rows).\n"
-        "  correct the outcome, or name every class; without these rows:  --where 'label!=wolf'",
+        "  correct the outcome, or choose the columns of all classes:  --proba PATTERN"
+        "      without these rows:  --where 'label!=wolf'",
     ),
     "logs without the word": (
         classes(STEMS, ANIMALS[K], np.log(Q)),
