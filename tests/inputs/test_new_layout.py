@@ -24,7 +24,7 @@ RULE = 6.5
 def match(columns):
     odds = columns.first(("odds",), lambda c: c.numeric)
     won = columns.first(("won",), lambda c: c.two_valued)
-    return Match("odds-won", ((columns.model, (odds,)),), (0, 1), won, labels=("0", "1")) if odds and won else None
+    return Match(((columns.model, (odds,)),), (0, 1), won, labels=("0", "1")) if odds and won else None
 
 
 def build(rows):

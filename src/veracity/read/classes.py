@@ -35,21 +35,26 @@ class ClassSet:
     scale: str = "probability"
 
 
-def class_sets(columns: Columns, loose: bool = False, any_values: bool = False) -> list[ClassSet]:
+def class_sets(
+    columns: Columns, loose: bool = False, any_values: bool = False, known: tuple[str, ...] = ()
+) -> list[ClassSet]:
     """Return every set of at least two columns with a common stem, or named like labels, that sums to one.
 
     loose: the sums may be off where a column holds exactly these classes (to say so, or to rescale the rows);
-    any_values: and the values may lie outside [0, 1].
+    any_values: and the values may lie outside [0, 1];
+    known: classes, if no column holds outcomes.
     """
     options, scale = columns.options, columns.options.scale
     numeric = columns.where(lambda c: c.numeric and c.present.len() > 0 and c.name != options.label)
     possible = [c for c in columns.all.values() if c.name in columns.free or c.name == options.label]
     outcomes = [c for c in possible if 2 <= len(c.labels) <= roles.MANY]
+    if known:
+        outcomes = [Column("\0known", pl.Series(known))]
     alike = _named_like_labels(columns, numeric, outcomes)
     candidates = [("", members, True) for members in alike]
     candidates += [(stem, members, False) for stem, members in _ending_in_labels(numeric, outcomes)]
-    candidates += [(stem, members, True) for stem, members in _with_stem(numeric, STEMS)]
-    candidates += [(stem, members, False) for stem, members in _with_stem(numeric, DIGITS)]
+    candidates += [(stem, members, True) for stem, members in with_stem(numeric, STEMS)]
+    candidates += [(stem, members, False) for stem, members in with_stem(numeric, DIGITS)]
     found: dict[tuple[str, ...], ClassSet] = {}
     for stem, members, clear in candidates:
         names, classes = tuple(c.name for c, _ in members), tuple(k for _, k in members)
@@ -101,7 +106,8 @@ def _ending_in_labels(numeric: list[Column], outcomes: list[Column]) -> list[tup
     return [(stem, members) for (_, stem), members in groups.items()]
 
 
-def _with_stem(numeric: list[Column], regex: re.Pattern[str]) -> list[tuple[str, Members]]:
+def with_stem(numeric: list[Column], regex: re.Pattern[str]) -> list[tuple[str, Members]]:
+    """Return the columns of each stem with their classes."""
     groups: dict[str, Members] = {}
     for c in numeric:
         match = regex.match(c.name)
@@ -148,7 +154,7 @@ def _classes_of(names: tuple[str, ...], columns: Columns) -> tuple[str, ...]:
 
 def _scale_of(stem: str) -> str:
     """Return the scale that a written logit or logprob in the stem gives."""
-    word = roles.plain(stem)
+    word = roles.key_of(stem)
     if word.startswith("logit"):
         return "logit"
     return "log" if re.match(r"log_?p", word) else "probability"
@@ -160,12 +166,14 @@ def _meant(members: Members, outcomes: list[Column], outside: bool, columns: Col
     Classes without a case may be among them if they bring the sums of the rows nearer to one.
     """
     classes, names = {k for _, k in members}, [c.name for c, _ in members]
+    sample, total = columns.table.sample, 100.0 if columns.options.scale == "percent" else 1.0
+    if not columns.options.labelled and roles.off_one(sample, names, total) < NEARLY:
+        return True  # no outcomes tell which classes there are
     if not (outside or all(c.within for c, _ in members)):
         return False
     held = [set(c.labels) for c in outcomes if c.name not in names and set(c.labels) <= classes]
     if classes in held:
         return True
-    sample, total = columns.table.sample, 100.0 if columns.options.scale == "percent" else 1.0
     off = roles.off_one(sample, names, total) if held else np.inf
     observed = [[c.name for c, k in members if k in labels] for labels in held]
     return off < NEARLY and any(off < roles.off_one(sample, few, total) for few in observed)

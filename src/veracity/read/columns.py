@@ -56,12 +56,12 @@ class Columns:
 
     def first(self, names: Sequence[str], fits: Callable[[Column], bool]) -> str | None:
         """Return the free column with the first of these names that fits."""
-        named = self.where(lambda c: c.plain in names and fits(c))
-        return min(named, key=lambda c: names.index(c.plain)).name if named else None
+        named = self.where(lambda c: c.key in names and fits(c))
+        return min(named, key=lambda c: names.index(c.key)).name if named else None
 
     def is_pick(self, column: Column) -> bool:
         """Whether the column holds predicted labels, by its name."""
-        return column.plain in roles.PICKS and not column.probability and column.name != self.options.label
+        return column.key in roles.PICKS and not column.probability and column.name != self.options.label
 
     def one_probability(self, without: Sequence[str] = ()) -> str | None:
         """Return the only column that can be the probability of the event, or the only one with such a name."""
@@ -70,7 +70,7 @@ class Columns:
         if self.scale == "percent":
             fits = [c for c in numeric if c.low >= 0 and c.high <= 100]
         # a forecast by name that is out of range is still the forecast: the check says what is wrong
-        named = [c for c in fits or numeric if c.plain in roles.PROBABILITIES]
+        named = [c for c in fits or numeric if c.key in roles.PROBABILITIES]
         named = named or [c for c in fits or numeric if roles.named_probability(c.name)]
         fits = named or fits
         return fits[0].name if len(fits) == 1 else None

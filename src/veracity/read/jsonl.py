@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,10 +20,11 @@ def table_of(path: Path, shown: str) -> Table:
     if first is None:
         raise ValueError(f"{shown}: the file is empty\n  it needs one JSON object per line")
     nested = [key for key, value in first.items() if isinstance(value, (list, dict))]
-    for layout in layouts.by_precedence().values() if nested else ():
+    for name, layout in layouts.by_precedence().items() if nested else ():
         flatten = getattr(layout, "flatten", None)
         table: Table | None = flatten(partial(_rows, path, shown), shown, first) if flatten else None
         if table is not None:
+            table.preset = replace(table.preset, layout=name) if table.preset else None
             return table
     if number == 1 and path.stat().st_size < text.IN_MEMORY:
         for _ in _rows(path, shown):  # a line that is no JSON is named by its number

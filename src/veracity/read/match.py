@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..data import Finding
-from ..data.names import many
+from ..data.names import listed, many
 
 INDENT = 15  # width of the column names in the printed block
 
@@ -22,7 +22,6 @@ class Match:
     outcome   the column of the outcome; `outcomes`: one column per class
     """
 
-    layout: str  # public name of the file in `layouts`
     models: tuple[tuple[str, tuple[str, ...]], ...]
     classes: tuple[Any, ...] = ()
     outcome: str | None = None
@@ -33,6 +32,7 @@ class Match:
     labels: tuple[str, ...] = ()  # how the classes are written in the outcome column
     roles: dict[str, str] = field(default_factory=dict)  # further columns by role: n, events, pick, class, value, …
     ideal: tuple[str, ...] = ()
+    layout: str = ""  # public name, set by whoever asked the layout
     findings: tuple[Finding, ...] = ()
     labelled: bool = True  # False: outcomes are not known
     picks_only: bool = False  # the event is "the pick was right"
@@ -49,7 +49,7 @@ class Match:
     files: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
     rows: int = 0
-    tally: tuple[tuple[str, int], ...] = ()  # number of cases of each class, where every row was seen
+    class_counts: tuple[tuple[str, int], ...] = ()  # number of cases of each class, where every row was seen
 
     @property
     def named_models(self) -> tuple[str, ...]:
@@ -90,9 +90,9 @@ class Match:
             rows.append(("outcome", self.outcome or run_of(self.outcomes), self.outcome_note))
         rows.append(("forecast", self._forecast(), self.why))
         if self.model_column:
-            rows.append(("models", self.model_column, f"{len(self.models)}: {some(self.named_models)}"))
+            rows.append(("models", self.model_column, f"{len(self.models)}: {listed(self.named_models)}"))
         elif len(self.models) > 1:
-            rows.append(("models", str(len(self.models)), some(self.named_models)))
+            rows.append(("models", str(len(self.models)), listed(self.named_models)))
         if self.unused:
             shown = ", ".join(name + (f" ({why})" if why else "") for name, why in self.unused[:12])
             shown += f", … ({len(self.unused)} columns)" if len(self.unused) > 12 else ""
@@ -109,7 +109,7 @@ class Match:
         parts = [f"read {shown_files(self.files)}: {self._size}"]
         parts += [fact for fact in self.facts if fact.startswith(("Windows", "decimal"))]  # possibly misread
         if self.outcome or self.outcomes:
-            counts = ", ".join(f"{name} {n:,}" for name, n in self.tally) if 0 < len(self.tally) <= 4 else ""
+            counts = ", ".join(f"{name} {n:,}" for name, n in self.class_counts) if len(self.class_counts) <= 4 else ""
             parts.append(f"outcome {self.outcome or run_of(self.outcomes)}" + (f" ({counts})" if counts else ""))
         if not self.labelled:
             parts.append("no outcome")
@@ -118,7 +118,7 @@ class Match:
         if not self.classes:
             parts.append(self.why)
         if len(self.models) > 1:
-            parts.append(f"{len(self.models)} models: {some(self.named_models)}")
+            parts.append(f"{len(self.models)} models: {listed(self.named_models)}")
         if self.unused:
             names = [name + (f" ({why})" if "percent" in why else "") for name, why in self.unused]
             parts.append(f"{unused} " + ", ".join(names[:6]) + (", …" if len(names) > 6 else ""))
@@ -136,10 +136,6 @@ def short(values: Sequence[Any], between: str = " ") -> str:
     """Return all values, or the ends of a long list with its length."""
     values = list(values)
     return between.join(map(str, values)) if len(values) <= 12 else f"{values[0]}…{values[-1]} ({len(values)})"
-
-
-def some(names: Sequence[str], limit: int = 6) -> str:
-    return ", ".join(names[:limit]) + (", …" if len(names) > limit else "")
 
 
 def shown_files(files: Sequence[str]) -> str:

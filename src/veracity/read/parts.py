@@ -300,7 +300,7 @@ def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, 
     if len(files) > 1:
         note = re.sub(r" \([\d,]+ of [\d,]+\)$", "", layout.outcome_note)  # counts of one file
         names, rows = tuple(file.name for file in files), _rows(files)
-        layout = replace(layout, files=names, rows=rows, tally=(), outcome_note=note)
+        layout = replace(layout, files=names, rows=rows, class_counts=(), outcome_note=note)
     parts = [Part(str(file.path), file=file.name) for file in files]
     if cut is not None and not layout.undivided:
         parts = [piece for part in parts for piece in _cut(part, cut)]
@@ -318,7 +318,7 @@ def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts:
         table.column(options.weight)
     layout = recognise(table, options, name)
     if parts is not None:  # the sample does not tell how many rows there are
-        layout, table = replace(layout, rows=0, tally=()), replace(table, whole=False)
+        layout, table = replace(layout, rows=0, class_counts=()), replace(table, whole=False)
     held = [Part(file=shown, frames=(made,))] if parts is None else parts
     return Source(layout, options, held, table)
 

@@ -36,9 +36,10 @@ def recognise(table: Table, options: ReadOptions, model: str) -> Match:
 
 def _match(columns: Columns) -> Match:
     asked = iter(_asked(columns).items())
-    for _, layout in asked:
+    for name, layout in asked:
         found = layout.match(columns)
         if found is not None and _is_sane(columns, found):
+            found = replace(found, layout=name)
             if not (found.certain or columns.forced or columns.options.label):
                 _refuse_rival(columns, found, asked)
             return _with_extras(columns, _with_models(columns, _with_remarks(columns, found)))
@@ -104,10 +105,10 @@ def _with_remarks(columns: Columns, found: Match) -> Match:
             continue
         why = "looks like a predicted label" if columns.is_pick(column) and column.labels else ""
         twin = _percent_of(columns, column, found)
-        if column.plain in roles.WEIGHTS and not columns.options.weight:
+        if column.key in roles.WEIGHTS and not columns.options.weight:
             remark = f"{name} is not used as case weights ({columns.option('weight', name)} would)"
         unused.append((name, f"looks like `{twin}` in percent" if twin else why))
-    return replace(found, unused=tuple(unused), remark=remark, tally=_class_counts(columns, found))
+    return replace(found, unused=tuple(unused), remark=remark, class_counts=_class_counts(columns, found))
 
 
 def _class_counts(columns: Columns, found: Match) -> tuple[tuple[str, int], ...]:

@@ -22,7 +22,7 @@ def two_outcomes(columns: Columns, fits: list[Column]) -> ValueError:
     """Return the error for several columns that could be the outcome."""
 
     def rank(column: Column) -> tuple[bool, bool, int]:
-        named = column.plain in roles.OUTCOMES or column.plain in roles.WEAK_OUTCOMES
+        named = column.key in roles.OUTCOMES or column.key in roles.WEAK_OUTCOMES
         unknown_event = len(column.labels) == 2 and roles.event_of(column.labels) is None
         return not named, unknown_event, -len(column.labels)
 
@@ -48,7 +48,7 @@ def more_than_two(columns: Columns, column: Column, forecast: str) -> ValueError
     label = columns.option("label", column.name)
     if not column.labels:
         middle = f"{float(column.present.median() or 0):g}" if column.numeric else "X"  # type: ignore[arg-type]
-        name = "" if column.plain in roles.OUTCOMES else label + " "
+        name = "" if column.key in roles.OUTCOMES else label + " "
         return columns.error(what, f"if it is a measurement, cut it:  {name}{columns.option('cut', middle)}")
     remedy = f"if one value is the event:  {label} " + columns.option("versus_rest", _likely_event(column, forecast))
     two = columns.where(lambda c: c.two_valued and not columns.is_pick(c))
@@ -64,8 +64,8 @@ def more_than_two(columns: Columns, column: Column, forecast: str) -> ValueError
 
 def _likely_event(column: Column, forecast: str) -> str:
     """Return the label that the forecast's name ends in, words for events, or the second label."""
-    labels, name = column.labels, roles.plain(forecast)
-    named = [label for label in labels if roles.plain(label) and name.endswith(roles.plain(label))]
+    labels, name = column.labels, roles.key_of(forecast)
+    named = [label for label in labels if roles.key_of(label) and name.endswith(roles.key_of(label))]
     words = [label for label in labels if label.lower() in roles.EVENT_WORDS]
     return ",".join(named[-1:] or words or [labels[min(1, len(labels) - 1)]])
 
@@ -144,7 +144,7 @@ def unclear(columns: Columns) -> ValueError:
     _check_range(columns)
     two = columns.where(lambda c: c.outcome_like and c.distinct == 2 and not columns.is_pick(c))
     one = columns.where(lambda c: c.probability)
-    if table.style == "file" and len(one) == len(columns.where(lambda c: c.plain not in roles.IDS)) == 1:
+    if table.style == "file" and len(one) == len(columns.where(lambda c: c.key not in roles.IDS)) == 1:
         return columns.error(
             f"`{one[0].name}` could be the forecast, but no column holds outcomes: {listing(columns)}",
             "add a column of what happened, such as 0 and 1, or give the file that holds it",
@@ -165,7 +165,7 @@ def unclear(columns: Columns) -> ValueError:
     before = _classes_before(columns)
     if before:
         return columns.error(what, f"for example:  {command(*before)}")
-    named = columns.where(lambda c: c.plain in roles.OUTCOMES)
+    named = columns.where(lambda c: c.key in roles.OUTCOMES)
     labelled = [c for c in named if len(c.labels) == len(one) > 2]
     if len(labelled) == 1 and roles.sum_to_one(table.sample, [c.name for c in one]):
         return called_otherwise(columns, labelled[0], [c.name for c in one])
@@ -181,7 +181,7 @@ def unclear(columns: Columns) -> ValueError:
         (other,) = (c.name for c in one if c is not soft[0])
         options = ("label", soft[0].name), ("positive_proba", other)
         return columns.error(what, "outcomes between 0 and 1:  " + command(*options))
-    measured = columns.where(lambda c: c.numeric and c not in one and c.plain not in roles.IDS)
+    measured = columns.where(lambda c: c.numeric and c not in one and c.key not in roles.IDS)
     measured = [c for c in measured if c in named] or measured
     if len(measured) == len(one) == 1 and not measured[0].labels:
         return more_than_two(columns, measured[0], one[0].name)
@@ -193,10 +193,10 @@ def _one_column(columns: Columns) -> ValueError:
     if table.nested:
         return columns.error(f"one column `{only.name}`, no outcome and no probability.", _no_probability(columns, []))
     no = "no outcome" if only.within else "no outcome and no probability"
-    no = "no probability" if only.plain in roles.OUTCOMES else no
+    no = "no probability" if only.key in roles.OUTCOMES else no
     empty = next((f" ({fact})" for fact in table.facts if fact.startswith("empty")), "")
     what = f"nothing to assess in {table.name}: one column `{only.name}`, {no}{empty}."
-    weights = table.style == "file" and only.plain in roles.WEIGHTS
+    weights = table.style == "file" and only.key in roles.WEIGHTS
     if empty:
         what += "\n  fill the empty column, or give the file that holds its values"
     elif only.within:
@@ -225,7 +225,7 @@ def _require_plain_numbers(columns: Columns, column: Column) -> None:
         refuse(~values.str.ends_with("%"), "without the % sign of the other values.", "write it like the others")
     if 2 * present.str.contains(r"^\d+,\d+$").sum() > present.len():
         raise columns.error(
-            f"`{column.name}` has decimal commas ({present[0]!r}) and the columns are parted by commas.",
+            f"`{column.name}` has decimal commas ({present[0]!r}) and the columns are separated by commas.",
             "save the file with another delimiter, such as ;",
         )
     numbers = values.cast(pl.Float64, strict=False)
@@ -266,7 +266,7 @@ def _no_probability(columns: Columns, two: list[Column]) -> str:
             f"{members} members of an ensemble are no probabilities: make them one first, such as the share of "
             "members above a limit"
         )
-    numeric = columns.where(lambda c: c.numeric and c.distinct > 2 and c.plain not in roles.IDS)
+    numeric = columns.where(lambda c: c.numeric and c.distinct > 2 and c.key not in roles.IDS)
     counted = [c for c in columns.all.values() if c.numeric and c.labels and c.low >= 0]
     if len(columns.all) == len(counted) + 1 >= 3 and table.style == "file" and table.rows <= 50:
         return f"if these are numbers of cases by forecast and outcome:  veracity table {table.name}"

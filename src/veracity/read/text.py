@@ -11,12 +11,14 @@ import os
 import re
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+
+from ..data.names import many
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 DELIMITERS = ("\t", ";", ",", "|")
@@ -36,7 +38,6 @@ class Text:
     facts: tuple[str, ...]
     kinds: dict[str, str]  # column -> "text", "whole", "number", "comma", "percent", "comma percent"
     whole: pl.DataFrame | None  # all rows as strings, when the file is small
-    sample: pl.DataFrame
     empty: tuple[str, ...]  # columns without a value, left out of the others
     written: Callable[[], pl.DataFrame]  # reads all rows again, every letter as it is in the file
     keep: Scratch | None = None  # a rewritten copy lives as long as this
@@ -104,7 +105,7 @@ def opened(path: Path, shown: str) -> Text:
     empty = [c for c in columns if c not in full and c.strip() and "_duplicated_" not in c]
     facts = (*facts, f"empty: {', '.join(empty[:6])}") if empty else facts
     names = {name: name.strip() or f"column {columns.index(name) + 1}" for name in columns}
-    if all(_is_number(re.sub(r"_duplicated_\d+$", "", name)) for name in full) and raw.height:
+    if all(number(re.sub(r"_duplicated_\d+$", "", name)) is not None for name in full) and raw.height:
         raise ValueError(
             f"{shown}: the first line holds numbers ({', '.join(full[:4])}), not the names of columns\n"
             "  put a line of names above it, such as  y,p"
@@ -124,7 +125,7 @@ def opened(path: Path, shown: str) -> Text:
     def written() -> pl.DataFrame:
         return _scan(path, delimiter or "\x1f", skip, ()).select(pl.col(c).alias(names[c]) for c in full).collect()
 
-    return Text(lazy, tuple(raw.columns), facts, kinds, whole, raw, tuple(names[c] for c in empty), written, keep)
+    return Text(lazy, tuple(raw.columns), facts, kinds, whole, tuple(names[c] for c in empty), written, keep)
 
 
 _HEAD = 1 << 18
@@ -162,25 +163,11 @@ def _encoding(head: bytes) -> tuple[str, tuple[str, ...]]:
         return "cp1252", ("Windows-1252",)
 
 
-def _fields(line: str, delimiter: str) -> int:
-    if delimiter == " ":
-        return len(line.split())
-    return len(re.sub(r'"[^"]*"', "", line).split(delimiter))
-
-
-def _widths(rows: list[str], delimiter: str) -> list[int]:
+def _widths(rows: Iterable[str], delimiter: str) -> list[int]:
     """Return the number of fields of each record; a value in quotes may go on in the next line."""
-    if delimiter == " " or not any(row.count('"') % 2 for row in rows):
-        return [_fields(row, delimiter) for row in rows]
-    return [len(record) for record in csv.reader((row + "\n" for row in rows), delimiter=delimiter)]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    if delimiter == " ":
+        return [len(row.split()) for row in rows]
+    return [len(record) for record in csv.reader((row.rstrip("\r\n") + "\n" for row in rows), delimiter=delimiter)]
 
 
 def _delimiter(body: list[str], shown: str) -> str | None:
@@ -211,14 +198,10 @@ def _delimiter(body: list[str], shown: str) -> str | None:
         names = fields.index(most) if most >= 2 else 0
         if width == 1 and 0 < names <= 10 and set(fields[names:]) == {most}:
             raise ValueError(
-                f"{shown}: {_lines_above(names)} above the column names ({body[0].strip()[:40]!r})\n"
+                f"{shown}: {many(names, 'line')} above the column names ({body[0].strip()[:40]!r})\n"
                 "  the first line of a table names its columns: delete what is above it"
             )
     return None
-
-
-def _lines_above(n: int) -> str:
-    return "a line stands" if n == 1 else f"{n} lines stand"
 
 
 def _shown(delimiter: str) -> str:
@@ -275,13 +258,12 @@ def _rewritten(path: Path, shown: str, dialect: Dialect) -> Scratch:
 
 
 def _ragged(path: Path, delimiter: str, skip: int, shown: str) -> ValueError:
-    given = list(lines(path, "utf-8", shown))[skip:]
-    width = _fields(given[0], delimiter) if given else 0
-    for row, line in enumerate(given[1:], start=1):
-        if _fields(line, delimiter) > width:
+    header, *widths = _widths(list(lines(path, "utf-8", shown))[skip:], delimiter)
+    for row, width in enumerate(widths, start=1):
+        if width > header:
             return ValueError(
-                f"{shown}: row {row} has {_fields(line, delimiter)} fields, the header {width}\n"
-                f"  a value that contains the delimiter needs quotes"
+                f"{shown}: row {row} has {width} fields, the header {header}\n"
+                "  a value that contains the delimiter needs quotes"
             )
     return ValueError(
         f"{shown}: the rows cannot be told apart\n  is a quote left open? Values with quotes need them doubled"

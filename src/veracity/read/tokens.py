@@ -87,7 +87,6 @@ def likelihoods(rows: Rows, shown: str, key: str) -> Table:
         made.append(flat(row) | {key: found})
     frame = frame_of(made)
     match = Match(
-        "realised",
         (("", (key,)),),
         scale="log",
         why="log-likelihood of the right answer only (rule 1): it cannot be compared with frequencies",
@@ -182,7 +181,6 @@ def tokens(rows: Rows, shown: str, key: str) -> Table:
     # probabilities under a name of logarithms are taken as what they are; none is below 0, and not all are 0
     chances = bool((values >= 0).all() and (values > 0).any())
     match = Match(
-        "realised",
         (("", (key,)),),
         scale="probability" if chances else "log",
         why=f"log-probability of each token (rule 8): {answers:,} answers, {len(made):,} tokens; the unit is a token",

@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from . import roles
-from .classes import DIGITS, NEARLY, STEMS
+from .classes import ClassSet, class_sets, given_sets
+from .columns import Columns
 from .files import Table
 from .match import Match
 from .options import ReadOptions, canonical, items_of, matching
@@ -44,77 +45,47 @@ def options_of_forecasts(options: ReadOptions, match: Match) -> ReadOptions | No
 
 def match(table: Table, options: ReadOptions, model: str) -> Match:
     """Return the columns of the forecasts. Names of outcomes among the others raise, unless the forecasts are given."""
-    classes = [canonical(name) for name in options.order] or None
-    found = _class_columns(table, options, classes)
-    others = [c for c in table.columns if found is None or c not in found[0]]
+    found = _forecasts(Columns(table, options, model), tuple(canonical(name) for name in options.order))
+    others = [c for c in table.columns if found is None or c not in found.columns]
     given = options.proba or options.positive_proba
-    if found is None or (not given and any(roles.plain(c) in roles.OUTCOMES for c in others)):
+    if found is None or (not given and any(roles.key_of(c) in roles.OUTCOMES for c in others)):
         raise NoForecasts(f"{table.name}: no rows of probabilities")
-    scale, unused = options.scale or "probability", tuple((name, "") for name in others)
-    layout = "binary" if len(found[0]) == 1 else "wide"
-    return Match(layout, ((model, found[0]),), tuple(found[1]), scale=scale, unused=unused, labelled=False)
+    return Match(
+        ((model, found.columns),),
+        found.classes,
+        layout="binary" if len(found.columns) == 1 else "wide",
+        scale=options.scale or "probability",
+        unused=tuple((name, "") for name in others),
+        labelled=False,
+    )
+
+
+def _forecasts(columns: Columns, classes: tuple[str, ...]) -> ClassSet | None:
+    """Return the only columns that can be the forecasts; one column is for the second of two classes."""
+    options, names = columns.options, columns.table.columns
+    sets, alone = [], [columns.table.column(c) for c in items_of(options.positive_proba or "", names) if c]
+    if options.proba:
+        sets = given_sets(matching(options.proba, names), columns)
+        if len(sets) == 1 and len(sets[0].columns) == len(classes) and set(sets[0].classes) != set(classes):
+            sets = [replace(sets[0], classes=classes)]
+    elif not alone:
+        sets = class_sets(columns, loose=bool(classes), known=classes)
+        sets = [s for s in sets if not classes or set(s.classes) == set(classes)]
+        alone = [c.name for c in columns.where(lambda c: roles.named_probability(c.name) and _fits(c, columns.scale))]
+    if len(sets) == 1 and len(sets[0].columns) > 1:
+        return sets[0]
+    two = classes or ("0", "1")
+    return ClassSet((alone[0],), two) if not sets and len(alone) == 1 and len(two) == 2 else None
+
+
+def _fits(column: Column, scale: str) -> bool:
+    """Whether the values of a column may be forecasts on this scale."""
+    if scale == "probability":
+        return column.within
+    return column.numeric and (scale != "percent" or (column.low >= 0.0 and column.high <= 100.0))
 
 
 def may_be_outcome(values: pl.Series, classes: Sequence[Any]) -> bool:
     """Whether most values are classes: one may be misspelt, or have no column."""
     held = {canonical(str(value)) for value in values.drop_nulls().unique().to_list()}
     return 2 * len(held & {str(c) for c in classes}) > len(held)
-
-
-def _class_columns(
-    table: Table, options: ReadOptions, classes: list[str] | None
-) -> tuple[tuple[str, ...], list[str]] | None:
-    """Return the columns of probabilities and their classes; one column is for the second of two classes."""
-    two = ["0", "1"] if classes is None else classes if len(classes) == 2 else None
-    if options.positive_proba:
-        items = items_of(options.positive_proba, table.columns)
-        return ((table.column(items[0]),), two) if two and len(items) == 1 else None
-    if options.proba:
-        matched = matching(options.proba, table.columns)
-        columns = tuple(column for *_, column in matched)
-        found = [canonical(klass if klass is not None else _class_of(column)) for _, klass, column in matched]
-        if classes and len(classes) == len(columns) and set(classes) != set(found):
-            found = classes
-        return (columns, found) if len(columns) > 1 else None
-    known = {name: Column(name, table.sample[name]) for name in table.columns}
-    numeric = [name for name, c in known.items() if c.numeric and c.present.len() and _in_range(c, options.scale)]
-    named = {canonical(name): name for name in numeric}
-    if classes is not None and set(classes) <= set(named):
-        return tuple(named[c] for c in classes), classes
-    groups: dict[tuple[str, str], dict[str, str]] = {}
-    for regex in (STEMS, DIGITS):
-        for name in numeric:
-            match = regex.match(name)
-            if match:
-                groups.setdefault((regex.pattern, match[1]), {})[name] = canonical(match[2])
-    sets = {tuple(g): list(g.values()) for g in groups.values() if len(g) > 1}
-    meant = [(columns, found) for columns, found in sets.items() if _is_meant(table, columns, found, classes, options)]
-    if meant:
-        return meant[0] if len(meant) == 1 else None
-    alone = [name for name in numeric if roles.named_probability(name)]
-    return ((alone[0],), two) if two and len(alone) == 1 else None
-
-
-def _in_range(column: Column, scale: str | None) -> bool:
-    """Whether the values may be forecasts on this scale."""
-    if scale in (None, "probability"):
-        return column.within
-    return scale != "percent" or (column.low >= 0.0 and column.high <= 100.0)
-
-
-def _is_meant(
-    table: Table, columns: tuple[str, ...], found: list[str], classes: list[str] | None, options: ReadOptions
-) -> bool:
-    if classes is not None:
-        return set(found) == set(classes)
-    if options.scale in ("log", "logit"):
-        return True
-    total = 100.0 if options.scale == "percent" else 1.0
-    if options.normalise:
-        return roles.off_one(table.sample, list(columns), total) < NEARLY
-    return roles.share_of_sums(table.sample, list(columns), total) >= 0.99
-
-
-def _class_of(column: str) -> str:
-    match = STEMS.match(column) or DIGITS.match(column)
-    return match[2] if match else column

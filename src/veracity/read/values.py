@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from ..data import Names
+from ..data.names import listed
 from .options import canonical
 
 Array = Any
@@ -41,14 +42,17 @@ def codes_of_labels(column: pl.Series, classes: tuple[str, ...], names: Names, r
     """Return the column numbers of labels; NaN where missing. A label outside the classes is an error."""
     place = {label: i for i, label in enumerate(classes)}
     mapping = {v: place.get(canonical(v), -1) for v in column.unique().to_list() if v is not None and v == v}
-    if any(code < 0 for code in mapping.values()):
-        bad = column.is_in([v for v, code in mapping.items() if code < 0])
-        index = int(bad.arg_max() or 0)
-        known = ", ".join(classes[:8]) + (", …" if len(classes) > 8 else "")
+    strays = [value for value, code in mapping.items() if code < 0]
+    if strays:
+        bad = column.is_in(strays)
+        index, known = int(bad.arg_max() or 0), listed(classes, 8)
+        quote = "'" if names.style == "file" else ""
+        where = [names.option("where", f"{quote}{names.outcome}!={canonical(v)}{quote}") for v in strays]
+        without = f"      without these rows:  {' '.join(where)}" if len(strays) < 4 else ""
         raise names.error(
             f"{names.cell(names.outcome, int(rows[index]))} = {column[index]}: none of the classes {known} "
             f"({int(bad.sum()):,} of {column.len():,} rows).",
-            "correct the outcome, or choose the columns of all classes with " + names.option("proba", "PATTERN"),
+            f"correct the outcome, or choose the columns of all classes:  {names.option('proba', 'PATTERN')}{without}",
         )
     return _replaced(column, mapping)
 

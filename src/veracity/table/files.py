@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from veracity.read import text
+from veracity.read import roles, text
 from veracity.read.options import canonical
-from veracity.read.roles import plain
+from veracity.read.roles import key_of
 
 from . import check, order
 from .types import PredictionTable
 
-CASES = ("n", "count", "counts", "cases", "total", "freq", "frequency", "number")
-EVENTS = ("events", "positives", "event_count", "n_events")
-RATES = ("obs_freq", "event_rate", "observed_frequency", "observed_freq", "obar_i")
+CASES = (*roles.CASES, "counts", "freq", "frequency", "number")
+EVENTS = (*roles.EVENTS, "event_count", "n_events")
+RATES = (*roles.FREQUENCIES, "observed_frequency", "observed_freq", "obar_i")
 PROBABILITIES = ("p", "prob", "proba", "probability", "forecast_probability", "forecast", "risk", "predicted_risk", "y")
 OUTCOMES = (
     *("outcome", "observed", "observation", "obs", "truth", "true", "y_true", "event", "label", "target", "status"),
@@ -73,7 +73,7 @@ class Sheet:
 
     def find(self, names: Sequence[str], taken: Sequence[int] = ()) -> int | None:
         """Return the first column with one of these names that is not taken."""
-        titles = [plain(title) for title in self.header]
+        titles = [key_of(title) for title in self.header]
         return next((titles.index(name) for name in names if name in titles and titles.index(name) not in taken), None)
 
     def named(self, title: str, option: str) -> int:
@@ -144,7 +144,7 @@ def parse_counts(given: str, asked: Asked) -> PredictionTable:
         for j, cell in enumerate(line.split(",") if "," in line else line.split()):
             value, cell = text.number(cell), cell.strip()
             if value is None:
-                what = f"{cell!r} is not a number" if cell else "nothing stands there; write 0 where nothing happened"
+                what = f"{cell!r} is not a number" if cell else "the cell is empty; write 0 where nothing happened"
                 raise ValueError(f'counts: row {i + 1}, column {j + 1} of "{given}": {what}')
             grid[-1].append(value)
     hint = "If your table has the event or the positive test first, turn it round; --rows and --columns name it."
@@ -275,8 +275,8 @@ def _tidy_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTabl
     unit = {"unit": "weights", "cases": asked.n} if asked.shares or "weight" in at else {}
     options = {**asked.options, **unit, "rows": rows, "columns": asked.columns}
     table = PredictionTable.from_tidy(forecast, happened, n, **options)
-    roles = sheet.roles({"forecast": category, "outcome": outcome, "cases": cases, "group": at.get("group")})
-    table = replace(table, notes=(roles if n is not None else f"{roles} Each line is one case.", *table.notes))
+    said = sheet.roles({"forecast": category, "outcome": outcome, "cases": cases, "group": at.get("group")})
+    table = replace(table, notes=(said if n is not None else f"{said} Each line is one case.", *table.notes))
     if stated is not None and asked.rows is None and table.binary:
         table = replace(table, forecasts=np.array(list(stated.values())))
     return table if "group" not in at else _stratified(table, sheet.column(at["group"]), forecast, happened, n)
@@ -338,7 +338,7 @@ def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTa
         elif said and asked.rows is None and order.event_last(rows) is None:
             also = (f"Rows turned round with the columns: {rows[0]!r} is taken for the worst.",)
             down = down[::-1]
-    stated = sheet.probabilities(0) if plain(sheet.header[0]) in PROBABILITIES else None
+    stated = sheet.probabilities(0) if key_of(sheet.header[0]) in PROBABILITIES else None
     options: dict[str, Any] = {}
     if stated is not None and len(stated) == len(rows) and len(columns) == 2:
         options["forecasts"] = np.array([stated[rows[i]] for i in down])
@@ -373,11 +373,11 @@ def _without_totals(
     sheet: Sheet, grid: np.ndarray[Any, Any], rows: list[str], columns: list[str]
 ) -> tuple[np.ndarray[Any, Any], list[str], list[str], tuple[str, ...]]:
     notes: list[str] = []
-    if plain(rows[-1]) in TOTALS and len(rows) > 2:
+    if key_of(rows[-1]) in TOTALS and len(rows) > 2:
         _sums(sheet, grid[:-1].sum(0), grid[-1], f"row {rows[-1]!r}", columns)
         notes.append(f"Row {rows[-1]!r} holds totals and is left out.")
         grid, rows = grid[:-1], rows[:-1]
-    if plain(columns[-1]) in TOTALS and len(columns) > 2:
+    if key_of(columns[-1]) in TOTALS and len(columns) > 2:
         _sums(sheet, grid[:, :-1].sum(1), grid[:, -1], f"column {columns[-1]!r}", rows)
         notes.append(f"Column {columns[-1]!r} holds totals and is left out.")
         grid, columns = grid[:, :-1], columns[:-1]

@@ -31,7 +31,7 @@ def match(columns: Columns) -> Match | None:
     if len(forecasts) != 1 or len(columns.where(lambda c: c.probability)) > 1:
         return None
     _refuse_other_outcome(columns, forecasts)
-    if roles.plain(forecasts[0]) in roles.REALISED and not columns.forced:
+    if roles.key_of(forecasts[0]) in roles.REALISED and not columns.forced:
         return None
     two = columns.where(lambda c: c.two_valued and not columns.is_pick(c), forecasts)
     if len(two) == 1:
@@ -69,10 +69,9 @@ def event(columns: Columns, outcome: str, forecasts: Sequence[str]) -> Match:
     if columns.table.whole and not column.fractions and not options.cut and not options.versus_rest:
         note += f" ({column.times.get(labels[1], 0):,} of {column.present.len():,})"
     one = len(forecasts) == 1
-    words = set(roles.plain(forecasts[0]).split("_")) if one and not options.scale else set()
+    words = set(roles.key_of(forecasts[0]).split("_")) if one and not options.scale else set()
     scale = "logit" if "logit" in words else "log" if words & {"logprob", "logp"} else columns.scale
     return Match(
-        "binary",
         tuple((columns.model if one else c, (c,)) for c in forecasts),
         classes,
         outcome,
@@ -89,10 +88,10 @@ def named_outcome(columns: Columns) -> str | None:
     options = columns.options
     if options.label:
         return columns.table.column(options.label)
-    known = columns.where(lambda c: c.plain in roles.OUTCOMES and (c.outcome_like or bool(options.cut)))
+    known = columns.where(lambda c: c.key in roles.OUTCOMES and (c.outcome_like or bool(options.cut)))
     if options.versus_rest:
-        known = columns.where(lambda c: c.plain in roles.OUTCOMES and bool(c.labels))
-    known = known or columns.where(lambda c: c.plain in roles.WEAK_OUTCOMES and c.two_valued)
+        known = columns.where(lambda c: c.key in roles.OUTCOMES and bool(c.labels))
+    known = known or columns.where(lambda c: c.key in roles.WEAK_OUTCOMES and c.two_valued)
     if len(known) > 1:
         raise two_outcomes(columns, known)
     return known[0].name if known else None
@@ -117,7 +116,7 @@ def outcome_for(columns: Columns, forecasts: Sequence[str]) -> str:
 
 def refuse_realised(columns: Columns, outcome: str | None, forecasts: Sequence[str]) -> None:
     """Refuse an outcome with a column named for the realised probability: of which of the two is it?"""
-    if outcome is None or len(forecasts) != 1 or columns.forced or roles.plain(forecasts[0]) not in roles.REALISED:
+    if outcome is None or len(forecasts) != 1 or columns.forced or roles.key_of(forecasts[0]) not in roles.REALISED:
         return
     raise columns.error(
         f"`{forecasts[0]}` beside the outcome `{outcome}`: the probability of the event, or of what happened?",
@@ -127,7 +126,7 @@ def refuse_realised(columns: Columns, outcome: str | None, forecasts: Sequence[s
 
 
 def _refuse_swapped(columns: Columns, outcome: Column, forecast: str) -> None:
-    if roles.plain(forecast) in roles.OUTCOMES and roles.named_probability(outcome.name):
+    if roles.key_of(forecast) in roles.OUTCOMES and roles.named_probability(outcome.name):
         options = ("label", outcome.name), ("positive_proba", forecast)
         raise columns.error(
             f"`{forecast}` holds probabilities and `{outcome.name}` {' and '.join(outcome.labels)}: "
@@ -138,13 +137,13 @@ def _refuse_swapped(columns: Columns, outcome: Column, forecast: str) -> None:
 
 def _refuse_other_outcome(columns: Columns, forecasts: Sequence[str]) -> None:
     """Refuse an outcome by name with three values or more: no other column may take its place unasked."""
-    named = columns.where(lambda c: c.plain in roles.OUTCOMES and _few_labels(columns, c))
+    named = columns.where(lambda c: c.key in roles.OUTCOMES and _few_labels(columns, c))
     if named and named[0].name not in forecasts:
         raise more_than_two(columns, named[0], forecasts[0])
 
 
 def _few_labels(columns: Columns, column: Column) -> bool:
-    return 3 <= len(column.labels) <= 20 and not columns.is_pick(column) and column.plain not in roles.IDS
+    return 3 <= len(column.labels) <= 20 and not columns.is_pick(column) and column.key not in roles.IDS
 
 
 def _event_columns(columns: Columns, outcome: str | None) -> list[str]:
@@ -153,7 +152,7 @@ def _event_columns(columns: Columns, outcome: str | None) -> list[str]:
     scale = columns.scale
     if scale == "probability":
         fits = [c for c in numeric if c.probability]
-        logits = [c for c in numeric if "logit" in c.plain.split("_")]
+        logits = [c for c in numeric if "logit" in c.key.split("_")]
         if not fits and len(logits) == 1:
             return [logits[0].name]
         if not fits:  # a forecast by name that is out of range is still the forecast: the check says what is wrong
@@ -161,7 +160,7 @@ def _event_columns(columns: Columns, outcome: str | None) -> list[str]:
             return [c.name for c in fits] if len(fits) == 1 else []
     else:
         fits = [c for c in numeric if c.distinct > 2 and (scale != "percent" or (c.low >= 0 and c.high <= 100))]
-    named = [c for c in fits if roles.named_probability(c.name) or (scale in ("logit", "log") and scale in c.plain)]
+    named = [c for c in fits if roles.named_probability(c.name) or (scale in ("logit", "log") and scale in c.key)]
     return [c.name for c in named or fits]
 
 

@@ -67,7 +67,6 @@ def _frequency(columns: Columns, frequency: str, n: str | None) -> Match | None:
 
 def _match(columns: Columns, forecast: str, outcome: str, note: str, found: dict[str, str]) -> Match:
     return Match(
-        "counts",
         ((columns.model, (forecast,)),),
         (0, 1),
         outcome,
@@ -88,7 +87,6 @@ def _cells(columns: Columns, n: str) -> Match | None:
         found = binary.event(columns, outcome.name, [forecast.name])
         return replace(
             found,
-            layout="counts",
             roles={"count": n},
             certain=True,
             may_have_models=False,

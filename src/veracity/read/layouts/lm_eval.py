@@ -65,7 +65,6 @@ def flatten(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
     as_given = min(frame[c].min() for c in columns) >= 0 and "logit" not in key.lower()  # type: ignore[operator, type-var]
     labels = tuple(options)
     match = Match(
-        "lm-eval",
         (("", columns),),
         labels_of(labels),
         answer,

@@ -20,7 +20,7 @@ ROW, CLASS, OUTCOMES, CLASSES, WEIGHT = "\0row", "\0class", "\0outcomes", "\0cla
 
 def match(columns: Columns) -> Match | None:
     """The class and its probability by their names, with an outcome; all other columns identify the case."""
-    named = {c.plain: name for name, c in columns.all.items()}
+    named = {c.key: name for name, c in columns.all.items()}
     found = next((pair for pair in NAMES if set(pair) <= set(named)), None)
     if found is None:
         return None
@@ -35,7 +35,6 @@ def match(columns: Columns) -> Match | None:
     model = columns.model_column()
     labels = columns.ordered(columns.all[klass].labels)
     return Match(
-        "long",
         tuple((name, (value,)) for name in (columns.model_names(model) if model else (columns.model,))),
         labels_of(labels),
         outcome,
@@ -88,7 +87,7 @@ def _pivoted(rows: ModelRows) -> ModelRows:
     if twice.any():
         first = int(twice.arg_max() or 0)
         raise table.error(
-            f"row {frame[ROW][first]}: class {frame[CLASS][first]} of one case stands there twice.", name_the_case
+            f"row {frame[ROW][first]}: class {frame[CLASS][first]} occurs twice in one case.", name_the_case
         )
     columns = tuple(PIVOTED + label for label in found.labels)
     extra = [c for c in frame.columns if c not in (*case, klass, value, CLASS)]

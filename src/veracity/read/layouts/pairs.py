@@ -30,14 +30,13 @@ def match(columns: Columns) -> Match | None:
     if not forecasts:
         return None
     if len(forecasts) == 1:
-        return replace(binary.event(columns, outcomes[0], forecasts), layout="pairs", certain=True)
+        return replace(binary.event(columns, outcomes[0], forecasts), certain=True)
     sample = columns.table.sample
     if roles.sum_to_one(sample, list(forecasts)) and roles.sum_to_one(sample, list(outcomes)):
         order = columns.ordered(forecasts)
         if options.positive is not None and len(order) == 2:
             order = tuple(sorted(order, key=lambda c: c == options.positive))
         return Match(
-            "pairs",
             ((columns.model, order),),
             order,
             outcomes=tuple(outcome_of[c] for c in order),
@@ -46,7 +45,6 @@ def match(columns: Columns) -> Match | None:
             why="pairs X, X_outcome (rule 4); rows sum to one",
         )
     return Match(
-        "pairs",
         ((columns.model, forecasts),),
         (0, 1),
         outcomes=outcomes,

@@ -31,9 +31,8 @@ def match(columns: Columns) -> Match | None:
         return None
     binary.refuse_realised(columns, binary.named_outcome(columns), [column])
     return Match(
-        "realised",
         ((columns.model, (column,)),),
-        scale=columns.options.scale or ("log" if "log" in roles.plain(column) else "probability"),
+        scale=columns.options.scale or ("log" if "log" in roles.key_of(column) else "probability"),
         why="probability of what happened only (rule 8): it cannot be compared with frequencies",
     )
 

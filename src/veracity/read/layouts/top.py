@@ -32,7 +32,6 @@ def match(columns: Columns) -> Match | None:
     else:
         return None
     return Match(
-        "top",
         ((columns.model, (confidence,)),),
         ("wrong", "right"),
         label,

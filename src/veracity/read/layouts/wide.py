@@ -11,7 +11,7 @@ from ..build import ModelRows, prepared
 from ..classes import ClassSet, class_sets, given_sets
 from ..columns import Columns
 from ..match import Match, run_of, short
-from ..options import canonical, labels_of
+from ..options import labels_of
 from ..refusals import called_otherwise, sums_off, two_outcomes
 from ..roles import Column
 from . import binary
@@ -71,7 +71,6 @@ def _match(columns: Columns, sets: list[ClassSet], outcome: str) -> Match:
             event = f"event = {order[1]}{other}"
             note += f"; {event}"
     return Match(
-        "wide",
         tuple((s.model or columns.model, tuple(s.columns[s.classes.index(c)] for c in order)) for s in sets),
         labels_of(order),
         outcome,
@@ -110,7 +109,7 @@ def _outcome(columns: Columns, chosen: ClassSet) -> str | None:
         if column.labels and not set(column.labels) & classes and not (options.cut or options.where):
             raise called_otherwise(columns, column, taken)
         return column.name
-    named = columns.where(lambda c: c.plain in roles.OUTCOMES, taken)
+    named = columns.where(lambda c: c.key in roles.OUTCOMES, taken)
     fits = columns.where(lambda c: bool(c.labels) and set(c.labels) <= classes and not columns.is_pick(c), taken)
     if options.cut:
         fits = [c for c in named if c.numeric]
@@ -120,6 +119,8 @@ def _outcome(columns: Columns, chosen: ClassSet) -> str | None:
         raise two_outcomes(columns, fits)
     if fits:
         return fits[0].name
+    if len(named) == 1 and _mostly(named[0], chosen.classes):
+        return named[0].name  # the rows with other labels are refused when they are read
     if len(named) == 1:
         raise _other_labels(columns, named[0], chosen)
     if options.proba:
@@ -130,14 +131,17 @@ def _outcome(columns: Columns, chosen: ClassSet) -> str | None:
     return None
 
 
+def _mostly(column: Column, classes: tuple[str, ...]) -> bool:
+    """Whether nearly all values of a column are classes."""
+    inside = sum(times for label, times in column.times.items() if label in classes) if column.labels else 0
+    # Words of which most are classes are not a class renamed: numbers may be, counted from 0 and from 1.
+    renamed = column.numeric or len(column.labels) != len(classes)
+    return inside > (0.9 if renamed else 0.5) * column.present.len()
+
+
 def _other_labels(columns: Columns, column: Column, chosen: ClassSet) -> ValueError:
     """Return the error for an outcome by name whose values are not the classes of the columns."""
     labels, classes = column.labels, chosen.classes
-    inside = sum(times for label, times in column.times.items() if label in classes) if labels else 0
-    # Words of which most are classes are not a class renamed: numbers may be, counted from 0 and from 1.
-    renamed = column.numeric or len(labels) != len(classes)
-    if inside > (0.9 if renamed else 0.5) * column.present.len():
-        return _stray_label(columns, column, classes)
     if column.numeric and len(labels) != 2 and len(labels) != len(classes):
         return _needs_cut(columns, column, chosen)
     what = f"outcome `{column.name}` holds {short(labels, ', ')}, the classes are {short(classes, ', ')}."
@@ -150,20 +154,6 @@ def _other_labels(columns: Columns, column: Column, chosen: ClassSet) -> ValueEr
         return columns.error(what, f"name each column after its class: {alike}")
     return columns.error(
         what, "name the columns like the outcomes, or the outcome column:  " + columns.option("label", "COL")
-    )
-
-
-def _stray_label(columns: Columns, column: Column, classes: tuple[str, ...]) -> ValueError:
-    """Return the error for an outcome of which most values are classes: the others, with a command without them."""
-    strays = [label for label in column.labels if label not in classes]
-    values = [None if value is None else canonical(value) for value in column.values.to_list()]
-    rows = [i for i, value in enumerate(values) if value in strays]
-    where = " ".join(columns.option("where", f"{column.name}!={label}") for label in strays[:3])
-    without = f"; without these rows:  {where}" if len(strays) < 4 else ""
-    return columns.error(
-        f"row {rows[0] + columns.table.first_row}, `{column.name}` = {values[rows[0]]}: none of the classes "
-        f"{short(classes, ', ')} ({len(rows):,} of {len(values):,} rows).",
-        f"correct the outcome, or name every class{without}",
     )
 
 
