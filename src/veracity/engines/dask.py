@@ -38,7 +38,7 @@ def open(data: Any, reading: ReadOptions, how: Mapping[str, Any], options: Mappi
         head = data.head(SAMPLE, npartitions=-1, compute=True)
         return source_of_frame(head, reading, "dask dataframe", list(data.to_delayed()))
     if isinstance(data, (list, tuple)) and data and all(isinstance(d, (Delayed, Forecasts)) for d in data):
-        return Source(Match("forecasts", ()), reading, list(data))
+        return Source(Match(()), reading, list(data))
     return open_for_workers(data, reading, how, options)
 
 

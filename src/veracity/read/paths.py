@@ -64,7 +64,8 @@ def listed(data: Any) -> list[File]:
         return data
     paths = expanded(data)
     return [
-        _copied() if str(path) == "-" else File(path, name) for path, name in zip(paths, names_of(paths), strict=True)
+        _copied() if str(path) == "-" else File(path.absolute(), name)
+        for path, name in zip(paths, names_of(paths), strict=True)
     ]
 
 
