@@ -331,9 +331,10 @@ def filled() -> Callable[..., Result]:
         seed: int = 3,
         classes: Any = None,
         groups: Any = None,
+        given: Any = None,
         **changes: Any,
     ) -> Result:
-        y, p = forecasts(kind, n, k, seed)
+        y, p = given or forecasts(kind, n, k, seed)
         named = classes or (("no", "yes") if k == 2 else [f"class {i}" for i in range(k)])
         sites = {"site": np.array(["north", "south", "west"])[np.arange(n) % 3]} if groups is True else groups
         return make(y, p, named, groups=sites, **changes)

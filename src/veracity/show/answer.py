@@ -41,13 +41,8 @@ def summary(a: Any) -> list[Block]:
     return [heading(a), *lead, cards(a), Chart(plots.FIRST, a), *rest, Contents(), *score_tables(a), *group_tables(a)]
 
 
-def answer(a: Any) -> list[Block]:
-    """Return everything that people can read about an assessment."""
-    return [*parts(a), specialists.definitions(a)]
-
-
-def parts(a: Any, charts: Sequence[str] | None = None) -> list[Block]:
-    """Return everything but the definitions; `charts` limits the pictures to these names."""
+def answer(a: Any, charts: Sequence[str] | None = None) -> list[Block]:
+    """Return everything that people can read about an assessment; `charts` limits the pictures to these names."""
     wanted = [module for module in plots.ordered("assessment") if charts is None or plots.name_of(module) in charts]
     pictures = [module for module in wanted if plots.name_of(module) != plots.FIRST and module.rows(a)]
     folded = [plots.name_of(module) for module in pictures if getattr(module, "FOLDED", False)]
