@@ -188,8 +188,8 @@ def score_table(a: Any, main: bool = True) -> Table | None:
     for m in wanted:
         held, base = a.scores[m.name], a.baseline
         beside = base[m.name] if base is not None and m.name in base else None
-        digits = m.digits if m.digits is not None else words.decimals(held) - (2 if m.percent else 0)
-        reference: Cell = Value(beside, m.percent, max(digits, 0)) if beside is not None else ""
+        digits = m.digits if m.digits is not None or finite(held) is None else fewest([held], m.percent)
+        reference: Cell = Value(beside, m.percent, digits) if beside is not None else ""
         rows.append((label(m), shown(m, held), interval(m, held), reference))
     rows += _calibration_rows(a) if main else []
     return Table("Scores", columns, tuple(rows), _reasons(a, wanted)) if rows else None

@@ -97,7 +97,7 @@ def remedy_table(a: Any, helpful: bool = True) -> Table | None:
 
 def class_table(a: Any) -> Table | None:
     """Return predicted and observed share of every class, or of the ten worst of many; two classes have no table."""
-    held: Mapping[str, Any] | None = a.per_class
+    held: Mapping[str, Any] | None = getattr(a, "per_class", None)
     if not held or len(held) <= 2:
         return None
     ordered = list(held.items())

@@ -23,7 +23,7 @@ from veracity.show.blocks import (
     Value,
     walk,
 )
-from veracity.words import rows_of, sentence
+from veracity.words import finding
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -144,9 +144,7 @@ def part_lines(console: Console, part: list[Block], width: int) -> None:
             if isinstance(block, Sentence):
                 _sentence(console, block, column, width)
             elif isinstance(block, FindingBlock):
-                finding = block.finding
-                said = f"{finding.severity}: {sentence(finding.message)}{rows_of(finding)}"
-                _wrapped(console, said, width, "  ", "- ")
+                _wrapped(console, f"{block.finding.severity}: {finding(block.finding)}", width, "  ", "- ")
     console.print()
 
 
