@@ -62,8 +62,10 @@ def says(word: str) -> Callable[[Verdict, Given], bool]:
 
 def too_small(verdict: Verdict, given: Given) -> bool:
     """Whether the verdict says that recalibration saves less than it would."""
-    said = verdict.state in ("calibrated", "slight")
-    return said and removable(given["q"], given["p"]) > max(verdict.gain.high or 0.0, verdict.detectable or 0.0)
+    if verdict.state not in ("calibrated", "slight"):
+        return False
+    said = max(verdict.gain.high or 0.0, verdict.detectable or 0.0 if verdict.state == "calibrated" else 0.0)
+    return removable(given["q"], given["p"]) > said
 
 
 def plain(kind: str, n: int, error: str = "cal", size: float = 0.0) -> Callable[[np.random.Generator], Given]:

@@ -12,9 +12,10 @@ confidence is then the mean confidence less the share that was right (weight .8)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from veracity.data.reading import Reading, unknown
 from veracity.data.records import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
 from veracity.estimate.cases import DRAWS, EDGES, Many, Two, normal, prepared
+from veracity.estimate.reported import Entries
 from veracity.estimate.slope import (
     PER_CLASS,
     calibration_in_the_large,
@@ -31,11 +33,14 @@ from veracity.estimate.slope import (
     removable_share,
 )
 from veracity.formulas.intervals import weighted_holm
+from veracity.state.tally import Tally
+from veracity.verdict_words import sentences
 
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
 ALPHA = 0.05
+SHOWN_FLOOR = 0.001  # minimum probability with which an infinite log loss is shown beside it
 WEIGHTS = {"level": 0.4, "confidence": 0.4, "shape": 0.2}
 PICK_WEIGHTS = {"confidence": 0.8, "shape": 0.2}
 NAMED = 0.02  # a direction of confidence is named at or below this p
@@ -141,6 +146,54 @@ def null(cases: Two | Many, p: Floats, rng: np.random.Generator) -> tuple[Floats
     return normal(sums.T @ sums, rng), False
 
 
+class Gains(Protocol):
+    """A cross-validation of recalibrations."""
+
+    def gain(self, rule: str) -> tuple[float, float]:
+        """Return mean and standard error of what recalibration saves."""
+
+
+def verdict(tally: Tally, recalibration: Gains | None = None, nothing: str | None = None) -> Verdict:
+    """Return the calibration verdict with its sentences; `nothing` is the reason why there is nothing to judge."""
+    reason = nothing or (None if tally.measurable else ONLY_REALISED) or (ONLY_SHARES if tally.shares_only else None)
+    if reason is not None:
+        found = not_measurable(reason)
+        return replace(found, zero_rows=tally.sums.zeros, sentences=sentences(found, tally.cases))
+    rows = tally.rows
+    assert rows.probabilities is not None
+    assert rows.outcomes is not None
+    gain, error = (None, None) if recalibration is None else recalibration.gain("log")
+    found = judge(
+        rows.probabilities,
+        rows.outcomes,
+        tally.classes,
+        counts=rows.counts,
+        weights=rows.weights,
+        clusters=rows.case if rows.clusters is None else rows.clusters,
+        time=rows.time,
+        picks_only=tally.picks_only,
+        zero_rows=tally.sums.zeros,
+        gain=gain,
+        gain_error=error,
+        level=tally.plan.level,
+        seed=tally.plan.random_state,
+    )
+    if found.method and tally.basis:
+        found = replace(found, method=f"{found.method}, {tally.basis}")
+    floored = Entries.of(tally.pooled, tally.grid, SHOWN_FLOOR).means()["geometric_accuracy"] if found.zero_rows else 1.0
+    said = sentences(
+        found,
+        tally.cases,
+        tally.k,
+        picks_only=tally.picks_only,
+        accuracy=float(tally.sums.score[3, 0] / tally.sums.weight),
+        zero_rows=[low.row for low in tally.lowest if low.p == 0.0],
+        floor=SHOWN_FLOOR,
+        floored_loss=-math.log(floored),
+    )
+    return replace(found, sentences=said)
+
+
 def judge(
     probabilities: Array,
     outcomes: Array,
@@ -198,7 +251,8 @@ def judge(
         if "shape" in rejected and (b := _shape(tests, p, several)) is not None:
             where = _range(tests, p, b, flipped)
             shape = ShapeTest(tests.shape, where.low, where.high, where)
-    confidence = replace(confidence, **_typical(cases, p, zeros))
+    expected, realised_mean = _means_of_picks(cases, p) if picks_only else _typical(cases, p, zeros)
+    confidence = replace(confidence, expected=expected, realised=realised_mean)
     slope, _ = calibration_slope(cases.for_fit(p), p, several, level)
     intercept = ratio = None
     if isinstance(cases, Two) and not picks_only:
@@ -373,11 +427,17 @@ def _range(tests: Tests, p: Floats, b: int, flipped: bool) -> Range:
     return Range(low, high, expected / count, events / count, count, events, expected, z)
 
 
-def _typical(cases: Two | Many, p: Floats, zeros: int) -> dict[str, float]:
+def _typical(cases: Two | Many, p: Floats, zeros: int) -> tuple[float, float]:
     """Return the probability that the forecasts typically expect to give to the outcome, and the one they gave."""
-    expected = float(np.exp(cases.mass @ cases.mean_log(p) / cases.n))
-    realised = float(np.exp(cases.mass @ np.log(cases.realised(p)) / cases.n))
-    return {"expected": expected, "realised": 0.0 if zeros else realised}
+    expected, realised = (
+        float(np.exp(cases.mass @ logs / cases.n)) for logs in (cases.mean_log(p), np.log(cases.realised(p)))
+    )
+    return expected, 0.0 if zeros else realised
+
+
+def _means_of_picks(cases: Two | Many, p: Floats) -> tuple[float, float]:
+    """Return mean confidence and the share of picks that were right."""
+    return float(cases.mass @ p / cases.n), float(cases.mass @ cases.y / cases.n)
 
 
 def _reason(cases: Two | Many, p: Floats, certain: bool) -> str | None:
