@@ -8,7 +8,7 @@ INSTALL = $(PIP) install --quiet --disable-pip-version-check
 COMPILE = $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url \
   --no-emit-trusted-host --no-emit-find-links --no-header --no-annotate
 
-.PHONY: setup demo test fast lint bench prepare lock clean
+.PHONY: setup demo test fast lint bench papers prepare lock clean
 
 setup: $(STAMP)
 
@@ -41,6 +41,10 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m bench
+
+# Every table and figure of the five papers beside the computed ones: papers/out/index.html.
+papers: setup
+	$(BIN)/python -m papers
 
 # New versions: both requirements files, with hashes and without the name of any host.
 lock: setup

@@ -1,4 +1,4 @@
-"""Reading and validating 50 million rows of Parquet, beside polars' own iteration over the same batches."""
+"""ReadOptions and validating 50 million rows of Parquet, beside polars' own iteration over the same batches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEASURE = """
 import json, resource, sys, time
 import polars as pl
 from veracity.data import check
-from veracity.read import Reading, batches
+from veracity.read import ReadOptions, batches
 from veracity.read.files import batch_rows, collect_batches
 kind, path = sys.argv[1:]
 rows, start = 0, time.process_time()
@@ -34,7 +34,7 @@ if kind == "polars":
     for frame in collect_batches(pl.scan_parquet(path).select("p", "y"), batch_rows(2)):
         rows += frame.height
 else:
-    for part in batches(path, Reading()):
+    for part in batches(path, ReadOptions()):
         check(part)
         rows += len(part)
 seconds = time.process_time() - start

@@ -221,7 +221,10 @@ def wrong_words() -> Iterator[Row]:
 def sizes() -> Iterator[Row]:
     """Yield sources in which "calibrated" or "slightly" may say less than the truth."""
     errors = {
-        "bin": [("bias", 0.05), ("bias", 0.1), ("bias", 0.2), ("T", 1.1), ("T", 0.9), ("bend", 0.05), ("bend", 0.1), ("bend", 0.2)],
+        "bin": [
+            ("bias", 0.05), ("bias", 0.1), ("bias", 0.2), ("T", 1.1), ("T", 0.9), ("bend", 0.05), ("bend", 0.1),
+            ("bend", 0.2),
+        ],
         "k10": [("bias", 0.05), ("bias", 0.1), ("T", 1.05), ("T", 1.1), ("cls", 1.1)],
     }  # fmt: skip
     for kind, listed in errors.items():

@@ -12,12 +12,12 @@ import pytest
 
 import veracity as vc
 from veracity.data import Forecasts
-from veracity.results.assessment import Assessments
+from veracity.results.assess import Assessments
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
 SCHEMA = json.loads((resources.files("veracity") / "schema" / "assessment-1.json").read_text())
-MEANS = ("decisiveness", "accuracy", "robustness")
+MEANS = ("decisiveness", "geometric_accuracy", "robustness")
 
 
 def valid(a: vc.Assessment) -> dict:
@@ -50,12 +50,14 @@ def test_document_follows_the_schema_and_reads_back(k: int, options: dict) -> No
 def test_readings_act_as_floats_with_intervals() -> None:
     y, p = draw(2, 2000, 3)
     a = vc.assess(y, p)
-    assert a.reported.accuracy == pytest.approx(np.exp(np.mean(np.log(p[np.arange(2000), y]))), rel=1e-12)
-    assert a.reported.accuracy.low < a.reported.accuracy < a.reported.accuracy.high
-    assert a.reported.accuracy.method == "delta method"
+    assert a.reported.geometric_accuracy == pytest.approx(np.exp(np.mean(np.log(p[np.arange(2000), y]))), rel=1e-12)
+    assert a.reported.geometric_accuracy.low < a.reported.geometric_accuracy < a.reported.geometric_accuracy.high
+    assert a.reported.geometric_accuracy.method == "delta method"
     assert a.reported.robustness.method.startswith("Hall")
-    assert a.scores.perplexity == pytest.approx(1.0 / a.reported.accuracy, rel=1e-12)
-    assert a.divergence.accuracy == pytest.approx(a.reported.accuracy / a.measured.accuracy, rel=1e-12)
+    assert a.scores.perplexity == pytest.approx(1.0 / a.reported.geometric_accuracy, rel=1e-12)
+    assert a.divergence.geometric_accuracy == pytest.approx(
+        a.reported.geometric_accuracy / a.measured.geometric_accuracy, rel=1e-12
+    )
     d, r = a.reported.decisiveness - a.reported.robustness, a.measured.decisiveness - a.measured.robustness
     assert a.slope == pytest.approx(r / d, rel=1e-12)
     assert a.losses("log")["L"] == pytest.approx(a.scores.log_loss, rel=1e-12)
@@ -121,7 +123,7 @@ def test_little_or_strange_data_give_a_defined_result(y: list, p: object, code: 
 def test_all_weight_on_one_row() -> None:
     a = vc.assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], sample_weight=[1e-300, 1.0, 1e-300, 1e-300])
     valid(a)
-    assert a.reported.accuracy == pytest.approx(0.7)
+    assert a.reported.geometric_accuracy == pytest.approx(0.7)
     assert "one_weight" in {f.code for f in a.findings}
 
 
@@ -132,7 +134,7 @@ def test_weights_of_rows_that_hardly_count_overflow_nothing(others: float) -> No
     weights[3] = 1.0
     a = vc.assess(np.arange(50) % 3, p, sample_weight=weights)
     valid(a)
-    assert a.reported.accuracy == pytest.approx(p[3, 0])
+    assert a.reported.geometric_accuracy == pytest.approx(p[3, 0])
 
 
 def test_zeros_give_infinite_log_loss_and_name_the_rows() -> None:
@@ -141,7 +143,7 @@ def test_zeros_give_infinite_log_loss_and_name_the_rows() -> None:
     a = vc.assess(y, p)
     valid(a)
     assert a.scores.log_loss == np.inf
-    assert a.reported.accuracy == 0.0
+    assert a.reported.geometric_accuracy == 0.0
     assert a.reported.robustness == 0.0
     assert a.scores.log_loss.low is None
     finding = next(f for f in a.findings if f.code == "zero_probability")
@@ -362,8 +364,8 @@ def test_the_typical_probability_is_the_log_loss_on_another_scale() -> None:
     y, p = draw(16, 500, 3)
     for weights in (None, np.random.default_rng(0).gamma(1.0, size=500)):
         a = vc.assess(y, p, sample_weight=weights)
-        assert a.reported.accuracy.low == pytest.approx(np.exp(-a.scores.log_loss.high), rel=1e-12)
-        assert a.reported.accuracy.high == pytest.approx(np.exp(-a.scores.log_loss.low), rel=1e-12)
+        assert a.reported.geometric_accuracy.low == pytest.approx(np.exp(-a.scores.log_loss.high), rel=1e-12)
+        assert a.reported.geometric_accuracy.high == pytest.approx(np.exp(-a.scores.log_loss.low), rel=1e-12)
 
 
 def test_options_without_effect_are_refused() -> None:
@@ -523,7 +525,7 @@ def test_contributions_of_bins_have_the_floor(options: dict[str, object]) -> Non
     p = np.clip(np.where(y == 1, 0.8, 0.2) + 0.2 * rng.standard_normal(1000), 0.0005, 0.9995)
     p[:30] = 1 - y[:30]  # ruled out what happened
     a = vc.assess(y, p, **options)
-    assert sum(b["contribution"] for b in a.bins) == pytest.approx(-np.log(a.reported.accuracy), abs=1e-12)
+    assert sum(b["contribution"] for b in a.bins) == pytest.approx(-np.log(a.reported.geometric_accuracy), abs=1e-12)
     assert min(b["model"] for b in a.bins if b["true"]) >= a.floor * (1 - 1e-12)
 
 

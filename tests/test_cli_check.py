@@ -18,7 +18,7 @@ DOCUMENT: dict[str, Any] = {
     "n": 100,
     "verdict": "matched",
     "reported": {"accuracy": READING, "decisiveness": READING, "robustness": {**READING, "low": None, "high": None}},
-    "scores": {"prediction_accuracy": {**READING, "value": 0.9}, "log_loss": {**READING, "value": math.inf}},
+    "scores": {"accuracy": {**READING, "value": 0.9}, "log_loss": {**READING, "value": math.inf}},
     "losses": {"log": {"GL": {"value": None, "low": None, "high": None, "method": None, "reason": "needs --ideal"}}},
     "groups": {"a.b": {"c.d": {"slope": READING}}},
     "bins": [{"low": 0.0, "count": 5}],
@@ -32,11 +32,11 @@ def met(text: str, document: dict[str, Any] = DOCUMENT) -> list[bool]:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("reported.accuracy>=0.7", True),
-        ("reported.accuracy > 0.7", False),
-        ("reported.accuracy<=0.7", True),
-        ("reported.accuracy.low>=0.6", True),
-        ("reported.accuracy.high<0.8", False),
+        ("reported.geometric_accuracy>=0.7", True),
+        ("reported.geometric_accuracy > 0.7", False),
+        ("reported.geometric_accuracy<=0.7", True),
+        ("reported.geometric_accuracy.low>=0.6", True),
+        ("reported.geometric_accuracy.high<0.8", False),
         ("n==100", True),
         ("n = 100", True),
         ("n!=100", False),
@@ -46,7 +46,7 @@ def met(text: str, document: dict[str, Any] = DOCUMENT) -> list[bool]:
         ("scores.log_loss>1e9", True),
         ("groups.a.b.c.d.slope>0.5", True),
         ("bins.0.count>=5", True),
-        ("gam:reported.accuracy>=0.7", True),
+        ("gam:reported.geometric_accuracy>=0.7", True),
         ("losses.log.GL<1", False),  # what is not known is not met
         ("losses.log.GL>=0", False),
         ("reported.robustness.low>0", False),
@@ -62,9 +62,9 @@ def test_requirements(text: str, wanted: bool) -> None:
         ("accuracy>=0.5", "two things"),
         ("gam:accuracy>=0.5", "two things"),
         ("robustness>=0.5", "two things"),
-        ("reported.acuracy>=0.5", "did you mean `reported.accuracy`"),
+        ("reported.acuracy>=0.5", "did you mean `reported.geometric_accuracy`"),
         ("reported>=0.5", "no number `reported`"),
-        ("forest:reported.accuracy>=0.5", "no model `forest`"),
+        ("forest:reported.geometric_accuracy>=0.5", "no model `forest`"),
     ],
 )
 def test_names_that_mean_nothing_or_two_things(text: str, said: str) -> None:
@@ -73,7 +73,7 @@ def test_names_that_mean_nothing_or_two_things(text: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["reported.accuracy", ">=3", "a>=b", "a>=nan", "verdict>=1", "verdict!=overconfident", ""]
+    "text", ["reported.geometric_accuracy", ">=3", "a>=b", "a>=nan", "verdict>=1", "verdict!=overconfident", ""]
 )
 def test_what_is_no_requirement(text: str) -> None:
     with pytest.raises(ValueError, match="--require"):
@@ -83,9 +83,9 @@ def test_what_is_no_requirement(text: str) -> None:
 def test_every_model_must_meet_it_unless_one_is_named() -> None:
     worse = {**DOCUMENT, "reported": {"accuracy": {**READING, "value": 0.4}}}
     both = {"schema": "veracity/assessments/1", "models": {"gam": DOCUMENT, "gam:2": worse}}
-    assert met("reported.accuracy>=0.5", both) == [True, False]
-    assert met("gam:2:reported.accuracy>=0.5", both) == [False]
-    assert met("gam:reported.accuracy>=0.5", both) == [True]
+    assert met("reported.geometric_accuracy>=0.5", both) == [True, False]
+    assert met("gam:2:reported.geometric_accuracy>=0.5", both) == [False]
+    assert met("gam:reported.geometric_accuracy>=0.5", both) == [True]
 
 
 def test_lookup_of_what_is_not_there() -> None:
@@ -102,16 +102,16 @@ def forecasts(tmp_path: Path) -> str:
 
 
 def test_exit_codes_and_lines(forecasts: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", forecasts, "--require", "reported.accuracy>=0.1"]) == 0
+    assert run(["check", forecasts, "--require", "reported.geometric_accuracy>=0.1"]) == 0
     assert capsys.readouterr().out.startswith("met ")
-    failing = ["--require", "reported.accuracy>=0.1", "--require", "reported.accuracy>=0.99"]
+    failing = ["--require", "reported.geometric_accuracy>=0.1", "--require", "reported.geometric_accuracy>=0.99"]
     assert run(["check", forecasts, *failing]) == 1
-    assert "FAILED  reported.accuracy>=0.99   is 0.5" in capsys.readouterr().out
+    assert "FAILED  reported.geometric_accuracy>=0.99   is 0.5" in capsys.readouterr().out
     assert run(["check", forecasts, *failing, "--quiet"]) == 1
     assert capsys.readouterr().out.count("\n") == 1
     assert run(["check", forecasts, "--require", "accuracy>=0.1"]) == 2
     err = capsys.readouterr().err
-    assert "veracity check: `accuracy` is two things here: reported.accuracy = 0.5" in err
+    assert "veracity check: `accuracy` is two things here: reported.geometric_accuracy = 0.5" in err
     assert "(share of correct picks). Name one." in err
     assert run(["check", forecasts]) == 2
     assert "--require" in capsys.readouterr().err

@@ -58,7 +58,7 @@ def test_groups_of_every_model(
     expected = [(level, name) for level in (sites[0], "south") for name in ("calm", "sharp")]
     for line, (level, name) in zip(block[1:], expected, strict=True):
         part = models[name]["groups"]["site"][level]
-        typical = part["reported"]["accuracy"]
+        typical = part["reported"]["geometric_accuracy"]
         assert f" {name} " in line
         assert f" {part['n']} " in line
         assert f" {typical['value']:.3f} " in line

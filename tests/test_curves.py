@@ -26,7 +26,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "bins": [{"bins": b, "end_width": w, "split": s} for b in (1, 7, 30) for w in (0.0, 0.005) for s in (False, True)],
     "width": [{"cuts": TENTHS}, {"cuts": TENTHS, "own": (0.01, 0.99)}, {"cuts": ()}],
 }
-CASES = [(name, options) for name in curves.names() for options in OPTIONS.get(name, [{}])]
+CASES = [(name, options) for name in curves.CURVES for options in OPTIONS.get(name, [{}])]
 IDS = [f"{name} {' '.join(f'{k}={v}' for k, v in options.items() if k != 'cuts')}" for name, options in CASES]
 
 
@@ -40,7 +40,7 @@ def task(k: int, n: int = 800, seed: int = 0, weighted: bool = False) -> Forecas
 
 def tally(f: Forecasts, plan: Plan = N17) -> Tally:
     """On N17's grid, on which 0.01, 0.02, … are edges."""
-    return Tally.count(f, plan)
+    return Tally.of(f, plan=plan)
 
 
 def fitted(name: str, options: dict[str, Any], t: Tally) -> Curve:
@@ -126,9 +126,9 @@ def test_any_probabilities(p: np.ndarray, seed: int, case: tuple[str, dict[str, 
 
 
 def test_names() -> None:
-    assert {"bins", "isotonic", "width"} <= set(curves.names())
+    assert {"bins", "isotonic", "width"} <= set(curves.CURVES)
     t = tally(task(2))
-    with pytest.raises(ValueError, match=r"no curve is called 'spline'; there are bins, isotonic, .*width"):
+    with pytest.raises(ValueError, match=r"no curve is called 'spline'; there are bins, width, isotonic"):
         curves.fit("spline", t.pooled, t.grid)
 
 

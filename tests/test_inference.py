@@ -12,9 +12,11 @@ from scipy.special import digamma, gammaln
 
 import veracity as vc
 from veracity.data import Forecasts
-from veracity.data.reading import Reading, around, around_log, consistency_band, hall, quantile, wilson
-from veracity.estimate.means import Measured
-from veracity.estimate.scores import Profile, scores
+from veracity.data.reading import Reading, around, around_log
+from veracity.estimate.measured import Measured
+from veracity.estimate.reported import Profile
+from veracity.estimate.scores import scores
+from veracity.formulas.intervals import consistency_band, hall, quantile, wilson
 from veracity.simulate import simulate
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
@@ -57,16 +59,16 @@ def test_delta_intervals_cover(k: int) -> None:
     }
     covered = dict.fromkeys(wanted, 0)
     for seed in range(500):
-        t = Tally.count(simulate(f"dirichlet-{k}-calibrated", 1000, seed=seed), Plan())
+        t = Tally.of(simulate(f"dirichlet-{k}-calibrated", 1000, seed=seed), plan=Plan())
         profile = Profile(t)
         m = Measured(t, profile)
         found = {
             "log loss": scores(t)["log_loss"],
             "decisiveness": profile.reading("decisiveness"),
-            "reported": profile.reading("accuracy"),
-            "measured": m.measured("accuracy"),
+            "reported": profile.reading("geometric_accuracy"),
+            "measured": m.measured("geometric_accuracy"),
             "measured decisiveness": m.measured("decisiveness"),
-            "divergence": m.divergence("accuracy"),
+            "divergence": m.divergence("geometric_accuracy"),
             "slope": m.slope(),
         }
         for name, reading in found.items():
@@ -129,11 +131,11 @@ PATHS: dict[str, tuple[Callable[[vc.Assessment], Reading], bool, float]] = {
     "skill.log": (lambda a: a.skill.log, False, 0.003),
     "skill.brier": (lambda a: a.skill.brier, False, 0.003),
     "decisiveness": (lambda a: a.reported.decisiveness, False, 0.003),
-    "accuracy": (lambda a: a.reported.accuracy, True, 0.003),
+    "accuracy": (lambda a: a.reported.geometric_accuracy, True, 0.003),
     "measured.decisiveness": (lambda a: a.measured.decisiveness, True, 0.06),
-    "measured.accuracy": (lambda a: a.measured.accuracy, True, 0.06),
+    "measured.geometric_accuracy": (lambda a: a.measured.geometric_accuracy, True, 0.06),
     "measured.robustness": (lambda a: a.measured.robustness, True, 0.06),
-    "divergence.accuracy": (lambda a: a.divergence.accuracy, True, 0.10),
+    "divergence.geometric_accuracy": (lambda a: a.divergence.geometric_accuracy, True, 0.10),
     "slope": (lambda a: a.slope, True, 0.10),
 }
 
@@ -178,7 +180,7 @@ def test_wilson_inverts_the_score_test(share: float, n: int, level: float) -> No
 
 def test_wilson_is_the_interval_of_correct_picks() -> None:
     f = simulate("dirichlet-3-calibrated", 200, seed=1)
-    reading = vc.assess(f).scores.prediction_accuracy
+    reading = vc.assess(f).scores.accuracy
     assert reading.method == "Wilson"
     assert (reading.low, reading.high) == wilson(float(reading), 200, 0.95)
 
@@ -248,7 +250,7 @@ def test_tail_decides_whether_there_is_an_interval(power: float, interval: bool,
         assert a.divergence.robustness.low is None
     if power != 1.2:
         assert codes == ({code} if code else set())
-    assert a.reported.accuracy.low is not None  # r = 0 is not affected
+    assert a.reported.geometric_accuracy.low is not None  # r = 0 is not affected
     # The floored value stands beside it.
     floored = next(row for row in a.floors if row["floor"] == 0.005)
     assert floored["robustness"] == pytest.approx(vc.generalized_mean(np.maximum(f.realised, 0.005), -2 / 3), rel=1e-9)
@@ -260,7 +262,7 @@ def test_hill_index_and_share_of_the_largest(power: float) -> None:
     x = np.sort(f.realised ** (-2 / 3))[::-1]
     most = int(math.sqrt(len(x)))
     hill = 1.0 / np.mean(np.log(x[:most] / x[most]))
-    share, index = Profile(Tally.count(f, Plan())).tail
+    share, index = Profile(Tally.of(f, plan=Plan())).tail
     at = 12  # r = −2/3 of −2, −17/9, …
     assert index[at] == pytest.approx(hill, rel=0.01)  # cells of the grid are 1.6 % wide below 2^-14
     assert share[at] == pytest.approx(x[0] / x.sum(), rel=1e-9)
@@ -318,7 +320,7 @@ def test_zeros_have_no_interval() -> None:
     y, p = np.array([1] * 60), np.array([0.0] + [0.5] * 59)
     a = vc.assess(y, p, labels=[0, 1])
     assert a.scores.log_loss == math.inf
-    for reading in (a.scores.log_loss, a.reported.accuracy, a.reported.robustness):
+    for reading in (a.scores.log_loss, a.reported.geometric_accuracy, a.reported.robustness):
         assert reading.low is None
         assert "1 outcome had probability 0" in (reading.reason or "")
     assert a.reported.decisiveness.low is not None
@@ -348,7 +350,7 @@ def test_readings_that_have_no_interval_say_why() -> None:
 
 def test_one_row_has_no_interval() -> None:
     a = vc.assess([1], [0.7])
-    for reading in (a.scores.log_loss, a.scores.brier, a.reported.accuracy):
+    for reading in (a.scores.log_loss, a.scores.brier, a.reported.geometric_accuracy):
         assert reading.low is None
         assert reading.reason
 
@@ -382,7 +384,7 @@ def test_a_tail_of_many_rows_is_told() -> None:
     (told,) = [f for f in a.findings if f.code == "heavy_tail"]
     assert len(told.rows) == 5
     floored = next(line["robustness"] for line in a.floors if line["floor"] == 0.005)
-    assert f"with a floor of 0.005 it is {floored:.3g}, not {a.reported.robustness:.3g}" in told.message
+    assert f"with a minimum probability of 0.005 it is {floored:.3g}, not {a.reported.robustness:.3g}" in told.message
 
 
 def test_a_perfect_ranking_has_an_interval() -> None:
@@ -402,12 +404,15 @@ def test_bins_without_rows_are_told() -> None:
     assert vc.assess([1], [0.3], bootstrap=50).scores.log_loss.low is None
 
 
-def test_equal_probabilities_of_rows_that_count_differently() -> None:
+def test_cases_that_decide_are_the_same_counted_or_repeated() -> None:
     p = np.r_[np.full(96, 0.6), [1e-6] * 4]
     y = np.r_[np.tile([1, 1, 1, 0, 0], 20)[:96], 1, 1, 1, 1]
     counts = np.r_[np.ones(96, int), 1, 1, 1, 9]
     a = vc.assess(y, p, counts=counts)
     (told,) = [f for f in a.findings if f.code == "rows_decide"]
-    assert told.rows == (96, 97, 98, 99)  # which of them, their cell does not tell
-    without = vc.assess(y[:96], p[:96]).reported.robustness
-    assert f"without the 4 worst it is {without:.3g}, not {a.reported.robustness:.3g}" in told.message
+    assert told.count == 7  # of the twelve cases at 1e-6, seven make up half of the power sum
+    without = vc.assess(np.r_[y[:96], [1] * 5], np.r_[p[:96], [1e-6] * 5]).reported.robustness
+    assert f"without the 7 worst it is {without:.3g}, not {a.reported.robustness:.3g}" in told.message
+    rows = np.repeat(np.arange(100), counts)
+    (repeated,) = [f for f in vc.assess(y[rows], p[rows]).findings if f.code == "rows_decide"]
+    assert (repeated.message, repeated.count) == (told.message, told.count)

@@ -8,8 +8,8 @@ import pytest
 from veracity import assess
 from veracity.estimate import influences
 from veracity.estimate.influences import Influences
-from veracity.estimate.means import Measured
-from veracity.estimate.scores import Profile
+from veracity.estimate.measured import Measured
+from veracity.estimate.reported import Profile
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
@@ -94,7 +94,7 @@ def test_more_classes_than_a_sample_has_entries():
     p = rng.dirichlet(np.full(4000, 0.01), 300).astype(np.float32)
     p /= p.sum(axis=1, keepdims=True)
     y = np.array([rng.choice(4000, p=row / row.sum()) for row in p.astype(float)])
-    reading = assess(y, p).measured.accuracy
+    reading = assess(y, p).measured.geometric_accuracy
     assert 0.0 < reading.low < reading < reading.high < 1.0
     sample, every = (numbers(f(Tally.of(y, p))) for f in (found, of_all_rows))
     at = slice(18, 28)  # r from 0 to 1

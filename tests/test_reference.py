@@ -13,7 +13,7 @@ import pytest
 
 import veracity as vc
 from veracity.data import Forecasts
-from veracity.read import Reading, read
+from veracity.read import ReadOptions, read
 
 pytestmark = pytest.mark.shared
 
@@ -46,7 +46,7 @@ def forecasts(shared: Path, file: str, options: dict[str, Any], model: str) -> F
     name = f"{file} {options}"
     if name not in _held:
         _held.clear()  # the models of one file follow one another; two files are never needed at once
-        _held[name] = read(shared / file, Reading(**options))
+        _held[name] = read(shared / file, ReadOptions(**options))
     return _held[name][model]
 
 
@@ -58,13 +58,13 @@ def readings(a: vc.Assessment) -> dict[str, float]:
         "n": a.n,
         "K": len(a.classes),
         "log_loss": document.log_loss,
-        "geom_mean": a.reported.accuracy,
+        "geom_mean": a.reported.geometric_accuracy,
         "arith_mean": a.reported.decisiveness,
         "m23_mean": a.reported.robustness,
         "min_true_p": a.surprises[0]["probability"],
         "n_zero_true_p": sum(f.count for f in a.findings if f.code == "zero_probability"),
         "brier_multi": document.brier,
-        "accuracy": document.prediction_accuracy,
+        "accuracy": document.accuracy,
         "ece15": top["value"],
         "mce15": top["max"],
     }
@@ -127,7 +127,7 @@ def test_every_decomposition_is_compared(reference: dict[str, Any]) -> None:
 
 def test_table_of_shares(shared: Path, reference: dict[str, Any]) -> None:
     """Wilks' table gives the share of cases of each forecast: importance, so weights and not counts."""
-    (f,) = read(shared / "wilks_pop_table/wilks_table.csv", Reading(weight="p_y_corrected")).values()
+    (f,) = read(shared / "wilks_pop_table/wilks_table.csv", ReadOptions(weight="p_y_corrected")).values()
     want, a = reference["wilks_pop_table"], vc.assess(f, map="grouped")
     found = halves(a.decomposition("brier")) | {"BS": a.scores.half_brier, "BSS": a.skill.brier}
     for name in ("BS", "REL", "RES", "UNC", "BSS"):
@@ -137,7 +137,7 @@ def test_table_of_shares(shared: Path, reference: dict[str, Any]) -> None:
 def test_weights_of_a_file(shared: Path, reference: dict[str, Any]) -> None:
     """scikit-learn clips probabilities at machine precision, so the weighted loss is compared on clipped rows."""
     folder = shared / "yardstick"
-    (f,) = read(folder / "hpc_cv.csv", Reading(weight=str(folder / "weights-hpc-cv.csv"))).values()
+    (f,) = read(folder / "hpc_cv.csv", ReadOptions(weight=str(folder / "weights-hpc-cv.csv"))).values()
     clipped = replace(f, probabilities=np.maximum(f.matrix, np.finfo(float).eps))
     want = reference["yardstick/hpc_cv"]["weighted_sk_log_loss"]
     assert vc.assess(clipped).scores.log_loss == pytest.approx(want, abs=1e-9)

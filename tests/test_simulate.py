@@ -75,7 +75,7 @@ def test_reading_b_pools_the_covariance():
 
 
 def test_distances_of_nested_features_agree_with_the_density():
-    from veracity.formulas.coupled import CoupledNormal
+    from veracity.formulas.distributions import CoupledNormal
 
     fitted, x, _ = ten_dimensions(np.random.default_rng(1), "A", 20)
     for d in (2, 6, 10):

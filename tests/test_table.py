@@ -136,7 +136,7 @@ def test_strata_stand_beside_the_pooled_line():
     assert document["strata"]["2022"]["psep"] == pytest.approx(0.573529, abs=5e-7)
     assert document["strata"]["2023"] == "column 'event' is empty"
     page = str(PredictionTable.pooled(parts))
-    assert re.search(r"2022 +29 .*\n +2023 +– ", page)
+    assert re.search(r"2022 +29 .*\n2023 +– ", page)
 
 
 # -- training against validation ------------------------------------------------------------------------------------
@@ -333,8 +333,9 @@ def test_exact_p():
 def test_page_shows_the_table_before_any_number():
     page = str(PredictionTable(A, rows=("not at risk", "at risk"), columns=("no disease", "disease")))
     lines = page.splitlines()
-    assert lines[1].split() == ["forecast", "no", "disease", "disease", "all"]
-    assert lines[3].split() == ["at", "risk", "2", "12", "14"]
+    assert lines[0] == "153 cases"
+    assert lines[2].split() == ["The", "table", "(cases)", "no", "disease", "disease", "all"]
+    assert lines[4].split() == ["at", "risk", "2", "12", "14"]
     assert page.index("at risk") < page.index("PSEP")
     assert "accuracy" not in page
     assert max(map(len, lines)) <= 110

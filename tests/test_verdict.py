@@ -22,7 +22,7 @@ MOST_CALLED = 0.08  # of calibrated draws; the interval is nominally wrong in 5 
 
 
 def judged(f: Forecasts) -> Verdict:
-    return verdict(Tally.count(f, Plan()))
+    return verdict(Tally.of(f, plan=Plan()))
 
 
 def calibrated(k: int, n: int, seed: int) -> Forecasts:

@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Assessment": "results.assessment",
-    "assess": "results.assessment",
+    "assess": "results.assess",
     "Tally": "state.tally",
     "Forecasts": "data",
     "Finding": "data",
@@ -26,8 +26,8 @@ _HOMES = {
     "adjust": "maps",
     "InfeasibleTarget": "maps",
     "PredictionTable": "table",
-    "CoupledNormal": "formulas.coupled",
-    "CoupledExponential": "formulas.coupled",
+    "CoupledNormal": "formulas.distributions",
+    "CoupledExponential": "formulas.distributions",
     "coupled_log": "formulas.coupled",
     "coupled_exp": "formulas.coupled",
 }

@@ -17,7 +17,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from veracity.data import Forecasts
-from veracity.formulas.coupled import CoupledNormal, coupling_from_risk
+from veracity.formulas.coupled import coupling_from_risk
+from veracity.formulas.distributions import CoupledNormal
 
 Array = NDArray[np.float64]
 

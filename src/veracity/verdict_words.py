@@ -19,7 +19,6 @@ def sentences(
     classes: int = 2,
     *,
     picks_only: bool = False,
-    accuracy: float | None = None,
     zero_rows: Sequence[object] = (),
     floor: float | None = None,
     floored_loss: float | None = None,
@@ -27,13 +26,13 @@ def sentences(
     """Return what is said about calibration, most important first.
 
     `zero_rows` are the numbers of rows whose outcome had probability 0, `floored_loss` is the log loss with the minimum
-    probability `floor`, `accuracy` the share of right picks.
+    probability `floor`.
     """
     said = []
     if verdict.zero_rows:
         said.append(_zeros(verdict.zero_rows, cases, zero_rows, floor, floored_loss))
     if verdict.reason and "decisions" in verdict.reason:
-        said.append(_decisions(verdict.zero_rows, cases, accuracy))
+        said.append(_decisions(verdict.zero_rows, cases))
     said += _verdict(verdict, cases, classes, picks_only)
     return tuple(said)
 
@@ -64,16 +63,18 @@ def _verdict(verdict: Verdict, cases: int, classes: int, picks_only: bool) -> li
 def _zeros(zeros: int, cases: int, rows: Sequence[object], floor: float | None, loss: float | None) -> str:
     listed = ", ".join(str(row) for row in rows[:NAMED_ROWS]) + (", …" if zeros > NAMED_ROWS and rows else "")
     named = f" ({'row' if zeros == 1 else 'rows'} {listed})" if rows else ""
-    said = f"**It ruled out what happened in {zeros:,} of {_number(cases, 'case')}**{named}, so its log loss is infinite."
+    said = (
+        f"**It ruled out what happened in {zeros:,} of {_number(cases, 'case')}**{named}, so its log loss is infinite."
+    )
     if floor and loss is not None and math.isfinite(loss):
         said += f" With a minimum probability of {percent(floor)} it would be {loss:.2f}."
     return said
 
 
-def _decisions(zeros: int, cases: int, accuracy: float | None) -> str:
+def _decisions(zeros: int, cases: int) -> str:
     said = "**These are decisions, not probabilities.** Every forecast is 0 or 1"
     if zeros:
-        return f"{said}: right in {percent((cases - zeros) / cases if accuracy is None else accuracy)} of the cases."
+        return f"{said}: right in {percent((cases - zeros) / cases)} of the cases."
     return f"{said}, and all were right: misses are rarer than {at_most(min(3.0 / cases, 1.0))}."
 
 
@@ -82,7 +83,9 @@ def _unseen(verdict: Verdict, cases: int) -> str:
     if verdict.reason and "same in every case" in verdict.reason:
         return _sentence(verdict.reason)
     if verdict.detectable is None:
-        return f"Every forecast is certain, so only misses could show it, and there is none in {_number(cases, 'case')}."
+        return (
+            f"Every forecast is certain, so only misses could show it, and there is none in {_number(cases, 'case')}."
+        )
     if verdict.detectable >= 1.0:
         return f"{_number(cases, 'case')} {'is' if cases == 1 else 'are'} too few to judge."
     return f"With {_number(cases, 'case')}, errors above {at_most(verdict.detectable)} of the loss would show."
@@ -131,7 +134,7 @@ def _level(levels: Mapping[str, ClassLevel], classes: int) -> str:
         says, was = two_percents(held.predicted, held.observed)
         word = "high" if held.predicted > held.observed else "low"
         return f"**Too {word} overall.** It predicts {says} on average; {was} happened."
-    parts = []
+    parts: list[str] = []
     for verb, over in (("Over-predicts", True), ("Under-predicts", False)):
         some = [(name, held) for name, held in levels.items() if (held.predicted > held.observed) == over]
         if some:

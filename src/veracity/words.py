@@ -1,15 +1,18 @@
-"""What people read: one label, one gloss and one formula per number, the same in terminal, report and Markdown.
+"""Numbers and sentences as people read them, the same in terminal, report, notebook and Markdown.
 
-The API and the JSON keep the papers' names; on screen the quantity comes first and the paper's name after it.
+Labels and glosses of single quantities are in `measures.py`; the sentences of the calibration verdict come with it.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from veracity.data import Finding
+from veracity.data.records import Baseline, Gain, Group, Remedy, Scores, Skill, Surprise, Verdict
 
 PAPERS = {
     "N17": "K. P. Nelson (2017), Assessing probabilistic inference by comparing the generalized mean of the model and "
@@ -23,435 +26,330 @@ PAPERS = {
     "classifiers, PNAS 118(8)",
 }
 
+FOUND = (
+    "over-confident",
+    "under-confident",
+    "biased",
+    "over-confident and biased",
+    "under-confident and biased",
+    "miscalibrated",
+)
+VERDICTS = (
+    *FOUND,
+    *(f"slightly {word}" for word in FOUND),
+    "calibrated",
+    "no miscalibration found",
+    "not measurable",
+)
 
-@dataclass(frozen=True)
-class Word:
-    """A number as people meet it: label, the papers' name, one sentence, formula, reference."""
-
-    label: str
-    paper: str = ""
-    gloss: str = ""
-    formula: str = ""
-    cite: str = ""
-
-    @property
-    def full(self) -> str:
-        return f"{self.label} ({self.paper})" if self.paper else self.label
-
-
-MEANS = ("decisiveness", "accuracy", "robustness")  # in the order in which they are always shown
-MEANS_HEADING = "Probability given to what happened"
-SHORT = {
-    "decisiveness": Word("average", "decisiveness"),
-    "accuracy": Word("typical", "geometric accuracy"),
-    "robustness": Word("worst-leaning", "robustness"),
-}
-STATED, BORNE_OUT, RATIO = "stated", "borne out", "stated ÷ borne out"
-
-WORDS: dict[str, Word] = {
-    "reported.decisiveness": Word(
-        "Average probability of what happened",
-        "decisiveness",
-        "The plain average of the probability given to what happened. It forgives surprises, and always picking one "
-        "outcome with certainty raises it: a description, not a score to optimise.",
-        "(1/n) Σ pᵢ,  pᵢ the probability given to what happened in case i",
-        "CQ eq 2 with ρ = 1; RP eq 2.6",
-    ),
-    "reported.accuracy": Word(
-        "Typical probability of what happened",
-        "geometric accuracy",
-        "The geometric mean: the log score turned back into a probability (exp(−log loss)). The one of the three that "
-        "rewards honest probabilities. Not the share of correct picks.",
-        "(∏ pᵢ)^(1/n) = exp(−log loss)",
-        "CQ eq 2 with ρ = 0; RP eq 2.6",
-    ),
-    "reported.robustness": Word(
-        "Worst-case-leaning probability of what happened",
-        "robustness",
-        "A mean in which bad surprises weigh most; a few rows can decide it, so the rows are named. A description, not "
-        "a score to optimise (a forecaster who maximised it would report 0.70 where 0.80 is true). Not adversarial "
-        "robustness.",
-        "((1/n) Σ pᵢ^(−2/3))^(−3/2)",
-        "CQ eq 2 with ρ = −2/3; RP eq 2.6",
-    ),
-    "measured": Word(
-        "… as the outcomes bear out",
-        "measured",
-        "The same three means, with each probability replaced by how often such forecasts came true.",
-        "pᵢ replaced by c(pᵢ), the observed frequency in the bin of pᵢ, corrected for the bias of few cases per bin",
-        "N17 eqs 15–19; CQ section 4",
-    ),
-    "divergence": Word(
-        "Stated ÷ borne out",
-        "divergence probability",
-        "1: stated and observed agree. Below 1: the statement costs something. In small samples it can exceed 1.",
-        "reported ÷ measured",
-        "N17 eq 9",
-    ),
-    "slope": Word(
-        "Spread borne out ÷ spread stated",
-        "slope",
-        "Below 1 over-confident, above 1 under-confident. (CQ's orientation; N17 prints the reciprocal.)",
-        "(decisiveness − robustness) measured ÷ (decisiveness − robustness) reported",
-        "CQ eq 3",
-    ),
-    "scores.log_loss": Word(
-        "Log loss (nats)",
-        "",
-        "The mean of −ln of the probability given to what happened: lower is better, and only honest probabilities "
-        "make it small. Infinite when something happened that had been ruled out.",
-        "−(1/n) Σ ln pᵢ",
-        "HB17 eq 2 (divergence score); KF15 section 2",
-    ),
-    "scores.brier": Word(
-        "Brier score (0 to 2)",
-        "",
-        "The squared distance between forecast and outcome, summed over the classes: lower is better, and only honest "
-        "probabilities make it small.",
-        "(1/n) Σᵢ Σⱼ (pᵢⱼ − yᵢⱼ)²",
-        "KF15 section 2; half of it is HB17 eq 1",
-    ),
-    "scores.half_brier": Word(
-        "Brier score, one component (0 to 1)",
-        "",
-        "Half of the Brier score: what many libraries call the Brier score for two classes.",
-        "(1/n) Σ (pᵢ − yᵢ)²",
-        "HB17 eq 1",
-    ),
-    "scores.spherical": Word(
-        "Spherical loss",
-        "",
-        "One minus the probability of what happened divided by the length of the forecast vector: lower is better.",
-        "(1/n) Σ (1 − pᵢ ÷ ‖pᵢ‖₂)",
-        "Gneiting & Raftery 2007",
-    ),
-    "scores.prediction_accuracy": Word(
-        "Correct picks",
-        "",
-        "How often the class with the highest probability happened. Ignores how sure the forecast was.",
-        "(1/n) #{i : argmaxⱼ pᵢⱼ = yᵢ}",
-        "CQ section 2 (prediction accuracy)",
-    ),
-    "scores.perplexity": Word(
-        "Perplexity",
-        "",
-        "The number of equally likely outcomes that would be as surprising: 1 ÷ the typical probability.",
-        "exp(log loss)",
-        "RP table 1",
-    ),
-    "scores.auc": Word(
-        "Ranking",
-        "AUC",
-        "How often a case with the event got a higher probability than one without. Says nothing about whether the "
-        "probabilities are right.",
-        "P(p of an event > p of a non-event), ties ½",
-        "Mann–Whitney",
-    ),
-    "skill.log": Word(
-        "Skill in log loss",
-        "",
-        "The share of the base-rate loss that the forecasts save: 1 is perfect, 0 no better than the base rate.",
-        "1 − log loss ÷ log loss of the base rate",
-        "HB17 (McFadden R²)",
-    ),
-    "skill.brier": Word(
-        "Skill in Brier score",
-        "",
-        "The share of the base-rate Brier score that the forecasts save.",
-        "1 − Brier ÷ Brier of the base rate",
-        "Brier skill score",
-    ),
-    "losses.L": Word("Loss", "L", "All of it: the mean score of the stated probabilities.", "E d(S, Y)", "KF15"),
-    "losses.CL": Word(
-        "Calibration loss",
-        "CL",
-        "What would be saved if each stated probability were replaced by the frequency with which it came true. "
-        "Recalibration removes it.",
-        "E d(S, C)",
-        "KF15 section 3",
-    ),
-    "losses.AL": Word(
-        "Adjustment loss",
-        "AL",
-        "The part of it that goes away by matching the overall class frequencies; needs no labels case by case, only "
-        "the frequencies.",
-        "E d(S, A)",
-        "KF15 section 4",
-    ),
-    "losses.PCL": Word(
-        "Remaining calibration loss",
-        "PCL",
-        "The rest: needs labelled cases to repair.",
-        "E d(A, C)",
-        "KF15 section 4",
-    ),
-    "losses.GL": Word(
-        "Grouping loss",
-        "GL",
-        "Cases that got the same forecast though they differ: only a better model repairs it.",
-        "E d(C, Q)",
-        "KF15 section 3",
-    ),
-    "losses.IL": Word(
-        "Irreducible loss",
-        "IL",
-        "Chance: no forecast from these inputs can avoid it.",
-        "E d(Q, Y)",
-        "KF15 section 3",
-    ),
-    "losses.RL": Word(
-        "Refinement loss",
-        "RL",
-        "Better model or pure chance: these data cannot tell (give `--ideal`, `--feature` or repeated outcomes).",
-        "E d(C, Y) = GL + IL",
-        "KF15 section 3",
-    ),
-    "losses.EL": Word("Loss a perfect model would save", "EL", "Calibration and grouping.", "E d(S, Q)", "KF15"),
-    "losses.PEL": Word("The same after matching frequencies", "PEL", "", "E d(A, Q)", "KF15"),
-    "losses.PL": Word("Loss after matching frequencies", "PL", "", "E d(A, Y)", "KF15"),
-    "losses.remainder": Word(
-        "Remainder",
-        "",
-        "What the sum of the parts leaves over when the forecasts are grouped in bins; never hidden.",
-        "L − AL − PCL − GL − IL",
-        "KF15 section 5: none where C is exact",
-    ),
-    "decomposition.uncertainty": Word(
-        "Base-rate loss",
-        "uncertainty",
-        "The loss of always forecasting the overall frequencies. Not an error bar.",
-        "e(π), the score of the base rate",
-        "HB17 eq 7",
-    ),
-    "decomposition.resolution": Word(
-        "Gain from telling cases apart", "resolution", "Higher is better.", "E d(π, C)", "HB17 eq 8"
-    ),
-    "decomposition.reliability": Word(
-        "Miscalibration",
-        "reliability term; 0 is best",
-        "The distance between what was stated and what happened, bin by bin.",
-        "E d(S̄, C) over the bins",
-        "HB17 eq 9",
-    ),
-    "decomposition.within": Word(
-        "Spread inside the bins",
-        "",
-        "What differing forecasts inside one bin add or save; zero when each bin holds one forecast.",
-        "loss − (uncertainty − resolution + reliability)",
-        "Stephenson and others 2008",
-    ),
-    "corp.miscalibration": Word(
-        "Miscalibration",
-        "CORP",
-        "What the best monotone recalibration would save.",
-        "L(S) − L(PAV)",
-        "DGJ21",
-    ),
-    "corp.discrimination": Word("Discrimination", "CORP", "Higher is better.", "L(base rate) − L(PAV)", "DGJ21"),
-    "corp.uncertainty": Word("Base-rate loss", "CORP", "", "L(base rate)", "DGJ21"),
-    "calibration_error.top_label": Word(
-        "Calibration error (15 bins, top pick)",
-        "",
-        "Depends on the bins, is not a proper score, and is 0 for a useless constant forecast; shown because others "
-        "report it.",
-        "Σ_b (n_b/n) |mean stated − share correct|, bins (a, b] of width 1/15",
-        "Guo and others 2017; debiased: Kumar and others 2019",
-    ),
-    "calibration_error.classwise": Word(
-        "Calibration error (15 bins, class by class)", "", "The same for each class's probability, averaged.", "", ""
-    ),
-    "calibration_error.pooled": Word(
-        "Calibration error (15 bins, all probabilities)", "", "The same over every stated probability at once.", "", ""
-    ),
-    "risk_profile": Word(
-        "Risk profile",
-        "",
-        "The mean probability of what happened for every attitude to risk r: right forgives surprises, left punishes "
-        "them.",
-        "P_r = ((1/n) Σ pᵢ^r)^(1/r)",
-        "RP eq 2.6 and section 3",
-    ),
-    "floors": Word(
-        "Floor",
-        "",
-        "The three means when no probability is allowed below the floor: how much of a bad mean is due to a few "
-        "surprises.",
-        "pᵢ replaced by max(pᵢ, γ)",
-        "CQ table 2",
-    ),
-}
-
-VERDICTS = ("over-confident", "under-confident", "matched", "undetermined")
-
-HONEST = "rewards honest probabilities"
-NOT_HONEST = "does not reward them by itself"
-BASE_RATE = "always saying the base rate"
-CAPTION_TOP = "On the line: the pick is right as often as it says. Below: too sure."
+GOOD, BAD, ACTION, NOTICE = "✓", "✗", "→", "!"
+MARK_OF_STATE = {"found": BAD, "slight": NOTICE, "calibrated": GOOD, "none found": GOOD, "not measurable": NOTICE}
+LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apart as a title
+MOST_ROWS = 3  # row numbers named in a sentence
+TINY = 1e-6  # a probability of the outcome below which a single case is worth a note
+SIGNIFICANT = 0.05
 
 
-def remedy(entry: Mapping[str, Any]) -> tuple[str, str]:
-    """The name of a remedy and what it needs."""
-    said = str(entry.get("parameters") or entry.get("map")).replace(" -", " −")
-    return said, "needs labels" if entry.get("needs_labels", True) else "needs no labels"
+class Said(NamedTuple):
+    """A sentence with its mark and title, and the command that does what it proposes."""
+
+    mark: str
+    title: str
+    text: str
+    command: str = ""
 
 
-def gain(entry: Mapping[str, Any], rule: str) -> dict[str, Any] | None:
-    """What a remedy saves under a rule, as a reading; None where it cannot be scored."""
-    held = entry.get(rule) or {}
-    if held.get("gain") is None:
-        return None
-    return {"value": held["gain"], "low": held.get("low"), "high": held.get("high"), "reason": None}
-
-
-def helpful(document: Mapping[str, Any], rule: str = "log") -> list[Mapping[str, Any]]:
-    """The remedies that can be scored under a rule, the largest gain first."""
-    known = [(gain(entry, rule), entry) for entry in document.get("remedies") or []]
-    finite = [(held["value"], entry) for held, entry in known if held and math.isfinite(held["value"])]
-    return [entry for _, entry in sorted(finite, key=lambda pair: -pair[0])]
+# -- numbers ----------------------------------------------------------------------------------------------------------
 
 
 def value(reading: Any) -> float | None:
-    """The number in a reading, or the number itself; None where there is none.
-
-    >>> value({"value": 0.5, "low": None, "high": None, "method": "exact"})
-    0.5
-    """
-    found = reading.get("value") if isinstance(reading, Mapping) else reading
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+    """Return the number of a reading, or None where there is none."""
+    if reading is None or isinstance(reading, bool) or not isinstance(reading, int | float):
+        return None
+    return float(reading) if getattr(reading, "known", True) else None
 
 
-def known(reading: Any) -> bool:
-    """Whether there is a finite number."""
+def finite(reading: Any) -> float | None:
+    """Return the number if it is finite, else None."""
     found = value(reading)
-    return found is not None and math.isfinite(found)
+    return found if found is not None and math.isfinite(found) else None
 
 
-def number(x: Any, digits: int = 3) -> str:
-    """A number for people: three decimals, fewer when large, powers of ten when tiny, never a false zero.
+def ends(reading: Any) -> tuple[float, float] | None:
+    """Return both ends of the interval, or None where there is none."""
+    low, high = getattr(reading, "low", None), getattr(reading, "high", None)
+    return None if low is None or high is None else (float(low), float(high))
 
-    >>> [number(x) for x in (0.71138, 2.6e-14, 1.0, 12.345, 98765.4, float("inf"), None)]
-    ['0.711', '3e-14', '1.000', '12.3', '98,765', '∞', '–']
+
+def decimals(reading: Any) -> int:
+    """Return as many decimals as show two digits of the uncertainty; three where it is not known."""
+    limits = ends(reading)
+    half = (limits[1] - limits[0]) / 2.0 if limits else 0.0
+    if half > 0.0 and math.isfinite(half):
+        return min(max(1 - math.floor(math.log10(half)), 0), 5)
+    size = abs(value(reading) or 0.0)
+    return 3 if size < 10 else 1 if size < 1000 else 0
+
+
+def number(reading: Any, digits: int | None = None) -> str:
+    """Return a number with the digits its interval supports, never in scientific notation.
+
+    >>> [number(x) for x in (0.71138, 2.6e-5, 2.6e-14, 1.0, 12.345, 98765.4, float("inf"), None)]
+    ['0.711', '0.00003', '<0.000001', '1.000', '12.3', '98,765', '∞', '–']
     """
-    x = value(x)
+    x = value(reading)
     if x is None:
         return "–"
     if math.isnan(x):
         return "undefined"
     if math.isinf(x):
         return "∞" if x > 0 else "−∞"
+    return _fixed(x, decimals(reading) if digits is None else digits)
+
+
+def _fixed(x: float, digits: int) -> str:
     size = abs(x)
-    if 0 < size < 0.5 * 10**-digits:
-        text = f"{size:.0e}"
-    elif size < 10:
-        text = f"{size:.{digits}f}"
-    elif size < 1000:
-        text = f"{size:.1f}"
-    else:
-        text = f"{size:,.0f}"
-    return f"−{text}" if x < 0 else text
+    if 0 < size < 0.5 * 10**-digits:  # never a false zero
+        digits = min(-math.floor(math.log10(size)), 6)
+        text = f"{size:.{digits}f}" if size >= 1e-6 else "<0.000001"
+        return f"−{text}" if x < 0 and size >= 1e-6 else text
+    return f"−{size:,.{digits}f}" if x < 0 and round(size, digits) else f"{size:,.{digits}f}"
 
 
-def two(x: Any) -> str:
-    """A number with two decimals, for slopes."""
-    return number(x, 2)
+def percent(reading: Any, digits: int | None = None) -> str:
+    """Return a share in percent, with the digits its interval supports; never 0 % or 100 % where it is not.
 
-
-def percent(x: Any) -> str:
+    >>> [percent(x) for x in (0.838, 0.0, 1.0, 0.00001)], percent(0.9999, 0), percent(0.33, 0)
+    (['83.8 %', '0.0 %', '100.0 %', '<0.1 %'], '>99 %', '33 %')
     """
-    >>> percent(0.838)
-    '83.8 %'
-    """
-    x = value(x)
-    return "–" if x is None else "undefined" if math.isnan(x) else f"{100 * x:.1f} %"
+    x = value(reading)
+    if x is None or not math.isfinite(x):
+        return number(reading)
+    digits = min(max(decimals(reading) - 2, 0), 3) if digits is None else digits
+    least = 10.0**-digits
+    if 0 < x < 0.005 * least:
+        return f"<{least:.{digits}f} %"
+    if 1 - 0.005 * least < x < 1:
+        return f">{100 - least:.{digits}f} %"
+    return f"{_fixed(100 * x, digits)} %"
 
 
-def interval(reading: Any, show: Any = number) -> str:
+def interval(reading: Any, as_percent: bool = False, digits: int | None = None) -> str:
+    """Return the interval as text, empty where there is none.
+
+    >>> from veracity.data.reading import Reading
+    >>> interval(Reading(1.1, 1.006, 1.198)), interval(Reading(0.67, 0.649, 0.696), True)
+    ('1.006–1.198', '64.9–69.6 %')
     """
-    >>> interval({"value": 0.8, "low": 0.7911, "high": 0.841, "method": "delta"})
-    '0.791 … 0.841'
-    """
-    if not isinstance(reading, Mapping):
+    limits = ends(reading)
+    if limits is None:
         return ""
-    low, high = reading.get("low"), reading.get("high")
-    if low is None or high is None:
-        return ""
-    return f"{show(low)} … {show(high)}".replace(" % …", " …")
+    scale = 100.0 if as_percent else 1.0
+    if digits is None:
+        digits = min(max(decimals(reading) - 2, 0), 3) if as_percent else decimals(reading)
+    low, high = (_fixed(scale * end, digits) if math.isfinite(end) else "∞" if end > 0 else "−∞" for end in limits)
+    between = " to " if limits[0] < 0 else "–"
+    return f"{low}{between}{high}{' %' if as_percent else ''}"
 
 
 def why(reading: Any) -> str:
-    """Why a reading has no number or no interval, if it says so."""
-    return str(reading.get("reason") or "") if isinstance(reading, Mapping) else ""
+    """Return why a reading has no number or no interval, empty where it does not say."""
+    return str(getattr(reading, "reason", None) or "")
 
 
-def count(n: int, noun: str, many: str = "") -> str:
+def count(n: float, noun: str, many: str = "") -> str:
     """
     >>> count(1, "finding"), count(1889, "row")
     ('1 finding', '1,889 rows')
     """
-    return f"{n:,} {noun if n == 1 else many or noun + 's'}"
+    return f"{n:,.0f} {noun if n == 1 else many or noun + 's'}"
+
+
+def level(share: float | None) -> str:
+    """
+    >>> level(0.95)
+    '95 %'
+    """
+    return f"{100 * (share or 0.95):g} %"
+
+
+def chance(p: float) -> str:
+    """Return a probability in words that need no scientific notation.
+
+    >>> chance(0.031), chance(2e-5), chance(1e-12), chance(0.0)
+    ('3.1 %', '1 in 50,000', 'less than one in a million', '0')
+    """
+    if p == 0:
+        return "0"
+    if p < TINY:
+        return "less than one in a million"
+    return f"1 in {float(f'{1 / p:.2g}'):,.0f}" if p < 0.001 else percent(p, 1)
 
 
 def plain(text: str) -> str:
-    """A sentence without its marks of emphasis.
+    """Return a sentence without its marks of emphasis.
 
-    >>> plain("**Matched.** It agrees.")
-    'Matched. It agrees.'
+    >>> plain("**Calibrated.** At most 0.4 %.")
+    'Calibrated. At most 0.4 %.'
     """
     return text.replace("**", "")
 
 
-def sentences(document: Mapping[str, Any]) -> list[str]:
-    """The verdict in plain language, in the order in which it is said, its word emphasised.
+def capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
-    >>> sentences({"verdict_detail": {"sentences": ["Matched. Stated probabilities agree."]}})
-    ['**Matched.** Stated probabilities agree.']
+
+def sentence(text: str) -> str:
     """
-    said = (document.get("verdict_detail") or {}).get("sentences")
-    if not said:
-        return [f"**{str(document.get('verdict') or 'undetermined').capitalize()}.**"]
-    return [_VERDICT_WORD.sub(r"**\1**", str(sentence)) for sentence in said]
-
-
-_VERDICT_WORD = re.compile(r"^((?:Over-confident|Under-confident|Matched|Undetermined|Not measurable here)[.:])")
-
-
-def grave(document: Mapping[str, Any]) -> list[str]:
-    """Findings that change what every number below them means, as sentences; they stand with the verdict."""
-    said = [str(f["message"]) for f in unsaid(document) if f.get("severity") == "changes the meaning"]
-    return [f"{message[:1].upper()}{message[1:].removesuffix('.')}." for message in said]
-
-
-def floor_note(document: Mapping[str, Any]) -> str:
-    """What a floor does to the means, if there is one."""
-    floor = document.get("floor") or 0.0
-    return f"In these means no probability counts below the floor {floor:g}; the scores have no floor." if floor else ""
-
-
-def other_findings(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The findings that stand at the end."""
-    return [f for f in unsaid(document) if f.get("severity") != "changes the meaning"]
-
-
-def unsaid(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Findings that the sentences of the verdict have not told already."""
-    detail = document.get("verdict_detail") or {}
-    said = " ".join(map(str, detail.get("sentences") or [])).lower()
-    told = {"zero_probability"} if detail.get("zero_rows") and said else set()
-    found = document.get("findings") or []
-    return [f for f in found if f.get("code") not in told and str(f.get("message", "")).lower().rstrip(".") not in said]
-
-
-def rank(document: Mapping[str, Any]) -> tuple[float, float]:
-    """What puts models in order: log loss, then Brier score; unknown last."""
-    held = document.get("scores") or {}
-    losses = [value(held.get(name)) for name in ("log_loss", "brier")]
-    first, second = (math.inf if loss is None or math.isnan(loss) else loss for loss in losses)
-    return first, second
-
-
-def level(document: Mapping[str, Any]) -> str:
+    >>> sentence("12 rows left out")
+    '12 rows left out.'
     """
-    >>> level({"level": 0.95})
-    '95 %'
+    return capital(text if text.endswith((".", "?", "!")) else f"{text}.")
+
+
+# -- sentences --------------------------------------------------------------------------------------------------------
+
+
+def verdict(word: str, detail: Verdict | None) -> list[Said]:
+    """Return the sentences of the calibration verdict, each with its mark and title."""
+    if detail is None or not detail.sentences:
+        reason = sentence(detail.reason) if detail and detail.reason else ""
+        state = detail.state if detail else "not measurable"
+        return [Said(MARK_OF_STATE.get(state, NOTICE), capital(word), reason)]
+    said = [_titled(text) for text in detail.sentences]
+    return [Said(_mark(title, detail, first=i == 0), title, capital(text)) for i, (title, text) in enumerate(said)]
+
+
+def _mark(title: str, detail: Verdict, first: bool) -> str:
+    if first and detail.zero_rows:
+        return BAD
+    return MARK_OF_STATE.get(detail.state, NOTICE) if title or first else NOTICE
+
+
+def _titled(text: str) -> tuple[str, str]:
+    """Split **Title.** from the rest of a sentence, unless it is too long for a title."""
+    found = re.match(r"\*\*(.+?)[.:]?\*\*[.:]?\s*(.*)", text, re.DOTALL)
+    if found is None or len(found[1]) > LONGEST_TITLE:
+        return "", text
+    return found[1], found[2]
+
+
+def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | None) -> Said | None:
+    """Return whether the forecasts are better than always predicting the class frequencies."""
+    if scores is None or skill is None or baseline is None:
+        return None
+    name, label, gain = "log_loss", "Log loss", skill.log
+    if finite(gain) is None:  # an infinite log loss says nothing about usefulness, the Brier score does
+        name, label, gain = "brier", "Brier score", skill.brier
+    if finite(gain) is None or name not in scores or name not in baseline:
+        return None
+    share = float(gain)  # type: ignore[arg-type]
+    against = f"{label} {number(scores[name])} against {_beside(baseline[name], scores[name])} for the baseline"
+    limits = ends(gain)
+    if limits is not None and limits[0] <= 0.0 <= limits[1]:
+        rest = f"too close to tell apart ({interval(gain, True)} better)"
+        return Said(NOTICE, "Not clearly useful", f"{against}: {rest}.")
+    if share < 0:
+        return Said(BAD, "Worse than the baseline", f"{against}, which always predicts the class frequencies.")
+    return Said(GOOD, "Useful", f"{against} ({percent(share, 0)} better).")
+
+
+def _beside(x: float, reading: Any) -> str:
+    """Return a number with as many decimals as the reading beside it."""
+    return number(x, decimals(reading))
+
+
+def best_remedy(remedies: Iterable[Remedy] | None) -> Remedy | None:
+    """Return the recalibration with the largest gain among those whose interval excludes 0."""
+    helping = [(gain_of(remedy)[1], remedy) for remedy in remedies or ()]
+    clear = [(gain, remedy) for gain, remedy in helping if gain is not None and gain.low is not None and gain.low > 0]
+    return max(clear, key=lambda pair: pair[0].gain or 0.0)[1] if clear else None
+
+
+def gain_of(remedy: Remedy) -> tuple[str, Gain | None]:
+    """Return the score that a remedy is judged by, and its gain: the log loss where it is finite, else Brier."""
+    if finite(remedy.log.gain) is not None:
+        return "log loss", remedy.log
+    return "Brier score", remedy.brier if finite(remedy.brier.gain) is not None else None
+
+
+def remedy_name(remedy: Remedy) -> str:
+    """Return a recalibration with its parameters: what `parameters` says, else the name of the map."""
+    return (remedy.parameters or remedy.map.replace("_", " ")).replace(" -", " −")
+
+
+def fix(remedies: Sequence[Remedy] | None, file: str | None = None) -> Said | None:
+    """Return the best recalibration with its command for this file; "No recalibration helps" where none does."""
+    if not remedies:
+        return None
+    best = best_remedy(remedies)
+    if best is None:
+        return Said(GOOD, "Nothing to fix", "No recalibration helps.")
+    score, gain = gain_of(best)
+    assert gain is not None
+    share = f", {percent(gain.share, 0)}" if finite(gain.share) is not None else ""
+    text = f"{capital(remedy_name(best))} cuts the {score} by {gain_text(gain)}{share}."
+    command = (best.command or "").replace(" FILE ", f" {shlex.quote(file or 'FILE')} ")
+    return Said(ACTION, "Fix", text, command)
+
+
+def gain_text(gain: Gain) -> str:
     """
-    return f"{100 * float(document.get('level') or 0.95):g} %"
+    >>> gain_text(Gain(0.2134, 0.16, 0.26))
+    '0.213 (0.160–0.260)'
+    """
+    shown, limits = number(gain.gain, decimals(gain)), interval(gain)
+    return f"{shown} ({limits})" if limits else shown
+
+
+def worst_group(groups: Any) -> Said | None:
+    """Return the worst group of the first column whose groups differ significantly."""
+    for column, group in (groups or {}).items():
+        if _differs(group) and group.worst in group.levels:
+            loss = group.levels[group.worst].scores.log_loss
+            p = "p < 0.001" if group.differ.p < 0.001 else f"p = {group.differ.p:.3f}"
+            text = f"{column} = {group.worst} has the highest log loss, {number(loss)}; groups differ ({p})."
+            return Said(NOTICE, "Groups", text)
+    return None
+
+
+def _differs(group: Group) -> bool:
+    return group.differ is not None and group.differ.p is not None and group.differ.p < SIGNIFICANT
+
+
+def biggest_miss(surprises: Sequence[Surprise] | None, zero_rows: int = 0) -> Said | None:
+    """Return the case that gave least to its outcome, if that is almost nothing and no zeros were told already."""
+    rare = [case for case in surprises or () if 0 < case.probability < TINY]
+    if not rare or zero_rows:
+        return None
+    return Said(NOTICE, "Note", f"{place(rare[0])} gave its outcome a probability of {chance(rare[0].probability)}.")
+
+
+def place(case: Surprise) -> str:
+    """
+    >>> place(Surprise(17, "yes", 0.1)), place(Surprise(17, "yes", 0.1, "a.csv"))
+    ('Row 17', 'Row 17 of a.csv')
+    """
+    return f"Row {case.row}" + (f" of {case.file}" if case.file else "")
+
+
+def notes(findings: Iterable[Finding], told: str = "") -> list[Said]:
+    """Return what else must be known, gravest first, without what the sentences before have told."""
+    order = {"changes the meaning": 0, "warning": 1}
+    kept = [f for f in findings if f.severity in order and f.message.lower().rstrip(".") not in told.lower()]
+    return [
+        Said(NOTICE, "Note", sentence(f.message) + rows_of(f)) for f in sorted(kept, key=lambda f: order[f.severity])
+    ]
+
+
+def rows_of(finding: Finding) -> str:
+    """Return the first rows of a finding, empty where it names them itself."""
+    if not finding.rows or "row" in finding.message:
+        return ""
+    named = [str(row) for row in finding.rows[:MOST_ROWS]]
+    return f" (rows {', '.join(named)}{', …' if len(finding.rows) > MOST_ROWS else ''})"
+
+
+def minimum(floor: float | None) -> str:
+    """Return what a minimum probability does to the means, empty where there is none."""
+    return f"In these means no probability counts below {floor:g}; the scores have no minimum." if floor else ""

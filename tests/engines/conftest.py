@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 
 from veracity import engines
-from veracity.engines._sums import Key, Tallies
-from veracity.read import Reading
+from veracity.engines._sums import Tallies
+from veracity.read import ReadOptions
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
@@ -31,12 +31,12 @@ class Engine:
     name: str
     options: dict[str, Any] = field(default_factory=dict)
 
-    def tallies(self, data: Any, reading: Reading | None = None, plan: Plan | None = None) -> dict[Key, Tally]:
-        opened = engines.Input(data, reading, engine=self.name, options=self.options)
-        counted: Tallies = opened.total(partial(Tallies, plan or Plan()))
+    def tallies(self, data: Any, reading: ReadOptions | None = None, plan: Plan | None = None) -> dict[str, Tally]:
+        engine = engines.Engine(self.name, self.options)
+        counted: Tallies = engine.count(engine.open(data, reading), plan)
         return counted.tallies()
 
-    def assess(self, data: Any, reading: Reading | None = None, **options: Any) -> Any:
+    def assess(self, data: Any, reading: ReadOptions | None = None, **options: Any) -> Any:
         return engines.assess(data, reading, engine=self.name, options=self.options | options)
 
 
@@ -72,6 +72,29 @@ def spark(java: str) -> Iterator[Any]:
         )
         yield made
         made.stop()
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """From now on, files are read so many rows at a time, in pieces of ten rows."""
+
+    def cut(rows: int) -> None:
+        for name, value in (("MOST_ROWS", rows), ("FEWEST_ROWS", 1), ("CHUNK", 10)):
+            monkeypatch.setattr(f"veracity.read.parts.{name}", value)
+
+    return cut
+
+
+@pytest.fixture
+def by_passes(monkeypatch: pytest.MonkeyPatch, small_batches: Callable[[int], None]) -> Callable[[], None]:
+    """From now on, files are read in small batches and few rows are kept: what needs all of them passes over them."""
+
+    def cut() -> None:
+        small_batches(64)
+        for name in ("MOST_ROWS", "MOST_ROWS_OF_TWO"):
+            monkeypatch.setattr(f"veracity.state.sampling.{name}", 100)
+
+    return cut
 
 
 ENGINES = [

@@ -15,11 +15,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from veracity import engines
-from veracity.engines._sums import Tallies
-from veracity.read import Reading, parts, read
+from veracity.engines import Engine
+from veracity.read import ReadOptions, parts, read
 from veracity.state import tally
-from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
 BAD = [np.nan, np.inf, -np.inf, -5e-324, -0.5, 1.0 + 2.0**-52, 1.5, 1e300]
@@ -58,8 +56,8 @@ def stored(folder: Path, p: np.ndarray, y: Any, ending: str) -> list[Path]:
 
 
 def streamed(files: list[Path], **reading: Any) -> Tally:
-    counted: Tallies = engines.Input(files, Reading(**reading)).total(partial(Tallies, Plan()))
-    (found,) = counted.tallies().values()
+    engine = Engine()
+    (found,) = engine.count(engine.open(files, ReadOptions(**reading))).tallies().values()
     return found
 
 
@@ -103,7 +101,7 @@ def test_a_part_without_outcomes(tmp_path: Path, k: int, ending: str) -> None:
     """Of recent cases nobody knows the outcome yet: these rows are left out, not everything."""
     p, y = forecasts(k)
     files = stored(tmp_path, p, [int(v) if i < 131 else None for i, v in enumerate(y)], ending)
-    found = streamed(files, nan="omit")
+    found = streamed(files, missing="drop")
     assert found.sums.rows == 131
     missing = len(p) - 131
     assert [(f.code, f.count) for f in found.findings if f.code == "missing_rows"] == [("missing_rows", missing)]
@@ -112,7 +110,7 @@ def test_a_part_without_outcomes(tmp_path: Path, k: int, ending: str) -> None:
     ):
         streamed(files)
     for order in (files, files[::-1]) if ending == ".csv" else (files,):
-        (held,) = read(order, Reading(nan="omit")).values()
+        (held,) = read(order, ReadOptions(missing="drop")).values()
         assert np.array_equal(held.outcomes, y[:131])
 
 
@@ -123,10 +121,10 @@ def test_rows_left_out_are_counted_among_all(uneven: None, tmp_path: Path, known
     p, y = forecasts(2)
     files = stored(tmp_path, p, [int(v) if i < known else None for i, v in enumerate(y)], ".parquet")
     files = files[first:] + files[:first]
-    reading = {"label": "y", "positive_proba": ("p",), "nan": "omit"}
+    reading = {"label": "y", "positive_proba": ("p",), "missing": "drop"}
     message = f"{len(p) - known} of {len(p)} rows have missing values and are left out"
     assert message in [finding.message for finding in streamed(files, **reading).findings]
-    (held,) = read(files, Reading(**reading)).values()
+    (held,) = read(files, ReadOptions(**reading)).values()
     assert (len(held), [finding.message for finding in held.findings if finding.total]) == (known, [message])
 
 

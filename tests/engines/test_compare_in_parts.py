@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,12 @@ N = 1500
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder, and batches so small that a file has several."""
+    """An empty working folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 200)
-    monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 200)
-    monkeypatch.setattr("veracity.read.parts.CHUNK", 10)  # and batches of several pieces
     return tmp_path
+
+
+Cut = Callable[[int], None]
 
 
 @pytest.fixture
@@ -64,29 +65,37 @@ def said(err: str) -> str:
     return next(line for line in err.splitlines() if "cases" in line and not line.startswith("read"))
 
 
-def test_files_by_row(engine: Any, here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_by_row(
+    engine: Any, here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut
+) -> None:
     for name in ("calm", "sharp"):
         cases.select("y", pl.col(name).alias("p")).write_parquet(f"{name}.parquet", row_group_size=70)
     expected, err = compared(capsys, "calm.parquet", "sharp.parquet")
+    small_batches(200)
     found, also = compared(capsys, "calm.parquet", "sharp.parquet", "--engine", engine.name)
     same(found, expected)
     assert said(also) == said(err) == "1,500 cases, paired by row"
     assert {one["provenance"]["engine"] for one in found.values()} == {engine.name}
 
 
-def test_files_by_id(engine: Any, here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_by_id(
+    engine: Any, here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut
+) -> None:
     """In another order, and each without some cases of the other: a second pass counts those that both have."""
     cases[:1300].select("who", "y", pl.col("calm").alias("p")).write_csv("calm.csv")
     cases[200:].sample(fraction=1.0, shuffle=True, seed=1).select("who", "y", pl.col("sharp").alias("p")).write_csv(
         "sharp.csv"
     )
     expected, err = compared(capsys, "calm.csv", "sharp.csv", "--id", "who")
+    small_batches(200)
     found, also = compared(capsys, "calm.csv", "sharp.csv", "--id", "who", "--engine", engine.name)
     same(found, expected)
     assert said(also) == said(err) == "1,100 of 1,500 cases are in all 2 models"
 
 
-def test_folders_are_models_in_parts(here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folders_are_models_in_parts(
+    here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut
+) -> None:
     for name in ("calm", "sharp"):
         Path(name).mkdir()
         one = cases.select("y", pl.col(name).alias("p"))
@@ -94,14 +103,16 @@ def test_folders_are_models_in_parts(here: Path, cases: pl.DataFrame, capsys: py
         for i, at in enumerate((0, 400, 900)):
             one[at : (400, 900, N)[i]].write_parquet(Path(name, f"part{i}.parquet"))
     expected, _ = compared(capsys, "calm.parquet", "sharp.parquet")
-    for more in ((), ("--engine", "local"), ("--engine", "local", "--checkpoint", "state")):
+    same(compared(capsys, "calm", "sharp")[0], expected)
+    small_batches(200)
+    for more in ((), ("--checkpoint", "state")):
         same(compared(capsys, "calm", "sharp", *more)[0], expected)
     assert not Path("state").exists()
 
 
-@pytest.mark.parametrize("more", [(), ("--engine", "local")])
+@pytest.mark.parametrize("rows", [200, 1 << 20])
 def test_columns_with_gaps(
-    here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+    here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut, rows: int
 ) -> None:
     """Only rows that both columns have count, batch by batch; also where a column of a batch is empty."""
     gaps = cases.with_row_index().with_columns(
@@ -113,7 +124,8 @@ def test_columns_with_gaps(
         gaps[i * 500 : (i + 1) * 500].select("y", "calm", "sharp").write_parquet(
             f"parts/{i}.parquet", row_group_size=70
         )
-    found, err = compared(capsys, "parts", "--nan", "omit", *more)
+    small_batches(rows)
+    found, err = compared(capsys, "parts", "--missing", "drop")
     whole = gaps.select("y", "calm", "sharp").drop_nulls()
     whole.write_parquet("whole.parquet")
     expected, _ = compared(capsys, "whole.parquet")
@@ -123,29 +135,37 @@ def test_columns_with_gaps(
             one["scores"]["log_loss"]["value"], rel=1e-12
         )
         assert found[name]["measured"]["accuracy"]["value"] == one["measured"]["accuracy"]["value"]
-    assert f"{whole.height:,} " in said(err)
+    every = gaps.filter(pl.any_horizontal(pl.col("calm", "sharp").is_not_null())).height
+    assert said(err) == f"{whole.height:,} of {every:,} cases are in all 2 models, paired by row"
 
 
-def test_a_column_names_the_model(here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_column_names_the_model(
+    here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut
+) -> None:
     long = pl.concat(
         [cases.select("who", "y", pl.lit(name).alias("model"), pl.col(name).alias("p")) for name in ("calm", "sharp")]
     ).sample(fraction=1.0, shuffle=True, seed=2)
     long.write_parquet("long.parquet")
     expected, _ = compared(capsys, "long.parquet", "--id", "who")
-    found, err = compared(capsys, "long.parquet", "--id", "who", "--engine", "local")
+    small_batches(200)
+    found, err = compared(capsys, "long.parquet", "--id", "who")
     same(found, expected)
     assert said(err) == "1,500 of 1,500 cases are in all 2 models"
     long.drop("who").write_parquet("bare.parquet")
-    assert run(["compare", "bare.parquet", "--model", "model", "--engine", "local"]) == 2
+    assert run(["compare", "bare.parquet", "--model", "model"]) == 2
     assert "--id" in capsys.readouterr().err
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert run(["compare", *arguments, "--engine", "local"]) == 2
+    assert run(["compare", *arguments]) == 2
     return capsys.readouterr().err
 
 
-def test_refusals(here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("rows", [200, 1 << 20])
+def test_refusals(
+    here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut, rows: int
+) -> None:
+    small_batches(rows)
     calm = cases.select("who", "y", pl.col("calm").alias("p"))
     calm.write_csv("calm.csv")
     calm[:1200].write_csv("short.csv")
@@ -157,11 +177,11 @@ def test_refusals(here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture
     calm.with_columns(pl.col("who") + "!").write_csv("others.csv")
     assert "calm has 1,500 rows, short 1,200: they cannot be paired by row" in refused(capsys, "calm.csv", "short.csv")
     assert "row 701: calm and flipped have different outcomes" in refused(capsys, "calm.csv", "flipped.csv")
-    who = cases["who"]
+    who, outcome = cases["who"], cases["y"][700]
     message = refused(capsys, "calm.csv", "flipped.csv", "--id", "who")
-    assert f"case {who[700]} has one outcome for calm and another for flipped" in message
+    assert f"case {who[700]} has outcome {outcome} for one model and {1 - outcome} for another" in message
     message = refused(capsys, "calm.csv", "twice.csv", "--id", "who")
-    assert f"case {who[3]} stands more than once for twice (twice.csv row 4 and twice.csv row 1501)" in message
+    assert f"case {who[3]} is given more than once for twice (twice.csv row 4 and twice.csv row 1501)" in message
     assert "no case is in all 2 models" in refused(capsys, "calm.csv", "others.csv", "--id", "who")
     assert "one model, `calm`; a comparison needs two" in refused(capsys, "calm.csv")
     pl.DataFrame({"label": ["a", "b", "c"], "p_a": [0.2] * 3, "p_b": [0.3] * 3, "p_c": [0.5] * 3}).write_csv(
@@ -179,32 +199,37 @@ def test_too_many_cases_to_be_paired_by_id(
     assert "more than 2,000 cases: too many to be paired by id" in refused(
         capsys, "calm.csv", "sharp.csv", "--id", "who"
     )
-    compared(capsys, "calm.csv", "sharp.csv", "--engine", "local")
+    compared(capsys, "calm.csv", "sharp.csv")
 
 
 def test_an_interrupted_comparison_goes_on(
-    here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    here: Path,
+    cases: pl.DataFrame,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    small_batches: Cut,
 ) -> None:
-    from veracity.engines._cases import CountedCases
+    from veracity.engines._sums import Tallies
 
     for name in ("calm", "sharp"):
         one = cases.select("who", "y", pl.col(name).alias("p"))
         one.write_parquet(f"{name}.parquet", row_group_size=200)
     expected, _ = compared(capsys, "calm.parquet", "sharp.parquet", "--id", "who")
+    small_batches(200)
     command = ["calm.parquet", "sharp.parquet", "--id", "who", "--checkpoint", "state"]
     command += ["--engine-option", "checkpoint_seconds=0"]
     taken: list[int] = []
     interrupted: list[bool] = []
-    plain = CountedCases.take
+    plain = Tallies._count
 
-    def take(self: CountedCases, forecasts: Any) -> None:
+    def count(self: Tallies, forecasts: Any) -> None:
         taken.append(len(forecasts))
         if sum(taken) >= 2000 and not interrupted:
             interrupted.append(True)
             raise KeyboardInterrupt
         plain(self, forecasts)
 
-    monkeypatch.setattr(CountedCases, "take", take)
+    monkeypatch.setattr(Tallies, "_count", count)
     assert run(["compare", *command]) == 130
     assert Path("state").exists()
     capsys.readouterr()
@@ -214,12 +239,15 @@ def test_an_interrupted_comparison_goes_on(
     same(found, expected)
 
 
-def test_check(engine: Any, here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check(
+    engine: Any, here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut
+) -> None:
     cases.select("y", pl.col("calm").alias("p")).write_parquet("calm.parquet")
     command = ["check", "calm.parquet", "--require", "scores.log_loss<=0.69", "--require", "reported.accuracy>=0.9"]
     assert run(command) == 1
     expected = capsys.readouterr().out
+    small_batches(200)
     assert run([*command, "--engine", engine.name]) == 1
     assert capsys.readouterr().out == expected
     if engine.name == "local":
-        assert run([*command[:4], "--engine", "local"]) == 0
+        assert run(command[:4]) == 0

@@ -17,9 +17,9 @@ import polars as pl
 import pytest
 
 from veracity import engines
-from veracity.data import Forecasts
 from veracity.engines._sums import Tallies
-from veracity.read import Reading, read
+from veracity.read import ReadOptions, read
+from veracity.read.parts import Batch
 from veracity.state.plan import Plan
 
 
@@ -36,8 +36,8 @@ class Deadly(Tallies):
         super().__init__(plan)
         self._flag = flag
 
-    def take(self, forecasts: Forecasts) -> None:
-        super().take(forecasts)
+    def take(self, batch: Batch) -> None:
+        super().take(batch)
         try:
             os.close(os.open(self._flag, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
@@ -71,10 +71,10 @@ def test_a_killed_worker_changes_nothing(
         from pyspark import cloudpickle
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
     flag = tmp_path / "killed"
-    opened = engines.Input(parts, engine=name)
-    counted = opened.total(partial(Deadly, Plan(), str(flag)))
+    engine, local = engines.Engine(name), engines.Engine()
+    counted = engine.total(engine.open(parts), partial(Deadly, Plan(), str(flag)))
     assert flag.exists()
-    assert bits(counted.tallies()) == bits(engines.Input(parts).total(partial(Tallies, Plan())).tallies())
+    assert bits(counted.tallies()) == bits(local.count(local.open(parts)).tallies())
 
 
 KILLED = """
@@ -140,7 +140,7 @@ def test_a_checkpoint_of_another_run_is_refused(parts: Path, checkpoint: Path) -
     with pytest.raises(ValueError, match="state is of another run: the plan differ"):
         engines.assess(parts, plan=Plan(floor=0.01), checkpoint=checkpoint)
     with pytest.raises(ValueError, match="the reading options differ"):
-        engines.assess(parts, Reading(nan="omit"), checkpoint=checkpoint)
+        engines.assess(parts, ReadOptions(missing="drop"), checkpoint=checkpoint)
     (parts / "part07.parquet").write_bytes((parts / "part08.parquet").read_bytes())
     with pytest.raises(ValueError, match="the files differ\n  give the same files and options, or delete it"):
         engines.assess(parts, checkpoint=checkpoint)
@@ -187,10 +187,11 @@ def test_a_damaged_file_is_left_out_by_choice(engine: Any, parts: Path, tmp_path
 
 
 def test_a_file_that_vanishes_is_named(engine: Any, parts: Path) -> None:
-    opened = engines.Input(parts, engine=engine.name)
+    used = engines.Engine(engine.name)
+    source = used.open(parts)
     (parts / "part12.parquet").unlink()
     with pytest.raises(ValueError, match=r"part12\.parquet: cannot be read"):
-        opened.assess()
+        used.count(source)
 
 
 def test_a_part_with_other_columns_is_named(engine: Any, parts: Path) -> None:
@@ -232,16 +233,10 @@ def test_rows_that_are_left_out_are_counted(parts: Path, monkeypatch: pytest.Mon
     frame.with_columns(pl.when(gone).then(None).otherwise(pl.col("p")).alias("p")).write_parquet(path)
     monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 256)
     monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 256)
-    (made,) = engines.assess(parts, Reading(nan="omit")).values()
+    (made,) = engines.assess(parts, ReadOptions(missing="drop")).values()
     (left_out,) = (f for f in made.findings if f.code == "missing_rows")
     assert left_out.count == frame.height - 300
     assert made.n == pl.read_parquet(parts / "*.parquet").drop_nulls().height
-
-
-def test_what_needs_all_rows_is_said(folder: Callable[[str], Path]) -> None:
-    (made,) = engines.assess(folder("grouped"), Reading(feature=("site",))).values()
-    (unused,) = (f for f in made.findings if f.code == "not_used_in_parts")
-    assert unused.message.startswith("feature: not used")
 
 
 @pytest.mark.parametrize("name", ["local", pytest.param("dask", marks=pytest.mark.slow)])
@@ -257,7 +252,7 @@ def test_cases_that_repeat_across_parts(
         p = rng.uniform(0.2, 0.8, len(who))
         y = (rng.random(len(who)) < p).astype(int)
         pl.DataFrame({"who": who, "y": y, "p": p}).write_parquet(tmp_path / f"{i}.parquet")
-    reading = Reading(id=("who",))
+    reading = ReadOptions(id=("who",))
     (expected,) = read(sorted(tmp_path.iterdir()), reading).values()
     (in_memory,) = (f for f in expected.findings if f.code == "repeated_cases")
     (made,) = engines.assess(tmp_path, reading, engine=name).values()

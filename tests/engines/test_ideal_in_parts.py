@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from veracity import engines
 from veracity.cli import run
-from veracity.read import Reading
+from veracity.read import ReadOptions
 
 LOSSES = ("L", "AL", "PCL", "CL", "GL", "IL", "EL", "PEL", "RL", "PL", "remainder")
 
@@ -34,16 +35,19 @@ def written(folder: Path, k: int, n: int, digits: int) -> None:
 
 @pytest.mark.parametrize(("k", "weight"), [(2, None), (3, None), (3, "w")])
 def test_losses(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, k: int, weight: str | None
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    small_batches: Callable[[int], None],
+    k: int,
+    weight: str | None,
 ) -> None:
-    monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 250)
-    monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 250)
     written(tmp_path, k, 1000, 2)
     command = ["assess", str(tmp_path), "--proba", "p[0-9]", "--ideal", "q[0-9]", "--json", "-"]
     command += ["--weight", weight] if weight else []
     documents: list[dict[str, Any]] = []
-    for more in ((), ("--engine", "local")):
-        assert run([*command, *more]) == 0
+    for rows in (1 << 20, 250):
+        small_batches(rows)
+        assert run(command) == 0
         documents.append(json.loads(capsys.readouterr().out))
     expected, found = documents
     for rule in ("log", "brier"):
@@ -59,10 +63,26 @@ def test_losses(
     assert "ideal_given" in codes[1]
 
 
+def test_features_tell_the_ideal_in_parts(folder: Callable[[str], Path], small_batches: Callable[[int], None]) -> None:
+    options = ReadOptions(feature=("site",))
+    found = []
+    for data in (folder("grouped") / "part17.parquet",) * 2:
+        found.append(*engines.assess(data, options).values())
+        small_batches(50)
+    one, other = found
+    assert float(one.losses("log").GL) > 0.0
+    for rule in ("log", "brier"):
+        for name in LOSSES:
+            expected = float(one.losses(rule)[name])
+            assert float(other.losses(rule)[name]) == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True), name
+    assert {f.message for f in one.findings} == {f.message for f in other.findings}
+    assert "3 distinct feature rows" in " ".join(f.message for f in other.findings)
+
+
 @pytest.mark.slow
 def test_on_a_cluster(tmp_path: Path, cluster: Any) -> None:
     written(tmp_path, 3, 500, 2)
-    reading = Reading(proba="p[0-9]", ideal="q[0-9]")
+    reading = ReadOptions(proba="p[0-9]", ideal="q[0-9]")
     (one,), (other,) = (engines.assess(tmp_path, reading, engine=name).values() for name in ("local", "dask"))
     for name in LOSSES:
         assert float(other.losses("log")[name]) == pytest.approx(float(one.losses("log")[name]), rel=1e-9, abs=1e-12)
@@ -75,4 +95,4 @@ def test_ideals_are_looked_at(tmp_path: Path) -> None:
         tmp_path / "1.parquet"
     )
     with pytest.raises(ValueError, match=r"1\.parquet: .*row 78.*\n  give the ideal as probabilities"):
-        engines.assess(tmp_path, Reading(proba="p[0-9]", ideal="q[0-9]"))
+        engines.assess(tmp_path, ReadOptions(proba="p[0-9]", ideal="q[0-9]"))

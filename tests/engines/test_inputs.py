@@ -13,8 +13,9 @@ import pytest
 from veracity import Tally, engines
 from veracity.cli import run
 from veracity.data import Forecasts
-from veracity.engines._sums import Tallies
-from veracity.read import Reading, read
+from veracity.engines._one_model import OneModel
+from veracity.engines._sums import Job, Tallies
+from veracity.read import ReadOptions, read
 from veracity.state.plan import Plan
 from veracity.state.tally import total
 
@@ -36,8 +37,8 @@ def test_dask_dataframe(cluster: Any, folder: Callable[[str], Path]) -> None:
 
     frame = dd.read_parquet(str(folder("grouped")))
     assert frame.npartitions > 16
-    found = engines.assess(frame, Reading(group=("site",)), engine="dask")
-    expected = engines.assess(folder("grouped"), Reading(group=("site",)))
+    found = engines.assess(frame, ReadOptions(group=("site",)), engine="dask")
+    expected = engines.assess(folder("grouped"), ReadOptions(group=("site",)))
     assert counts(only(found)) == counts(only(expected))
     (made,), (other,) = found.values(), expected.values()
     assert {k: v["n"] for k, v in made.groups["site"].items()} == {k: v["n"] for k, v in other.groups["site"].items()}
@@ -51,9 +52,10 @@ def test_dask_delayed_forecasts(cluster: Any) -> None:
     made = engines.assess(parts, engine="dask")
     whole = total([Tally.of([0, 1, 1, 0], [0.1, 0.8, p, 0.3]) for p in (0.2, 0.4, 0.6)])
     assert counts(only(made)) == counts(whole)
-    opened = engines.Input(parts, engine="dask")
+    engine = engines.Engine("dask")
+    model = OneModel(engine, engine.open(parts))
     with pytest.raises(ValueError, match="only files can be written as they are read"):
-        opened.write(opened.adjustment(), "out.csv")
+        model.write(model.adjustment(), "out.csv")
     odd = delayed(Forecasts.of)([0, 2, 1], [[0.1, 0.8, 0.1]] * 3)
     with pytest.raises(ValueError, match=r"partition 0.* and partition 3: tallies of different classes do not add"):
         engines.assess([*parts, odd], engine="dask")
@@ -91,7 +93,7 @@ def test_spark_frame(spark: Any, folder: Callable[[str], Path]) -> None:
 def test_spark_names_the_partition(spark: Any) -> None:
     frame = spark.range(0, 100, 1, 4).selectExpr("id % 2 as y", "if(id = 60, 1.5, 0.5) as p")
     with pytest.raises(ValueError, match=r"partition 2: .*1\.5"):
-        engines.assess(frame, Reading(label="y", positive_proba="p"), engine="spark")
+        engines.assess(frame, ReadOptions(label="y", positive_proba="p"), engine="spark")
 
 
 @pytest.mark.slow
@@ -122,28 +124,22 @@ def test_rows_of_a_large_file(folder: Callable[[str], Path], tmp_path: Path) -> 
     pl.read_parquet(folder("grouped") / "*.parquet").write_parquet(path, row_group_size=1000)
     options = {"part_bytes": path.stat().st_size // 5}
     for where in ((), ("site=B",)):
-        opened = engines.Input(path, Reading(where=where), engine="dask", options=options)
-        assert len(opened._parts) == 5
-        states = [engines.local.run(_job(opened), [part], {}).state() for part in opened._parts]
+        source = engines.Engine("dask", options).open(path, ReadOptions(where=where))
+        assert len(source.parts()) == 5
+        job = Job(source, partial(Tallies, Plan()))
+        states = [engines.local.run(job, [part], {}).state() for part in source.parts()]
         merged = Tallies(Plan())
         for state in states:
             merged.merge(state)
-        (expected,) = read(path, Reading(where=where)).values()
+        (expected,) = read(path, ReadOptions(where=where)).values()
         (found,) = merged.tallies().values()
-        assert counts(found) == counts(Tally.count(expected, Plan()))
-        assert found.lowest == Tally.count(expected, Plan()).lowest
-
-
-def _job(opened: engines.Input) -> Any:
-    from veracity.engines._sums import Job
-
-    return Job(opened._stream, partial(Tallies, Plan()))
+        assert counts(found) == counts(Tally.of(expected, plan=Plan()))
+        assert found.lowest == Tally.of(expected, plan=Plan()).lowest
 
 
 def test_small_files_share_tasks(tmp_path, monkeypatch):
     """In order, all of them, and about as large as one another; a part that has its own output stays alone."""
     from veracity.engines import _worker
-    from veracity.engines._sums import Job
     from veracity.read.parts import Part
 
     sizes = [3, 1, 1, 1, 1, 1, 1, 1, 7, 3]

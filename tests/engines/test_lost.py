@@ -18,8 +18,8 @@ import psutil
 import pytest
 
 from veracity import engines
-from veracity.data import Forecasts
 from veracity.engines._sums import Tallies
+from veracity.read.parts import Batch
 from veracity.state.plan import Plan
 
 pytestmark = pytest.mark.slow
@@ -55,7 +55,7 @@ class Halting(Tallies):
         super().__init__(plan)
         self._flag = flag
 
-    def take(self, forecasts: Forecasts) -> None:
+    def take(self, batch: Batch) -> None:
         Path(self._flag).touch()
         time.sleep(20)
 
@@ -63,7 +63,7 @@ class Halting(Tallies):
 class Deadly(Tallies):
     """Kills its process whenever it is tried."""
 
-    def take(self, forecasts: Forecasts) -> None:
+    def take(self, batch: Batch) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -120,9 +120,10 @@ def test_the_scheduler_is_lost(folder: Callable[[str], Path], tmp_path: Path, st
     started(WORKER, address)
     flag = tmp_path / "begun"
     killer = when(flag, scheduler.kill)
-    opened = engines.Input(folder("binary"), engine="dask", options={"scheduler": address, "timeout": 2})
+    engine = engines.Engine("dask", {"scheduler": address, "timeout": 2})
+    source = engine.open(folder("binary"))
     with pytest.raises(ValueError, match=f"the connection to the scheduler was lost in mid-run: {address}") as told:
-        opened.total(partial(Halting, Plan(), str(flag)))
+        engine.total(source, partial(Halting, Plan(), str(flag)))
     assert "nothing of this run is kept" in str(told.value)
     killer.join()
 
@@ -131,14 +132,15 @@ def test_the_only_worker_is_lost(folder: Callable[[str], Path], started: Any) ->
     """Without anybody who starts it again."""
     _, address = started(SCHEDULER)
     worker, _ = started(WORKER, address)
-    opened = engines.Input(folder("binary"), engine="dask", options={"scheduler": address, "timeout": 2})
+    engine = engines.Engine("dask", {"scheduler": address, "timeout": 2})
+    source = engine.open(folder("binary"))
     with pytest.raises(ValueError, match=f"dask: all workers at {address} are gone, and none came back within 2 s"):
-        opened.total(partial(Deadly, Plan()))
+        engine.total(source, partial(Deadly, Plan()))
     assert worker.wait(5) == -signal.SIGKILL
     # With a worker again, the same scheduler counts everything once.
     started(WORKER, address)
-    counted = opened.total(partial(Tallies, Plan())).tallies()
-    expected = engines.Input(folder("binary")).total(partial(Tallies, Plan())).tallies()
+    counted = engine.count(source).tallies()
+    expected = engines.Engine().count(source).tallies()
     assert {key: tally.sums.rows for key, tally in counted.items()} == {
         key: tally.sums.rows for key, tally in expected.items()
     }
@@ -155,11 +157,12 @@ def test_every_worker_dies_of_a_part(folder: Callable[[str], Path]) -> None:
             LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=60) as mortal,
         ):
             options = {"scheduler": mortal.scheduler_address}
-            opened = engines.Input(folder("binary") / "part07.parquet", engine="dask", options=options)
+            engine = engines.Engine("dask", options)
+            source = engine.open(folder("binary") / "part07.parquet")
             with pytest.raises(
                 ValueError, match=r"dask: part07\.parquet, task 0 of \w+ was tried on 2 workers"
             ) as told:
-                opened.total(partial(Deadly, Plan()))
+                engine.total(source, partial(Deadly, Plan()))
             assert "each of them died" in str(told.value)
 
 
@@ -176,13 +179,14 @@ class Halting(Tallies):
         super().__init__(plan)
         self.flag = flag
 
-    def take(self, forecasts):
+    def take(self, batch):
         Path(self.flag).touch()
         time.sleep(60)
 
-opened = engines.Input(sys.argv[1], engine="spark", options={"master": "local[2,4]"})
+engine = engines.Engine("spark", {"master": "local[2,4]"})
+source = engine.open(sys.argv[1])
 try:
-    opened.total(partial(Halting, Plan(), sys.argv[2]))
+    engine.total(source, partial(Halting, Plan(), sys.argv[2]))
 except ValueError as problem:
     print(problem)
 """

@@ -19,8 +19,6 @@ from veracity.cli import run
 def files(folder: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A few parts of three classes, in an empty working folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 128)  # several batches a part
-    monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 128)
     return [str(folder("grouped") / f"part{i:02}.parquet") for i in (0, 1, 4, 7)]
 
 
@@ -42,9 +40,12 @@ def shifts(path: str) -> list[float]:
     return shift
 
 
-def test_adjust_on_every_engine(engine: Any, files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_adjust_on_every_engine(
+    engine: Any, files: list[str], capsys: pytest.CaptureFixture[str], by_passes: Callable[[], None]
+) -> None:
     assert run(["adjust", *files, "--to", "sample", "-o", "memory.parquet"]) == 0
     said = capsys.readouterr().out
+    by_passes()
     for output in ("parts/",) if engine.name == "spark" else ("parts.parquet", "parts/"):
         assert run(["adjust", *files, "--to", "sample", "--engine", engine.name, "-o", output, "--force"]) == 0
         assert capsys.readouterr().out == said
@@ -58,45 +59,51 @@ def test_adjust_on_every_engine(engine: Any, files: list[str], capsys: pytest.Ca
 
 @pytest.mark.parametrize("rule", ["-0.5", "0.5"])
 @pytest.mark.parametrize("to", ["sample", "prior.csv"])
-def test_rules(files: list[str], rule: str, to: str) -> None:
+def test_rules(files: list[str], rule: str, to: str, by_passes: Callable[[], None]) -> None:
     Path("prior.csv").write_text("low,0.2\nmid,0.3\nhigh,0.5\n")
-    for name, more in (("memory", []), ("parts", ["--engine", "local"])):
-        assert run(["adjust", *files, "--to", to, "--rule", rule, "-o", f"{name}.csv", *more]) == 0
+    for name in ("memory", "parts"):
+        assert run(["adjust", *files, "--to", to, "--rule", rule, "-o", f"{name}.csv"]) == 0
+        by_passes()
     same(held("parts.csv"), held("memory.csv"))
     np.testing.assert_allclose(shifts("parts.map.json"), shifts("memory.map.json"), rtol=1e-9, atol=1e-10)
 
 
-def test_the_rule_that_adds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rule_that_adds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_passes: Callable[[], None]) -> None:
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(6)
     p = rng.uniform(0.2, 0.8, 5000)  # room for a shift
     pl.DataFrame({"y": (rng.random(5000) < p).astype(int), "p": p}).write_parquet("f.parquet")
     Path("prior.csv").write_text("0,0.45\n1,0.55\n")
-    for name, more in (("memory", []), ("parts", ["--engine", "local"])):
-        assert run(["adjust", "f.parquet", "--to", "prior.csv", "--rule", "brier", "-o", f"{name}.csv", *more]) == 0
+    for name in ("memory", "parts"):
+        assert run(["adjust", "f.parquet", "--to", "prior.csv", "--rule", "brier", "-o", f"{name}.csv"]) == 0
+        by_passes()
     same(held("parts.csv"), held("memory.csv"))
     np.testing.assert_allclose(shifts("parts.map.json"), shifts("memory.map.json"), rtol=1e-12)
 
 
-def test_an_estimate_under_label_shift(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    for name, more in (("memory", []), ("parts", ["--engine", "local"])):
+def test_an_estimate_under_label_shift(
+    files: list[str], capsys: pytest.CaptureFixture[str], by_passes: Callable[[], None]
+) -> None:
+    for name in ("memory", "parts"):
         command = ["adjust", *files, "--to", "em", "--trained-on", "uniform", "-o", f"{name}.csv"]
-        assert run([*command, *more]) == 0
+        assert run(command) == 0
         assert "label shift" in capsys.readouterr().err
+        by_passes()
     # In memory the rounds end when a frequency moves by less than 1e-10; Newton's steps go on to rounding.
     np.testing.assert_allclose(shifts("parts.map.json"), shifts("memory.map.json"), rtol=1e-7)
 
 
-def test_weights_counts_and_split_outcomes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_counts_and_split_outcomes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_passes: Callable[[], None]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 64)
-    monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 64)
     rng = np.random.default_rng(5)
     y = rng.integers(0, 2, 300).astype(float)
     y[250] = 0.5  # only one batch has a split outcome, and all rows get a weight
     pl.DataFrame({"y": y, "p": rng.beta(2, 2, 300), "times": rng.integers(1, 4, 300)}).write_csv("f.csv")
-    for name, more in (("memory", []), ("parts", ["--engine", "local"])):
-        assert run(["adjust", "f.csv", "--count", "times", "--to", "uniform", "-o", f"{name}.csv", *more]) == 0
+    for name in ("memory", "parts"):
+        assert run(["adjust", "f.csv", "--count", "times", "--to", "uniform", "-o", f"{name}.csv"]) == 0
+        by_passes()
     assert held("parts.csv").columns == ["label", "p_0", "p_1", "weight", "count"]
     assert held("parts.csv").height == 301
     same(held("parts.csv"), held("memory.csv"))
@@ -111,7 +118,7 @@ def test_nothing_is_half_written(
     files: list[str], tmp_path: Path, output: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("prior.csv").write_text("low,0.9\nmid,0.05\nhigh,0.05\n")
-    command = ["adjust", *files, "--to", "prior.csv", "--rule", "brier", "--engine", "local", "-o", output]
+    command = ["adjust", *files, "--to", "prior.csv", "--rule", "brier", "-o", output]
     assert run(command) == 2
     message = capsys.readouterr().err
     assert "values would leave [0, 1] (first: row 1, class" in message
@@ -123,18 +130,18 @@ def test_a_file_that_breaks_while_it_is_written(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fit has gone through; then a part is gone."""
-    from veracity import engines
+    from veracity.engines._one_model import OneModel
 
     parts = Path(shutil.copytree(Path(files[0]).parent, tmp_path / "parts"))
     (parts / "part03.parquet").unlink()  # the one without rows
-    plain = engines.Input.write
+    plain = OneModel.write
 
     def late(self: Any, *given: Any) -> Any:
         (parts / "part07.parquet").unlink()
         return plain(self, *given)
 
-    monkeypatch.setattr(engines.Input, "write", late)
-    assert run(["adjust", "parts", "--to", "sample", "--engine", "local", "-o", "out.parquet"]) == 2
+    monkeypatch.setattr(OneModel, "write", late)
+    assert run(["adjust", "parts", "--to", "sample", "-o", "out.parquet"]) == 2
     assert "part07.parquet: cannot be read" in capsys.readouterr().err
     assert left(tmp_path) == ["parts"]
 
@@ -150,7 +157,7 @@ def test_broken_files_are_left_out_by_choice(
     data = bytearray((parts / "part01.parquet").read_bytes())
     data[4 : len(data) // 2] = bytes(b ^ 0x5A for b in data[4 : len(data) // 2])
     (parts / "part01.parquet").write_bytes(data)
-    skip = ["--engine", "local", "--engine-option", "on_error=skip"]
+    skip = ["--engine-option", "on_error=skip"]
     capsys.readouterr()
     assert run(["adjust", "parts", "--to", "sample", *skip, "-o", "out.csv"]) == 0
     assert "1 of the files could not be read and are left out: part01.parquet" in capsys.readouterr().err
@@ -170,11 +177,14 @@ def test_calibrate(engine: Any, files: list[str], capsys: pytest.CaptureFixture[
     same(held("parts.csv"), held("memory.csv"))
 
 
-def test_standard_output(files: list[str], tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_standard_output(
+    files: list[str], tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], by_passes: Callable[[], None]
+) -> None:
     outs = []
-    for more in ([], ["--engine", "local"]):
-        assert run(["adjust", *files, "--to", "uniform", "-o", "-", *more]) == 0
+    for _ in range(2):
+        assert run(["adjust", *files, "--to", "uniform", "-o", "-"]) == 0
         outs.append(pl.read_csv(capsysbinary.readouterr().out))
+        by_passes()
     same(outs[1], outs[0])
     assert left(tmp_path) == []
 
@@ -185,9 +195,9 @@ def test_refusals(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(["adjust", *files, "--to", "sample", "-o", "full", "--force"]) == 2
     assert "the folder is not empty; give a new one" in capsys.readouterr().err
     pl.DataFrame({"y": [0, 1, 1], "m1": [0.2, 0.6, 0.9], "m2": [0.3, 0.5, 0.8]}).write_csv("several.csv")
-    assert run(["adjust", "several.csv", "--to", "sample", "--engine", "local", "-o", "x.csv"]) == 2
+    assert run(["adjust", "several.csv", "--to", "sample", "-o", "x.csv"]) == 2
     assert "several.csv: 2 models, m1, m2; a map belongs to one" in capsys.readouterr().err
     pl.DataFrame({"logprob": [-1.0, -2.0]}).write_csv("logs.csv")
-    assert run(["adjust", "logs.csv", "--to", "sample", "--engine", "local", "-o", "x.csv"]) == 2
+    assert run(["adjust", "logs.csv", "--to", "sample", "-o", "x.csv"]) == 2
     assert "only the probability of what happened is known" in capsys.readouterr().err
     assert left(tmp_path) == ["full", "logs.csv", "several.csv"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,6 @@ from veracity.plots import surprises
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Three files; the worst surprises are in row 7 of the last and row 41 of the first, and one row has gaps."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("veracity.read.parts.MOST_ROWS", 64)
-    monkeypatch.setattr("veracity.read.parts.FEWEST_ROWS", 64)
     rng = np.random.default_rng(3)
     Path("parts").mkdir()
     for i, name in enumerate("abc"):
@@ -38,9 +37,12 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("more", [(), ("--engine", "local")], ids=["memory", "parts"])
-def test_surprises_and_findings(parts: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]) -> None:
-    assert run(["assess", "parts", "--nan", "omit", "--json", "-", *more]) == 0
+@pytest.mark.parametrize("rows", [64, 1 << 20])
+def test_surprises_and_findings(
+    parts: Path, capsys: pytest.CaptureFixture[str], small_batches: Callable[[int], None], rows: int
+) -> None:
+    small_batches(rows)
+    assert run(["assess", "parts", "--missing", "drop", "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [(s["row"], s["file"]) for s in document["surprises"][:2]] == [(7, "c.csv"), (41, "a.csv")]
     findings: dict[str, Any] = {f["code"]: f for f in document["findings"]}
@@ -49,26 +51,32 @@ def test_surprises_and_findings(parts: Path, capsys: pytest.CaptureFixture[str],
     again = Assessment.from_json(json.dumps(document))
     assert surprises.rows(again)[0]["row"] == "7 of c.csv"
     assert json.loads(again.to_json())["findings"] == document["findings"]
-    assert run(["assess", "parts", "--nan", "omit", *more]) == 0
+    assert run(["assess", "parts", "--missing", "drop"]) == 0
     assert "Rows 7 of c.csv." in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("more", [(), ("--engine", "local")], ids=["memory", "parts"])
-def test_messages(parts: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]) -> None:
-    assert run(["assess", "parts", *more]) == 2
+@pytest.mark.parametrize("rows", [64, 1 << 20])
+def test_messages(
+    parts: Path, capsys: pytest.CaptureFixture[str], small_batches: Callable[[int], None], rows: int
+) -> None:
+    small_batches(rows)
+    assert run(["assess", "parts"]) == 2
     assert "b.csv: " in (message := capsys.readouterr().err)
     assert "row 100" in message
     frame = pl.read_csv("parts/b.csv").with_columns(
         pl.when(pl.int_range(150) == 99).then(1.5).otherwise("p").alias("p")
     )
     frame.write_csv("parts/b.csv")
-    assert run(["assess", "parts", *more]) == 2
+    assert run(["assess", "parts"]) == 2
     assert "b.csv: row 100, `p` = 1.5: above 1" in capsys.readouterr().err
 
 
-def test_one_file_needs_no_name(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for more in ((), ("--engine", "local")):
-        assert run(["assess", "parts/c.csv", "--json", "-", *more]) == 0
+def test_one_file_needs_no_name(
+    parts: Path, capsys: pytest.CaptureFixture[str], small_batches: Callable[[int], None]
+) -> None:
+    for rows in (1 << 20, 64):
+        small_batches(rows)
+        assert run(["assess", "parts/c.csv", "--json", "-"]) == 0
         document = json.loads(capsys.readouterr().out)
         assert document["surprises"][0]["row"] == 7
         assert "file" not in document["surprises"][0]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from veracity.state.sampling import Growing, Sample, join, sample, take
 
 from veracity.data import Forecasts
 from veracity.state import sampling
-from veracity.state.sampling import Growing, Sample, join, sample, take
 
 
 def same(a: Sample, b: Sample) -> None:

@@ -9,30 +9,38 @@ from typing import Any
 import numpy as np
 import pytest
 
-from veracity import engines, maps
+from veracity import maps
+from veracity.engines import Engine
+from veracity.engines._one_model import OneModel
 from veracity.read import read
 
 
-def test_adjustment(engine: Any, folder: Callable[[str], Path]) -> None:
+def opened(data: Any, engine: str = "local") -> OneModel:
+    used = Engine(engine)
+    return OneModel(used, used.open(data))
+
+
+def test_adjustment(engine: Any, folder: Callable[[str], Path], by_passes: Callable[[], None]) -> None:
     files = [f for f in sorted(folder("grouped").iterdir()) if "03" not in f.name]
     (forecasts,) = read(files).values()
-    opened = engines.Input(files, engine=engine.name)
     expected = maps.fit("multiplicative", forecasts)
-    fitted = opened.adjustment()
+    by_passes()
+    fitted = opened(files, engine.name).adjustment()
     # Both solve to |mean A − π| < 1e-12.
     np.testing.assert_allclose(fitted.weights, expected.weights, rtol=1e-9)
     adjusted = fitted(forecasts.matrix)
     np.testing.assert_allclose(adjusted.mean(axis=0), forecasts.prior, atol=1e-11)
 
 
-def test_adjustment_to_a_class_ruled_out(folder: Callable[[str], Path]) -> None:
+def test_adjustment_to_a_class_ruled_out(folder: Callable[[str], Path], by_passes: Callable[[], None]) -> None:
     files = [f for f in sorted(folder("grouped").iterdir()) if "03" not in f.name]
     (forecasts,) = read(files).values()
     target = [0.7, 0.3, 0.0]
-    fitted = engines.Input(files).adjustment(target)
+    by_passes()
+    fitted = opened(files).adjustment(target)
     np.testing.assert_allclose(fitted.weights, maps.fit("multiplicative", forecasts, target=target).weights, rtol=1e-9)
 
 
 def test_adjustment_needs_every_class(folder: Callable[[str], Path]) -> None:
     with pytest.raises(ValueError, match="only the probability of what happened is known"):
-        engines.Input(folder("logs")).adjustment()
+        opened(folder("logs")).adjustment()

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from veracity import engines
-from veracity.read import Reading, read
+from veracity.read import ReadOptions, read
 
 
 @pytest.fixture
@@ -35,41 +35,52 @@ def same(found: dict[str, Any], expected: dict[str, Any]) -> None:
     (one,), (other,) = found.values(), expected.values()
     assert one.n == other.n
     assert one._tally.sums.weight == pytest.approx(other._tally.sums.weight, rel=1e-13)
-    for name in ("decisiveness", "accuracy", "robustness"):
+    for name in ("decisiveness", "geometric_accuracy", "robustness"):
         assert float(one.reported[name]) == pytest.approx(float(other.reported[name]), rel=1e-12)
         assert float(one.measured[name]) == pytest.approx(float(other.measured[name]), rel=1e-12)
 
 
 @pytest.mark.parametrize("where", [(), ("site=B",)])
 def test_weights_beside_the_data(data: Path, where: tuple[str, ...]) -> None:
-    expected = engines.assess(data / "parts", Reading(weight="w", where=where))
-    beside = Reading(weight=str(data / "weights.parquet"), where=where)
+    expected = engines.assess(data / "parts", ReadOptions(weight="w", where=where))
+    beside = ReadOptions(weight=str(data / "weights.parquet"), where=where)
     same(engines.assess(data / "parts", beside), expected)
     (in_memory,) = read(sorted((data / "parts").iterdir()), beside).values()
     (made,) = expected.values()
     assert made._tally.sums.weight == pytest.approx(in_memory.mass.sum(), rel=1e-13)
 
 
+def test_weights_in_a_text_beside_texts(data: Path) -> None:
+    pl.read_parquet(data / "weights.parquet").write_csv(data / "weights.csv")
+    (data / "texts").mkdir()
+    for path in (data / "parts").iterdir():
+        pl.read_parquet(path).write_csv(data / "texts" / f"{path.stem}.csv")
+    for parts in ("parts", "texts"):
+        expected = engines.assess(data / parts, ReadOptions(weight="w"))
+        same(engines.assess(data / parts, ReadOptions(weight=str(data / "weights.csv"))), expected)
+
+
 @pytest.mark.slow
 def test_weights_on_a_cluster(data: Path, cluster: Any) -> None:
     """Parts of files, which workers open for themselves."""
     options = {"part_bytes": 2000}
-    beside = Reading(weight=str(data / "weights.parquet"))
-    opened = engines.Input(data / "parts", beside, engine="dask", options=options)
-    assert len(opened._parts) > 6
-    same(opened.assess(), engines.assess(data / "parts", Reading(weight="w")))
+    beside = ReadOptions(weight=str(data / "weights.parquet"))
+    engine = engines.Engine("dask", options)
+    assert len(engine.open(data / "parts", beside).parts()) > 6
+    same(
+        engines.assess(data / "parts", beside, engine="dask", options=options),
+        engines.assess(data / "parts", ReadOptions(weight="w")),
+    )
 
 
 def test_refusals(data: Path) -> None:
     weights = pl.read_parquet(data / "weights.parquet")
-    weights.write_csv(data / "weights.csv")
     weights[:-1].write_parquet(data / "short.parquet")
     weights.with_columns(v=pl.col("w")).write_parquet(data / "two.parquet")
     for name, message in (
-        ("weights.csv", r"weights\.csv: beside data that are read in parts, weights must be Parquet"),
         ("short.parquet", r"short\.parquet: \d+ weights for \d+ rows"),
         ("two.parquet", "2 columns of numbers; weights are one column"),
         ("none.parquet", "neither a column nor a file"),
     ):
         with pytest.raises(ValueError, match=message):
-            engines.assess(data / "parts", Reading(weight=str(data / name)))
+            engines.assess(data / "parts", ReadOptions(weight=str(data / name)))

@@ -73,27 +73,29 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "missing forecast": (
         lambda: of([0, 1, 1], [0.5, NAN, 0.2]),
         "y_proba: 1 of 3 rows have missing values (first: row 1).\n"
-        '  leave these rows out:  Forecasts.of(…, nan="omit")',
+        '  leave these rows out:  Forecasts.of(…, missing="drop")',
     ),
     "missing forecast by class": (
         lambda: of([0, 1, 2, 0], changed(THIRDS, (2, 1), NAN)),
         "y_proba: 1 of 4 rows have missing values (first: row 2).\n"
-        '  leave these rows out:  Forecasts.of(…, nan="omit")',
+        '  leave these rows out:  Forecasts.of(…, missing="drop")',
     ),
     "missing outcome": (
         lambda: of([0, NAN, 1], [0.5, 0.4, 0.2]),
-        '1 of 3 outcomes in y_true are missing (first: row 1).\n  leave these rows out:  Forecasts.of(…, nan="omit")',
+        "1 of 3 outcomes in y_true are missing (first: row 1).\n"
+        '  leave these rows out:  Forecasts.of(…, missing="drop")',
     ),
     "missing label": (
         lambda: of(["a", None, "b"], [0.5, 0.4, 0.2]),
-        '1 of 3 outcomes in y_true are missing (first: row 1).\n  leave these rows out:  Forecasts.of(…, nan="omit")',
+        "1 of 3 outcomes in y_true are missing (first: row 1).\n"
+        '  leave these rows out:  Forecasts.of(…, missing="drop")',
     ),
     "all outcomes missing": (
         lambda: of([NAN, NAN], [0.5, 0.4]),
         "all 2 outcomes in y_true are missing.\n  there is nothing to assess",
     ),
     "nothing left": (
-        lambda: of([0, 1], [NAN, NAN], nan="omit"),
+        lambda: of([0, 1], [NAN, NAN], missing="drop"),
         "no row is left: all 2 have missing values.\n  look at the columns; there is nothing to assess",
     ),
     "row sums": (
@@ -255,7 +257,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "masked forecasts": (
         lambda: of([0, 1], np.ma.array([0.4, 0.6], mask=[0, 1])),
         "y_proba is a masked array with 1 masked value.\n"
-        '  to leave these rows out give y_proba.filled(np.nan) and nan="omit"',
+        '  to leave these rows out give y_proba.filled(np.nan) and missing="drop"',
     ),
     "masked outcomes": (
         lambda: of(np.ma.array([0, 1], mask=[0, 1]), [0.4, 0.6]),
@@ -331,7 +333,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: of([0, 1], [0.4, 0.6], scale="odds"),
         "scale: 'odds' is none of 'probability', 'percent', 'logit', 'log'",
     ),
-    "unknown nan": (lambda: of([0, 1], [0.4, 0.6], nan="drop"), "nan: 'drop' is none of 'raise', 'omit'"),
+    "unknown missing": (lambda: of([0, 1], [0.4, 0.6], missing="omit"), "missing: 'omit' is none of 'error', 'drop'"),
     "unknown soft": (
         lambda: of([0, 1], [0.4, 0.6], soft="round"),
         "soft: 'round' is none of 'split', 'omit', 'refuse'",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from veracity.read import Reading, read
+from veracity.read import ReadOptions, read
 
 ROWS = "".join(f"{i % 2},{i / 40}\n" for i in range(1, 40))
 RISK = "Patient ID;Outcome;Predicted risk\n" + "".join(
@@ -84,13 +84,13 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         "y,p\n0,0.5\n1,NA\n0,0.3\n1,0.2\n",
         {},
-        "x.csv: `p` 1 of 4 values are missing (first: row 2).\n  leave these rows out:  --nan omit",
+        "x.csv: `p` 1 of 4 values are missing (first: row 2).\n  leave these rows out:  --missing drop",
     ),
     "missing outcome": (
         "x.csv",
         "y,p\n0,0.5\n,0.1\n0,0.3\n1,0.2\n",
         {},
-        "x.csv: 1 of 4 outcomes in `y` are missing (first: row 2).\n  leave these rows out:  --nan omit",
+        "x.csv: 1 of 4 outcomes in `y` are missing (first: row 2).\n  leave these rows out:  --missing drop",
     ),
     "unknown pair of labels": (
         "x.csv",
@@ -375,7 +375,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "case,observed,predicted_label,predicted\n1,a,a,0.5\n1,a,b,0.5\n2,a,a,1\n",
         {},
         "x.csv: row 3: a case with 1 of 2 classes (1 of 2 cases).\n"
-        "  leave these cases out:  --nan omit      or, if an option was not offered:  --absent nan",
+        "  leave these cases out:  --missing drop      or, if an option was not offered:  --absent nan",
     ),
     "case with two outcomes": (
         "x.csv",
@@ -441,5 +441,5 @@ def test_refused_with_the_exact_message(kind: str, tmp_path: Path) -> None:
     name, content, options, message = BAD[kind]
     (tmp_path / name).write_text(content, newline="")
     with pytest.raises(ValueError) as error:
-        read(tmp_path / name, Reading(**options))
+        read(tmp_path / name, ReadOptions(**options))
     assert str(error.value) == message

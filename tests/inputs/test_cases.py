@@ -10,7 +10,14 @@ import polars as pl
 import pytest
 
 from veracity import assess
-from veracity.read import Reading, batches, parts, read
+from veracity.read import ReadOptions, parts, read
+from veracity.read import open as open_source
+
+
+def in_batches(source: Any, rows: int) -> list[Any]:
+    """All forecasts of a source, at most so many rows at a time."""
+    return [f for part in source.parts() for batch in source.batches(part, rows=rows) for f in batch.forecasts]
+
 
 CASES, MODELS, CLASSES = 300, ("m", "n"), ("high", "low", "middle")
 
@@ -45,7 +52,7 @@ def test_batches_hold_whole_cases(order: str, kind: str, tmp_path: Path) -> None
     frame = arrange(long_rows())
     frame.write_parquet(path) if kind == "parquet" else frame.write_csv(path)
     whole = read(path)
-    found = list(batches(path, batch_rows=100))
+    found = in_batches(open_source(path), 100)
     assert (len(found) > 2 * len(MODELS)) == together
     assert max(map(len, found)) <= (40 if together else CASES)
     for model in MODELS:
@@ -62,7 +69,8 @@ def test_streams_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     long_rows().write_parquet(path)
     monkeypatch.setattr(parts, "FEWEST_ROWS", 100)
     monkeypatch.setattr(parts, "ENTRIES", 100)
-    stream, (part,) = parts.opened(path, Reading())
+    stream = open_source(path, ReadOptions())
+    (part,) = stream.parts()
     found = list(stream.batches(part))
     assert len(found) > 10
     assert sum(batch.rows for batch in found) == CASES * len(MODELS) * len(CLASSES)
@@ -79,7 +87,7 @@ def test_a_case_that_is_cut_short_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     long_rows().with_row_index("row").filter(pl.col("row") != 1000).drop("row").write_csv(path)
     with pytest.raises(ValueError, match=r"^x.csv: row 1000: a case with 2 of 3 classes"):
-        list(batches(path, batch_rows=100))
+        in_batches(open_source(path), 100)
 
 
 def test_weights_of_long_rows_from_a_file(tmp_path: Path) -> None:
@@ -88,7 +96,7 @@ def test_weights_of_long_rows_from_a_file(tmp_path: Path) -> None:
     weights = np.repeat(np.arange(1, CASES + 1) / CASES, len(CLASSES))
     frame.write_csv(tmp_path / "x.csv")
     pl.DataFrame({"weight": weights}).write_csv(tmp_path / "w.csv")
-    (f,) = read(tmp_path / "x.csv", Reading(weight=str(tmp_path / "w.csv"))).values()
+    (f,) = read(tmp_path / "x.csv", ReadOptions(weight=str(tmp_path / "w.csv"))).values()
     np.testing.assert_array_equal(f.weights, weights[:: len(CLASSES)])
     expected = -np.average(np.log(f.realised), weights=f.weights)
     assert float(assess(f).scores.log_loss) == pytest.approx(expected, rel=1e-12)

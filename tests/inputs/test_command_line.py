@@ -1,4 +1,4 @@
-"""The input options of the command line become one Reading."""
+"""The input options of the command line become one ReadOptions."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import Any
 import click
 from click.testing import CliRunner
 
-from veracity.cli._input import NAMES, files_argument, input_options, reading_taken_from
-from veracity.read import Reading
+from veracity.cli._options import READ_NAMES, files_argument, read_options, read_options_from
+from veracity.read import ReadOptions
 
 SEEN: list[Any] = []
 
 
 @click.command()
 @files_argument
-@input_options
+@read_options
 @click.option("--floor", default=0.0)
 def command(files: tuple[str, ...], **options: Any) -> None:
-    SEEN.append((files, reading_taken_from(options), options))
+    SEEN.append((files, read_options_from(options), options))
 
 
-def run(*words: str) -> tuple[Any, Reading, dict[str, Any]]:
+def run(*words: str) -> tuple[Any, ReadOptions, dict[str, Any]]:
     result = CliRunner().invoke(command, list(words), catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    found: tuple[Any, Reading, dict[str, Any]] = SEEN.pop()
+    found: tuple[Any, ReadOptions, dict[str, Any]] = SEEN.pop()
     return found
 
 
 def test_defaults_are_the_defaults_of_reading() -> None:
     files, reading, rest = run("a.csv", "b.csv")
     assert files == ("a.csv", "b.csv")
-    assert reading == Reading()
+    assert reading == ReadOptions()
     assert rest == {"floor": 0.0}
 
 
@@ -39,11 +39,11 @@ def test_every_option_arrives() -> None:
     words = (
         *("x.csv", "--label", "y", "--proba", "p_*", "--positive", "1.0", "--layout", "wide", "--scale", "percent"),
         *("--weight", "w", "--count", "n", "--model", "m", "--id", "u,v", "--where", "a=1", "--where", "b!=2"),
-        *("--nan", "omit", "--soft", "refuse", "--normalise", "--cut", "0.2,4.4", "--versus-rest", "a,b"),
+        *("--missing", "drop", "--soft", "refuse", "--normalise", "--cut", "0.2,4.4", "--versus-rest", "a,b"),
         *("--order", "c,b,a", "--absent", "nan", "--group", "g", "--group", "h", "--ideal", "q_*", "--feature", "f"),
     )
     _, reading, _ = run(*words)
-    assert reading == Reading(
+    assert reading == ReadOptions(
         label="y",
         proba="p_*",
         positive="1",
@@ -54,7 +54,7 @@ def test_every_option_arrives() -> None:
         model="m",
         id=("u", "v"),
         where=("a=1", "b!=2"),
-        nan="omit",
+        missing="drop",
         soft="refuse",
         normalise=True,
         cut=(0.2, 4.4),
@@ -68,4 +68,4 @@ def test_every_option_arrives() -> None:
 
 
 def test_names_are_the_fields_of_reading() -> None:
-    assert set(NAMES) == set(Reading.__dataclass_fields__)
+    assert set(READ_NAMES) == set(ReadOptions.__dataclass_fields__)

@@ -88,7 +88,7 @@ def test_annotators() -> None:
 
 
 def test_missing_rows_are_left_out_and_counted() -> None:
-    f = of([0, np.nan, 1, 1], [0.2, 0.6, np.nan, 0.9], nan="omit", sample_weight=[1, 2, 3, 4])
+    f = of([0, np.nan, 1, 1], [0.2, 0.6, np.nan, 0.9], missing="drop", sample_weight=[1, 2, 3, 4])
     np.testing.assert_array_equal(f.outcomes, [0, 1])
     np.testing.assert_array_equal(f.weights, [1, 4])
     finding = f.findings[0]
@@ -198,7 +198,7 @@ def test_only_what_happened_is_known() -> None:
         check(prepare_realised([0.5, 1.5]))
     with pytest.raises(ValueError, match=r"y_proba\[0\]: 1 of 2 values are missing or negative"):
         check(prepare_realised([-0.5, 0.5]))
-    assert len(prepare_realised([0.5, np.nan], nan="omit")) == 1
+    assert len(prepare_realised([0.5, np.nan], missing="drop")) == 1
 
 
 def test_names_of_files() -> None:
@@ -228,7 +228,7 @@ def test_columns_of_a_frame_name_the_classes() -> None:
 
 
 def test_a_missing_label_is_no_word() -> None:
-    f = of(["a", np.nan, "b"], [0.2, 0.3, 0.4], nan="omit")
+    f = of(["a", np.nan, "b"], [0.2, 0.3, 0.4], missing="drop")
     assert f.classes == ("a", "b")
     assert len(f) == 2
 

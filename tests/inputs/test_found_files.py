@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from veracity.read import Reading, read, recognise
+from veracity.read import ReadOptions, read, recognise
 
 N = 60
 RNG = np.random.default_rng(1)
@@ -214,7 +214,7 @@ def test_refused(kind: str, tmp_path: Path) -> None:
     text, options, message = REFUSED[kind]
     (tmp_path / "x.csv").write_text(text, newline="")
     with pytest.raises(ValueError) as error:
-        read(tmp_path / "x.csv", Reading(**options))
+        read(tmp_path / "x.csv", ReadOptions(**options))
     assert str(error.value) == f"x.csv: {message}"
 
 
@@ -288,7 +288,7 @@ def test_read(kind: str, tmp_path: Path) -> None:
     text, options = READ[kind]
     text = text.replace("(", "").replace(")", "")
     (tmp_path / "x.csv").write_text(text, newline="")
-    (found,) = read(tmp_path / "x.csv", Reading(**options)).values()
+    (found,) = read(tmp_path / "x.csv", ReadOptions(**options)).values()
     assert found.outcomes is not None
     assert found.outcomes.tolist() == Y.tolist()
     assert np.allclose(found.positive, P, atol=1e-12)
@@ -305,13 +305,13 @@ def test_a_class_that_never_happened(tmp_path: Path) -> None:
 
 def test_rounding_above_one_can_be_rescaled(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(classes(STEMS, ANIMALS[K], ABOVE))
-    (found,) = read(tmp_path / "x.csv", Reading(normalise=True)).values()
+    (found,) = read(tmp_path / "x.csv", ReadOptions(normalise=True)).values()
     assert found.matrix[0].tolist() == [1.0, 0.0, 0.0]
 
 
 def test_counts_with_percentages(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(lines("p,events,n", range(0, 110, 10), range(11), [10] * 11))
-    (found,) = read(tmp_path / "x.csv", Reading(scale="percent")).values()
+    (found,) = read(tmp_path / "x.csv", ReadOptions(scale="percent")).values()
     assert found.counts is not None
     assert found.counts.sum() == 110
     assert found.positive.max() == 1.0
@@ -331,10 +331,10 @@ def test_frequencies_with_numbers_of_cases_count_the_cases(tmp_path: Path) -> No
     (tmp_path / "x.csv").write_text(lines(header, forecast, rates, cases))
     with pytest.raises(ValueError, match=r"the number of cases of each row is needed.\n  choose:  --count cases$"):
         read(tmp_path / "x.csv")
-    (found,) = read(tmp_path / "x.csv", Reading(count="cases")).values()
+    (found,) = read(tmp_path / "x.csv", ReadOptions(count="cases")).values()
     assert found.weights is None
     assert found.counts is not None
     assert found.counts.tolist() == [1, 10, 10, 20, 12, 5]
     (tmp_path / "x.csv").write_text(lines(header, forecast, rates, [12, 30, 17]))
     with pytest.raises(ValueError, match=r"row 1, `event_rate` of 12 cases is 1.092 events: not a whole number."):
-        read(tmp_path / "x.csv", Reading(count="cases"))
+        read(tmp_path / "x.csv", ReadOptions(count="cases"))

@@ -17,7 +17,7 @@ import veracity as vc
 from veracity import kernels
 from veracity.data import Forecasts, row_sum_tolerance
 from veracity.kernels.grid import grid
-from veracity.read import Reading, read
+from veracity.read import ReadOptions, read
 
 HALF = np.dtype(np.float16)
 RNG = np.random.default_rng(4)
@@ -106,7 +106,7 @@ def test_some_classes_against_the_rest(tmp_path: Path) -> None:
     rows = np.tile(np.array([0.2, 0.2, 0.2, 0.2, 0.2003, 0.0]).astype(np.float16), (60, 1))
     frame = pl.DataFrame({"label": np.arange(60) % 5, **{f"p{j}": rows[:, j] for j in range(6)}})
     frame.write_parquet(tmp_path / "x.parquet")
-    (f,) = read(tmp_path / "x.parquet", Reading(versus_rest=("0,1,2,3,4",))).values()
+    (f,) = read(tmp_path / "x.parquet", ReadOptions(versus_rest=("0,1,2,3,4",))).values()
     assert float(f.positive.max()) == 1.0
 
 

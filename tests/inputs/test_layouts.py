@@ -11,8 +11,14 @@ import polars as pl
 import pytest
 
 from veracity.data import Forecasts, merge
-from veracity.read import Layout, Reading, batches, read, recognise
+from veracity.read import Layout, ReadOptions, read, recognise
+from veracity.read import open as open_source
 from veracity.read.roles import event_of
+
+
+def in_batches(source: Any, rows: int) -> list[Any]:
+    """All forecasts of a source, at most so many rows at a time."""
+    return [f for part in source.parts() for batch in source.batches(part, rows=rows) for f in batch.forecasts]
 
 
 def wrote(folder: Path, text: str, name: str = "x.csv") -> Path:
@@ -22,7 +28,7 @@ def wrote(folder: Path, text: str, name: str = "x.csv") -> Path:
 
 
 def one(path: Path, **options: Any) -> tuple[Layout, Forecasts]:
-    reading = Reading(**options)
+    reading = ReadOptions(**options)
     (f,) = read(path, reading).values()
     return recognise(path, reading), f
 
@@ -61,7 +67,7 @@ def test_order_and_versus_rest(tmp_path: Path) -> None:
 def test_versus_rest_still_checks_the_rows(tmp_path: Path) -> None:
     path = wrote(tmp_path, WIDE.replace("0.6,0.2,0.2", "0.6,0.2,0.9"))
     with pytest.raises(ValueError, match="1 of 4 rows do not sum to one"):
-        read(path, Reading(proba="p_*", versus_rest="a"))
+        read(path, ReadOptions(proba="p_*", versus_rest="a"))
 
 
 def test_event_of_two_classes(tmp_path: Path) -> None:
@@ -90,7 +96,7 @@ def test_cut(tmp_path: Path) -> None:
 
 def test_two_models_in_columns(tmp_path: Path) -> None:
     text = "y,m_0,m_1,q_0,q_1\n0,0.5,0.5,0.1,0.9\n1,0.4,0.6,0.2,0.8\n"
-    models = read(wrote(tmp_path, text), Reading(proba="{model}_*"))
+    models = read(wrote(tmp_path, text), ReadOptions(proba="{model}_*"))
     assert list(models) == ["m", "q"]
     np.testing.assert_allclose(models["q"].realised, [0.1, 0.8])
 
@@ -149,7 +155,7 @@ def test_long(tmp_path: Path) -> None:
     np.testing.assert_allclose(models["q"].realised, [0.3, 0.4])
     assert models["m"].case is not None
     assert models["m"].case.tolist() == ["u", "v"]
-    (pooled,) = read(wrote(tmp_path, text), Reading(model="none")).values()
+    (pooled,) = read(wrote(tmp_path, text), ReadOptions(model="none")).values()
     assert len(pooled) == 4
 
 
@@ -164,7 +170,7 @@ def test_model_column(tmp_path: Path) -> None:
     text = "id,model,y,p\n" + "".join(f"{i},{m},{i % 2},{(i + 1) / 20}\n" for i in range(10) for m in "mq")
     path = wrote(tmp_path, text)
     assert list(read(path)) == ["m", "q"]
-    (pooled,) = read(path, Reading(model="none")).values()
+    (pooled,) = read(path, ReadOptions(model="none")).values()
     assert len(pooled) == 20
     again = wrote(tmp_path, text + "0,m,0,0.05\n")  # a model repeats a case: the column is left alone
     layout = recognise(again)
@@ -300,9 +306,12 @@ def test_a_batch_of_missing_rows_is_counted(tmp_path: Path) -> None:
     p = [None] * 10 + [0.1 * i for i in range(1, 10)] + [None] * 11
     path = tmp_path / "x.parquet"
     pl.DataFrame({"y": [0, 1, 1] * 10, "p": p}).write_parquet(path)
-    parts = list(batches(path, Reading(nan="omit"), batch_rows=10))
+    source = open_source(path, ReadOptions(missing="drop"))
+    parts = in_batches(source, 10)
     assert [len(f) for f in parts] == [9]
-    (missing,) = merge(x for f in parts for x in f.findings if x.code == "missing_rows")
+    *_, last = source.batches(source.parts()[0], rows=10)
+    told = [finding for _, findings in last.told for finding in findings]
+    (missing,) = merge(x for x in (*parts[0].findings, *told) if x.code == "missing_rows")
     assert (missing.count, missing.total) == (21, 30)
     assert [parts[0].row(0), parts[0].row(8)] == [11, 19]
 
@@ -312,7 +321,7 @@ def test_files_with_conditions_and_weights(tmp_path: Path) -> None:
         wrote(tmp_path, "y,p,site\n0,0.1,u\n1,0.2,v\n1,0.3,u\n", f"{name}.csv")
     weights = wrote(tmp_path, "weight\n" + "\n".join("123456"), "w.txt")
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
-    (f,) = read(files, Reading(where="site=u", weight=str(weights))).values()
+    (f,) = read(files, ReadOptions(where="site=u", weight=str(weights))).values()
     np.testing.assert_array_equal(f.weights, [1, 3, 4, 6])
 
 
@@ -324,7 +333,7 @@ def test_the_ideal_follows_the_classes(tmp_path: Path) -> None:
     _, rest = one(wrote(tmp_path, text), proba="p_*", ideal="q_*", versus_rest="no")
     np.testing.assert_allclose(rest.ideal, [0.1, 0.6, 0.5])
     with pytest.raises(ValueError, match=r"^x\.csv: the ideal has 1 column, the forecast 2\.\n  one for each class$"):
-        read(wrote(tmp_path, text), Reading(proba="p_*", ideal="q_no"))
+        read(wrote(tmp_path, text), ReadOptions(proba="p_*", ideal="q_no"))
 
 
 def test_features_that_are_words(tmp_path: Path) -> None:
@@ -335,7 +344,7 @@ def test_features_that_are_words(tmp_path: Path) -> None:
 
 
 def test_picks_are_compared_as_numbers(tmp_path: Path) -> None:
-    _, f = one(wrote(tmp_path, "label,pred,confidence\n1,1.0,0.8\n2,1.0,0.6\n3,3.0,0.9\n,3.0,0.9\n"), nan="omit")
+    _, f = one(wrote(tmp_path, "label,pred,confidence\n1,1.0,0.8\n2,1.0,0.6\n3,3.0,0.9\n,3.0,0.9\n"), missing="drop")
     np.testing.assert_array_equal(f.outcomes, [1, 0, 1])
 
 

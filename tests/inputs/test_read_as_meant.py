@@ -11,7 +11,7 @@ import veracity as vc
 from veracity import read
 from veracity.cli import run
 from veracity.data import Forecasts
-from veracity.read.reading import Reading
+from veracity.read.reading import ReadOptions
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_class_that_never_happened_keeps_its_column(tmp_path, rounded, names):
     frame.write_csv(tmp_path / "f.csv")
     with pytest.raises(ValueError, match=rf"{names[-1]}, but \d+ of 300 rows do not sum to one"):
         read.read(tmp_path / "f.csv")
-    (held,) = read.read(tmp_path / "f.csv", Reading(normalise=True)).values()
+    (held,) = read.read(tmp_path / "f.csv", ReadOptions(normalise=True)).values()
     assert [str(c) for c in held.classes] == labels
     assert held.matrix == pytest.approx(p / p.sum(axis=1, keepdims=True), abs=1e-12)
 
@@ -41,7 +41,7 @@ def test_rounded_percentages_are_read_as_such(tmp_path, rounded):
     names = ["prob_A", "prob_B", "prob_C", "prob_D"]
     frame = pl.DataFrame({name: 100 * p[:, j] for j, name in enumerate(names)} | {"y": [list("ABC")[j] for j in y]})
     frame.write_csv(tmp_path / "f.csv")
-    (held,) = read.read(tmp_path / "f.csv", Reading(scale="percent", normalise=True)).values()
+    (held,) = read.read(tmp_path / "f.csv", ReadOptions(scale="percent", normalise=True)).values()
     assert held.matrix == pytest.approx(p / p.sum(axis=1, keepdims=True), abs=1e-12)
 
 
@@ -58,7 +58,7 @@ def test_a_column_that_is_no_class_stays_out(tmp_path, rounded):
     columns = {f"p_{name}": p[:, j] for j, name in enumerate("abc")}
     frame = pl.DataFrame(columns | {"p_value": np.linspace(0.2, 0.9, 300), "y": [list("abc")[j] for j in y]})
     frame.write_csv(tmp_path / "f.csv")
-    (held,) = read.read(tmp_path / "f.csv", Reading(normalise=True)).values()
+    (held,) = read.read(tmp_path / "f.csv", ReadOptions(normalise=True)).values()
     assert [str(c) for c in held.classes] == ["a", "b", "c"]
 
 
@@ -171,6 +171,6 @@ def test_columns_as_they_stand_are_not_looked_at(tmp_path: Path, monkeypatch: py
     frame.with_columns(pl.col("died").cast(pl.String).cast(pl.Categorical)).write_parquet(tmp_path / "f.parquet")
     for name in ("f.csv", "f.parquet"):
         for where in ((), ("site=a",)):
-            layout = read.recognise(tmp_path / name, Reading(where=where))
+            layout = read.recognise(tmp_path / name, ReadOptions(where=where))
             assert layout.outcome == "died"
             assert [c for c, _ in layout.unused] == ["site"]

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from veracity.data import Forecasts
-from veracity.read import Reading, read, recognise
+from veracity.read import ReadOptions, read, recognise
 
 pytestmark = pytest.mark.shared
 
-POP = {"proba": "{model}_cat*", "cut": "0.2,4.4", "nan": "omit"}
+POP = {"proba": "{model}_cat*", "cut": "0.2,4.4", "missing": "drop"}
 GAMES = {"soft": "omit", "positive": "prob1"}
 COVID = ("EuroCOVIDhub-baseline", "EuroCOVIDhub-ensemble", "UMass-MechBayes", "epiforecasts-EpiNow2")
 
@@ -129,7 +129,7 @@ def reference(shared: Path) -> dict[str, Any]:
 def test_scores_of_public_sets(
     shared: Path, reference: dict[str, Any], file: str, options: dict[str, Any], models: dict[str, str]
 ) -> None:
-    found = read(shared / file, Reading(**options))
+    found = read(shared / file, ReadOptions(**options))
     assert set(found) == set(models)
     for model, key in models.items():
         ours = scores(found[model])
@@ -144,7 +144,7 @@ def test_every_reference_set_is_covered(reference: dict[str, Any]) -> None:
 
 
 def test_shares_of_cases(shared: Path, reference: dict[str, Any]) -> None:
-    (f,) = read(shared / "wilks_pop_table/wilks_table.csv", Reading(weight="p_y_corrected")).values()
+    (f,) = read(shared / "wilks_pop_table/wilks_table.csv", ReadOptions(weight="p_y_corrected")).values()
     want = reference["wilks_pop_table"]
     found = scores(f)
     assert found["brier_half"] == pytest.approx(want["BS"], abs=1e-9)
@@ -154,7 +154,7 @@ def test_shares_of_cases(shared: Path, reference: dict[str, Any]) -> None:
 
 def test_weights_of_a_file(shared: Path, reference: dict[str, Any]) -> None:
     folder = shared / "yardstick"
-    (f,) = read(folder / "hpc_cv.csv", Reading(weight=str(folder / "weights-hpc-cv.csv"))).values()
+    (f,) = read(folder / "hpc_cv.csv", ReadOptions(weight=str(folder / "weights-hpc-cv.csv"))).values()
     # scikit-learn clips at machine precision; the weighted loss of the published test does too
     clipped = np.maximum(f.realised, np.finfo(float).eps)
     want = reference["yardstick/hpc_cv"]["weighted_sk_log_loss"]

@@ -14,7 +14,14 @@ import pyarrow as pa
 import pytest
 
 from veracity.data import Forecasts
-from veracity.read import Reading, batches, frame, read
+from veracity.read import ReadOptions, frame, read
+from veracity.read import open as open_source
+
+
+def in_batches(source: Any, rows: int) -> list[Any]:
+    """All forecasts of a source, at most so many rows at a time."""
+    return [f for part in source.parts() for batch in source.batches(part, rows=rows) for f in batch.forecasts]
+
 
 N, K = 300, 4
 RNG = np.random.default_rng(20)
@@ -119,7 +126,7 @@ def test_no_copy_of_a_matrix() -> None:
 
 def test_batches_are_the_file(tmp_path: Path) -> None:
     path = written(FRAMES["wide"], tmp_path, "parquet")
-    parts = list(batches(path, batch_rows=64))
+    parts = in_batches(open_source(path), 64)
     assert [len(f) for f in parts] == [64, 64, 64, 64, 44]
     assert [f.row(0) for f in parts] == [1, 65, 129, 193, 257]
     np.testing.assert_array_equal(np.concatenate([f.matrix for f in parts]), WIDE)
@@ -176,7 +183,7 @@ def test_options_of_columns(tmp_path: Path) -> None:
         q=pl.Series(ONE),
     )
     path = written(data, tmp_path, "parquet")
-    options = Reading(weight="w", count="n", group="site", feature="x", ideal="q", positive_proba="p", id="site")
+    options = ReadOptions(weight="w", count="n", group="site", feature="x", ideal="q", positive_proba="p", id="site")
     (f,) = read(path, options).values()
     np.testing.assert_array_equal(f.weights, data["w"].to_numpy())
     np.testing.assert_array_equal(f.counts, data["n"].to_numpy())
@@ -191,15 +198,15 @@ def test_weights_from_a_file(tmp_path: Path) -> None:
     weights = np.arange(1, N + 1) / 7
     path = written(FRAMES["binary"], tmp_path, "csv")
     pl.DataFrame({"weight": weights}).write_csv(tmp_path / "w.csv")
-    (f,) = read(path, Reading(weight=str(tmp_path / "w.csv"))).values()
+    (f,) = read(path, ReadOptions(weight=str(tmp_path / "w.csv"))).values()
     np.testing.assert_array_equal(f.weights, weights)
-    (some,) = read(path, Reading(weight=str(tmp_path / "w.csv"), where="y=1")).values()
+    (some,) = read(path, ReadOptions(weight=str(tmp_path / "w.csv"), where="y=1")).values()
     np.testing.assert_array_equal(some.weights, weights[EVENT == 1])
 
 
 def test_conditions(tmp_path: Path) -> None:
     path = written(FRAMES["binary"].with_columns(site=pl.Series(["a", "b", "c"] * 100)), tmp_path, "csv")
-    (f,) = read(path, Reading(where=("site!=a", "site!=b"))).values()
+    (f,) = read(path, ReadOptions(where=("site!=a", "site!=b"))).values()
     np.testing.assert_array_equal(f.positive, ONE[2::3])
     assert [f.row(i) for i in range(3)] == [3, 6, 9]
 
@@ -210,6 +217,6 @@ def test_the_caller_is_named_in_the_callers_words() -> None:
     ):
         frame(FRAMES["binary"].with_columns(pl.col("p") * 100))
     with pytest.raises(ValueError, match=r"^no column `Y`; did you mean `y`\?   columns: y, p$"):
-        frame(FRAMES["binary"], Reading(label="Y"))
+        frame(FRAMES["binary"], ReadOptions(label="Y"))
     with pytest.raises(ValueError, match=r"^a list is no frame\n  give outcomes and .* or a pandas, polars, .*"):
         frame([1, 2])

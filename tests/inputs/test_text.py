@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from veracity.data import Forecasts
-from veracity.read import Reading, read, recognise
+from veracity.read import ReadOptions, read, recognise
+from veracity.read import open as open_source
 from veracity.read.reading import canonical, matching
+
+
+def in_batches(source: Any, rows: int) -> list[Any]:
+    """All forecasts of a source, at most so many rows at a time."""
+    return [f for part in source.parts() for batch in source.batches(part, rows=rows) for f in batch.forecasts]
+
 
 N = 40
 P = [round(0.1 + 0.02 * i, 2) for i in range(N)]
@@ -119,7 +127,7 @@ def test_a_written_per_cent_sign_is_a_unit(sign: str, tmp_path: Path) -> None:
 def test_words_for_missing(word: str, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text(f"y,p\n0,0.5\n1,{word}\n0,0.3\n1,0.9\n")
-    (f,) = read(path, Reading(nan="omit")).values()
+    (f,) = read(path, ReadOptions(missing="drop")).values()
     np.testing.assert_array_equal(f.positive, [0.5, 0.3, 0.9])
     assert [f.row(i) for i in range(3)] == [1, 3, 4]
     assert f.findings[0].message == "1 of 4 rows have missing values and are left out"
@@ -129,13 +137,13 @@ def test_rows_keep_their_numbers(tmp_path: Path) -> None:
     """Empty rows and rows left out by a condition do not shift the numbers of the others."""
     path = tmp_path / "x.csv"
     path.write_text("y,p,site\n0,0.5,a\n,,\n1,0.2,b\n1,0,a\n0,0.7,a\n")
-    (f,) = read(path, Reading(where="site=a")).values()
+    (f,) = read(path, ReadOptions(where="site=a")).values()
     assert [f.row(i) for i in range(len(f))] == [1, 4, 5]
     assert next(x for x in f.findings if x.code == "zero_probability").rows == (4,)
 
 
 def test_large_files_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from veracity.read import batches, files
+    from veracity.read import files
     from veracity.read import text as module
 
     rng = np.random.default_rng(0)
@@ -147,7 +155,7 @@ def test_large_files_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "IN_MEMORY", 10)
     monkeypatch.setattr(module, "SAMPLE", 500)
     monkeypatch.setattr(files, "SLICE", 100)
-    parts = list(batches(path, batch_rows=512))
+    parts = in_batches(open_source(path), 512)
     assert len(parts) > 5
     np.testing.assert_array_equal(np.concatenate([f.positive for f in parts]), whole.positive)
     np.testing.assert_array_equal(np.concatenate([np.asarray(f.outcomes) for f in parts]), whole.outcomes)

@@ -11,7 +11,10 @@ import pytest
 
 from veracity import assess
 from veracity.data import Forecasts
-from veracity.read import Layout, Reading, paired, read, recognise
+from veracity.engines import Engine
+from veracity.engines._compare import count_paired
+from veracity.read import Layout, ReadOptions, read, recognise
+from veracity.read.pairing import Paired
 
 
 def wrote(folder: Path, *rows: dict[str, Any], name: str = "x.jsonl") -> Path:
@@ -21,7 +24,7 @@ def wrote(folder: Path, *rows: dict[str, Any], name: str = "x.jsonl") -> Path:
 
 
 def one(path: Path, **options: Any) -> tuple[Layout, Forecasts]:
-    reading = Reading(**options)
+    reading = ReadOptions(**options)
     (f,) = read(path, reading).values()
     return recognise(path, reading), f
 
@@ -97,7 +100,7 @@ def test_values_of_several_kinds_beside(tmp_path: Path) -> None:
     """A target that is a number here and a word there is a word."""
     rows = harness([[[[-1.0, True]]]] * 3)
     rows[1]["target"], rows[2]["acc"] = 12, 0.5
-    (f,) = read(wrote(tmp_path, *rows), Reading(where=("target=12",))).values()
+    (f,) = read(wrote(tmp_path, *rows), ReadOptions(where=("target=12",))).values()
     assert len(f) == 1
     assert f.row(0) == 2
 
@@ -183,22 +186,22 @@ def test_models_by_token(tmp_path: Path) -> None:
     """Answers meet by row or by id, and need the same tokens."""
     first = [{"id": "a"} | content(-0.5, -1.5), {"id": "b"} | content(-2.0)]
     other = [{"id": "a"} | content(-0.1, -0.2), {"id": "b"} | content(-0.3)]
-    models = {
-        name: one(wrote(tmp_path, *rows, name=f"{name}.jsonl"))[1]
-        for name, rows in (("m", first), ("n", other), ("o", other[::-1]))
-    }
-    made, said = paired({"m": models["m"], "n": models["n"]})
-    np.testing.assert_array_equal(made["n"].log_realised, [-0.1, -0.2, -0.3])
-    assert said == "3 cases, paired by row"
+    for name, rows in (("m", first), ("n", other), ("o", other[::-1])):
+        wrote(tmp_path, *rows, name=f"{name}.jsonl")
+    wrote(tmp_path, {"id": "a"} | content(-0.1), other[1], name="p.jsonl")
+
+    def paired(*names: str, **options: Any) -> tuple[Any, str]:
+        engine = Engine()
+        sources = {name: engine.open(tmp_path / f"{name}.jsonl", ReadOptions(**options)) for name in names}
+        counted, said = count_paired(engine, Paired(sources))
+        return counted.tallies()[names[-1]].sums.rows, said
+
+    assert paired("m", "n") == (3, "2 cases, paired by row")
     with pytest.raises(ValueError, match=r"^row 1: m and o have different numbers of log-probabilities"):
-        paired({"m": models["m"], "o": models["o"]})
-    by_id = {name: one(tmp_path / f"{name}.jsonl", id="id")[1] for name in ("m", "o")}
-    made, said = paired(by_id)
-    np.testing.assert_array_equal(made["o"].log_realised, [-0.1, -0.2, -0.3])
-    assert said == "2 of 2 cases are in all 2 models"
-    longer = one(wrote(tmp_path, {"id": "a"} | content(-0.1), other[1], name="p.jsonl"), id="id")[1]
+        paired("m", "o")
+    assert paired("m", "o", id="id") == (3, "2 of 2 cases are in all 2 models")
     with pytest.raises(ValueError, match=r"^case a: m and p have different numbers of log-probabilities"):
-        paired({"m": by_id["m"], "p": longer})
+        paired("m", "p", id="id")
 
 
 def test_parts_of_one_set_keep_their_answers_apart(tmp_path: Path) -> None:
@@ -218,11 +221,11 @@ def test_conditions_and_groups_of_answers(tmp_path: Path) -> None:
     """Tokens keep the number of their answer where other answers are left out."""
     logs = ((-0.5, -1.5), (-9.0,), (-2.0,), (-0.25, -0.75))
     rows = [{"topic": "ab"[i == 1], "kind": "xy"[i % 2]} | content(*held) for i, held in enumerate(logs)]
-    (f,) = read(wrote(tmp_path, *rows), Reading(where=("topic=a",), group=("kind",))).values()
+    (f,) = read(wrote(tmp_path, *rows), ReadOptions(where=("topic=a",), group=("kind",))).values()
     np.testing.assert_array_equal(f.log_realised, [-0.5, -1.5, -2.0, -0.25, -0.75])
     assert [f.row(i) for i in range(5)] == [1, 1, 3, 4, 4]
     assert f.case is not None
     assert f.case.tolist() == [1, 1, 3, 4, 4]
     assert f.groups["kind"].tolist() == ["x", "x", "x", "y", "y"]
-    (f,) = read(wrote(tmp_path, *rows[:3]), Reading(where=("topic=a",))).values()
+    (f,) = read(wrote(tmp_path, *rows[:3]), ReadOptions(where=("topic=a",))).values()
     assert [f.row(i) for i in range(3)] == [1, 1, 3]

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from veracity.read import Reading, files, parts, read
+from veracity.read import ReadOptions, files, parts, read
+from veracity.read import open as open_source
 
 K = 11
 
@@ -45,7 +46,8 @@ def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 def test_batches_of_a_wide_file_are_its_rows(tmp_path, few_at_a_time, rows, skip):
     path = tmp_path / "wide.parquet"
     frame = wide(path, rows)
-    stream, (part,) = parts.opened(path, Reading())
+    stream = open_source(path, ReadOptions())
+    (part,) = stream.parts()
     few_at_a_time.clear()
     made = [(f, batch.rows) for batch in stream.batches(part, skip) for f in batch.forecasts]
     left = frame.slice(skip)
@@ -62,10 +64,11 @@ def test_batches_of_a_wide_file_are_its_rows(tmp_path, few_at_a_time, rows, skip
 def test_rows_of_a_part_and_of_a_condition(tmp_path, few_at_a_time):
     path = tmp_path / "wide.parquet"
     frame = wide(path, 300)
-    stream, _ = parts.opened(path, Reading())
+    stream = open_source(path, ReadOptions())
     made = [f for b in stream.batches(parts.Part(str(path), 110, 120)) for f in b.forecasts]
     np.testing.assert_array_equal(np.concatenate([f.outcomes for f in made]), frame["y"].slice(110, 120).to_numpy())
-    chosen, (part,) = parts.opened(path, Reading(where=("y=4",)))
+    chosen = open_source(path, ReadOptions(where=("y=4",)))
+    (part,) = chosen.parts()
     made = [f for b in chosen.batches(part) for f in b.forecasts]
     rows = np.flatnonzero(frame["y"].to_numpy() == 4) + 1
     assert [f.row(i) for f in made for i in range(len(f))] == rows.tolist()

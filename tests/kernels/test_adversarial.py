@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from veracity import kernels
-from veracity.kernels import Histogram, scan, statistics
+from veracity.kernels import Histogram, scan
 from veracity.kernels.grid import WIDE, grid
 from veracity.kernels.result import tolerance
 from veracity.state.plan import Plan
@@ -151,8 +151,8 @@ def test_whatever_comes_both_kernels_say_the_same(vectors, k, dtype):
         counts = rng.integers(1, 1000, n) if rng.random() < 0.3 else None
         p, y, cells = lying(rng, p), lying(rng, y), grid(cuts, coarse=k > 50)
         want = scan(p, y, cells, weights=weights, counts=counts, kernel="numpy")
-        for most in (kernels.native._native.SMALL, 0):  # few entries are sorted, many counted
-            with patch.object(kernels.native, "PAIRED", 1), patch.object(kernels.native._native, "SMALL", most):
+        for held in (n, 0):  # few rows are held and counted class by class
+            with patch.object(kernels.native, "PAIRED", 1), patch.object(kernels.native, "HELD", held):
                 same(scan(p, y, cells, weights=weights, counts=counts, kernel="native", threads=2), want)
 
 
@@ -180,13 +180,11 @@ def test_one_row_of_many_classes_stays_in_its_room(vectors, k):
         asked.append(np.full((shape[0], shape[1] + 64), 77, dtype))
         return asked[-1][:, :-64]
 
-    for bins in ((50, 0.005), None):
-        scan(p[None], np.array([k - 1]), cells, kernel="native", bins=bins)  # what is made once is made without guards
-        with patch.object(kernels.native.np, "empty", guarded):
-            found = scan(p[None], np.array([k - 1]), cells, kernel="native", bins=bins)
-        held = asked[-1]
-        assert (held[:, -64:] == 77).all()
-        assert (held[0, (held.shape[1] - 63) // 2 :] == 77).all()  # cells are half as long
+    with patch.object(kernels.native.np, "empty", guarded):
+        found = scan(p[None], np.array([k - 1]), cells, kernel="native")
+    held = asked[-1]
+    assert (held[:, -64:] == 77).all()
+    assert (held[0, (held.shape[1] - 63) // 2 :] == 77).all()  # cells are half as long
     same(found, scan(p[None], np.array([k - 1]), cells, kernel="numpy"))
 
 
@@ -222,23 +220,9 @@ def test_powers_of_rows_at_the_edge_of_wide_cells(vectors, p, dtype):
         np.testing.assert_allclose(found.score_sums, want.score_sums, rtol=1e-12, atol=1e-11)
 
 
-def test_c_is_given_numbers_only_where_they_may_lie(compiled):
-    """Arrays of users may begin anywhere, and so do those of a stored tally."""
+def test_arrays_of_a_stored_tally_are_aligned():
     rng = np.random.default_rng(4)
     p, y = rng.dirichlet(np.ones(3), 50), rng.integers(0, 3, 50)
-    seen = []
-
-    def row_moves(*arguments):
-        seen.extend(arguments)
-
-    with patch.object(statistics, "_native") as native:
-        native.row_moves = row_moves
-        bins = np.array([0.0, 0.5])
-        statistics.row_moves(unaligned(p), unaligned(y), bins, np.eye(2), np.eye(2), np.empty((3, 50)), "native")
-    assert len(seen) == 7
-    assert all(array.flags.aligned for array in seen)
-    assert np.array_equal(seen[0], p)
-    assert np.array_equal(seen[1], y)
     for name in ("c", "cc", "ccc"):  # longer heads move what follows
         labels = ["a", "b", name]
         stored = Tally.from_bytes(Tally.of(np.array(labels)[y], p, labels=labels).to_bytes())

@@ -1,4 +1,4 @@
-"""Where bins begin: C and NumPy decide alike, whatever the data."""
+"""Where bins begin, and what they hold."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from veracity.state.sampling import few
 
 from veracity.data import Forecasts
 from veracity.kernels.hashes import column_hashes, true_hashes
-from veracity.state.sampling import few
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -146,7 +146,7 @@ def test_a_stream_counted_by_place_is_the_stream_counted_by_row(tools, monkeypat
             running.count(prepare(y[start:end], p[start:end], first_row=int(start)), plan)
         if start == at[2]:
             running.tally()  # looking at the sum changes nothing
-    one, other = running.tally(), Tally.count(whole, plan)
+    one, other = running.tally(), Tally.of(whole, plan=plan)
     assert (one.cases, one.lowest, one.sums.zeros) == (other.cases, other.lowest, other.sums.zeros)
     for name in ("score", "by_class", "column", "powers"):
         tools.close(getattr(one.sums, name), getattr(other.sums, name))

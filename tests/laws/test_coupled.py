@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from veracity.formulas import coupled
-from veracity.formulas.coupled import CoupledExponential, CoupledNormal
+from veracity.formulas.distributions import CoupledExponential, CoupledNormal
 
 dimensions = st.integers(1, 12)
 shares = st.floats(-0.95, 30.0)  # kappa = share/d for negative shares: the whole domain of every dimension
@@ -159,11 +159,11 @@ def test_moments_that_do_not_exist_say_so():
         (lambda: coupled.renyi_entropy([0.5, 0.5], math.nan), "r: nan"),
         (lambda: coupled.tsallis_entropy([0.5, 0.5], math.inf), "r: inf"),
         (lambda: coupled.coupled_probabilities([0.5, 0.5], math.nan), "r: nan"),
-        (lambda: coupled.CoupledNormal(0, 1, 0.5).generalized_mean(math.nan), "r: nan"),
+        (lambda: CoupledNormal(0, 1, 0.5).generalized_mean(math.nan), "r: nan"),
         (lambda: coupled.coupled_exp(math.nan, 0.5), "x: nan is not a number"),
         (lambda: coupled.risk_exp(math.nan, 0.5), "x: nan is not a number"),
-        (lambda: coupled.CoupledNormal(0, "wide", 0.5), "scale: 'wide' is no array of numbers"),
-        (lambda: coupled.CoupledNormal(0, 1, "heavy"), "kappa: 'heavy' is no number"),
+        (lambda: CoupledNormal(0, "wide", 0.5), "scale: 'wide' is no array of numbers"),
+        (lambda: CoupledNormal(0, 1, "heavy"), "kappa: 'heavy' is no number"),
     ],
 )
 def test_bad_input_is_named(make, named):
@@ -178,7 +178,7 @@ def test_zero_probabilities_are_left_out():
 
 @pytest.mark.parametrize("kappa", [0.5, 0.01, 0.0, -0.3])
 def test_quantiles_at_the_ends_are_the_support(kappa):
-    d = coupled.CoupledNormal(1.0, 2.0, kappa)
+    d = CoupledNormal(1.0, 2.0, kappa)
     assert d.ppf([0.0, 1.0]).tolist() == pytest.approx(d.support())
 
 

@@ -120,9 +120,9 @@ def test_metrics_are_three_points_of_the_profile():
     w = np.random.default_rng(2).random(50)
     profile = dict(zip(R_GRID.tolist(), risk_profile(p, weights=w), strict=True))
     assert means.decisiveness(p, w) == profile[1.0]
-    assert means.accuracy(p, w) == profile[0.0]
+    assert means.geometric_accuracy(p, w) == profile[0.0]
     assert means.robustness(p, w) == profile[-2 / 3]
-    assert means.robustness(p, w) < means.accuracy(p, w) < means.decisiveness(p, w)
+    assert means.robustness(p, w) < means.geometric_accuracy(p, w) < means.decisiveness(p, w)
 
 
 @given(positive, st.floats(-0.99, 5.0))
@@ -148,7 +148,7 @@ def test_mean_surprisal_returns_to_the_generalized_mean(p, r):
         (lambda: generalized_mean([0.2, 0.3], 0, [1.0]), r"weights: shape \(1,\) does not fit 2 values"),
         (lambda: log_generalized_mean([np.nan], 0), r"log_p: nan at index 0 is no logarithm"),
         (lambda: means.decisiveness([0.2, 1.5]), r"p: 1.5 at index 1 is above 1"),
-        (lambda: means.accuracy([1.0000001]), r"p: 1.0000001 at index 0 is above 1"),
+        (lambda: means.geometric_accuracy([1.0000001]), r"p: 1.0000001 at index 0 is above 1"),
         (lambda: means.robustness([[0.2, 0.3], [0.2, 2.0]]), r"p: 2.0 at index \(1, 1\) is above 1"),
         (lambda: means.generalized_surprisal(0.5, -1.0), r"r: -1.0 is outside \(-1, inf\)"),
         (lambda: means.average_density_gaussian(0.0), r"scale: 0.0 is outside \(0, inf\)"),

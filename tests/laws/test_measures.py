@@ -24,6 +24,9 @@ TASKS = [task(2, True), task(2), task(3), task(12)]
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda m: m.name)
 def test_measure_equals_the_fused_pass(measure: Measure, f: Forecasts) -> None:
     a = assess(f)
+    if measure.needs == "two classes" and measure.name != "half_brier" and f.k > 2:
+        assert measure.name not in a.scores
+        return
     if measure.name == "half_brier" and f.k > 2:  # half the Brier score, which has a name for two classes only
         assert measure(f) == pytest.approx(a.scores.brier / 2, rel=1e-12)
         return
@@ -36,7 +39,7 @@ def test_measure_equals_the_fused_pass(measure: Measure, f: Forecasts) -> None:
 def test_the_risk_profile_is_made_of_measures(f: Forecasts) -> None:
     profile = assess(f).risk_profile
     for r, value in zip(profile["r"], profile["reported"], strict=True):
-        assert mean_of_power(float(r), "P", "").__call__(f) == pytest.approx(value, rel=1e-12)
+        assert mean_of_power(float(r), "P")(f) == pytest.approx(value, rel=1e-12)
 
 
 def test_power_scores_contain_log_loss_and_brier() -> None:
@@ -48,6 +51,6 @@ def test_power_scores_contain_log_loss_and_brier() -> None:
 
 def test_only_proper_measures_choose_between_models() -> None:
     proper = {m.name for m in MEASURES if m.proper}
-    assert proper == {"log_loss", "perplexity", "brier", "half_brier", "spherical", "accuracy"}
+    assert proper == {"log_loss", "perplexity", "brier", "half_brier", "spherical", "geometric_accuracy"}
     assert all(m.better != "neither" for m in MEASURES if m.proper)
     assert all(m.cite for m in MEASURES)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 from veracity import Plan, Tally, assess
 from veracity.data import Forecasts
 from veracity.kernels import Histogram
+from veracity.state.tally import total
 
 EXACT = ("cells", "all", "true")
 
@@ -56,7 +60,7 @@ def same(a: Tally, b: Tally, tolerance: float = 1e-12) -> None:
             getattr(a.sums, name), getattr(b.sums, name), rtol=tolerance, atol=1e-12, err_msg=name
         )
     assert a.lowest == b.lowest
-    one, other = a.sample, b.sample
+    one, other = a.analysis, b.analysis
     assert one.complete == other.complete
     np.testing.assert_array_equal(one.rows.counts, other.rows.counts)
     np.testing.assert_array_equal(one.rows.probabilities, other.rows.probabilities)
@@ -73,8 +77,8 @@ def test_any_partition_gives_the_same(k: int, extra: str, seed: int, n: int, par
     f = task(seed, n, k, extra)
     rng = np.random.default_rng(seed)
     place = rng.integers(0, parts, n)
-    pieces = [Tally.count(part(f, np.flatnonzero(place == i)), Plan()) for i in range(parts)]  # some may be empty
-    whole = Tally.count(part(f, np.arange(n)), Plan())
+    pieces = [Tally.of(part(f, np.flatnonzero(place == i)), plan=Plan()) for i in range(parts)]  # some may be empty
+    whole = Tally.of(part(f, np.arange(n)), plan=Plan())
     merged = pieces[0]
     for piece in pieces[1:]:
         merged = merged + piece
@@ -90,7 +94,7 @@ def test_any_partition_gives_the_same(k: int, extra: str, seed: int, n: int, par
 
 @pytest.mark.parametrize(("k", "extra"), KINDS)
 def test_associative_and_commutative(k: int, extra: str) -> None:
-    a, b, c = (Tally.count(part(task(seed, 150, k, extra), np.arange(150)), Plan()) for seed in (2, 4, 6))
+    a, b, c = (Tally.of(part(task(seed, 150, k, extra), np.arange(150)), plan=Plan()) for seed in (2, 4, 6))
     same((a + b) + c, a + (b + c))
     same(a + b, b + a)
 
@@ -101,13 +105,13 @@ def test_measured_metrics_are_the_same_to_the_last_bit(k: int, extra: str) -> No
     n = 3000
     f = task(8, n, k, extra)
     cuts = [0, 10, 11, 700, 701, 1500, 2999, n]
-    pieces = [Tally.count(part(f, np.arange(a, b)), Plan()) for a, b in itertools.pairwise(cuts)]
+    pieces = [Tally.of(part(f, np.arange(a, b)), plan=Plan()) for a, b in itertools.pairwise(cuts)]
     order = np.random.default_rng(1).permutation(7)
     merged = pieces[order[0]]
     for i in order[1:]:
         merged = merged + pieces[i]
     one, many = assess(f), assess(merged)
-    for name in ("decisiveness", "accuracy", "robustness"):
+    for name in ("decisiveness", "geometric_accuracy", "robustness"):
         if "weights" in extra:
             assert many.measured[name] == pytest.approx(one.measured[name], rel=1e-12)
         else:
@@ -120,7 +124,7 @@ def test_measured_metrics_are_the_same_to_the_last_bit(k: int, extra: str) -> No
 
 @pytest.mark.parametrize(("k", "extra"), KINDS)
 def test_bytes_both_ways(k: int, extra: str) -> None:
-    tally = Tally.count(part(task(3, 400, k, extra), np.arange(400)), Plan(bins=7, floor=0.01))
+    tally = Tally.of(part(task(3, 400, k, extra), np.arange(400)), plan=Plan(bins=7, floor=0.01))
     back = Tally.from_bytes(tally.to_bytes())
     same(tally, back, 0.0)
     assert back.plan == tally.plan
@@ -137,9 +141,46 @@ def test_bytes_that_are_no_tally() -> None:
 
 def test_bytes_of_another_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Tally.of([0, 1], [0.2, 0.7]).to_bytes()
-    monkeypatch.setattr("veracity.state.tally._fingerprint", lambda grid: 0)
+    monkeypatch.setattr("veracity.state.packing.fingerprint", lambda grid: 0)
     with pytest.raises(ValueError, match="another grid"):
         Tally.from_bytes(data)
+
+
+def test_bytes_that_no_pass_can_have_written_are_refused() -> None:
+    tally = Tally.of(part(task(3, 400, 3, "counts"), np.arange(400)), plan=Plan())
+    h = tally.pooled
+    crafted = {
+        "cells out of order or range": replace(tally, pooled=replace(h, cells=h.cells[::-1].copy())),
+        "cells beyond the grid": replace(tally, pooled=replace(h, cells=h.cells + np.int32(1 << 20))),
+        "negative counts": replace(tally, top=replace(tally.top, all=-tally.top.all)),
+        "rows of several lengths": replace(
+            tally, analysis=replace(tally.analysis, rows=replace(tally.analysis.rows, counts=np.ones(3, np.int64)))
+        ),
+        "outcomes that are no classes": replace(
+            tally, analysis=replace(tally.analysis, rows=replace(tally.analysis.rows, outcomes=tally.rows.outcomes + 3))
+        ),
+    }
+    for wrong in crafted.values():
+        with pytest.raises(ValueError, match="damaged"):
+            Tally.from_bytes(wrong.to_bytes())
+
+
+def test_tallies_pickle_and_are_equal_when_their_states_are() -> None:
+    tally = Tally.of(part(task(3, 400, 3, "weights"), np.arange(400)), plan=Plan())
+    assert pickle.loads(pickle.dumps(tally)) == tally
+    assert copy.deepcopy(tally) == tally
+    assert tally != tally + tally
+
+
+def test_groups_are_counted_in_every_part() -> None:
+    f = replace(task(9, 600, 3, ""), groups={"site": np.array(["north", "south", "west"])[np.arange(600) % 3]})
+    whole = Tally.of(f)
+    parts = total(Tally.of(f.take(rows)) for rows in (slice(0, 7), slice(7, 8), slice(8, 600)))
+    assert list(whole.groups["site"]) == list(parts.groups["site"]) == ["north", "south", "west"]
+    for level in whole.groups["site"]:
+        same(
+            whole.groups["site"][level], replace(parts.groups["site"][level], lowest=whole.groups["site"][level].lowest)
+        )
 
 
 def test_different_plans_refuse_to_add() -> None:
@@ -205,5 +246,5 @@ def test_a_count_of_two_is_the_row_twice_for_features_and_remedies() -> None:
         repeated = assess(f.outcomes[rows], f.probabilities[rows], features=features[rows])
         for rule in ("log", "brier"):
             close(dict(counted.losses(rule).items()), dict(repeated.losses(rule).items()))
-        close(counted.remedies(), repeated.remedies())
+        close([dict(r) for r in counted.remedies], [dict(r) for r in repeated.remedies])
         assert [g.message for g in counted.findings] == [g.message for g in repeated.findings]

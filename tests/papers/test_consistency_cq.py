@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from papers import cq
+from papers._moments import feasible, meets, rise
 from veracity.formulas.means import generalized_mean
-from veracity.reproduce import cq
-from veracity.reproduce._moments import feasible, meets, rise
 
 FLOORS = {gamma: (float(row[0]), float(row[1])) for gamma, row in cq.TABLE_2.items() if gamma > 0}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from papers import kf15
 from veracity import maps
 from veracity.data import Forecasts
 from veracity.formulas.chain import PAIRS, Chain
-from veracity.reproduce import kf15
 from veracity.simulate import random_task
 
 PRINTED = 5e-4  # half a unit of the third digit

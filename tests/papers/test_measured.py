@@ -13,14 +13,14 @@ import pytest
 from scipy.special import digamma, gammaln
 
 import veracity as vc
+from papers._population import Population
 from veracity.data import Forecasts
 from veracity.estimate import curves
-from veracity.reproduce._population import Population
 from veracity.simulate import EXAMPLES, simulate
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
-MEANS = ("decisiveness", "accuracy", "robustness")
+MEANS = ("decisiveness", "geometric_accuracy", "robustness")
 R = np.array([1.0, 0.0, -2.0 / 3.0])
 HUNDREDTHS = tuple(i / 100 for i in range(1, 100))
 
@@ -49,7 +49,7 @@ def test_bins_by_hand() -> None:
     assert bins[1]["contribution_eq17"] == pytest.approx(-(2 / 7) * math.log(0.0096) / 4, rel=1e-12)
     assert a.measured_plain.decisiveness == pytest.approx((1 / 2 + 16 / 7 + 9 / 7 + 1 / 2) / 9, rel=1e-12)
     in_logs = (2 * math.log(1 / 2) + 4 * math.log(4 / 7) + 3 * math.log(3 / 7)) / 9
-    assert a.measured_plain.accuracy == pytest.approx(math.exp(in_logs), rel=1e-12)
+    assert a.measured_plain.geometric_accuracy == pytest.approx(math.exp(in_logs), rel=1e-12)
 
 
 def test_correction_by_hand() -> None:
@@ -60,7 +60,9 @@ def test_correction_by_hand() -> None:
     assert [b["source"] for b in a.bins] == pytest.approx([1 / 5, 2 / 10, 8 / 10, 4 / 5])
     assert [b["true"] for b in a.bins] == [1, 2, 8, 4]  # 0.2, 0.3, 0.7, 0.8
     c, true = np.array([0.2, 0.2, 0.8, 0.8]), np.array([1, 2, 8, 4])
-    assert a.measured.accuracy == pytest.approx(np.exp((true @ np.log(c) - np.sum(1 - c) / 2) / 15), rel=1e-12)
+    assert a.measured.geometric_accuracy == pytest.approx(
+        np.exp((true @ np.log(c) - np.sum(1 - c) / 2) / 15), rel=1e-12
+    )
     assert a.measured.decisiveness == pytest.approx(np.sum(true * c - c * (1 - c)) / 15, rel=1e-12)
     power = np.sum((true + (1 - c) / 9) * c ** (-2 / 3)) / 15  # m(m+1)/2 = −1/9 at m = −2/3
     assert a.measured.robustness == pytest.approx(power**-1.5, rel=1e-12)
@@ -135,7 +137,7 @@ def test_bins_equal_plain_code(k: int, bins: int, width: float) -> None:
 def test_wide_bins_are_halved_until_few_entries_are_left() -> None:
     """Upper ÷ lower edge above 2 and 8 or more true entries: halved, both halves with 4 or more; never for `plain`."""
     f = simulate("dirichlet-10-calibrated", 2000, seed=4)
-    t = Tally.count(f, Plan())
+    t = Tally.of(f, plan=Plan())
     plain, split = (
         curves.fit("bins", t.pooled, t.grid, bins=20, end_width=0.005, split=halve) for halve in (False, True)
     )
@@ -223,14 +225,14 @@ def test_published_population_values() -> None:
         assert found == pytest.approx((0.687288, 0.614452, 0.541814), abs=0.0015)  # sd of a mean: 0.0004 at most
     assert [matched.divergence[name] for name in MEANS] == pytest.approx((1, 1, 1), abs=0.001)
     assert matched.slope == pytest.approx(1.0, abs=0.01)
-    assert matched.scores.prediction_accuracy == pytest.approx(0.788675, abs=0.0015)
+    assert matched.scores.accuracy == pytest.approx(0.788675, abs=0.0015)
     assert matched.scores.auc == pytest.approx(0.841648, abs=0.0015)
     tail = vc.assess(simulate("n17-tail-0", 1_000_000, seed=5), preset="N17")
     assert [tail.reported[name] for name in MEANS] == pytest.approx((0.734392, 0.546804, 0.255884), abs=0.002)
-    assert tail.measured.accuracy == pytest.approx(0.612145, abs=0.0015)
-    assert tail.divergence.accuracy == pytest.approx(0.893258, abs=0.002)
+    assert tail.measured.geometric_accuracy == pytest.approx(0.612145, abs=0.0015)
+    assert tail.divergence.geometric_accuracy == pytest.approx(0.893258, abs=0.002)
     assert 1.0 / tail.slope == pytest.approx(3.316, abs=0.03)
-    assert tail.scores.prediction_accuracy == pytest.approx(0.788675, abs=0.0015)
+    assert tail.scores.accuracy == pytest.approx(0.788675, abs=0.0015)
     assert tail.scores.auc == pytest.approx(0.825254, abs=0.0015)
 
 
@@ -311,8 +313,8 @@ def test_bias_in_few_draws() -> None:
 def test_count_bias_of_mirrored_bins() -> None:
     """M = 2: bins pair up with frequencies c and 1 − c, so ln of the source is inflated by B/(4N)."""
     f = simulate("n17-matched", 1000, seed=3)
-    plain, corrected = estimate(Tally.count(f, Plan(preset="N17")), WIDTH)
-    t = Tally.count(f, Plan(preset="N17"))
+    plain, corrected = estimate(Tally.of(f, plan=Plan(preset="N17")), WIDTH)
+    t = Tally.of(f, plan=Plan(preset="N17"))
     curve = curves.fit("width", t.pooled, t.grid, cuts=HUNDREDTHS)
     filled = np.sum((curve.source > 0.0) & (curve.source < 1.0))
     assert math.log(plain[1] / corrected[1]) == pytest.approx(filled / (4 * 1000), rel=1e-9)
@@ -342,7 +344,7 @@ DIRICHLET = {
 def test_bias_of_many_classes(k: int) -> None:
     truth = dirichlet_truth(k, {3: 0.8, 10: 0.3}[k])
     tallies = [
-        Tally.count(simulate(f"dirichlet-{k}-calibrated", 1000, seed=seed), Plan(preset="N17")) for seed in range(150)
+        Tally.of(simulate(f"dirichlet-{k}-calibrated", 1000, seed=seed), plan=Plan(preset="N17")) for seed in range(150)
     ]
     ways = ((WIDTH, 0), (WIDTH, 1), (EQUAL_50, 0), (EQUAL_50, 1), (SPLIT_50, 1))
     found = [np.array([estimate(t, options)[which] for t in tallies]) - truth for options, which in ways]
@@ -418,7 +420,7 @@ def test_digits_by_logistic_regression() -> None:
     )
     assert plain[0] == pytest.approx(0.200, abs=5e-4)
     assert plain[-1] == pytest.approx(0.45, abs=0.01)  # 0.454 with edges at exact midpoints and not on the grid
-    t = Tally.count(Forecasts.of(y, p), Plan(preset="CQ"))
+    t = Tally.of(Forecasts.of(y, p), plan=Plan(preset="CQ"))
     isotonic = curves.fit("isotonic", t.pooled, t.grid).means(R, 0.005)[2]
     assert isotonic == pytest.approx(0.723, abs=5e-4)
     # Halving wide bins makes it almost free of B, and close to the curve that has none.

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from veracity.formulas import coupled
-from veracity.formulas.coupled import CoupledNormal
+from veracity.formulas.distributions import CoupledNormal
 
 
 @pytest.mark.parametrize(("kappa", "d"), [(0.5, 1), (0.162, 10), (-0.095, 10)])

@@ -16,16 +16,16 @@ SOURCE, MODEL = np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.1, 0.3])
 
 def test_eq_1_average_is_the_weighted_geometric_mean():
     w = W / W.sum()
-    assert means.accuracy(P, W) == pytest.approx(np.exp(w @ np.log(P)), rel=1e-14)
-    assert means.accuracy(P, W) == pytest.approx(np.prod(P**w), rel=1e-14)
+    assert means.geometric_accuracy(P, W) == pytest.approx(np.exp(w @ np.log(P)), rel=1e-14)
+    assert means.geometric_accuracy(P, W) == pytest.approx(np.prod(P**w), rel=1e-14)
 
 
 def test_eq_2_average_forecast_of_what_happened():
-    assert means.accuracy(P) == pytest.approx(np.prod(P ** (1 / 4)), rel=1e-14)
+    assert means.geometric_accuracy(P) == pytest.approx(np.prod(P ** (1 / 4)), rel=1e-14)
 
 
 def test_eqs_4_and_5_average_is_the_root_of_the_product():
-    assert means.accuracy(P) == pytest.approx((0.9 * 0.5 * 0.25 * 0.7) ** (1 / 4), rel=1e-14)
+    assert means.geometric_accuracy(P) == pytest.approx((0.9 * 0.5 * 0.25 * 0.7) ** (1 / 4), rel=1e-14)
 
 
 def test_eq_6_cross_entropy_is_entropy_plus_divergence():
@@ -50,7 +50,9 @@ def test_eq_8_divergence_probability():
 
 def test_eq_9_model_is_source_times_divergence():
     source = np.array([0.8, 0.6, 0.3, 0.7])
-    assert means.accuracy(P) == pytest.approx(means.accuracy(source) * generalized_mean(P / source, 0), rel=1e-14)
+    assert means.geometric_accuracy(P) == pytest.approx(
+        means.geometric_accuracy(source) * generalized_mean(P / source, 0), rel=1e-14
+    )
 
 
 def test_eq_10_spread_of_the_log_probabilities():
@@ -60,7 +62,7 @@ def test_eq_10_spread_of_the_log_probabilities():
     assert means.log_spread(P) == pytest.approx(right, rel=1e-13)
     # Its objection holds with this correction: mean plus one spread can exceed certainty.
     p = np.array([1.0, 1.0, 1.0, 0.05])
-    assert means.accuracy(p) * np.exp(means.log_spread(p)) > 1.0
+    assert means.geometric_accuracy(p) * np.exp(means.log_spread(p)) > 1.0
     assert means.log_spread([0.5, 0.0]) == np.inf
     assert means.log_spread([0.5, 0.0, 0.5], [1, 0, 1]) == 0.0
 
@@ -83,7 +85,7 @@ def test_eqs_12_and_13_renyi_entropy_returns_the_generalized_mean(m):
 
 def test_section_3_one_report_of_zero_makes_accuracy_and_robustness_zero():
     p = np.append(P, 0.0)
-    assert means.accuracy(p) == 0.0
+    assert means.geometric_accuracy(p) == 0.0
     assert means.robustness(p) == 0.0
     assert means.decisiveness(p) > 0.0
 
@@ -129,8 +131,8 @@ def test_figure_7_model_source_and_divergence_probability():
         return 0.5 + x / (2 * np.sqrt(2 + x * x))
 
     x = quantiles(cdf(-7.0), cdf(9.0))
-    model = means.accuracy(np.clip(posterior(x, 0.0), 0.01, 0.99))
-    source = means.accuracy(posterior(x, 0.5))
+    model = means.geometric_accuracy(np.clip(posterior(x, 0.0), 0.01, 0.99))
+    source = means.geometric_accuracy(posterior(x, 0.5))
     assert model == pytest.approx(0.56, abs=0.005)
     assert source == pytest.approx(0.62, abs=0.005)
     assert model / source == pytest.approx(0.90, abs=0.005)

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from papers import Options
+from papers._readings import READINGS, readings, section
 from veracity.data import Forecasts
-from veracity.reproduce import Options
-from veracity.reproduce._readings import READINGS, readings, section
 from veracity.results.assessment import assess
 from veracity.simulate import _network, simulate
 
@@ -103,7 +103,7 @@ def test_reading_a_is_the_procedure_of_the_program():
     measured = assess(f, preset="CQ", bins=20).measured_plain
     by_hand = readings(f, ends="always")["a"]
     # Edges of the program lie on its grid, those here between two values.
-    assert by_hand == pytest.approx([measured.robustness, measured.accuracy, measured.decisiveness], abs=2e-3)
+    assert by_hand == pytest.approx([measured.robustness, measured.geometric_accuracy, measured.decisiveness], abs=2e-3)
 
 
 def test_by_hand():

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from papers._experiment import RISKS, experiment, harmonic, known_inverse, normal_profile
 from veracity.formulas.means import log_generalized_mean
-from veracity.reproduce._ten import RISKS, experiment, harmonic, known_inverse, normal_profile
 from veracity.simulate import ten_dimensions
 
 # Means of 200 draws at r = −2, −1, −2/3, −1/2, 0, 1/2, 1, 2, reading A.

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from veracity.formulas import coupled
-from veracity.formulas.coupled import CoupledExponential, CoupledNormal
+from veracity.formulas.distributions import CoupledExponential, CoupledNormal
 
 P = np.array([0.5, 0.3, 0.15, 0.05])
 HEAVY_AND_COMPACT = (-0.3, -0.1, 0.2, 0.5, 1.5)

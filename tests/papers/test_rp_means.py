@@ -159,7 +159,7 @@ def test_eq_3_5_score_returns_to_the_generalized_mean(r):
 
 def test_section_4_three_points_of_the_risk_profile():
     assert means.decisiveness(FORECASTS) == pytest.approx(FORECASTS.mean(), rel=1e-14)
-    assert means.accuracy(FORECASTS) == pytest.approx(np.exp(np.log(FORECASTS).mean()), rel=1e-14)
+    assert means.geometric_accuracy(FORECASTS) == pytest.approx(np.exp(np.log(FORECASTS).mean()), rel=1e-14)
     assert means.robustness(FORECASTS) == pytest.approx(np.mean(FORECASTS ** (-2 / 3)) ** -1.5, rel=1e-14)
 
 

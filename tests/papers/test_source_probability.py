@@ -13,9 +13,9 @@ from scipy.integrate import quad
 from scipy.special import digamma
 from sklearn.isotonic import IsotonicRegression
 
+from papers._population import Population
 from veracity.data import Forecasts
 from veracity.estimate import curves
-from veracity.reproduce._population import Population
 from veracity.simulate import EXAMPLES, simulate
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
@@ -166,7 +166,7 @@ def test_halving_wide_bins_removes_the_bias_of_coarse_ones():
         rng = np.random.default_rng(seed)
         p = rng.beta(0.5, 0.5, 10_000)
         f = Forecasts(np.column_stack([1 - p, p]), (rng.random(10_000) < p).astype(int), (0, 1))
-        t = Tally.count(f, Plan())
+        t = Tally.of(f, plan=Plan())
         for split, found in errors.items():
             curve = curves.fit("bins", t.pooled, t.grid, bins=50, end_width=0.0, split=split)
             found.append(float(curve.corrected(np.zeros(1))[0]) - truth)
@@ -223,7 +223,7 @@ def test_simulated_figure_7(n):
     for seed in range(100):
         f = simulate("n17-tail-0", n, seed=seed)
         f = replace(f, probabilities=np.clip(f.matrix, 0.01, 0.99))
-        t = Tally.count(f, Plan(preset="N17"))
+        t = Tally.of(f, plan=Plan(preset="N17"))
         source = float(curves.fit("width", t.pooled, t.grid, cuts=HUNDREDTHS).means(np.zeros(1))[0])
         drawn.append((float(np.exp(np.log(f.realised).mean())), source))
     model, source = np.array(drawn).T

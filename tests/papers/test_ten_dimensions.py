@@ -8,9 +8,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from veracity.formulas.coupled import CoupledNormal, coupling_from_risk
+from papers._experiment import DIMENSIONS, experiment
+from veracity.formulas.coupled import coupling_from_risk
+from veracity.formulas.distributions import CoupledNormal
 from veracity.formulas.means import log_generalized_mean
-from veracity.reproduce._ten import DIMENSIONS, experiment
 from veracity.simulate import Fitted, ten_dimensions
 
 pytestmark = pytest.mark.slow

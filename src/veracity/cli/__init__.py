@@ -45,7 +45,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command and notices here when whoever read our output has left: there is no one to tell."""
+        """Run the command and notice here when whoever read our output has left: there is no one to tell."""
         try:
             done = super().invoke(ctx)
             sys.stdout.flush()

@@ -1,89 +1,76 @@
-"""A finished document to where it was asked: files together, then standard output."""
+"""A finished result to where it was asked: files together, then standard output."""
 
 from __future__ import annotations
 
-import re
+import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from veracity.cli._output import Outputs, Together, to_stdout
+from veracity.cli._options import Outputs, Request
+from veracity.cli._output import Together, check_outputs, to_stdout
+from veracity.cli._progress import Working
+
+if TYPE_CHECKING:
+    from veracity.results.assessment import Assessment
+
+Answer = Callable[[Request, Working], Mapping[str, "Assessment"]]
+
+HINT = "\nMore: --report out.html (charts, groups, risk profile)   --details (every measure)\n"
 
 
-def deliver(document: Mapping[str, Any], outputs: Outputs) -> None:
-    """Write what was asked for, and print the summary unless standard output carries a document."""
-    makers = {"report": _report, "json": _json, "csv": _csv, "markdown": _markdown}
-    made = {path: makers[option](document) for option, path in outputs.files.items()}
+def answer(request: Request, outputs: Outputs, made_by: Answer, *, several: bool) -> None:
+    """Make the assessments, write what was asked for, and print the summary unless standard output has a document."""
+    from veracity.results.assess import Assessments
+
+    check_outputs(outputs, request.files)
+    with Working("reading", quiet=request.quiet) as working:
+        found = made_by(request, working)
+        working.now("assessing")
+        result = Assessments(found) if several or len(found) > 1 else next(iter(found.values()))
+        printed_text = deliver(result, outputs)
+    to_stdout(printed_text)
+
+
+def deliver(result: Any, outputs: Outputs) -> str | bytes:
+    """Write the files that were asked for; return the text for standard output."""
+    from veracity import show
+
+    makers: dict[str, Callable[[str], bytes]] = {
+        "report": lambda path: show.report(result, Path(path).suffix.lstrip(".")),
+        "json": lambda _: f"{result.to_json(1)}\n".encode(),
+        "csv": lambda _: show.to_csv(result).encode(),
+        "markdown": lambda _: show.to_markdown(result).encode(),
+    }
+    made = {path: makers[option](path) for option, path in outputs.files.items()}
+    text = made["-"] if "-" in made else _summary(result, outputs)
     with Together() as files:
         for path, content in made.items():
             if path != "-":
                 files.add(path, content)
         if outputs.plots is not None:
             folder = files.folder(outputs.plots)
-            for name, picture in _pictures(document):
+            for name, picture in show.pictures(result):
                 files.folder((folder / name).parent)
                 files.add(folder / name, picture)
-    if "-" in made:
-        to_stdout(made["-"])
-        return
-    from veracity.cli import _terminal
-
-    lines = (
-        _terminal.verdict_only(document)
-        if outputs.quiet
-        else _terminal.summary(document, _terminal.width(), outputs.report)
-    )
-    colour = sys.stdout.isatty()
-    to_stdout("".join(f"{_terminal.styled(line, colour)}\n" for line in lines))
+    return text
 
 
-def _report(document: Mapping[str, Any]) -> str:
-    from veracity.show import render
+def _summary(result: Any, outputs: Outputs) -> str:
+    from veracity import show
 
-    return render(document)
-
-
-def _json(document: Mapping[str, Any]) -> str:
-    from veracity.results.document import encode
-
-    return encode(dict(document), 1) + "\n"
+    if outputs.quiet:
+        return f"{show.headline(result)}\n"
+    hint = "" if outputs.details else HINT if outputs.report is None else f"\nreport: {outputs.report}\n"
+    return printed(result, details=outputs.details) + hint
 
 
-def _csv(document: Mapping[str, Any]) -> str:
-    from veracity.cli._markdown import table
+def printed(result: Any, *, details: bool = False) -> str:
+    """Return the answer for this terminal: its width, its colours, its characters."""
+    from veracity import show
 
-    return table(document)
-
-
-def _markdown(document: Mapping[str, Any]) -> str:
-    from veracity.cli._markdown import markdown
-
-    return markdown(document)
-
-
-def _pictures(document: Mapping[str, Any]) -> Iterator[tuple[Path, bytes]]:
-    """Every picture that the document holds the numbers for; several models have a folder each."""
-    from veracity import plots
-
-    several = document.get("models")
-    parts = {safe_name(name): one for name, one in several.items()} if several else {"": document}
-    wanted = [("", document, name) for name in ("compare", "risk_profile")] if several else []
-    names = [name for name in plots.names() if getattr(plots.module(name), "OF", None) == "assessment"]
-    wanted += [(folder, one, name) for folder, one in parts.items() for name in names]
-    for folder, one, name in wanted:
-        try:
-            chart = plots.chart(name, one)
-        except ValueError:  # this document has nothing for this picture, such as a ROC curve of three classes
-            continue
-        for form in ("png", "svg"):
-            yield Path(folder, f"{name}.{form}"), plots.rendered(chart, form)
-
-
-def safe_name(name: str) -> str:
-    """A model's name as the name of a folder.
-
-    >>> safe_name("../a b:c")
-    '.._a_b_c'
-    """
-    return re.sub(r"[^\w.+-]", "_", name)[:80] or "model"
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size((100, 24)).columns
+    unicode = not terminal or "utf" in (sys.stdout.encoding or "utf-8").lower()
+    return show.to_terminal(result, width, details=details, colour=terminal, unicode=unicode)

@@ -1,4 +1,4 @@
-"""Where results go: options, the checks before any work, and files that appear whole or not at all."""
+"""Where results go: the checks before any work, and files that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,82 +8,35 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
-import click
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_OPTIONS = (
-    click.option("--report", metavar="OUT.html", help="Write a page that opens in any browser, offline."),
-    click.option("--json", metavar="OUT|-", help="Write every number as one JSON document; - is standard output."),
-    click.option("--csv", metavar="OUT|-", help="Write every number as a table: name, value, low, high, method."),
-    click.option("--markdown", metavar="OUT|-", help="Write a summary for a pull request or an issue."),
-    click.option("--plots", metavar="DIR", help="Write every picture as PNG and SVG into this folder."),
-    click.option("--force", is_flag=True, help="Overwrite outputs that exist."),
-    click.option("--quiet", is_flag=True, help="Print the verdict only."),
-)
+from veracity.cli._options import Outputs
 
 
-@dataclass(frozen=True)
-class Outputs:
-    """What was asked for. `check()` before the work, `Together` to write."""
-
-    report: str | None = None
-    json: str | None = None
-    csv: str | None = None
-    markdown: str | None = None
-    plots: str | None = None
-    force: bool = False
-    quiet: bool = False
-
-    @classmethod
-    def taken_from(cls, options: dict[str, Any]) -> Outputs:
-        """Takes its own options out of a command's; the others stay."""
-        return cls(**{field.name: options.pop(field.name) for field in fields(cls) if field.name in options})
-
-    @property
-    def files(self) -> dict[str, str]:
-        """{option: path} of the files asked for; "-" is standard output."""
-        wanted = {"report": self.report, "json": self.json, "csv": self.csv, "markdown": self.markdown}
-        return {name: path for name, path in wanted.items() if path is not None}
-
-    @property
-    def to_stdout(self) -> bool:
-        return "-" in self.files.values()
-
-    def check(self, inputs: Iterable[str] = ()) -> None:
-        """Refuse before any work what could not be written after it, or would destroy what is read."""
-        read = {os.path.realpath(path): path for path in inputs if path != "-"}
-        if self.report == "-":
-            raise ValueError("--report -: a page goes to a file; give its name, such as out.html")
-        if list(self.files.values()).count("-") > 1:
-            raise ValueError("standard output takes one document; give the others a file name")
-        seen: dict[str, str] = {}
-        for option, path in self.files.items():
-            if path != "-":
-                if os.path.realpath(path) in read:
-                    raise ValueError(f"--{option} {path} is the file that is read; give another name")
-                check_file(path, self.force)
-                if (twin := seen.setdefault(os.path.realpath(path), option)) != option:
-                    raise ValueError(f"--{twin} and --{option} name the same file, {path}")
-        if self.plots is not None:
-            folder = Path(self.plots)
-            if folder.exists() and not folder.is_dir():
-                raise ValueError(f"--plots {folder}: a file of this name exists; give a folder")
-            if folder.is_dir() and any(folder.iterdir()) and not self.force:
-                raise ValueError(f"--plots {folder}: the folder is not empty; --force writes into it")
-            _check_folder(folder if folder.is_dir() else folder.absolute().parent, str(folder))
-
-
-def output_options(command: Command) -> Command:
-    """The output options of interface.md, taken by `Outputs.taken_from`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+def check_outputs(outputs: Outputs, inputs: Iterable[str] = ()) -> None:
+    """Refuse before any work what could not be written after it, or would destroy what is read."""
+    read = {os.path.realpath(path) for path in inputs if path != "-"}
+    if outputs.report == "-":
+        raise ValueError("--report -: a page goes to a file; give its name, such as out.html")
+    if list(outputs.files.values()).count("-") > 1:
+        raise ValueError("standard output takes one document; give the others a file name")
+    seen: dict[str, str] = {}
+    for option, path in outputs.files.items():
+        if path != "-":
+            if os.path.realpath(path) in read:
+                raise ValueError(f"--{option} {path} is the file that is read; give another name")
+            check_file(path, outputs.force)
+            if (twin := seen.setdefault(os.path.realpath(path), option)) != option:
+                raise ValueError(f"--{twin} and --{option} name the same file, {path}")
+    if outputs.plots is not None:
+        folder = Path(outputs.plots)
+        if folder.exists() and not folder.is_dir():
+            raise ValueError(f"--plots {folder}: a file of this name exists; give a folder")
+        if folder.is_dir() and any(folder.iterdir()) and not outputs.force:
+            raise ValueError(f"--plots {folder}: the folder is not empty; --force writes into it")
+        _check_folder(folder if folder.is_dir() else folder.absolute().parent, str(folder))
 
 
 def check_file(path: str, force: bool) -> None:

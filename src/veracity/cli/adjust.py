@@ -4,48 +4,55 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._engine import Counting, engine_options
-from veracity.cli._input import files_argument, input_options, reading_taken_from
+from veracity.cli._options import ESTIMATION, Command, Request, engine_options, files_argument, option, read_options
 from veracity.cli._output import Together, check_file
 from veracity.cli._progress import Working
-from veracity.cli._rows import Rows, check_rows_file, map_beside, one_model, say_what_changed, write
+from veracity.cli._rows import (
+    check_rows_file,
+    force_option,
+    map_file_of,
+    one_model,
+    rows_option,
+    warn_of_changes,
+    write,
+)
+
+if TYPE_CHECKING:
+    from veracity.engines._one_model import OneModel
 
 
-@click.command()
+@click.command(cls=Command)
 @files_argument
-@click.option(
+@read_options
+@option(
+    ESTIMATION,
     "--to",
     required=True,
     metavar="sample|uniform|em|PRIOR.csv",
-    help="The class frequencies to match: those of the outcomes, equal ones, an estimate from the scores alone under "
+    help="Class frequencies to match: those of the outcomes, equal ones, an estimate from the forecasts alone under "
     "label shift, or a file of class,probability.",
 )
-@click.option(
+@option(
+    ESTIMATION,
     "--rule",
     default="log",
     show_default=True,
     metavar="log|brier|R",
-    help="The score whose loss it lowers: log multiplies, brier adds, a number r above -1 lies between and beyond.",
+    help="Score whose loss is lowered: log multiplies, brier adds, a number r above -1 lies between and beyond.",
 )
-@click.option(
+@option(
+    ESTIMATION,
     "--trained-on",
     metavar="sample|uniform|PRIOR.csv",
-    help="For --to em: class frequencies that the model was trained on; those of the outcomes when left out.",
+    help="For --to em: class frequencies that the model was trained on; those of the outcomes by default.",
 )
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="OUT",
-    help="Adjusted rows, .csv or .parquet; folder/ takes a file per part; - is CSV.",
-)
-@click.option("--force", is_flag=True, help="Overwrite outputs that exist.")
+@rows_option
+@force_option
 @engine_options
-@input_options
 def command(
     files: tuple[str, ...], to: str, rule: str, trained_on: str | None, output: str, force: bool, **options: Any
 ) -> None:
@@ -55,9 +62,9 @@ def command(
 
     The fitted map goes beside OUT as OUT's stem with .map.json; `veracity calibrate apply` applies it to other files.
 
-    With --engine, or from 256 MB, the rows are read in parts and never held: each step of the fit is a pass over them,
-    done by the engine. A file OUT is then written by this machine, in order; into OUT/ each part is written where it
-    is read, so the workers of a cluster must share that folder. Either appears whole or not at all.
+    Where the distinct rows are many, each step of the fit is a pass over them. A file OUT is written by this machine,
+    in order; into OUT/ each part is written where it is read, so the workers of a cluster must share that folder.
+    Either appears whole or not at all.
 
     \b
     Examples:
@@ -67,32 +74,32 @@ def command(
       veracity adjust year/*.parquet --to sample --engine dask -o adjusted/
     """
     check_rows_file(output, force)
-    beside = None if output == "-" else map_beside(output)
-    if beside is not None:
-        check_file(str(beside), force)
+    map_file = None if output == "-" else map_file_of(output)
+    if map_file is not None:
+        check_file(str(map_file), force)
     if trained_on is not None and to != "em":
         raise ValueError("--trained-on: only the estimate of --to em needs it")
     wanted_rule = number_or_name(rule)
-    counting, reading = Counting.taken_from(options), reading_taken_from(options)
+    request = Request.taken_from(files, options)
 
     from veracity import maps
 
     maps.adjustment(wanted_rule)  # refuses a rule that has none
     with Working("reading") as working, Together() as together:
         asked = to == "sample" or (to == "em" and trained_on in (None, "sample"))
-        rows = one_model(files, reading, counting, working, output, outcomes="asked" if asked else "unused")
+        model = one_model(request, working, outcomes="asked" if asked else "unused")
         if to == "em":
-            target, finding = rows.label_shift(frequencies(trained_on or "sample", rows, "--trained-on"))
+            target, finding = model.label_shift(frequencies(trained_on or "sample", model, "--trained-on"))
             click.echo(f"warning: {finding.message}", err=True)
         else:
-            target = frequencies(to, rows, "--to")
-        fitted = rows.adjustment(target, rule=wanted_rule)
-        if beside is not None:
-            together.add(beside, fitted.to_json())
-        write(rows, fitted, output, together)
-        say_what_changed(rows)
-        told = summary(rows, target, fitted)
-    click.echo(told, err=output == "-", nl=False)
+            target = frequencies(to, model, "--to")
+        fitted = model.adjustment(target, rule=wanted_rule)
+        if map_file is not None:
+            together.add(map_file, fitted.to_json())
+        write(model, fitted, output, together)
+        warn_of_changes(model)
+        printed = summary(model, target, fitted)
+    click.echo(printed, err=output == "-", nl=False)
 
 
 def number_or_name(rule: str) -> str | float:
@@ -102,20 +109,20 @@ def number_or_name(rule: str) -> str | float:
         return rule
 
 
-def frequencies(which: str, rows: Rows, option: str) -> Any:
-    """Class frequencies by word or from a file of class and probability."""
+def frequencies(which: str, model: OneModel, option: str) -> Any:
+    """Return class frequencies by word or from a file of class and probability."""
     import numpy as np
 
     if which == "sample":
-        return rows.prior
+        return model.prior
     if which == "uniform":
-        return np.full(len(rows.classes), 1.0 / len(rows.classes))
+        return np.full(len(model.tally.classes), 1.0 / len(model.tally.classes))
     path = Path(which)
     if not path.is_file():
         words = "sample, uniform" + (", em" if option == "--to" else "")
         raise ValueError(f"{option} {which}: no such file; give {words} or a file of class,probability")
     given = prior_from(path)
-    names = [str(c) for c in rows.classes]
+    names = [str(c) for c in model.tally.classes]
     if set(given) != set(names):
         raise ValueError(
             f"{which}: classes {', '.join(given)}, but the forecasts are for {', '.join(names)}\n"
@@ -125,7 +132,7 @@ def frequencies(which: str, rows: Rows, option: str) -> Any:
 
 
 def prior_from(path: Path) -> dict[str, float]:
-    """{class: probability} from lines of both, or from a line of probabilities under the names; a header may stand."""
+    """Return {class: probability} from lines of both, or from a line of probabilities under the names."""
     from veracity.table.sheet import number
 
     text = path.read_text(encoding="utf-8-sig")
@@ -149,13 +156,13 @@ def prior_from(path: Path) -> dict[str, float]:
     return found
 
 
-def summary(rows: Rows, target: Any, fitted: Any) -> str:
-    """Class by class: mean score, target, and the weight or shift that leads from one to the other."""
+def summary(model: OneModel, target: Any, fitted: Any) -> str:
+    """Return a table by class: mean forecast, target, and the weight or shift that leads from one to the other."""
     weights = getattr(fitted, "weights", None)
     moved, word = (weights, "weight") if weights is not None else (fitted.shift, "shift")
-    names = [str(c) for c in rows.classes]
+    names = [str(c) for c in model.tally.classes]
     wide = max(5, *map(len, names))
     lines = [f"{'class':<{wide}}  mean score      target  {word:>10}"]
-    for row in zip(names, rows.mean, target, moved, strict=True):
+    for row in zip(names, model.mean, target, moved, strict=True):
         lines.append("{:<{wide}}  {:>10.6f}  {:>10.6f}  {:>10.6g}".format(*row, wide=wide))
     return "".join(f"{line}\n" for line in lines)

@@ -6,21 +6,19 @@ from typing import Any
 
 import click
 
-from veracity.cli._engine import Counting, checkpoint_option, engine_options
-from veracity.cli._input import files_argument, input_options, reading_taken_from
-from veracity.cli._output import Outputs, output_options
-from veracity.cli._plan import plan_options, plan_taken_from
-
-
-@click.command()
-@files_argument
-@input_options
-@plan_options
-@click.option(
-    "--remedies", is_flag=True, help="Try every recalibration, cross-fitted; --report does it for up to 10 models."
+from veracity.cli._options import (
+    Command,
+    Outputs,
+    Request,
+    assess_options,
+    files_argument,
+    output_options,
 )
-@engine_options
-@checkpoint_option
+
+
+@click.command(cls=Command)
+@files_argument
+@assess_options
 @output_options
 def command(files: tuple[str, ...], **options: Any) -> None:
     """Say how far the probabilities in FILE can be trusted.
@@ -38,17 +36,9 @@ def command(files: tuple[str, ...], **options: Any) -> None:
       veracity assess forecasts.csv --checkpoint state --json -
     """
     outputs = Outputs.taken_from(options)
-    outputs.check(files)
-    reading, plan = reading_taken_from(options), plan_taken_from(options)
-    from veracity.cli._deliver import deliver
-    from veracity.cli._work import Asked, assessed
+    request = Request.taken_from(files, options, outputs.quiet)
 
-    asked = Asked(
-        files,
-        reading,
-        plan,
-        remedies="all" if options["remedies"] else "few" if outputs.report else "",
-        quiet=outputs.quiet,
-        counting=Counting.taken_from(options),
-    )
-    deliver(assessed(asked), outputs)
+    from veracity.cli._deliver import answer
+    from veracity.cli._work import assessed
+
+    answer(request, outputs, assessed, several=False)

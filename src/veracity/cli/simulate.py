@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._output import Together, check_file
+from veracity.cli._output import Together, check_file
 
 if TYPE_CHECKING:
     from veracity.data import Forecasts

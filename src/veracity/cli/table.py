@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from veracity.cli._output import Outputs, Together, output_options, to_stdout
+from veracity.cli._options import CASES, ESTIMATION, INPUT, Command, Outputs, option, output_options
+from veracity.cli._output import Together, check_outputs, to_stdout
 
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "table_mosaic": ("table_mosaic", {}),
@@ -23,32 +23,43 @@ PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("files", nargs=-1, metavar="[COUNTS.csv]...")
-@click.option("--counts", metavar='"83,56;2,12"', help="The table itself: rows by ; and cells by comma.")
-@click.option("--sens", type=float, metavar="S", help="Sensitivity; with --spec and --prior instead of counts.")
-@click.option("--spec", type=float, metavar="S", help="Specificity.")
-@click.option("--prior", type=float, metavar="P", help="Prior probability (prevalence) of the event.")
-@click.option(
-    "--n", "cases", type=float, metavar="N", help="Number of cases behind rates or shares: gives p and intervals."
+@option(INPUT, "--counts", metavar='"83,56;2,12"', help="The table itself: rows by ; and cells by comma.")
+@option(INPUT, "--sens", type=float, metavar="S", help="Sensitivity; with --spec and --prior instead of counts.")
+@option(INPUT, "--spec", type=float, metavar="S", help="Specificity.")
+@option(INPUT, "--prior", type=float, metavar="P", help="Prior probability (prevalence) of the event.")
+@option(
+    INPUT,
+    "--n",
+    "cases",
+    type=float,
+    metavar="N",
+    help="Number of cases behind rates or shares: gives p and intervals.",
 )
-@click.option("--shares", is_flag=True, help="The numbers are shares or weights, not whole cases.")
-@click.option("--train", metavar="TABLE", help="A file, or counts: its observed shares are the forecasts to be scored.")
-@click.option("--rows", metavar="NAMES", help="Names of the forecast categories, best to worst: low,high.")
-@click.option("--columns", metavar="NAMES", help="Names of the outcomes, no event to event: no,yes.")
-@click.option("--category", metavar="COL", help="Column of the forecast category (tidy and case-by-case files).")
-@click.option("--label", metavar="COL", help="Column of the outcome (tidy and case-by-case files).")
-@click.option("--count", metavar="COL", help="Column of the number of cases.")
-@click.option("--weight", metavar="COL", help="Column of the share of cases, where there are no counts.")
-@click.option("--group", metavar="COL", help="One table per value of this column, and all together.")
-@click.option(
+@option(INPUT, "--shares", is_flag=True, help="The numbers are shares or weights, not whole cases.")
+@option(
+    ESTIMATION,
+    "--train",
+    metavar="TABLE",
+    help="A file, or counts: its observed shares are the forecasts to be scored.",
+)
+@option(INPUT, "--rows", metavar="NAMES", help="Names of the forecast categories, best to worst: low,high.")
+@option(INPUT, "--columns", metavar="NAMES", help="Names of the outcomes, no event to event: no,yes.")
+@option(INPUT, "--category", metavar="COL", help="Column of the forecast category (tidy and case-by-case files).")
+@option(INPUT, "--label", metavar="COL", help="Column of the outcome (tidy and case-by-case files).")
+@option(CASES, "--count", metavar="COL", help="Column of the number of cases.")
+@option(CASES, "--weight", metavar="COL", help="Column of the share of cases, where there are no counts.")
+@option(CASES, "--group", metavar="COL", help="One table per value of this column, and all together.")
+@option(
+    ESTIMATION,
     "--prevalence",
     type=float,
     multiple=True,
     metavar="P",
     help="Predictive values where the event has this prevalence; repeatable.",
 )
-@click.option("--level", type=float, default=0.95, show_default=True, help="Level of the intervals.")
+@option(ESTIMATION, "--level", type=float, default=0.95, show_default=True, help="Level of the intervals.")
 @output_options
 def command(**options: Any) -> None:
     """Evaluate a table of forecasts against outcomes.
@@ -71,13 +82,14 @@ def command(**options: Any) -> None:
       forecast,observed    one line per case:       low,yes
     """
     outputs = Outputs.taken_from(options)
-    outputs.check()
+    check_outputs(outputs)
     table = _table(**options)
+    from veracity import show
+    from veracity.cli._deliver import printed
+
     with Together() as files:
         if outputs.report is not None:
-            from importlib import import_module
-
-            files.add(outputs.report, import_module("veracity.show").render_table(table))
+            files.add(outputs.report, show.report(table, Path(outputs.report).suffix.lstrip(".")))
         for option, make in (("json", table.to_json), ("csv", table.to_csv), ("markdown", table.to_markdown)):
             path = outputs.files.get(option)
             if path is not None:
@@ -85,23 +97,10 @@ def command(**options: Any) -> None:
         if outputs.plots is not None:
             _plots(files, files.folder(outputs.plots), table)
     if not outputs.to_stdout:
-        from veracity.table.page import quiet
-
-        found = table.document()
-        to_stdout(quiet(found) + "\n" if outputs.quiet else _page(found))
+        to_stdout(f"{show.headline(table)}\n" if outputs.quiet else printed(table))
     written = [path for path in (*outputs.files.values(), outputs.plots) if path not in (None, "-")]
     if written and not outputs.quiet:
         click.echo("written: " + ", ".join(str(path) for path in written), err=True)
-
-
-def _page(found: dict[str, Any]) -> str:
-    """The printed page, its headings bold on a terminal."""
-    from veracity.table.page import blocks
-    from veracity.table.shapes import text
-
-    bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    titles = {block.title for block in blocks(found)} if bold else ()
-    return "".join(f"{click.style(line, bold=True) if line in titles else line}\n" for line in text(found).splitlines())
 
 
 def _table(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 from itertools import takewhile
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -141,6 +142,37 @@ def column_beside(values: Any, n: int, name: str, names: Names) -> Array | None:
         rows = many(array.size if array.ndim == 0 else len(array), "row")
         raise names.error(f"{name} has {rows}, {names.forecast} {n:,}.", "one value for each row")
     return array
+
+
+@overload
+def keys_of(values: Array) -> Array: ...
+@overload
+def keys_of(values: None) -> None: ...
+def keys_of(values: Array | None) -> Array | None:
+    """Return 64-bit keys of labels of any kind: equal labels have equal keys, in any part and any order."""
+    if values is None or values.dtype == np.uint64:
+        return values
+    labels, place = np.unique(values.astype(str), return_inverse=True)
+    keys = [int.from_bytes(blake2b(label.encode(), digest_size=8).digest(), "little") for label in labels.tolist()]
+    return np.array(keys, dtype=np.uint64)[place.ravel()]
+
+
+def moments_of(values: Array | None, names: Names) -> Array | None:
+    """Return times as numbers: dates and date texts as days, numbers as they are."""
+    if values is None:
+        return None
+    try:
+        if values.dtype.kind in "OU":
+            texts = values.astype(str)
+            try:
+                return texts.astype(np.float64)
+            except ValueError:
+                values = texts.astype("datetime64[us]")
+        if values.dtype.kind == "M":
+            return values.astype("datetime64[us]").astype(np.int64) / 86_400e6
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as problem:
+        raise names.error(f"time: neither numbers nor dates ({problem}).", "give dates such as 2024-05-31") from None
 
 
 def groups_of(groups: Any, n: int, names: Names) -> dict[str, Array | None]:

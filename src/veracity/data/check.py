@@ -164,7 +164,8 @@ def _missing(p: Array, count: int, forecasts: Forecasts, names: Names) -> ValueE
     else:
         what = f"{names.called(names.forecast)}: {len(rows):,} of {len(p):,} rows have missing values"
     return names.error(
-        f"{what} (first: row {forecasts.row(int(rows[0]))}).", f"leave these rows out:  {names.option('nan', 'omit')}"
+        f"{what} (first: row {forecasts.row(int(rows[0]))}).",
+        f"leave these rows out:  {names.option('missing', 'drop')}",
     )
 
 
@@ -177,7 +178,7 @@ def _check_realised(forecasts: Forecasts) -> Forecasts:
         i = int(np.argmax(missing))
         raise names.error(
             f"{names.at(forecasts.row(i))}: {int(missing.sum()):,} of {len(log_p):,} values are missing or negative.",
-            f"leave missing ones out:  {names.option('nan', 'omit')}      "
+            f"leave missing ones out:  {names.option('missing', 'drop')}      "
             f"if these are log-probabilities:  {names.option('scale', 'log')}",
         )
     if above.any():

@@ -58,7 +58,7 @@ def as_given(values: Any, name: str, names: Names) -> Array:
         if hidden:
             raise names.error(
                 f"{name} is a masked array with {many(hidden, 'masked value')}.",
-                f'to leave these rows out give {name}.filled(np.nan) and nan="omit"',
+                f'to leave these rows out give {name}.filled(np.nan) and missing="drop"',
             )
         values = values.data
     try:

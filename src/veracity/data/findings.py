@@ -120,6 +120,11 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(merged)
 
 
+def unique(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings without repetitions, in their order."""
+    return tuple(dict.fromkeys(findings))
+
+
 def saying_something(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Without those that only told how many rows a part had of which none was left out."""
     return tuple(finding for finding in findings if finding.count or finding.code not in LEFT_OUT)

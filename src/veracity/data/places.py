@@ -30,6 +30,9 @@ class Row(int):
         made.file = file
         return made
 
+    def __getnewargs__(self) -> tuple[int, str]:  # type: ignore[override]
+        return int(self), self.file
+
     def __str__(self) -> str:
         return f"{int(self)} of {self.file}"
 
@@ -42,6 +45,6 @@ def decoded(row: int, files: Sequence[str]) -> int:
     return Row(row & ROW, files[row >> BITS]) if files else row & ROW
 
 
-def place(row: int) -> dict[str, int | str]:
-    """A row as a document says it."""
-    return {"row": int(row), "file": row.file} if isinstance(row, Row) else {"row": row}
+def file_of(row: int) -> str | None:
+    """Return the file of a row that knows it."""
+    return row.file if isinstance(row, Row) else None

@@ -18,6 +18,8 @@ from .arguments import (
     forecast_matrix,
     groups_of,
     in_one_order,
+    keys_of,
+    moments_of,
     named_columns,
     not_swapped,
     one_of,
@@ -40,7 +42,7 @@ def prepare(
     counts: Any = None,
     labels: Any = None,
     pos_label: Any = None,
-    nan: str = "raise",
+    missing: str = "error",
     soft: str = "split",
     normalise: bool = False,
     scale: str = "probability",
@@ -48,6 +50,8 @@ def prepare(
     features: Any = None,
     groups: Any = None,
     case: Any = None,
+    clusters: Any = None,
+    time: Any = None,
     first_row: int = 0,
     names: Names | None = None,
     rows: Any = None,
@@ -61,7 +65,7 @@ def prepare(
     classes: what the classes are called where outcomes are numbers of columns.
     """
     names = names or Names()
-    one_of("nan", nan, ("raise", "omit"))
+    one_of("missing", missing, ("error", "drop"))
     one_of("soft", soft, ("split", "omit", "refuse"))
     one_of("scale", scale, SCALES)
     p = forecast_matrix(y_proba, names)
@@ -94,6 +98,8 @@ def prepare(
         "ideal": as_forecast(ideal, p, "ideal", names),
         "features": column_beside(features, n, "features", names),
         "case": column_beside(case, n, "case", names),
+        "clusters": keys_of(column_beside(clusters, n, "clusters", names)),
+        "time": moments_of(column_beside(time, n, "time", names), names),
     }
     kept_groups = groups_of(groups, n, names)
     part.arrays |= {f"group {name}": column for name, column in kept_groups.items()}
@@ -103,18 +109,18 @@ def prepare(
         part.arrays["p"] = p
         hidden = int((~part.arrays["offered"]).sum())
         findings += [Finding.of("not_offered", hidden, p.size)] if hidden else []
-    if nan == "omit":
-        missing: Array = np.asarray(np.isnan(p) if p.ndim == 1 else np.isnan(p).any(axis=1))
+    if missing == "drop":
+        gaps: Array = np.asarray(np.isnan(p) if p.ndim == 1 else np.isnan(p).any(axis=1))
         if outcome.missing is not None:
-            missing |= outcome.missing
-        findings += part.leave_out(missing, "missing_rows", names)
+            gaps |= outcome.missing
+        findings += part.leave_out(gaps, "missing_rows", names)
     elif outcome.missing is not None:
         gone = np.flatnonzero(outcome.missing)
         also = int(np.isnan(p).sum()) if not absent else 0
         raise names.error(
             f"{len(gone):,} of {n:,} outcomes in {names.called(names.outcome)} are missing "
             f"(first: row {part.number(gone[0])})" + (f", and {also:,} of {p.size:,} probabilities." if also else "."),
-            f"leave these rows out:  {names.option('nan', 'omit')}",
+            f"leave these rows out:  {names.option('missing', 'drop')}",
         )
     for column, code in (("weights", "zero_weight"), ("counts", "zero_count")):
         values = part.arrays[column]
@@ -151,6 +157,8 @@ def prepare(
         features=part.arrays["features"],
         groups={name: part.arrays[f"group {name}"] for name in kept_groups},
         case=part.arrays["case"],
+        clusters=part.arrays["clusters"],
+        time=part.arrays["time"],
         findings=tuple(findings),
         first_row=first_row,
         rows=part.rows,
@@ -167,7 +175,7 @@ def prepare_realised(
     scale: str = "probability",
     sample_weight: Any = None,
     counts: Any = None,
-    nan: str = "raise",
+    missing: str = "error",
     groups: Any = None,
     case: Any = None,
     first_row: int = 0,
@@ -177,7 +185,7 @@ def prepare_realised(
 ) -> Forecasts:
     """Only the probability given to what happened is known (token log-probabilities)."""
     names = names or Names()
-    one_of("nan", nan, ("raise", "omit"))
+    one_of("missing", missing, ("error", "drop"))
     one_of("scale", scale, SCALES)
     p = numbers(y_proba, names.forecast, names)
     if p.ndim != 1 or not len(p):
@@ -195,7 +203,7 @@ def prepare_realised(
     }
     kept_groups = groups_of(groups, n, names)
     part.arrays |= {f"group {name}": column for name, column in kept_groups.items()}
-    findings = part.leave_out(np.isnan(p), "missing_rows", names) if nan == "omit" else []
+    findings = part.leave_out(np.isnan(p), "missing_rows", names) if missing == "drop" else []
     p = part.arrays["p"]
     if scale == "log":
         log_p = p.astype(np.float64)

@@ -1,15 +1,13 @@
-"""Readings and their intervals: a number, how far it may be off, and by which method that is known."""
+"""Readings: a number, its interval, and the method of the interval."""
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from veracity.formulas.intervals import quantile
 
 DELTA = "delta method"
 HALL = "Hall's skewness-corrected t"
@@ -82,14 +80,6 @@ def undefined(reason: str) -> Reading:
     return Reading(np.nan, reason=reason)
 
 
-@lru_cache(maxsize=16)
-def quantile(level: float) -> float:
-    """Half-width of a normal interval in standard errors."""
-    from scipy.special import ndtri
-
-    return float(ndtri(0.5 + level / 2.0))
-
-
 def exponential(x: float) -> float:
     return math.exp(x) if x < LARGEST_LOG else math.inf
 
@@ -112,43 +102,3 @@ def around_log(value: float, log_error: float, level: float, method: str = DELTA
         return around(value, math.nan, level)
     factor = exponential(quantile(level) * log_error)
     return Reading(value, value / factor, value * factor, method)
-
-
-def wilson(share: float, n: float, level: float) -> tuple[float, float]:
-    """Wilson's interval for a share of n."""
-    if not n > 1e-9:
-        return np.nan, np.nan
-    z2 = quantile(level) ** 2
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = math.sqrt(max(share * (1 - share), 0.0) / n + z2 / (4 * n * n)) * math.sqrt(z2) / (1 + z2 / n)
-    return max(centre - half, 0.0), min(centre + half, 1.0)
-
-
-def hall(error: Floats, skewness: Floats, n: float, level: float) -> tuple[Floats, Floats]:
-    """How far below and above a mean its interval reaches, corrected for skewness by Hall's cubic transformation.
-
-    T = (mean − μ)/error is made symmetric by g(T) = ((1 + hT)³ − 1)/(3h) + γ/(6√n), h = γ/(3√n); its inverse at the
-    normal quantiles gives the interval.
-    """
-    z = quantile(level)
-    h = skewness / (3.0 * math.sqrt(n))
-    h = np.where(np.abs(h) < 1e-9, 1e-9, h)
-
-    def inverse(x: float) -> Floats:
-        back: Floats = (np.cbrt(1.0 + 3.0 * h * (x - h / 2.0)) - 1.0) / h
-        return back
-
-    return error * inverse(z), -error * inverse(-z)
-
-
-def consistency_band(forecast: Floats, count: Floats, level: float) -> tuple[Floats, Floats]:
-    """Where the observed share lies, at `level`, if outcomes are drawn from the forecasts of a bin."""
-    from scipy.special import bdtrik
-
-    tail = (1.0 - level) / 2.0
-    n, p = np.maximum(np.floor(count), 1.0), np.clip(forecast, 0.0, 1.0)
-    inside = (p > 0.0) & (p < 1.0)
-    safe = np.where(inside, p, 0.5)
-    low = np.where(inside, np.maximum(np.ceil(bdtrik(tail, n, safe)), 0.0) / n, p)
-    high = np.where(inside, np.minimum(np.ceil(bdtrik(1.0 - tail, n, safe)), n) / n, p)
-    return np.nan_to_num(low), high

@@ -21,15 +21,17 @@ FINDINGS = "findings"  # the field of a section that is not part of its document
 
 @dataclass(frozen=True)
 class Section(Mapping[str, Any]):
-    """A record whose fields can also be listed and looked up by name; fields of None do not count."""
+    """A record whose fields can also be listed and looked up by name; optional fields of None are left out."""
 
     def __getitem__(self, name: str) -> Any:
-        if name in self.__dataclass_fields__ and name != FINDINGS and (value := getattr(self, name)) is not None:
-            return value
+        if name in tuple(self):
+            return getattr(self, name)
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (f.name for f in fields(self) if f.name != FINDINGS and getattr(self, f.name) is not None)
+        for f in fields(self):
+            if f.name != FINDINGS and not (f.default is None and getattr(self, f.name) is None):
+                yield f.name
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -190,7 +192,8 @@ class Range(Section):
 class ConfidenceTest(Section):
     """Are the probabilities too extreme or too cautious? `expected` and `realised` are typical probabilities.
 
-    Of picks alone they are the mean confidence and the share that was right. `where` is the range of probability that shows it most significantly.
+    Of picks alone they are the mean confidence and the share that was right. `where` is the range of probability that
+    shows the direction most significantly.
     """
 
     p: float | None
@@ -406,6 +409,18 @@ class Level(Section):
     slope: Reading
     verdict: str
     level: ClassLevel | None = None
+
+
+@dataclass(frozen=True)
+class ClassReading(Section):
+    """Predicted and observed share of one class, and its share of the miscalibration."""
+
+    n: float  # cases of the class
+    predicted: float
+    observed: float
+    slope: Reading | None = None
+    share: float | None = None  # of the miscalibration, from the row gains of the recalibration
+    p: float | None = None  # of predicted against observed, adjusted for the number of classes
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
-"""The type `Forecasts`: what it holds and what follows from it."""
+"""The type `Forecasts`: probabilities, outcomes, and the columns that share their rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +16,12 @@ from .names import Names
 
 Array = NDArray[Any]
 
+# The columns that share their rows, apart from groups and row numbers.
+COLUMNS = (
+    "probabilities", "outcomes", "weights", "counts", "log_realised", "ideal", "features", "case", "clusters", "time",
+    "offered",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class Forecasts:
@@ -23,8 +30,8 @@ class Forecasts:
     probabilities  (n,) the probability of classes[1] for two classes given as one column, or (n, k) with k >= 2;
                    None when only the realised probabilities are known. The input's dtype and memory are kept,
                    except that half precision (float16) becomes float32.
-    outcomes       (n,) column number of what happened; None when only the realised probabilities are known.
-    log_realised   (n,) log-probability of what happened where the input had logs: no underflow to log scores.
+    outcomes       (n,) column number of the outcome; None when only the realised probabilities are known.
+    log_realised   (n,) log-probability of the outcome where the input had logs: no underflow to log scores.
     """
 
     probabilities: Array | None
@@ -37,6 +44,10 @@ class Forecasts:
     features: Array | None = None
     groups: dict[str, Array] = field(default_factory=dict)
     case: Array | None = None  # rows with one value are parts of one case (split soft outcomes, repeated outcomes)
+    clusters: Array | None = None  # uint64 keys: rows of one cluster are dependent
+    time: Array | None = None  # float64: when the case took place
+    picks_only: bool = False  # the event is "the pick was right"; nothing is known about the other classes
+    shares_only: bool = False  # weights are shares of an unknown number of cases
     findings: tuple[Finding, ...] = ()
     first_row: int = 0  # number of the first row in messages: 0 for arrays, 1 for files
     rows: Array | None = None  # the number of every row, where rows were left out or split
@@ -55,7 +66,7 @@ class Forecasts:
         counts: Any = None,
         labels: Any = None,
         pos_label: Any = None,
-        nan: str = "raise",
+        missing: str = "error",
         soft: str = "split",
         normalise: bool = False,
         scale: str = "probability",
@@ -63,6 +74,8 @@ class Forecasts:
         features: Any = None,
         groups: Any = None,
         case: Any = None,
+        clusters: Any = None,
+        time: Any = None,
         first_row: int = 0,
         names: Names | None = None,
     ) -> Forecasts:
@@ -90,7 +103,7 @@ class Forecasts:
                 counts=counts,
                 labels=labels,
                 pos_label=pos_label,
-                nan=nan,
+                missing=missing,
                 soft=soft,
                 normalise=normalise,
                 scale=scale,
@@ -98,10 +111,37 @@ class Forecasts:
                 features=features,
                 groups=groups,
                 case=case,
+                clusters=clusters,
+                time=time,
                 first_row=first_row,
                 names=names,
             )
         )
+
+    def take(self, index: Any) -> Forecasts:
+        """Return these rows, in this order, without findings."""
+        columns = {name: values[index] for name in COLUMNS if (values := getattr(self, name)) is not None}
+        columns["groups"] = {name: values[index] for name, values in self.groups.items()}
+        return replace(self, **columns, rows=self.numbers[index], findings=())
+
+    @classmethod
+    def concat(cls, parts: Sequence[Forecasts]) -> Forecasts:
+        """Return the rows of several parts with the same classes, one after another, without findings.
+
+        A part without weights or counts has ones; every other column must be in all parts or in none.
+        """
+        first = parts[0]
+        if len(parts) == 1:
+            return replace(first, findings=())
+        columns: dict[str, Any] = {}
+        for name in (*COLUMNS, "rows"):
+            arrays = [getattr(part, name) for part in parts]
+            if any(values is not None for values in arrays):
+                ones = {"weights": np.float64, "counts": np.int64}.get(name)
+                whole = [np.ones(len(p), ones) if a is None else a for p, a in zip(parts, arrays, strict=True)]
+                columns[name] = np.concatenate(whole)
+        columns["groups"] = {name: np.concatenate([part.groups[name] for part in parts]) for name in first.groups}
+        return replace(first, **columns, findings=())
 
     def row(self, index: int) -> int:
         """The number that people know a row by: counted from 0 in arrays, from 1 in files."""
@@ -143,7 +183,7 @@ class Forecasts:
 
     @cached_property
     def realised(self) -> Array:
-        """(n,) probability given to what happened."""
+        """(n,) probability given to the outcome."""
         if self.probabilities is None:
             assert self.log_realised is not None
             return np.exp(self.log_realised)
@@ -163,6 +203,11 @@ class Forecasts:
         if self.counts is not None:
             mass = mass * self.counts
         return mass
+
+    @property
+    def squared_mass(self) -> Array:
+        """(n,) count times squared weight of each row."""
+        return self.mass if self.weights is None else self.mass * self.weights
 
     @cached_property
     def prior(self) -> Array:

@@ -1,10 +1,10 @@
-"""Where the counting is done: one file per engine, found by listing this folder and imported when asked for.
+"""Where parts are counted: one file per engine, found by listing this folder and imported when asked for.
 
-An engine maps one job over parts of the input and adds what comes back. It offers
+An engine maps one job over the parts of a source and adds what comes back. It offers
 
-    OPTIONS                                        {name: type} of its own options
-    parts_of(data, reading, skip_broken, options)  how the data are read, and their parts
-    run(job, parts, options, …)                    the sum over all parts
+    OPTIONS                              {name: type} of its own options
+    open(data, reading, how, options)    the source with its parts; `how` are options of `read.open`
+    run(job, parts, options, …)          the sum over all parts
 """
 
 from __future__ import annotations
@@ -19,31 +19,28 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from veracity.engines._one_model import OneModel
-
 if TYPE_CHECKING:
-    from veracity.data import Finding
     from veracity.engines._sums import Tallies
     from veracity.engines.local import Progress
-    from veracity.read import Layout, Reading
-    from veracity.read.parts import Stream
+    from veracity.read import ReadOptions, Source
+    from veracity.read.pairing import Paired
     from veracity.results.assessment import Assessment
     from veracity.state.plan import Plan
 
     Watch = Callable[[str], Callable[[Progress], None] | None]
 
-__all__ = ["Input", "assess", "names"]
+__all__ = ["Engine", "assess", "assessments", "names"]
 
 COMMON = {"on_error": str}
 
 
 def names() -> list[str]:
-    """The engines there are."""
+    """Return the names of all engines."""
     return sorted(name for _, name, _ in pkgutil.iter_modules(__path__) if not name.startswith("_"))
 
 
-def engine(name: str) -> ModuleType:
-    """The engine of this name."""
+def module(name: str) -> ModuleType:
+    """Return the engine of this name."""
     if name not in names():
         raise ValueError(f"engine: {name!r} is none of {', '.join(names())}")
     try:
@@ -52,43 +49,31 @@ def engine(name: str) -> ModuleType:
         raise ValueError(f"engine: {name} needs {missing.name}\n  pip install 'veracity[{name}]'") from None
 
 
-class Input(OneModel):
-    """Data that an engine reads in parts: files, folders, or a frame of the engine's own kind.
+class Engine:
+    """An engine with its options.
 
-    watch   called with a word or two when a pass over the data begins; it may return what is told the pass's progress
+    options  its own; on_error="skip" leaves out files that cannot be read, and a finding names them
+    watch    called with a word or two when a pass over the data begins; it may return what is told the pass's progress
     """
 
     def __init__(
-        self,
-        data: Any,
-        reading: Reading | None = None,
-        *,
-        engine: str = "local",
-        options: Mapping[str, Any] | None = None,
-        watch: Watch | None = None,
+        self, name: str = "local", options: Mapping[str, Any] | None = None, watch: Watch | None = None
     ) -> None:
-        from veracity.read import Reading
+        self.name, self.module, self._watch = name, module(name), watch
+        self.options = _checked(options or {}, name, self.module.OPTIONS)
+        self.skip_broken = self.options.pop("on_error", "raise") == "skip"
 
-        self.engine, self._module = engine, _engine(engine)
-        self._options = _checked(options or {}, engine, self._module.OPTIONS)
-        self._skip_broken = self._options.pop("on_error", "raise") == "skip"
-        self.reading = reading or Reading()
-        self._watch = watch
-        self._stream: Any  # a Stream, or several as one
-        self._stream, self._parts = self._opened(data)
+    def open(self, data: Any, reading: ReadOptions | None = None) -> Source:
+        """Return the source of files, folders, or a frame of the engine's own kind."""
+        from veracity.read import ReadOptions
 
-    def _opened(self, data: Any) -> tuple[Any, Any]:
-        opened: tuple[Stream, Any] = self._module.parts_of(data, self.reading, self._skip_broken, self._options)
-        return opened
-
-    @property
-    def layout(self) -> Layout:
-        """How the columns are understood."""
-        layout: Layout = self._stream.layout
-        return layout
+        how = {"skip_broken": self.skip_broken}
+        source: Source = self.module.open(data, reading or ReadOptions(), how, self.options)
+        return source
 
     def total(
         self,
+        source: Source | Paired,
         make: Callable[[], Any],
         *,
         plan: Plan | None = None,
@@ -96,110 +81,65 @@ class Input(OneModel):
         progress: Callable[[Progress], None] | None = None,
         doing: str = "counting",
     ) -> Any:
-        """The sum over all rows that `make()` begins."""
+        """Return the sum over all rows that `make()` begins."""
         from veracity.engines._checkpoint import Checkpoint
         from veracity.engines._sums import Job
 
-        job = Job(self._stream, make, self._skip_broken)
         kept = None
         if checkpoint is not None:
-            if self.engine != "local":
+            if self.name != "local":
                 raise ValueError(
-                    f"checkpoint: {self.engine} repeats lost work by itself\n  leave --checkpoint to the local engine"
+                    f"checkpoint: {self.name} repeats lost work by itself\n  leave --checkpoint to the local engine"
                 )
-            kept = Checkpoint(checkpoint, self._parts, self.reading, plan)
-        progress = progress or (self._watch(doing) if self._watch else None)
-        return self._module.run(job, self._parts, self._options, checkpoint=kept, progress=progress)
+            kept = Checkpoint(checkpoint, source.parts(), source.options, plan)
+        progress = progress or self.watched(doing)
+        job = Job(source, make, self.skip_broken)
+        return self.module.run(job, source.parts(), self.options, checkpoint=kept, progress=progress)
 
-    def assess(
-        self,
-        plan: Plan | None = None,
-        *,
-        checkpoint: str | Path | None = None,
-        progress: Callable[[Progress], None] | None = None,
-        provenance: Mapping[str, Any] | None = None,
-    ) -> dict[str, Assessment]:
-        """The assessment of each model, in one pass."""
+    def watched(self, doing: str) -> Callable[[Progress], None] | None:
+        """Announce a pass over the data and return what is told its progress."""
+        return self._watch(doing) if self._watch else None
+
+    def count(self, source: Source, plan: Plan | None = None, **how: Any) -> Tallies:
+        """Return the tally of each model, in one pass; `how` are options of `total`."""
         from veracity.data.check import SAID
         from veracity.engines._sums import Tallies
         from veracity.state.plan import Plan
 
-        started = time.perf_counter()
         plan = plan or Plan()
-        kind: type[Tallies] = Tallies
-        if self.layout.case and not any(finding.code in SAID for finding in self.layout.findings):
-            from veracity.engines._cases import RepeatedCases
-
-            kind = RepeatedCases
-        make = partial(kind, plan, self._files)
-        counted: Tallies = self.total(make, plan=plan, checkpoint=checkpoint, progress=progress)
-        return self._assessments(counted, provenance or {}, started)
-
-    def _assessments(self, counted: Tallies, provenance: Mapping[str, Any], started: float) -> dict[str, Assessment]:
-        from veracity.engines._files import with_files
-        from veracity.results.assessment import of_tally
-
-        tallies = counted.tallies()
-        made: dict[str, Assessment] = {}
-        for model, column, _ in tallies:
-            if column:
-                continue
-            layout = self._layout_of(model)
-            tally = with_files(tallies[model, "", ""], self._files if len(layout.files) > 1 else ())
-            repeated = counted.repeated(model)
-            findings = (*layout.findings, *tally.findings, *repeated, *counted.finding(), *self._unused(bool(repeated)))
-            tally = replace(tally, findings=findings)
-            groups: dict[str, dict[str, Any]] = {}
-            for (name, by, level), part in sorted(tallies.items(), key=lambda item: item[0]):
-                if by and name == model:
-                    groups.setdefault(by, {})[level] = part
-            given = {"engine": self.engine, "reading": layout.describe() if layout.files else None, **provenance}
-            made[model] = of_tally(tally, model=model or None, provenance=given, groups=groups, started=started)
-        if not made:
-            raise ValueError("no rows in any part of the input\n  there is nothing to assess")
-        if self.reading.ideal:
-            self._compare_with_ideal(made)
-        return made
-
-    def _compare_with_ideal(self, made: Mapping[str, Assessment]) -> None:
-        """The losses of every row with the ideal probabilities that are given, in a second pass."""
-        from veracity.data import Finding
-        from veracity.engines._ideal import Losses, Stages
-
-        ladders = {model: assessment._live("losses") for model, assessment in made.items()}
-        stages = {model: Stages.of(ladder) for model, ladder in ladders.items() if not ladder.problem}
-        looked: Losses = self.total(partial(Losses, stages), doing="comparing with the ideal")
-        for model in stages:
-            sections = made[model]._sections
-            sections["losses"] = looked.losses(model, sections["level"])
-            sections["findings"] += (Finding("ideal_given", "note", "ideal as given"),)
-
-    @property
-    def _files(self) -> tuple[str, ...]:
-        """Names of the files whose rows would be confused without them."""
-        return self.layout.files if len(self.layout.files) > 1 else ()
-
-    def _layout_of(self, model: str) -> Layout:
-        return self.layout
-
-    def _unused(self, repeated: bool) -> tuple[Finding, ...]:
-        """What was given and cannot be used without all rows."""
-        from veracity.data import Finding
-
-        given = ["feature"] if self.reading.feature else []
-        given += ["repeated outcomes of one case"] if repeated else []
-        if not given:
-            return ()
-        message = f"{' and '.join(given)}: not used, because the rows are read in parts"
-        return (Finding("not_used_in_parts", "warning", message),)
+        has_ids = source.layout.case and not any(finding.code in SAID for finding in source.layout.findings)
+        make = partial(Tallies, plan, source.files, cases="repeated" if has_ids else "")
+        counted: Tallies = self.total(source, make, plan=plan, **how)
+        return counted
 
 
-_engine = engine
+def assessments(
+    source: Source | Paired,
+    counted: Tallies,
+    provenance: Mapping[str, Any] | None = None,
+    started: float | None = None,
+) -> dict[str, Assessment]:
+    """Return the assessment of each model from its tally, in the order of the source."""
+    from veracity.engines._sums import with_files
+    from veracity.results.assess import assessment
+
+    tallies = counted.tallies()
+    if not tallies:
+        raise ValueError("no rows in any part of the input\n  there is nothing to assess")
+    made: dict[str, Assessment] = {}
+    for model in sorted(tallies, key=[*source.models, *tallies].index):
+        layout = source.layout_of(model)
+        tally = with_files(tallies[model], source.files if len(layout.files) > 1 else ())
+        findings = (*layout.findings, *tally.findings, *counted.findings(model))
+        given = {"reading": layout.describe() if layout.files else None, **(provenance or {})}
+        tally = replace(tally, findings=findings)
+        made[model] = assessment(tally, model=model or None, provenance=given, started=started)
+    return made
 
 
 def assess(
     data: Any,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     plan: Plan | None = None,
     *,
     engine: str = "local",
@@ -207,17 +147,21 @@ def assess(
     checkpoint: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> dict[str, Assessment]:
-    """The assessment of each model in data that need not fit in memory, by name.
+    """Return the assessment of each model, by name, of data that need not fit in memory.
 
-    data      paths, globs, folders; for "dask" also a dask dataframe or delayed Forecasts; for "spark" a DataFrame
-    options   of the engine; on_error="skip" leaves out files that cannot be read, and a finding says which
+    data      paths, globs, folders, or a frame; for "dask" also a dask dataframe or delayed Forecasts; for "spark" a
+              Spark DataFrame
+    options   of the engine; on_error="skip" leaves out files that cannot be read, and a finding names them
     """
-    opened = Input(data, reading, engine=engine, options=options)
-    return opened.assess(plan, checkpoint=checkpoint, progress=progress)
+    started = time.perf_counter()
+    used = Engine(engine, options)
+    source = used.open(data, reading)
+    counted = used.count(source, plan, checkpoint=checkpoint, progress=progress)
+    return assessments(source, counted, {"engine": engine}, started)
 
 
 def _checked(options: Mapping[str, Any], engine: str, own: Mapping[str, type]) -> dict[str, Any]:
-    """Options of the engine with their types; a name that it does not have is an error."""
+    """Return options with the types of the engine; a name that it does not have is an error."""
     known = {**COMMON, **own}
     made: dict[str, Any] = {}
     for name, value in options.items():

@@ -12,30 +12,29 @@ from typing import Any
 from zlib import crc32
 
 from veracity.engines._sums import Sum
-from veracity.read import Reading
-from veracity.read.parts import Part
+from veracity.read import Part, ReadOptions
 from veracity.state.plan import Plan
 
 MAGIC = b"veracity checkpoint 1\n"
 
 
 class Checkpoint:
-    """Knows what it belongs to: the files with size and time of change, the plan, the reading."""
+    """The state of a run, with what it belongs to: the files with size and time of change, the plan, the reading."""
 
-    def __init__(self, path: str | Path, parts: Sequence[Part], reading: Reading, plan: Plan | None) -> None:
+    def __init__(self, path: str | Path, parts: Sequence[Part], reading: ReadOptions, plan: Plan | None) -> None:
         self.path = Path(path)
         if not self.path.absolute().parent.is_dir():
             raise ValueError(f"checkpoint: no folder {self.path.absolute().parent}\n  make it first")
         if self.path.is_dir():
             raise ValueError(f"checkpoint: {path} is a folder\n  give a file name")
         self._of = {
-            "files": _digest([_facts(part) for part in (*parts, *_beside(reading))]),
+            "files": _digest([_facts(part) for part in (*parts, *_weights(reading))]),
             "plan": _digest(None if plan is None else asdict(plan)),
             "reading options": _digest(asdict(reading)),
         }
 
     def resume(self, total: Sum) -> tuple[int, int, int]:
-        """Put what was counted before into `total`; the part, its rows and all rows that are done."""
+        """Add what was counted before to `total`; return the part, its rows and all rows that are done."""
         if not self.path.exists():
             return 0, 0, 0
         data = self.path.read_bytes()
@@ -71,11 +70,11 @@ class Checkpoint:
             new.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """The run is over."""
+        """Delete the file, which has served."""
         self.path.unlink(missing_ok=True)
 
 
-def _beside(reading: Reading) -> list[Part]:
+def _weights(reading: ReadOptions) -> list[Part]:
     """Weights in a file of their own belong to the data."""
     return [Part(reading.weight)] if reading.weight and os.path.isfile(reading.weight) else []
 

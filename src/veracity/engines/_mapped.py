@@ -1,4 +1,4 @@
-"""Mapped rows as files: read again batch by batch, mapped and written in order, so that none need stay in memory."""
+"""Mapped rows as files: read batch by batch, mapped and written in order, so that none need stay in memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from veracity.data import Forecasts
-from veracity.read.parts import Part, Stream, Unreadable
+from veracity.read import Part, Source
+from veracity.read.parts import Unreadable
 
 if TYPE_CHECKING:
     from veracity.maps import Fitted
@@ -25,7 +26,7 @@ Array = NDArray[Any]
 
 
 def in_their_order(fitted: Fitted, forecasts: Forecasts) -> Array:
-    """Mapped rows with the file's order of classes, whatever the map's; what leaves [0, 1] is no probability."""
+    """Return mapped rows in the file's order of classes; refuse values outside [0, 1]."""
     theirs, ours = [str(c) for c in forecasts.classes], [str(c) for c in fitted.classes]
     assert forecasts.probabilities is not None
     if theirs == ours:
@@ -48,11 +49,11 @@ def in_their_order(fitted: Fitted, forecasts: Forecasts) -> Array:
 
 
 def frame(forecasts: Forecasts, rows: Array, *, weight: bool, count: bool) -> pl.DataFrame:
-    """Outcome and mapped probabilities, as columns that `veracity assess` reads."""
+    """Return outcome and mapped probabilities as columns that `veracity assess` reads."""
     names = np.asarray([str(c) for c in forecasts.classes])
     columns = [pl.Series("event", values.astype(str)) for name, values in forecasts.groups.items() if name == "event"]
     columns += [] if forecasts.outcomes is None else [pl.Series("label", names[forecasts.outcomes])]
-    columns += [*columns_of(forecasts.classes, rows)]
+    columns += [pl.Series(f"p_{name}", rows[:, j]) for j, name in enumerate(forecasts.classes)]
     if weight:
         held = np.ones(len(rows)) if forecasts.weights is None else forecasts.weights
         columns.append(pl.Series("weight", held.astype(np.float64)))
@@ -62,53 +63,47 @@ def frame(forecasts: Forecasts, rows: Array, *, weight: bool, count: bool) -> pl
     return pl.DataFrame(columns)
 
 
-def columns_of(classes: Sequence[Any], rows: Array) -> pl.DataFrame:
-    """Probabilities, a column for each class."""
-    return pl.DataFrame({f"p_{name}": rows[:, j] for j, name in enumerate(classes)})
-
-
-def beside(others: pl.DataFrame, made: pl.DataFrame) -> pl.DataFrame:
-    """Mapped rows beside other columns of their file; one that has the name of a mapped one gives way."""
-    return pl.concat([others.drop(made.columns, strict=False), made], how="horizontal")
-
-
 def not_for_csv(kinds: Mapping[str, Any]) -> list[str]:
-    """Columns that a text cannot hold: lists, records and bytes."""
+    """Return the columns that a text cannot hold: lists, records and bytes."""
     return [name for name, kind in kinds.items() if kind.is_nested() or kind == pl.Binary or kind == pl.Object]
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """What a map makes of the rows of a stream; `weight` and `count`: whether the rows have them.
+    """The rows of a source as a map changes them; `weight` and `count`: whether the rows have them.
 
-    The other columns of the files stay beside them, but for those whose names are taken.
+    The other columns of the files are copied, but for those whose names are taken.
     """
 
-    stream: Stream
+    source: Source
     fitted: Fitted
     classes: tuple[Any, ...]
+    beside: Mapping[str, Any]  # columns that are copied, and their kinds
     skip_broken: bool = False
     weight: bool = False
     count: bool = False
 
     @property
     def labelled(self) -> bool:
-        return self.stream.layout.kind != "unlabelled"
+        return self.source.layout.kind != "unlabelled"
 
     def frames(self, part: Part) -> Iterator[pl.DataFrame]:
-        """The mapped rows of a part; none where it cannot be read and may be left out, as a whole."""
+        """Yield the mapped rows of a part; none where it cannot be read and may be left out, as a whole."""
         if self.skip_broken and not self._readable(part):
             return
-        for batch in self.stream.batches(part, beside=True):
+        for batch in self.source.batches(part, beside=self.beside):
             for forecasts in batch.forecasts:
                 rows = in_their_order(self.fitted, forecasts)
                 forecasts = forecasts if self.labelled else replace(forecasts, outcomes=None)
                 made = frame(forecasts, rows, weight=self.weight, count=self.count)
-                yield made if batch.beside is None else beside(batch.beside.of(forecasts.numbers), made)
+                if batch.beside is not None:  # a column with the name of a mapped one gives way
+                    others = batch.beside.of(forecasts.numbers).drop(made.columns, strict=False)
+                    made = pl.concat([others, made], how="horizontal")
+                yield made
 
     def _readable(self, part: Part) -> bool:
         try:
-            for _ in self.stream.batches(part):
+            for _ in self.source.batches(part):
                 pass
         except Unreadable:
             return False
@@ -117,7 +112,7 @@ class Mapped:
     def written(
         self, parts: Sequence[Part], path: Path, ending: str, seen: Callable[[int, float], None] | None = None
     ) -> int:
-        """Write the rows of these parts into one file, CSV or Parquet; how many there are."""
+        """Write the rows of these parts into one file, CSV or Parquet; return how many there are."""
         rows = 0
 
         def frames(*_: Any) -> Iterator[pl.DataFrame]:
@@ -130,10 +125,10 @@ class Mapped:
                         seen(rows, number / len(parts))
 
         names = [f"p_{name}" for name in self.classes]
-        words = (["event"] if self.stream.layout.kind == "events" else []) + (["label"] if self.labelled else [])
+        words = (["event"] if self.source.layout.kind == "events" else []) + (["label"] if self.labelled else [])
         schema: dict[str, Any] = dict.fromkeys(words, pl.String) | dict.fromkeys(names, pl.Float64)
         schema |= ({"weight": pl.Float64} if self.weight else {}) | ({"count": pl.Int64} if self.count else {})
-        kept = {name: kind for name, kind in self.stream.beside.items() if name not in schema}
+        kept = {name: kind for name, kind in self.beside.items() if name not in schema}
         lazy = register_io_source(frames, schema=kept | schema)
         if ending != ".parquet":
             lazy = lazy.drop(not_for_csv(kept))

@@ -1,4 +1,4 @@
-"""Another look at the rows: sums of functions of rows, made where the rows are."""
+"""Sums of functions of rows, computed by further passes of the engine where the rows are."""
 
 from __future__ import annotations
 
@@ -10,37 +10,30 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from veracity.data import Finding, Forecasts
+from veracity.engines._sums import Sum
 from veracity.maps._dual import Sums, Work
 from veracity.maps._fitted import as_rows, blocks
+from veracity.read.parts import Batch
 
 Array = NDArray[Any]
 
 
-class Added:
+class Added(Sum):
     """The sum of work(rows, shares) over rows."""
 
     def __init__(self, work: Work, zero: Sums, mass: float, kept: Array | None) -> None:
         self._work, self.value, self._mass, self._kept = work, zero, mass, kept
 
-    def take(self, forecasts: Forecasts) -> None:
-        assert forecasts.probabilities is not None
-        for part in blocks(len(forecasts), forecasts.k):
-            rows = as_rows(forecasts.probabilities[part], forecasts.k)
-            rows = rows if self._kept is None else rows[:, self._kept]
-            self._add(self._work(rows, forecasts.mass[part] / self._mass))
+    def take(self, batch: Batch) -> None:
+        for f in batch.forecasts:
+            assert f.probabilities is not None
+            for part in blocks(len(f), f.k):
+                rows = as_rows(f.probabilities[part], f.k)
+                rows = rows if self._kept is None else rows[:, self._kept]
+                self._add(self._work(rows, f.mass[part] / self._mass))
 
     def _add(self, other: Sums) -> None:
         self.value = tuple(a + b for a, b in zip(self.value, other, strict=True))
-
-    def tell(self, model: str, findings: tuple[Finding, ...]) -> None:
-        """The tally has said it."""
-
-    def name(self, *parts: str) -> None:
-        """The tally has said what does not fit."""
-
-    def skip(self, part: str, reason: str) -> None:
-        """The tally has said what was left out."""
 
     def merge(self, state: bytes) -> None:
         self._add(pickle.loads(state))

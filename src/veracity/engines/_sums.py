@@ -3,150 +3,175 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Protocol
+from typing import Any
 
-import numpy as np
-
-from veracity.data import Finding, Forecasts, merge, saying_something
-from veracity.engines._files import coded_rows
-from veracity.read.parts import Stream
+from veracity.data import Finding, Forecasts, check, merge, saying_something
+from veracity.data.places import coded, decoded
+from veracity.engines._cases import Cases
+from veracity.read import Source
+from veracity.read.pairing import Paired
+from veracity.read.parts import Batch
+from veracity.state.packing import stored_finding
 from veracity.state.plan import Plan
-from veracity.state.sampling import take
-from veracity.state.tally import Running, Tally, stored_finding, total
-
-Key = tuple[str, str, str]  # model, group column, level; all rows of a model: ("name", "", "")
-WAITING_ROWS = 1 << 22  # of levels, before they are added
+from veracity.state.tally import Running, Tally
 
 
-class Sum(Protocol):
+class Sum:
     """A sum over rows: taking rows in parts and merging gives the same as taking all."""
 
-    def take(self, forecasts: Forecasts) -> None: ...
-    def tell(self, model: str, findings: tuple[Finding, ...]) -> None: ...
-    def name(self, *parts: str) -> None: ...
-    def skip(self, part: str, reason: str) -> None: ...
-    def merge(self, state: bytes) -> None: ...
-    def state(self) -> bytes: ...
+    def take(self, batch: Batch) -> None:
+        """Add the rows of a batch."""
+        raise NotImplementedError
+
+    def merge(self, state: bytes) -> None:
+        """Add the sum that has this state."""
+        raise NotImplementedError
+
+    def state(self) -> bytes:
+        """Return the sum so far."""
+        raise NotImplementedError
+
+    def name(self, *parts: str) -> None:
+        """Remember what was counted, for messages about parts that do not fit."""
+
+    def skip(self, part: str, reason: str) -> None:
+        """Remember a part that could not be read."""
 
 
 @dataclass(frozen=True)
 class Job:
     """What is to be done with every part; it travels to the workers."""
 
-    stream: Stream
+    source: Source | Paired
     make: Callable[[], Sum]
     skip_broken: bool = False
 
     def merged(self, states: Iterable[bytes]) -> bytes:
-        """One state from several."""
+        """Return one state from several."""
         total = self.make()
         for state in states:
             total.merge(state)
         return total.state()
 
 
-class Tallies:
-    """A tally for each model, and for each level of each group."""
+class Tallies(Sum):
+    """A running tally for each model.
 
-    def __init__(self, plan: Plan, files: tuple[str, ...] = ()) -> None:
+    files  of the source where there are several, so that rows are named with their file
+    cases  what is remembered of cases: see `Cases`
+    """
+
+    def __init__(self, plan: Plan, files: tuple[str, ...] = (), cases: str = "") -> None:
         self._plan, self._files = plan, files
-        self._level_plan = replace(plan, bootstrap=None)
-        self._running: dict[Key, Running] = {}
-        self._levels: dict[Key, list[Tally]] = {}  # there may be thousands: no cells without rows
-        self._waiting = 0
-        self._of: list[str] = []  # the part or parts that were counted, for messages
+        self.cases = Cases(cases)
+        self._running: dict[str, Running] = {}
+        self._of: list[str] = []  # the part or parts that were counted
         self._told: dict[str, tuple[Finding, ...]] = {}
-        self.skipped: dict[str, str] = {}
+        self._skipped: dict[str, str] = {}
 
-    def take(self, forecasts: Forecasts) -> None:
-        model = forecasts.model or ""
-        plain = replace(forecasts, groups={}) if forecasts.groups else forecasts
+    def take(self, batch: Batch) -> None:
+        for forecasts in tuple(batch.forecasts):  # made one after another, then counted: each step stays in the cache
+            self._count(forecasts)
+        for model, findings in batch.told:
+            self._told[model] = merge((*self._told.get(model, ()), *findings))
+        self.cases.unpaired += batch.unpaired
+
+    def _count(self, f: Forecasts) -> None:
+        if f.ideal is not None:
+            check(f)  # the pass looks at the forecasts alone
+        f = self.cases.take(f)
         try:
-            self._running.setdefault((model, "", ""), Running()).count(coded_rows(plain, self._files), self._plan)
+            self._running.setdefault(f.model or "", Running()).count(_coded_rows(f, self._files), self._plan)
         except ValueError:
-            Tally.count(plain, self._plan)  # says the same of the row in its file
+            Tally.of(f, plan=self._plan)  # the message names the row of its file
             raise
-        for column, values in forecasts.groups.items():
-            levels, place = np.unique(np.asarray(values).astype(str), return_inverse=True)
-            for i, level in enumerate(levels):
-                part = replace(take(plain, np.flatnonzero(place == i)), rows=None)
-                self._add((model, column, str(level)), Tally.count(part, self._level_plan))
-
-    def _add(self, key: Key, tally: Tally) -> None:
-        if not key[1]:
-            self._running.setdefault(key, Running()).add(tally)
-            return
-        self._levels.setdefault(key, []).append(tally)
-        self._waiting += tally.sums.rows
-        if self._waiting > WAITING_ROWS:
-            self._settle()
-
-    def _settle(self) -> None:
-        self._levels = {key: [total(tallies)] for key, tallies in self._levels.items()}
-        self._waiting = 0
-
-    def tell(self, model: str, findings: tuple[Finding, ...]) -> None:
-        """Findings about rows of which none is left to count."""
-        self._told[model] = merge((*self._told.get(model, ()), *findings))
-
-    def skip(self, part: str, reason: str) -> None:
-        self.skipped[part] = reason
-
-    def merge(self, state: bytes) -> None:
-        size = int.from_bytes(state[:8], "little")
-        head = json.loads(state[8 : 8 + size])
-        self.skipped |= head["skipped"]
-        at = 8 + size
-        for key, length in head["tallies"]:
-            try:
-                self._add((key[0], key[1], key[2]), Tally.from_bytes(state[at : at + length]))
-            except ValueError as problem:
-                raise ValueError(f"{' to '.join(self._of)} and {' to '.join(head['of'])}: {problem}") from None
-            at += length
-        self.name(*head["of"])
-        for model, findings in head["told"].items():
-            self.tell(model, tuple(stored_finding(finding) for finding in findings))
 
     def name(self, *parts: str) -> None:
-        """Remember what was counted: by its first and last part."""
         self._of = [*self._of, *parts]
         self._of = self._of if len(self._of) < 3 else [self._of[0], self._of[-1]]
 
+    def skip(self, part: str, reason: str) -> None:
+        self._skipped[part] = reason
+
+    def merge(self, state: bytes) -> None:
+        head, bodies = _unpacked(state)
+        self._skipped |= head["skipped"]
+        for model, body in zip(head["models"], bodies, strict=False):
+            try:
+                self._running.setdefault(model, Running()).add(Tally.from_bytes(body))
+            except ValueError as problem:
+                raise ValueError(f"{' to '.join(self._of)} and {' to '.join(head['of'])}: {problem}") from None
+        self.cases.merge(head["cases"], bodies[len(head["models"]) :])
+        self.name(*head["of"])
+        for model, findings in head["told"].items():
+            told = (stored_finding(finding) for finding in findings)
+            self._told[model] = merge((*self._told.get(model, ()), *told))
+
     def state(self) -> bytes:
-        bodies = {key: tally.to_bytes() for key, tally in self._tallies().items()}
+        cases, keys = self.cases.state()
         head = {
             "of": self._of,
-            "skipped": self.skipped,
+            "skipped": self._skipped,
             "told": {model: [asdict(finding) for finding in findings] for model, findings in self._told.items()},
-            "tallies": [(key, len(body)) for key, body in bodies.items()],
+            "models": list(self._running),
+            "cases": cases,
         }
-        text = json.dumps(head).encode()
-        return b"".join([len(text).to_bytes(8, "little"), text, *bodies.values()])
+        return _packed(head, [*(running.tally().to_bytes() for running in self._running.values()), *keys])
 
-    def tallies(self) -> dict[Key, Tally]:
-        """The sums so far."""
-        made = self._tallies()
-        for key, tally in made.items():
-            told = self._told.get(key[0], ()) if not key[1] else ()
-            made[key] = replace(tally, findings=saying_something(merge((*tally.findings, *told))))
+    def tallies(self) -> dict[str, Tally]:
+        """Return the tally of each model so far."""
+        made = {model: running.tally() for model, running in self._running.items()}
+        for model, tally in made.items():
+            told = merge((*tally.findings, *self._told.get(model, ())))
+            made[model] = replace(tally, findings=saying_something(told))
         return made
 
-    def _tallies(self) -> dict[Key, Tally]:
-        self._settle()
-        levels = {key: tallies[0] for key, tallies in self._levels.items()}
-        return {key: running.tally() for key, running in self._running.items()} | levels
+    def findings(self, model: str) -> tuple[Finding, ...]:
+        """Return what is to be said of the cases of a model, and of parts that could not be read."""
+        found = self.cases.repeated(model)
+        if self._skipped:
+            names = sorted(self._skipped)
+            shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+            message = f"{len(names):,} of the files could not be read and are left out: {shown}"
+            found = (*found, Finding("skipped_files", "changes the meaning", message, len(names)))
+        return found
 
-    def repeated(self, model: str) -> tuple[Finding, ...]:
-        """Cases that stand more than once, where ids are compared."""
-        return ()
 
-    def finding(self) -> tuple[Finding, ...]:
-        """Parts that could not be read, in words."""
-        if not self.skipped:
-            return ()
-        names = sorted(self.skipped)
-        shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-        message = f"{len(names):,} of the files could not be read and are left out: {shown}"
-        return (Finding("skipped_files", "changes the meaning", message, len(names)),)
+def _coded_rows(f: Forecasts, files: Sequence[str]) -> Forecasts:
+    """Return forecasts of one of these files with row numbers that tell the file."""
+    file = files.index(f.names.file) if f.names.file in files else 0
+    if not file:  # numbers of the first file are what they are
+        return f
+    return replace(
+        f,
+        first_row=coded(f.first_row, file),
+        rows=None if f.rows is None else coded(f.rows, file),
+        findings=tuple(replace(g, rows=tuple(coded(row, file) for row in g.rows)) for g in f.findings),
+    )
+
+
+def with_files(tally: Tally, files: Sequence[str]) -> Tally:
+    """Return the tally with rows that know their file."""
+    return replace(
+        tally,
+        lowest=tuple(low._replace(row=decoded(low.row, files)) for low in tally.lowest),
+        findings=tuple(replace(f, rows=tuple(decoded(row, files) for row in f.rows)) for f in tally.findings),
+    )
+
+
+def _packed(head: Mapping[str, Any], bodies: Sequence[bytes]) -> bytes:
+    """Return a line of JSON and bytes as one; `_unpacked` takes them apart."""
+    text = json.dumps({**head, "sizes": [len(body) for body in bodies]}).encode()
+    return b"".join([len(text).to_bytes(8, "little"), text, *bodies])
+
+
+def _unpacked(state: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    at = 8 + int.from_bytes(state[:8], "little")
+    head = json.loads(state[8:at])
+    bodies = []
+    for size in head["sizes"]:
+        bodies.append(state[at : at + size])
+        at += size
+    return head, bodies

@@ -3,43 +3,37 @@
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from veracity import read
 from veracity.data import Forecasts
 from veracity.engines import local
 from veracity.engines._mapped import Writing
 from veracity.engines._sums import Job
-from veracity.read import Reading
-from veracity.read.parts import PART_BYTES, Batch, Part, Stream, opened
+from veracity.read import Part, ReadOptions, Source
+from veracity.read.parts import PART_BYTES, Batch
+from veracity.read.paths import listed
 
 FAN = 8  # states that one task adds
 
 
-def opened_for_workers(
-    data: Any, reading: Reading, skip_broken: bool, options: Mapping[str, Any]
-) -> tuple[Stream, list[Part]]:
-    """Parts of files that any worker can open, whatever folder it runs in."""
-    cut = options.get("part_bytes", PART_BYTES)
-    stream, parts = opened(data, reading, cut=cut, skip_broken=skip_broken)
-    return stream, [replace(part, path=os.path.abspath(part.path)) for part in parts]
-
-
-def uncounted(stream: Stream) -> Stream:
-    """A stream whose layout was seen in a sample, which says nothing of how many rows there are."""
-    return replace(stream, layout=replace(stream.layout, rows=0, tally=()))
+def open_for_workers(data: Any, reading: ReadOptions, how: Mapping[str, Any], options: Mapping[str, Any]) -> Source:
+    """Return files in parts that any worker can open."""
+    files = listed(data)
+    if any(file.keep is not None for file in files):
+        raise ValueError("standard input cannot be read by workers\n  write it to a file first")
+    return read.open(files, reading, cut=options.get("part_bytes", PART_BYTES), **how)
 
 
 def together(job: Job | Writing, parts: Sequence[Any], threads: int) -> Sequence[Any]:
-    """Small files as tuples, as many for each thread: a state costs as much as millions of rows."""
+    """Return small files as tuples, as many for each thread: a state costs as much as millions of rows."""
     if isinstance(job, Writing) or not all(isinstance(part, Part) for part in parts):
         return parts
-    sizes = np.array([PART_BYTES if part.rows is not None else local.size_of(part) for part in parts], dtype=float)
+    sizes = np.array([PART_BYTES if part.rows is not None else part.size for part in parts], dtype=float)
     tasks = threads * max(1, math.ceil(sizes.sum() / (threads * PART_BYTES)))
     if len(parts) <= tasks:
         return parts
@@ -50,7 +44,7 @@ def together(job: Job | Writing, parts: Sequence[Any], threads: int) -> Sequence
 
 
 def count(job: Job | Writing, part: Any, number: int) -> bytes:
-    """The state of one part: files or rows of one, forecasts, or an iterator of frames."""
+    """Return the state of one part: of files or rows of one, of forecasts, or of frames that follow one another."""
     if isinstance(job, Writing):
         return job.write(part, number)
     if isinstance(part, (Part, tuple)):
@@ -58,18 +52,13 @@ def count(job: Job | Writing, part: Any, number: int) -> bytes:
     name = f"partition {number}"
     total = job.make()
     total.name(name)
+    given = isinstance(part, Forecasts)
     try:
-        for batch in _batches(job, part, name):
-            local.take_all(total, batch)
+        for batch in [Batch((part,), len(part))] if given else job.source.batches(Part(file=name, frames=part)):
+            total.take(batch)
     except ValueError as problem:
         raise ValueError(f"{name}: {problem}") from None
     return total.state()
-
-
-def _batches(job: Job, part: Any, name: str) -> Iterator[Batch]:
-    if isinstance(part, Forecasts):
-        return iter([Batch((part,), len(part))])
-    return job.stream.of_frames(part, name)
 
 
 class Done:

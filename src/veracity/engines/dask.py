@@ -18,12 +18,13 @@ from distributed import Client, KilledWorker, default_client, get_worker
 
 from veracity.data import Forecasts
 from veracity.engines._sums import Job, Sum
-from veracity.engines._worker import FAN, Done, count, opened_for_workers, together, uncounted
+from veracity.engines._worker import FAN, Done, count, open_for_workers, together
 from veracity.engines.local import Progress
-from veracity.read import Layout, Reading
-from veracity.read.parts import Part, Stream, of_sample
+from veracity.read import Layout, Part, ReadOptions, Source
+from veracity.read.parts import source_of_frame
 
 OPTIONS = {"scheduler": str, "timeout": float, "part_bytes": int}
+SAMPLE = 20_000  # rows of a frame in which the layout is recognised
 LOOK = 1.0  # seconds between looks at whether there are workers
 
 
@@ -31,14 +32,14 @@ class Gone(Exception):
     """No worker is left."""
 
 
-def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[str, Any]) -> tuple[Stream, list[Any]]:
-    """Of paths, of a dask dataframe, or of (delayed) Forecasts."""
+def open(data: Any, reading: ReadOptions, how: Mapping[str, Any], options: Mapping[str, Any]) -> Source:
+    """Return the source of paths, of a dask dataframe, or of (delayed) Forecasts."""
     if hasattr(data, "to_delayed") and hasattr(data, "npartitions"):
-        head = data.head(20_000, npartitions=-1, compute=True)
-        return uncounted(of_sample(head, reading, "the dask dataframe")), list(data.to_delayed())
+        head = data.head(SAMPLE, npartitions=-1, compute=True)
+        return source_of_frame(head, reading, "dask dataframe", list(data.to_delayed()))
     if isinstance(data, (list, tuple)) and data and all(isinstance(d, (Delayed, Forecasts)) for d in data):
-        return Stream(Layout("forecasts", ()), reading, (), "the first part"), list(data)
-    return opened_for_workers(data, reading, skip_broken, options)
+        return Source(Layout("forecasts", ()), reading, list(data))
+    return open_for_workers(data, reading, how, options)
 
 
 def run(

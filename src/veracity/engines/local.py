@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from veracity import read
 from veracity.engines._checkpoint import Checkpoint
 from veracity.engines._sums import Job, Sum
-from veracity.read import Reading
-from veracity.read.parts import Batch, Part, Stream, Unreadable, opened
+from veracity.read import Part, ReadOptions, Source
+from veracity.read.parts import Batch, Unreadable
 
 OPTIONS = {"checkpoint_seconds": float}
 
@@ -46,8 +46,9 @@ class Piece:
     problem: str = ""
 
 
-def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[str, Any]) -> tuple[Stream, list[Part]]:
-    return opened(data, reading, skip_broken=skip_broken)
+def open(data: Any, reading: ReadOptions, how: Mapping[str, Any], options: Mapping[str, Any]) -> Source:
+    """Return the source of files or of a frame."""
+    return read.open(data, reading, **how)
 
 
 def run(
@@ -58,19 +59,19 @@ def run(
     checkpoint: Checkpoint | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Sum:
-    """The sum over all parts, in order."""
+    """Return the sum over all parts, in order."""
     total = job.make()
     first, skip, rows = checkpoint.resume(total) if checkpoint else (0, 0, 0)
     every = float(options.get("checkpoint_seconds", 30.0))
     started = written = time.monotonic()
-    sizes = [size_of(part) for part in parts]
+    sizes = [part.size for part in parts]
     passed = sum(sizes[:first])
     # A broken part is left out whole, so its rows wait until it has been read to the end.
     open_part = job.make() if job.skip_broken else total
     for piece in _pieces(job, parts, first, skip):
         here = 0.0
         if piece.batch is not None:
-            take_all(open_part, piece.batch)
+            open_part.take(piece.batch)
             skip += piece.batch.rows
             rows += piece.batch.rows
             here = (piece.batch.share or 0.0) * sizes[piece.part]
@@ -94,24 +95,10 @@ def run(
     return total
 
 
-def take_all(total: Sum, batch: Batch) -> None:
-    for forecasts in tuple(batch.forecasts):  # made one after another, then counted: each step stays in the cache
-        total.take(forecasts)
-    for model, findings in batch.told:
-        total.tell(model, findings)
-
-
-def size_of(part: Part) -> int:
-    try:
-        return Path(part.path).stat().st_size
-    except OSError:
-        return 0  # gone: whoever reads it will say so
-
-
 def _pieces(job: Job, parts: Sequence[Part], first: int, skip: int) -> Iterator[Piece]:
     for number in range(first, len(parts)):
         try:
-            for batch in job.stream.batches(parts[number], skip):
+            for batch in job.source.batches(parts[number], skip):
                 yield Piece(number, batch)
         except Unreadable as problem:
             if not job.skip_broken:

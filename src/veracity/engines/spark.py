@@ -22,33 +22,33 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from veracity.engines._sums import Job, Sum
-from veracity.engines._worker import FAN, Done, count, opened_for_workers, uncounted
+from veracity.engines._worker import FAN, Done, count, open_for_workers
 from veracity.engines.local import Progress
-from veracity.read import Reading
-from veracity.read.parts import Part, Stream, of_sample
+from veracity.read import Part, ReadOptions, Source
+from veracity.read.parts import source_of_frame
 
 OPTIONS = {"master": str, "part_bytes": int}
 STATE = "key long, state binary"
 SAID = "veracity says "  # before a message that a worker hands to the driver
 ROWS = 1 << 18  # gathered from Arrow batches before they are counted
-SAMPLE = 20_000
+SAMPLE = 20_000  # rows of a frame in which the layout is recognised
 LOOK = 0.5  # seconds between looks at how many tasks are done
 
 
-def parts_of(data: Any, reading: Reading, skip_broken: bool, options: Mapping[str, Any]) -> tuple[Stream, Any]:
-    """Of a DataFrame, of paths that every worker can open, or of a path with a scheme that Spark opens."""
-    name = "the DataFrame"
+def open(data: Any, reading: ReadOptions, how: Mapping[str, Any], options: Mapping[str, Any]) -> Source:
+    """Return the source of a DataFrame, of paths that every worker can open, or of an address that Spark opens."""
+    name = "DataFrame"
     if isinstance(data, str) and "://" in data:
         name = data
         with _in_words():
-            read = _session(options).read
+            reader = _session(options).read
             text = ".csv" in data.lower()
-            data = read.csv(data, header=True, inferSchema=True) if text else read.parquet(data)
+            data = reader.csv(data, header=True, inferSchema=True) if text else reader.parquet(data)
     if isinstance(data, DataFrame):
         with _in_words():
             sample = data.limit(SAMPLE).toArrow()
-        return uncounted(of_sample(sample, reading, name)), data
-    return opened_for_workers(data, reading, skip_broken, options)
+        return source_of_frame(sample, reading, name, data)
+    return open_for_workers(data, reading, how, options)
 
 
 def run(

@@ -1,0 +1,32 @@
+"""What follows from a tally, one question per file; `results` asks the functions listed here."""
+
+from __future__ import annotations
+
+from veracity.estimate.calibration import calibration_error, reliability
+from veracity.estimate.conclusion import verdict
+from veracity.estimate.expected import expected_at, expected_means
+from veracity.estimate.findings import findings
+from veracity.estimate.groups import group
+from veracity.estimate.measured import NOT_MEASURABLE, measured_by, unmeasured
+from veracity.estimate.profile import risk_profile
+from veracity.estimate.recalibration import recalibration
+from veracity.estimate.scores import baseline, no_scores, scores, skill
+
+__all__ = [
+    "NOT_MEASURABLE",
+    "baseline",
+    "calibration_error",
+    "expected_at",
+    "expected_means",
+    "findings",
+    "group",
+    "measured_by",
+    "no_scores",
+    "recalibration",
+    "reliability",
+    "risk_profile",
+    "scores",
+    "skill",
+    "unmeasured",
+    "verdict",
+]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data.reading import Reading
+from veracity.data.records import Means, Scores
 from veracity.estimate.curves import Curve
 from veracity.estimate.influences import row_bins
-from veracity.estimate.scores import AT, MEANS
-from veracity.formulas.rules import rule
+from veracity.estimate.reported import AT, MEANS
+from veracity.estimate.scores import is_defined
+from veracity.measures import MEASURES, Measure
 from veracity.state.sums import R
 from veracity.state.tally import Tally
 
@@ -19,40 +23,35 @@ BLOCK = 1 << 22  # resampled counts held at once
 
 
 class Bootstrap:
-    """Means, measured means and slopes of resampled rows. The rows are the tally's sample: in memory or streamed alike.
+    """Scores, means, measured means and spread ratios of resampled rows: the analysis rows with their counts.
 
-    A row of the sample stands for its count; as many rows are drawn as the tally has, so that a sample gives the
-    intervals of all rows.
+    As many rows are drawn as the tally has, so that a sample of rows gives the intervals of all rows.
     """
 
     def __init__(self, tally: Tally, curve: Curve | None) -> None:
         self.tally, self.draws = tally, tally.plan.bootstrap or 0
-        f = tally.sample.rows
+        f = tally.rows
         weight = np.ones(len(f)) if f.weights is None else f.weights
         floor, ceiling = tally.plan.limits
         p = np.clip(f.realised, floor, ceiling)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            log = -np.log(f.realised) if f.log_realised is None else -f.log_realised
             logs = np.log(p) if f.log_realised is None or floor > 0.0 else f.log_realised
             power = np.where(R == 0.0, logs[:, None], np.exp(logs[:, None] * R))
-        columns = [weight, *(weight * log)[None], *(weight[:, None] * power).T]
-        if tally.measurable and curve is not None:
-            matrix = f.matrix
-            assert f.outcomes is not None
-            if tally.picks_given:
-                picked = f.outcomes == 1
-            elif matrix.shape[1] > 2:
-                picked = np.argmax(matrix, axis=1) == f.outcomes
-            else:
-                picked = (matrix[:, 1] > 0.5) == f.outcomes
-            scores = [rule("brier").score(matrix, f.outcomes), rule("spherical").score(matrix, f.outcomes), picked]
-            hits, true = row_bins(f, curve, tally.plan)
+        columns = [weight, *(weight[:, None] * power).T]
+        self.measures: dict[str, tuple[Measure, slice]] = {}
+        for measure in MEASURES:
+            if measure.rows is not None and is_defined(measure, tally):
+                rows = measure.rows(f)
+                self.measures[measure.name] = measure, slice(len(columns), len(columns) + rows.shape[1])
+                columns += [*(weight[:, None] * rows).T]
+        self.curve = curve if tally.measurable else None
+        if self.curve is not None:
+            hits, true = row_bins(f, self.curve, tally.plan)
             owned = np.zeros_like(hits)
             owned[np.arange(len(true)), true] = 1.0
-            squared = weight[:, None] ** 2 * owned
-            columns += [weight * score for score in scores]
-            columns += [*(weight[:, None] * hits).T, *(weight[:, None] * owned).T, *squared.T]
-        self.curve = curve if tally.measurable else None
+            self.bins = len(columns)
+            columns += [*(weight[:, None] * hits).T, *(weight[:, None] * owned).T]
+            columns += [*(weight[:, None] ** 2 * owned).T]
         self.sums = self._resample(np.column_stack(columns), f.counts)
 
     def _resample(self, columns: Floats, counts: NDArray[np.int64] | None) -> Floats:
@@ -86,19 +85,41 @@ class Bootstrap:
         method = f"bootstrap, {self.draws} draws ({'centred percentile' if measured else 'percentile'})"
         return Reading(float(point), float(low * shift), float(high * shift), method)
 
+    def of_scores(self, found: Scores) -> Scores:
+        """Return the scores with bootstrap intervals."""
+        drawn = self.scores()
+        readings = {name: self.interval(drawn[name], found[name]) for name in found if name in drawn}
+        others = {name: readings.pop(name, reading) for name, reading in found.others.items()}
+        return replace(found, **readings, others=others)  # type: ignore[arg-type]
+
+    def of_means(self, section: str, found: Means) -> Means:
+        """Return reported, measured or divergence means with bootstrap intervals."""
+        drawn = self.means().get(section, {})
+        changed = {name: self.interval(drawn[name], found[name], measured=section != "reported") for name in drawn}
+        return replace(found, **changed)  # type: ignore[arg-type]
+
+    def of_slope(self, found: Reading) -> Reading:
+        """Return the spread ratio with a bootstrap interval."""
+        means = self.means()
+        return self.interval(means["slope"]["slope"], found, measured=True) if "slope" in means else found
+
+    def reported_limits(self) -> tuple[Floats, Floats]:
+        """Ends of the intervals of the reported means along r."""
+        tail = (1.0 - self.tally.plan.level) / 2.0
+        low, high = np.nanquantile(self.reported(), [tail, 1.0 - tail], axis=0)
+        return low, high
+
     def scores(self) -> dict[str, Floats]:
-        weight = self.sums[:, 0]
-        log_loss = self.sums[:, 1] / weight
-        found = {"log_loss": log_loss, "perplexity": np.exp(log_loss)}
-        if self.curve is not None:
-            names = ("brier", "spherical", "prediction_accuracy")
-            found |= {name: self.sums[:, 2 + len(R) + i] / weight for i, name in enumerate(names)}
-            found["half_brier"] = found["brier"] / 2.0
-        return found
+        """(draws,) values of every registered score that is a function of mean rows."""
+        weight = self.sums[:, :1]
+        return {
+            name: np.array([measure.value(means) for means in self.sums[:, at] / weight])
+            for name, (measure, at) in self.measures.items()
+        }
 
     def reported(self) -> Floats:
         """(draws, r) means."""
-        means = self.sums[:, 2 : 2 + len(R)] / self.sums[:, :1]
+        means = self.sums[:, 1 : 1 + len(R)] / self.sums[:, :1]
         with np.errstate(divide="ignore", over="ignore"):
             found: Floats = np.where(R == 0.0, np.exp(means), means ** (1.0 / np.where(R == 0.0, 1.0, R)))
         return found
@@ -106,7 +127,7 @@ class Bootstrap:
     def measured(self) -> Floats:
         """(draws, 3) corrected means, in the order of MEANS."""
         assert self.curve is not None
-        bins, first = len(self.curve), 5 + len(R)
+        bins, first = len(self.curve), self.bins
         every, true, true2 = (self.sums[:, first + i * bins : first + (i + 1) * bins] for i in range(3))
         floor = self.tally.plan.floor
         some = true > 0.0
@@ -124,7 +145,7 @@ class Bootstrap:
         return np.column_stack(found)
 
     def means(self) -> dict[str, dict[str, Floats]]:
-        """Reported, measured, divergence and slope."""
+        """(draws,) reported and measured means, their ratio, and the spread ratio."""
         reported = self.reported()[:, [AT[name] for name in MEANS]]
         found = {"reported": dict(zip(MEANS, reported.T, strict=True))}
         if self.curve is not None:

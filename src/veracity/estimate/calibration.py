@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.data.reading import consistency_band, quantile, wilson
+from veracity.data.records import CalibrationError, CalibrationErrors, CurvePoint, Curves, HistogramBar, RocPoint
 from veracity.estimate.curves import Curve, collect, shown
+from veracity.formulas.intervals import consistency_band, quantile, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import joined
@@ -46,28 +46,29 @@ def right_closed(histogram: Histogram, grid: Grid) -> Curve:
     return collect("width", histogram, grid, _right_closed_starts(grid))
 
 
-def calibration_error(tally: Tally) -> dict[str, Any]:
-    """Mean absolute gap between forecast and frequency in 15 bins (a, b]: top label, class by class, pooled."""
-    top, pooled = (_gaps((h,), tally.grid, tally)[:, 0].tolist() for h in (tally.picks, tally.binned))
+def calibration_error(tally: Tally) -> CalibrationErrors:
+    """Return the mean absolute gap between forecast and frequency in 15 bins (a, b]."""
+    top, pooled = (_gaps((h,), tally.grid, tally)[:, 0].tolist() for h in (tally.picks, tally.pooled))
     *by_class, largest = _gaps(tally.classwise, class_grid(tally), tally).tolist()
     # Classes share rows; the largest possible error of their average adds their errors up.
     averages = [*(sum(values) / tally.k for values in by_class), max(largest)]
     named = {"top_label": top, "classwise": averages, "pooled": pooled}
     z = quantile(tally.plan.level)
-    return {
-        name: {
-            "value": value,
-            "low": max(value - z * error, 0.0),
-            "high": min(value + z * error, 1.0),
-            "method": "delta method, bins fixed",
-            "debiased": debiased,
-            "max": largest,
-            "bins": ERROR_BINS,
-            "closed": "right",
-            "norm": "l1",
+    return CalibrationErrors(
+        **{
+            name: CalibrationError(
+                value=value,
+                low=None if tally.shares_only else max(value - z * error, 0.0),
+                high=None if tally.shares_only else min(value + z * error, 1.0),
+                method="delta method, bins fixed",
+                by_chance=None,
+                debiased=debiased,
+                max=largest,
+                bins=ERROR_BINS,
+            )
+            for name, (value, debiased, error, largest) in named.items()
         }
-        for name, (value, debiased, error, largest) in named.items()
-    }
+    )
 
 
 def _gaps(histograms: Sequence[Histogram], grid: Grid, tally: Tally) -> Floats:
@@ -89,8 +90,8 @@ def equal_mass(histogram: Histogram, grid: Grid, rows: float) -> Curve:
     return collect("bins", histogram, grid, start)
 
 
-def reliability(tally: Tally, pooled: Curve) -> dict[str, Any]:
-    """Reliability of the pick, of each class, and of all entries pooled; sharpness; ROC."""
+def reliability(tally: Tally, pooled: Curve) -> Curves:
+    """Return the reliability of the pick, of each class and of all entries pooled; sharpness; ROC."""
     rows, grid = tally.sums.n_eff, class_grid(tally)
     if tally.k == 2:
         by_class = [equal_mass(h, grid, rows) for h in tally.classwise]
@@ -98,63 +99,38 @@ def reliability(tally: Tally, pooled: Curve) -> dict[str, Any]:
         # Most entries of a class are small, so bins of equal mass would all lie near zero.
         by_class = [right_closed(h, grid) for h in tally.classwise]
     sharp = right_closed(tally.classwise[1] if tally.k == 2 else tally.top, grid if tally.k == 2 else tally.grid)
-    return {
-        "pooled": _points(pooled, tally),
-        "top_label": _points(equal_mass(tally.picks, tally.grid, rows), tally),
-        "classwise": {str(c): _points(curve, tally) for c, curve in zip(tally.classes, by_class, strict=True)},
-        "sharpness": [
-            {"low": low, "high": high, "count": int(count)}
-            for low, high, count in zip(*_edges(sharp, tally), sharp.count, strict=True)
-        ],
-        "roc": roc(tally) if tally.k == 2 else [],
-    }
+    return Curves(
+        pooled=_points(pooled, tally),
+        top_label=_points(equal_mass(tally.picks, tally.grid, rows), tally),
+        classwise={str(c): _points(curve, tally) for c, curve in zip(tally.classes, by_class, strict=True)},
+        sharpness=tuple(map(HistogramBar, *_edges(sharp, tally), sharp.count.tolist())),
+        roc=roc(tally) if tally.k == 2 else (),
+    )
 
 
 def _edges(curve: Curve, tally: Tally) -> tuple[list[float], list[float]]:
     return shown(curve.low, tally.plan.cuts), shown(curve.high, tally.plan.cuts)
 
 
-def _points(curve: Curve, tally: Tally) -> list[dict[str, Any]]:
+def _points(curve: Curve, tally: Tally) -> tuple[CurvePoint, ...]:
     rows = curve.weight * tally.sums.n_eff / tally.sums.weight
     band = consistency_band(curve.forecast, rows, tally.plan.level)
-    points, edges = [], _edges(curve, tally)
-    for i in range(len(curve)):
-        low, high = wilson(float(curve.source[i]), float(rows[i]), tally.plan.level)
-        points.append(
-            {
-                "low": edges[0][i],
-                "high": edges[1][i],
-                "count": int(curve.count[i]),
-                "true": int(curve.true[i]),
-                "forecast": float(curve.forecast[i]),
-                "observed": float(curve.source[i]),
-                "observed_low": low,
-                "observed_high": high,
-                "band_low": float(band[0][i]),
-                "band_high": float(band[1][i]),
-            }
-        )
-    return points
+    columns = (x.tolist() for x in (curve.count, curve.true, curve.forecast, curve.source))
+    low, high = (x.tolist() for x in wilson(curve.source, rows, tally.plan.level))
+    return tuple(map(CurvePoint, *_edges(curve, tally), *columns, low, high, *(x.tolist() for x in band)))
 
 
-def roc(tally: Tally) -> list[dict[str, float]]:
-    """Rates of true and false alarms at thresholds on the grid, at most 200 of them."""
+def roc(tally: Tally) -> tuple[RocPoint, ...]:
+    """Return rates of true and false alarms at thresholds on the grid, at most 200 of them."""
     h = tally.classwise[1]
     events = h.true.astype(float) if h.true_weight is None else h.true_weight
     others = (h.all if h.all_weight is None else h.all_weight) - events
     if not (events.sum() > 0.0 and others.sum() > 0.0):
-        return []
+        return ()
     hits, alarms = (np.append(np.cumsum(of[::-1])[::-1], 0.0) for of in (events, others))
     hits, alarms = np.minimum(hits / hits[0], 1.0), np.clip(alarms / alarms[0], 0.0, 1.0)
     threshold = np.append(class_grid(tally).edges[h.cells], np.inf)
     # Evenly along the curve: no step longer than 1/100 of its length.
     along = (1.0 - hits) + (1.0 - alarms)
     keep = np.unique(np.searchsorted(along, np.linspace(0.0, 2.0, ROC_POINTS)).clip(0, len(along) - 1))
-    return [
-        {
-            "threshold": float(threshold[i]),
-            "false_positive_rate": float(alarms[i]),
-            "true_positive_rate": float(hits[i]),
-        }
-        for i in keep
-    ]
+    return tuple(map(RocPoint, threshold[keep].tolist(), alarms[keep].tolist(), hits[keep].tolist()))

@@ -11,14 +11,20 @@ the score test of the calibration slope at r = 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.data import Forecasts
+from veracity.data.reading import Reading, unknown
+from veracity.data.records import Means
+from veracity.estimate.measured import NOT_MEASURABLE
+from veracity.estimate.reported import MEANS, three
+from veracity.formulas.intervals import quantile
 from veracity.kernels import Histogram
+from veracity.state.sums import R
+from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
 
@@ -36,8 +42,8 @@ class Excess:
     z: float
 
 
-def expected_means(histogram: Histogram, edges: Floats, r: Floats, cases: float, rows: Floats | None = None) -> Floats:
-    """Return P_r^exp for each r > −1 (at −1: 1/number of entries above 0; below: NaN) from the histogram of all entries.
+def means_of(histogram: Histogram, edges: Floats, r: Floats, cases: float, rows: Floats | None = None) -> Floats:
+    """Return P_r^exp for each r > −1 from the histogram of all entries; at −1 1/(mean number above 0), below NaN.
 
     `cases` is the total weight. Each cell counts with its mean, to about 1e-7; cells too wide for that take the
     distribution of the entries of `rows`.
@@ -123,3 +129,54 @@ def excess(expected: float, realised: float, spread: float, r: float, n: float) 
         difference = (1.0 + r) / r * (expected**r - realised**r)
     error = (1.0 if r == 0.0 else abs(1.0 + r) / abs(r)) * float(np.sqrt(spread / n))
     return Excess(r, difference, difference / error if error > 0.0 else np.nan)
+
+
+# -- of a tally -----------------------------------------------------------------------------------------------------
+
+
+def expected_means(tally: Tally) -> Means:
+    """Return the three means that the forecasts expect of themselves, with the band of calibrated forecasts."""
+    if not tally.measurable:
+        return three(lambda name: unknown(NOT_MEASURABLE))
+    return three(lambda name: expected_at(tally, MEANS[name]))
+
+
+def expected_at(tally: Tally, r: float) -> Reading:
+    """Return the expected mean at r > −1, with the band in which realised means of calibrated forecasts lie."""
+    if not tally.measurable:
+        return unknown(NOT_MEASURABLE)
+    if not r > -1.0:
+        raise ValueError(f"r: {r:g}; means are expected for r > -1")
+    powers = np.array([r])
+    value = float(_values(tally, powers)[0])
+    low, high = (float(end[0]) for end in _band(tally, powers, np.array([value])))
+    if np.isnan(low):
+        return Reading(value, reason="a few surprises decide the realised mean at this r: no band")
+    return Reading(value, low, high, "where calibrated forecasts would be")
+
+
+def expected_profile(tally: Tally) -> Floats:
+    """Return the expected means along the risk profile; NaN for r ≤ −1."""
+    return _values(tally, R)
+
+
+def expected_band(tally: Tally) -> tuple[Floats, Floats]:
+    """Return where the reported means of calibrated forecasts would lie along the risk profile; NaN below r = −½."""
+    return _band(tally, R, _values(tally, R))
+
+
+def _values(tally: Tally, r: Floats) -> Floats:
+    rows = _few_rows(tally)
+    found = means_of(tally.pooled, tally.grid.edges, r, tally.sums.weight, rows.matrix if tally.grid.coarse else None)
+    return np.where(r > -1.0, found, np.nan)
+
+
+def _band(tally: Tally, r: Floats, expected: Floats) -> tuple[Floats, Floats]:
+    rows, claimed = _few_rows(tally), r >= LEAST_R
+    spread = np.full(len(r), np.nan)
+    spread[claimed] = row_spread(rows.matrix, rows.mass, r[claimed])
+    return band(expected, spread, r, tally.sums.n_eff, quantile(tally.plan.level))
+
+
+def _few_rows(tally: Tally) -> Forecasts:
+    return tally.rows.take(slice(max(1, MOST_ENTRIES // tally.k))) if not tally.on_cells else tally.rows

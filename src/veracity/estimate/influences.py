@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from veracity.data import Forecasts
 from veracity.estimate.curves import Curve
-from veracity.estimate.scores import AT, DIVISOR, MEANS, ZERO, Profile, coarse_places
+from veracity.estimate.reported import AT, DIVISOR, MEANS, ZERO, Profile, coarse_places
 from veracity.kernels import statistics
 from veracity.state.cells import regrouped, rows_of_two
 from veracity.state.plan import Plan
-from veracity.state.sampling import few, take
 from veracity.state.sums import R
 from veracity.state.tally import Tally
 
@@ -57,8 +56,8 @@ class Influences:
             reported[~np.isfinite(mean)] = 0.0
             scale = np.where(REPORTED == 0.0, 1.0, np.where(np.isfinite(mean), 1.0 / (mean * REPORTED), 0.0))
             scale = np.concatenate([bins.scale, scale])
-            stated, borne_out = _spread(profile.values), _spread(measured)
-            slope = np.array([borne_out, -borne_out.sum() / stated.sum() * stated]) / stated.sum()
+            spread, own = _spread(profile.values), _spread(measured)
+            slope = np.array([own, -own.sum() / spread.sum() * spread]) / spread.sum()
             mixes = np.zeros((len(SPARSE) + len(MEANS) + 1, len(moves.columns)))
             mixes[MIXES] = np.concatenate([SIGNS, *slope]) * scale[MIXES[1]]
             errors = statistics.mixed_errors(moves.columns, moves.share, moves.square, mixes)
@@ -115,7 +114,7 @@ class BinMoves:
         return cls(curve, own, every, scale)
 
     def fill(self, columns: Floats, f: Forecasts, plan: Plan) -> None:
-        """The moves of rows along SPARSE, then p of what happened."""
+        """The moves of rows along SPARSE, then p of the outcome."""
         assert f.outcomes is not None
         statistics.row_moves(_clipped(f, plan), f.outcomes, self.curve.low, self.own, self.every, columns)
         if f.offered is not None:
@@ -169,7 +168,7 @@ def from_sample(f: Forecasts, bins: BinMoves, profile: Profile) -> Moves:
     p = np.clip(reported[0], curve.low[to], curve.high[to])  # a floor may have lifted it out of its bin
     main = np.vstack([alone[to].T + usual.beside(p), reported])
     main_share = weight / weight.sum()
-    h = profile.tally.binned
+    h = profile.tally.pooled
     squares = weight
     if h.true_weight2 is not None:
         squares = np.add.reduceat(h.true_weight2[h.cells.searchsorted(true.cells)], first)
@@ -215,20 +214,16 @@ def _shares(f: Forecasts) -> tuple[Floats, Floats]:
 
 
 def few_rows(tally: Tally) -> Forecasts | None:
-    """Every row, where they are at hand and few; a row that counts twice is two."""
-    rows = tally.every_row
-    return rows if rows is not None and tally.sums.rows <= min(ROWS, ENTRIES // tally.k) else None
+    """Return every row where they are few; a row that counts twice is two."""
+    return tally.rows if tally.complete and tally.sums.rows <= min(ROWS, ENTRIES // tally.k) else None
 
 
 def sample_of_rows(tally: Tally) -> Forecasts:
-    """Rows that stand for all: the cells of two classes, or a sample by hash."""
+    """Return rows that stand for all: nested cells of two classes, or the first analysis rows."""
     if tally.k == 2:
         h = tally.classwise[1]
         return rows_of_two(regrouped(h, tally.grid.nested[h.cells]), tally.grid.nested_edges, tally.classes)
-    rows = tally.held if tally.held is not None else tally.sample.rows
-    if rows.weights is not None and not rows.weights.all():
-        rows = take(rows, rows.weights > 0.0)
-    return few(rows, min(ROWS, max(ENTRIES // tally.k, FEWEST_ROWS)))
+    return tally.rows.take(slice(min(ROWS, max(ENTRIES // tally.k, FEWEST_ROWS))))
 
 
 def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, Ints]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from veracity.data.reading import Reading, around, around_log, undefined
 from veracity.estimate.cases import RANGES, Many, Two
-from veracity.formulas.intervals import noncentrality_bound
+from veracity.formulas.testing import noncentrality_bound
 
 Floats = NDArray[np.float64]
 
@@ -121,8 +121,7 @@ def explained(covariance: Floats, k: int) -> Floats:
     scale = float(np.trace(level)) / k
     if scale <= 0.0:
         return np.zeros(k)
-    found: Floats = np.linalg.solve(level + 1e-9 * scale * np.eye(k), covariance[:k, k])
-    return found
+    return np.asarray(np.linalg.solve(level + 1e-9 * scale * np.eye(k), covariance[:k, k]), dtype=np.float64)
 
 
 def calibration_in_the_large(cases: Two, p: Floats, confidence: float, flipped: bool) -> tuple[Reading, Reading]:

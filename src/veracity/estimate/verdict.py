@@ -12,10 +12,9 @@ confidence is then the mean confidence less the share that was right (weight .8)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,6 @@ from numpy.typing import NDArray
 from veracity.data.reading import Reading, unknown
 from veracity.data.records import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
 from veracity.estimate.cases import DRAWS, EDGES, Many, Two, normal, prepared
-from veracity.estimate.reported import Entries
 from veracity.estimate.slope import (
     PER_CLASS,
     calibration_in_the_large,
@@ -32,15 +30,12 @@ from veracity.estimate.slope import (
     fit,
     removable_share,
 )
-from veracity.formulas.intervals import weighted_holm
-from veracity.state.tally import Tally
-from veracity.verdict_words import sentences
+from veracity.formulas.testing import weighted_holm
 
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
 ALPHA = 0.05
-SHOWN_FLOOR = 0.001  # minimum probability with which an infinite log loss is shown beside it
 WEIGHTS = {"level": 0.4, "confidence": 0.4, "shape": 0.2}
 PICK_WEIGHTS = {"confidence": 0.8, "shape": 0.2}
 NAMED = 0.02  # a direction of confidence is named at or below this p
@@ -53,8 +48,6 @@ ALL_SIGNS = 12  # so many blocks have few enough signs to take them all
 MOST_BLOCKS = 4096  # beyond, sums with random signs are normal
 OVER, UNDER, BIASED = "over-confident", "under-confident", "biased"
 
-ONLY_REALISED = "only the probability of the outcome is given, so it cannot be compared with frequencies"
-ONLY_SHARES = "only shares of cases are given, so the number of cases is unknown"
 ONLY_CERTAIN = "every forecast is 0 or 1: these are decisions, not probabilities"
 CONSTANT = "the forecast is the same in every case: only its level can be judged"
 ONE_CLASS = "only one class was observed"
@@ -144,54 +137,6 @@ def null(cases: Two | Many, p: Floats, rng: np.random.Generator) -> tuple[Floats
     if blocks <= MOST_BLOCKS:
         return (1.0 - 2.0 * rng.integers(0, 2, (DRAWS, blocks))) @ sums, False
     return normal(sums.T @ sums, rng), False
-
-
-class Gains(Protocol):
-    """A cross-validation of recalibrations."""
-
-    def gain(self, rule: str) -> tuple[float, float]:
-        """Return mean and standard error of what recalibration saves."""
-
-
-def verdict(tally: Tally, recalibration: Gains | None = None, nothing: str | None = None) -> Verdict:
-    """Return the calibration verdict with its sentences; `nothing` is the reason why there is nothing to judge."""
-    reason = nothing or (None if tally.measurable else ONLY_REALISED) or (ONLY_SHARES if tally.shares_only else None)
-    if reason is not None:
-        found = not_measurable(reason)
-        return replace(found, zero_rows=tally.sums.zeros, sentences=sentences(found, tally.cases))
-    rows = tally.rows
-    assert rows.probabilities is not None
-    assert rows.outcomes is not None
-    gain, error = (None, None) if recalibration is None else recalibration.gain("log")
-    found = judge(
-        rows.probabilities,
-        rows.outcomes,
-        tally.classes,
-        counts=rows.counts,
-        weights=rows.weights,
-        clusters=rows.case if rows.clusters is None else rows.clusters,
-        time=rows.time,
-        picks_only=tally.picks_only,
-        zero_rows=tally.sums.zeros,
-        gain=gain,
-        gain_error=error,
-        level=tally.plan.level,
-        seed=tally.plan.random_state,
-    )
-    if found.method and tally.basis:
-        found = replace(found, method=f"{found.method}, {tally.basis}")
-    floored = Entries.of(tally.pooled, tally.grid, SHOWN_FLOOR).means()["geometric_accuracy"] if found.zero_rows else 1.0
-    said = sentences(
-        found,
-        tally.cases,
-        tally.k,
-        picks_only=tally.picks_only,
-        accuracy=float(tally.sums.score[3, 0] / tally.sums.weight),
-        zero_rows=[low.row for low in tally.lowest if low.p == 0.0],
-        floor=SHOWN_FLOOR,
-        floored_loss=-math.log(floored),
-    )
-    return replace(found, sentences=said)
 
 
 def judge(
@@ -369,7 +314,7 @@ def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int6
         shares, events, z = (shares, events, z) if order[0] == 0 else (cases.n - shares, cases.n - events, -z)
         found = {names[1]: (shares[0], events[0], z[0] / np.sqrt(tests.variances[0]))}
     else:
-        shares, events = cases.mass @ p, np.bincount(cases.y, cases.mass, k)
+        shares, events = cases.mass @ p, np.bincount(cases.y, cases.mass, k).astype(np.float64)
         z = tests.residuals[:k] / np.sqrt(np.maximum(tests.variances[:k], 1e-300))
         size, largest = np.abs(tests.z(slice(k))), tests.largest(slice(k))
         worst = [j for j in np.argsort(-size, kind="stable") if size[j] > largest]

@@ -31,14 +31,6 @@ def chi_square_tail(x: float, df: int) -> float:
     return tail + sum(math.exp(s * math.log(half) - half - math.lgamma(s + 1.0)) for s in steps)
 
 
-def wilson(x: ArrayLike, n: ArrayLike, z: float) -> tuple[Array, Array]:
-    """Score interval of a proportion x/n (Wilson 1927); z is the normal quantile of the level."""
-    x, n = np.asarray(x, float), np.asarray(n, float)
-    centre = (x + z * z / 2.0) / (n + z * z)
-    half = z / (n + z * z) * np.sqrt(x * (n - x) / n + z * z / 4.0)
-    return np.where(x == 0, 0.0, centre - half), np.where(x == n, 1.0, centre + half)
-
-
 def clopper_pearson(x: ArrayLike, n: ArrayLike, level: float) -> tuple[Array, Array]:
     """Exact interval of a proportion x/n: the p at which the binomial tails from x are (1 − level)/2.
 

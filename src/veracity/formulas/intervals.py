@@ -1,56 +1,66 @@
-"""Multiple tests, and bounds on a noncentrality."""
+"""Intervals of shares and means: pure formulas, arrays in, ends out."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-LARGE = 1e4  # a noncentral χ² beyond is normal to three digits of its bound
+
+@lru_cache(maxsize=16)
+def quantile(level: float) -> float:
+    """Return the half-width of a normal interval in standard errors."""
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 + level / 2.0))
 
 
-def weighted_holm(p: Mapping[str, float], weights: Mapping[str, float], level: float = 0.05) -> set[str]:
-    """Return the hypotheses that Holm's step-down test with weights rejects.
+def wilson(share: ArrayLike, n: ArrayLike, level: float) -> tuple[Any, Any]:
+    """Return the score interval of a share of n (Wilson 1927); NaN where n is 0.
 
-    The hypothesis with the smallest p_i/w_i is rejected while p_i ≤ level·w_i/Σ w of those not yet rejected; the
-    probability of any false rejection is at most `level` (Holm 1979, section 4).
-
-    >>> sorted(weighted_holm({"a": 0.019, "b": 0.03, "c": 0.2}, {"a": 0.4, "b": 0.4, "c": 0.2}))
-    ['a', 'b']
+    >>> [round(float(end), 4) for end in wilson(12 / 14, 14, 0.95)]
+    [0.6006, 0.9599]
     """
-    rejected: set[str] = set()
-    for name in sorted(p, key=lambda name: p[name] / weights[name]):
-        left = sum(weight for other, weight in weights.items() if other not in rejected)
-        if p[name] > level * weights[name] / left:
-            break
-        rejected.add(name)
-    return rejected
+    share, n = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    z2, some = quantile(level) ** 2, n > 1e-9
+    m = np.where(some, n, 1.0)
+    centre = (share + z2 / (2.0 * m)) / (1.0 + z2 / m)
+    half = np.sqrt(np.maximum(share * (1.0 - share), 0.0) / m + z2 / (4.0 * m * m)) * math.sqrt(z2) / (1.0 + z2 / m)
+    low = np.where(share <= 0.0, 0.0, np.maximum(centre - half, 0.0))
+    high = np.where(share >= 1.0, 1.0, np.minimum(centre + half, 1.0))
+    return np.where(some, low, np.nan)[()], np.where(some, high, np.nan)[()]
 
 
-def noncentrality_bound(x: float, df: float, tail: float = 0.025) -> float:
-    """Return the largest λ for which a noncentral χ²(df, λ) is at most x with probability `tail` or more.
+def hall(error: Floats, skewness: Floats, n: float, level: float) -> tuple[Floats, Floats]:
+    """How far below and above a mean its interval reaches, corrected for skewness by Hall's cubic transformation.
 
-    0 where even λ = 0 exceeds x too often. Beyond x = 1e4 by the normal approximation x = λ + df ± z √(2 df + 4 λ).
-
-    >>> round(noncentrality_bound(3.84, 1), 2)
-    15.36
+    T = (mean − μ)/error is made symmetric by g(T) = ((1 + hT)³ − 1)/(3h) + γ/(6√n), h = γ/(3√n); its inverse at the
+    normal quantiles gives the interval.
     """
-    from scipy.special import chdtr, chndtr, ndtri
+    z = quantile(level)
+    h = skewness / (3.0 * math.sqrt(n))
+    h = np.where(np.abs(h) < 1e-9, 1e-9, h)
 
-    if x <= 0.0 or chdtr(df, x) < tail:
-        return 0.0
-    z = -float(ndtri(tail))
-    high = x - df + 2 * z * z + z * math.sqrt(max(4 * x - 2 * df + 4 * z * z, 0.0)) + df
-    if x > LARGE:
-        return x - df + 2 * z * z + z * math.sqrt(max(4 * x - 2 * df + 4 * z * z, 0.0))
-    low = 0.0
-    while chndtr(x, df, high) > tail:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if chndtr(x, df, middle) > tail else (low, middle)
-    return high
+    def inverse(x: float) -> Floats:
+        back: Floats = (np.cbrt(1.0 + 3.0 * h * (x - h / 2.0)) - 1.0) / h
+        return back
+
+    return error * inverse(z), -error * inverse(-z)
+
+
+def consistency_band(forecast: Floats, count: Floats, level: float) -> tuple[Floats, Floats]:
+    """Where the observed share lies, at `level`, if outcomes are drawn from the forecasts of a bin."""
+    from scipy.special import bdtrik
+
+    tail = (1.0 - level) / 2.0
+    n, p = np.maximum(np.floor(count), 1.0), np.clip(forecast, 0.0, 1.0)
+    inside = (p > 0.0) & (p < 1.0)
+    safe = np.where(inside, p, 0.5)
+    low = np.where(inside, np.maximum(np.ceil(bdtrik(tail, n, safe)), 0.0) / n, p)
+    high = np.where(inside, np.minimum(np.ceil(bdtrik(1.0 - tail, n, safe)), n) / n, p)
+    return np.nan_to_num(low), high

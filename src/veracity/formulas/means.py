@@ -117,10 +117,10 @@ def decisiveness(p: ArrayLike, weights: ArrayLike | None = None) -> Any:
     return generalized_mean(domain.probabilities("p", p), 1.0, weights)
 
 
-def accuracy(p: ArrayLike, weights: ArrayLike | None = None) -> Any:
+def geometric_accuracy(p: ArrayLike, weights: ArrayLike | None = None) -> Any:
     """Geometric mean (r = 0) = exp(−log loss) = 1/perplexity. N17 (5), RP after (3.5).
 
-    >>> round(accuracy([0.2, 0.8]), 12)
+    >>> round(geometric_accuracy([0.2, 0.8]), 12)
     0.4
     """
     return generalized_mean(domain.probabilities("p", p), 0.0, weights)

@@ -6,16 +6,23 @@ import os
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from veracity.kernels.hashes import forecast_hashes
+from veracity.kernels.result import EXPONENTS, PROBLEMS, SCORES, Histogram, Histograms, Pass, Problem
+from veracity.kernels.scan import scan
 
-from veracity.kernels import twin
-from veracity.kernels.grid import Grid
-from veracity.kernels.result import EXPONENTS, PROBLEMS, SCORES, Histogram, Histograms, Pass, Problem, tolerance
-
-__all__ = ["EXPONENTS", "NAME", "PROBLEMS", "SCORES", "Histogram", "Histograms", "Pair", "Pass", "Problem", "scan"]
-
-Array = NDArray[Any]
+__all__ = [
+    "EXPONENTS",
+    "NAME",
+    "PROBLEMS",
+    "SCORES",
+    "Histogram",
+    "Histograms",
+    "Pair",
+    "Pass",
+    "Problem",
+    "forecast_hashes",
+    "scan",
+]
 
 native: ModuleType | None
 try:
@@ -26,54 +33,3 @@ NAME = "numpy" if native is None or os.environ.get("VERACITY_KERNEL") == "numpy"
 Pair: Any = None  # counts two classes in parts, where the kernel is compiled
 if NAME == "native":
     from veracity.kernels.pair import Pair
-
-
-def scan(
-    p: Array,
-    y: Array,
-    grid: Grid,
-    *,
-    weights: Array | None = None,
-    counts: Array | None = None,
-    keep_realised: bool = False,
-    allowed: float | None = None,
-    threads: int | None = None,
-    kernel: str | None = None,
-    bins: tuple[int, float] | None = None,
-) -> Pass:
-    """Sums, scores, problems and histograms of forecasts p with outcomes y, in one pass.
-
-    p        (n,) probability of column 1 of two, or (n, k); float32 or float64, any memory order.
-    y        (n,) column number of what happened.
-    allowed  how far the sum of a row may be from one; None: by the dtype of p (result.tolerance).
-    weights  (n,) float64; counts (n,) int64. Both are taken as checked.
-    kernel   "native" or "numpy"; None takes the best there is.
-    bins     number and width of the end bins, as `cuts.bin_starts` takes them: where such bins are all that is wanted
-             of the pooled entries, very many classes are faster (Pass.starts says whether that was used).
-
-    >>> from veracity.kernels.grid import grid
-    >>> one = scan(np.array([0.9, 0.8, 0.3]), np.array([1, 1, 0]), grid())
-    >>> one.score_sums[0, 0].round(6)  # -(ln .9 + ln .8 + ln .7)
-    np.float64(0.685179)
-    """
-    kernel = kernel or NAME
-    if kernel not in ("numpy", "native"):
-        raise ValueError(f"kernel: {kernel!r} is neither 'native' nor 'numpy'")
-    if p.ndim not in (1, 2) or (p.ndim == 2 and p.shape[1] == 0):
-        raise ValueError(f"p: shape {p.shape} is neither (n,) nor (n, k)")
-    for name, given in (("y", y), ("weights", weights), ("counts", counts)):
-        if given is not None and given.shape != (len(p),):
-            raise ValueError(f"{name}: shape {given.shape} for {len(p)} rows of p")
-    if y.dtype.kind not in "iub":
-        raise ValueError(f"y: {y.dtype} are no column numbers; give integers")
-    if allowed is None:
-        allowed = tolerance(p.dtype, 2 if p.ndim == 1 else p.shape[1])
-    if p.dtype not in (np.float32, np.float64):
-        p = p.astype(np.float64)
-    if not y.dtype.isnative:
-        y = y.astype(np.int64)
-    if kernel == "native":
-        if native is None:
-            raise ValueError("kernel: 'native' was not compiled in this installation; use 'numpy'")
-        return native.scan(p, y, grid, weights, counts, keep_realised, threads, allowed, bins)  # type: ignore[no-any-return]
-    return twin.scan(p, y, grid, weights, counts, keep_realised, allowed)

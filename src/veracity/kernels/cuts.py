@@ -1,4 +1,4 @@
-"""Bins on cells of the grid: where those of equal true counts begin, and what any hold. In C if compiled, else NumPy.
+"""Bins on cells of the grid: where those of equal true counts begin, and what any hold.
 
 Everything is decided from integer counts, so that rows in memory, streamed or on a cluster give the same bins.
 """
@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity import kernels
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import Histogram
-from veracity.kernels.statistics import _native
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,16 +22,12 @@ WIDEST_RATIO = 2.0  # of a bin's edges, before it is split
 SMALLEST = np.finfo(float).tiny
 
 
-def bin_starts(h: Histogram, grid: Grid, bins: int, end_width: float, kernel: str | None = None) -> tuple[Ints, Ints]:
+def bin_starts(h: Histogram, grid: Grid, bins: int, end_width: float) -> tuple[Ints, Ints]:
     """The cells at which bins begin, without and with the wide ones split.
 
     End bins [0, w) and [1−w, 1], cells too full to share, and `bins` bins of equal true counts between.
     """
     assert h.true_sum is not None, "class-wise histograms of many classes have no true sums"
-    if (kernel or kernels.NAME) == "native":
-        columns = h.cells, h.true, h.true_sum, h.true_weight
-        plain, halved = _native.bin_starts(*columns, grid.ends, grid.is_atom, *limits(grid, bins, end_width))
-        return np.frombuffer(plain, np.int64), np.frombuffer(halved, np.int64)
     cutter = Cutter(h, grid)
     left, right = _ends(grid, end_width)
     start = cutter.equal_population(
@@ -42,28 +36,18 @@ def bin_starts(h: Histogram, grid: Grid, bins: int, end_width: float, kernel: st
     return start, cutter.split(start)
 
 
-def limits(grid: Grid, bins: int, end_width: float) -> tuple[int, int, int, float, int]:
-    """What the compiled module is told of the bins that are wanted."""
-    return bins, *_ends(grid, end_width), WIDEST_RATIO, FEWEST_TO_SPLIT
-
-
 @lru_cache(maxsize=64)
 def _ends(grid: Grid, end_width: float) -> tuple[int, int]:
     """The cells between the end bins: the first, and the one after the last."""
     return (grid.atom(end_width), grid.atom(1.0 - end_width)) if end_width > 0.0 else (0, len(grid))
 
 
-def binned(h: Histogram, grid: Grid, start: Ints, kernel: str | None = None) -> tuple[Ints, Floats]:
+def binned(h: Histogram, grid: Grid, start: Ints) -> tuple[Ints, Floats]:
     """What the bins hold that begin at the cells `start`; those without entries are left out.
 
     (3, bins) start, entries, true entries; (8, bins) low and high edge, weight of the entries, of the true ones, and
     of these squared, mean forecast, geometric mean forecast of the true ones, share that came true.
     """
-    if (kernel or kernels.NAME) == "native":
-        columns = h.cells, h.all, h.true, h.all_sum, h.true_log, h.all_weight, h.true_weight, h.true_weight2
-        out = np.empty((11, len(start)))
-        filled = _native.binned(*columns, start, grid.ends, out)
-        return out[:3, :filled].view(np.int64), out[3:, :filled]
     first = h.cells.searchsorted(start)
     stop = np.append(start[1:], len(grid))
     filled = first < np.append(first[1:], len(h.cells))

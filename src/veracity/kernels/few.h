@@ -1,14 +1,16 @@
-/* Blocks of up to 50 classes: every entry goes to the histogram of its class. A block lies column by column, so that
- * what is done to each row is done to a vector of rows at a time. */
+/* Blocks of up to 50 classes: every entry goes to the histogram of its class.
+ *
+ * A block is transposed, so that what is done to each row is done to a vector of rows at a time. Histograms of every
+ * class are large, and clearing them would cost more than counting few rows: these are held and counted class by class
+ * in one histogram. */
 #ifndef VERACITY_FEW_H
 #define VERACITY_FEW_H
 
 #include "rows.h"
-#include "words.h"
 
 INLINE double *column_of(Work *w, int64_t j) { return w->p + j * w->stride; }
 
-/* The probabilities of n rows from start; the last are repeated to whole vectors. */
+/* Reads the probabilities of n rows from start; the last are repeated to whole vectors. */
 static void read_values(Work *w, int64_t start, int64_t n) {
     const Job *job = w->job;
     int64_t k = job->k, stride = (n + LANES - 1) / LANES * LANES;
@@ -16,7 +18,7 @@ static void read_values(Work *w, int64_t start, int64_t n) {
     w->stride = stride;
     if (job->one_column) {
         double *no = w->p, *yes = w->p + stride;
-        for (int64_t i = 0; i < n; i++) yes[i] = value_at(job, start + i, 0);
+        for (int64_t i = 0; i < n; i++) yes[i] = entry(job, start + i, 0);
         for (int64_t i = 0; i < n; i++) no[i] = 1.0 - yes[i];
     } else if (job->direct && job->row_step == k * job->item) {
         if (job->item == 8)
@@ -27,14 +29,12 @@ static void read_values(Work *w, int64_t start, int64_t n) {
                 for (int64_t j = 0; j < k; j++) w->p[j * stride + i] = ((const float *)at)[i * k + j];
     } else
         for (int64_t j = 0; j < k; j++)
-            for (int64_t i = 0; i < n; i++) w->p[j * stride + i] = value_at(job, start + i, j);
+            for (int64_t i = 0; i < n; i++) w->p[j * stride + i] = entry(job, start + i, j);
     for (int64_t j = 0; j < k; j++)
         for (int64_t i = n; i < stride; i++) w->p[j * stride + i] = w->p[j * stride + n - 1];
 }
 
-INLINE lanes chosen(masks which, lanes x, lanes y) { return (lanes)(((masks)x & which) | ((masks)y & ~which)); }
-
-/* Of each row: sum, sum of squares, smallest and largest, and which was the largest. */
+/* Finds of each row: sum, sum of squares, smallest and largest, and which was the largest. */
 static void sweep_few(const Work *w, double *sum, double *squares, double *least, double *best, double *pick) {
     for (int64_t i = 0; i < w->stride; i += LANES) {
         lanes low = load(w->p + i), high = low, total = {0}, square = {0}, at = {0}, number = {0};
@@ -61,13 +61,20 @@ static double dot(const double *p, const double *m, int64_t n) {
     return total(sum);
 }
 
-#if VECTOR == 32
-static void find_codes(const double *p, int64_t n, int32_t *code); /* written out in loops32.h */
-#else
-static void find_codes(const double *p, int64_t n, int32_t *code) {
-    for (int64_t i = 0; i < n; i++) code[i] = code_of(p[i]);
+static void hash_block(Work *w) {
+    int64_t stride = w->stride;
+    memset(w->hash, 0, (size_t)stride * sizeof *w->hash);
+    if (w->job->one_column) {
+        for (int64_t i = 0; i < stride; i++) w->hash[i] = hash_of_one(column_of(w, 1)[i]);
+        return;
+    }
+    for (int64_t j = 0; j < w->job->k; j++) {
+        const double *restrict p = column_of(w, j);
+        uint64_t *restrict sum = w->hash;
+        for (int64_t i = 0; i < stride; i++) sum[i] += entry_hash((float)p[i]);
+    }
+    for (int64_t i = 0; i < stride; i++) w->hash[i] = hash_of_sum(w->hash[i]);
 }
-#endif
 
 /* Drops rows with a problem; the number left. */
 static int64_t drop_rows(Work *w, int64_t n, const double *sum, double *pick) {
@@ -107,112 +114,105 @@ static int all_good(Work *w, int64_t n, const double *sum, const double *least, 
 
 enum { AHEAD = 24 }; /* rows: cells are asked for before they are needed */
 
-/* What happened and the top entry of n rows, which lie at the given places. */
-INLINE void scatter_rows(Work *w, int64_t n, const int32_t *happened, const int32_t *picked, int mass) {
-    const Job *job = w->job;
-    const Grid *g = &job->grid;
-    Scratch *s = &w->scratch;
-    int64_t k = job->k;
+/* Adds the entries of class j of n rows to histogram h. */
+INLINE void scatter_column(const Job *job, Tables *t, int64_t h, const Rows *r, int64_t j, int64_t n, const int mass) {
+    const int32_t *cell = r->cell + j * r->stride;
+    const double *p = r->p + j * r->stride;
+    const slot *all = t->all + h * job->grid.cells * (mass ? 4 : 2);
+    for (int64_t i = 0; i < n; i++) {
+        if (i + AHEAD < n) __builtin_prefetch(all + cell[i + AHEAD] * (mass ? 4 : 2), 1);
+        add_entry(job, t, h, cell[i], p[i], mass, mass ? r->count[i] : 1, mass ? r->m[i] : 1.0, mass ? r->m2[i] : 1.0);
+    }
+}
+
+INLINE void scatter_true(const Job *job, Tables *t, int64_t h, const Rows *r, int64_t i, const int mass) {
+    add_true(job, t, h, r->true_cell[i], r->realised[i], r->log[i], r->power[i], mass, mass ? r->count[i] : 1,
+             mass ? r->m[i] : 1.0, mass ? r->m2[i] : 1.0);
+}
+
+/* Adds the largest entry of row i, which is a true one where the pick was correct. */
+INLINE void scatter_top(const Job *job, Tables *t, int64_t h, const Rows *r, int64_t i, const int mass) {
+    add_entry(job, t, h, r->top_cell[i], r->top[i], mass, mass ? r->count[i] : 1, mass ? r->m[i] : 1.0,
+              mass ? r->m2[i] : 1.0);
+    if (r->correct[i] != 0.0) scatter_true(job, t, h, r, i, mass);
+}
+
+/* Adds n rows to the histograms of their classes and of the picks. */
+INLINE void scatter_block(const Job *job, Tables *t, const Rows *r, int64_t n, const int mass) {
+    int64_t k = job->k, cells = job->grid.cells;
+    for (int64_t j = 0; j < k; j++) scatter_column(job, t, j, r, j, n, mass);
     for (int64_t i = 0; i < n; i++) {
         int64_t soon = i + AHEAD < n ? i + AHEAD : i;
-        __builtin_prefetch(s->yes + (w->y[soon] * g->places + happened[soon]) * (mass ? 6 : 4), 1);
-        __builtin_prefetch(s->all + (k * g->places + picked[soon]) * (mass ? 4 : 2), 1);
-        __builtin_prefetch(s->yes + (k * g->places + picked[soon]) * (mass ? 6 : 4), 1);
-        int64_t c = mass ? w->count[i] : 1;
-        double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0, u = w->realised[i];
-        add_true(job, s, w->y[i], happened[i], u, w->log[i], w->power[i], mass, c, m, m2);
-        add_entry(job, s, k, picked[i], w->top[i], mass, c, m, m2);
-        if (w->correct[i] != 0.0) add_true(job, s, k, happened[i], u, w->log[i], w->power[i], mass, c, m, m2);
+        __builtin_prefetch(t->yes + (r->y[soon] * cells + r->true_cell[soon]) * (mass ? 6 : 4), 1);
+        __builtin_prefetch(t->all + (k * cells + r->top_cell[soon]) * (mass ? 4 : 2), 1);
+        __builtin_prefetch(t->yes + (k * cells + r->top_cell[soon]) * (mass ? 6 : 4), 1);
+        scatter_true(job, t, r->y[i], r, i, mass);
+        scatter_top(job, t, k, r, i, mass);
     }
 }
 
-INLINE void scatter(Work *w, int64_t n, int mass) {
-    const Job *job = w->job;
-    const Grid *g = &job->grid;
-    Scratch *s = &w->scratch;
-    int64_t k = job->k, stride = w->stride;
-    int32_t happened[ROWS], picked[ROWS];
-    find_codes(w->p, k * stride, w->place);
-    for (int64_t j = 0; j < k; j++) {
-        int32_t *place = w->place + j * stride;
-        const double *p = column_of(w, j);
-        const slot *all = s->all + j * g->places * (mass ? 4 : 2);
-        for (int64_t i = 0; i < n; i++) {
-            if (i + AHEAD < n) __builtin_prefetch(all + place[i + AHEAD] * (mass ? 4 : 2), 1);
-            if (is_divided(g, place[i])) place[i] = part_of(g, place[i], p[i]);
-            add_entry(job, s, j, place[i], p[i], mass, mass ? w->count[i] : 1, mass ? w->m[i] : 1.0,
-                      mass ? w->m2[i] : 1.0);
-        }
-    }
-    for (int64_t i = 0; i < n; i++) {
-        happened[i] = w->place[w->y[i] * stride + i];
-        picked[i] = w->place[w->pick[i] * stride + i];
-    }
-    scatter_rows(w, n, happened, picked, mass);
+/* Room for all rows; whether there was memory. */
+static int prepare_held(Held *held, const Job *job) {
+    size_t n = (size_t)job->n, k = (size_t)job->k, doubles = (k + 9) * n + k + 1, ints = (k + 3) * n;
+    double *at = held->memory = malloc(doubles * sizeof(double) + ints * sizeof(int32_t));
+    if (!at) return 0;
+    Rows *r = &held->rows;
+    double **columns[] = {&r->realised, &r->top, &r->correct, &r->log, &r->power, &r->m, &r->m2};
+    held->room = r->stride = job->n;
+    r->p = at;
+    at += k * n;
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++, at += n) *columns[c] = at;
+    r->count = (int64_t *)at;
+    r->y = r->count + n;
+    held->first = r->y + n;
+    r->cell = (int32_t *)(held->first + k + 1);
+    r->true_cell = r->cell + k * n;
+    r->top_cell = r->true_cell + n;
+    held->order = r->top_cell + n;
+    return 1;
 }
 
-#define FLAG (1ULL << 63)
-enum { FLAGGED_ROOM = 1 << 22 }; /* rows before a count could reach the flag */
-
-/* Flags packed cells whose entries need a closer look: of codes that a cut divides, and of what has no cell there. */
-static void flag_cells(Work *w) {
-    for (int32_t c = 0; c < LIST_CODES; c++)
-        if (c < NORMAL_CODE || c >= LOW_CODES || is_divided(&w->job->grid, list_place(c)))
-            for (int64_t j = 0; j < w->job->k; j++) w->scratch.words[j * LIST_CODES + c] = FLAG;
-}
-
-static void unpack_few(Work *w) {
-    for (int64_t j = 0; j < w->job->k; j++) unpack_words(w, w->scratch.words + j * LIST_CODES, j);
-    w->word_rows = 0;
-}
-
-/* Adds entries to packed cells. Which need a closer look goes to `closer`; their number. No branch: which do could not
- * be foreseen. */
-INLINE int64_t add_words(uint64_t *cells, const uint32_t *words, int64_t n, int32_t *closer) {
-    int64_t count = 0;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t word = words[i], held = cells[word >> WORD_SHIFT];
-        __builtin_prefetch(cells + (words[i + AHEAD] >> WORD_SHIFT), 1);
-        cells[word >> WORD_SHIFT] = held + ONE_ENTRY + word;
-        closer[count] = (int32_t)i;
-        count += (int64_t)(held >> 63);
-    }
-    return count;
-}
-
-INLINE void find_places(const Grid *g, const double *p, int64_t n, int32_t *places) {
-    find_codes(p, n, places);
-    for (int64_t i = 0; i < n; i++)
-        if (is_divided(g, places[i])) places[i] = part_of(g, places[i], p[i]);
-}
-
-/* Float32 rows without weights. */
-static void scatter_floats(Work *w, int64_t n) {
-    const Job *job = w->job;
-    uint32_t words[ROWS + AHEAD] = {0};
-    int32_t closer[ROWS], happened[ROWS], picked[ROWS];
-    if (w->word_rows + n > FLAGGED_ROOM) {
-        unpack_few(w);
-        flag_cells(w);
-    }
-    w->word_rows += n;
+static void hold_block(Held *held, const Job *job, const Rows *block, int64_t n) {
+    Rows *r = &held->rows;
+    int64_t at = held->count;
+#define COPY(column) memcpy(r->column + at, block->column, (size_t)n * sizeof *r->column)
+    COPY(realised), COPY(top), COPY(correct), COPY(log), COPY(power), COPY(y), COPY(true_cell), COPY(top_cell);
+    if (job->mass) COPY(m), COPY(m2), COPY(count);
+#undef COPY
     for (int64_t j = 0; j < job->k; j++) {
-        const double *p = column_of(w, j);
-        words_of_doubles(p, n, words);
-        int64_t count = add_words(w->scratch.words + j * LIST_CODES, words, n, closer);
-        for (int64_t c = 0; c < count; c++) {
-            w->place[c] = place_of(&job->grid, p[closer[c]]);
-            __builtin_prefetch(w->scratch.all + (j * job->grid.places + w->place[c]) * 2, 1);
-        }
-        for (int64_t c = 0; c < count; c++)
-            add_entry(job, &w->scratch, j, w->place[c], p[closer[c]], 0, 1, 1.0, 1.0);
+        memcpy(r->p + j * r->stride + at, block->p + j * block->stride, (size_t)n * sizeof *r->p);
+        memcpy(r->cell + j * r->stride + at, block->cell + j * block->stride, (size_t)n * sizeof *r->cell);
     }
-    find_places(&job->grid, w->realised, n, happened);
-    find_places(&job->grid, w->top, n, picked);
-    scatter_rows(w, n, happened, picked, 0);
+    held->count += n;
 }
 
-static void add_small(Work *w, int64_t n); /* small.h */
+/* Sorts the rows by outcome. */
+static void order_held(Held *held, int64_t k) {
+    int64_t next[MANY + 1] = {0};
+    for (int64_t i = 0; i < held->count; i++) next[held->rows.y[i] + 1]++;
+    for (int64_t j = 0; j < k; j++) next[j + 1] += next[j];
+    memcpy(held->first, next, (size_t)(k + 1) * sizeof *next);
+    for (int64_t i = 0; i < held->count; i++) held->order[next[held->rows.y[i]]++] = (int32_t)i;
+}
+
+INLINE void count_held(Work *w, int64_t j, const int mass) {
+    const Held *held = &w->held;
+    if (j == w->job->k) {
+        for (int64_t i = 0; i < held->count; i++) scatter_top(w->job, &w->tables, 0, &held->rows, i, mass);
+        return;
+    }
+    scatter_column(w->job, &w->tables, 0, &held->rows, j, held->count, mass);
+    for (int64_t i = held->first[j]; i < held->first[j + 1]; i++)
+        scatter_true(w->job, &w->tables, 0, &held->rows, held->order[i], mass);
+}
+
+/* Adds the held rows to the only histogram: entries of class j, or the largest ones where j is the number of classes. */
+static void count_class(Work *w, int64_t j) {
+    if (w->job->mass)
+        count_held(w, j, 1);
+    else
+        count_held(w, j, 0);
+}
 
 static void few_block(Work *w, int64_t start, int64_t n) {
     const Job *job = w->job;
@@ -222,26 +222,30 @@ static void few_block(Work *w, int64_t start, int64_t n) {
     read_rows(w, start, n);
     int64_t stride = w->stride;
     sweep_few(w, sum, w->squares, least, best, pick);
+    if (job->hashed) hash_block(w);
     const double *low = job->one_column ? column_of(w, 1) : least, *high = job->one_column ? low : best;
     if (!all_good(w, n, sum, low, high)) n = drop_rows(w, n, sum, pick);
     if (n == 0) return;
+    find_cells(&job->grid, w->p, k * stride, w->cell);
     for (int64_t i = 0; i < n; i++) {
-        w->pick[i] = (int32_t)pick[i];
-        w->top[i] = column_of(w, w->pick[i])[i];
-        w->realised[i] = column_of(w, w->y[i])[i];
-        w->correct[i] = w->pick[i] == w->y[i];
+        int64_t top = (int64_t)pick[i] * stride + i, happened = w->y[i] * stride + i;
+        w->top[i] = w->p[top];
+        w->top_cell[i] = w->cell[top];
+        w->realised[i] = w->p[happened];
+        w->true_cell[i] = w->cell[happened];
+        w->correct[i] = top == happened;
     }
     add_rows(w, n);
     for (int64_t i = n; i < stride; i++) w->m[i] = 0.0;
     for (int64_t j = 0; j < k; j++) w->columns[j] += dot(column_of(w, j), w->m, stride);
-    if (w->small)
-        add_small(w, n);
-    else if (w->scratch.words)
-        scatter_floats(w, n);
+    const Rows block = {stride,   w->p,     w->realised, w->top, w->correct, w->log,       w->power,
+                        w->m,     w->m2,    w->count,    w->y,   w->cell,    w->true_cell, w->top_cell};
+    if (job->held)
+        hold_block(&w->held, job, &block, n);
     else if (job->mass)
-        scatter(w, n, 1);
+        scatter_block(job, &w->tables, &block, n, 1);
     else
-        scatter(w, n, 0);
+        scatter_block(job, &w->tables, &block, n, 0);
 }
 
 #endif

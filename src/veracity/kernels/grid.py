@@ -8,7 +8,7 @@ run of them. Cells are half-open, [edges[i], edges[i + 1]), so histograms on the
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
@@ -129,14 +129,6 @@ class Grid:
     def is_atom(self) -> Array:
         """Whether each cell is the atom of a cut."""
         return np.isin(np.arange(len(self)), [self.atom(cut) for cut in self.cuts])
-
-    @cached_property
-    def of_cuts(self) -> Grid:
-        """The same cells, nested ones only between cuts and powers of two: all that calibration errors ask for."""
-        edges = self.nested_edges
-        power = np.frexp(edges)[0] == 0.5
-        kept = edges[(edges == 0.0) | power | np.isin(edges, _cut_edges(self.cuts))]
-        return replace(self, nested_edges=kept, nested=_containing(kept, self.edges))
 
     def is_wide(self, cell: int) -> bool:
         """Whether a cell holds what the full grid keeps apart."""

@@ -1,4 +1,8 @@
-"""64 bits from what a row holds: they decide whether it is in a sample, however the rows were cut into parts."""
+"""64 bits from a forecast alone, which decide whether its rows are analysis rows, however the rows were cut into parts.
+
+The hash of a row is that of Σ_j t(b_j), where b_j has the bits of p_j in float32 and t(b) = b · (KEY b mod 2^32), so it
+does not depend on the order of classes. One column of two classes, which may be next to 1, is hashed in float64.
+"""
 
 from __future__ import annotations
 
@@ -9,58 +13,38 @@ from numpy.typing import NDArray
 
 from veracity import kernels
 
-_native: Any
-try:
-    from veracity.kernels import _native  # type: ignore[attr-defined,no-redef]
-except ImportError:  # installed where there was no compiler
-    _native = None
-
 Hashes = NDArray[np.uint64]
 
-BLOCK = 1 << 14  # rows hashed together: stays in cache
+BLOCK = 1 << 16  # entries hashed together: they stay in the cache
 FOLD = np.uint64(32)
-MULTIPLY, ODD = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+KEY = np.uint32(0x9E3779B1)
+SEED, MULTIPLY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
-def column_hashes(y: NDArray[Any] | None, columns: list[NDArray[Any]]) -> Hashes:
-    """Of each row's outcome and of its numbers in these columns, the same for float32 and float64.
+def forecast_hashes(p: NDArray[Any], kernel: str | None = None) -> Hashes:
+    """Return (n,) hashes of forecasts p, (n,) or (n, k): equal for equal forecasts, float32 or float64, 0 or −0.
 
-    >>> two = np.array([0.25, 0.5])
-    >>> bool((column_hashes(np.array([0, 1]), [two]) == column_hashes(np.array([0, 1]), [two.astype("f4")])).all())
+    >>> a, b = forecast_hashes(np.array([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]], dtype=np.float32))
+    >>> bool(a == b == forecast_hashes(np.array([[0.25, 0.25, 0.5]]))[0])
     True
     """
-    out = np.zeros(len(columns[0]), dtype=np.uint64)
-    for start in range(0, len(out), BLOCK):
-        part = slice(start, start + BLOCK)
-        h, bits = out[part], np.empty(len(out[part]))
-        if y is not None:
-            np.multiply(y[part], ODD.view(np.int64), out=h.view(np.int64), casting="unsafe", dtype=np.int64)
-        for column in columns:
-            np.add(column[part], 0.0, out=bits)  # turns −0 into 0
-            h ^= bits.view(np.uint64)
-            mix(h)
-    return out
-
-
-def mix(h: Hashes) -> None:
-    """In place, one round of splitmix64's finaliser: every input bit moves the leading output bits, which decide."""
-    h ^= h >> FOLD
-    h *= MULTIPLY
-
-
-def true_hashes(p: NDArray[Any], y: NDArray[Any], kernel: str | None = None) -> Hashes:
-    """Of each row's outcome, the probability that it had and that of the next class, p (n, k).
-
-    Sharp models give probability 1 to much of what happens, and rounded ones 0 to most of the rest: either column
-    alone would be the same in many rows.
-
-    >>> of_columns = column_hashes(np.array([1]), [np.array([0.7]), np.array([0.1])])
-    >>> true_hashes(np.array([[0.2, 0.7, 0.1]]), np.array([1])) == of_columns
-    array([ True])
-    """
-    if (kernel or kernels.NAME) == "native" and p.dtype in (np.float32, np.float64):
+    p = p if p.dtype in (np.float32, np.float64) and p.dtype.isnative else p.astype(np.float64)
+    if (kernel or kernels.NAME) == "native":
+        assert kernels.native is not None
         out = np.empty(len(p), np.uint64)
-        _native.true_hashes(p, np.require(y, np.int64, ("C", "A")), out)
+        kernels.native._native.forecast_hashes(p, out)
         return out
-    rows = np.arange(len(p))
-    return column_hashes(y, [p[rows, y], p[rows, (y.astype(np.int64) + 1) % p.shape[1]]])
+    if p.ndim == 1:
+        return mix((p.astype(np.float64) + 0.0).view(np.uint64) ^ SEED)
+    sums = np.empty(len(p), np.uint64)
+    step = max(1, BLOCK // max(p.shape[1], 1))
+    for start in range(0, len(p), step):
+        with np.errstate(over="ignore", invalid="ignore"):  # rows that cannot be used have hashes too
+            bits = (p[start : start + step].astype(np.float32) + np.float32(0.0)).view(np.uint32)
+        (bits.astype(np.uint64) * (bits * KEY)).sum(axis=1, out=sums[start : start + step])
+    return mix(mix(sums ^ SEED))
+
+
+def mix(h: Hashes) -> Hashes:
+    """Return one round of splitmix64's finaliser: every input bit moves the leading output bits, which decide."""
+    return (h ^ (h >> FOLD)) * MULTIPLY

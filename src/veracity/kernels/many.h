@@ -1,67 +1,41 @@
 /* Blocks of more than 50 classes: pooled on the grid, class-wise on the nested grid.
  *
- * Rows sum to one, so few entries of a row reach 2^-5: only those go to a class-wise histogram, whose lowest cell
- * follows from the totals. */
+ * Rows sum to one, so few entries of a row lie above the lowest nested cell: only those go to a class-wise histogram,
+ * whose lowest cell follows from the totals. */
 #ifndef VERACITY_MANY_H
 #define VERACITY_MANY_H
 
 #include "few.h"
 
-/* One entry of class j on the nested grid. */
-INLINE void add_nested(const Job *job, Scratch *s, int64_t j, int32_t place, double u, int mass, int64_t c, double m,
-                       double m2) {
-    slot *r = s->nested + (j * job->grid.nested_cells + job->grid.nested[place]) * (mass ? 4 : 2);
-    if (mass) {
-        r[0].i += c;
-        r[1].d += m * u;
-        r[2].d += m;
-        r[3].d += m2;
-    } else {
-        r[0].i++;
-        r[1].d += u;
-    }
+typedef struct {
+    lanes sum, squares, low, high;
+} Swept;
+
+INLINE void sweep_lanes(Swept *s, lanes x) {
+    s->sum += x;
+    s->squares += x * x;
+    s->low = chosen((masks)(x < s->low), x, s->low);
+    s->high = chosen((masks)(x > s->high), x, s->high);
 }
 
-INLINE void add_nested_true(const Job *job, Scratch *s, int64_t j, int32_t place, int mass, int64_t c, double m,
-                            double m2) {
-    slot *r = s->nested_yes + (j * job->grid.nested_cells + job->grid.nested[place]) * (mass ? 3 : 1);
-    if (mass) {
-        r[0].i += c;
-        r[1].d += m;
-        r[2].d += m2;
-    } else
-        r[0].i++;
-}
-
-/* Σp and Σp² of a row of doubles, its least and largest value, and whether all are probabilities: with a NaN the sum is
- * none. */
-static int sweep_double(const double *row, int64_t k, double *sum, double *squares, double *low, double *high) {
-    double s[LANES] = {0}, q[LANES] = {0}, least[LANES], most[LANES];
+/* Finds Σp and Σp² of a row, its least and largest value; whether all are probabilities. With a NaN the sum is none. */
+static int sweep_doubles(const double *row, int64_t k, double *sum, double *squares, double *low, double *high) {
+    Swept s = {.low = all_lanes(row[0]), .high = all_lanes(row[0])};
     int64_t j = 0;
-    for (int l = 0; l < LANES; l++) least[l] = most[l] = row[0];
-    for (; j + LANES <= k; j += LANES)
-        for (int l = 0; l < LANES; l++) {
-            double x = row[j + l];
-            s[l] += x;
-            q[l] += x * x;
-            least[l] = x < least[l] ? x : least[l];
-            most[l] = x > most[l] ? x : most[l];
-        }
-    for (; j < k; j++) {
-        double x = row[j];
-        s[0] += x;
-        q[0] += x * x;
-        least[0] = x < least[0] ? x : least[0];
-        most[0] = x > most[0] ? x : most[0];
+    for (; j + LANES <= k; j += LANES) sweep_lanes(&s, load(row + j));
+    *sum = total(s.sum);
+    *squares = total(s.squares);
+    *low = s.low[0];
+    *high = s.high[0];
+    for (int l = 1; l < LANES; l++) {
+        *low = s.low[l] < *low ? s.low[l] : *low;
+        *high = s.high[l] > *high ? s.high[l] : *high;
     }
-    *sum = *squares = 0.0;
-    *low = least[0];
-    *high = most[0];
-    for (int l = 0; l < LANES; l++) {
-        *sum += s[l];
-        *squares += q[l];
-        if (least[l] < *low) *low = least[l];
-        if (most[l] > *high) *high = most[l];
+    for (; j < k; j++) {
+        *sum += row[j];
+        *squares += row[j] * row[j];
+        *low = row[j] < *low ? row[j] : *low;
+        *high = row[j] > *high ? row[j] : *high;
     }
     return *sum == *sum && *low >= 0.0 && *high <= 1.0;
 }
@@ -70,72 +44,44 @@ static void add_columns(double *columns, const double *row, int64_t k, double m)
     for (int64_t j = 0; j < k; j++) columns[j] += m * row[j];
 }
 
-/* In a file for each width of vectors: sifts a row of doubles into its hits and, on the coarse grid, its levels and what
- * lies above. Asks for the next row meanwhile. */
-static void sift(const double *row, const double *next, int64_t k, const Grid *g, Sieve *to);
-
-/* Adds the entries of a row: on the coarse grid the tiny ones together, level by level. */
-INLINE void scatter_row(Work *w, const double *row, const double *next, int64_t i, int mass) {
+/* Adds the entries of a row. */
+INLINE void scatter_row(Work *w, const double *row, int64_t i, const int mass) {
     const Job *job = w->job;
     const Grid *g = &job->grid;
-    Scratch *s = &w->scratch;
-    Sieve *sieve = &w->sieve;
-    int64_t c = mass ? w->count[i] : 1, k = job->k, before = 0;
-    double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0;
-    sift(row, next, k, g, sieve);
-    for (int level = -1; g->coarse && level < LEVELS; level++) {
-        int64_t up_to = level < 0 ? sieve->levels.zeros : sieve->levels.below[level], count = up_to - before;
-        int32_t place = level < 0 ? 0 : level_place(level);
-        slot *r = s->all + place * job->all_step;
-        before = up_to;
-        if (count == 0) continue;
-        if (r->i == 0) touch(s->touched, place, 0.0);
-        r[0].i += c * count;
-        r[1].d += level < 0 ? 0.0 : m * sieve->levels.sums[level];
-        if (mass) {
-            r[2].d += m * (double)count;
-            r[3].d += m2 * (double)count;
-        }
-    }
-    const double *list = g->coarse ? sieve->list : row;
-    int64_t listed = g->coarse ? sieve->listed : k;
-    for (int64_t e0 = 0; e0 < listed; e0 += ENTRIES) {
-        int64_t count = listed - e0 < ENTRIES ? listed - e0 : ENTRIES;
-        find_codes(list + e0, count, w->place);
-        for (int64_t e = 0; e < count; e++) {
-            double u = list[e0 + e];
-            int32_t place = w->place[e];
-            if (is_divided(g, place)) place = part_of(g, place, u);
-            add_entry(job, s, 0, place, u, mass, c, m, m2);
-        }
-    }
-    for (const Group *hits = sieve->hits; hits < sieve->hits + sieve->groups; hits++)
-        for (uint32_t set = hits->set; set; set &= set - 1) {
-            int64_t j = hits->first + __builtin_ctz(set);
-            add_nested(job, s, j, place_of(g, row[j]), row[j], mass, c, m, m2);
-        }
-}
-
-/* Where an entry is counted: on the coarse grid, tiny ones share cells. */
-INLINE int32_t counted_place(const Grid *g, double u) {
-    if (!g->coarse || u >= level_end(LEVELS - 1)) return place_of(g, u);
-    if (u == 0.0) return 0;
-    int level = 0;
-    while (u >= level_end(level)) level++;
-    return level_place(level);
-}
-
-/* The entry of what happened, and the top entry. */
-INLINE void scatter_true(Work *w, int64_t i, int32_t place, int mass) {
-    const Job *job = w->job;
-    Scratch *s = &w->scratch;
     int64_t c = mass ? w->count[i] : 1;
-    double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0, u = w->realised[i];
-    int32_t top = place_of(&job->grid, w->top[i]);
-    add_true(job, s, 0, place, u, w->log[i], w->power[i], mass, c, m, m2);
-    add_nested_true(job, s, w->y[i], place, mass, c, m, m2);
-    add_entry(job, s, 1, top, w->top[i], mass, c, m, m2);
-    if (w->correct[i] != 0.0) add_true(job, s, 1, top, u, w->log[i], w->power[i], mass, c, m, m2);
+    double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0;
+    for (int64_t start = 0; start < job->k; start += ENTRIES) {
+        int64_t count = job->k - start < ENTRIES ? job->k - start : ENTRIES;
+        find_cells(g, row + start, count, w->cell);
+        for (int64_t e = 0; e < count; e++) {
+            double u = row[start + e];
+            add_entry(job, &w->tables, 0, w->cell[e], u, mass, c, m, m2);
+            if (u < g->least_nested) continue;
+            slot *r = w->tables.nested + ((start + e) * g->nested_cells + g->nested[w->cell[e]]) * (mass ? 4 : 2);
+            r[0].i += c;
+            r[1].d += m * u;
+            if (!mass) continue;
+            r[2].d += m;
+            r[3].d += m2;
+        }
+    }
+}
+
+/* Adds the true entry and the largest entry of each row. */
+INLINE void scatter_ends(Work *w, int64_t n, const int mass) {
+    const Job *job = w->job;
+    const Rows r = {.realised = w->realised, .top = w->top, .correct = w->correct, .log = w->log, .power = w->power,
+                    .m = w->m, .m2 = w->m2, .count = w->count, .true_cell = w->true_cell, .top_cell = w->top_cell};
+    for (int64_t i = 0; i < n; i++) {
+        scatter_true(job, &w->tables, 0, &r, i, mass);
+        scatter_top(job, &w->tables, 1, &r, i, mass);
+        int64_t nested = w->y[i] * job->grid.nested_cells + job->grid.nested[w->true_cell[i]];
+        slot *yes = w->tables.nested_yes + nested * (mass ? 3 : 1);
+        yes[0].i += mass ? w->count[i] : 1;
+        if (!mass) continue;
+        yes[1].d += w->m[i];
+        yes[2].d += w->m2[i];
+    }
 }
 
 /* A row as doubles one after another. */
@@ -147,7 +93,7 @@ static const double *double_row(const Work *w, int64_t i) {
     if (job->direct)
         for (int64_t j = 0; j < job->k; j++) to[j] = ((const float *)at)[j];
     else
-        for (int64_t j = 0; j < job->k; j++) to[j] = value_at(job, i, j);
+        for (int64_t j = 0; j < job->k; j++) to[j] = entry(job, i, j);
     return to;
 }
 
@@ -164,9 +110,8 @@ static void many_block(Work *w, int64_t start, int64_t n) {
     read_rows(w, start, n);
     for (int64_t i = 0; i < n; i++) {
         double sum, squares, low, high;
-        const double *row = double_row(w, start + i), *next = row;
-        if (job->direct && job->item == 8 && i + 1 < n) next = double_row(w, start + i + 1);
-        int inside = sweep_double(row, job->k, &sum, &squares, &low, &high);
+        const double *row = double_row(w, start + i);
+        int inside = sweep_doubles(row, job->k, &sum, &squares, &low, &high);
         int good = inside ? check_sum(w, start + i, sum) : check_values(w, start + i);
         if (inside) {
             if (low < w->low) w->low = low;
@@ -180,21 +125,21 @@ static void many_block(Work *w, int64_t start, int64_t n) {
         w->squares[kept] = squares;
         w->top[kept] = high;
         w->correct[kept] = row[y] == high && first_of_ties(row, y);
+        if (job->hashed) w->hash[kept] = hash_of_row((const char *)row, job->k, 8, 8);
         add_columns(w->columns, row, job->k, job->mass ? w->m[kept] : 1.0);
         if (job->mass)
-            scatter_row(w, row, next, kept, 1);
+            scatter_row(w, row, kept, 1);
         else
-            scatter_row(w, row, next, kept, 0);
+            scatter_row(w, row, kept, 0);
         kept++;
     }
+    find_cells(&job->grid, w->realised, kept, w->true_cell);
+    find_cells(&job->grid, w->top, kept, w->top_cell);
     add_rows(w, kept);
-    for (int64_t i = 0; i < kept; i++) {
-        int32_t place = counted_place(&job->grid, w->realised[i]);
-        if (job->mass)
-            scatter_true(w, i, place, 1);
-        else
-            scatter_true(w, i, place, 0);
-    }
+    if (job->mass)
+        scatter_ends(w, kept, 1);
+    else
+        scatter_ends(w, kept, 0);
 }
 
 #endif

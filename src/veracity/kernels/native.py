@@ -12,15 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.kernels import _native  # type: ignore[attr-defined]
-from veracity.kernels.cuts import limits
-from veracity.kernels.grid import COARSE, CODES, Grid, lower_edges
+from veracity.kernels.grid import COARSE, Grid
+from veracity.kernels.hashes import forecast_hashes
 from veracity.kernels.pair import Pair
 from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Histogram, Histograms, Pass, Problem
 
 Array = NDArray[Any]
 
-THREAD = 100_000  # entries that a thread should have at least: fewer cost less than starting it
-THREAD_OF_MANY = 30_000_000  # beyond 50 classes, where each thread has its own histograms of every class
+# Rows up to which clearing the histograms of every class would cost more than counting class by class in one.
+HELD = 1 << 15
+# Rows that a thread should have at least, as it has histograms of its own for every class: their entries are then worth
+# clearing, joining and starting. Beyond 50 classes histograms are small, and entries count.
+ROWS_OF_THREAD, ROWS_OF_THREAD_OF_MANY, ENTRIES_OF_THREAD = 1 << 18, 10_000, 30_000_000
 MOST_THREADS = 16
 PAIRED = 1 << 20  # rows of two classes in one column from which counting them by `Pair` is faster
 ALL = ("all", "all_sum", "all_weight", "all_weight2")
@@ -35,33 +38,6 @@ COLUMNS = tuple(
 @cache
 def processors() -> int:
     return os.cpu_count() or 1
-
-
-@cache
-def tables(grid: Grid) -> tuple[Array, ...]:
-    """For each place its cell and nested cell, where a place is a code or a part of a code that cuts divide.
-
-    Then a bit for each divided code, the first part of each, the lower edges of the parts, ended by infinity, and
-    those of the nested cells.
-    """
-    first = grid.cell_of_code
-    divided = np.flatnonzero(first < 0)
-    lower = lower_edges()
-    first_part = np.zeros(CODES, dtype=np.int32)
-    cells: list[int] = []
-    edges: list[float] = []
-    for code in divided:
-        first_part[code] = len(cells)
-        start = -1 - int(first[code])
-        inside = np.searchsorted(grid.edges, lower[code + 1], side="left") - start
-        cells += range(start, start + inside)
-        edges += [lower[code], *grid.edges[start + 1 : start + inside]]
-    bits = np.zeros(_native.PARTS, dtype=np.uint8)
-    unused = np.zeros(len(bits) - CODES)
-    cell = np.concatenate([np.where(first < 0, -1 - first, first), unused, cells]).astype(np.int32)
-    bits[divided] = 1
-    bitmap = np.packbits(bits, bitorder="little").view(np.uint64)
-    return cell, grid.nested[cell], bitmap, first_part, np.array([*edges, np.inf]), grid.nested_edges
 
 
 @dataclass(frozen=True)
@@ -82,30 +58,26 @@ class Task:
     grid: Grid
     weights: Array | None
     counts: Array | None
+    hash_limit: int | None
     threads: int | None
     allowed: float
-    bins: tuple[int, float] | None = None
 
     @property
     def k(self) -> int:
         return 2 if self.p.ndim == 1 else int(self.p.shape[1])
 
-    @property
-    def small(self) -> bool:
-        fits = len(self.grid) <= 1 << 16  # cells are sorted by sixteen bits
-        return fits and self.k <= MANY and len(self.p) * max(self.k, 2) <= _native.SMALL
+    def most_threads(self) -> int:
+        """Return how many threads have enough to do."""
+        n, k = len(self.p), self.k
+        least = ROWS_OF_THREAD if k <= MANY else max(ROWS_OF_THREAD_OF_MANY, ENTRIES_OF_THREAD // k)
+        return max(1, min(processors(), MOST_THREADS, n // least))
 
-    def run(self, realised: Array | None) -> Ran | None:
-        """The pass; None where bins are wanted for which it is not made."""
+    def run(self, realised: Array | None) -> Ran:
+        """Return what the compiled pass finds."""
         n, k, grid = len(self.p), self.k, self.grid
         size = min(n, len(grid) if k <= MANY else len(grid.nested_edges))
-        # A class of many has its lowest cell until it proves empty, and one more cell is tried before it is kept.
-        # Between bins a true entry may have a cell of its own.
-        room = min(n * (k + 1), len(grid)) + min(n, len(grid)) + k * size + 2
-        threads = self.threads
-        if threads is None:
-            least = THREAD if k <= MANY else max(THREAD_OF_MANY, 10_000 * k)
-            threads = min(processors(), MOST_THREADS, 1 + n * k // least)
+        # Pooled entries, picks and classes; one more cell is tried before it is kept.
+        room = min(n * (k + 1), len(grid)) + min(n, len(grid)) + k * size + 1
         mass = self.weights is not None or self.counts is not None
         # One large array: NumPy asks for huge pages then, and the system has few to clear.
         spare = iter(np.empty((1 + len(COLUMNS), room), np.int64))
@@ -119,22 +91,20 @@ class Task:
                 None if self.weights is None else self.weights.astype(np.float64, copy=False),
                 None if self.counts is None else self.counts.astype(np.int64, copy=False),
                 realised,
-                *tables(grid),
-                grid.ends,
-                grid.is_atom,
+                grid.cell_of_code,
+                grid.edges,
+                grid.nested,
+                grid.nested_edges,
                 *held.values(),
             ),
-            self.p.dtype.itemsize,
             self.y.dtype.kind,
-            self.y.dtype.itemsize,
-            threads,
+            self.threads or self.most_threads(),
             self.allowed,
             grid.coarse and not any(cut < COARSE for cut in grid.cuts),
-            self.small,
-            (0, 0, 0, 0.0, 0) if self.bins is None else limits(grid, *self.bins),
+            HELD,
+            self.hash_limit is not None,
+            self.hash_limit or 0,
         )
-        if made is None:
-            return None
         if mass and self.weights is None:
             held |= dict.fromkeys(WEIGHTED)
         wanted = {name: column for name, column in held.items() if column is not None}
@@ -148,44 +118,25 @@ def scan(
     weights: Array | None,
     counts: Array | None,
     keep_realised: bool,
+    hash_limit: int | None,
     threads: int | None,
     allowed: float = 1e-6,
-    bins: tuple[int, float] | None = None,
 ) -> Pass:
-    """The pass over p (n,) or (n, k)."""
-    task = Task(p, y, grid, weights, counts, threads, allowed)
-    faster, plain = None, weights is None and counts is None and not keep_realised
-    if plain and p.ndim == 1 and len(p) >= PAIRED:
-        faster = _by_place(task)
-    elif plain and bins is not None and grid.coarse and task.k > MANY and p.dtype == np.float32:
-        faster = _between(replace(task, bins=bins))
-    return faster or _by_row(task, keep_realised)
+    """Return the pass over p (n,) or (n, k)."""
+    task = Task(p, y, grid, weights, counts, hash_limit, threads, allowed)
+    plain = weights is None and counts is None and not keep_realised
+    by_place = _by_place(task) if plain and p.ndim == 1 and len(p) >= PAIRED else None
+    return by_place or _by_row(task, keep_realised)
 
 
 def _by_row(task: Task, keep_realised: bool = False) -> Pass:
     realised = np.full(len(task.p), np.nan) if keep_realised else None
-    ran = task.run(realised)
-    assert ran is not None, "only bins may be out of reach"
-    return _made(task, ran, realised)
-
-
-def _between(task: Task) -> Pass | None:
-    """The pass with entries counted between bins, those of a class between cuts; None where it is not made."""
-    few = task.grid.of_cuts
-    ran = replace(task, grid=few).run(None)
-    if ran is None:
-        return None
-    made = _made(task, ran, None)
-    cells, starts = ran.held["cells"][: ran.place[-1]], ran.found[-1]  # classes come first
-    cells[:] = np.searchsorted(task.grid.nested_edges, few.nested_edges)[cells]
-    # Below the cells that are counted there is one sum: what the others leave.
-    made.pooled.all_sum[0] += max(made.column_sums.sum() - made.pooled.all_sum.sum(), 0.0)
-    return replace(made, starts=(np.frombuffer(starts[0], np.int64), np.frombuffer(starts[1], np.int64)))
+    return _made(task, task.run(realised), realised)
 
 
 def _made(task: Task, ran: Ran, realised: Array | None) -> Pass:
     k, place, held = task.k, ran.place, ran.held
-    rows, sums, classes, by_column, tiny, lowest, lowest_realised, problems, values, _ = ran.found
+    rows, sums, classes, by_column, tiny, lowest, lowest_realised, near, near_hashes, problems, values = ran.found
     if k > MANY:
         by_class = {name: column for name, column in held.items() if name not in ("true_sum", "true_log", "true_power")}
     else:
@@ -213,6 +164,8 @@ def _made(task: Task, ran: Ran, realised: Array | None) -> Pass:
         pooled=pooled,
         top=top,
         classwise=Histograms(k, lambda: (place[4:], by_class)),
+        near=None if task.hash_limit is None else np.frombuffer(near, np.int64),
+        near_hashes=None if task.hash_limit is None else np.frombuffer(near_hashes, np.uint64),
     )
 
 
@@ -224,7 +177,7 @@ def _by_place(task: Task) -> Pass | None:
     parts = [slice(start, n * (i + 1) // threads) for i, start in enumerate(starts)]
     pairs = [Pair(task.grid) for _ in parts]
     with ThreadPoolExecutor(threads) as pool:
-        rests = list(pool.map(lambda pair, part: pair.add(p[part], y[part]), pairs, parts))
+        rests = list(pool.map(lambda pair, part: pair.add(p[part], y[part], task.hash_limit), pairs, parts))
     found = [rest for rest in rests if rest is not None]
     if len(found) < threads:
         return None
@@ -235,10 +188,11 @@ def _by_place(task: Task) -> Pass | None:
         return np.concatenate([start + getattr(rest, name) for start, rest in zip(starts, found, strict=True)])
 
     others = rows("others")
-    counted, rest = pairs[0].result(), _by_row(replace(task, p=p[others], y=y[others]))
+    counted, rest = pairs[0].result(), _by_row(replace(task, p=p[others], y=y[others], hash_limit=None))
     lowest = np.concatenate([rows("lowest"), others[rest.lowest]])
     realised = np.concatenate([*(part.lowest_realised for part in found), rest.lowest_realised])
     order = np.lexsort((lowest, realised))[:LOWEST]
+    near = None if task.hash_limit is None else rows("near")
     both = ("rows", "weight", "weight2", "score_sums", "class_sums", "column_sums", "powers")
     return replace(
         rest,
@@ -251,6 +205,8 @@ def _by_place(task: Task) -> Pass | None:
         pooled=Histogram.merge([counted.pooled, rest.pooled]),
         top=Histogram.merge([counted.top, rest.top]),
         classwise=tuple(map(Histogram.merge, zip(counted.classwise, rest.classwise, strict=True))),
+        near=near,
+        near_hashes=None if near is None else forecast_hashes(p[near]),
     )
 
 

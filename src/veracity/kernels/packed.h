@@ -1,224 +1,307 @@
-/* Float32 rows of more than 50 classes without weights: near memory speed on the coarse grid. */
+/* Float32 rows of very many classes without weights, on the coarse grid with AVX2: near memory speed.
+ *
+ * One sweep finds whether a row is a forecast, and sums and lists its entries: those below 2^-22 are only counted and
+ * added up, those from there up are listed, and the few above the lowest nested cell (hits) are noted by column. A
+ * listed entry adds one integer to its cell, with the count above and the mantissa bits below the cell's edge, so that
+ * eight bytes hold both the count and the exact sum. */
 #ifndef VERACITY_PACKED_H
 #define VERACITY_PACKED_H
 
 #include "many.h"
-#include "words.h"
 
-enum { BLOCK = 64 }; /* rows */
+enum { BLOCK = 64 };          /* rows */
+enum { MOST_PACKED = 1 << 23 }; /* entries of a cell before its sum is full */
+enum { MOST_CUTS = 64 };
+enum { LEVELS = 2 }; /* cells between 0 and 2^-22; as WIDE and COARSE in grid.py */
+static const double LEVEL_ENDS[LEVELS] = {0x1p-30, 0x1p-22};
+#define LEAST_HIT 0x1p-5
+#define ONE_FLOAT 0x3F800000u
+#define SPLIT_FLOAT 0x38800000u /* 2^-14 */
+#define LISTED_FLOAT 0x34800000u /* 2^-22 */
 
-enum { POOLED_ROOM = 1 << 23, MOST_NESTED = 1 << 23 }; /* entries of a cell before the sum or the count is full */
-enum { MOST_CUTS = 64, UPPER = 0xFFFE, RARE = 0xFFFF };
-enum { MOST_EDGES = 32, LISTED = 4096 }; /* of between.h; the second: entries after which a list is counted */
+/* A word is a code above 17 bits for where in it an entry lies: all that a float has below six mantissa bits, or what
+ * it has below ten, times 2^FINER. */
+enum { WORD_SHIFT = 17, FINER = 4, COUNT_SHIFT = 40 };
+#define ONE_ENTRY (1ULL << COUNT_SHIFT)
+#define WORD_OF(bits) ((bits) < SPLIT_FLOAT ? (bits) : (((bits) - SPLIT_FLOAT) << FINER) + SPLIT_FLOAT)
+enum { LISTED_CODE = LISTED_FLOAT >> WORD_SHIFT, FINE_CODE = SPLIT_FLOAT >> WORD_SHIFT };
+enum { HIT_CODE = WORD_OF(0x3D000000u) >> WORD_SHIFT, HALF_CODE = WORD_OF(0x3F000000u) >> WORD_SHIFT };
+enum { WORD_CODES = (WORD_OF(ONE_FLOAT) >> WORD_SHIFT) + 1 };
 
 typedef struct {
-    uint32_t at, offset; /* which of the nested cells, and what to add to its sum */
+    int64_t at; /* which of the nested cells of all classes */
+    double p;
 } Hit;
 
+/* Some of eight columns from the first on: a bit for each. */
+typedef struct {
+    uint32_t first, set;
+} Group;
+
+/* What a sweep finds in a row. Largest and smallest entry are bits seen as unsigned: beyond those of 1 an entry is no
+ * probability, or minus zero. */
+typedef struct {
+    double sum, squares; /* the sum only to the precision of floats */
+    uint32_t most, least;
+    uint64_t hash;
+    int64_t listed, groups;
+    uint32_t *list; /* bits of entries from 2^-22 up */
+    Group *hits;
+} Found;
+
+/* Sums over the level cells; counts are those below each end. */
+typedef struct {
+    double sums[LEVELS];
+    int64_t below[LEVELS], zeros;
+} Levels;
+
 typedef struct Packed {
-    int64_t k, cells; /* of the nested grid */
-    size_t bytes;
-    uint64_t *pooled;        /* LIST_CODES */
-    uint64_t *nested;        /* k × cells */
-    uint32_t *yes;           /* k × cells: how often the class happened */
-    slot *spilled;           /* k × cells {count, sum}, when the packed ones were full */
-    uint16_t *nested_cell;   /* of each list code of hits; UPPER from 1/2 up, RARE where a cut divides the code */
-    uint32_t *first;         /* bits of the smallest float of each nested cell */
-    int32_t cuts[MOST_CUTS]; /* list codes below the hits that a cut divides */
+    uint64_t *pooled;        /* by code of a word */
+    int32_t cuts[MOST_CUTS]; /* codes below the hits that a cut divides */
     int cut_count;
     Hit *hits; /* of a block */
-    int64_t hit_room, hit_count, pooled_used, nested_used, nested_room;
+    int64_t hit_count, used;
     float *row;
     uint32_t *words, *picked;
-    Swept found[2]; /* the second where two rows are swept at once */
+    Found found;
     Levels levels;
-    int64_t from[MOST_EDGES + 1]; /* of between.h: entries from each edge up, and last those from 2^-8 up */
 } Packed;
 
-/* The list code with which hits begin. */
-INLINE int32_t least_hit_code(const Grid *g) { return FINE_CODE((int32_t)float_bits((float)g->least_hit)); }
-
-/* How many list codes below the hits a cut divides. */
-static int64_t low_cuts(const Grid *g) {
-    int64_t count = 0;
-    for (int32_t c = NORMAL_CODE; c < least_hit_code(g); c++) count += is_divided(g, list_place(c));
-    return count;
+INLINE float float_of(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, 4);
+    return x;
 }
 
-static void unpack_pooled(Work *w, Packed *x) {
-    unpack_words(w, x->pooled, 0);
-    x->pooled_used = 0;
+INLINE uint32_t bits_of_word(uint32_t word) {
+    return word < SPLIT_FLOAT ? word : SPLIT_FLOAT + ((word - SPLIT_FLOAT) >> FINER);
 }
 
-/* Count and sum of a nested cell, given its smallest float. */
-INLINE void unpack_nested(uint64_t held, uint32_t first, int64_t *count, double *sum) {
-    double edge = float_of(first), step = edge < 1.0 ? float_of(first + 1) - edge : 0.0;
-    *count += (int64_t)(held >> COUNT_SHIFT);
-    *sum += (double)(int64_t)(held >> COUNT_SHIFT) * edge + (double)(held & (ONE_ENTRY - 1)) * step;
+/* The cell of the code of a word; below 0 where a cut divides it. */
+INLINE int32_t cell_of_word(const Grid *g, int32_t c) {
+    return g->cell[code_of(float_of(bits_of_word((uint32_t)c << WORD_SHIFT)))];
 }
 
-static void spill_nested(Work *w, Packed *x) {
-    size_t size = (size_t)(x->k * x->cells);
-    if (!x->spilled) x->spilled = get_zeros(2 * size * sizeof(slot));
-    if (!x->spilled) {
-        w->failed = 1;
-        return;
+/* For each set of eight lanes, those in it first: one lane in each byte. */
+#define LANE(set, l) ((uint64_t)((set) >> (l) & 1) * (l) << 8 * __builtin_popcount((set) & ((1 << (l)) - 1)))
+#define FIRST_OF(set)                                                                                        \
+    LANE(set, 0) | LANE(set, 1) | LANE(set, 2) | LANE(set, 3) | LANE(set, 4) | LANE(set, 5) | LANE(set, 6) | \
+        LANE(set, 7)
+#define FIRST_OF_4(set) FIRST_OF(set), FIRST_OF(set + 1), FIRST_OF(set + 2), FIRST_OF(set + 3)
+#define FIRST_OF_16(set) FIRST_OF_4(set), FIRST_OF_4(set + 4), FIRST_OF_4(set + 8), FIRST_OF_4(set + 12)
+#define FIRST_OF_64(set) FIRST_OF_16(set), FIRST_OF_16(set + 16), FIRST_OF_16(set + 32), FIRST_OF_16(set + 48)
+static const uint64_t LANES_FIRST[256] = {FIRST_OF_64(0), FIRST_OF_64(64), FIRST_OF_64(128), FIRST_OF_64(192)};
+
+/* Writes those of eight entries that are in a set, one after another; what follows them is overwritten. Their number. */
+INLINE int64_t compress_eight(void *to, __m256i entries, uint32_t set) {
+    __m256i first = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(LANES_FIRST + set)));
+    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32(entries, first));
+    return _mm_popcnt_u32(set);
+}
+
+/* Lanes before the given number have all bits. */
+INLINE __m256i eight_before(int64_t count) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+typedef struct {
+    __m256i high, low, above, hash; /* above: entries beyond the lower level */
+    __m256 sum;
+    __m256d squares, more_squares, lower, both;
+    int64_t listed, groups;
+} Sweep;
+
+/* What entries are compared with. It stays in memory, so that sums have registers: compilers would do it the other way
+ * round. */
+typedef struct {
+    __m256i below_hits, lower_bits, both_bits; /* the bits before those from which entries are meant */
+    __m256d lower_end, both_end;
+} Ends;
+#define KEEP_IN_MEMORY(x) __asm__ volatile("" : : "r"(x) : "memory")
+
+/* Of both what lies below an end. */
+INLINE __m256d sum_below(__m256d a, __m256d b, __m256d end) {
+    return _mm256_add_pd(_mm256_and_pd(a, _mm256_cmp_pd(a, end, _CMP_LT_OQ)),
+                         _mm256_and_pd(b, _mm256_cmp_pd(b, end, _CMP_LT_OQ)));
+}
+
+INLINE __m256d add_to(double *columns, __m256d x) {
+    _mm256_storeu_pd(columns, _mm256_add_pd(_mm256_loadu_pd(columns), x)); /* padded to whole vectors */
+    return x;
+}
+
+/* entry_hash of eight entries, in four sums. */
+INLINE __m256i add_hashes(__m256i sum, __m256i bits) {
+    __m256i other = _mm256_mullo_epi32(bits, _mm256_set1_epi32((int)KEY));
+    sum = _mm256_add_epi64(sum, _mm256_mul_epu32(bits, other));
+    return _mm256_add_epi64(sum, _mm256_mul_epu32(_mm256_srli_epi64(bits, 32), _mm256_srli_epi64(other, 32)));
+}
+
+/* Eight columns of a row. Those beyond its end are zeros, and `in` has no bits for them. */
+INLINE void sweep_columns(Sweep *s, const float *row, int64_t j, __m256i in, const int whole, double *columns,
+                          Found *found, const Ends *ends, const int hashed) {
+    KEEP_IN_MEMORY(ends);
+    row += j;
+    columns += j;
+    __m256 x = whole ? _mm256_loadu_ps(row) : _mm256_maskload_ps(row, in);
+    __m256i bits = _mm256_castps_si256(x);
+    s->high = _mm256_max_epu32(s->high, bits);
+    __m256i beyond = _mm256_andnot_si256(in, _mm256_set1_epi32(-1));
+    s->low = _mm256_min_epu32(s->low, whole ? bits : _mm256_or_si256(bits, beyond));
+    s->sum = _mm256_add_ps(s->sum, x);
+    if (hashed) s->hash = add_hashes(s->hash, bits);
+    uint32_t hits = eight_set(_mm256_cmpgt_epi32(bits, ends->below_hits));
+    found->hits[s->groups] = (Group){(uint32_t)j, hits};
+    s->groups += hits != 0; /* no branch: whether there are any could not be foreseen */
+    /* The halves are read again: that costs less than taking them from the whole. */
+    __m256d a = add_to(columns, _mm256_cvtps_pd(whole ? _mm_loadu_ps(row) : _mm256_castps256_ps128(x)));
+    __m256d b = add_to(columns + 4, _mm256_cvtps_pd(whole ? _mm_loadu_ps(row + 4) : _mm256_extractf128_ps(x, 1)));
+    s->squares = _mm256_fmadd_pd(a, a, s->squares);
+    s->more_squares = _mm256_fmadd_pd(b, b, s->more_squares);
+    s->lower = _mm256_add_pd(s->lower, sum_below(a, b, ends->lower_end));
+    s->both = _mm256_add_pd(s->both, sum_below(a, b, ends->both_end));
+    s->above = _mm256_sub_epi32(s->above, _mm256_cmpgt_epi32(bits, ends->lower_bits));
+    s->listed += compress_eight(found->list + s->listed, bits, eight_set(_mm256_cmpgt_epi32(bits, ends->both_bits)));
+}
+
+INLINE void sweep_row(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Found *found,
+                      const int hashed) {
+    const __m256i all = _mm256_set1_epi32(-1);
+    const Ends ends = {_mm256_set1_epi32((int)float_bits((float)LEAST_HIT) - 1),
+                       _mm256_set1_epi32((int)float_bits((float)LEVEL_ENDS[0]) - 1),
+                       _mm256_set1_epi32((int)LISTED_FLOAT - 1), _mm256_set1_pd(LEVEL_ENDS[0]),
+                       _mm256_set1_pd(LEVEL_ENDS[1])};
+    Sweep s = {.low = all};
+    int64_t j = 0;
+    for (; j + 16 <= k; j += 16) {
+        __builtin_prefetch(next + j);
+        sweep_columns(&s, row, j, all, 1, columns, found, &ends, hashed);
+        sweep_columns(&s, row, j + 8, all, 1, columns, found, &ends, hashed);
     }
-    for (size_t i = 0; i < size; i++) {
-        if (!x->nested[i]) continue;
-        unpack_nested(x->nested[i], x->first[i % (size_t)x->cells], &x->spilled[2 * i].i, &x->spilled[2 * i + 1].d);
-        x->nested[i] = 0;
+    for (; j < k; j += 8) sweep_columns(&s, row, j, eight_before(k - j), 0, columns, found, &ends, hashed);
+    float sums[8];
+    uint32_t high[8], low[8], above[8];
+    uint64_t hash[4];
+    memcpy(sums, &s.sum, sizeof sums);
+    memcpy(high, &s.high, sizeof high);
+    memcpy(low, &s.low, sizeof low);
+    memcpy(above, &s.above, sizeof above);
+    memcpy(hash, &s.hash, sizeof hash);
+    found->sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+    found->squares = total((lanes)_mm256_add_pd(s.squares, s.more_squares));
+    found->hash = hash_of_sum(hash[0] + hash[1] + hash[2] + hash[3]);
+    found->most = high[0];
+    found->least = low[0];
+    levels->below[0] += k;
+    for (int l = 0; l < 8; l++) {
+        found->most = high[l] > found->most ? high[l] : found->most;
+        found->least = low[l] < found->least ? low[l] : found->least;
+        levels->below[0] -= above[l];
     }
-    x->nested_used = 0;
+    if (found->least == 0)
+        for (int64_t i = 0; i < k; i++) levels->zeros += row[i] == 0.0f;
+    found->listed = s.listed;
+    found->groups = s.groups;
+    double lower = total((lanes)s.lower);
+    levels->sums[0] += lower;
+    levels->sums[1] += total((lanes)s.both) - lower;
+    levels->below[1] += k - s.listed;
 }
 
-static void add_listed(uint64_t *pooled, const uint32_t *words, int64_t count) {
+/* Adds a row to the column sums and levels, and says what it found. Asks for the next row meanwhile. */
+static void sweep(const Job *job, const float *row, const float *next, double *columns, Levels *levels, Found *found) {
+    if (job->hashed)
+        sweep_row(row, next, job->k, columns, levels, found, 1);
+    else
+        sweep_row(row, next, job->k, columns, levels, found, 0);
+}
+
+/* Moves counts and sums of the words below 1/2 to the pooled histogram. Entries of divided codes are there already. */
+static void unpack_words(Work *w, Packed *x) {
+    const Job *job = w->job;
+    for (int32_t c = LISTED_CODE; c < HALF_CODE; c++) {
+        uint64_t held = x->pooled[c];
+        int32_t cell = held ? cell_of_word(&job->grid, c) : -1;
+        if (cell < 0) continue;
+        uint64_t one = ONE_ENTRY + ((uint64_t)c << WORD_SHIFT); /* of an entry at the edge of the code */
+        int64_t count = (int64_t)(held / one);
+        uint32_t bits = bits_of_word((uint32_t)c << WORD_SHIFT);
+        double edge = float_of(bits), step = (float_of(bits + 1) - edge) / (c < FINE_CODE ? 1 : 1 << FINER);
+        slot *r = w->tables.all + 2 * cell;
+        if (r->i == 0) touch(job, &w->tables, 0, cell);
+        r[0].i += count;
+        r[1].d += (double)count * edge + (double)(held % one) * step;
+    }
+    memset(x->pooled, 0, WORD_CODES * sizeof *x->pooled);
+    x->used = 0;
+}
+
+static void unpack_levels(Work *w, const Levels *levels) {
+    int64_t before = 0;
+    for (int32_t cell = 0; cell <= LEVELS; cell++) { /* zero, then the levels */
+        int64_t below = cell ? levels->below[cell - 1] : levels->zeros;
+        slot *r = w->tables.all + 2 * cell;
+        if (below > before) touch(w->job, &w->tables, 0, cell);
+        r[0].i += below - before;
+        r[1].d += cell ? levels->sums[cell - 1] : 0.0;
+        before = below;
+    }
+}
+
+/* Pools the listed entries of a row. */
+static void pool_listed(Work *w, Packed *x) {
+    const Job *job = w->job;
+    int64_t count = x->found.listed;
+    uint32_t *restrict words = x->words;
+    const uint32_t *restrict list = x->found.list;
+    if (x->used + count > MOST_PACKED) unpack_words(w, x);
+    x->used += count;
+    for (int64_t i = 0; i < count; i++) words[i] = WORD_OF(list[i]);
 #pragma GCC unroll 4
     for (int64_t i = 0; i < count; i++) {
         uint64_t word = words[i];
-        pooled[word >> WORD_SHIFT] += ONE_ENTRY + word;
+        x->pooled[word >> WORD_SHIFT] += ONE_ENTRY + word;
     }
-}
-
-/* Pools entries by their bits; x->words has their words. */
-static void pool_listed(Work *w, Packed *x, const void *entries, int64_t count) {
-    find_words(entries, count, x->words);
-    if (x->pooled_used + count > POOLED_ROOM) unpack_pooled(w, x);
-    add_listed(x->pooled, x->words, count);
-    x->pooled_used += count;
-}
-
-/* Entries below the hits in codes that a cut divides. */
-static void add_cuts(Work *w, Packed *x, int64_t listed) {
-    const Job *job = w->job;
-    for (int i = 0; i < x->cut_count; i++) {
-        if (!x->pooled[x->cuts[i]]) continue;
-        uint32_t code = (uint32_t)x->cuts[i];
-        int64_t count = pick_listed(x->words, listed, WORD_SHIFT, code, x->picked);
-        for (int64_t e = 0; e < count; e++) {
-            double u = float_of(bits_of_word(x->picked[e]));
-            add_entry(job, &w->scratch, 0, place_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
+    for (int cut = 0; cut < x->cut_count; cut++) { /* entries of codes that it divides are pooled one by one */
+        if (!x->pooled[x->cuts[cut]]) continue;
+        x->pooled[x->cuts[cut]] = 0;
+        int64_t picked = 0;
+        const __m256i wanted = _mm256_set1_epi32(x->cuts[cut]);
+        for (int64_t i = 0; i < count; i += 8) {
+            __m256i in = eight_before(count - i), entries = _mm256_maskload_epi32((const int *)words + i, in);
+            __m256i same = _mm256_cmpeq_epi32(_mm256_srli_epi32(entries, WORD_SHIFT), wanted);
+            picked += compress_eight(x->picked + picked, entries, eight_set(_mm256_and_si256(same, in)));
         }
-        x->pooled[x->cuts[i]] = 0;
+        for (int64_t e = 0; e < picked; e++) {
+            double u = float_of(bits_of_word(x->picked[e]));
+            add_entry(job, &w->tables, 0, cell_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
+        }
     }
 }
 
-/* Where an entry in a code that a cut divides lies on the nested grid; it is pooled at once. */
-static __attribute__((noinline)) int32_t add_rare(Work *w, float entry) {
+/* Notes the hits of a row, and asks for the nested cells that they go to. Those from 1/2 up, whose words are not codes
+ * of the grid, and those of codes that a cut divides are pooled at once. */
+static void note_hits(Work *w, Packed *x, const float *row) {
     const Grid *g = &w->job->grid;
-    int32_t place = place_of(g, entry);
-    add_entry(w->job, &w->scratch, 0, place, entry, 0, 1, 1.0, 1.0);
-    return g->nested[place];
-}
-
-/* Notes the hits of a row, and asks for the cells that they go to. An entry from 1/2 up is the top entry, with which it
- * is pooled in the end. Returns the column of the top entry, the first if there are more; k if it is no hit. */
-static int64_t note_hits(Work *w, Packed *x, const Swept *found, const float *row, int32_t top) {
-    uint32_t most = found->most;
-    int32_t top_cell = w->job->grid.nested[top];
-    int64_t pick = x->k;
-    for (const Group *hits = found->hits; hits < found->hits + found->groups; hits++)
-        for (uint32_t set = hits->set; set; set &= set - 1) {
-            uint32_t j = hits->first + (uint32_t)__builtin_ctz(set), bits = float_bits(row[j]);
-            int32_t known = x->nested_cell[FINE_CODE(bits)];
-            int is_top = (bits == most) & (pick == x->k);
-            int32_t cell = is_top ? top_cell : known;
-            pick = is_top ? j : pick;
-            if (known >= UPPER && (known == RARE || !is_top)) cell = add_rare(w, row[j]);
-            Hit hit = {j * (uint32_t)x->cells + (uint32_t)cell, bits - x->first[cell]};
-            __builtin_prefetch(x->nested + hit.at, 1);
+    for (const Group *group = x->found.hits; group < x->found.hits + x->found.groups; group++)
+        for (uint32_t set = group->set; set; set &= set - 1) {
+            int64_t j = group->first + __builtin_ctz(set);
+            double u = row[j];
+            int32_t known = g->cell[code_of(u)], cell = resolve(g, known, u);
+            if (u >= 0.5 || known < 0) add_entry(w->job, &w->tables, 0, cell, u, 0, 1, 1.0, 1.0);
+            Hit hit = {j * g->nested_cells + g->nested[cell], u};
+            __builtin_prefetch(w->tables.nested + 2 * hit.at, 1);
             x->hits[x->hit_count++] = hit;
         }
-    return pick;
 }
 
-static void add_hits(Packed *x) {
-    for (int64_t i = 0; i < x->hit_count; i++) x->nested[x->hits[i].at] += ONE_ENTRY + x->hits[i].offset;
+static void add_hits(Work *w, Packed *x) {
+    for (int64_t i = 0; i < x->hit_count; i++) {
+        slot *r = w->tables.nested + 2 * x->hits[i].at;
+        r[0].i++;
+        r[1].d += x->hits[i].p;
+    }
     x->hit_count = 0;
-}
-
-static void unpack_levels(Work *w, Levels *levels) {
-    int64_t before = levels->zeros;
-    Scratch *s = &w->scratch;
-    if (levels->zeros) touch(s->touched, 0, 0.0);
-    s->all[0].i += levels->zeros;
-    for (int level = 0; w->job->grid.coarse && level < LEVELS; level++) {
-        int32_t place = level_place(level);
-        int64_t count = levels->below[level] - before;
-        before = levels->below[level];
-        if (count == 0) continue;
-        touch(s->touched, place, 0.0);
-        s->all[2 * place].i += count;
-        s->all[2 * place + 1].d += levels->sums[level];
-    }
-    memset(levels, 0, sizeof *levels);
-}
-
-/* Zeros and entries below 2^-126, whose bits say less of their cell. Zeros are counted elsewhere. */
-static __attribute__((noinline)) void add_smallest(Work *w, Packed *x, int64_t listed) {
-    const Job *job = w->job;
-    int64_t count = pick_listed(x->words, listed, 23, 0, x->picked);
-    for (int64_t e = 0; e < count; e++) {
-        double u = float_of(x->picked[e]);
-        if (u > 0.0) add_entry(job, &w->scratch, 0, place_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
-    }
-    memset(x->pooled, 0, NORMAL_CODE * sizeof *x->pooled);
-}
-
-/* Finds the places of what happened and of the top entry, and asks for what is kept there. */
-static void find_packed_true(Work *w, Packed *x, int64_t i) {
-    const Job *job = w->job;
-    const Scratch *s = &w->scratch;
-    int64_t place = counted_place(&job->grid, w->realised[i]), top = place_of(&job->grid, w->top[i]);
-    w->place[i] = (int32_t)place;
-    w->place[ROWS + i] = (int32_t)top;
-    __builtin_prefetch(s->yes + 4 * place, 1);
-    __builtin_prefetch(s->all + 2 * (job->grid.places + top), 1);
-    __builtin_prefetch(s->yes + 4 * (job->grid.places + top), 1);
-    __builtin_prefetch(x->yes + w->y[i] * x->cells + job->grid.nested[place], 1);
-}
-
-/* Pools the top entries from 1/2 up. */
-static void pool_tops(Work *w) {
-    const Grid *g = &w->job->grid;
-    Scratch *s = &w->scratch;
-    for (int32_t place = code_of(0.5); place < g->places; place++) {
-        const slot *top = s->all + 2 * (g->places + place);
-        double edge = place < PARTS ? 1.0 : g->part_edges[place - PARTS];
-        if (top->i == 0 || edge < 0.5) continue;
-        slot *r = s->all + 2 * place;
-        if (r->i == 0) touch(s->touched, place, edge);
-        r[0].i += top[0].i;
-        r[1].d += top[1].d;
-    }
-}
-
-static void finish_packed(Work *w, Packed *x) {
-    unpack_pooled(w, x);
-    unpack_levels(w, &x->levels);
-    pool_tops(w);
-}
-
-/* The entry of what happened, and the top entry. */
-static void add_packed_true(Work *w, Packed *x, int64_t i) {
-    const Job *job = w->job;
-    Scratch *s = &w->scratch;
-    double u = w->realised[i], best = w->top[i];
-    int32_t place = w->place[i], top = w->place[ROWS + i];
-    add_true(job, s, 0, place, u, w->log[i], w->power[i], 0, 1, 1.0, 1.0);
-    x->yes[w->y[i] * x->cells + job->grid.nested[place]]++;
-    add_entry(job, s, 1, top, best, 0, 1, 1.0, 1.0);
-    if (w->correct[i] != 0.0) add_true(job, s, 1, top, u, w->log[i], w->power[i], 0, 1, 1.0, 1.0);
-}
-
-/* What is added once for a block, after its rows were swept. */
-static void end_block(Work *w, Packed *x, int64_t kept) {
-    add_columns(w->columns, w->block_columns, x->k, 1.0);
-    add_hits(x);
-    add_rows(w, kept);
-    for (int64_t i = 0; i < kept; i++) add_packed_true(w, x, i);
-    x->nested_used += kept;
-    if (x->nested_used + BLOCK > x->nested_room) spill_nested(w, x);
 }
 
 static int first_of_float_ties(const float *row, int64_t y) {
@@ -227,54 +310,55 @@ static int first_of_float_ties(const float *row, int64_t y) {
     return !tied;
 }
 
-/* Notes what was found in row i of a block. */
-static void note_row(Work *w, Packed *x, const Swept *found, const float *row, int64_t i) {
+/* Notes what was found in row i of a block, and asks for the cells that it goes to. */
+static void note_row(Work *w, Packed *x, const float *row, int64_t i) {
+    const Grid *g = &w->job->grid;
     int64_t y = w->y[i];
-    float top = float_of(found->most);
-    w->squares[i] = found->squares;
+    w->squares[i] = x->found.squares;
+    w->hash[i] = x->found.hash;
     w->realised[i] = row[y];
-    w->top[i] = top;
-    find_packed_true(w, x, i);
-    int64_t pick = note_hits(w, x, found, row, w->place[ROWS + i]);
-    w->correct[i] = pick < x->k ? pick == y : row[y] == top && first_of_float_ties(row, y);
+    w->top[i] = float_of(x->found.most);
+    w->correct[i] = row[y] == w->top[i] && first_of_float_ties(row, y);
+    int32_t cell = w->true_cell[i] = cell_of(g, w->realised[i]), top = w->top_cell[i] = cell_of(g, w->top[i]);
+    __builtin_prefetch(w->tables.yes + 4 * cell, 1);
+    __builtin_prefetch(w->tables.all + 2 * (g->cells + top), 1);
+    __builtin_prefetch(w->tables.yes + 4 * (g->cells + top), 1);
+    __builtin_prefetch(w->tables.nested_yes + y * g->nested_cells + g->nested[cell], 1);
+    note_hits(w, x, row);
 }
 
 /* A row as floats one after another; `clean` turns minus zeros into zeros. */
 static const float *float_row(const Work *w, int64_t i, int clean) {
     const Job *job = w->job;
     if (job->direct && !clean) return (const float *)(job->p + i * job->row_step);
-    for (int64_t j = 0; j < job->k; j++) w->packed->row[j] = (float)value_at(job, i, j) + 0.0f;
+    for (int64_t j = 0; j < job->k; j++) w->packed->row[j] = (float)entry(job, i, j) + 0.0f;
     return w->packed->row;
 }
 
 /* Looks closely at a row that may be none; whether it is one after all. */
 static int check_row(Work *w, int64_t i, const float *row) {
-    uint32_t most, least;
-    double sum = check_floats(row, w->job->k, &most, &least);
-    return (most <= ONE_BITS || check_values(w, i)) && check_sum(w, i, sum);
-}
-
-/* How far from one the sum of a sweep may be, whatever rounding did to it. */
-INLINE double sure_of_sums(const Job *job) {
-    return job->allowed - (1.0 + job->allowed) * ((double)job->k * 0x1p-26 + 0x1p-19);
+    double sum = 0.0;
+    for (int64_t j = 0; j < w->job->k; j++) sum += row[j];
+    return (w->packed->found.most <= ONE_FLOAT || check_values(w, i)) && check_sum(w, i, sum);
 }
 
 static void packed_block(Work *w, int64_t start, int64_t n) {
     const Job *job = w->job;
     Packed *x = w->packed;
-    Swept *found = x->found;
+    Found *found = &x->found;
     Levels levels = {.zeros = 0};
     int64_t kept = 0, k = job->k;
     double *columns = w->block_columns;
-    double sure = sure_of_sums(job);
+    /* How far from one the sum of a sweep may be, whatever rounding did to it. */
+    double sure = job->allowed - (1.0 + job->allowed) * ((double)k * 0x1p-26 + 0x1p-19);
     int left_out = 0;
     read_rows(w, start, n);
     memset(columns, 0, (size_t)(k + 2 * LANES) * sizeof *columns); /* whole vectors are added to */
     for (int64_t i = 0; i < n; i++) {
         const float *row = float_row(w, start + i, 0);
         const float *next = job->direct ? (const float *)(job->p + (start + i + (i + 1 < n)) * job->row_step) : row;
-        sweep(row, next, k, columns, &levels, found);
-        int inside = found->most <= ONE_BITS, good = check_label(w, start + i, w->y[i]);
+        sweep(job, row, next, columns, &levels, found);
+        int inside = found->most <= ONE_FLOAT, good = check_label(w, start + i, w->y[i]);
         if (inside) {
             double low = float_of(found->least), high = float_of(found->most);
             if (low < w->low) w->low = low;
@@ -285,21 +369,18 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         if (!good) continue;
         if (!inside) {
             row = float_row(w, start + i, 1);
-            sweep(row, row, k, columns, &levels, found);
+            sweep(job, row, row, columns, &levels, found);
         }
         keep_row(w, kept, i);
-        if (!found->coarse) found->listed = k;
-        pool_listed(w, x, found->coarse ? (const void *)found->list : row, found->listed);
-        if (!found->coarse && found->least < NORMAL_FLOAT) add_smallest(w, x, found->listed);
-        add_cuts(w, x, found->listed);
-        note_row(w, x, found, row, kept++);
+        pool_listed(w, x);
+        note_row(w, x, row, kept++);
     }
     if (left_out) { /* sums of the good rows only */
         memset(columns, 0, (size_t)k * sizeof *columns);
         memset(&levels, 0, sizeof levels);
         for (int64_t i = 0; i < kept; i++) {
             const float *row = float_row(w, w->row[i], 1);
-            sweep(row, row, k, columns, &levels, found);
+            sweep(job, row, row, columns, &levels, found);
         }
     }
     x->levels.zeros += levels.zeros;
@@ -307,89 +388,47 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         x->levels.sums[level] += levels.sums[level];
         x->levels.below[level] += levels.below[level];
     }
-    end_block(w, x, kept);
+    add_columns(w->columns, columns, k, 1.0);
+    add_hits(w, x);
+    add_rows(w, kept);
+    scatter_ends(w, kept, 0);
+}
+
+static void finish_packed(Work *w) {
+    unpack_words(w, w->packed);
+    unpack_levels(w, &w->packed->levels);
 }
 
 static void free_packed(Packed *x) {
     if (!x) return;
     free(x->pooled);
-    free(x->nested);
-    free(x->yes);
-    free(x->spilled);
-    free(x->nested_cell);
-    free(x->first);
     free(x->hits);
     free(x->row);
     free(x->words);
     free(x->picked);
-    for (int r = 0; r < 2; r++) {
-        free(x->found[r].list);
-        free(x->found[r].hits);
-    }
+    free(x->found.list);
+    free(x->found.hits);
     free(x);
 }
 
-/* What depends on the grid: cuts, and where the nested cells begin. */
-static void set_grid(Packed *x, const Grid *g) {
-    for (int r = 0; r < 2; r++) {
-        x->found[r].coarse = g->coarse;
-        x->found[r].least_hit = (int32_t)float_bits((float)g->least_hit);
-        x->found[r].listed = 0;
-    }
-    x->cut_count = 0;
-    for (int32_t c = NORMAL_CODE; c < least_hit_code(g); c++)
-        if (is_divided(g, list_place(c))) x->cuts[x->cut_count++] = c;
-    for (int32_t c = 0; c < LIST_CODES; c++) {
-        int rare = c < LOW_CODES && is_divided(g, list_place(c));
-        x->nested_cell[c] = rare ? RARE : c >= LOW_CODES ? UPPER : (uint16_t)g->nested[list_place(c)];
-    }
-    x->nested_room = MOST_NESTED;
-    for (int64_t cell = 0; cell < x->cells; cell++) {
-        float first = (float)g->nested_edges[cell];
-        if (first < g->nested_edges[cell]) first = nextafterf(first, 2.0f);
-        x->first[cell] = float_bits(first);
-        if (cell < 2) continue; /* nothing is added to the lowest */
-        int64_t floats = (int64_t)x->first[cell] - x->first[cell - 1]; /* none between some edges next to 1 */
-        if (floats * x->nested_room > (int64_t)ONE_ENTRY) x->nested_room = (int64_t)ONE_ENTRY / floats;
-    }
-}
-
-/* The most hits that a block of rows with allowed sums can have. */
-static int64_t most_hits(const Job *job) {
-    double of_row = (1.0 + job->allowed) / job->grid.least_hit + 1.0;
-    return BLOCK * (of_row < (double)job->k ? (int64_t)of_row : job->k);
-}
-
-static Packed *new_packed(const Job *job) {
-    Packed *x = calloc(1, sizeof *x);
-    if (!x) return NULL;
-    size_t k = (size_t)job->k, cells = k * (size_t)job->grid.nested_cells;
-    x->k = job->k;
-    x->cells = job->grid.nested_cells;
-    x->bytes = cells * (sizeof *x->nested + sizeof *x->yes);
-    x->pooled = calloc(LIST_CODES, sizeof *x->pooled);
-    x->nested = get_zeros(cells * sizeof *x->nested);
-    x->yes = get_zeros(cells * sizeof *x->yes);
-    x->nested_cell = calloc(LIST_CODES, sizeof *x->nested_cell);
-    x->first = calloc((size_t)x->cells, sizeof *x->first);
-    x->hit_room = most_hits(job);
-    x->hits = malloc((size_t)x->hit_room * sizeof *x->hits);
-    x->row = malloc(k * sizeof *x->row);
-    size_t room = LISTED + k + 16; /* a row may follow what is listed, and a whole vector is written */
+/* Memory for a thread; whether there was any. */
+static int prepare_packed(Work *w) {
+    const Job *job = w->job;
+    Packed *x = w->packed = calloc(1, sizeof *x);
+    if (!x) return 0;
+    size_t k = (size_t)job->k, room = k + 16; /* whole vectors are written */
+    double most_hits = (1.0 + job->allowed) / LEAST_HIT + 1.0; /* of a row with an allowed sum */
+    size_t hits = BLOCK * (most_hits < (double)k ? (size_t)most_hits : k);
+    x->pooled = calloc(WORD_CODES, sizeof *x->pooled);
+    x->hits = malloc(hits * sizeof *x->hits);
+    x->row = malloc(room * sizeof *x->row);
     x->words = malloc(room * sizeof *x->words);
     x->picked = malloc(room * sizeof *x->picked);
-    int made = x->pooled && x->nested && x->yes && x->nested_cell && x->first && x->hits && x->row && x->words &&
-               x->picked;
-    for (int r = 0; r < 2; r++) {
-        x->found[r].list = malloc(room * sizeof *x->found[r].list);
-        x->found[r].hits = malloc((k / 8 + 3) * sizeof *x->found[r].hits);
-        made = made && x->found[r].list && x->found[r].hits;
-    }
-    if (!made) {
-        free_packed(x);
-        return NULL;
-    }
-    return x;
+    x->found.list = malloc(room * sizeof *x->found.list);
+    x->found.hits = malloc((k / 8 + 3) * sizeof *x->found.hits);
+    for (int32_t c = LISTED_CODE; c < HIT_CODE && x->cut_count < MOST_CUTS; c++)
+        if (cell_of_word(&job->grid, c) < 0) x->cuts[x->cut_count++] = c;
+    return x->pooled && x->hits && x->row && x->words && x->picked && x->found.list && x->found.hits;
 }
 
 #endif

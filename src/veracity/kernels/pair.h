@@ -3,38 +3,12 @@
 #ifndef VERACITY_PAIR_H
 #define VERACITY_PAIR_H
 
-#include "hashes.h"
 #include "rows.h"
 
-enum { PAIR_ROWS = 512, PAIR_AHEAD = 32, PAIR_BITS = 8 }; /* rows come in whole bytes of bits */
 #define UNIT_BITS 0x3FF0000000000000LL
 #define UNMIRRORED 0x1p-40 /* below, 1 - p is too coarse to mirror the cells of p */
 #define SPLIT 0x1p-14 /* itself, as 1 - p, still lies in a cell of those below: too wide for powers of what happened */
 enum { STEP_BITS = 5, STEP = 1 << STEP_BITS }; /* bytes of moments */
-
-typedef double moments __attribute__((vector_size(32), aligned(32), may_alias)); /* Σ1, Σx, Σx², Σx³ */
-
-typedef struct Pair {
-    const char *p, *y;
-    int64_t n, p_step, y_step, places;
-    int item, y_item;
-    const int32_t *first_part; /* of each code that a cut divides, on its side or as seen from the other class */
-    const double *part_edges;  /* lower edge of each part, then infinity */
-    moments *table;            /* by outcome, by place; the last place is for rows that are not counted here. Places
-                                * of divided codes have a count below zero: their rows belong to parts. */
-    uint64_t limit;            /* rows with a hash up to this are near; 0: none */
-    int64_t *others, *near, other_count, near_count;
-    double lowest[LOWEST], low, high, low_limit;
-    int64_t lowest_row[LOWEST];
-    int lowest_count, bad;
-    /* one block */
-    const double *p_block;  /* the input itself where it can be used as it lies */
-    const uint8_t *y_block; /* likewise; 2 or more where a label is none */
-    double copy[PAIR_ROWS], position[PAIR_ROWS];
-    uint8_t labels[PAIR_ROWS];
-    int32_t at[PAIR_ROWS + PAIR_AHEAD]; /* in the table, in bytes */
-    uint64_t other[PAIR_ROWS / 64], is_near[PAIR_ROWS / 64], is_low[PAIR_ROWS / 64];
-} Pair;
 
 #define PAIR_LABELS(type)                                \
     for (int64_t i = 0; i < n; i++) {                    \
@@ -67,16 +41,139 @@ static void pair_read(Pair *a, int64_t start, int64_t n) {
     for (int64_t i = n; i % PAIR_BITS; i++) a->copy[i] = a->copy[0], a->labels[i] = a->labels[0];
 }
 
-/* In a file for each width of vectors. Which rows need a closer look goes to the bits of other, is_near and is_low;
- * whether any does. */
-static int pair_rows(Pair *a, int64_t n);
+#if VECTOR == 32
+INLINE __m256i multiply_64(__m256i a, __m256i b) {
+    __m256i crossed = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(a, 32), b),
+                                       _mm256_mul_epu32(a, _mm256_srli_epi64(b, 32)));
+    return _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64(crossed, 32));
+}
+
+/* What is said of four rows: each lane of a mask has all bits or none. */
+typedef struct {
+    __m256i bits, zero, above, yes, at_end;
+    uint32_t other, near, low;
+} FourRows;
+
+INLINE FourRows four_rows(Pair *a, int64_t i, __m256d *low, __m256d *high, __m256d *good) {
+    const __m256d one = _mm256_set1_pd(1.0), none = _mm256_setzero_pd();
+    __m256d u = _mm256_add_pd(_mm256_loadu_pd(a->p_block + i), none), q = _mm256_sub_pd(one, u);
+    int32_t labels;
+    memcpy(&labels, a->y_block + i, sizeof labels);
+    __m256i y = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(labels));
+    *low = _mm256_min_pd(*low, u);
+    *high = _mm256_max_pd(*high, u);
+    __m256d probable = _mm256_and_pd(_mm256_cmp_pd(u, none, _CMP_GE_OQ), _mm256_cmp_pd(u, one, _CMP_LE_OQ));
+    *good = _mm256_and_pd(*good, probable);
+    __m256d above = _mm256_cmp_pd(u, _mm256_set1_pd(0.5), _CMP_GE_OQ);
+    __m256i yes = _mm256_cmpgt_epi64(y, _mm256_setzero_si256());
+    __m256d v = _mm256_blendv_pd(u, q, above), mirrored = _mm256_blendv_pd(_mm256_sub_pd(one, q), q, above);
+    __m256d realised = _mm256_blendv_pd(q, u, _mm256_castsi256_pd(yes)), middle = _mm256_set1_pd(1.0 + 0x1p-11);
+    __m256i b = _mm256_add_epi64(_mm256_castpd_si256(v), _mm256_castpd_si256(above));
+    __m256i tiny = _mm256_cmpgt_epi64(_mm256_set1_epi64x(SPLIT_BITS), b), mask = _mm256_set1_epi64x((1LL << SHIFT) - 1);
+    FourRows found = {.bits = b, .above = _mm256_castpd_si256(above), .yes = yes};
+    found.other = four_set(_mm256_cmp_pd(realised, _mm256_set1_pd(SPLIT), _CMP_LE_OQ));
+    if (!_mm256_testz_si256(tiny, tiny)) {
+        __m256d zero = _mm256_cmp_pd(u, none, _CMP_EQ_OQ), wide = _mm256_castsi256_pd(tiny);
+        found.zero = _mm256_castpd_si256(zero);
+        mask = _mm256_blendv_epi8(mask, _mm256_set1_epi64x((1LL << TINY_SHIFT) - 1), tiny);
+        middle = _mm256_blendv_pd(middle, _mm256_set1_pd(1.0 + 0x1p-7), wide);
+        found.other |= four_set(_mm256_andnot_pd(zero, _mm256_cmp_pd(u, _mm256_set1_pd(UNMIRRORED), _CMP_LT_OQ)));
+    }
+    __m256i x = _mm256_or_si256(_mm256_and_si256(b, mask), _mm256_set1_epi64x(UNIT_BITS));
+    _mm256_storeu_pd(a->position + i, _mm256_sub_pd(_mm256_castsi256_pd(x), middle));
+    if (a->hashed) {
+        const __m256i sign = _mm256_set1_epi64x(INT64_MIN);
+        __m256i h = _mm256_xor_si256(_mm256_castpd_si256(u), _mm256_set1_epi64x((int64_t)SEED));
+        h = _mm256_xor_si256(h, _mm256_srli_epi64(h, 32));
+        h = _mm256_xor_si256(multiply_64(h, _mm256_set1_epi64x((int64_t)MULTIPLY)), sign);
+        __m256i beyond = _mm256_cmpgt_epi64(h, _mm256_xor_si256(_mm256_set1_epi64x((int64_t)a->hash_limit), sign));
+        found.near = four_set(_mm256_castsi256_pd(beyond)) ^ 15;
+    }
+    if (a->low_limit > SPLIT) /* what is lower is not counted here */
+        found.low = four_set(_mm256_cmp_pd(realised, _mm256_set1_pd(a->low_limit), _CMP_LT_OQ));
+    __m256i ends = _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_castpd_si256(mirrored), mask), _mm256_setzero_si256());
+    __m256d mirrors = _mm256_or_pd(above, _mm256_cmp_pd(mirrored, u, _CMP_LE_OQ));
+    found.at_end = _mm256_and_si256(ends, _mm256_castpd_si256(mirrors));
+    return found;
+}
+
+/* Eight rows at a time. */
+static int pair_rows(Pair *a, int64_t n) {
+    __m256d low = _mm256_set1_pd(a->low), high = _mm256_set1_pd(a->high);
+    __m256d good = _mm256_castsi256_pd(_mm256_set1_epi64x(-1));
+    uint64_t seen = 0;
+    unsigned any = 0;
+    for (int64_t i = 0; i < n; i += 8) {
+        uint64_t labels;
+        memcpy(&labels, a->y_block + i, sizeof labels);
+        seen |= labels;
+        __builtin_prefetch(a->p_block + i + PAIR_ROWS); /* of the next block: a page ahead, where no hardware looks */
+        FourRows f = four_rows(a, i, &low, &high, &good), g = four_rows(a, i + 4, &low, &high, &good);
+        __m256i code = eight_codes(high_halves(f.bits, g.bits), high_halves(f.zero, g.zero),
+                                   high_halves(f.above, g.above));
+        code = _mm256_min_epu32(code, _mm256_set1_epi32((int)CODES - 1)); /* of a NaN */
+        code = _mm256_add_epi32(code, _mm256_and_si256(high_halves(f.at_end, g.at_end), _mm256_set1_epi32((int)CODES)));
+        code = _mm256_add_epi32(code, _mm256_and_si256(high_halves(f.yes, g.yes), _mm256_set1_epi32((int)a->places)));
+        _mm256_storeu_si256((__m256i *)(a->at + i), _mm256_slli_epi32(code, STEP_BITS));
+        ((uint8_t *)a->other)[i / 8] = (uint8_t)(f.other | g.other << 4);
+        ((uint8_t *)a->is_near)[i / 8] = (uint8_t)(f.near | g.near << 4);
+        ((uint8_t *)a->is_low)[i / 8] = (uint8_t)(f.low | g.low << 4);
+        any |= f.other | g.other | f.near | g.near | f.low | g.low;
+    }
+    double least[4], most[4];
+    memcpy(least, &low, sizeof least);
+    memcpy(most, &high, sizeof most);
+    a->bad = four_set(good) != 15 || (seen & ~0x0101010101010101ULL) != 0;
+    for (int l = 0; l < 4; l++) {
+        a->low = least[l] < a->low ? least[l] : a->low;
+        a->high = most[l] > a->high ? most[l] : a->high;
+    }
+    return (int)any;
+}
+#else
+/* Which rows need a closer look goes to the bits of other, is_near and is_low; whether any does. */
+static int pair_rows(Pair *a, int64_t n) {
+    int any = 0;
+    memset(a->other, 0, sizeof a->other);
+    memset(a->is_near, 0, sizeof a->is_near);
+    memset(a->is_low, 0, sizeof a->is_low);
+    for (int64_t i = 0; i < n; i++) {
+        double u = a->p_block[i] + 0.0, q = 1.0 - u; /* + 0.0 makes minus zero zero */
+        int y = a->y_block[i];
+        if (!(u >= 0.0 && u <= 1.0) || y > 1) {
+            a->bad = 1;
+            return 0;
+        }
+        if (u < a->low) a->low = u;
+        if (u > a->high) a->high = u;
+        int above = u >= 0.5;
+        double v = above ? q : u, mirrored = above ? q : 1.0 - q, realised = y ? u : q;
+        int64_t b = bits_of(v) - above;
+        int tiny = b < SPLIT_BITS;
+        int64_t mask = (1LL << (tiny ? TINY_SHIFT : SHIFT)) - 1, x = (b & mask) | UNIT_BITS;
+        memcpy(a->position + i, &x, 8);
+        a->position[i] -= tiny ? 1.0 + 0x1p-7 : 1.0 + 0x1p-11;
+        int32_t code = code_of(u);
+        int at_end = !(bits_of(mirrored) & mask) && (above || mirrored <= u);
+        a->at[i] = STEP * ((at_end ? code + (int32_t)CODES : code) + y * (int32_t)a->places);
+        int other = realised <= SPLIT || (u < UNMIRRORED && u > 0.0);
+        int near = a->hashed && hash_of_one(u) <= a->hash_limit;
+        int low = realised < a->low_limit;
+        any |= other | near | low;
+        a->other[i / 64] |= (uint64_t)other << i % 64;
+        a->is_near[i / 64] |= (uint64_t)near << i % 64;
+        a->is_low[i / 64] |= (uint64_t)low << i % 64;
+    }
+    return any;
+}
+#endif
 
 /* Where a row is counted whose code a cut divides. */
 INLINE moments *pair_part(const Pair *a, int64_t i) {
     int64_t at = a->at[i] / STEP, yes = at >= a->places, place = at - yes * a->places;
-    int32_t part = a->first_part[place >= PARTS ? place - PARTS : place];
-    while (a->part_edges[part + 1] <= a->p_block[i]) part++;
-    return a->table + yes * a->places + 2 * PARTS + part;
+    int64_t part = a->first_part[place >= CODES ? place - CODES : place];
+    while (part + 1 < a->parts && a->part_edges[part + 1] <= a->p_block[i]) part++;
+    return a->table + yes * a->places + 2 * CODES + part;
 }
 
 INLINE moments moments_of(const double *position) {
@@ -113,13 +210,13 @@ static void pair_closer(Pair *a, int64_t start, int64_t n) {
     }
     EACH(a->is_low, n) {
         double realised = a->y_block[i] ? a->p_block[i] : 1.0 - a->p_block[i];
-        insert_lowest(a->lowest, a->lowest_row, &a->lowest_count, realised, start + i);
+        keep_lowest(a->lowest, a->lowest_row, &a->lowest_count, realised, start + i);
         if (a->lowest_count == LOWEST) a->low_limit = a->lowest[LOWEST - 1];
     }
 }
 
 /* Counts all rows; stops at one that cannot be. */
-static void pair_run(Pair *a) {
+static void count_pairs(Pair *a) {
     for (int64_t start = 0; start < a->n && !a->bad; start += PAIR_ROWS) {
         int64_t n = a->n - start < PAIR_ROWS ? a->n - start : PAIR_ROWS;
         pair_read(a, start, n);

@@ -47,11 +47,11 @@ class Pair:
         self._table[:, self._places.divided, 0] = -1.0  # nothing is counted there: the kernel looks for the part
         self._room = np.empty((2, 0), dtype=np.int64)  # kept: to ask for it and give it back would hold readers up
 
-    def add(self, p: Array, y: Array, limit: int = 0, low_limit: float = np.inf) -> Rest | None:
+    def add(self, p: Array, y: Array, hash_limit: int | None = None, low_limit: float = np.inf) -> Rest | None:
         """Count rows; None where one of them cannot be used, and then some may have been counted.
 
-        limit      rows with a hash (sampling.py) up to it are `near`.
-        low_limit  rows that gave as much to what happened are not among the lowest.
+        hash_limit  rows whose `forecast_hashes` are at most this are `near`.
+        low_limit   rows with this or a larger probability of the outcome are not among the lowest.
         """
         known = self._places
         if self._room.shape[1] < len(p):
@@ -65,9 +65,8 @@ class Pair:
             self._table,
             others,
             near,
-            p.dtype.itemsize,
-            y.dtype.itemsize,
-            limit,
+            hash_limit is not None,
+            hash_limit or 0,
             low_limit,
         )
         if bad:

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.kernels import _native  # type: ignore[attr-defined]
 from veracity.kernels.grid import CODES, FINE, HALF_CODE, LEAST, SPLIT_CODE, TINY, Grid, lower_edges
 
 Array = NDArray[Any]
-END = int(_native.PARTS)  # the first place of lower ends; parts of divided codes follow these
+END = CODES  # the first place of lower ends; parts of divided codes follow these
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +49,9 @@ def places(grid: Grid) -> Places:
         first_part[code] = len(starts)
         starts += edges
         codes += [code] * len(edges)
-    pad = np.zeros(END - CODES)
     inside = (lower + upper) / 2
-    sample = np.concatenate([inside, pad, lower, pad, starts])
-    every = np.concatenate([np.arange(CODES), pad, np.arange(CODES), pad, codes]).astype(np.int64)
+    sample = np.concatenate([inside, lower, starts])
+    every = np.concatenate([np.arange(CODES), np.arange(CODES), codes]).astype(np.int64)
     above: Array = np.greater_equal(every, HALF_CODE)
     middle, unit, half = _middles(lower, np.where(above, CODES - 1 - every, every))
     at_end = np.repeat([False, True, False], [END, END, len(codes)])
@@ -67,7 +65,7 @@ def places(grid: Grid) -> Places:
         fourth=np.where(at_end, half**4, half**4 / 5),  # at the end of a cell, or anywhere in it
         divided=np.add.outer([0, END], np.array(divided, dtype=np.int64)).ravel(),
         first_part=first_part,
-        part_edges=np.array([*starts, np.inf]),
+        part_edges=np.array(starts, dtype=np.float64),
     )
 
 

@@ -139,10 +139,8 @@ class Pass:
     pooled: Histogram
     top: Histogram
     classwise: Sequence[Histogram]
-    # Where bins begin, without and with the wide ones split, if `pooled` is counted only as far as they ask for: below
-    # 2^-8 all entries from one start to the next are in its cell, and their sums in the first. Then nothing is said of
-    # `low` and `high`.
-    starts: tuple[Array, Array] | None = None
+    near: Array | None = None  # int64 rows without a problem whose hash is at most the limit, ascending
+    near_hashes: Array | None = None  # their uint64 hashes
 
 
 def tolerance(dtype: np.dtype[Any], k: int) -> float:

@@ -2,7 +2,7 @@
 #ifndef VERACITY_ROWS_H
 #define VERACITY_ROWS_H
 
-#include "native.h"
+#include "hash.h"
 
 static void note(Problem *problem, int64_t row, int64_t column, double value) {
     if (problem->rows == 0) {
@@ -19,16 +19,8 @@ static int kind_of(double x) {
     return x < 0.0 ? NEGATIVE : x > 1.0 ? ABOVE_ONE : PROBLEMS;
 }
 
-INLINE double value_at(const Job *job, int64_t row, int64_t column) {
-    const char *at = job->p + row * job->row_step + column * job->column_step;
-    if (job->item == 4) {
-        float x;
-        memcpy(&x, at, 4);
-        return x;
-    }
-    double x;
-    memcpy(&x, at, 8);
-    return x;
+INLINE double entry(const Job *job, int64_t row, int64_t column) {
+    return value_at(job->p + row * job->row_step, job->item, job->column_step, column);
 }
 
 /* Notes every kind of bad value once a row; whether the row has none. */
@@ -37,7 +29,7 @@ static int check_values(Work *w, int64_t row) {
     int seen[PROBLEMS + 1] = {0}, good = 1;
     int64_t columns = job->one_column ? 1 : job->k;
     for (int64_t j = 0; j < columns; j++) {
-        double x = value_at(job, row, j);
+        double x = entry(job, row, j);
         int kind = kind_of(x);
         if (x < w->low) w->low = x;
         if (x > w->high) w->high = x;
@@ -105,83 +97,16 @@ INLINE void keep_row(Work *w, int64_t to, int64_t from) {
     w->count[to] = w->count[from];
     w->m[to] = w->m[from];
     w->m2[to] = w->m2[from];
+    w->hash[to] = w->hash[from];
 }
 
-/* Keeps the rows with the smallest p, ties by row. */
-static void insert_lowest(double *lowest, int64_t *rows, int *count, double p, int64_t row) {
-    int at = *count;
-    if (at == LOWEST) {
-        if (!(p < lowest[LOWEST - 1])) return;
-        at--;
-    } else
-        ++*count;
-    for (; at > 0 && (lowest[at - 1] > p || (lowest[at - 1] == p && rows[at - 1] > row)); at--) {
-        lowest[at] = lowest[at - 1];
-        rows[at] = rows[at - 1];
-    }
-    lowest[at] = p;
-    rows[at] = row;
-}
-
-static void keep_lowest(Work *w, double p, int64_t row) {
-    insert_lowest(w->lowest, w->lowest_row, &w->lowest_count, p, row);
-}
-
-static void keep_tiny(Work *w, int64_t row) {
-    if (w->tiny_count == w->tiny_room) {
-        int64_t room = w->tiny_room ? 2 * w->tiny_room : 64;
-        int64_t *more = realloc(w->tiny, (size_t)room * sizeof *more);
-        if (!more) {
-            w->failed = 1;
-            return;
-        }
-        w->tiny = more;
-        w->tiny_room = room;
-    }
-    w->tiny[w->tiny_count++] = row;
-}
-
-INLINE lanes load(const double *x) { return *(const lanes *)x; }
-
-INLINE double total(lanes x) {
-    double sums[LANES];
-    memcpy(sums, &x, sizeof sums);
-    for (int half = LANES / 2; half; half /= 2)
-        for (int l = 0; l < half; l++) sums[l] += sums[l + half];
-    return sums[0];
-}
-
-/* Logarithms, and ninth roots from them, of n numbers above zero. */
-#if VECTOR > 16 && defined(__GLIBC_PREREQ)
-#define HAS_VECTOR_LOG __GLIBC_PREREQ(2, 22)
-#else
-#define HAS_VECTOR_LOG 0
-#endif
-#if HAS_VECTOR_LOG
-/* The C library's own for whole vectors, to 4 units in the last place. */
-typedef double vector __attribute__((vector_size(VECTOR)));
-#if VECTOR == 64
-extern vector _ZGVeN8v_log(vector), _ZGVeN8v_exp(vector);
-#define WHOLE(f) _ZGVeN8v_##f
-#else
-extern vector _ZGVdN4v_log(vector), _ZGVdN4v_exp(vector);
-#define WHOLE(f) _ZGVdN4v_##f
-#endif
-static void log_and_root(const double *u, double *log_u, double *root, int64_t n) {
-    for (int64_t i = 0; i < n; i += LANES) {
-        vector logs = WHOLE(log)(load(u + i));
-        *(lanes *)(log_u + i) = logs;
-        *(lanes *)(root + i) = WHOLE(exp)(logs / 9.0);
-    }
-}
-#else
-static void log_and_root(const double *u, double *log_u, double *root, int64_t n) {
+/* Notes the rows of n whose hash is at most the limit. */
+static void keep_near(Work *w, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        log_u[i] = log(u[i]);
-        root[i] = exp(log_u[i] / 9.0);
+        if (w->hash[i] > w->job->hash_limit) continue;
+        w->failed |= !append(&w->near, w->row[i]) || !append(&w->near_hashes, (int64_t)w->hash[i]);
     }
 }
-#endif
 
 /* Σm t^e, e = -18 .. 18, where t = p^(1/9): t^(a + 6b) as products of few powers; also t^-6 of every row. */
 static void add_powers(const double *root, const double *m, double *power, int64_t n, double *sums) {
@@ -225,14 +150,16 @@ static void add_score(const double *x, const double *m, const double *m2, int64_
 static void add_rows(Work *w, int64_t n) {
     const Job *job = w->job;
     if (n == 0) return;
+    if (job->hashed) keep_near(w, n);
     int64_t full = (n + LANES - 1) / LANES * LANES;
     double powered[ROWS], root[ROWS];
     for (int64_t i = 0; i < full; i++) powered[i] = i < n && w->realised[i] > 0.0 ? w->realised[i] : 1.0;
     log_and_root(powered, w->log, w->root, full);
     for (int64_t i = 0; i < n; i++) {
         double u = w->realised[i];
-        if (u < w->lowest[LOWEST - 1] || w->lowest_count < LOWEST) keep_lowest(w, u, w->row[i]);
-        if (u < TINY) keep_tiny(w, w->row[i]);
+        if (u < w->lowest[LOWEST - 1] || w->lowest_count < LOWEST)
+            keep_lowest(w->lowest, w->lowest_row, &w->lowest_count, u, w->row[i]);
+        if (u < TINY) w->failed |= !append(&w->tiny, w->row[i]);
         if (job->realised) job->realised[w->row[i]] = u;
     }
     if (job->mass) {

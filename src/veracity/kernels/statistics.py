@@ -1,4 +1,4 @@
-"""Sums over bins, and over rows and entries for intervals: in C where it was compiled, else in NumPy."""
+"""Sums over bins, and over rows and entries for intervals."""
 
 from __future__ import annotations
 
@@ -8,23 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity import kernels
 from veracity.kernels.result import Histogram
-
-_native: Any
-try:
-    from veracity.kernels import _native  # type: ignore[attr-defined,no-redef]
-except ImportError:  # installed where there was no compiler
-    _native = None
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 BLOCK = 1 << 17  # multiplications of a product for which a BLAS takes no threads: they cost more than they save
-CONVERTED = 1 << 15  # entries made float64 at a time: new memory costs more than what is done with it
 
 
-def power_moments(t: Floats, share: Floats, powers: int, kernel: str | None = None) -> Floats:
+def power_moments(t: Floats, share: Floats, powers: int) -> Floats:
     """(3, powers): of t, t², t³ … the mean, and the mean square and cube of the distance to it, weighted by `share`.
 
     >>> power_moments(np.array([0.5, 1.0]), np.array([0.5, 0.5]), 2).round(6)
@@ -33,9 +25,6 @@ def power_moments(t: Floats, share: Floats, powers: int, kernel: str | None = No
            [0.      , 0.      ]])
     """
     out = np.empty((3, powers))
-    if (kernel or kernels.NAME) == "native":
-        _native.power_moments(t, share, out)
-        return out
     x = np.empty((powers, len(t)))
     x[0], done = t, 1
     while done < powers:  # each block of powers from the one before
@@ -50,15 +39,11 @@ def power_moments(t: Floats, share: Floats, powers: int, kernel: str | None = No
     return out
 
 
-def true_cells(h: Histogram, kernel: str | None = None) -> tuple[Ints, Floats]:
+def true_cells(h: Histogram) -> tuple[Ints, Floats]:
     """The cells with true entries: (2, cells) their numbers and counts, (4, cells) Σw, Σw p, Σw ln p, Σw p^(−2/3)."""
     assert h.true_sum is not None
     assert h.true_log is not None
     assert h.true_power is not None
-    if (kernel or kernels.NAME) == "native":
-        out = np.empty((6, len(h.cells)))
-        found = _native.true_cells(h.cells, h.true, h.true_sum, h.true_log, h.true_power, h.true_weight, out)
-        return out[:2, :found].view(np.int64), out[2:, :found]
     weight = h.true.astype(np.float64) if h.true_weight is None else h.true_weight
     some = (weight > 0.0).nonzero()[0]
     sums = np.array([weight[some], h.true_sum[some], h.true_log[some], h.true_power[some]])
@@ -71,7 +56,6 @@ def gaps(
     start: Ints,
     columns: tuple[NDArray[Any], NDArray[Any], Floats],
     rows: float,
-    kernel: str | None = None,
 ) -> Floats:
     """(4, histograms): mean |frequency − forecast| in bins; less what chance adds; standard error; the largest.
 
@@ -86,10 +70,6 @@ def gaps(
     array([[0.1   , 0.9375],
            [0.5   , 0.9375]])
     """
-    if (kernel or kernels.NAME) == "native":
-        out = np.empty((4, len(offsets) - 1))
-        _native.gaps(cells, offsets, start, *columns, columns[0].dtype == np.int64, rows, out)
-        return out
     from scipy.special import erf
 
     weight, true, total = _sums_of_many(cells, offsets, start, columns)
@@ -136,7 +116,6 @@ def row_moves(
     own: Floats,
     every: Floats,
     columns: Floats,
-    kernel: str | None = None,
 ) -> None:
     """Fill (m + 1, rows): own[bin of the true entry] − Σ_j every[bin of entry j], and last the true entry itself.
 
@@ -150,23 +129,13 @@ def row_moves(
     array([[-1. ,  0. ,  0.8]])
     """
     m = own.shape[1]
-    if (kernel or kernels.NAME) == "native":
-        step = max(1, CONVERTED // max(p.shape[1], 1))
-        for start in range(0, len(p), step):
-            part = slice(start, start + step)
-            rows, outcomes = _in_memory(p[part], np.float64), _in_memory(y[part], np.int64)
-            filled = columns if step >= len(p) else np.empty((m + 1, len(rows)))
-            _native.row_moves(rows, outcomes, edges, own, every, filled[m], filled[:m])
-            if filled is not columns:
-                columns[:, part] = filled
-        return
     hits, true = row_bins(p, y, edges)
     parts = np.array_split(hits, hits.size * every.shape[1] // BLOCK + 1)
     columns[:m] = (own[true] - np.concatenate([part @ every for part in parts])).T
     columns[m] = p[np.arange(len(p)), y]
 
 
-def mixed_errors(x: Floats, share: Floats, square: Floats, mixes: Floats, kernel: str | None = None) -> Floats:
+def mixed_errors(x: Floats, share: Floats, square: Floats, mixes: Floats) -> Floats:
     """√Σ square·(Σ_c mix_c (x_c − mean of x_c))² of each mix of columns, means weighted by `share`.
 
     x      (m, rows) at most 16 columns; what a mix takes 0 of may be infinite.
@@ -177,21 +146,12 @@ def mixed_errors(x: Floats, share: Floats, square: Floats, mixes: Floats, kernel
     array([1., 0.])
     """
     out = np.empty(len(mixes))
-    if (kernel or kernels.NAME) == "native":
-        _native.mixed_errors(x, share, square, mixes, out)
-        return out
     with np.errstate(invalid="ignore", over="ignore"):
         x = x - np.einsum("ci,i->c", x, share)[:, None]
         for i, mix in enumerate(mixes):
             moved = sum((mix[c] * x[c] for c in mix.nonzero()[0]), np.zeros(len(share)))
             out[i] = np.sqrt(np.einsum("i,i,i->", square, moved, moved))
     return out
-
-
-def _in_memory(values: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    """The values one after another, where C may read them."""
-    lying = np.ascontiguousarray(values, dtype=dtype)
-    return lying if lying.flags.aligned else lying.copy()
 
 
 def row_bins(p: NDArray[Any], y: NDArray[Any], edges: Floats) -> tuple[Floats, NDArray[np.int64]]:

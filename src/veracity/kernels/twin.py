@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.kernels.grid import Grid
+from veracity.kernels.hashes import forecast_hashes
 from veracity.kernels.parts import Counter, Lowest, Mass, Problems, dot, times
 from veracity.kernels.result import MANY, TINY, Histogram, Pass
 
@@ -161,6 +162,7 @@ def scan(
     weights: Array | None,
     counts: Array | None,
     keep_realised: bool,
+    hash_limit: int | None,
     allowed: float,
 ) -> Pass:
     """The pass over p (n,) or (n, k), block by block."""
@@ -168,6 +170,7 @@ def scan(
     n, k = len(p), 2 if one_column else p.shape[1]
     sweep = Sweep(grid, k, one_column)
     kept = np.full(n, np.nan) if keep_realised else None
+    near, near_hashes = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     step = max(1, (BLOCK if k <= MANY else 16 * BLOCK) // k)
     for start in range(0, max(n, 1), step):
         part = slice(start, min(start + step, n))
@@ -184,6 +187,11 @@ def scan(
         realised = sweep.add(block, labels, rows, mass)
         if kept is not None:
             kept[rows] = realised
+        if hash_limit is not None:
+            hashes = forecast_hashes(block[:, 0] if one_column else block, "numpy")
+            found = hashes <= np.uint64(hash_limit)
+            near.append(rows[found])
+            near_hashes.append(hashes[found])
     pooled, classwise = sweep.histograms()
     exponents = sweep.powers.T.ravel()[:37]
     return Pass(
@@ -204,4 +212,6 @@ def scan(
         pooled=pooled,
         top=sweep.top.histogram(),
         classwise=classwise,
+        near=None if hash_limit is None else np.concatenate(near),
+        near_hashes=None if hash_limit is None else np.concatenate(near_hashes),
     )

@@ -1,4 +1,4 @@
-"""One picture per file, each `chart(result) -> altair.Chart`; a picture reads numbers and computes none."""
+"""One picture per file: `chart(result)`, `rows(result)` for the table under it, `caption(result)` from its numbers."""
 
 from __future__ import annotations
 
@@ -9,26 +9,43 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+FIRST = "reliability"
 FORMATS = ("html", "png", "svg", "pdf", "json")
 
 
-def names() -> list[str]:
-    """Every picture there is: the files of this folder."""
-    return sorted(name for _, name, _ in pkgutil.iter_modules(__path__) if not name.startswith("_"))
+def names(of: str | None = None) -> list[str]:
+    """Return the names of all pictures, the files of this folder; or of those of "assessment", "models" or "table"."""
+    found = sorted(name for _, name, _ in pkgutil.iter_modules(__path__) if not name.startswith("_"))
+    return found if of is None else [name for name in found if of == module(name).OF]
+
+
+def ordered(of: str) -> list[ModuleType]:
+    """Return the pictures of a kind of result, in the order of a page."""
+    return sorted(map(module, names(of)), key=lambda one: (one.ORDER, one.__name__))
+
+
+def name_of(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2]
 
 
 def module(name: str) -> ModuleType:
-    if name not in names():
-        raise ValueError(f"plot: no picture {name!r}; there are {', '.join(names())}")
+    if name not in (known := names()):
+        raise ValueError(f"plot: no picture {name!r}; there are {', '.join(known)}")
     return importlib.import_module(f"{__name__}.{name}")
 
 
-def chart(name: str, result: Any, *, theme: str = "light", **options: Any) -> Any:
-    """The picture `name` of a result, an Altair chart whose `save` writes pages that open offline."""
+def chart(name: str | None, result: Any, *, theme: str = "light", **options: Any) -> Any:
+    """Return the picture `name` of a result, an Altair chart whose `save` writes pages that open offline.
+
+    Without a name it is the reliability chart, and the names of all pictures are printed.
+    """
     from veracity.plots._style import THEMES
 
     if theme not in THEMES:
         raise ValueError(f"theme: {theme!r} is none of {', '.join(THEMES)}")
+    if name is None:
+        name = FIRST
+        print(f"pictures: {', '.join(names('assessment'))}")
     made = module(name).chart(result, **options)
     made.config = {**THEMES[theme], "background": "#ffffff" if theme == "light" else "#16181c"}
     # altair's own save links to a content network; this one is whole in itself

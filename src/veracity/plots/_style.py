@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
+
+from veracity.words import ends, finite
 
 WIDTH, HEIGHT = 420, 320
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -71,6 +72,7 @@ def _theme(ink: str, soft: str, grid: str, line: str, categories: Sequence[str])
             "band": {"color": soft, "opacity": 0.22},
             "quiet": {"color": soft, "opacity": 0.6},
             "note": {"color": ink, "fontSize": 12},
+            "half": {"color": soft, "fontSize": 14, "fontStyle": "italic"},
             "mean-line": {"color": line},
         },
     }
@@ -85,47 +87,41 @@ DARK = _theme(
 )
 THEMES = {"light": LIGHT, "dark": DARK}
 
-RISK_AXIS = ["Risk parameter r", "← punishes surprises · forgives them →"]
+RISK_AXIS = ["Risk parameter r", "← punishes misses · forgives them →"]
 PROBABILITY = alt.Scale(domain=[0, 1], nice=False)
+GAVE, EXPECTED, RECALIBRATED = "gave", "expected", "recalibrated"  # the three sides of every mean
+SIDES = {GAVE: "reported", EXPECTED: "expected", RECALIBRATED: "measured"}
 
 
-def document(result: Any) -> dict[str, Any]:
-    """The plain numbers of a result: pictures read nothing else."""
-    if isinstance(result, Mapping):
-        return dict(result)
-    if not hasattr(result, "document"):
-        raise ValueError(f"plot: {type(result).__name__} holds no document; give an assessment")
-    return dict(result.document())
-
-
-def documents(result: Any) -> dict[str, dict[str, Any]]:
-    """{model: document} of one or several assessments."""
+def models(result: Any) -> dict[str, Any]:
+    """Return {name: assessment} of one or several assessments."""
     if isinstance(result, (list, tuple)):
-        return {name_of(d, i): d for i, d in enumerate(map(document, result))}
-    found = document(result)
-    if "models" in found:
-        return {str(name): dict(d) for name, d in found["models"].items()}
-    return {name_of(found): found}
+        return {name_of(one, i): one for i, one in enumerate(result)}
+    held: dict[str, Any] | None = getattr(result, "models", None)
+    return dict(held) if held is not None else {name_of(result): result}
 
 
-def name_of(found: Mapping[str, Any], i: int = 0) -> str:
-    return str(found.get("model") or ("forecasts" if i == 0 else f"forecasts {i + 1}"))
+def name_of(result: Any, i: int = 0) -> str:
+    return str(getattr(result, "model", None) or ("forecasts" if i == 0 else f"forecasts {i + 1}"))
 
 
 def present(rows: Rows, name: str, what: str) -> Rows:
+    """Return the rows; raise ValueError where there are none."""
     if not rows:
         raise ValueError(f"{name}: this assessment holds no {what}, so there is nothing to draw")
     return rows
 
 
-def finite(x: Any) -> float | None:
-    """A number that can be drawn; None otherwise."""
-    x = x.get("value") if isinstance(x, Mapping) else x
-    return float(x) if isinstance(x, (int, float)) and math.isfinite(x) else None
+def event(result: Any) -> str | None:
+    """Return the name of the event where there are two classes, else None."""
+    return str(result.classes[1]) if result.classes and len(result.classes) == 2 else None
 
 
-def end(reading: Any, which: str) -> float | None:
-    return finite(reading.get(which)) if isinstance(reading, Mapping) else None
+def reading(found: Any) -> dict[str, float | None]:
+    """Return value and ends of a reading as fields of a row; None where there is none."""
+    limits = ends(found)
+    low, high = (None, None) if limits is None else (finite(limits[0]), finite(limits[1]))
+    return {"value": finite(found), "low": low, "high": high}
 
 
 def data(rows: Sequence[Mapping[str, Any]]) -> alt.InlineData:
@@ -151,6 +147,15 @@ def diagonal() -> Chart:
     return alt.Chart(corners).mark_line(style="reference", clip=True).encode(x="x:Q", y="y:Q")
 
 
+def note(x: float, y: float, text: str, **mark: Any) -> Chart:
+    """A word written into a picture of the unit square."""
+    return (
+        alt.Chart(data([{"x": x, "y": y, "text": text}]))
+        .mark_text(style="half", **mark)
+        .encode(x="x:Q", y="y:Q", text="text:N")
+    )
+
+
 def legend_columns(names: Sequence[str]) -> int:
     """Two columns of short names, one of long ones, so that a legend fits 400 px."""
     return 1 if max(map(len, names), default=0) > 18 else 2
@@ -168,7 +173,3 @@ def dashes(domain: Sequence[str]) -> alt.Scale:
 
 def shapes(domain: Sequence[str]) -> alt.Scale:
     return alt.Scale(domain=list(domain), range=[SHAPES[i % len(SHAPES)] for i in range(len(domain))])
-
-
-STATED, BORNE_OUT = "stated", "borne out"
-SIDES = [STATED, BORNE_OUT]

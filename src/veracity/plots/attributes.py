@@ -1,4 +1,4 @@
-"""Observed share against stated probability, with the lines of no resolution and no skill."""
+"""Observed share against predicted probability, with the lines of no resolution and no skill."""
 
 from __future__ import annotations
 
@@ -8,32 +8,42 @@ import altair as alt
 
 from veracity.plots import _style as style
 
-OF, ORDER = "table", 30
-CAPTION = (
-    "On the dashed line: what it says is what happens. In the grey part forecasts improve on always "
-    "saying the base rate."
-)
+OF, ORDER, TITLE = "table", 30, "Attributes"
 COLUMNS = {
     "category": ("forecast", ""),
-    "stated": ("stated", ".3~f"),
-    "observed": ("happened", ".3f"),
-    "low": ("happened, low", ".3f"),
-    "high": ("happened, high", ".3f"),
+    "stated": ("predicted", ".3~f"),
+    "observed": ("observed", ".3f"),
+    "low": ("observed, low", ".3f"),
+    "high": ("observed, high", ".3f"),
     "cases": ("cases", ",.6~g"),
 }
 
 
 def rows(result: Any) -> style.Rows:
-    return list((style.document(result).get("curves") or {}).get("attributes") or [])
+    return list(result.document()["curves"].get("attributes") or [])
+
+
+def caption(result: Any) -> str:
+    """Return how many forecasts improve on the prevalence, and how many were predicted too high."""
+    points = rows(result)
+    if not points:
+        return ""
+    base = float(result.prior[-1])
+    better = sum(abs(point["observed"] - point["stated"]) < abs(point["observed"] - base) for point in points)
+    high = sum(point["stated"] > point["observed"] for point in points)
+    return (
+        f"{better} of {len(points)} forecasts are nearer to what was observed than the prevalence ({base:.0%}) is; "
+        f"{high} were predicted higher than observed."
+    )
 
 
 def chart(result: Any) -> style.Chart:
     """Attributes diagram (Hsu & Murphy 1986): in the grey part a forecast adds skill to the Brier score."""
-    found = style.document(result)
+    found = result.document()
     points = style.present(rows(result), "attributes", "stated probabilities of two outcomes")
     event, base = found["columns"][-1], found["prior"][-1]
-    x = alt.X("stated:Q", scale=style.PROBABILITY, title=f"Stated probability of {event}")
-    y = alt.Y("observed:Q", scale=style.PROBABILITY, title=f"Share of {event} that followed")
+    x = alt.X("stated:Q", scale=style.PROBABILITY, title=f"Predicted probability of {event}")
+    y = alt.Y("observed:Q", scale=style.PROBABILITY, title=f"Observed share of {event}")
     dots = alt.Chart(style.data(points))
     layers: list[alt.Chart] = [
         alt.Chart(style.data(found["curves"]["attributes_skill"]))
@@ -58,6 +68,6 @@ def chart(result: Any) -> style.Chart:
         width=style.WIDTH,
         height=style.HEIGHT,
         title=style.title(
-            "Attributes", "Grey: forecasts there improve on the base rate (grey lines). Dots: larger for more cases."
+            TITLE, "Grey: forecasts there improve on the prevalence (grey lines). Dots: larger for more cases."
         ),
     )

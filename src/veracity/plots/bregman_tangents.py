@@ -9,34 +9,35 @@ import altair as alt
 
 from veracity.plots import _style as style
 from veracity.plots._table import category_colour, category_dash
+from veracity.words import number
 
-OF, ORDER = "table", 40
-CAPTION = (
-    "The curve of the log loss and its tangents at the forecasts: the gaps at 0 and 1 are the scores of "
-    "the two outcomes (HB17 Figs 1 to 4)."
-)
+OF, ORDER, TITLE = "table", 40, "Scores as gaps"
 RULES = {"log": "log loss", "half_brier": "half Brier score", "brier": "Brier score"}
 COLUMNS = {
     "category": ("forecast", ""),
     "p": ("probability", ".4~f"),
-    "outcome": ("if it happens", ""),
+    "outcome": ("outcome", ""),
     "gap": ("score", ".4~f"),
     "slope": ("slope of the tangent", ".4~f"),
 }
 
 
-def _diagram(result: Any, rule: str | float) -> dict[str, Any]:
-    kept = ((style.document(result).get("curves") or {}).get("tangents") or {}).get(rule)
-    if kept is not None:
-        return dict(kept)
-    if not hasattr(result, "tangents"):
-        raise ValueError(f"bregman_tangents: the document holds no diagram for rule {rule!r}; give the table itself")
-    return dict(result.tangents(rule))
-
-
 def rows(result: Any, *, rule: str | float = "log") -> style.Rows:
     """The gaps at 0 and 1: the score of each forecast for each outcome."""
-    return list(_diagram(result, rule)["gaps"])
+    return list(result.tangents(rule)["gaps"])
+
+
+def caption(result: Any) -> str:
+    """Return the forecast with the largest score for one outcome."""
+    gaps = [gap for gap in rows(result) if math.isfinite(gap["gap"])]
+    if not gaps:
+        return ""
+    largest = max(gaps, key=lambda gap: gap["gap"])
+    return (
+        f"The curve of the log loss and its tangents at the forecasts: the gaps at 0 and 1 are the scores of the two "
+        f"outcomes (HB17 Figs 1 to 4). The largest: {number(largest['gap'])} for {largest['outcome']} after "
+        f"{largest['category']}."
+    )
 
 
 def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> style.Chart:
@@ -47,7 +48,7 @@ def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> s
     """
     if at not in ("forecasts", "prior"):
         raise ValueError(f"at: {at!r} is neither 'forecasts' nor 'prior'")
-    found, drawn = style.document(result), _diagram(result, rule)
+    drawn = result.tangents(rule)
     tangents = drawn["forecasts"] if at == "forecasts" else [{"category": "prior", **drawn["prior"]}]
     ends = [
         {"category": t["category"], "p": p, "g": t[end]}
@@ -57,12 +58,12 @@ def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> s
     ]
     reach = "on_forecast" if at == "forecasts" else "on_prior"
     bars = [point for point in drawn["observed"] if math.isfinite(point[reach])]
-    if at == "forecasts" and found["reliability_taken_as_zero"]:
+    if at == "forecasts" and result.forecasts is None:
         bars = []
     heights = [point["g"] for point in (*drawn["curve"], *ends)]
-    x = alt.X("p:Q", scale=style.PROBABILITY, title=f"Probability of {found['columns'][-1]}")
+    x = alt.X("p:Q", scale=style.PROBABILITY, title=f"Probability of {result.columns[-1]}")
     y = alt.Y("g:Q", scale=alt.Scale(domain=[min(heights), max(heights)]), title="Curve of the rule and its tangents")
-    names = [str(row) for row in found["rows"]]
+    names = [str(row) for row in result.rows]
     colour, dash = category_colour(names), category_dash(names)
     shown = style.tips({key: COLUMNS[key] for key in ("category", "p", "slope")})
     lines = alt.Chart(style.data(ends)).mark_line(strokeWidth=1.5)
@@ -84,7 +85,7 @@ def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> s
     what = {
         "forecasts": "How far the marks at 0 and 1 lie below the curve is the score of that outcome."
         + " Bars: miscalibration at the observed share." * bool(bars),
-        "prior": "Tangent at the share of all cases. Bars at the observed shares: the gain of each forecast.",
+        "prior": "Tangent at the prevalence. Bars at the observed shares: the gain of each forecast.",
     }
     title = style.title(f"The {name} as gaps" if at == "forecasts" else f"Gain in {name} as gaps", what[at])
     return alt.layer(*layers).properties(width=style.WIDTH, height=style.HEIGHT, title=title)

@@ -1,4 +1,4 @@
-"""CQ's histogram of variable width: how often each range of stated probabilities came true, with the slope line."""
+"""CQ's histogram of variable width: observed frequency of each range of probabilities, with the spread line."""
 
 from __future__ import annotations
 
@@ -8,32 +8,37 @@ import altair as alt
 
 from veracity.plots import _style as style
 from veracity.plots import model_versus_source
+from veracity.words import finite
 
-OF, ORDER = "assessment", 40
-CAPTION = (
-    "The same turned round: across what was stated, up how often it came true. Bars that end below the "
-    "dashed line were stated too high."
-)
+OF, ORDER, TITLE, FOLDED = "assessment", 70, "Confidence histogram", True
 COLUMNS = model_versus_source.COLUMNS
 rows = model_versus_source.rows
 
 
+def caption(result: Any) -> str:
+    """Return how many bars end below the line."""
+    bins = rows(result)
+    if not bins:
+        return ""
+    below = sum(row["source"] < row["model"] for row in bins)
+    return f"{below} of {len(bins)} bars end below the predicted probability."
+
+
 def chart(result: Any) -> style.Chart:
-    """Bars: bins with equal numbers of what happened; line: the three means, stated across, borne out up (CQ Fig 1)."""
-    found = style.document(result)
+    """Bars: bins with equal numbers of outcomes; line: the three means, predicted across, observed up (CQ Fig 1)."""
     bins = style.present(rows(result), "confidence_histogram", "bins")
-    x = alt.X("low:Q", scale=style.PROBABILITY, title="Probability stated")
-    y = alt.Y("source:Q", scale=style.PROBABILITY, title="How often such forecasts came true")
+    x = alt.X("low:Q", scale=style.PROBABILITY, title="Predicted probability")
+    y = alt.Y("source:Q", scale=style.PROBABILITY, title="Observed frequency")
     layers: list[style.Chart] = [
         alt.Chart(style.data(bins))
         .mark_rect(opacity=0.45, stroke="white", strokeWidth=0.5)
         .encode(x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=style.tips(COLUMNS)),
         style.diagonal(),
     ]
-    means = model_versus_source._means(found)
-    slope = style.finite(found.get("slope"))
+    means = model_versus_source.means(result)
+    ratio = finite(result.slope)
     if len(means) > 1:
-        tooltips = style.tips({"mean": ("mean", ""), "model": ("stated", ".4~g"), "source": ("borne out", ".4~g")})
+        tooltips = style.tips({"mean": ("mean", ""), "model": ("predicted", ".4~g"), "source": ("observed", ".4~g")})
         across, up = alt.X("model:Q", scale=style.PROBABILITY), alt.Y("source:Q", scale=style.PROBABILITY)
         line = alt.Chart(style.data(means))
         layers += [
@@ -43,9 +48,9 @@ def chart(result: Any) -> style.Chart:
             ),
             *model_versus_source.named(means, across, up, "model"),
         ]
-    said = f"Slope {slope:.2f} (below 1 is over-confident). " if slope is not None else ""
+    said = f"Spread ratio {ratio:.2f} (N17, CQ). " if ratio is not None else ""
     return alt.layer(*layers).properties(
         width=style.WIDTH,
         height=style.HEIGHT,
-        title=style.title("Confidence histogram", f"{said}Each bar holds about as many cases that happened."),
+        title=style.title(TITLE, f"{said}Each bar holds about as many outcomes."),
     )

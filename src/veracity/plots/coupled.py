@@ -9,8 +9,7 @@ import numpy as np
 
 from veracity.plots import _style as style
 
-OF, ORDER = "distribution", 0
-CAPTION = "Densities and the level of their weighted generalized mean."
+OF, ORDER, TITLE = "distribution", 0, "Coupled distributions"
 COLUMNS = {"name": ("distribution", ""), "x": ("x", ".4~g"), "density": ("density", ".4~g")}
 POINTS = 161
 
@@ -58,7 +57,7 @@ def chart(result: Any) -> style.Chart:
         width=style.WIDTH,
         height=style.HEIGHT,
         title=style.title(
-            "Coupled distributions",
+            TITLE,
             "Level lines: the weighted generalized mean, the density one scale from the centre.",
         ),
     )

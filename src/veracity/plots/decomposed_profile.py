@@ -1,4 +1,4 @@
-"""The parts of the loss for every risk parameter r, as shares of the base-rate loss."""
+"""The parts of the loss for every risk parameter r, as shares of the baseline's loss."""
 
 from __future__ import annotations
 
@@ -7,37 +7,52 @@ from typing import Any
 
 import altair as alt
 
+from veracity.measures import quantity
 from veracity.plots import _style as style
-from veracity.words import WORDS
+from veracity.words import finite, percent
 
+OF, ORDER, TITLE, FOLDED = "assessment", 80, "Parts of the loss along the risk axis", True
 PARTS = {
-    "adjustment": WORDS["losses.AL"].label,
-    "post_calibration": WORDS["losses.PCL"].label,
-    "refinement": WORDS["losses.RL"].label,
+    "adjustment": quantity("losses.AL").label.replace("…", f"{quantity('losses.CL').label},"),
+    "post_calibration": quantity("losses.PCL").label.replace("…", f"{quantity('losses.CL').label},"),
+    "refinement": quantity("losses.RL").label,
 }
-OF, ORDER = "assessment", 50
-CAPTION = (
-    "The steps of the loss ladder for every attitude to risk, as shares of the loss of always saying the "
-    "base rate. At 0 stands the log loss, at 1 the Brier score."
-)
-CUT = 3.0  # of the base-rate loss: what lies above is not drawn
+CUT = 3.0  # times the loss of the baseline: what lies above is not drawn
 COLUMNS = {
     "r": ("risk parameter r", ".3~f"),
-    "adjustment": (PARTS["adjustment"], ".4~g"),
-    "post_calibration": (PARTS["post_calibration"], ".4~g"),
-    "refinement": (PARTS["refinement"], ".4~g"),
-    "remainder": (WORDS["losses.remainder"].label, ".4~g"),
-    "resolution": (WORDS["decomposition.resolution"].label, ".4~g"),
-    "reliability": (WORDS["decomposition.reliability"].label, ".4~g"),
-    "within": (WORDS["decomposition.within"].label, ".4~g"),
+    **{name: (label, ".4~g") for name, label in PARTS.items()},
+    "remainder": (quantity("losses.remainder").label, ".4~g"),
+    "resolution": (quantity("decomposition.resolution").label, ".4~g"),
+    "reliability": (quantity("decomposition.reliability").label, ".4~g"),
+    "within": (quantity("decomposition.within").label, ".4~g"),
 }
 
 
 def rows(result: Any) -> style.Rows:
-    profile = style.document(result).get("decomposed_profile") or {}
-    at = profile.get("r") or []
-    held = [name for name in COLUMNS if profile.get(name)]
-    return [{name: style.finite(profile[name][i]) for name in held} for i in range(len(at))]
+    profile = result.decomposed_profile
+    if profile is None:
+        return []
+    held = [name for name in COLUMNS if getattr(profile, name)]
+    return [{name: finite(getattr(profile, name)[i]) for name in held} for i in range(len(profile.r))]
+
+
+def caption(result: Any) -> str:
+    """Return the share of the log loss that is miscalibration, and where it is largest."""
+    whole = _whole(rows(result))
+    if not whole:
+        return ""
+    log = min(whole, key=lambda row: abs(row["r"]))
+    part, total = log["adjustment"] + log["post_calibration"], sum(log[name] for name in PARTS)
+    if total <= 0.0:
+        return ""
+    return (
+        f"At r = 0 stands the log loss, at 1 the Brier score. Of the log loss {percent(max(part, 0.0) / total, 0)} is "
+        f"miscalibration, and the whole is {percent(total, 0)} of the loss of the baseline."
+    )
+
+
+def _whole(found: style.Rows) -> style.Rows:
+    return [row for row in found if all(row.get(name) is not None for name in PARTS)]
 
 
 def _near(whole: style.Rows) -> style.Rows:
@@ -67,11 +82,10 @@ def _near(whole: style.Rows) -> style.Rows:
 
 
 def chart(result: Any) -> style.Chart:
-    """Stacked shares of UNC_r over r in [-2/3, 2]; the scales of different r cannot be compared, their shares can."""
+    """Stacked shares of the baseline's loss over r in [-2/3, 2]; shares of different r can be compared."""
     wide = style.present(rows(result), "decomposed_profile", "decomposed risk profile")
     order = list(PARTS.values())
-    whole = [row for row in wide if all(row.get(name) is not None for name in PARTS)]
-    style.present(whole, "decomposed_profile", "finite parts of the loss")
+    whole = style.present(_whole(wide), "decomposed_profile", "finite parts of the loss")
     tallest = max(sum(max(row[name], 0.0) for name in PARTS) for row in whole)
     long = [
         {"r": row["r"], "part": label, "share": row[name], "order": i}
@@ -79,7 +93,7 @@ def chart(result: Any) -> style.Chart:
         for i, (name, label) in enumerate(PARTS.items())
     ]
     top = max(1.05, min(1.05 * tallest, CUT))
-    cut = f" Cut at {CUT:.0%}: surprises make the loss much larger on the left." if tallest > CUT else ""
+    cut = f" Cut at {CUT:.0%}: misses make the loss much larger on the left." if tallest > CUT else ""
     base = alt.Chart(style.data(long))
     x = alt.X(
         "r:Q",
@@ -89,7 +103,7 @@ def chart(result: Any) -> style.Chart:
     y = alt.Y(
         "share:Q",
         stack="zero",
-        title="Share of the base-rate loss",
+        title="Share of the baseline's loss",
         axis=alt.Axis(format=".0%"),
         scale=alt.Scale(domain=[0, top], nice=False),
     )
@@ -120,7 +134,5 @@ def chart(result: Any) -> style.Chart:
     ).properties(
         width=style.WIDTH,
         height=style.HEIGHT,
-        title=style.title(
-            "Parts of the loss along the risk axis", f"Dashed line: always saying the base rate. Lower is better.{cut}"
-        ),
+        title=style.title(TITLE, f"Dashed line: the baseline. Lower is better.{cut}"),
     )

@@ -1,4 +1,4 @@
-"""The three means when no probability may fall below a floor: how much is due to a few surprises (CQ Table 2)."""
+"""The three means with a minimum probability: how much is due to a few misses (CQ Table 2)."""
 
 from __future__ import annotations
 
@@ -6,41 +6,51 @@ from typing import Any
 
 import altair as alt
 
+from veracity.measures import MEANS, SHORT_MEANS
 from veracity.plots import _style as style
-from veracity.words import MEANS, SHORT
+from veracity.words import finite, percent
 
-OF, ORDER = "assessment", 60
-CAPTION = (
-    "The three means when no probability may fall below a floor. Where a small floor changes a mean much, "
-    "a few rows decide it."
-)
-COLUMNS = {"floor": ("floor", "~g"), **{name: (SHORT[name].full, ".4~g") for name in MEANS}}
+OF, ORDER, TITLE, FOLDED = "assessment", 90, "With a minimum probability", True
+COLUMNS = {"floor": ("minimum probability", "~g"), **{name: (label, ".4~g") for name, label in MEANS.items()}}
 
 
 def rows(result: Any) -> style.Rows:
-    sweep = style.document(result).get("floors") or []
-    return [{name: style.finite(row.get(name)) for name in COLUMNS} for row in sweep]
+    return [{name: finite(getattr(row, name)) for name in COLUMNS} for row in result.floors or ()]
+
+
+def caption(result: Any) -> str:
+    """Return the mean that a minimum probability changes most."""
+    sweep = sorted(rows(result), key=lambda row: row["floor"])
+    if len(sweep) < 2:
+        return ""
+    first, last = sweep[0], sweep[-1]
+    change = {name: (last[name] or 0.0) - (first[name] or 0.0) for name in MEANS}
+    name = max(change, key=lambda mean: change[mean])
+    return (
+        f"A minimum of {percent(last['floor'], 1)} moves the {SHORT_MEANS[name]} probability from "
+        f"{percent(first[name], 0)} to {percent(last[name], 0)}: so much of it is due to the cases below that minimum."
+    )
 
 
 def chart(result: Any) -> style.Chart:
-    """Floor sweep; a mean that jumps with a small floor is decided by few rows."""
-    sweep = style.present(rows(result), "floors", "floor sweep")
+    """Sweep of the minimum; a mean that jumps with a small one is decided by few rows."""
+    sweep = style.present(rows(result), "floors", "sweep of the minimum probability")
     order = [f"{row['floor']:g}" for row in sorted(sweep, key=lambda row: row["floor"])]
-    names = [SHORT[name].full for name in MEANS]
+    names = list(MEANS.values())
     long = [
-        {"floor": f"{row['floor']:g}", "mean": SHORT[name].full, "value": row[name]}
+        {"floor": f"{row['floor']:g}", "mean": label, "value": row[name]}
         for row in sweep
-        for name in MEANS
+        for name, label in MEANS.items()
         if row[name] is not None
     ]
-    tooltips = style.tips({"mean": ("mean", ""), "floor": ("floor", ""), "value": ("probability", ".4~g")})
+    tooltips = style.tips({"mean": ("mean", ""), "floor": ("minimum", ""), "value": ("probability", ".4~g")})
     legend = alt.Legend(columns=1, symbolStrokeWidth=0)
     return (
         alt.Chart(style.data(long))
         .mark_line(strokeWidth=2, point={"size": 60, "filled": True})
         .encode(
-            x=alt.X("floor:O", sort=order, title="Floor: smallest probability allowed", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("value:Q", scale=style.PROBABILITY, title="Mean probability of what happened"),
+            x=alt.X("floor:O", sort=order, title="Smallest probability allowed", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("value:Q", scale=style.PROBABILITY, title="Mean probability of the outcome"),
             color=alt.Color("mean:N", scale=style.categories(names), title=None, legend=legend),
             strokeDash=alt.StrokeDash("mean:N", scale=style.dashes(names), title=None, legend=legend),
             shape=alt.Shape("mean:N", scale=style.shapes(names), title=None, legend=legend),
@@ -49,6 +59,6 @@ def chart(result: Any) -> style.Chart:
         .properties(
             width=style.WIDTH,
             height=260,
-            title=style.title("With a floor", "A mean that rises fast with a small floor is decided by a few rows."),
+            title=style.title(TITLE, "A mean that rises fast with a small minimum is decided by a few rows."),
         )
     )

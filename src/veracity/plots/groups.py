@@ -1,4 +1,4 @@
-"""The typical probability of what happened, group by group: stated and borne out."""
+"""The typical probability of the outcome, group by group: given and expected."""
 
 from __future__ import annotations
 
@@ -7,48 +7,64 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
+from veracity.words import number, percent
 
-OF, ORDER = "assessment", 80
-CAPTION = "The typical probability of what happened, group by group; at most the 24 largest groups of a column."
+OF, ORDER, TITLE = "assessment", 10, "Groups"
 COLUMNS = {
     "column": ("column", ""),
     "group": ("group", ""),
     "n": ("cases", ",.6~g"),
     "side": ("which", ""),
-    "mean": ("typical probability", ".4~g"),
+    "value": ("typical probability", ".4~g"),
     "low": ("low", ".4~g"),
     "high": ("high", ".4~g"),
     "verdict": ("verdict", ""),
 }
 MOST = 24  # groups of one column that are drawn, the largest first
+DRAWN = [style.GAVE, style.EXPECTED]
 
 
 def rows(result: Any) -> style.Rows:
     found = []
-    for column, levels in (style.document(result).get("groups") or {}).items():
-        largest = sorted(levels.items(), key=lambda item: -float(item[1].get("n") or 0))[:MOST]
-        for level, part in largest:
-            for side, key in ((style.STATED, "reported"), (style.BORNE_OUT, "measured")):
-                reading = (part.get(key) or {}).get("accuracy")
-                if (mean := style.finite(reading)) is not None:
-                    ends = {"low": style.end(reading, "low"), "high": style.end(reading, "high")}
-                    whole = {"column": str(column), "group": str(level), "n": part.get("n"), "side": side, "mean": mean}
-                    found.append({**whole, **ends, "verdict": part.get("verdict") or ""})
+    for column, group in (result.groups or {}).items():
+        for level, part in sorted(group.levels.items(), key=lambda item: -item[1].n)[:MOST]:
+            whole = {"column": str(column), "group": str(level), "n": part.n, "verdict": part.verdict or ""}
+            for side in DRAWN:
+                held = getattr(part, style.SIDES[side])
+                typical = style.reading(held and held.geometric_accuracy)
+                if typical["value"] is not None:
+                    found.append({**whole, "side": side, **typical})
     return found
+
+
+def caption(result: Any) -> str:
+    """Return the worst group of each column, and whether its groups differ."""
+    said = []
+    for column, group in (result.groups or {}).items():
+        if group.worst not in group.levels:
+            continue
+        worst = group.levels[group.worst]
+        p = group.differ.p if group.differ is not None else None
+        differ = "" if p is None else " The groups differ" if p < 0.05 else " The groups do not differ significantly"
+        said.append(
+            f"By {column}: the highest log loss is that of {group.worst} ({number(worst.scores.log_loss)}; "
+            f"gave {percent(worst.reported.geometric_accuracy, 0)} typically)."
+            + (f"{differ} (p = {p:.3f})." if p is not None else "")
+        )
+    return " ".join(said)
 
 
 def chart(result: Any) -> style.Chart:
     """One panel per column; the 24 largest groups of each."""
     found = style.present(rows(result), "groups", "groups (give --group)")
-    columns = list(dict.fromkeys(row["column"] for row in found))
-    x = alt.X("mean:Q", scale=style.PROBABILITY, title="Typical probability of what happened")
+    x = alt.X("value:Q", scale=style.PROBABILITY, title="Typical probability of the outcome")
     panels = []
-    for column in columns:
+    for column in dict.fromkeys(row["column"] for row in found):
         part = [row for row in found if row["column"] == column]
         order = sorted(dict.fromkeys(row["group"] for row in part))
         y = alt.Y("group:N", sort=order, title=column, axis=alt.Axis(labelLimit=110, labelOverlap=False))
-        side = {"yOffset": alt.YOffset("side:N", sort=style.SIDES)}
-        colour = alt.Color("side:N", scale=style.categories(style.SIDES), title=None)
+        side = {"yOffset": alt.YOffset("side:N", sort=DRAWN)}
+        colour = alt.Color("side:N", scale=style.categories(DRAWN), title=None)
         base = alt.Chart(style.data(part))
         panels.append(
             alt.layer(
@@ -57,11 +73,11 @@ def chart(result: Any) -> style.Chart:
                     x=x,
                     y=y,
                     color=colour,
-                    shape=alt.Shape("side:N", scale=style.shapes(style.SIDES), title=None),
+                    shape=alt.Shape("side:N", scale=style.shapes(DRAWN), title=None),
                     tooltip=style.tips(COLUMNS),
                     **side,
                 ),
             ).properties(width=style.WIDTH - 60, height=34 * len(order))
         )
-    note = "Stated far above borne out: too sure in this group."
-    return alt.vconcat(*panels).properties(title=style.title("Group by group", note))
+    note = "Given far below expected: over-confident in this group."
+    return alt.vconcat(*panels).properties(title=style.title(TITLE, note))

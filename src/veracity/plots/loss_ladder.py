@@ -1,4 +1,4 @@
-"""The loss taken apart: what matching frequencies, recalibration and a better model would save, and what is chance."""
+"""The loss taken apart: what prior correction, recalibration and a better model would save, and what is chance."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from typing import Any
 
 import altair as alt
 
+from veracity.measures import quantity
 from veracity.plots import _style as style
-from veracity.words import WORDS, number
+from veracity.words import finite, number, percent
 
-OF, ORDER = "assessment", 20
-CAPTION = (
-    "The loss taken apart, step by step: what goes away by matching the class frequencies, what "
-    "recalibration with labelled cases would remove, and what only a better model, or nothing, can."
-)
+OF, ORDER, TITLE = "assessment", 40, "Loss ladder"
 COLUMNS = {
     "part": ("part", ""),
     "value": ("loss", ".4~g"),
@@ -21,83 +18,103 @@ COLUMNS = {
     "high": ("high", ".4~g"),
     "remedy": ("what removes it", ""),
 }
-UNITS = {"log": "log loss (nats)", "brier": "Brier score (0 to 2)"}
+RULES = {"log": "log loss", "brier": "Brier score"}
 REMEDIES = {
     "L": "",
-    "AL": "matching class frequencies",
+    "AL": "prior correction",
     "PCL": "recalibration with labels",
     "GL": "a better model",
     "RL": "a better model, or nothing",
     "IL": "nothing",
-    "remainder": "left over by the bins",
+    "remainder": "left over where C was fitted in the same rows",
 }
+SAVED, LEFT = "saved by a remedy", "all, and what remains"
+NEGLIGIBLE = 5e-7
 
 
-def rows(result: Any, rule: str = "log") -> style.Rows:
-    """The steps from all of the loss down to what remains; each begins where the one before ended."""
-    losses = (style.document(result).get("losses") or {}).get(rule) or {}
-    total = style.finite(losses.get("L"))
-    if total is None:
+def _losses(result: Any) -> tuple[str, Any]:
+    """Return the rule and its losses: the log loss, or the Brier score where the log loss is infinite."""
+    for rule in RULES:
+        losses = result.losses(rule)
+        if losses is not None and finite(losses.L) is not None:
+            return rule, losses
+    return "log", None
+
+
+def rows(result: Any) -> style.Rows:
+    """Return the steps from all of the loss down to what remains; each begins where the one before ended."""
+    _, losses = _losses(result)
+    if losses is None:
         return []
-    split = style.finite(losses.get("GL")) is not None and style.finite(losses.get("IL")) is not None
-    steps, top = [_step("L", losses["L"], 0.0, total)], total
+    split = finite(losses.GL) is not None and finite(losses.IL) is not None
+    top = float(losses.L)
+    steps = [_step("L", losses.L, 0.0, top)]
     for name in ("AL", "PCL", *(("GL",) if split else ()), "remainder"):
-        size = style.finite(losses.get(name))
-        if size is not None and not (name == "remainder" and abs(size) < 5e-7):
-            steps.append(_step(name, losses[name], top - size, top))
-            top -= size
+        size = finite(losses[name]) if name in losses else None
+        if size is not None and not (name == "remainder" and abs(size) < NEGLIGIBLE):
+            end = max(top - size, 0.0)
+            steps.append(_step(name, losses[name], end, top))
+            top = end
     last = "IL" if split else "RL"
-    if (size := style.finite(losses.get(last))) is not None:
-        steps.append(_step(last, losses[last], 0.0, size))
+    if (size := finite(losses[last])) is not None:
+        steps.append(_step(last, losses[last], 0.0, max(size, 0.0)))
     return steps
 
 
-def _step(name: str, reading: Any, start: float, stop: float) -> dict[str, Any]:
-    value = style.finite(reading)
+def _step(name: str, held: Any, start: float, stop: float) -> dict[str, Any]:
+    described = quantity(f"losses.{name}")
+    part = described.label.replace("…", f"{quantity('losses.CL').label},")
     return {
-        "part": WORDS[f"losses.{name}"].full,
-        "value": value,
-        "low": style.end(reading, "low"),
-        "high": style.end(reading, "high"),
+        "part": part,
+        **style.reading(held),
         "from": start,
         "to": stop,
         "remedy": REMEDIES[name],
-        "kind": "saved by a remedy" if name in ("AL", "PCL", "GL") else "all, and what remains",
-        "label": f"{WORDS[f'losses.{name}'].full}: {number(value)}",
+        "kind": SAVED if name in ("AL", "PCL", "GL") else LEFT,
+        "label": f"{part}: {number(held)}",
     }
 
 
-def chart(result: Any, rule: str = "log") -> style.Chart:
+def caption(result: Any) -> str:
+    """Return how much recalibration saves of the loss, and what remains."""
+    rule, losses = _losses(result)
+    if losses is None:
+        return ""
+    saved, total = finite(losses.CL) or 0.0, float(losses.L)
+    if saved <= 0.0 or total <= 0.0:
+        return f"Recalibration saves nothing of the {RULES[rule]} of {number(losses.L)}."
+    return (
+        f"Recalibration saves at least {number(losses.CL)} of the {RULES[rule]} of {number(losses.L)} "
+        f"({percent(saved / total, 0)}); the rest needs a better model, or is chance."
+    )
+
+
+def chart(result: Any) -> style.Chart:
     """Waterfall of L = AL + PCL + GL + IL (KF15 section 5); GL + IL as one step where they cannot be told apart."""
-    found = style.document(result)
-    steps = rows(result, rule)
-    if not steps and rule == "log":  # an infinite log loss cannot be drawn, the Brier score can
-        rule, steps = "brier", rows(result, "brier")
-    style.present(steps, "loss_ladder", "finite losses")
+    steps = style.present(rows(result), "loss_ladder", "finite losses")
+    rule, _ = _losses(result)
     order = [step["part"] for step in steps]
-    kinds = ["saved by a remedy", "all, and what remains"]
     y = alt.Y("part:N", sort=order, axis=None, scale=alt.Scale(paddingInner=0.1))
     base = alt.Chart(style.data(steps))
-    baseline = style.finite((found.get("baseline") or {}).get("log_loss" if rule == "log" else "brier"))
+    name = RULES[rule]
     layers: list[style.Chart] = [
         base.mark_bar(height=16, yOffset=9).encode(
-            x=alt.X("from:Q", title=UNITS[rule][0].upper() + UNITS[rule][1:], scale=alt.Scale(zero=True)),
+            x=alt.X("from:Q", title=name[0].upper() + name[1:], scale=alt.Scale(zero=True)),
             x2="to:Q",
             y=y,
-            color=alt.Color("kind:N", scale=style.categories(kinds[::-1]), title=None),
+            color=alt.Color("kind:N", scale=style.categories([LEFT, SAVED]), title=None),
             tooltip=style.tips(COLUMNS),
         ),
         base.mark_text(style="note", align="left", baseline="middle", dy=-10, x=2).encode(y=y, text="label:N"),
     ]
     note = "From all of the loss down to what no recalibration removes."
+    baseline = finite(getattr(result.baseline, "log_loss" if rule == "log" else "brier", None))
     if baseline is not None:
-        rule_at = alt.Chart(style.data([{"x": baseline, "name": "always saying the base rate"}]))
+        line = alt.Chart(style.data([{"x": baseline, "name": "baseline"}]))
         layers.append(
-            rule_at.mark_rule(style="reference").encode(
-                x="x:Q", tooltip=style.tips({"name": ("", ""), "x": ("", ".4~g")})
-            )
+            line.mark_rule(style="reference").encode(x="x:Q", tooltip=style.tips({"name": ("", ""), "x": ("", ".4~g")}))
         )
-        note += f" Dashed: always saying the base rate, {number(baseline)}."
+        note += f" Dashed: the baseline, {number(baseline)}."
     return alt.layer(*layers).properties(
-        width=style.WIDTH, height=46 * len(steps), title=style.title(f"Loss ladder: {UNITS[rule]}", note)
+        width=style.WIDTH, height=46 * len(steps), title=style.title(f"{TITLE}: {name}", note)
     )

@@ -1,4 +1,4 @@
-"""Model probability against source probability: what was stated over what the outcomes bear out (N17's orientation)."""
+"""Model probability against source probability: predicted over observed (N17's orientation)."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ from typing import Any
 
 import altair as alt
 
+from veracity.measures import SHORT_MEANS
 from veracity.plots import _style as style
-from veracity.words import MEANS, SHORT
+from veracity.words import finite
 
-OF, ORDER = "assessment", 30
-CAPTION = (
-    "Each bubble is a range of stated probabilities: across how often it came true, up what was stated. "
-    "Bubbles above the dashed line were stated too high."
-)
+OF, ORDER, TITLE, FOLDED = "assessment", 60, "Model versus source", True
 COLUMNS = {
-    "source": ("source: happened", ".4~g"),
-    "model": ("model: stated", ".4~g"),
+    "source": ("source: observed", ".4~g"),
+    "model": ("model: predicted", ".4~g"),
     "low": ("bin from", ".4~g"),
     "high": ("bin to", ".4~g"),
     "count": ("probabilities", ",.6~g"),
-    "true": ("of what happened", ",.6~g"),
+    "true": ("happened", ",.6~g"),
     "contribution": ("contribution to log loss", ".4~g"),
     "contribution_eq17": ("size by N17 eq 17", ".4~g"),
 }
@@ -30,37 +27,49 @@ MOST_CLASSES = 6
 
 def rows(result: Any) -> style.Rows:
     return [
-        {**row, "contribution": style.finite(row.get("contribution"))}
-        for row in style.document(result).get("bins") or []
-        if style.finite(row.get("model")) is not None and style.finite(row.get("source")) is not None
+        {**dict(one), "contribution": finite(one.contribution)}
+        for one in result.bins or ()
+        if finite(one.model) is not None and finite(one.source) is not None
     ]
 
 
-def _means(found: dict[str, Any]) -> style.Rows:
-    stated, borne = found.get("reported") or {}, found.get("measured") or {}
+def means(result: Any) -> style.Rows:
+    """Return the three means that are known on both sides, model and source."""
+    model, source = result.reported, result.measured
+    if model is None or source is None:
+        return []
     marks = [
-        {"mean": SHORT[name].label, "source": style.finite(borne.get(name)), "model": style.finite(stated.get(name))}
-        for name in MEANS
+        {"mean": label, "source": finite(getattr(source, name)), "model": finite(getattr(model, name))}
+        for name, label in SHORT_MEANS.items()
     ]
-    return [row for row in marks if None not in row.values()]
+    return sorted((row for row in marks if None not in row.values()), key=lambda row: -row["model"])
 
 
-def _by_class(found: dict[str, Any]) -> style.Rows:
-    curves = (found.get("curves") or {}).get("classwise") or {}
+def caption(result: Any) -> str:
+    """Return how many bins were predicted too high."""
+    bins = rows(result)
+    if not bins:
+        return ""
+    high = sum(row["model"] > row["source"] for row in bins)
+    return f"{high} of {len(bins)} bins lie above the dashed line: predicted higher than observed."
+
+
+def _by_class(result: Any) -> style.Rows:
+    curves = result.curves.classwise if result.curves is not None else {}
     if len(curves) > MOST_CLASSES:
         return []
     return [
-        {"class": str(name), "source": row["observed"], "model": row["forecast"], "count": row["count"]}
+        {"class": str(name), "source": point.observed, "model": point.forecast, "count": point.count}
         for name, curve in curves.items()
-        for row in curve
+        for point in curve
     ]
 
 
-def named(means: style.Rows, x: alt.X, y: alt.Y, across: str = "source") -> list[style.Chart]:
+def named(marks: style.Rows, x: alt.X, y: alt.Y, across: str = "source") -> list[style.Chart]:
     """The names of the marks, to their left, or to their right where the axis is near."""
     sides: list[tuple[Any, int, style.Rows]] = [
-        ("right", -9, [mean for mean in means if mean[across] >= 0.3]),
-        ("left", 9, [mean for mean in means if mean[across] < 0.3]),
+        ("right", -9, [mean for mean in marks if mean[across] >= 0.3]),
+        ("left", 9, [mean for mean in marks if mean[across] < 0.3]),
     ]
     return [
         alt.Chart(style.data(some))
@@ -73,10 +82,9 @@ def named(means: style.Rows, x: alt.X, y: alt.Y, across: str = "source") -> list
 
 def chart(result: Any) -> style.Chart:
     """Bubbles: bins, larger where they cost more log loss; marks: the means, their line against 45° (N17 Fig 3)."""
-    found = style.document(result)
     bins = style.present(rows(result), "model_versus_source", "bins")
-    x = alt.X("source:Q", scale=style.PROBABILITY, title="Source: how often such forecasts came true")
-    y = alt.Y("model:Q", scale=style.PROBABILITY, title="Model: probability stated")
+    x = alt.X("source:Q", scale=style.PROBABILITY, title="Source: observed frequency of such forecasts")
+    y = alt.Y("model:Q", scale=style.PROBABILITY, title="Model: predicted probability")
     layers: list[style.Chart] = [
         style.diagonal(),
         alt.Chart(style.data(bins))
@@ -88,7 +96,7 @@ def chart(result: Any) -> style.Chart:
             tooltip=style.tips(COLUMNS),
         ),
     ]
-    by_class = _by_class(found)
+    by_class = _by_class(result)
     if by_class:
         names = list(dict.fromkeys(row["class"] for row in by_class))
         layers.append(
@@ -102,29 +110,27 @@ def chart(result: Any) -> style.Chart:
                 tooltip=style.tips(
                     {
                         "class": ("class", ""),
-                        "source": ("happened", ".4~g"),
-                        "model": ("stated", ".4~g"),
+                        "source": ("observed", ".4~g"),
+                        "model": ("predicted", ".4~g"),
                         "count": ("forecasts", ","),
                     }
                 ),
             )
         )
-    means = _means(found)
+    marks = means(result)
     angle = ""
-    if len(means) > 1:
-        rise, run = means[0]["model"] - means[-1]["model"], means[0]["source"] - means[-1]["source"]
+    if len(marks) > 1:
+        rise, run = marks[0]["model"] - marks[-1]["model"], marks[0]["source"] - marks[-1]["source"]
         degrees = math.degrees(math.atan2(rise, run))
-        angle = f"Line of the three means at {degrees:.0f}° (45° is right, steeper is too sure). "
-        tooltips = style.tips({"mean": ("mean", ""), "source": ("borne out", ".4~g"), "model": ("stated", ".4~g")})
-        line = alt.Chart(style.data(means))
+        angle = f"Line of the three means at {degrees:.0f}° (45° is right, steeper is over-confident). "
+        tooltips = style.tips({"mean": ("mean", ""), "source": ("observed", ".4~g"), "model": ("predicted", ".4~g")})
+        line = alt.Chart(style.data(marks))
         layers += [
             line.mark_line(strokeWidth=2.5, style="mean-line").encode(x=x, y=y),
             line.mark_point(filled=True, size=110, shape="cross", style="mean-line", opacity=1).encode(
                 x=x, y=y, tooltip=tooltips
             ),
-            *named(means, x, y),
+            *named(marks, x, y),
         ]
     note = f"{angle}Grey bubbles: bins, larger where they cost more log loss."
-    return alt.layer(*layers).properties(
-        width=style.WIDTH, height=style.WIDTH, title=style.title("Model versus source", note)
-    )
+    return alt.layer(*layers).properties(width=style.WIDTH, height=style.WIDTH, title=style.title(TITLE, note))

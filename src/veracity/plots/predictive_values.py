@@ -8,9 +8,9 @@ import altair as alt
 
 from veracity.plots import _style as style
 from veracity.plots._table import category_colour, category_dash
+from veracity.words import percent
 
-OF, ORDER = "table", 20
-CAPTION = "The probability of the event after each forecast, by Bayes' rule, where the event is more or less common."
+OF, ORDER, TITLE = "table", 20, "Predictive values at other prevalences"
 COLUMNS = {
     "prevalence": ("prevalence", ".2f"),
     "category": ("forecast", ""),
@@ -19,20 +19,28 @@ COLUMNS = {
 
 
 def rows(result: Any) -> style.Rows:
-    return list((style.document(result).get("curves") or {}).get("updating") or [])
+    return list(result.document()["curves"].get("updating") or [])
+
+
+def caption(result: Any) -> str:
+    """Return the predictive values at the table's own prevalence."""
+    if len(result.columns) != 2:
+        return ""
+    pairs = zip(result.rows, result.predictive_values, strict=True)
+    own = ", ".join(f"{percent(values[-1], 0)} after {row}" for row, values in pairs)
+    return f"At the prevalence of this table, {percent(result.prior[-1], 0)}, {result.columns[-1]} has: {own}."
 
 
 def chart(result: Any) -> style.Chart:
     """Bayes' rule at every prevalence (HB17, after Madden 2006); dots: the table's own prevalence."""
-    found = style.document(result)
     lines = style.present(rows(result), "predictive_values", "two outcomes")
-    categories, event = [str(row) for row in found["rows"]], found["columns"][-1]
+    categories, event = [str(row) for row in result.rows], result.columns[-1]
     x = alt.X("prevalence:Q", scale=style.PROBABILITY, title=f"Prevalence of {event}")
     y = alt.Y("predictive_value:Q", scale=style.PROBABILITY, title=f"Probability of {event} after the forecast")
     named = {"color": category_colour(categories), "tooltip": style.tips(COLUMNS)}
     own = [
-        {"prevalence": found["prior"][-1], "category": row, "predictive_value": values[-1]}
-        for row, values in zip(categories, found["predictive_values"], strict=True)
+        {"prevalence": float(result.prior[-1]), "category": row, "predictive_value": float(values[-1])}
+        for row, values in zip(categories, result.predictive_values, strict=True)
     ]
     dash = category_dash(categories)
     return alt.layer(
@@ -42,8 +50,5 @@ def chart(result: Any) -> style.Chart:
     ).properties(
         width=style.WIDTH,
         height=style.HEIGHT,
-        title=style.title(
-            "What a forecast means elsewhere",
-            "Dots: at the table's own prevalence. Dashed: a forecast that tells nothing.",
-        ),
+        title=style.title(TITLE, "Dots: at the table's own prevalence. Dashed: a forecast that tells nothing."),
     )

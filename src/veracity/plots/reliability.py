@@ -1,4 +1,4 @@
-"""How often it happened against what was stated, with the band that true forecasts would stay in, and sharpness."""
+"""Observed frequency against predicted probability, with a histogram of the forecasts below."""
 
 from __future__ import annotations
 
@@ -6,52 +6,75 @@ from typing import Any
 
 import altair as alt
 
+from veracity.data.records import CurvePoint
 from veracity.plots import _style as style
+from veracity.words import count, percent
 
-OF, ORDER = "assessment", 0
-CAPTION = "On the line: what it says is what happens. Below: too sure of it; above: not sure enough."
+OF, ORDER, TITLE = "assessment", 0, "Reliability"
 COLUMNS = {
-    "forecast": ("stated on average", ".4~g"),
-    "observed": ("happened", ".4~g"),
-    "observed_low": ("happened, low", ".4~g"),
-    "observed_high": ("happened, high", ".4~g"),
-    "band_low": ("band, low", ".4~g"),
-    "band_high": ("band, high", ".4~g"),
-    "count": ("forecasts", ","),
-    "true": ("of them happened", ",.6~g"),
+    "forecast": ("predicted on average", ".4~g"),
+    "observed": ("observed", ".4~g"),
+    "observed_low": ("observed, low", ".4~g"),
+    "observed_high": ("observed, high", ".4~g"),
+    "band_low": ("by chance, low", ".4~g"),
+    "band_high": ("by chance, high", ".4~g"),
+    "count": ("forecasts", ",.6~g"),
+    "true": ("happened", ",.6~g"),
 }
 
 
-def _curve(found: dict[str, Any]) -> tuple[style.Rows, str]:
-    """The curve of the event for two classes, of the pick for more, and what its probability is called."""
-    curves, classes = found.get("curves") or {}, found.get("classes") or []
-    if len(classes) == 2:
-        event = str(classes[1])
-        rows = (curves.get("classwise") or {}).get(event) or curves.get("pooled") or []
-        return list(rows), f"Stated probability of {event}"
-    return list(curves.get("top_label") or []), "Stated probability of the pick"
+def _points(result: Any) -> tuple[CurvePoint, ...]:
+    """Return the curve of the event for two classes, of the pick for more."""
+    curves = result.curves
+    if curves is None:
+        return ()
+    event = style.event(result)
+    if event is None:
+        return tuple(curves.top_label)
+    return tuple(curves.classwise.get(event) or curves.pooled)
 
 
 def rows(result: Any) -> style.Rows:
-    return _curve(style.document(result))[0]
+    return [dict(point) for point in _points(result)]
+
+
+def caption(result: Any) -> str:
+    """Return how many points are outside the band of chance, on which side, and the gap that concerns most cases."""
+    points = _points(result)
+    outside = [point for point in points if not point.band_low <= point.observed <= point.band_high]
+    if not points:
+        return ""
+    if not outside:
+        return f"All {len(points)} points lie inside the grey band: no deviation beyond chance."
+    below = sum(point.observed < point.forecast for point in outside)
+    where = "all below" if below == len(outside) else "all above" if below == 0 else f"{below} below"
+    largest = max(outside, key=lambda point: point.count * abs(point.forecast - point.observed))
+    verb = "it was right" if style.event(result) is None else "it happened"
+    said = f"{len(outside)} of {len(points)} points lie outside the grey band of chance, {where} the line."
+    if len(outside) == 1:
+        side = "below" if below else "above"
+        said = f"1 of {count(len(points), 'point')} lies outside the grey band of chance, {side} the line."
+    return (
+        f"{said} The largest gap: where it says {percent(largest.forecast, 0)} on average, {verb} "
+        f"{percent(largest.observed, 0)} of the time ({count(largest.count, 'forecast')})."
+    )
 
 
 def chart(result: Any) -> style.Chart:
     """Reliability diagram above the number of forecasts (band: outcomes redrawn from the forecasts)."""
-    found = style.document(result)
-    points, said = _curve(found)
-    style.present(points, "reliability", "reliability curve")
-    pick = len(found.get("classes") or []) != 2
-    x = alt.X("forecast:Q", scale=style.PROBABILITY, title=said)
-    y = alt.Y(
-        "observed:Q", scale=style.PROBABILITY, title="Share that happened" if not pick else "Share of picks right"
-    )
+    points = style.present(rows(result), "reliability", "reliability curve")
+    event = style.event(result)
+    said = "Predicted probability of the pick" if event is None else f"Predicted probability of {event}"
+    happened = "Share of picks that were right" if event is None else f"Observed share of {event}"
+    above, below = ("too cautious", "too sure") if event is None else ("predicted too low", "predicted too high")
+    x = alt.X("forecast:Q", scale=style.PROBABILITY, title=said, axis=alt.Axis(format=".0%"))
+    y = alt.Y("observed:Q", scale=style.PROBABILITY, title=happened, axis=alt.Axis(format=".0%"))
     base = alt.Chart(style.data(points))
-    layers: list[style.Chart] = []
-    if any(row.get("band_low") is not None for row in points):
-        layers.append(base.mark_area(style="band").encode(x=x, y=alt.Y("band_low:Q"), y2="band_high:Q"))
-    layers += [
+    curve = alt.layer(
+        base.mark_area(style="band").encode(x=x, y=alt.Y("band_low:Q"), y2="band_high:Q"),
         style.diagonal(),
+        style.note(0.04, 0.93, above, align="left"),
+        style.note(0.97, 0.06, below, align="right"),
         base.mark_rule(opacity=0.6).encode(x=x, y=alt.Y("observed_low:Q"), y2="observed_high:Q"),
         base.mark_line(strokeWidth=1.5).encode(x=x, y=y),
         base.mark_point(filled=True, opacity=1).encode(
@@ -60,23 +83,20 @@ def chart(result: Any) -> style.Chart:
             size=alt.Size("count:Q", scale=alt.Scale(type="sqrt", zero=True, range=[12, 130]), legend=None),
             tooltip=style.tips(COLUMNS),
         ),
-    ]
-    curve = alt.layer(*layers).properties(
+    ).properties(
         width=style.WIDTH,
         height=style.HEIGHT,
-        title=style.title(
-            "Reliability", "Grey band: where true probabilities would stay. Dots: larger for more forecasts."
-        ),
+        title=style.title(TITLE, "Grey band: where calibrated forecasts would be. Dots: larger for more forecasts."),
     )
-    sharp = (found.get("curves") or {}).get("sharpness") or []
-    if not sharp:
+    bars = [dict(bar) for bar in result.curves.sharpness]
+    if not bars:
         return alt.vconcat(curve)
     tooltips = style.tips({"low": ("from", ".3~g"), "high": ("to", ".3~g"), "count": ("forecasts", ",.6~g")})
-    bars = (
-        alt.Chart(style.data(sharp))
+    histogram = (
+        alt.Chart(style.data(bars))
         .mark_rect(style="quiet")
         .encode(
-            x=alt.X("low:Q", scale=style.PROBABILITY, title=said),
+            x=alt.X("low:Q", scale=style.PROBABILITY, title=said, axis=alt.Axis(format=".0%")),
             x2="high:Q",
             y=alt.Y("count:Q", title="Forecasts", axis=alt.Axis(tickCount=3, format="~s")),
             y2=alt.datum(0),
@@ -84,4 +104,4 @@ def chart(result: Any) -> style.Chart:
         )
         .properties(width=style.WIDTH, height=70)
     )
-    return alt.vconcat(curve, bars, spacing=12)
+    return alt.vconcat(curve, histogram, spacing=12)

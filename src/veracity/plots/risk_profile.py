@@ -1,4 +1,4 @@
-"""The mean probability of what happened for every attitude to risk, stated and borne out, one or several models."""
+"""The mean probability of the outcome for every risk parameter: given, expected and recalibrated."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from typing import Any
 
 import altair as alt
 
+from veracity.measures import SHORT_MEANS
 from veracity.plots import _style as style
+from veracity.words import finite, percent
 
-OF, ORDER = "assessment", 10
-CAPTION = (
-    "The mean probability of what happened for every attitude to risk: on the right surprises are "
-    "forgiven, on the left they decide. The three marked places are the three means above."
-)
+OF, ORDER, TITLE = "assessment", 30, "Risk profile"
 COLUMNS = {
     "model": ("model", ""),
     "side": ("which", ""),
@@ -21,59 +19,55 @@ COLUMNS = {
     "low": ("low", ".4~g"),
     "high": ("high", ".4~g"),
 }
-MARKED = {-2 / 3: "worst-leaning", 0.0: "typical", 1.0: "average"}
+PLACES = {-2 / 3: "robustness", 0.0: "geometric_accuracy", 1.0: "decisiveness"}
 
 
 def rows(result: Any) -> style.Rows:
     found = []
-    for model, one in style.documents(result).items():
-        profile = one.get("risk_profile") or {}
-        for side, key in ((style.STATED, "reported"), (style.BORNE_OUT, "measured")):
-            values = profile.get(key)
-            if not values:
+    models = style.models(result)
+    sides = list(style.SIDES.items())[: 2 if len(models) > 1 else 3]  # recalibrated, several models hardly differ
+    for model, one in models.items():
+        profile = one.risk_profile
+        for side, key in sides if profile is not None else ():
+            values, nothing = getattr(profile, key), (None,) * len(profile.r)
+            if values is None:
                 continue
-            nothing = [None] * len(values)
-            ends = zip(profile.get(f"{key}_low") or nothing, profile.get(f"{key}_high") or nothing, strict=True)
+            low, high = (getattr(profile, f"{key}_{end}") or nothing for end in ("low", "high"))
             found += [
-                {
-                    "model": model,
-                    "side": side,
-                    "r": r,
-                    "mean": style.finite(m),
-                    "low": style.finite(a),
-                    "high": style.finite(b),
-                }
-                for r, m, (a, b) in zip(profile["r"], values, ends, strict=True)
+                {"model": model, "side": side, "r": r, "mean": finite(m), "low": finite(a), "high": finite(b)}
+                for r, m, a, b in zip(profile.r, values, low, high, strict=True)
+                if finite(m) is not None
             ]
     return found
 
 
+def caption(result: Any) -> str:
+    """Return how far the typical probability is from the expected one."""
+    said = []
+    for model, one in style.models(result).items():
+        gave, expected = (finite(getattr(side, "geometric_accuracy", None)) for side in (one.reported, one.expected))
+        if gave is not None and expected is not None:
+            name = "it" if len(style.models(result)) == 1 else model
+            said.append(f"{name} gave {percent(gave, 0)} and expected {percent(expected, 0)}")
+    typical = f" At r = 0 (typical) {'; '.join(said[:3])}." if said else ""
+    return f"To the right misses are forgiven, to the left they decide.{typical}"
+
+
 def chart(result: Any) -> style.Chart:
     """Risk profile P_r over r in [-2, 2]; r = 1, 0, -2/3 are the three means (RP section 3)."""
-    points = [row for row in style.present(rows(result), "risk_profile", "risk profile") if row["mean"] is not None]
-    models = list(dict.fromkeys(row["model"] for row in points))
+    points = style.present(rows(result), "risk_profile", "risk profile")
+    names = list(dict.fromkeys(row["model"] for row in points))
     sides = [side for side in style.SIDES if any(row["side"] == side for row in points)]
-    several = len(models) > 1
+    several = len(names) > 1
     solid = alt.Legend(symbolStrokeWidth=0, orient="top" if several else "bottom")
-    colour: dict[str, Any] = (
-        {
-            "color": alt.Color(
-                "model:N",
-                scale=style.categories(models),
-                title=None,
-                legend=alt.Legend(columns=style.legend_columns(models)),
-            )
-        }
-        if several
-        else {"color": alt.Color("side:N", scale=style.categories(sides), title=None, legend=solid)}
-    )
-    base = alt.Chart(style.data(points))
+    field, domain = ("model:N", names) if several else ("side:N", sides)
+    legend = alt.Legend(columns=style.legend_columns(names)) if several else solid
+    colour = alt.Color(field, scale=style.categories(domain), title=None, legend=legend)
     x = alt.X("r:Q", title=style.RISK_AXIS, scale=alt.Scale(domain=[-2, 2]))
     room = alt.Scale(domain=[0, 1.09], nice=False)  # for the names above the curves
-    ticks = alt.Axis(values=[i / 5 for i in range(6)])
-    y = alt.Y("mean:Q", scale=room, axis=ticks, title="Mean probability of what happened")
-    marks = [{"r": r, "name": name} for r, name in MARKED.items()]
-    guides = alt.Chart(style.data(marks))
+    ticks = alt.Axis(values=[i / 5 for i in range(6)], format=".0%")
+    y = alt.Y("mean:Q", scale=room, axis=ticks, title="Mean probability of the outcome")
+    marks = [{"r": r, "name": SHORT_MEANS[name]} for r, name in PLACES.items()]
 
     def named(some: style.Rows, align: Any, dx: int) -> style.Chart:
         text = alt.Chart(style.data(some)).mark_text(
@@ -81,36 +75,34 @@ def chart(result: Any) -> style.Chart:
         )
         return text.encode(x=alt.X("r:Q"), y=alt.value(0), text="name:N")
 
-    marked = [row for row in points if any(abs(row["r"] - r) < 1e-6 for r in MARKED)]
-    detail = alt.Detail("model:N")
+    base = alt.Chart(style.data(points))
+    marked = [row for row in points if any(abs(row["r"] - r) < 1e-6 for r in PLACES)]
     layers = [
-        guides.mark_rule(style="guide", opacity=0.5).encode(x=alt.X("r:Q")),
+        alt.Chart(style.data(marks)).mark_rule(style="guide", opacity=0.5).encode(x=alt.X("r:Q")),
         named(marks[:1], "right", -4),
         named(marks[1:], "left", 4),
         base.mark_line(strokeWidth=2).encode(
             x=x,
             y=y,
+            color=colour,
             strokeDash=alt.StrokeDash("side:N", scale=style.dashes(sides), title=None, legend=solid),
-            detail=detail,
-            **colour,
+            detail="model:N",
         ),
         alt.Chart(style.data(marked))
         .mark_point(filled=True, size=55, opacity=1)
         .encode(
             x=x,
             y=y,
+            color=colour,
             shape=alt.Shape("side:N", scale=style.shapes(sides), title=None, legend=solid),
             tooltip=style.tips(COLUMNS),
-            **colour,
         ),
     ]
     if not several:
-        band = base.mark_area(opacity=0.18).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", detail="side:N", **colour)
+        band = base.mark_area(opacity=0.18).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour, detail="side:N")
         layers.insert(0, band)
     return alt.layer(*layers).properties(
         width=style.WIDTH,
         height=style.HEIGHT,
-        title=style.title(
-            "Risk profile", "A steep fall to the left: a few bad surprises. Stated far above borne out: too sure."
-        ),
+        title=style.title(TITLE, "Given, expected by the model itself, and after perfect recalibration."),
     )

@@ -7,42 +7,58 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
+from veracity.words import finite, number
 
-OF, ORDER = "assessment", 70
-CAPTION = "How well the forecasts put events before non-events. A perfect ranking can still have wrong probabilities."
+OF, ORDER, TITLE = "assessment", 50, "Ranking (ROC)"
 COLUMNS = {
+    "curve": ("curve", ""),
     "threshold": ("threshold", ".4~g"),
     "false_positive_rate": ("false alarms", ".4~g"),
     "true_positive_rate": ("hits", ".4~g"),
 }
+OBSERVED, PREDICTED = "observed", "predicted by the forecasts"
 
 
 def rows(result: Any) -> style.Rows:
-    """The corners of the curve; an infinite threshold (nothing called) is written as such."""
-    curve = (style.document(result).get("curves") or {}).get("roc") or []
-    return [{**row, "threshold": style.finite(row.get("threshold")), "place": i} for i, row in enumerate(curve)]
+    """Return the corners of the curves; an infinite threshold (nothing called) is left empty."""
+    curves = result.curves
+    held = {OBSERVED: curves.roc, PREDICTED: curves.roc_predicted} if curves is not None else {}
+    return [
+        {**dict(point), "threshold": finite(point.threshold), "curve": name, "place": i}
+        for name, curve in held.items()
+        for i, point in enumerate(curve)
+    ]
+
+
+def caption(result: Any) -> str:
+    area = finite(result.scores.auc) if result.scores is not None else None
+    if area is None:
+        return ""
+    return (
+        f"The area under the observed curve is {number(result.scores.auc)}: so often did a case with the event have a "
+        "higher probability than one without. It does not say whether the probabilities are right."
+    )
 
 
 def chart(result: Any) -> style.Chart:
     """ROC curve: the share of events called against the share of non-events called."""
-    found = style.document(result)
     points = style.present(rows(result), "roc", "ROC curve (it needs two classes)")
-    area = style.finite((found.get("scores") or {}).get("auc"))
-    event = str((found.get("classes") or ["", "the event"])[-1])
+    names = [name for name in (OBSERVED, PREDICTED) if any(row["curve"] == name for row in points)]
+    event = style.event(result) or "the event"
+    legend = None if len(names) == 1 else alt.Legend()
     curve = (
         alt.Chart(style.data(points))
-        .mark_line(strokeWidth=2, point={"size": 18, "filled": True})
+        .mark_line(strokeWidth=2)
         .encode(
-            x=alt.X(
-                "false_positive_rate:Q", scale=style.PROBABILITY, title="Share of the others called (false alarms)"
-            ),
-            y=alt.Y("true_positive_rate:Q", scale=style.PROBABILITY, title=f"Share of {event} called (hits)"),
+            x=alt.X("false_positive_rate:Q", scale=style.PROBABILITY, title="False alarms (share of others called)"),
+            y=alt.Y("true_positive_rate:Q", scale=style.PROBABILITY, title=f"Hits (share of {event} called)"),
             order=alt.Order("place:Q"),
+            color=alt.Color("curve:N", scale=style.categories(names), title=None, legend=legend),
+            strokeDash=alt.StrokeDash("curve:N", scale=style.dashes(names), title=None, legend=legend),
             tooltip=style.tips(COLUMNS),
         )
     )
-    said = f"Area {area:.3f}. " if area is not None else ""
-    note = f"{said}Above the line: better than a coin. Says nothing about whether the probabilities are right."
+    note = "Above the dashed line: better than a coin. Says nothing about calibration."
     return alt.layer(style.diagonal(), curve).properties(
-        width=style.WIDTH, height=style.HEIGHT, title=style.title("Ranking (ROC)", note)
+        width=style.WIDTH, height=style.HEIGHT, title=style.title(TITLE, note)
     )

@@ -1,4 +1,4 @@
-"""The rows with the lowest probability for what happened."""
+"""The cases that gave least to their outcome."""
 
 from __future__ import annotations
 
@@ -7,48 +7,55 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
+from veracity.words import chance, place
 
-OF, ORDER = "assessment", 90
-CAPTION = "The rows whose outcome was given the least probability. Look at them: they may be errors in the data."
-COLUMNS = {"row": ("row", ""), "outcome": ("what happened", ""), "probability": ("probability it was given", ".4~g")}
+OF, ORDER, TITLE = "assessment", 20, "Biggest misses"
+COLUMNS = {"row": ("case", ""), "outcome": ("outcome", ""), "probability": ("probability of the outcome", ".4~g")}
+GIVEN, RULED_OUT = "probability given", "ruled out (probability 0)"
 
 
 def rows(result: Any) -> style.Rows:
-    found = style.document(result).get("surprises") or []
     return [
-        {"row": _place(row), "outcome": str(row.get("outcome", "")), "probability": row["probability"]} for row in found
+        {"row": place(case), "outcome": str(case.outcome or ""), "probability": case.probability}
+        for case in result.surprises or ()
     ]
 
 
-def _place(row: dict[str, Any]) -> str:
-    return f"{row['row']} of {row['file']}" if "file" in row else str(row["row"])
+def caption(result: Any) -> str:
+    """Return the first case and the number of outcomes with probability 0."""
+    found = result.surprises or ()
+    if not found:
+        return ""
+    zeros = sum(case.probability == 0 for case in found)
+    worst = f"{place(found[0])} gave its outcome {chance(found[0].probability)}"
+    said = f"{zeros} of these outcomes had been ruled out (probability 0)" if zeros else worst
+    return f"{said}. Look at these cases first: they may be errors in the data."
 
 
 def chart(result: Any) -> style.Chart:
-    """Up to 20 rows on a logarithmic scale; a probability of 0 stands at the left edge and is named."""
+    """Up to 20 cases on a logarithmic scale; a probability of 0 is at the left edge and named."""
     found = style.present(rows(result), "surprises", "surprises")
     positive = [row["probability"] for row in found if row["probability"] > 0]
     edge = min(positive, default=1e-3) / 10
     drawn = [
         {
             **row,
-            "at": row["probability"] if row["probability"] > 0 else edge,
-            "kind": "stated" if row["probability"] > 0 else "ruled out (probability 0)",
-            "name": f"{row['row']}: {row['outcome'][:18]}",
+            "at": row["probability"] or edge,
+            "kind": GIVEN if row["probability"] > 0 else RULED_OUT,
+            "name": f"{row['row'].removeprefix('Row ')}: {row['outcome'][:18]}",
         }
         for row in found
     ]
-    kinds = ["stated", "ruled out (probability 0)"]
     zeros = len(positive) < len(drawn)
     order = [row["name"] for row in drawn]
-    y = alt.Y("name:N", sort=order, title="Row: what happened", axis=alt.Axis(labelLimit=200, labelOverlap=False))
+    y = alt.Y("name:N", sort=order, title="Row: outcome", axis=alt.Axis(labelLimit=200, labelOverlap=False))
     x = alt.X(
         "at:Q",
         scale=alt.Scale(type="log", domain=[edge if zeros else min(positive) / 1.5, 1]),
-        title="Probability given to what happened (log scale)",
+        title="Probability of the outcome (log scale)",
         axis=alt.Axis(format="~g", tickCount=5),
     )
-    legend = alt.Legend() if zeros else None
+    legend, kinds = alt.Legend() if zeros else None, [GIVEN, RULED_OUT]
     base = alt.Chart(style.data(drawn))
     return alt.layer(
         base.mark_rule(opacity=0.35).encode(x=x, x2=alt.datum(1), y=y),
@@ -62,5 +69,5 @@ def chart(result: Any) -> style.Chart:
     ).properties(
         width=style.WIDTH,
         height=max(60, 17 * len(drawn)),
-        title=style.title("Largest surprises", "Rows whose outcome had been given the least probability."),
+        title=style.title(TITLE, "Cases that gave least to their outcome."),
     )

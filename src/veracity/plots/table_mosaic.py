@@ -1,4 +1,4 @@
-"""A table as areas: the width of a column is how often it was forecast, its parts are what followed."""
+"""A table as areas: the width of a column is how often it was forecast, its parts are the outcomes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
+from veracity.words import percent
 
-OF, ORDER = "table", 10
-CAPTION = (
-    "Each column is a forecast, as wide as it was frequent; its parts are what followed. Dashed: what "
-    "happens without a forecast."
-)
+OF, ORDER, TITLE = "table", 10, "Outcomes after each forecast"
 COLUMNS = {
     "category": ("forecast", ""),
-    "outcome": ("what happened", ""),
+    "outcome": ("outcome", ""),
     "cases": ("cases", ",.6~g"),
     "share": ("of this forecast", ".3f"),
 }
@@ -23,18 +20,24 @@ COLUMNS = {
 
 def rows(result: Any) -> style.Rows:
     """One rectangle per cell of the table."""
-    return list((style.document(result).get("curves") or {}).get("mosaic") or [])
+    return list(result.document()["curves"].get("mosaic") or [])
+
+
+def caption(result: Any) -> str:
+    """Return the share of the event after the best and the worst forecast."""
+    event, shares = result.columns[-1], [values[-1] for values in result.predictive_values]
+    return (
+        f"{event}: {percent(shares[0], 0)} after {result.rows[0]}, {percent(shares[-1], 0)} after {result.rows[-1]}, "
+        f"{percent(result.prior[-1], 0)} overall (dashed)."
+    )
 
 
 def chart(result: Any) -> style.Chart:
     """Mosaic of the table: without association the boundaries would lie on the dashed lines."""
-    found, cells = (
-        style.document(result),
-        style.present(rows(result), "table_mosaic", "table of forecasts against outcomes"),
-    )
-    outcomes = [str(name) for name in found["columns"]]
+    cells = style.present(rows(result), "table_mosaic", "table of forecasts against outcomes")
+    outcomes = [str(name) for name in result.columns]
     x = alt.X("left:Q", scale=alt.Scale(domain=[0, 1], nice=False), title="Share of all forecasts")
-    y = alt.Y("low:Q", scale=style.PROBABILITY, title="Share of what followed")
+    y = alt.Y("low:Q", scale=style.PROBABILITY, title="Share of the outcomes")
     base = alt.Chart(style.data(cells))
     areas = base.mark_rect(stroke="white", strokeWidth=2, fillOpacity=0.8).encode(
         x=x,
@@ -49,12 +52,10 @@ def chart(result: Any) -> style.Chart:
         .mark_text(style="note", dy=-8, baseline="bottom")
         .encode(x="middle:Q", y=alt.datum(1), text="category:N")
     )
-    borders = style.data([{"y": share} for share in found["curves"]["mosaic_prior"]])
+    borders = style.data([{"y": share} for share in result.document()["curves"]["mosaic_prior"]])
     expected = alt.Chart(borders).mark_rule(stroke="black", strokeDash=[5, 4], strokeWidth=1.5).encode(y="y:Q")
     return alt.layer(areas, expected, names).properties(
         width=style.WIDTH,
         height=style.HEIGHT,
-        title=style.title(
-            "What followed each forecast", "Width: how often it was forecast. Dashed: without a forecast."
-        ),
+        title=style.title(TITLE, "Width: how often it was forecast. Dashed: without a forecast."),
     )

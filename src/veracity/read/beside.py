@@ -14,12 +14,12 @@ import polars as pl
 
 from .files import Table
 from .layouts import Layout
-from .reading import Reading
+from .reading import ReadOptions
 
 KEPT = "kept"  # what is said of them
 
 
-def columns_beside(tables: Sequence[Table], layout: Layout, reading: Reading) -> dict[str, Any]:
+def columns_beside(tables: Sequence[Table], layout: Layout, reading: ReadOptions) -> dict[str, Any]:
     """The columns that stay, and their kinds: words where files do not agree, or where nothing stands."""
     if layout.kind == "realised":
         return {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ import polars as pl
 
 from ..data import Finding, Forecasts, Names, NothingLeft, check, prepare, prepare_realised
 from .cases import whole_cases
-from .files import Table, batch_rows, table_of
+from .files import Table
 from .layouts import Layout
-from .reading import Reading, canonical
+from .reading import ReadOptions, canonical
 from .values import codes_of_labels, feature_matrix, labels, matrix, numbers_in, pair_outcomes
 
 Array = Any
@@ -29,7 +28,7 @@ class Builder:
         self,
         table: Table,
         layout: Layout,
-        reading: Reading,
+        reading: ReadOptions,
         weights: Array = None,
         offset: int = 0,
         pending: dict[str, tuple[Finding, ...]] | None = None,
@@ -50,15 +49,6 @@ class Builder:
     def _groups(self) -> list[str]:
         """Groups that are columns; separate events are one without."""
         return [name for name in self.reading.group if name in self.table.columns]
-
-    def batches(self, size: int | None = None, *, alone: bool = True) -> Iterator[Forecasts]:
-        """Batches of at most `size` rows; not `alone`: other tables may have rows where this one has none."""
-        size = size or batch_rows(len(self.columns))
-        whole = alone and self.table.rows <= size
-        for start, numbers, frame in self.frames(size):
-            if frame.height:
-                yield from self.forecasts(frame, start, numbers, whole)
-            del frame, numbers  # polars fills this memory again with the next batch
 
     def frames(self, size: int) -> Iterator[tuple[int, Array, pl.DataFrame]]:
         """The table in batches; several rows of one case are never parted, and options that differ by row neither."""
@@ -122,7 +112,7 @@ class Builder:
         given: dict[str, Any] = {
             "sample_weight": weight,
             "counts": count,
-            "nan": reading.nan,
+            "missing": reading.missing,
             "groups": {c: labels(frame[c]) for c in self._groups},
             "case": self._case(frame),
             "first_row": start,
@@ -328,11 +318,11 @@ class Builder:
                 f"name the columns of a case:  {table.option('id', 'COL,COL')}",
             )
         short = made.filter(pl.col(CLASSES) != len(layout.labels))
-        if short.height and not self.reading.absent and self.reading.nan == "raise":
+        if short.height and not self.reading.absent and self.reading.missing == "error":
             raise table.error(
                 f"row {short[N][0]}: a case with {short[CLASSES][0]} of {len(layout.labels)} classes "
                 f"({short.height:,} of {made.height:,} cases).",
-                f"leave these cases out:  {table.option('nan', 'omit')}"
+                f"leave these cases out:  {table.option('missing', 'drop')}"
                 f"      or, if an option was not offered:  {table.option('absent', 'nan')}",
             )
         return made, made[N].to_numpy()
@@ -373,27 +363,3 @@ def _decided(made: Forecasts) -> Forecasts:
         return made
     rows = [made.row(i) for i in true[:20]]
     return replace(made, findings=(*made.findings, Finding.of("already_decided", len(true), len(p), rows)))
-
-
-def weights_of(reading: Reading, tables: list[Table]) -> Array:
-    """Weights from a file of their own: one column, one row for each row of the data."""
-    name = reading.weight
-    if not name or name in tables[0].columns:
-        return None
-    path = Path(name)
-    if not path.is_file():
-        raise tables[0].error(
-            f"--weight {name}: neither a column nor a file." if tables[0].style == "file" else f"no column `{name}`.",
-            f"columns: {', '.join(tables[0].columns[:12])}",
-        )
-    held = table_of(path, Reading())
-    numeric = [c for c in held.columns if held.sample[c].dtype.is_numeric()]
-    if len(numeric) != 1:
-        raise held.error(
-            f"{len(numeric)} columns of numbers; weights are one column.", "keep only the weights in this file"
-        )
-    _, frame = held.read(numeric)
-    total = sum(t.rows for t in tables)
-    if not reading.where and frame.height != total:
-        raise held.error(f"{frame.height:,} weights for {total:,} rows.", "one weight for each row of the data")
-    return numbers_in(frame[numeric[0]])

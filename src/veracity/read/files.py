@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import glob
-import shutil
-import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import polars as pl
@@ -19,7 +14,8 @@ import polars as pl
 from ..data import Names
 from . import text
 from .layouts import Layout
-from .reading import Reading, nearest
+from .paths import KNOWN, TEXTS, extension, stem
+from .reading import ReadOptions, nearest
 
 BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
 SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
@@ -29,9 +25,6 @@ TOGETHER, SLICE_BYTES = 1 << 26, 1 << 28  # their values in the whole file, whic
 ALL_ROWS = 1 << 31  # polars takes no longer slices
 ROW = "\0row"  # the number of a row, where rows are left out before they are read
 GIVEN = "\0given "  # before the name of a column that is converted: the same as it stands in the file
-COMPRESSED = (".gz", ".zst", ".zstd")
-TEXTS = (".csv", ".tsv", ".txt", ".dat", ".tab", ".psv")
-KNOWN = (*TEXTS, ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".jsonl", ".ndjson", ".npz")
 
 
 class NoRows(ValueError):
@@ -116,7 +109,7 @@ class Table:
 
         if self.path is None:
             return None
-        beside = sorted(p for p in self.path.parent.iterdir() if p != self.path and _extension(p) in KNOWN)
+        beside = sorted(p for p in self.path.parent.iterdir() if p != self.path and extension(p) in KNOWN)
         return next((p.name for p in beside if bare(p) == bare(self.path)), None)
 
     def option(self, name: str, value: Any = True) -> str:
@@ -194,105 +187,14 @@ def wide_batches(lazy: pl.LazyFrame, columns: Sequence[str], size: int, of: int)
         del frame  # before the next is read
 
 
-def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
-    """Files that paths, globs and folders mean, in order."""
-    if isinstance(paths, (str, Path)):
-        paths = [paths]
-    if not paths:
-        raise ValueError("no file given\n  name a CSV, Parquet, Arrow or JSON lines file")
-    found: list[Path] = []
-    for given in paths:
-        path = Path(_without_scheme(str(given)))
-        if not str(given).strip():
-            raise ValueError("a file without a name\n  name a CSV, Parquet, Arrow or JSON lines file")
-        if str(given) == "-" or path.is_file():
-            found.append(path)
-        elif path.is_dir():
-            inside = sorted(f for f in path.rglob("*") if f.is_file() and _extension(f) in KNOWN)
-            if not inside:
-                raise ValueError(f"{given}: no file that can be read in this folder\n  kinds: {', '.join(KNOWN)}")
-            found += inside
-        else:
-            matches = sorted(Path(m) for m in glob.glob(str(path), recursive=True))
-            if not matches:
-                raise ValueError(f"{given}: no such file{_beside(path)}")
-            found += [m for m in matches if m.is_file()]
-    twice = [path for path, times in Counter(path.absolute() for path in found).items() if times > 1]
-    if twice:
-        raise ValueError(f"{twice[0].name}: given twice\n  name each file once: its rows would count twice")
-    return found
-
-
-def is_address(given: str) -> bool:
-    """s3a://…, hdfs://…: what is no file of this machine."""
-    return "://" in given and not given.startswith("file://")
-
-
-def _without_scheme(given: str) -> str:
-    """The path that a file:// address means; other addresses are not files."""
-    if given.startswith("file://"):
-        return unquote(urlsplit(given).path)
-    if is_address(given):
-        raise ValueError(
-            f"{given}: an address, not a file\n"
-            "  one alone, if Spark can open it:  --engine spark      otherwise copy the files here"
-        )
-    return given
-
-
-def _beside(path: Path) -> str:
-    try:
-        names = [f.name for f in path.parent.iterdir()]
-    except OSError:
-        return ""
-    hint = nearest(path.name, names)
-    return "" if hint == "." else hint.replace("`", "")
-
-
-def _extension(path: Path) -> str:
-    parts = [s.lower() for s in path.suffixes]
-    if parts and parts[-1] in COMPRESSED:
-        parts = parts[:-1]
-    return parts[-1] if parts else ""
-
-
-def stem(path: Path) -> str:
-    """The name of a file without its endings."""
-    name = "stdin" if str(path) == "-" else path.name
-    for suffix in (*COMPRESSED, *KNOWN):
-        if name.lower().endswith(suffix):
-            name = name[: -len(suffix)]
-    return name
-
-
-def names_of(paths: Sequence[Path]) -> list[str]:
-    """What messages call these files: their names, with as many folders as it takes to tell them apart.
-
-    >>> names_of([Path("data/2024/part.csv"), Path("data/2025/part.csv"), Path("data/2025/more.csv")])
-    ['2024/part.csv', '2025/part.csv', 'more.csv']
-    """
-    names = {path: path.name for path in paths}
-    for folders in range(1, max(len(path.parts) for path in paths)):
-        often = Counter(names.values())
-        alike = [path for path, name in names.items() if often[name] > 1]
-        names |= {path: str(Path(*path.parts[-1 - folders :])) for path in alike}
-    return [names[path] for path in paths]
-
-
-def table_of(path: Path, reading: Reading, shown: str | None = None) -> Table:
+def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Table:
     """A file as a table; its kind is known by its ending, or by its first bytes."""
-    keep = None
     shown = shown or path.name
-    if str(path) == "-":
-        keep = text.Scratch()
-        with keep.path.open("wb") as copy:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
-        path, shown = keep.path, "stdin"
     if path.stat().st_size == 0:
         raise ValueError(f"{shown}: the file is empty\n  it needs a line of column names and at least one row")
     with path.open("rb") as file:
         magic = file.read(8)
-    ending = _extension(path)
+    ending = extension(path)
     if ending in (".xlsx", ".xls", ".ods") or magic[:4] == b"\xd0\xcf\x11\xe0":
         raise ValueError(f"{shown}: Excel workbook: save the sheet as CSV (any delimiter) and try again")
     try:
@@ -317,8 +219,33 @@ def table_of(path: Path, reading: Reading, shown: str | None = None) -> Table:
             f"{shown}: damaged, cut short, or not what its name says\n"
             "  write it again, or give it the ending of its kind"
         ) from problem
-    table.keep, table.path = (table.keep, keep), path
-    return _filtered(table, reading)
+    table.path = path
+    return filtered(table, reading)
+
+
+def is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def parquet_rows(path: Path) -> int:
+    """Return the number of rows of a Parquet file, which its end tells."""
+    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+
+
+def rows_of_parquet(path: Path, shown: str, first: int, rows: int | None, reading: ReadOptions) -> Table:
+    """Return some rows of a Parquet file as a table without a sample; None: all from `first` on."""
+    lazy, columns, converted = scanned(pl.scan_parquet(path, glob=False))
+    whole = parquet_rows(path)
+    table = Table(shown or path.name, "file", lazy, columns, whole, pl.DataFrame(), False, columnar=whole)
+    table.converted = converted
+    if reading.where:
+        table.lazy, table.numbered = lazy.with_row_index(ROW, offset=table.first_row), True
+    if rows is not None:
+        table.rows, table.lazy = rows, table.lazy.slice(first, rows)
+    if reading.where:
+        narrow(table, reading)
+    return table
 
 
 def same_columns(table: Table, columns: Sequence[str], first: str) -> None:
@@ -426,7 +353,7 @@ def _resample(table: Table) -> None:
         table.rows = int(table.lazy.select(pl.len()).collect().item())
 
 
-def _filtered(table: Table, reading: Reading) -> Table:
+def filtered(table: Table, reading: ReadOptions) -> Table:
     """Only the rows that every --where condition holds for, with their own numbers."""
     if not reading.where:
         return table
@@ -439,7 +366,7 @@ def _filtered(table: Table, reading: Reading) -> Table:
     return table
 
 
-def narrow(table: Table, reading: Reading) -> None:
+def narrow(table: Table, reading: ReadOptions) -> None:
     """Leave out of the lazy frame the rows for which a --where condition does not hold."""
     conditions = []
     for condition in reading.where:
@@ -454,7 +381,7 @@ def narrow(table: Table, reading: Reading) -> None:
         same = same.fill_null(False)
         conditions.append(~same if unequal else same)
     if not table.numbered:
-        table.lazy, table.numbered = table.lazy.with_row_index(ROW, offset=table.first_row), True
+        table.lazy, table.numbered = table.lazy.with_row_index(ROW, offset=table.first_row + table.passed), True
     table.lazy = table.lazy.filter(*conditions)
 
 

@@ -1,41 +1,49 @@
-"""Input that is never in memory as a whole: parts, each read batch by batch by whoever counts it."""
+"""Files and frames as a source: recognised once, then read in parts, each batch by batch.
+
+Memory is bounded by a few batches, however many rows there are. A small file is a part with one batch.
+"""
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import polars as pl
 
-from ..data import Finding, Forecasts
+from ..data import Finding, Forecasts, check, merge, saying_something
 from .beside import Beside, beside_in, columns_beside
 from .build import Builder
 from .files import (
-    ROW,
     NoRows,
     Table,
-    _filtered,
-    expanded,
-    names_of,
+    filtered,
+    is_parquet,
     narrow,
     of_frame,
+    parquet_rows,
+    rows_of_parquet,
     same_columns,
-    scanned,
-    stem,
     table_of,
 )
 from .layouts import Layout
-from .reading import Reading
+from .pairing import joined
+from .paths import File, listed, stem
+from .reading import ReadOptions
 from .rules import recognise
+from .unlabelled import may_be_outcome
 from .weights import WeightsFile, weights_file
 
 ENTRIES, MOST_ROWS, FEWEST_ROWS = 1 << 23, 1 << 20, 1 << 12  # of a batch
 CHUNK = 1 << 15  # rows in a piece of memory from which it is worth its own forecasts
 PART_BYTES = 1 << 28  # a larger Parquet file is cut, where parts go to different workers
+EVERYTHING = 1 << 62  # rows of a batch that holds a whole part
 BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError)
 
 
@@ -45,24 +53,33 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class Part:
-    """A file, or some rows of a Parquet file."""
+    """A file, some rows of a Parquet file, or frames that follow one another."""
 
-    path: str
+    path: str = ""
     first: int = 0  # rows passed over
     rows: int | None = None  # None: all that follow
-    file: str = ""  # what messages call the file
+    file: str = ""  # how messages name it
+    frames: Iterable[Any] | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
         shown = self.file or Path(self.path).name
         return shown if self.rows is None else f"{shown}, rows {self.first + 1:,} to {self.first + self.rows:,}"
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file; 0 where there is none."""
+        try:
+            return Path(self.path).stat().st_size if self.path else 0
+        except OSError:
+            return 0
+
 
 @dataclass(frozen=True)
 class Batch:
-    """Forecasts of all models in some rows of the input. `share`: how much of the part has been read, where known.
+    """Forecasts of all models in some rows of a part. `share`: how much of the part has been read, where known.
 
-    The forecasts come first, then what there is to tell: by model, about rows of which none is left.
+    `told` holds, by model, findings about rows of which none is left; it is complete when the forecasts are taken.
     """
 
     forecasts: Iterable[Forecasts]
@@ -70,11 +87,12 @@ class Batch:
     share: float | None = None
     told: Iterable[tuple[str, tuple[Finding, ...]]] = ()
     beside: Beside | None = None
+    unpaired: int = 0  # rows that not all of several models have
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """Forecasts of a frame piece by piece, made by whoever counts them: a reader who is not kept from reading."""
+    """Forecasts of a frame piece by piece, made by whoever counts them, while the reader reads ahead."""
 
     builder: Builder
     start: int
@@ -85,23 +103,78 @@ class Pieces:
             yield from self.builder.forecasts(frame, self.start + offset, None, whole=False)
 
 
-@dataclass(frozen=True)
-class Stream:
-    """How parts are understood: by the layout that was recognised in the first."""
+class Source:
+    """Data with the layout that was recognised, in parts.
 
-    layout: Layout
-    reading: Reading
-    columns: tuple[str, ...]
-    first: str
-    weights: WeightsFile | None = None
-    beside: dict[str, Any] = field(default_factory=dict)  # kinds of the columns beside the forecasts
+    A copy that travels to a worker reads the parts that it is given, and lists none.
+    """
 
-    def batches(self, part: Part, skip: int = 0, *, beside: bool = False) -> Iterator[Batch]:
-        """Forecasts of a part after `skip` of its rows, with the columns beside them or without."""
+    def __init__(
+        self,
+        layout: Layout,
+        options: ReadOptions,
+        parts: Any,
+        table: Table | None = None,
+        weights: WeightsFile | None = None,
+        keep: Any = None,
+    ) -> None:
+        self.layout, self.options, self.weights = layout, options, weights
+        self.columns = table.columns if table else ()
+        self.first = table.name if table else "the first part"
+        self._parts, self._table, self._keep = parts, table, keep  # of a temporary file: it lives as long as this
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_parts": (), "_table": None, "_keep": None}
+
+    def parts(self) -> Any:
+        """Return the parts: of files a list of `Part`, of a distributed frame its partitions."""
+        return self._parts
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return self.layout.named_models
+
+    def layout_of(self, model: str) -> Layout:
+        return self.layout
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names of the files where there are several, so that rows are named with their file."""
+        return self.layout.files if len(self.layout.files) > 1 else ()
+
+    @property
+    def may_hold_outcomes(self) -> bool:
+        """Return whether a column that is not used may be the outcome, as far as its values were seen."""
+        if self._table is None or not self._table.whole:
+            return bool(self.layout.unused)
+        sample = self._table.sample
+        return any(may_be_outcome(sample[name], self.layout.classes) for name, _ in self.layout.unused)
+
+    @cached_property
+    def beside(self) -> dict[str, Any]:
+        """Return the columns that are neither outcome nor forecast with their kinds: text where files differ."""
+        assert self._table is not None
+        tables = [self._table]
+        for path in dict.fromkeys(Path(part.path) for part in self._parts if part.path):
+            with suppress(*BROKEN):  # whoever reads it will say so
+                if path != self._table.path and is_parquet(path):
+                    tables.append(rows_of_parquet(path, "", 0, None, ReadOptions()))
+        return columns_beside(tables, self.layout, self.options)
+
+    def batches(
+        self, part: Part, skip: int = 0, *, rows: int | None = None, beside: Mapping[str, Any] | None = None
+    ) -> Iterator[Batch]:
+        """Yield the forecasts of a part after `skip` of its rows, at most `rows` at a time.
+
+        `beside`: columns that are read as well, with their kinds.
+        """
+        if part.frames is not None:
+            yield from self._of_frames(part, rows, beside)
+            return
         try:
             table = self._opened(part, skip)
             if table is not None:
-                yield from self._of_table(table, skip, part.path, self.beside if beside else None)
+                yield from self._of_table(table, skip, part.path, rows, beside)
         except ValueError as problem:
             if isinstance(problem.__cause__, BROKEN) or Path(part.path).stat().st_size == 0:
                 raise Unreadable(str(problem)) from None
@@ -110,39 +183,52 @@ class Stream:
             lines = str(problem).splitlines() or [type(problem).__name__]
             raise Unreadable(f"{part.name}: cannot be read ({lines[0]})\n  is it complete?") from None
 
-    def of_frames(self, frames: Iterable[Any], name: str) -> Iterator[Batch]:
-        """Forecasts of frames of any kind, one after another: a partition of a distributed frame."""
+    def read(self) -> dict[str, Forecasts]:
+        """Return all rows of each model, every value checked."""
+        held: dict[str, list[Forecasts]] = {name: [] for name in self.layout.named_models}
+        told: dict[str, tuple[Finding, ...]] = dict.fromkeys(held, self.layout.findings)
+        for part in self.parts():
+            for batch in self.batches(part, rows=EVERYTHING):
+                for forecasts in batch.forecasts:
+                    held[forecasts.model or ""].append(forecasts)
+                for model, findings in batch.told:
+                    told[model] = (*told[model], *findings)
+        if self.files:
+            for forecasts in itertools.chain.from_iterable(held.values()):
+                check(forecasts)  # a message names the file and its row
+        made = {}
+        for model, parts in held.items():
+            if parts:
+                whole = joined(parts, self.files)
+                findings = saying_something(merge((*told[model], *whole.findings)))
+                made[model] = check(replace(whole, findings=findings))
+        if not made:
+            raise ValueError(f"{self.first}: no row is left.\n  look at missing values and at the model column")
+        return made
+
+    def _of_frames(self, part: Part, rows: int | None, beside: Mapping[str, Any] | None) -> Iterator[Batch]:
         start = 0
-        for frame in frames:
-            made: pl.DataFrame = frame if isinstance(frame, pl.DataFrame) else nw.from_native(frame).to_polars()
+        for frame in part.frames or ():
+            made = polars_frame(frame)
             if made.height:
-                table = of_frame(made, name, "frame")
+                table = of_frame(made, part.file, "frame")
                 same_columns(table, self.columns, self.first)
-                if self.reading.where:
-                    narrow(table, self.reading)
-                for batch in self._of_table(table):
-                    shifted = (replace(f, first_row=f.first_row + start) for f in batch.forecasts)
-                    yield Batch(tuple(shifted), batch.rows, told=batch.told)
+                table.passed = start
+                if self.options.where:
+                    narrow(table, self.options)
+                yield from self._of_table(table, 0, "", rows, beside)
                 start += made.height
 
     def _opened(self, part: Part, skip: int) -> Table | None:
+        """Return the rows of a file after those to be passed over; None where there is no row."""
         path = Path(part.path)
-        with path.open("rb") as file:
-            columnar = file.read(4) == b"PAR1"
-        if columnar:
-            lazy, columns, converted = scanned(pl.scan_parquet(path, glob=False))
-            rows = int(lazy.select(pl.len()).collect().item())
-            table = Table(part.file or path.name, "file", lazy, columns, rows, pl.DataFrame(), False, columnar=rows)
-            table.converted = converted
-            if self.reading.where:
-                table.lazy, table.numbered = lazy.with_row_index(ROW, offset=table.first_row), True
-            if part.rows is not None:
-                table.rows, table.lazy = part.rows, table.lazy.slice(part.first, part.rows)
-            if self.reading.where:
-                narrow(table, self.reading)
+        if is_parquet(path):
+            table = rows_of_parquet(path, part.file, part.first, part.rows, self.options)
+        elif self._table is not None and self._table.path == path:
+            table = replace(self._table)
         else:
             try:
-                table = table_of(path, self.reading, part.file)
+                table = table_of(path, self.options, part.file)
             except NoRows:
                 return None
         same_columns(table, self.columns, self.first)
@@ -151,30 +237,33 @@ class Stream:
         return table
 
     def _of_table(
-        self, table: Table, skip: int = 0, path: str = "", kept: Mapping[str, Any] | None = None
+        self, table: Table, skip: int, path: str, rows: int | None, beside: Mapping[str, Any] | None
     ) -> Iterator[Batch]:
         before = self.weights.before(path) if self.weights is not None else 0
+        kept = beside or {}
         table = table.with_letters(kept) if kept else table
-        builder = Builder(table, self.layout, self.reading, self.weights, before, beside=tuple(kept or ()))
-        size = min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
+        builder = Builder(table, self.layout, self.options, self.weights, before, beside=tuple(kept))
+        size = rows or min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
+        # What is known of all rows may be said of all rows.
+        whole = len(self._parts) == 1 and table.rows <= size and not skip
+        entire = whole or self.layout.kind in ("long", "lm-eval")  # a batch holds several rows of one case
         done = skip
-        entire = self.layout.kind in ("long", "lm-eval")  # a batch holds several rows of one case
         for start, numbers, frame in builder.frames(size):
             if frame.height:
                 self._known_models(frame, table)
                 done += frame.height
-                beside = beside_in(table, frame, start, numbers, kept) if kept else None
+                others = beside_in(table, frame, start, numbers, kept) if kept else None
                 made: Iterable[Forecasts]
                 if not entire and numbers is None and (pieces := _pieces(frame)):
                     made = Pieces(builder, start, pieces)
                 else:
-                    made = tuple(builder.forecasts(frame, start, numbers, whole=False))
+                    made = tuple(builder.forecasts(frame, start, numbers, whole))
                 share = min(1.0, done / table.rows) if table.rows else None
-                yield Batch(made, frame.height, share, beside=beside)
+                yield Batch(made, frame.height, share, beside=others)
         yield Batch((), 0, 1.0, builder.pending.items())
 
     def _known_models(self, frame: pl.DataFrame, table: Table) -> None:
-        """A model that the first part did not have would be lost."""
+        """Refuse a model that the first part did not have: it would be lost."""
         column = self.layout.model_column
         if column is not None:
             found = frame[column].cast(pl.String).unique().drop_nulls().to_list()
@@ -187,9 +276,9 @@ class Stream:
 
 
 def _pieces(frame: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
-    """A frame of numbers in pieces whose columns lie in one piece of memory each, so that arrays of them need no copy.
+    """Return a frame of numbers in pieces whose columns are contiguous in memory, so that arrays need no copy.
 
-    None where to make one piece of many small ones costs less, or where something might be wrong with the values.
+    Empty where one piece made of many small ones costs less, or where something may be wrong with the values.
     """
     lengths = frame.to_series(0).chunk_lengths()
     if len(lengths) * CHUNK > frame.height:
@@ -201,73 +290,97 @@ def _pieces(frame: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
     return [(start, frame.slice(start, length)) for start, length in zip(starts, lengths, strict=False) if length]
 
 
-def opened(
-    paths: Sequence[str | Path] | str | Path, reading: Reading, *, cut: int | None = None, skip_broken: bool = False
-) -> tuple[Stream, list[Part]]:
-    """Parts of files, and how they are read; `cut`: Parquet files of more bytes in several parts."""
-    files = expanded(paths)
-    if Path("-") in files:
-        raise ValueError("standard input cannot be read in parts\n  write it to a file first")
-    whole = [Part(str(path), file=name) for path, name in zip(files, names_of(files), strict=True)]
-    stream = _recognised(files, reading, skip_broken)
-    if cut is None or stream.layout.kind in ("long", "lm-eval"):
-        return stream, whole
-    return stream, [piece for part in whole for piece in _cut(part, cut)]
+def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, skip_broken: bool = False) -> Source:
+    """Return files as the parts of one set; `cut`: Parquet files of more bytes in several parts."""
+    files = listed(data)
+    table = _recognisable(files, options, skip_broken)
+    by_file = options.weight and options.weight not in table.columns
+    weights = weights_file(options.weight or "", [file.path for file in files], table) if by_file else None
+    layout = recognise(table, options, stem(Path(files[0].name)), table.preset)
+    if len(files) > 1:
+        note = re.sub(r" \([\d,]+ of [\d,]+\)$", "", layout.outcome_note)  # counts of one file
+        names, rows = tuple(file.name for file in files), _rows(files)
+        layout = replace(layout, files=names, rows=rows, tally=(), outcome_note=note)
+    parts = [Part(str(file.path), file=file.name) for file in files]
+    if cut is not None and layout.kind not in ("long", "lm-eval"):
+        parts = [piece for part in parts for piece in _cut(part, cut)]
+    return Source(layout, options, parts, table, weights, keep=files)
 
 
-def _recognised(files: Sequence[Path], reading: Reading, skip_broken: bool) -> Stream:
-    """The layout of the first file that has rows."""
+def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts: Any = None) -> Source:
+    """Return a frame as one part; or `parts` of a distributed frame of which `data` are some rows."""
+    made = polars_frame(data)
+    if made.height == 0:
+        raise ValueError(f"the {name} has no rows\n  there is nothing to assess")
+    shown = name if parts is None else f"the {name}"
+    table = filtered(of_frame(made, shown, "frame"), options)
+    if options.weight:
+        table.column(options.weight)
+    layout = recognise(table, options, name)
+    if parts is not None:  # the sample does not tell how many rows there are
+        layout, table = replace(layout, rows=0, tally=()), replace(table, whole=False)
+    held = [Part(file=shown, frames=(made,))] if parts is None else parts
+    return Source(layout, options, held, table)
+
+
+def polars_frame(data: Any) -> pl.DataFrame:
+    """Return a pandas, polars, pyarrow or duckdb frame as a polars one."""
+    if isinstance(data, pl.DataFrame):
+        return data
+    try:
+        native = nw.from_native(data)
+    except TypeError:
+        raise ValueError(
+            f"a {type(data).__name__} is no frame\n"
+            "  give outcomes and probabilities (y_true, y_proba), or a pandas, polars, pyarrow or duckdb frame"
+        ) from None
+    except nw.exceptions.DuplicateError:
+        names = [str(c) for c in data.columns]
+        twice = next((c for c in names if names.count(c) > 1), "the same name")
+        raise ValueError(f"two columns of the frame are called `{twice}`\n  give every column its own name") from None
+    eager = native.collect("polars") if isinstance(native, nw.LazyFrame) else native
+    made: pl.DataFrame = eager.to_polars()
+    return made
+
+
+def _recognisable(files: Sequence[File], options: ReadOptions, skip_broken: bool) -> Table:
+    """Return the first file that has rows and, if there is one, a value in every column."""
     problem: ValueError | None = None
-    names = names_of(files)
-    for path, name in zip(files, names, strict=True):
+    best: Table | None = None
+    for file in files:
         try:
-            table = table_of(path, reading, name)
+            table = table_of(file.path, options, file.name)
         except NoRows as empty:
             problem = problem or empty
         except (ValueError, OSError) as broken:
             if not skip_broken:
                 raise
-            problem = broken if isinstance(broken, ValueError) else ValueError(f"{path.name}: {broken}")
+            problem = broken if isinstance(broken, ValueError) else ValueError(f"{file.name}: {broken}")
         else:
-            file = reading.weight if reading.weight and reading.weight not in table.columns else None
-            weights = weights_file(file, files, table) if file else None
-            layout = recognise(table, reading, stem(path), table.preset)
-            if len(files) > 1:
-                layout = replace(layout, files=tuple(names), rows=_rows(files), tally=())
-            beside = columns_beside([table], layout, reading)
-            return Stream(layout, reading, table.columns, table.name, weights, beside)
-    assert problem is not None
-    raise problem
+            best = table if best is None or len(table.columns) > len(best.columns) else best
+            if not table.empty:
+                break
+    if best is None:
+        assert problem is not None
+        raise problem
+    return best
 
 
-def _rows(files: Sequence[Path]) -> int:
-    """Rows of Parquet files, from their ends; 0 where only reading would tell."""
+def _rows(files: Sequence[File]) -> int:
+    """Return the rows of Parquet files, which their ends tell; 0 where only reading would tell."""
     try:
-        return sum(int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()) for path in files)
+        return sum(parquet_rows(file.path) for file in files)
     except BROKEN:
         return 0
 
 
-def of_sample(frame: Any, reading: Reading, name: str) -> Stream:
-    """How the partitions of a distributed frame are read, from some of its rows."""
-    made: pl.DataFrame = frame if isinstance(frame, pl.DataFrame) else nw.from_native(frame).to_polars()
-    if made.height == 0:
-        raise ValueError(f"{name} has no rows\n  there is nothing to assess")
-    table = _filtered(of_frame(made, name, "frame"), reading)
-    if reading.weight:
-        table.column(reading.weight)
-    return Stream(recognise(table, reading, name), reading, table.columns, name)
-
-
 def _cut(whole: Part, most: int) -> list[Part]:
-    """Parts of about `most` bytes where a file can be entered in the middle."""
-    path = Path(whole.path)
-    size = path.stat().st_size
-    if size <= most or path.suffix.lower() not in (".parquet", ".pq"):
+    """Return parts of about `most` bytes where a file can be entered in the middle."""
+    if whole.size <= most or Path(whole.path).suffix.lower() not in (".parquet", ".pq"):
         return [whole]
     try:
-        rows = int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+        rows = parquet_rows(Path(whole.path))
     except BROKEN:
         return [whole]  # whoever reads it will say so
-    step = max(1, -(-rows * most // size))
+    step = max(1, -(-rows * most // whole.size))
     return [replace(whole, first=first, rows=min(step, rows - first)) for first in range(0, rows, step)]

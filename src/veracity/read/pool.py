@@ -12,14 +12,14 @@ from . import roles
 from .classes import ClassSet, given_sets
 from .files import Table
 from .layouts import Layout, run_of
-from .reading import Reading, canonical, items_of, matching
+from .reading import ReadOptions, canonical, items_of, matching
 from .roles import Column
 
 
 class Pool:
     """Columns that are free to be given a role, and what every rule needs of them."""
 
-    def __init__(self, table: Table, reading: Reading, stem: str) -> None:
+    def __init__(self, table: Table, reading: ReadOptions, stem: str) -> None:
         self.table, self.reading, self.stem = table, reading, stem
         self.all = roles.columns_of(table.sample)
         taken = {table.column(name) for name in reading.given if name != reading.weight}

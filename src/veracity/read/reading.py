@@ -15,7 +15,7 @@ SCALES = ("probability", "logit", "log", "percent")
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """Options that say how columns are to be understood; None and empty mean: recognise it."""
 
     label: str | None = None
@@ -29,7 +29,7 @@ class Reading:
     model: str | None = None  # "none" pools all models
     id: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
-    nan: str = "raise"
+    missing: str = "error"
     soft: str = "split"
     normalise: bool = False
     cut: tuple[float, ...] = ()
@@ -56,7 +56,7 @@ class Reading:
         for name, choices in (
             ("layout", LAYOUTS if self.layout != UNLABELLED else (UNLABELLED,)),
             ("scale", (None, *SCALES)),
-            ("nan", ("raise", "omit")),
+            ("missing", ("error", "drop")),
             ("soft", ("split", "omit", "refuse")),
             ("absent", (None, "nan")),
         ):

@@ -11,14 +11,14 @@ from . import roles
 from .classes import ClassSet, class_sets, given_sets
 from .files import Table
 from .layouts import Layout, run_of
-from .reading import UNLABELLED, Reading, items_of, labels_of
+from .reading import UNLABELLED, ReadOptions, items_of, labels_of
 from .refusals import short
 from .roles import Column
 from .unclear import Unclear
 from .unlabelled import unlabelled
 
 
-def recognise(table: Table, reading: Reading, stem: str, preset: Layout | None = None) -> Layout:
+def recognise(table: Table, reading: ReadOptions, stem: str, preset: Layout | None = None) -> Layout:
     """The layout of a table, by options first and rules after."""
     # Separate events are a group that has no column.
     by_event = "event" in reading.group and "event" not in table.columns

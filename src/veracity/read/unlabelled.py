@@ -12,28 +12,28 @@ from . import roles
 from .classes import DIGITS, NEARLY, STEMS
 from .files import Table
 from .layouts import Layout
-from .reading import UNLABELLED, Reading, canonical, items_of, matching
+from .reading import UNLABELLED, ReadOptions, canonical, items_of, matching
 from .roles import Column
 
-TAKEN = ("proba", "positive_proba", "scale", "where", "nan", "normalise", "id")  # options of such forecasts
+TAKEN = ("proba", "positive_proba", "scale", "where", "missing", "normalise", "id")  # options of such forecasts
 
 
 class NoForecasts(ValueError):
     """Where the forecasts are cannot be told."""
 
 
-def reading_without_outcomes(reading: Reading, classes: Sequence[Any] | None) -> Reading | None:
+def reading_without_outcomes(reading: ReadOptions, classes: Sequence[Any] | None) -> ReadOptions | None:
     """The same for files whose outcomes are not known; None where an option asks for what is not done there.
 
     classes  of the map that is to be applied
     """
-    if any(getattr(reading, name) != getattr(Reading(), name) for name in vars(reading) if name not in TAKEN):
+    if any(getattr(reading, name) != getattr(ReadOptions(), name) for name in vars(reading) if name not in TAKEN):
         return None
     names: Any = [str(c) for c in classes or ()]  # a list: names may hold commas
     return replace(reading, layout=UNLABELLED, order=names, id=())
 
 
-def reading_of_forecasts(reading: Reading, layout: Layout) -> Reading | None:
+def reading_of_forecasts(reading: ReadOptions, layout: Layout) -> ReadOptions | None:
     """The same for the forecasts that were recognised, whatever happened; None where rows of the file are no rows of
     probabilities."""
     if layout.kind not in ("wide", "binary") or layout.model_column or len(layout.models) > 1:
@@ -42,11 +42,11 @@ def reading_of_forecasts(reading: Reading, layout: Layout) -> Reading | None:
     option = {"positive_proba": columns[0]} if len(columns) == 1 else {"proba": columns}
     given: dict[str, Any] = {"proba": None, "positive_proba": None, **option}
     given |= {"scale": reading.scale or layout.scale, "order": list(map(str, layout.classes))}
-    given |= {name: getattr(reading, name) for name in ("where", "nan", "normalise", "weight", "count")}
-    return Reading(layout=UNLABELLED, **given)
+    given |= {name: getattr(reading, name) for name in ("where", "missing", "normalise", "weight", "count")}
+    return ReadOptions(layout=UNLABELLED, **given)
 
 
-def unlabelled(table: Table, reading: Reading, model: str) -> Layout:
+def unlabelled(table: Table, reading: ReadOptions, model: str) -> Layout:
     """Where the forecasts are. Columns that are called like outcomes are no good sign, unless the others are named."""
     classes = [canonical(name) for name in reading.order] or None
     found = _class_columns(table, reading, classes)
@@ -66,7 +66,7 @@ def may_be_outcome(values: pl.Series, classes: Sequence[Any]) -> bool:
 
 
 def _class_columns(
-    table: Table, reading: Reading, classes: list[str] | None
+    table: Table, reading: ReadOptions, classes: list[str] | None
 ) -> tuple[tuple[str, ...], list[str]] | None:
     """The columns of probabilities and their classes; one column is for the second of two classes."""
     two = classes if classes is not None and len(classes) == 2 else ["0", "1"] if classes is None else None
@@ -105,7 +105,9 @@ def _in_range(column: Column, scale: str | None) -> bool:
     return scale != "percent" or (column.low >= 0.0 and column.high <= 100.0)
 
 
-def _is_meant(table: Table, members: tuple[tuple[str, str], ...], classes: list[str] | None, reading: Reading) -> bool:
+def _is_meant(
+    table: Table, members: tuple[tuple[str, str], ...], classes: list[str] | None, reading: ReadOptions
+) -> bool:
     names, found = [name for name, _ in members], {klass for _, klass in members}
     if classes is not None:
         return found == set(classes)

@@ -1,4 +1,4 @@
-"""Weights in a file of their own beside data that are read in parts: paired by position, read as they are needed."""
+"""Weights in a file of their own: paired with the rows of the data by position, read as they are needed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from .files import Table, table_of
-from .reading import Reading
+from .files import NoRows, Table, is_parquet, parquet_rows, table_of
+from .reading import ReadOptions
 from .values import numbers_in
 
 
@@ -22,12 +22,15 @@ class WeightsFile:
     path: str
     column: str
     starts: dict[str, int]  # rows in the files before each
+    values: Any = None  # of a file that cannot be entered in the middle
 
     def before(self, path: str) -> int:
         return self.starts[os.path.abspath(path)]
 
     def __getitem__(self, rows: Any) -> Any:
-        """Weights of rows by their place among all."""
+        """Return the weights of rows by their place among all."""
+        if self.values is not None:
+            return self.values[rows]
         low, high = int(rows.min()), int(rows.max()) + 1
         held = pl.scan_parquet(self.path, glob=False).select(self.column).slice(low, high - low).collect()
         return numbers_in(held[self.column])[rows - low]
@@ -39,33 +42,25 @@ def weights_file(name: str, files: Sequence[Path], first: Table) -> WeightsFile:
     if not path.is_file():
         shown = ", ".join(first.columns[:12])
         raise first.error(f"--weight {name}: neither a column nor a file.", f"columns: {shown}")
-    held = table_of(path, Reading())
-    if not _is_parquet(path):
-        raise held.error(
-            "beside data that are read in parts, weights must be Parquet.", "write this column as a Parquet file"
-        )
+    held = table_of(path, ReadOptions())
     numeric = [c for c in held.columns if held.sample[c].dtype.is_numeric()]
     if len(numeric) != 1:
         raise held.error(
             f"{len(numeric)} columns of numbers; weights are one column.", "keep only the weights in this file"
-        )
-    if len(files) > 1 and not all(_is_parquet(file) for file in files):
-        raise held.error(
-            "weights of several files of text cannot be paired without reading them all.",
-            "give the data as Parquet, or the weights as a column of them",
         )
     rows = [first.all_rows] if len(files) == 1 else [_rows(file) for file in files]
     if held.rows != sum(rows):
         raise held.error(f"{held.rows:,} weights for {sum(rows):,} rows.", "one weight for each row of the data")
     starts = [sum(rows[:i]) for i in range(len(rows))]
     places = dict(zip((os.path.abspath(file) for file in files), starts, strict=True))
-    return WeightsFile(os.path.abspath(path), numeric[0], places)
-
-
-def _is_parquet(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
+    values = None if is_parquet(path) else numbers_in(held.read(numeric)[1][numeric[0]])
+    return WeightsFile(os.path.abspath(path), numeric[0], places, values)
 
 
 def _rows(path: Path) -> int:
-    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+    if is_parquet(path):
+        return parquet_rows(path)
+    try:
+        return table_of(path, ReadOptions()).rows
+    except NoRows:
+        return 0

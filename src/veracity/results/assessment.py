@@ -1,196 +1,364 @@
-"""The assessment: everything that can be said about a set of forecasts, as plain data.
+"""The assessment: everything that can be said about one set of forecasts, as frozen records.
 
-What one pass gives is there at once; the verdict, the ladder and the curves are computed when first asked for and
-kept. An assessment read from JSON holds what the document holds.
+A section is a function of the tally, computed when first asked for and kept. An assessment read from JSON holds what
+the document holds.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
-from veracity import __version__, kernels, maps
-from veracity.data import Finding, Forecasts, prepare
-from veracity.data.places import Row, place
-from veracity.data.reading import Reading, undefined
-from veracity.estimate.calibration import reliability
+from veracity import estimate
+from veracity.data import Finding
+from veracity.data.findings import unique
+from veracity.data.places import file_of
+from veracity.data.reading import Reading, undefined, unknown
+from veracity.data.records import (
+    Adjustment,
+    Baseline,
+    Bin,
+    CalibrationErrors,
+    Corp,
+    Curves,
+    DecomposedProfile,
+    Decomposition,
+    FloorMeans,
+    Group,
+    Losses,
+    Means,
+    Provenance,
+    Remedy,
+    RiskProfile,
+    Scores,
+    Section,
+    Skill,
+    Surprise,
+    Verdict,
+)
+from veracity.estimate.bootstrap import Bootstrap
 from veracity.estimate.ladder import Ladder
-from veracity.estimate.means import Measured, curves_of, measured_by
-from veracity.estimate.scores import MEANS
-from veracity.estimate.sections import EMPTY, RULES, at_once, empty, group, without_intervals
-from veracity.estimate.sentences import sentences
-from veracity.estimate.verdict import Verdict, verdict
-from veracity.results.document import Readings, decode, encode, plain, readings
-from veracity.state.plan import Plan
-from veracity.state.sampling import take
+from veracity.estimate.measured import Measured
+from veracity.estimate.recalibration import Recalibration
+from veracity.estimate.reported import Profile
+from veracity.results.document import build, definitions, encode, parse, plain, schema_of
+from veracity.state.plan import FLOORS
+from veracity.state.sums import R
 from veracity.state.tally import Tally
 
-SCHEMA, SEVERAL = "veracity/assessment/1", "veracity/assessments/1"
-GLOSSES = ("average (decisiveness)", "typical (geometric accuracy)", "worst-leaning (robustness)")
-ONE_CLASS = "there is only one class: what happens is certain, and nothing can be compared"
-OF_ARRAYS = ("nan", "soft", "normalise", "scale")  # options of Forecasts.of beyond those of assess
-OF_FRAME = {  # what stands beside arrays, and which option names the columns of a frame that hold it
-    "sample_weight": "weight",
-    "counts": "count",
-    "labels": "order",
-    "pos_label": "positive",
-    "groups": "group",
-    "features": "feature",
-}
+Shown = TypeVar("Shown")
+
+SCHEMA = "veracity/assessment/1"
+EMPTY = "there are no rows"
+ONE_CLASS = "there is only one class: the outcome is certain, and nothing can be compared"
+RULES = ("log", "brier")
+FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
 
 
+@dataclass(frozen=True, eq=False)
 class Assessment:
-    """What `assess` returns. Readings act as floats and have .low, .high and .method.
+    """Everything that can be said about one set of forecasts.
 
+    >>> from veracity import assess
     >>> a = assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
-    >>> round(a.reported.accuracy, 6), round(a.scores.half_brier, 6)
+    >>> round(a.reported.geometric_accuracy, 6), round(a.scores.half_brier, 6)
     (0.741559, 0.075)
     """
 
-    def __init__(self, sections: dict[str, Any], tally: Tally | None = None) -> None:
-        self._sections, self._tally = sections, tally
+    tally: Tally | None  # None where the assessment was read from a document
+    model: str | None = None
+    provenance: Provenance | None = None
 
-    # -- what is there --------------------------------------------------------------------------------------------
+    # -- filled by the one pass -----------------------------------------------------------------------------------
 
-    def _section(self, name: str) -> Any:
-        if name not in self._sections:
-            if self._tally is None:
-                raise AttributeError(f"this assessment was read from a document without {name!r}; make it again")
-            section = _LATER[name](self)
-            self._sections[name] = without_intervals(section) if self._tally.shares_only else section
-        return self._sections[name]
+    @cached_property
+    def n(self) -> int:
+        """Number of cases."""
+        return self._state.cases
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in _ALL:
-            raise AttributeError(f"an assessment has no {name!r}; there are {', '.join(_ALL)}")
-        section = self._section(name)
-        if name in _READINGS:
-            return Readings(section, name)
-        return section
+    @cached_property
+    def classes(self) -> tuple[Any, ...]:
+        return self._state.classes
 
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *_ALL]
+    @cached_property
+    def floor(self) -> float:
+        """Minimum probability of the reported means."""
+        return self._state.plan.limits[0]
 
-    def decomposition(self, rule: str = "log") -> Readings:
-        """loss = uncertainty − resolution + reliability + within, under "log" or "brier"."""
-        return Readings({k: v for k, v in self._by_rule("decomposition", rule).items() if k != "map"}, "decomposition")
+    @cached_property
+    def level(self) -> float:
+        """Level of the intervals."""
+        return self._state.plan.level
 
-    def losses(self, rule: str = "log") -> Readings:
-        """The losses of KF15 Table 2: L = AL + PCL + GL + IL + remainder, under "log" or "brier"."""
-        return Readings(self._by_rule("losses", rule), "losses")
+    @cached_property
+    def scores(self) -> Scores:
+        """Proper scores, accuracy and ranking."""
+        if self._nothing:
+            nothing = Finding("one_class" if self.n else "empty", "changes the meaning", self._nothing)
+            return replace(estimate.no_scores(self._state, self._nothing), findings=(*self._state.findings, nothing))
+        found = estimate.scores(self._state)
+        found = self._bootstrap.of_scores(found) if self._bootstrap else found
+        return self._shown(replace(found, findings=estimate.findings(self._state, found, self._profile.entries)))
 
-    def corrections(self, rule: str = "log") -> dict[str, float]:
-        """What each term of the decomposition gains by chance, because C was counted in the same rows; subtract it.
+    @cached_property
+    def skill(self) -> Skill:
+        """Improvement on the baseline as a share of its loss."""
+        if self._nothing:
+            return Skill(undefined(self._nothing), undefined(self._nothing))
+        return self._shown(estimate.skill(self._state, self.baseline))
 
-        Ferro & Fricker 2012 for "brier", Miller & Madow's second-order term for "log".
-        """
-        return self._live("corrections").corrections(rule)
+    @cached_property
+    def baseline(self) -> Baseline:
+        """Scores of always predicting the class frequencies."""
+        return Baseline() if self._nothing else estimate.baseline(self._state)
 
-    def crossfitted_losses(self, rule: str = "log") -> Readings:
-        """The losses with C fitted without the rows that it is applied to."""
-        return Readings(self._live("cross-fitted losses").crossfitted(rule), "crossfitted_losses")
+    @cached_property
+    def reported(self) -> Means:
+        """The three means of the probability given to the outcome."""
+        if self._nothing:
+            return self._no_means
+        found = self._profile.means()
+        return self._shown(self._bootstrap.of_means("reported", found) if self._bootstrap else found)
 
-    def _live(self, what: str) -> Ladder:
-        if self._tally is None:
-            raise AttributeError(f"this assessment was read from a document; {what} need the forecasts")
-        return _ladder(self)
+    @cached_property
+    def expected(self) -> Means:
+        """The same means as the forecaster expects of itself."""
+        return self._no_means if self._nothing else self._shown(estimate.expected_means(self._state))
 
-    def _by_rule(self, section: str, rule: str) -> dict[str, Reading]:
-        if rule not in RULES:
-            raise ValueError(f"rule: {rule!r} is none of {', '.join(RULES)}")
-        found: dict[str, Reading] = self._section(section)[rule]
-        return found
+    @cached_property
+    def measured(self) -> Means:
+        """The same means with each probability replaced by how often such forecasts came true."""
+        if self._nothing:
+            return self._no_means
+        if self._measured is None:
+            return estimate.unmeasured()
+        published = self._state.plan.preset is not None
+        found = self._measured.plain_means() if published else self._measured.measured_means()
+        return self._shown(self._bootstrap.of_means("measured", found) if self._bootstrap else found)
 
-    def remedies(self) -> list[dict[str, Any]] | None:
-        """What each adjustment and calibrator would gain, cross-fitted. Computed when asked for."""
-        if self._sections.get("remedies") is None and self._tally is not None:
-            self._sections["remedies"] = _ladder(self).remedies()
-        found: list[dict[str, Any]] | None = self._sections.get("remedies")
-        return found
+    @cached_property
+    def measured_plain(self) -> Means:
+        """The measured means by the published procedure."""
+        if self._nothing:
+            return self._no_means
+        return estimate.unmeasured() if self._measured is None else self._shown(self._measured.plain_means())
 
-    def measured_by(self, curve: str = "bins", groups: str = "pooled") -> dict[str, float]:
-        """The measured means by another curve (bins, width, isotonic), of all entries or "per class"; no intervals.
+    @cached_property
+    def divergence(self) -> Means:
+        """Reported ÷ measured."""
+        if self._nothing:
+            return self._no_means
+        if self._measured is None:
+            return estimate.unmeasured()
+        found = self._measured.divergence_means()
+        return self._shown(self._bootstrap.of_means("divergence", found) if self._bootstrap else found)
 
-        Pooled assumes one calibration curve for all classes; per class each has its own (theory section 3, step 2).
-        """
-        if self._tally is None:
-            raise AttributeError("this assessment was read from a document; other curves need the forecasts")
-        return measured_by(self._tally, curve, groups)
+    @cached_property
+    def slope(self) -> Reading:
+        """Spread ratio of N17 and CQ: (decisiveness − robustness) measured ÷ reported."""
+        if self._nothing:
+            return undefined(self._nothing)
+        if self._measured is None:
+            return estimate.unmeasured().decisiveness
+        found = self._measured.slope()
+        return self._shown(self._bootstrap.of_slope(found) if self._bootstrap else found)
+
+    @cached_property
+    def risk_profile(self) -> RiskProfile:
+        """The generalized mean for every r: expected, reported and measured."""
+        if self._nothing:
+            none = (np.nan,) * len(R)
+            return RiskProfile(tuple(R.tolist()), *(none for _ in range(9)))
+        return self._shown(estimate.risk_profile(self._state, self._profile, self._measured, self._bootstrap))
+
+    @cached_property
+    def floors(self) -> tuple[FloorMeans, ...]:
+        """The reported means with minimum probabilities (CQ Table 2)."""
+        if self._nothing:
+            return tuple(FloorMeans(floor, np.nan, np.nan, np.nan) for floor in FLOORS)
+        return self._profile.floors
+
+    @cached_property
+    def bins(self) -> tuple[Bin, ...]:
+        """The bins of the published procedure."""
+        return () if self._nothing or self._measured is None else self._measured.bins()
+
+    @cached_property
+    def calibration_error(self) -> CalibrationErrors:
+        """Mean gaps between forecast and frequency."""
+        if self._nothing or self._measured is None:
+            return CalibrationErrors()
+        return estimate.calibration_error(self._state)
+
+    # -- conclusions: one cross-validation serves verdict, losses and remedies ------------------------------------
+
+    @cached_property
+    def verdict(self) -> str:
+        """The calibration verdict in one or a few words."""
+        return self.verdict_detail.word
+
+    @cached_property
+    def verdict_detail(self) -> Verdict:
+        """Can the probabilities be taken at face value? Tests, sizes and sentences."""
+        return self._shown(estimate.verdict(self._state, self._recalibration, self._nothing))
+
+    @cached_property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """What each recalibration gains on cases it was not fitted to, best first."""
+        return () if self._recalibration is None else self._recalibration.remedies
+
+    @cached_property
+    def loss_terms(self) -> Mapping[str, Losses]:
+        """The losses of KF15 by rule: log, Brier, and the r of the plan."""
+        return {rule: self._shown(self._ladder.losses(rule)) for rule in (*RULES, *self._further)}
+
+    @cached_property
+    def decompositions(self) -> Mapping[str, Decomposition]:
+        """Uncertainty − resolution + reliability by rule."""
+        return {rule: self._shown(self._ladder.decomposition(rule)) for rule in (*RULES, *self._further)}
+
+    @cached_property
+    def decomposed_profile(self) -> DecomposedProfile:
+        """Terms of the loss along r as shares of the baseline's loss."""
+        return self._ladder.profile()
+
+    @cached_property
+    def corp(self) -> Corp:
+        """Miscalibration, discrimination and uncertainty with isotonic recalibration."""
+        return self._ladder.corp()
+
+    @cached_property
+    def adjustment(self) -> Adjustment:
+        """What prior correction does: factors or shifts, and the loss after it."""
+        return self._ladder.adjustment()
+
+    @cached_property
+    def curves(self) -> Curves:
+        """Reliability curves, sharpness and ROC."""
+        return (
+            Curves()
+            if self._nothing or self._measured is None
+            else estimate.reliability(self._state, self._measured.published_curve)
+        )
+
+    @cached_property
+    def groups(self) -> Mapping[str, Group]:
+        """Readings of each level of each group."""
+        return {column: estimate.group(levels) for column, levels in self._state.groups.items()}
+
+    @cached_property
+    def surprises(self) -> tuple[Surprise, ...]:
+        """The cases that gave least to their outcome."""
+        return tuple(
+            Surprise(int(low.row), None if low.outcome < 0 else str(self.classes[low.outcome]), low.p, file_of(low.row))
+            for low in self._state.lowest
+        )
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What must be known, from all sections that can tell."""
+        found = [*self.scores.findings, *self.reported.findings, *self.measured.findings, *self.verdict_detail.findings]
+        found += [finding for losses in self.loss_terms.values() for finding in losses.findings]
+        return unique(found)
+
+    # -- any r ----------------------------------------------------------------------------------------------------
+
+    def losses(self, rule: str | float = "log") -> Losses:
+        """Return the losses of KF15 Table 2 under "log", "brier" or any r > −1."""
+        key = rule_key(rule)
+        return self.loss_terms[key] if key in self.loss_terms else self._shown(self._ladder.losses(key))
+
+    def decomposition(self, rule: str | float = "log") -> Decomposition:
+        """Return loss = uncertainty − resolution + reliability + within under "log", "brier" or any r > −1."""
+        key = rule_key(rule)
+        return self.decompositions[key] if key in self.decompositions else self._shown(self._ladder.decomposition(key))
+
+    def expected_at(self, r: float) -> Reading:
+        """Return the expected mean of the probability of the outcome at r > −1."""
+        return self._shown(estimate.expected_at(self._state, r))
+
+    def measured_at(self, r: float) -> Reading:
+        """Return the measured mean of the probability of the outcome at r."""
+        if self._measured is None:
+            return unknown(self._nothing or estimate.NOT_MEASURABLE)
+        return self._shown(self._measured.at(r))
+
+    def measured_by(self, curve: str = "bins", groups: str = "pooled") -> dict[str, Any]:
+        """Return the measured means by another curve (bins, width, isotonic), of all entries or "per class"."""
+        return estimate.measured_by(self._state, curve, groups)
 
     # -- as data --------------------------------------------------------------------------------------------------
 
     def document(self) -> dict[str, Any]:
-        """The JSON document as Python values, every section computed (remedies only if asked for before)."""
-        if self._tally is not None:
-            for name in _LATER:
-                self._section(name)
-        values: dict[str, Any] = {name: self._sections.get(name) for name in ("schema", "model", *_ALL, "remedies")}
-        values["findings"] = [_finding_dict(finding) for finding in values["findings"]]
-        document: dict[str, Any] = plain(values)
-        document["classes"] = list(self.classes)
-        return document
+        """Return the JSON document as Python values, every section computed."""
+        held = {name: getattr(self, attribute) for name, attribute in SECTIONS.items()}
+        return {"schema": SCHEMA, **plain(held)}
 
     def to_json(self, indent: int | None = None) -> str:
         return encode(self.document(), indent)
 
     @classmethod
     def from_json(cls, text: str) -> Assessment:
-        """An assessment from what `to_json` wrote."""
-        try:
-            document = decode(text)
-        except ValueError as error:
-            raise ValueError(f"text: this is no JSON ({error}); give what to_json() returned") from None
+        """Return the assessment that `to_json` wrote."""
+        return cls.from_document(parse(text))
+
+    @classmethod
+    def from_document(cls, document: Any) -> Assessment:
+        """Return the assessment of a document; what is no such document is a ValueError with the place."""
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
             schema = document.get("schema") if isinstance(document, dict) else None
             raise ValueError(f"text: schema {schema!r} is not {SCHEMA!r}; give the document of one assessment")
-        return cls.from_document(document)
+        made = cls(None)
+        for name, kind in section_types().items():
+            if name in document:
+                vars(made)[SECTIONS[name]] = build(kind, document[name], name)
+        return made
 
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Assessment:
-        sections = {name: readings(value) for name, value in document.items()}
-        sections["classes"] = tuple(document["classes"])
-        sections["findings"] = tuple(_stored(finding) for finding in document["findings"])
-        return cls(sections)
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Assessment):
+            return NotImplemented
+        mine, theirs = (encode({**a.document(), "provenance": None}) for a in (self, other))
+        return mine == theirs
+
+    __hash__ = None  # type: ignore[assignment]
 
     def rows(self) -> list[dict[str, Any]]:
-        """The readings as a flat table: name, value, low, high, method."""
+        """Return the readings as a flat table: name, value, low, high, method, reason."""
         table: list[dict[str, Any]] = []
 
         def walk(path: str, value: Any) -> None:
             if isinstance(value, Reading):
                 table.append({"name": path, "reason": None, **value.to_dict()})
             elif isinstance(value, Mapping):
-                for key, item in value.items():
-                    walk(f"{path}.{key}", item)
+                for key in value:
+                    walk(f"{path}.{key}", value[key])
 
-        for name in ("scores", "skill", "reported", "measured", "measured_plain", "divergence", "slope"):
-            walk(name, self._sections[name])
-        for name in ("decomposition", "losses"):
-            if self._tally is not None or name in self._sections:
-                walk(name, self._section(name))
+        for name in ("scores", "skill", "reported", "expected", "measured", "measured_plain", "divergence", "slope"):
+            walk(name, getattr(self, name))
+        walk("verdict_detail", self.verdict_detail)
+        walk("decomposition", self.decompositions)
+        walk("losses", self.loss_terms)
         return table
 
     def to_frame(self) -> Any:
-        """The readings as a polars frame: name, value, low, high, method, reason."""
+        """Return the readings as a polars frame: name, value, low, high, method, reason."""
         from veracity.read import frame_of
 
         return frame_of(self.rows())
 
     # -- for people -----------------------------------------------------------------------------------------------
 
-    def plot(self, name: str) -> Any:
-        """A picture by name, an Altair chart: `a.plot("reliability").save("x.png")`."""
+    def plot(self, name: str = "reliability") -> Any:
+        """Return a picture by name, an Altair chart: `a.plot("reliability").save("x.png")`."""
         return import_module("veracity.plots").chart(name, self)
 
     def report(self, path: Any) -> None:
         """Write the report, one HTML file that opens offline."""
-        self.remedies()
         import_module("veracity.show").write(self, path)
 
     def _repr_html_(self) -> str:
@@ -198,330 +366,126 @@ class Assessment:
         return html
 
     def __repr__(self) -> str:
-        scored = {"log loss": "log_loss", "Brier (0 to 2)": "brier", "correct picks": "prediction_accuracy"}
-        lines = [f"Assessment of {self.n:,} forecasts, {len(self.classes)} classes"]
-        lines += [f"  {sentence}" for sentence in self.verdict_detail["sentences"]]
-        lines += [f"  {name:<33}{self.scores[key]!r}" for name, key in scored.items() if key in self.scores]
-        for gloss, name in zip(GLOSSES, MEANS, strict=True):
-            lines.append(f"  {gloss:<33}stated {self.reported[name]!r}   borne out {self.measured[name]!r}")
-        lines.append(f"  {'slope':<33}{self._sections['slope']!r}")
-        said = " ".join(self.verdict_detail["sentences"]).lower()
-        lines += [f"  {f.message}" for f in self.findings if f.severity != "note" and f.message.lower() not in said]
-        return "\n".join(lines)
+        text: str = import_module("veracity.show").text(self)
+        return text
+
+    # -- what sections share --------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in _SHARED}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+    @property
+    def _state(self) -> Tally:
+        if self.tally is None:
+            raise AttributeError(FROM_JSON)
+        return self.tally
+
+    @cached_property
+    def _nothing(self) -> str:
+        """Why there is nothing to assess, if there is nothing."""
+        return "" if self._state.sums.rows else ONE_CLASS if self._state.cases else EMPTY
+
+    @cached_property
+    def _profile(self) -> Profile:
+        return Profile(self._state)
+
+    @cached_property
+    def _measured(self) -> Measured | None:
+        return Measured(self._state, self._profile) if self._state.measurable and not self._nothing else None
+
+    @cached_property
+    def _bootstrap(self) -> Bootstrap | None:
+        curve = self._measured.curve if self._measured else None
+        return Bootstrap(self._state, curve) if self._state.plan.bootstrap else None
+
+    @cached_property
+    def _recalibration(self) -> Recalibration | None:
+        return None if self._nothing or not self._state.measurable else estimate.recalibration(self._state)
+
+    @cached_property
+    def _ladder(self) -> Ladder:
+        return Ladder(self._state, self._recalibration, self._nothing)
+
+    @property
+    def _no_means(self) -> Means:
+        none = undefined(self._nothing)
+        return Means(none, none, none)
+
+    @property
+    def _further(self) -> tuple[str, ...]:
+        """The r of the plan beyond log and Brier, as names."""
+        return tuple(key for r in self._state.plan.r if (key := rule_key(r)) not in RULES)
+
+    def _shown(self, section: Shown) -> Shown:
+        """Return the section, without intervals where the number of cases is unknown."""
+        return without_intervals(section) if self._state.shares_only else section
 
 
-def _stored(finding: dict[str, Any]) -> Finding:
-    rows, files = finding["rows"], finding.get("files")
-    placed = tuple(rows) if files is None else tuple(map(Row, rows, files))
-    return Finding(**{**{name: value for name, value in finding.items() if name != "files"}, "rows": placed})
+NO_CASES = "the number of cases is unknown: no intervals"
+_SHARED = ("_profile", "_measured", "_bootstrap", "_recalibration", "_ladder")
 
-
-def _finding_dict(finding: Finding) -> dict[str, Any]:
-    held = {name: getattr(finding, name) for name in ("code", "severity", "message", "count", "rows")}
-    files = [row.file for row in finding.rows if isinstance(row, Row)]
-    return held | ({"files": files} if files else {})
-
-
-class Assessments:
-    """Assessments of several models, by name."""
-
-    def __init__(self, models: Mapping[str, Assessment]) -> None:
-        self.models = dict(models)
-
-    def __getitem__(self, name: str) -> Assessment:
-        return self.models[name]
-
-    def __len__(self) -> int:
-        return len(self.models)
-
-    def document(self) -> dict[str, Any]:
-        return {"schema": SEVERAL, "models": {name: a.document() for name, a in self.models.items()}}
-
-    def to_json(self, indent: int | None = None) -> str:
-        return encode(self.document(), indent)
-
-    @classmethod
-    def from_json(cls, text: str) -> Assessments:
-        import json
-
-        document = json.loads(text)
-        if document.get("schema") != SEVERAL:
-            raise ValueError(f"text: schema {document.get('schema')!r} is not {SEVERAL!r}")
-        return cls({name: Assessment.from_json(json.dumps(one)) for name, one in document["models"].items()})
-
-    def report(self, path: Any) -> None:
-        for a in self.models.values():
-            a.remedies()
-        import_module("veracity.show").write(self, path)
-
-    def plot(self, name: str) -> Any:
-        return import_module("veracity.plots").chart(name, self)
-
-    def _repr_html_(self) -> str:
-        html: str = import_module("veracity.show").fragment(self)
-        return html
-
-    def __repr__(self) -> str:
-        return "\n\n".join(f"{name}: {a!r}" for name, a in self.models.items())
-
-
-# -- making one -----------------------------------------------------------------------------------------------------
-
-
-def assess(
-    y_true: Any,
-    y_proba: Any = None,
-    *,
-    sample_weight: Any = None,
-    counts: Any = None,
-    labels: Any = None,
-    pos_label: Any = None,
-    floor: float = 0.0,
-    end_width: float = 0.005,
-    bins: int | str = "auto",
-    preset: str | None = None,
-    map: str = "bins",
-    groups: Any = None,
-    ideal: Any = None,
-    features: Any = None,
-    level: float = 0.95,
-    bootstrap: int | None = None,
-    random_state: int = 0,
-    **reading: Any,
-) -> Any:
-    """How good the forecasts are, why they lose what they lose, and what would help.
-
-    y_true, y_proba: outcomes and probabilities, (n,) or (n, k); or one Forecasts, one Tally, or one frame with
-    label=, proba= and the other reading options. Returns an `Assessment` (`Assessments` where a frame holds several
-    models).
-    """
-    started = time.perf_counter()
-    if map not in maps.names():
-        raise ValueError(f"map: {map!r} is none of {', '.join(maps.names())}")
-    plan = Plan(floor, end_width, bins, preset, map, level, bootstrap, random_state)
-    beside = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
-    beside |= {"groups": groups, "ideal": ideal, "features": features}
-    given = [name for name, value in beside.items() if value is not None]
-    if isinstance(y_true, (Tally, Forecasts)):
-        also = [] if y_proba is None else ["y_proba"]
-        return of_tally(_counted(y_true, plan, [*also, *given, *reading]), started=started)
-    if y_proba is None:
-        return _of_frame(y_true, plan, {name: beside[name] for name in given}, reading)
-    for option in reading:
-        raise TypeError(f"assess() of arrays has no option {option!r}; {_instead(option)}")
-    if np.size(y_true) == 0 and np.size(y_proba) == 0:
-        return of_tally(Tally.of(y_true, y_proba, labels=labels, pos_label=pos_label, plan=plan), started=started)
-    alone = _only_class(y_true, y_proba, labels)
-    if alone is not None and sample_weight is None and counts is None:
-        return _of_one_class(len(y_true), of_tally(Tally.zero([alone], plan), started=started))
-    forecasts = prepare(
-        y_true,
-        y_proba,
-        sample_weight=sample_weight,
-        counts=counts,
-        labels=labels,
-        pos_label=pos_label,
-        groups=_columns(groups),
-        ideal=ideal,
-        features=features,
+# Names of the document, in its order, and the attributes that hold them.
+SECTIONS = {
+    name: {"decomposition": "decompositions", "losses": "loss_terms"}.get(name, name)
+    for name in (
+        "model", "n", "classes", "floor", "level", "scores", "skill", "baseline", "reported", "expected", "measured",
+        "measured_plain", "divergence", "slope", "verdict", "verdict_detail", "risk_profile", "floors", "decomposition",
+        "losses", "decomposed_profile", "corp", "calibration_error", "curves", "bins", "adjustment", "remedies",
+        "groups", "surprises", "findings", "provenance",
     )
-    return of_tally(Tally.hold(forecasts, plan), started=started)
+}  # fmt: skip
 
 
-def _only_class(y_true: Any, y_proba: Any, labels: Any) -> Any:
-    """The class, where there is no other: one column that says 1 of all that happened; None otherwise."""
-    if np.ndim(y_proba) != 2 or np.shape(y_proba)[1] != 1 or np.ndim(y_true) != 1 or len(y_true) != len(y_proba):
-        return None
-    seen = list({value for value in np.asarray(y_true).tolist() if value is not None and value == value})
-    if len(seen) != 1 or len([value for value in y_true if value in seen]) < len(y_true):
-        return None
-    names = seen if labels is None else list(labels)
-    return names[0] if len(names) == 1 and seen == names and (np.asarray(y_proba) == 1.0).all() else None
-
-
-def _of_one_class(rows: int, a: Assessment) -> Assessment:
-    said = {"reason": ONE_CLASS, "sentences": [f"{ONE_CLASS[0].upper()}{ONE_CLASS[1:]}."]}
-    sections = a._sections | empty(_tally(a), ONE_CLASS) | {"n": rows, "verdict_detail": a.verdict_detail | said}
-    return Assessment(sections, a._tally)
-
-
-def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
-    """What is held already, counted; options that would be of no effect are refused."""
-    kind = type(held).__name__
-    if given:
-        raise TypeError(f"assess() got {', '.join(given)} beside a {kind}, which holds all its data; give it to that")
-    if isinstance(held, Forecasts):
-        return Tally.hold(held, plan)
-    usual = Plan()
-    for name, value in plan.options().items():
-        if value not in (getattr(held.plan, name), getattr(usual, name)):
-            raise ValueError(
-                f"{name}: {value!r}, but the tally was counted with {getattr(held.plan, name)!r}\n"
-                "  leave the options out, or count again with them"
-            )
-    return held
-
-
-def _of_frame(data: Any, plan: Plan, beside: dict[str, Any], options: dict[str, Any]) -> Assessment | Assessments:
-    from veracity.read import Reading as Options
-    from veracity.read import frame
-
-    known = Options.__dataclass_fields__
-    for option in options:
-        if option not in known:
-            raise TypeError(f"assess() has no option {option!r} for a frame; there are {', '.join(known)}")
-    for option, named in OF_FRAME.items():
-        if option in beside:
-            raise TypeError(f"assess() got {option} beside a frame; its own option is {named}=…")
-    models = frame(data, Options(**options, **beside))  # what is left is `ideal`, which has one name for both
-    found = {name: of_tally(Tally.hold(f, plan), model=name) for name, f in models.items()}
-    return next(iter(found.values())) if len(found) == 1 else Assessments(found)
-
-
-def _instead(option: str) -> str:
-    """What to do instead of giving arrays an option that they do not take."""
-    if option in OF_ARRAYS:
-        return f"assess(Forecasts.of(y_true, y_proba, {option}=…)) takes it"
-    if option in ("classes", "class_names", "order"):
-        return "name the classes with labels=[…]"
-    return "it reads a frame, not arrays"
-
-
-def _columns(groups: Any) -> Mapping[str, Any] | None:
-    """Groups by name: a mapping or frame as it is, one array under the name "group"."""
-    if groups is None or isinstance(groups, Mapping):
-        return groups
-    if hasattr(groups, "columns"):
-        return {str(name): groups[name] for name in groups.columns}
-    return {"group": groups}
-
-
-def of_tally(
-    tally: Tally,
-    *,
-    model: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
-    groups: Mapping[str, Mapping[str, Tally]] | None = None,
-    started: float | None = None,
-) -> Assessment:
-    """The assessment of a tally; `groups` are tallies of parts of the same rows, by column and value."""
-    plan, s = tally.plan, tally.sums
-    sections: dict[str, Any] = {
-        "schema": SCHEMA,
-        "model": model,
-        "n": tally.cases,
-        "classes": tally.classes,
-        "floor": plan.limits[0],
-        "level": plan.level,
-    }
-    sections |= empty(tally) if s.rows == 0 else at_once(tally)
-    if tally.shares_only:
-        sections = {name: without_intervals(section) for name, section in sections.items()}
-    if groups is not None:
-        sections["groups"] = {c: {v: group(t) for v, t in parts.items()} for c, parts in groups.items()}
-    sections["provenance"] = {
-        "command": None,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "version": __version__,
-        "kernel": kernels.NAME,
-        "engine": "local",
-        "inputs": [],
-        "reading": None,
-        "plan": plan.options(),
-        "seconds": round(time.perf_counter() - started, 6) if started is not None else None,
-        **(provenance or {}),
-    }
-    return Assessment(sections, tally)
-
-
-# -- sections computed at first access ------------------------------------------------------------------------------
-
-
-def _tally(a: Assessment) -> Tally:
-    assert a._tally is not None
-    return a._tally
-
-
-def _ladder(a: Assessment) -> Ladder:
-    if "_ladder" not in a._sections:
-        a._sections["_ladder"] = Ladder(_tally(a))
-    ladder: Ladder = a._sections["_ladder"]
-    return ladder
-
-
-def _verdict_of(a: Assessment) -> Verdict:
-    if "_verdict" not in a._sections:
-        t = _tally(a)
-        a._sections["_verdict"] = verdict(t) if t.sums.rows else Verdict("undetermined", undefined(EMPTY), EMPTY)
-    found: Verdict = a._sections["_verdict"]
-    return found
-
-
-def _verdict_detail(a: Assessment) -> dict[str, Any]:
-    v = _verdict_of(a)
+def section_types() -> dict[str, Any]:
+    """Return the type of every section by its name in the document."""
+    of_fields = get_type_hints(Assessment)
     return {
-        "level": v.level,
-        "zero_rows": _tally(a).sums.zeros,
-        "slope_adjusted": v.slope_adjusted,
-        "reason": v.reason,
-        "rows_needed": v.rows_needed,
-        "sentences": sentences(_tally(a), v, a.slope, _ladder(a).losses("log"), a._sections["findings"]),
+        name: of_fields[attribute]
+        if attribute in of_fields
+        else get_type_hints(vars(Assessment)[attribute].func)["return"]
+        for name, attribute in SECTIONS.items()
     }
 
 
-def _losses(a: Assessment) -> dict[str, Any]:
-    ladder = _ladder(a)
-    found = {rule: ladder.losses(rule) for rule in RULES}
-    a._sections["findings"] += ladder.findings(found["log"])
-    return found
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of the document, from the types of its sections."""
+    kinds = section_types()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA,
+        "title": "An assessment of probabilistic forecasts",
+        "type": "object",
+        "properties": {"schema": {"const": SCHEMA}, **{name: schema_of(kind) for name, kind in kinds.items()}},
+        "required": ["schema", *(name for name in kinds if name != "model")],
+        "additionalProperties": False,
+        "$defs": definitions(list(kinds.values())),
+    }
 
 
-def _curves(a: Assessment) -> dict[str, Any]:
-    m: Measured | None = a._sections["_measured"]
-    if m is None:
-        return {"pooled": [], "top_label": [], "classwise": {}, "sharpness": [], "roc": []}
-    whole = _tally(a).whole
-    return reliability(whole, curves_of(whole)[0])
+def rule_key(rule: str | float) -> str:
+    """Return the name of a rule in documents: "log", "brier", or r as text."""
+    if isinstance(rule, str) and rule in RULES:
+        return rule
+    try:
+        r = float(rule)
+    except (TypeError, ValueError):
+        raise ValueError(f"rule: {rule!r} is none of {', '.join(RULES)}, and no number r > -1") from None
+    if not r > -1.0 or not np.isfinite(r):
+        raise ValueError(f"rule: r = {r:g}; scores are proper for r > -1")
+    return {0.0: "log", 1.0: "brier"}.get(r, repr(r))
 
 
-def _groups(a: Assessment) -> dict[str, Any]:
-    held = _tally(a).held
-    if held is None:
-        return {}
-    plan = replace(_tally(a).plan, bootstrap=None)
-    found: dict[str, Any] = {}
-    for column, values in held.groups.items():
-        names, place = np.unique(np.asarray(values).astype(str), return_inverse=True)
-        parts = (np.flatnonzero(place == i) for i in range(len(names)))
-        found[column] = {
-            str(name): group(Tally.count(replace(take(held, part), groups={}, rows=None), plan))
-            for name, part in zip(names, parts, strict=True)
-        }
-    return found
-
-
-def _surprises(a: Assessment) -> list[dict[str, Any]]:
-    """The rows that gave least to what happened."""
-    t = _tally(a)
-    return [{**place(row), "outcome": None if y < 0 else str(t.classes[y]), "probability": p} for p, row, y in t.lowest]
-
-
-_LATER: dict[str, Callable[[Assessment], Any]] = {
-    "verdict": lambda a: _verdict_of(a).word,
-    "verdict_detail": _verdict_detail,
-    "decomposition": lambda a: {rule: _ladder(a).decomposition(rule) for rule in RULES},
-    "losses": lambda a: _losses(a),
-    "decomposed_profile": lambda a: _ladder(a).profile(),
-    "corp": lambda a: _ladder(a).corp(),
-    "adjustment": lambda a: _ladder(a).adjustment(),
-    "curves": _curves,
-    "groups": _groups,
-    "surprises": _surprises,
-}
-_READINGS = ("scores", "skill", "reported", "measured", "measured_plain", "divergence")
-_ALL = (
-    "n", "classes", "floor", "level", "scores", "skill", "baseline", "reported", "measured", "measured_plain",
-    "divergence", "slope", "verdict", "verdict_detail", "risk_profile", "floors", "decomposition", "losses",
-    "decomposed_profile", "corp", "calibration_error", "curves", "bins", "adjustment", "groups", "surprises",
-    "findings", "provenance",
-)  # fmt: skip
+def without_intervals(section: Shown) -> Shown:
+    """Return the section with every interval removed, and the reason in its place."""
+    stripped: Any = section
+    if isinstance(section, Reading):
+        stripped = Reading(float(section), reason=section.reason or NO_CASES, known=section.known)
+    elif isinstance(section, Section):
+        changed = {name: without_intervals(section[name]) for name in section if name in section.__dataclass_fields__}
+        if isinstance(section, RiskProfile):
+            changed |= {name: None for name in changed if name.endswith(("_low", "_high"))}
+        stripped = replace(section, **changed)
+    return stripped  # type: ignore[no-any-return]

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from veracity.results.assessment import SECTIONS, Assessment
+from veracity.results.document import plain
 from veracity.words import VERDICTS, number
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -41,12 +43,12 @@ class Requirement:
         if match is None:
             raise ValueError(
                 f"--require: {text!r} is no requirement\n  write NAME>=NUMBER, such as "
-                '--require "reported.accuracy>=0.6"   comparisons: >= <= > < == !='
+                '--require "reported.geometric_accuracy>=0.6"   comparisons: >= <= > < == !='
             )
         path, sign = match["path"], match["sign"].replace("=", "==") if match["sign"] == "=" else match["sign"]
         if path.rpartition(":")[2].rpartition(".")[2] == "verdict":
             if sign not in ("==", "!="):
-                raise ValueError(f'--require: {text!r}: a verdict is a word; write "verdict==matched"')
+                raise ValueError(f'--require: {text!r}: a verdict is a word; write "verdict==calibrated"')
             if match["limit"] not in VERDICTS:
                 raise ValueError(f"--require: {text!r}: no such verdict\n  there are {', '.join(VERDICTS)}")
             return cls(path, sign, match["limit"])
@@ -77,6 +79,28 @@ class Outcome:
         held = self.value if isinstance(self.value, str) else number(self.value, 4)
         why = f" ({self.reason})" if self.reason else ""
         return f"{'met   ' if self.met else 'FAILED'}  {where}{self.requirement}   is {held}{why}"
+
+
+class LazyDocument(Mapping[str, Any]):
+    """The document of an assessment, each section computed when it is asked for."""
+
+    def __init__(self, assessment: Assessment) -> None:
+        self._assessment = assessment
+
+    def __getitem__(self, name: str) -> Any:
+        return plain(getattr(self._assessment, SECTIONS[name]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SECTIONS)
+
+    def __len__(self) -> int:
+        return len(SECTIONS)
+
+
+def lazy_document(models: Mapping[str, Assessment]) -> Mapping[str, Any]:
+    """Return the document of one model, or of several."""
+    documents = {name: LazyDocument(assessment) for name, assessment in models.items()}
+    return next(iter(documents.values())) if len(documents) == 1 else {"models": documents}
 
 
 def check(document: Mapping[str, Any], requirements: list[Requirement]) -> list[Outcome]:
@@ -118,13 +142,14 @@ def _outcome(requirement: Requirement, model: str | None, document: Mapping[str,
 
 
 def lookup(document: Mapping[str, Any], path: str) -> Any:
-    """What stands in the document under a path; a class or group whose name has dots is found too.
+    """Return the value of the document at a path; a class or group whose name has dots is found too.
 
-    >>> lookup({"reported": {"accuracy": {"value": 0.7, "low": 0.6}}}, "reported.accuracy.low")
+    >>> lookup({"scores": {"accuracy": {"value": 0.7, "low": 0.6}}}, "scores.accuracy.low")
     0.6
     """
-    if path in ("accuracy", "decisiveness", "robustness"):
-        raise ValueError(_two_meanings(document, path))
+    if path in ("decisiveness", "geometric_accuracy", "robustness"):
+        paths = ", ".join(f"{section}.{path}" for section in ("reported", "expected", "measured"))
+        raise ValueError(f"`{path}` is several things here: {paths}. Name one.")
     found = _walk(document, path)
     if found is _MISSING or (isinstance(found, (Mapping, list)) and not _is_reading(found)):
         raise ValueError(f"--require: no number `{path}` in the document{_near(path, list(numbers(document)))}")
@@ -166,24 +191,10 @@ def numbers(held: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
-def _two_meanings(document: Mapping[str, Any], name: str) -> str:
-    if name != "accuracy":
-        return f"`{name}` is two things here: reported.{name} (stated) and measured.{name} (borne out). Name one."
-
-    def at(path: str) -> str:
-        found = _walk(document, path)
-        return number(found) if found is not _MISSING and found is not None else "not known"
-
-    return (
-        f"`accuracy` is two things here: reported.accuracy = {at('reported.accuracy')} (geometric mean probability of "
-        f"what happened) and scores.prediction_accuracy = {at('scores.prediction_accuracy')} (share of correct picks). "
-        "Name one."
-    )
-
-
 COMMON = {  # what others call our numbers
-    "ece": "calibration_error.top_label.debiased",
+    "ece": "calibration_error.top_label.value",
     "mce": "calibration_error.top_label.max",
+    "accuracy": "scores.accuracy",
     "logloss": "scores.log_loss",
     "nll": "scores.log_loss",
     "cross_entropy": "scores.log_loss",

@@ -1,149 +1,134 @@
-"""One HTML file from a document alone: opens from disk, asks the network for nothing, computes nothing."""
+"""A result as people read it: in a terminal, as Markdown, as a page, in a notebook; from the result alone."""
 
 from __future__ import annotations
 
-import json
-import math
 import os
-from functools import cache
-from importlib.resources import files
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jinja2
-from markupsafe import Markup, escape
-
-from veracity import words
-from veracity.show import _figures, _table, _view
-
-PLAIN_TEXT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+from veracity import plots
+from veracity.show.blocks import Block
 
 
-def render(result: Any) -> str:
-    """The page of one assessment, or of several."""
-    return _page("page.html", _view.page(result))
+def first_screen(result: Any) -> list[Block]:
+    """Return the blocks of the first screen; it computes no more than it shows."""
+    if hasattr(result, "models"):
+        from veracity.show.models import summary_of_models
+
+        return summary_of_models(result)
+    if _is_table(result):
+        from veracity.show.tables import table_answer
+
+        return table_answer(result)
+    from veracity.show.answer import summary
+
+    return summary(result)
 
 
-def render_table(table: Any) -> str:
-    """The page of a prediction–realization table."""
-    return _page("table.html", _table.table(table))
+def blocks(result: Any) -> list[Block]:
+    """Return all blocks of an assessment, of several models or of a prediction table."""
+    if hasattr(result, "models"):
+        from veracity.show.models import answer_of_models
+
+        return answer_of_models(result)
+    if _is_table(result):
+        return first_screen(result)
+    from veracity.show.answer import answer
+
+    return answer(result)
 
 
-def _page(template: str, view: dict[str, Any]) -> str:
-    from veracity.plots._style import THEMES
+def _is_table(result: Any) -> bool:
+    return hasattr(result, "predictive_values")
 
-    charts = {figure["id"]: figure["spec"] for figure in _figures.figures_of(view)}
-    page = _environment().get_template(template)
-    return page.render(
-        view=view,
-        style=Markup(_file("style.css")),
-        script=Markup(_file("page.js")),
-        runtime=Markup(runtime()) if charts else "",
-        charts=Markup(inline_json(charts)),
-        themes=Markup(inline_json(THEMES)),
-    )
+
+def to_terminal(result: Any, width: int = 80, *, details: bool = False, **how: Any) -> str:
+    """Return the answer as text; `how` are the options of `terminal.render`."""
+    from veracity.show import terminal
+
+    return terminal.render(blocks(result) if details else first_screen(result), width, details=details, **how)
+
+
+def headline(result: Any) -> str:
+    """Return the verdict on one line, several models on one line each."""
+    from veracity.show import terminal
+    from veracity.show.answer import sentences
+
+    if hasattr(result, "models"):
+        return "\n".join(f"{terminal.clean(str(name))}: {headline(a)}" for name, a in result.models.items())
+    return terminal.headline(first_screen(result) if _is_table(result) else sentences(result)[0])
+
+
+def to_markdown(result: Any) -> str:
+    """Return the first screen as Markdown, with the recalibrations that help."""
+    from veracity.show import markdown, specialists
+
+    found = first_screen(result)
+    if not hasattr(result, "models") and not _is_table(result):
+        found = [*found, *(table for table in [specialists.remedy_table(result)] if table is not None)]
+    return markdown.render(found)
+
+
+def to_csv(result: Any) -> str:
+    """Return every reading as CSV: model, name, value, low, high, method, reason."""
+    from veracity.show import spreadsheet
+
+    return spreadsheet.render(result)
+
+
+def to_html(result: Any) -> str:
+    """Return the page: one file that opens offline."""
+    from veracity.show import html
+
+    return html.page(blocks(result))
+
+
+def to_notebook(result: Any) -> str:
+    """Return the first screen with its chart as a piece of HTML."""
+    from veracity.show import html
+
+    return html.fragment(first_screen(result))
+
+
+def report(result: Any, form: str = "html") -> bytes:
+    """Return the page as HTML, or printed as PDF."""
+    page = to_html(result)
+    if form.lower() != "pdf":
+        return page.encode()
+    from veracity.show.pdf import printed
+
+    return printed(page)
 
 
 def write(result: Any, path: str | Path) -> None:
-    """Write the page whole or not at all."""
+    """Write the page whole or not at all, as PDF where the name ends so."""
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {target.parent.name}; make it first")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_text(render_table(result) if _table.is_table(result) else render(result), encoding="utf-8")
+        part.write_bytes(report(result, target.suffix.lstrip(".")))
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)
 
 
-def fragment(result: Any) -> str:
-    """The verdict and the main numbers as a piece of HTML, for a notebook cell."""
-    view = _view.summary(result)
-    return _environment().get_template("notebook.html").render(view=view)
+def pictures(result: Any, forms: tuple[str, ...] = ("png", "svg")) -> Iterator[tuple[str, bytes]]:
+    """Yield (file name, content) of every picture that the result has numbers for; models have a folder each."""
+    from veracity.show.names import safe_name
 
-
-def inline_json(value: Any) -> str:
-    """JSON that cannot end the script element it stands in, whatever the data are called.
-
-    >>> inline_json({"name": "</script><b>"})
-    '{"name":"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e"}'
-    """
-    text = json.dumps(_drawable(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character, code in PLAIN_TEXT.items():
-        text = text.replace(character, code)
-    return text
-
-
-def _drawable(value: Any) -> Any:
-    """With the digits a picture can show, and without infinities and undefined numbers, which none can."""
-    if isinstance(value, float):
-        return float(f"{value:.7g}") if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: _drawable(held) for name, held in value.items()}
-    return [_drawable(held) for held in value] if isinstance(value, (list, tuple)) else value
-
-
-@cache
-def runtime() -> str:
-    """Vega, Vega-Lite and vega-embed as one script, as shipped inside vl-convert."""
-    import vl_convert
-
-    bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
-    return bundle.replace("</script", "<\\/script")
-
-
-@cache
-def _file(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_file),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters.update(
-        number=_number, percent=_percent, interval=_interval, emphasis=_emphasis, why=words.why, digits=_digits
-    )
-    return environment
-
-
-def _number(x: Any, digits: int = 3) -> Markup:
-    return _data(x, words.number(x, digits))
-
-
-def _interval(reading: Any, as_percent: bool = False) -> str:
-    return words.interval(reading, words.percent if as_percent else words.number)
-
-
-def _digits(x: Any) -> str:
-    """Five digits, as in the tooltips and one more."""
-    held = words.value(x)
-    return "" if held is None else f"{held:.5g}" if abs(held) < 1e5 else f"{held:,.0f}"
-
-
-def _percent(x: Any) -> Markup:
-    return _data(x, words.percent(x))
-
-
-def _data(x: Any, text: str) -> Markup:
-    """The number as shown, with all its digits for whoever copies it."""
-    held = words.value(x)
-    return Markup('<data value="{}">{}</data>').format(repr(held), text) if held is not None else escape(text)
-
-
-def _emphasis(text: str) -> Markup:
-    """**bold** and `code` of a sentence; everything else is escaped."""
-    out = Markup("")
-    for i, part in enumerate(str(text).split("**")):
-        inner = Markup("").join(
-            Markup("<code>{}</code>").format(piece) if j % 2 else escape(piece)
-            for j, piece in enumerate(part.split("`"))
-        )
-        out += Markup("<strong>{}</strong>").format(inner) if i % 2 else inner
-    return out
+    models = getattr(result, "models", None)
+    kind = "models" if models is not None else "table" if _is_table(result) else "assessment"
+    wanted = [("", result, name) for name in plots.names(kind)]
+    if models is not None:
+        wanted.append(("", result, "risk_profile"))
+        names = plots.names("assessment")
+        wanted += [(f"{safe_name(model)}/", a, name) for model, a in models.items() for name in names]
+    for folder, one, name in wanted:
+        try:
+            chart = plots.chart(name, one)
+        except ValueError:  # nothing to draw, such as a ROC curve of three classes
+            continue
+        for form in forms:
+            yield f"{folder}{name}.{form}", plots.rendered(chart, form)

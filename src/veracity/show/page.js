@@ -7,9 +7,9 @@
   let round = 0, drawnAt = 0;
 
   // Widths follow the page, so that text keeps its size on a narrow screen.
-  const fitted = (spec, room) => {
+  const fitted = (spec, room, first) => {
     const copy = structuredClone(spec);
-    const wide = Math.min(room, 680);
+    const wide = Math.min(room, first ? 860 : 680);
     if (copy.vconcat) {
       for (const part of copy.vconcat) part.width = Math.max(140, wide - (part.encoding || part.layer ? 62 : 0) - margin(part));
     } else {
@@ -31,7 +31,12 @@
     document.body.removeAttribute("data-drawn");
     for (const place of places) {
       if (mine !== round) return;
-      const spec = fitted(charts[place.dataset.chart], place.clientWidth);
+      const folded = place.closest("details:not([open])");
+      if (folded) { // drawn when it is opened, where its width is known
+        folded.addEventListener("toggle", draw, { once: true });
+        continue;
+      }
+      const spec = fitted(charts[place.dataset.chart], place.clientWidth, place.closest(".first"));
       await vegaEmbed(place, spec, {
         renderer: "svg",
         config: dark.matches ? themes.dark : themes.light,

@@ -19,21 +19,18 @@ class Plan:
     end_width: float = 0.005
     bins: int | str = "auto"
     preset: str | None = None
-    map: str = "bins"
+    map: str = "auto"
     level: float = 0.95
     bootstrap: int | None = None
     random_state: int = 0  # None: another seed each time
+    r: tuple[float, ...] = ()  # further risk parameters of losses and decompositions
 
     def __post_init__(self) -> None:
         if self.preset not in (None, "CQ", "N17"):
             raise ValueError(f"preset: {self.preset!r} is none of 'CQ', 'N17'; leave it out for the defaults")
         if self.preset is not None:
             floor = {"CQ": 0.005, "N17": 0.01}[self.preset]
-            if self.floor not in (0.0, floor):
-                raise ValueError(f"floor: {self.floor!r}, but preset {self.preset} has {floor}; give one of the two")
-            object.__setattr__(self, "floor", floor)
-        if self.preset == "CQ" and self.end_width != 0.005:
-            raise ValueError(f"end_width: {self.end_width!r}, but preset CQ has 0.005; give one of the two")
+            object.__setattr__(self, "floor", floor if self.floor == 0.0 else self.floor)
         if not 0.0 <= self.floor < 0.5:
             raise ValueError(f"floor: {self.floor!r} is outside [0, 0.5); 0 means no floor")
         if not 0.0 <= self.end_width < 0.5:
@@ -44,14 +41,17 @@ class Plan:
             raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
         if self.bootstrap is not None and self.bootstrap < 2:
             raise ValueError(f"bootstrap: {self.bootstrap!r} draws; give at least 2, or leave it out")
+        object.__setattr__(self, "r", tuple(float(r) for r in self.r))
+        if not all(r > -1.0 for r in self.r):
+            raise ValueError(f"r: {min(self.r):g}; scores are proper for r > -1")
         seed: Any = self.random_state
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0):
             raise ValueError(f"random_state: {self.random_state!r} is no whole number from 0; it is the seed of draws")
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Floor and ceiling of model probabilities: N17 clips at 0.01 on both sides, otherwise only below."""
-        return (0.01, 0.99) if self.preset == "N17" else (self.floor, 1.0)
+        """Floor and ceiling of model probabilities: N17 clips on both sides, otherwise only below."""
+        return (self.floor, 1.0 - self.floor) if self.preset == "N17" else (self.floor, 1.0)
 
     @property
     def cuts(self) -> tuple[float, ...]:
@@ -69,5 +69,5 @@ class Plan:
 def _cuts(floor: float, end_width: float, preset: str | None) -> tuple[float, ...]:
     cuts = {i / ERROR_BINS for i in range(1, ERROR_BINS)} | {*FLOORS, floor, end_width, 1.0 - end_width}
     if preset == "N17":
-        cuts |= {i / 100 for i in range(1, 100)}
+        cuts |= {i / 100 for i in range(1, 100)} | {1.0 - floor}
     return tuple(sorted(c for c in cuts if 0.0 < c < 1.0))

@@ -86,7 +86,7 @@ def with_logs(sums: Sums, f: Forecasts) -> Sums:
     assert logs is not None
     above = np.isfinite(logs)
     x = -logs[above]
-    w, w2 = f.mass[above], squared_mass(f)[above]
+    w, w2 = f.mass[above], f.squared_mass[above]
     score, by_class = sums.score.copy(), sums.by_class.copy()
     score[0] = (w @ x, w2 @ x, w2 @ (x * x))
     if f.outcomes is not None:
@@ -111,8 +111,3 @@ def with_tiny(sums: Sums, f: Forecasts, rows: NDArray[np.int64]) -> Sums:
         terms = np.log(w)[:, None] + logs[:, None] * R
     peak = terms.max(axis=0)
     return replace(sums, zeros=zeros, log_tiny=peak + np.log(np.exp(terms - peak).sum(axis=0)))
-
-
-def squared_mass(f: Forecasts) -> Floats:
-    """Of each row the count times the squared weight."""
-    return f.mass if f.weights is None else f.mass * f.weights

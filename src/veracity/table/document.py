@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -285,3 +288,47 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+# -- CSV ----------------------------------------------------------------------------------------------------------
+
+
+def csv_lines(found: dict[str, Any]) -> str:
+    """Every number and word of the document under its JSON path; curves for pictures are left out."""
+    limits = _limits(found)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["name", "value", "low", "high", "method"])
+    for path, value in _flat({key: value for key, value in found.items() if key not in ("curves", "intervals")}, ""):
+        writer.writerow([path, _exact(value), *limits.get(path, ("", "", ""))])
+    return out.getvalue()
+
+
+def _limits(found: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """{path: (low, high, method)} of the numbers that have an interval."""
+    intervals = found["intervals"]
+    if intervals is None:
+        return {}
+    last = len(found["columns"]) - 1
+    held = {
+        f"prior.{last}": intervals["prior"],
+        **{name: intervals.get(name) for name in ("sensitivity", "specificity")},
+    }
+    held |= {f"predictive_values.{i}.{last}": limit for i, limit in enumerate(intervals["predictive_values"])}
+    exact = {path: (*map(_exact, limit["exact"]), "Clopper-Pearson") for path, limit in held.items() if limit}
+    return {**exact, "psep": (*map(_exact, intervals["psep"]["newcombe"]), "Newcombe")}
+
+
+def _exact(value: Any) -> str:
+    return repr(value) if isinstance(value, float) and math.isfinite(value) else str(value)
+
+
+def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _flat(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from _flat(item, f"{path}.{i}")
+    elif value is not None:
+        yield path, value

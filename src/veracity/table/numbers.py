@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from veracity.formulas import contingency
 from veracity.formulas import tables as formula
+from veracity.formulas.intervals import wilson
 from veracity.formulas.rules import ScoringRule, rule
 
 from . import check
@@ -187,12 +187,12 @@ class Numbers:
         """Clopper–Pearson ('exact') and Wilson limits of prior, predictive values, sensitivity and specificity."""
         if self.n is None:
             return {}
-        z = NormalDist().inv_cdf(0.5 + self.level / 2.0)
         event, total = self.counts[:, -1], self.counts.sum(1)
         x, n = [*event, event.sum()], [*total, total.sum()]
         if self.counts.shape == (2, 2):
             x, n = [*x, self.counts[1, 1], self.counts[0, 0]], [*n, *self.counts.sum(0)[::-1]]
-        limits = np.stack([*contingency.clopper_pearson(x, n, self.level), *contingency.wilson(x, n, z)], 1).tolist()
+        score = wilson(np.array(x) / np.array(n), n, self.level)
+        limits = np.stack([*contingency.clopper_pearson(x, n, self.level), *score], 1).tolist()
         both = [{"exact": limit[:2], "wilson": limit[2:]} for limit in limits]
         k = len(self.rows)
         (best_low, best_high), (worst_low, worst_high) = both[0]["wilson"], both[k - 1]["wilson"]

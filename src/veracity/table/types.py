@@ -290,34 +290,31 @@ class PredictionTable(Numbers):
         return from_json(text)
 
     def to_markdown(self) -> str:
-        from .shapes import markdown
-
-        return markdown(self.document())
+        text: str = import_module("veracity.show").to_markdown(self)
+        return text
 
     def to_csv(self) -> str:
         """name,value: every number under its JSON path."""
-        from .shapes import csv_lines
+        from .document import csv_lines
 
         return csv_lines(self.document())
 
     def __str__(self) -> str:
-        from .shapes import text
-
-        return text(self.document())
+        text: str = import_module("veracity.show").to_terminal(self, 100)
+        return text.rstrip("\n")
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from .shapes import html
+        html: str = import_module("veracity.show").to_notebook(self)
+        return html
 
-        return html(self.document())
-
-    def plot(self, name: str, **options: Any) -> Any:
+    def plot(self, name: str = "table_mosaic", **options: Any) -> Any:
         """bregman_tangents, predictive_values, table_mosaic or attributes: an Altair chart."""
         return import_module("veracity.plots").chart(name, self, **options)
 
     def report(self, path: str | Path) -> None:
-        """Write one self-contained HTML page."""
+        """Write one self-contained HTML page, or a PDF where the name ends so."""
         import_module("veracity.show").write(self, path)
 
 

@@ -1,0 +1,72 @@
+"""python -m papers: one page per paper, an index and all rows as CSV."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from papers import Options, Paper, keys, module, reproduce
+from papers._page import COLUMNS, files
+from papers._rows import DIFFERS, tally
+
+DATA = ("../shared/data", "shared/data")  # possible folders of real networks' outputs, from the current one
+
+
+@click.command(help="Reproduce the papers: KEYS are N17, RP, CQ, HB17 and KF15; all by default.")
+@click.argument("wanted", nargs=-1, metavar="[KEYS]...")
+@click.option("-o", "--output", default="papers/out", show_default=True, metavar="DIR", help="Folder of the pages.")
+@click.option("--quick", is_flag=True, help="Fewer draws: about a minute.")
+@click.option("--data", metavar="DIR", help=f"Real networks' forecasts (default: {DATA[0]} where it exists).")
+@click.option("--outputs", metavar="DIR", help="Logits or probabilities with labels of your networks, for CQ.")
+def main(wanted: tuple[str, ...], output: str, quick: bool, data: str | None, outputs: str | None) -> None:
+    """Compute the papers asked for, write their pages and exit with 1 if a number differs without a reason."""
+    try:
+        selected = list(dict.fromkeys(key.upper() for key in wanted)) or keys()
+        for key in selected:
+            module(key)
+        folder = _checked(Path(output))
+        options = Options(quick=quick, data=_data(data), outputs=Path(outputs) if outputs else None)
+        papers = [_reported(reproduce(key, options)) for key in selected]
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files(papers).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    differing = sum(tally(paper.sections)[DIFFERS] for paper in papers)
+    result = f"{differing} rows differ without a known reason" if differing else "no row differs without a known reason"
+    click.echo(f"{result}. Pages: {folder / 'index.html'}")
+    sys.exit(1 if differing else 0)
+
+
+def _reported(paper: Paper) -> Paper:
+    """The paper, after printing its counts and the rows that differ."""
+    click.echo(f"{paper.key}: " + ", ".join(f"{n} {verdict}" for verdict, n in tally(paper.sections).items() if n))
+    for section in paper.sections:
+        for row in section.rows:
+            if row.verdict == DIFFERS:
+                click.echo(f"  {section.title} · {row.item}: paper {row.paper}, computed {row.computed}")
+    return paper
+
+
+def _checked(folder: Path) -> Path:
+    """The folder, if it is new, empty or an earlier output of this program."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"-o {folder}: a file of this name exists; give a folder")
+    rows = folder / "rows.csv"
+    ours = rows.is_file() and rows.read_text(encoding="utf-8", errors="replace").startswith(",".join(COLUMNS))
+    if folder.is_dir() and any(folder.iterdir()) and not ours:
+        raise ValueError(f"-o {folder}: the folder holds other files; give a new one")
+    return folder
+
+
+def _data(given: str | None) -> Path | None:
+    if given is not None and not Path(given).is_dir():
+        raise ValueError(f"--data {given}: no such folder")
+    places = DATA if given is None else (given,)
+    return next((Path(place) for place in places if Path(place).is_dir()), None)
+
+
+if __name__ == "__main__":
+    main()

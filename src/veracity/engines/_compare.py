@@ -1,0 +1,72 @@
+"""Several models counted on the same cases."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from veracity.engines import Engine
+from veracity.engines._sums import Tallies
+from veracity.read.pairing import NAME_A_CASE, Paired
+from veracity.state.plan import Plan
+
+
+def count_paired(engine: Engine, source: Paired, plan: Plan | None = None, **how: Any) -> tuple[Tallies, str]:
+    """Return the tallies of all models on the cases that all have, and a sentence that counts these cases.
+
+    One pass; a second one where some models lack cases of others.
+    """
+    plan = plan or Plan()
+    source.same_classes()
+    make = partial(Tallies, plan, source.files, cases="ids" if source.by_id else "rows")
+    counted: Tallies = engine.total(source, make, plan=plan, **how)
+    if not source.by_id:
+        return counted, _same_rows(source, counted)
+    common, cases = _common_cases(source, counted)
+    if cases > len(common):
+        source.kept = common
+        counted = engine.total(source, make, doing="counting common cases")
+    return counted, f"{len(common):,} of {cases:,} cases are in all {len(source.models)} models"
+
+
+def _same_rows(source: Paired, counted: Tallies) -> str:
+    first, *others = source.models
+    number, total = counted.cases.sums.get(first, (0, 0))
+    for name in others:
+        own, sum_of_keys = counted.cases.sums.get(name, (0, 0))
+        if own != number:
+            raise ValueError(
+                f"{first} has {number:,} rows, {name} {own:,}: they cannot be paired by row\n{NAME_A_CASE}"
+            )
+        if sum_of_keys != total and not source.own_picks:
+            raise source.first_difference(first, name)
+    if not number:
+        raise ValueError(f"no row is in all models\n{NAME_A_CASE}")
+    lacking = counted.cases.unpaired
+    of_all = f" of {number + lacking:,} cases are in all {len(source.models)} models" if lacking else " cases"
+    return f"{number:,}{of_all}, paired by row"
+
+
+def _common_cases(source: Paired, counted: Tallies) -> tuple[Any, int]:
+    """Return the keys that all models have, and the number of all cases."""
+    names = list(source.models)
+    cases = {name: counted.cases.of(name) for name in names}
+    for name, (keys, _) in cases.items():
+        twice = np.flatnonzero(keys[1:] == keys[:-1])
+        if len(twice):
+            raise source.twice(name, keys[twice[0]])
+    common = every = cases[names[0]][0]
+    for name in names[1:]:
+        own = cases[name][0]
+        if not np.array_equal(own, every) or len(common) != len(every):
+            common, every = np.intersect1d(common, own, assume_unique=True), np.union1d(every, own)
+    if not len(common):
+        raise ValueError(f"no case is in all {len(names)} models\n  are the ids the same?  --id COL")
+    outcomes = {name: out[np.searchsorted(keys, common)] for name, (keys, out) in cases.items()}
+    for name in names[1:]:
+        differ = np.flatnonzero(outcomes[name] != outcomes[names[0]])
+        if len(differ) and not source.own_picks:
+            raise source.two_outcomes(names[0], name, common[differ[0]])
+    return common, len(every)

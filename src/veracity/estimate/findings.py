@@ -1,0 +1,79 @@
+"""Findings about the whole set: what a reader must know before the numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veracity.data import Finding, zero_probability
+from veracity.data.records import Scores
+from veracity.estimate.reported import Entries
+from veracity.state.tally import MANY_CLASSES, Tally
+
+SURPRISES, SURPRISES_SHARE = 5, 0.1  # the largest ones, and their share of the log loss before it is a finding
+FEW_EVENTS, FEW_IN_BINS = 20, 5
+CHANCE, FEWEST_TO_RANK = 0.4, 50  # an area under the ROC curve so low in so many rows is no chance
+
+
+def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, ...]:
+    """Return what the whole set shows: zeros, one outcome, one forecast, few events, heavy surprises."""
+    s, found = tally.sums, list(tally.findings)
+    if s.zeros:
+        found.insert(
+            0, zero_probability(s.zeros, max(tally.cases, s.zeros), [low.row for low in tally.lowest if low.p == 0.0])
+        )
+    if s.rows == 1:
+        found.append(Finding("one_row", "changes the meaning", "there is only one row: nothing can be compared", 1))
+    if tally.measurable and s.rows > 1:
+        seen = [j for j, weight in enumerate(s.by_class[:, 0].tolist()) if weight > 0.0]
+        if len(seen) == 1:
+            found.append(Finding.of("one_outcome", s.rows, s.rows, outcome=str(tally.classes[seen[0]])))
+        elif (
+            tally.k == 2
+            and not tally.shares_only
+            and (events := int(min(h.true.sum() for h in tally.classwise))) < FEW_EVENTS
+        ):
+            name = tally.classes[int(np.argmin([h.true.sum() for h in tally.classwise]))]
+            outcomes = "outcome is" if events == 1 else "outcomes are"
+            message = f"only {events} {outcomes} {name}: read the intervals, not the values"
+            found.append(Finding("few_events", "warning", message, events))
+        auc, picks = scores.auc, scores.accuracy
+        assert picks is not None
+        if tally.k > 2 and s.rows >= FEWEST_TO_RANK and picks.high is not None and picks.high < 1.0 / tally.k:
+            shares = {"share": f"{picks:.1%}", "chance": f"{1.0 / tally.k:.1%}"}
+            found.append(Finding.of("picks_below_chance", s.rows, s.rows, **shares))
+        if s.rows >= FEW_EVENTS and _only_certain(tally):
+            found.append(Finding.of("only_certain", s.rows, s.rows))
+        if auc is not None and auc < CHANCE and s.rows >= FEWEST_TO_RANK:
+            option = tally.names.option("positive", tally.classes[0])
+            found.append(Finding.of("worse_than_chance", s.rows, s.rows, option=option))
+        if _constant(tally):
+            found.append(Finding.of("constant_forecast", s.rows, s.rows))
+        if tally.plan.bins != "auto" and s.rows < FEW_IN_BINS * int(tally.plan.bins):
+            message = f"{tally.plan.bins:,} bins for {s.rows:,} rows: bins so small repeat the outcomes; give fewer"
+            found.append(Finding("many_bins", "warning", message, s.rows))
+        if s.n_eff < 1.0 + 1e-9:
+            message = "all weight is on one row: no interval can be given"
+            found.append(Finding("one_weight", "changes the meaning", message, 1))
+    if not s.zeros and s.rows >= 50:
+        total, worst, wanted = float(s.score[0, 0]), 0.0, SURPRISES
+        for cases, logs in zip(entries.rows[:SURPRISES].tolist(), entries.sums[1][:SURPRISES].tolist(), strict=True):
+            worst -= logs * min(cases, wanted) / cases  # of the lowest cells, as many cases as are wanted
+            wanted -= min(cases, wanted)
+        share = worst / total if total > 0.0 else 0.0
+        if share >= SURPRISES_SHARE:
+            rows = tuple(low.row for low in tally.lowest[:SURPRISES])
+            message = f"the {SURPRISES} biggest misses make up {share:.0%} of the log loss"
+            found.append(Finding("surprises", "note", message, SURPRISES, rows))
+    return tuple(found)
+
+
+def _only_certain(tally: Tally) -> bool:
+    """Whether every entry is 0 or 1."""
+    return set(tally.pooled.cells.tolist()) <= {0, len(tally.grid) - 1}
+
+
+def _constant(tally: Tally) -> bool:
+    """Whether all forecasts are the same; with many classes pooled cells tell, class-wise ones are too wide."""
+    if not all(len(h.cells) == 1 for h in tally.classwise) or len(tally.pooled.cells) > tally.k:
+        return False
+    return tally.k <= MANY_CLASSES or not (tally.pooled.all % tally.sums.rows).any()

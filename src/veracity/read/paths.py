@@ -1,0 +1,132 @@
+"""Which files are meant: paths, globs, folders and standard input, each with the name that messages use."""
+
+from __future__ import annotations
+
+import glob
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from . import text
+from .reading import nearest
+
+COMPRESSED = (".gz", ".zst", ".zstd")
+TEXTS = (".csv", ".tsv", ".txt", ".dat", ".tab", ".psv")
+KNOWN = (*TEXTS, ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".jsonl", ".ndjson", ".npz")
+
+
+def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
+    """Files that paths, globs and folders mean, in order."""
+    if isinstance(paths, (str, Path)):
+        paths = [paths]
+    if not paths:
+        raise ValueError("no file given\n  name a CSV, Parquet, Arrow or JSON lines file")
+    found: list[Path] = []
+    for given in paths:
+        path = Path(_without_scheme(str(given)))
+        if not str(given).strip():
+            raise ValueError("a file without a name\n  name a CSV, Parquet, Arrow or JSON lines file")
+        if str(given) == "-" or path.is_file():
+            found.append(path)
+        elif path.is_dir():
+            inside = sorted(f for f in path.rglob("*") if f.is_file() and extension(f) in KNOWN)
+            if not inside:
+                raise ValueError(f"{given}: no file that can be read in this folder\n  kinds: {', '.join(KNOWN)}")
+            found += inside
+        else:
+            matches = sorted(Path(m) for m in glob.glob(str(path), recursive=True))
+            if not matches:
+                raise ValueError(f"{given}: no such file{_beside(path)}")
+            found += [m for m in matches if m.is_file()]
+    twice = [path for path, times in Counter(path.absolute() for path in found).items() if times > 1]
+    if twice:
+        raise ValueError(f"{twice[0].name}: given twice\n  name each file once: its rows would count twice")
+    return found
+
+
+@dataclass(frozen=True)
+class File:
+    """A file, and the name by which messages call it."""
+
+    path: Path
+    name: str
+    keep: Any = field(default=None, compare=False)  # the copy of standard input lives as long as this
+
+
+def listed(data: Any) -> list[File]:
+    """Return the files that paths, globs and folders mean, each with a name of its own; standard input is copied."""
+    if isinstance(data, list) and data and all(isinstance(file, File) for file in data):
+        return data
+    paths = expanded(data)
+    return [
+        _copied() if str(path) == "-" else File(path, name) for path, name in zip(paths, names_of(paths), strict=True)
+    ]
+
+
+def _copied() -> File:
+    keep = text.Scratch()
+    with keep.path.open("wb") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+    return File(keep.path, "stdin", keep)
+
+
+def is_address(given: str) -> bool:
+    """s3a://…, hdfs://…: what is no file of this machine."""
+    return "://" in given and not given.startswith("file://")
+
+
+def _without_scheme(given: str) -> str:
+    """The path that a file:// address means; other addresses are not files."""
+    if given.startswith("file://"):
+        return unquote(urlsplit(given).path)
+    if is_address(given):
+        raise ValueError(
+            f"{given}: an address, not a file\n"
+            "  one alone, if Spark can open it:  --engine spark      otherwise copy the files here"
+        )
+    return given
+
+
+def _beside(path: Path) -> str:
+    try:
+        names = [f.name for f in path.parent.iterdir()]
+    except OSError:
+        return ""
+    hint = nearest(path.name, names)
+    return "" if hint == "." else hint.replace("`", "")
+
+
+def extension(path: Path) -> str:
+    """Return the ending that tells the kind of a file, without that of its compression."""
+    parts = [s.lower() for s in path.suffixes]
+    if parts and parts[-1] in COMPRESSED:
+        parts = parts[:-1]
+    return parts[-1] if parts else ""
+
+
+def stem(path: Path) -> str:
+    """The name of a file without its endings."""
+    name = path.name
+    for suffix in (*COMPRESSED, *KNOWN):
+        if name.lower().endswith(suffix):
+            name = name[: -len(suffix)]
+    return name
+
+
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """What messages call these files: their names, with as many folders as it takes to tell them apart.
+
+    >>> names_of([Path("data/2024/part.csv"), Path("data/2025/part.csv"), Path("data/2025/more.csv")])
+    ['2024/part.csv', '2025/part.csv', 'more.csv']
+    """
+    names = {path: path.name for path in paths}
+    for folders in range(1, max(len(path.parts) for path in paths)):
+        often = Counter(names.values())
+        alike = [path for path, name in names.items() if often[name] > 1]
+        names |= {path: str(Path(*path.parts[-1 - folders :])) for path in alike}
+    return [names[path] for path in paths]

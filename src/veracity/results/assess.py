@@ -1,0 +1,214 @@
+"""`assess`: from arrays, frames, forecasts or tallies to an assessment; and several models by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from importlib import import_module
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from veracity import __version__, kernels, maps
+from veracity.data import Forecasts, prepare
+from veracity.data.records import Provenance
+from veracity.results.assessment import Assessment
+from veracity.results.document import encode, parse
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
+
+SEVERAL = "veracity/assessments/1"
+OF_ARRAYS = ("missing", "soft", "normalise", "scale")  # options of Forecasts.of beyond those of assess
+OF_FRAME = {  # arguments beside arrays, and the option that names the columns of a frame
+    "sample_weight": "weight",
+    "counts": "count",
+    "labels": "order",
+    "pos_label": "positive",
+    "groups": "group",
+    "features": "feature",
+    "clusters": "cluster",
+    "time": "time",
+}
+
+
+@dataclass(frozen=True)
+class Assessments:
+    """Assessments of several models, by name."""
+
+    models: Mapping[str, Assessment]
+
+    def __getitem__(self, name: str) -> Assessment:
+        return self.models[name]
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def document(self) -> dict[str, Any]:
+        return {"schema": SEVERAL, "models": {name: a.document() for name, a in self.models.items()}}
+
+    def to_json(self, indent: int | None = None) -> str:
+        return encode(self.document(), indent)
+
+    @classmethod
+    def from_json(cls, text: str) -> Assessments:
+        """Return the assessments that `to_json` wrote."""
+        document = parse(text)
+        models = document.get("models") if isinstance(document, dict) else None
+        if not isinstance(models, dict) or document.get("schema") != SEVERAL:
+            raise ValueError(f"text: not a document of schema {SEVERAL!r}")
+        return cls({name: Assessment.from_document(one) for name, one in models.items()})
+
+    def report(self, path: Any) -> None:
+        """Write the report, one HTML file that opens offline."""
+        import_module("veracity.show").write(self, path)
+
+    def plot(self, name: str = "compare") -> Any:
+        """Return a picture by name, an Altair chart."""
+        return import_module("veracity.plots").chart(name, self)
+
+    def _repr_html_(self) -> str:
+        html: str = import_module("veracity.show").fragment(self)
+        return html
+
+    def __repr__(self) -> str:
+        text: str = import_module("veracity.show").text(self)
+        return text
+
+
+def assess(
+    y_true: Any,
+    y_proba: Any = None,
+    *,
+    sample_weight: Any = None,
+    counts: Any = None,
+    labels: Any = None,
+    pos_label: Any = None,
+    floor: float = 0.0,
+    end_width: float = 0.005,
+    bins: int | str = "auto",
+    preset: str | None = None,
+    map: str = "auto",
+    groups: Any = None,
+    clusters: Any = None,
+    time: Any = None,
+    ideal: Any = None,
+    features: Any = None,
+    level: float = 0.95,
+    bootstrap: int | None = None,
+    random_state: int = 0,
+    r: Any = (),
+    **reading: Any,
+) -> Any:
+    """Return how good the forecasts are, why they lose what they lose, and what would help.
+
+    y_true, y_proba: outcomes and probabilities, (n,) or (n, k); or one Forecasts, one Tally, or one frame with
+    label=, proba= and the other reading options. Returns an `Assessment` (`Assessments` where a frame holds several
+    models).
+    """
+    started = perf_counter()
+    if map != "auto" and map not in maps.names():
+        raise ValueError(f"map: {map!r} is none of auto, {', '.join(maps.names())}")
+    further = tuple(float(x) for x in np.atleast_1d(r).tolist())
+    plan = Plan(floor, end_width, bins, preset, map, level, bootstrap, random_state, further)
+    beside = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
+    beside |= {"groups": groups, "clusters": clusters, "time": time, "ideal": ideal, "features": features}
+    given = {name: value for name, value in beside.items() if value is not None}
+    if isinstance(y_true, (Tally, Forecasts)):
+        also = [] if y_proba is None else ["y_proba"]
+        return assessment(_counted(y_true, plan, [*also, *given, *reading]), started=started)
+    if y_proba is None:
+        return _of_frame(y_true, plan, given, reading)
+    for option in reading:
+        raise TypeError(f"assess() of arrays has no option {option!r}; {_instead(option)}")
+    if np.size(y_true) == 0 and np.size(y_proba) == 0:
+        return assessment(Tally.of(y_true, y_proba, labels=labels, pos_label=pos_label, plan=plan), started=started)
+    alone = single_class(y_true, y_proba, labels)
+    if alone is not None and sample_weight is None and counts is None:
+        return assessment(replace(Tally.zero([alone], plan), cases=len(y_true)), started=started)
+    forecasts = prepare(y_true, y_proba, **{**beside, "groups": _columns(groups)})
+    return assessment(Tally.of(forecasts, plan=plan), started=started)
+
+
+def assessment(
+    tally: Tally,
+    *,
+    model: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    started: float | None = None,
+) -> Assessment:
+    """Return the assessment of a tally with its provenance; `started` is when the work began (perf_counter)."""
+    made = Provenance(
+        command=None,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=__version__,
+        kernel=kernels.NAME,
+        engine="local",
+        inputs=(),
+        reading=None,
+        plan=tally.plan.options(),
+        seconds=None if started is None else round(perf_counter() - started, 6),
+    )
+    return Assessment(tally, model, replace(made, **(provenance or {})))
+
+
+def single_class(y_true: Any, y_proba: Any, labels: Any) -> Any:
+    """Return the label if the input has exactly one class with probability 1, else None."""
+    if np.ndim(y_proba) != 2 or np.shape(y_proba)[1] != 1 or np.ndim(y_true) != 1 or len(y_true) != len(y_proba):
+        return None
+    seen = list({value for value in np.asarray(y_true).tolist() if value is not None and value == value})
+    if len(seen) != 1 or len([value for value in y_true if value in seen]) < len(y_true):
+        return None
+    names = seen if labels is None else list(labels)
+    return names[0] if len(names) == 1 and seen == names and (np.asarray(y_proba) == 1.0).all() else None
+
+
+def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
+    """Return the tally of checked data; options without effect are refused."""
+    kind = type(held).__name__
+    if given:
+        raise TypeError(f"assess() got {', '.join(given)} beside a {kind}, which holds all its data; give it to that")
+    if isinstance(held, Forecasts):
+        return Tally.of(held, plan=plan)
+    usual = Plan()
+    for name, value in plan.options().items():
+        if value not in (getattr(held.plan, name), getattr(usual, name)):
+            raise ValueError(
+                f"{name}: {value!r}, but the tally was counted with {getattr(held.plan, name)!r}\n"
+                "  leave the options out, or count again with them"
+            )
+    return held
+
+
+def _of_frame(data: Any, plan: Plan, beside: dict[str, Any], options: dict[str, Any]) -> Assessment | Assessments:
+    from veracity.read import ReadOptions, frame
+
+    known = [f.name for f in fields(ReadOptions)]
+    for option in options:
+        if option not in known:
+            raise TypeError(f"assess() has no option {option!r} for a frame; there are {', '.join(known)}")
+    for option, named in OF_FRAME.items():
+        if option in beside and option != named:
+            raise TypeError(f"assess() got {option} beside a frame; its own option is {named}=…")
+    models = frame(data, ReadOptions(**options, **beside))  # names that arrays and frames share
+    found = {name: assessment(Tally.of(f, plan=plan), model=name) for name, f in models.items()}
+    return next(iter(found.values())) if len(found) == 1 else Assessments(found)
+
+
+def _instead(option: str) -> str:
+    """Return what to do instead of giving arrays an option that they do not take."""
+    if option in OF_ARRAYS:
+        return f"assess(Forecasts.of(y_true, y_proba, {option}=…)) takes it"
+    if option in ("classes", "class_names", "order"):
+        return "name the classes with labels=[…]"
+    return "it reads a frame, not arrays"
+
+
+def _columns(groups: Any) -> Mapping[str, Any] | None:
+    """Return groups by name: a mapping or frame as it is, one array under the name "group"."""
+    if groups is None or isinstance(groups, Mapping):
+        return groups
+    if hasattr(groups, "columns"):
+        return {str(name): groups[name] for name in groups.columns}
+    return {"group": groups}

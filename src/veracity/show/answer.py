@@ -1,0 +1,280 @@
+"""The answer of one assessment as blocks, most important first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from veracity import plots, words
+from veracity.measures import MEANS, quantity, scores
+from veracity.show import specialists
+from veracity.show.blocks import (
+    Block,
+    Card,
+    Cards,
+    Cell,
+    Chart,
+    Column,
+    Contents,
+    Details,
+    Heading,
+    Interval,
+    Label,
+    Sentence,
+    Table,
+    Value,
+    fewest,
+    interval,
+    label,
+    shown,
+)
+from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
+
+TITLE = "Forecast quality"
+MOST_NOTES = 4
+MOST_GROUPS = 12
+
+
+def summary(a: Any) -> list[Block]:
+    """Return the first screen; it asks an assessment for no more than it shows."""
+    lead, rest = sentences(a)
+    return [heading(a), *lead, cards(a), Chart(plots.FIRST, a), *rest, Contents(), *score_tables(a), *group_tables(a)]
+
+
+def answer(a: Any) -> list[Block]:
+    """Return everything that people can read about an assessment."""
+    return [*parts(a), specialists.definitions(a)]
+
+
+def parts(a: Any, charts: Sequence[str] | None = None) -> list[Block]:
+    """Return everything but the definitions; `charts` limits the pictures to these names."""
+    wanted = [module for module in plots.ordered("assessment") if charts is None or plots.name_of(module) in charts]
+    pictures = [module for module in wanted if plots.name_of(module) != plots.FIRST and module.rows(a)]
+    folded = [plots.name_of(module) for module in pictures if getattr(module, "FOLDED", False)]
+    return [*summary(a), *_sections(a, pictures), specialists.part(a, folded), *specialists.sources(a)]
+
+
+def _sections(a: Any, pictures: list[Any]) -> Iterator[Block]:
+    """Yield what everybody may want, each with its own title: recalibration, classes, pictures."""
+    tables = {"Recalibration": specialists.remedy_table(a), "Classes": specialists.class_table(a)}
+    after_groups = 15
+    parts: list[tuple[int, str, Block]] = [(after_groups, title, t) for title, t in tables.items() if t is not None]
+    unfolded = [module for module in pictures if not getattr(module, "FOLDED", False)]
+    parts += [(module.ORDER, module.TITLE, Chart(plots.name_of(module), a)) for module in unfolded]
+    yield from (Details(title, (block,)) for _, title, block in sorted(parts, key=lambda part: part[0]))
+
+
+# -- the headline -----------------------------------------------------------------------------------------------------
+
+
+def heading(a: Any) -> Heading:
+    """Return the title, with cases, classes, what was read and the date."""
+    made = a.provenance
+    inputs = [str(one.get("path") or one.get("name") or "") for one in (made.inputs if made is not None else ())]
+    inputs = [path.rpartition("/")[2] for path in inputs if path]
+    files = ", ".join(inputs[:3]) + (f" and {len(inputs) - 3} more" if len(inputs) > 3 else "")
+    classes = [str(name) for name in a.classes or ()]
+    named = ", ".join(classes) if len(classes) <= 4 else f"{classes[0]} … {classes[-1]}"
+    parts = [
+        files,
+        count(a.n, "case") if a.n is not None else "",
+        f"{len(classes)} classes: {named}" if classes else "",
+        str(made.date or "")[:10] if made is not None else "",
+    ]
+    name = str(a.model or "")
+    return Heading(f"{name}: {TITLE.lower()}" if name else TITLE, " · ".join(part for part in parts if part))
+
+
+def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
+    """Return the headline and the other conclusions: usefulness, fix, what else must be known."""
+    detail = a.verdict_detail
+    verdict = words.verdict(a.verdict or "not measurable", detail)
+    useful = words.usefulness(a.scores, a.skill, a.baseline)
+    lead = [Sentence(*said, lead=True) for said in verdict]
+    worse = useful is not None and useful.mark == BAD
+    if useful is not None and worse:  # said first of all
+        lead.insert(0, Sentence(*useful, lead=True))
+    told = " ".join(said.text for said in verdict)
+    zeros = detail.zero_rows if detail is not None else 0
+    codes = {"zero_probability"} if zeros else set()
+    notes = [words.worst_group(a.groups), words.biggest_miss(a.surprises, zeros)]
+    notes += words.notes([f for f in a.findings or () if f.code not in codes], told)
+    known = [said for said in notes if said is not None]
+    more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
+    rest = [None if worse else useful, words.fix(a.remedies, _input(a)), *known[:MOST_NOTES]]
+    rest += [more] if len(known) > MOST_NOTES else []
+    return lead, [Sentence(*said) for said in rest if said is not None]
+
+
+def _input(a: Any) -> str | None:
+    """Return the path of the input where there is only one."""
+    if a.provenance is None or len(a.provenance.inputs) != 1:
+        return None
+    return str(a.provenance.inputs[0].get("path") or "") or None
+
+
+def cards(a: Any) -> Cards:
+    """Return four questions with their answers."""
+    made = [_useful_card(a), _calibration_card(a), _fix_card(a), _sure_card(a)]
+    return Cards(tuple(card for card in made if card is not None))
+
+
+def _useful_card(a: Any) -> Card | None:
+    said = words.usefulness(a.scores, a.skill, a.baseline)
+    if said is None:
+        return None
+    gain = a.skill.log if finite(a.skill.log) is not None else a.skill.brier
+    answers = {GOOD: f"Yes, {percent(gain, 0)}", BAD: f"No, {percent(abs(gain), 0)} worse"}
+    return Card(
+        "Better than the baseline?", answers.get(said.mark, "Not clear"), said.text.partition(" for the")[0], said.mark
+    )
+
+
+def _calibration_card(a: Any) -> Card | None:
+    detail = a.verdict_detail
+    if detail is None:
+        return None
+    answers = {"found": "No", "slight": "Almost", "calibrated": "Yes", "none found": "No fault found"}
+    slope = quantity("verdict_detail.slope")
+    shown_slope = "" if finite(detail.slope) is None else f"slope {shown(slope, detail.slope).text}"
+    limits = interval(slope, detail.slope).text
+    said = f"{shown_slope} ({limits})" if shown_slope and limits else shown_slope or words.capital(a.verdict or "")
+    return Card(
+        "Calibrated?", answers.get(detail.state, "Not measurable"), said, words.MARK_OF_STATE.get(detail.state, NOTICE)
+    )
+
+
+def _fix_card(a: Any) -> Card | None:
+    if not a.remedies:
+        return None
+    best = words.best_remedy(a.remedies)
+    if best is None:
+        return Card("Fixable?", "Nothing to fix", "no recalibration helps", GOOD)
+    score, gain = words.gain_of(best)
+    assert gain is not None
+    return Card(
+        "Fixable?",
+        "Yes",
+        f"{words.remedy_name(best)}: {score} −{number(gain.gain, words.decimals(gain))}",
+        words.ACTION,
+    )
+
+
+def _sure_card(a: Any) -> Card | None:
+    gave, expected = (getattr(side, "geometric_accuracy", None) for side in (a.reported, a.expected))
+    if finite(gave) is None:
+        return None
+    said = f"expected {percent(expected, 0)}" if finite(expected) is not None else "to the outcome"
+    return Card("How sure, typically?", f"gave {percent(gave, 0)}", said)
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def score_tables(a: Any) -> list[Table]:
+    """Return the main scores beside the baseline, and the three means."""
+    tables = [score_table(a), means_table(a)]
+    return [table for table in tables if table is not None]
+
+
+def score_table(a: Any, main: bool = True) -> Table | None:
+    """Return the main measures, or all of them; the calibration error and slope are with the main ones."""
+    measures = [m for m in scores() if a.scores is not None and m.name in a.scores]
+    wanted = [m for m in measures if m.main or not main]
+    if main and len(wanted) < 2:  # only realised probabilities are known
+        wanted = measures
+    columns = (
+        Column("", number=False),
+        Column("value"),
+        Column(f"{words.level(a.level)} interval", rank=1),
+        Column("baseline"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for m in wanted:
+        held, base = a.scores[m.name], a.baseline
+        beside = base[m.name] if base is not None and m.name in base else None
+        digits = m.digits if m.digits is not None else words.decimals(held) - (2 if m.percent else 0)
+        reference: Cell = Value(beside, m.percent, max(digits, 0)) if beside is not None else ""
+        rows.append((label(m), shown(m, held), interval(m, held), reference))
+    rows += _calibration_rows(a) if main else []
+    return Table("Scores", columns, tuple(rows), _reasons(a, wanted)) if rows else None
+
+
+def _calibration_rows(a: Any) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
+    errors = a.calibration_error
+    name = next((name for name in ("top_label", "pooled") if errors is not None and name in errors), None)
+    if name is not None:
+        error = errors[name]
+        q, held = quantity("calibration_error.top_label"), specialists.reading(error)
+        chance = "" if error.by_chance is None else f"{number(error.by_chance, words.decimals(held))} by chance"
+        rows.append((label(q), shown(q, held), interval(q, held), chance))
+    detail = a.verdict_detail
+    if detail is not None and finite(detail.slope) is not None:
+        q = quantity("verdict_detail.slope")
+        rows.append((label(q), shown(q, detail.slope), interval(q, detail.slope), ""))
+    return rows
+
+
+def _reasons(a: Any, measures: list[Any]) -> tuple[str, ...]:
+    """Return why a score has no number or no interval."""
+    told = [f"{m.label}: {words.why(a.scores[m.name])}." for m in measures if words.why(a.scores[m.name])]
+    return tuple(told)
+
+
+def means_table(a: Any) -> Table | None:
+    """Return the three means as the model gave, expected and would have after recalibration."""
+    if a.reported is None:
+        return None
+    sides = [("it gave", a.reported), ("it expected", a.expected), ("recalibrated", a.measured)]
+    known = [(title, side) for title, side in sides if side is not None and _any_known(side)]
+    rows: list[tuple[Cell, ...]] = [
+        (
+            Label(MEANS[name], quantity(f"reported.{name}").gloss),
+            *(Value(side[name], percent=True, digits=0) for _, side in known),
+        )
+        for name in MEANS
+        if name in a.reported
+    ]
+    notes = [text for text in (words.minimum(a.floor),) if text]
+    columns = (Column("Probability of the outcome", number=False), *(Column(title) for title, _ in known))
+    return Table("Probability of the outcome", columns, tuple(rows), tuple(notes))
+
+
+def _any_known(side: Any) -> bool:
+    return any(finite(side[name]) is not None for name in side)
+
+
+def group_tables(a: Any) -> list[Table]:
+    """Return one table per column of groups, the largest groups first."""
+    return [_group_table(a, str(column), group) for column, group in (a.groups or {}).items()]
+
+
+def _group_table(a: Any, column: str, group: Any) -> Table:
+    ordered = sorted(group.levels.items(), key=lambda item: -item[1].n)
+    loss = quantity("scores.log_loss")
+    digits = fewest([part.scores.log_loss for _, part in ordered[:MOST_GROUPS]])
+    levelled = any(part.level is not None for _, part in ordered)  # two classes: the share of the event
+    columns = [
+        Column(f"By {column}", number=False),
+        Column("cases"),
+        Column(loss.label.lower()),
+        Column("interval", rank=2),
+    ]
+    columns += [Column("predicted"), Column("observed")] if levelled else [Column("gave"), Column("expected")]
+    rows: list[tuple[Cell, ...]] = []
+    for level, part in ordered[:MOST_GROUPS]:
+        if levelled:
+            pair = [getattr(part.level, name, None) for name in ("predicted", "observed")]
+        else:
+            pair = [getattr(side, "geometric_accuracy", None) for side in (part.reported, part.expected)]
+        held = part.scores.log_loss
+        cells: list[Cell] = [Value(part.n, digits=0), Value(held, digits=digits), Interval(held, digits=digits)]
+        cells += [Value(x, percent=True, digits=0) for x in pair]
+        rows.append((Label(str(level)), *cells, str(part.verdict or "")))
+    notes = [f"{count(len(ordered) - MOST_GROUPS, 'smaller group')} not shown."] if len(ordered) > MOST_GROUPS else []
+    if group.differ is not None and group.differ.p is not None:
+        differ = "The groups differ" if group.differ.p < words.SIGNIFICANT else "The groups do not differ significantly"
+        p = "p < 0.001" if group.differ.p < 0.001 else f"p = {group.differ.p:.3f}"
+        notes.insert(0, f"{differ} in log loss ({p}, {group.differ.method}).")
+    return Table(f"By {column}", (*columns, Column("verdict", number=False)), tuple(rows), tuple(notes))

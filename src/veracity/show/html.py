@@ -1,0 +1,271 @@
+"""Blocks as one HTML page that opens from disk and asks the network for nothing, and as a piece for a notebook."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from veracity import plots, words
+from veracity.show.blocks import (
+    Block,
+    Cards,
+    Cell,
+    Chart,
+    Contents,
+    Details,
+    Heading,
+    Interval,
+    Label,
+    Sentence,
+    Table,
+    Value,
+)
+
+PLAIN_TEXT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+MOST_ROWS = 120  # of a data table under a figure; the JSON holds them all
+NO_TITLE = "Forecast quality"
+
+View = dict[str, Any]
+
+
+def page(blocks: Sequence[Block]) -> str:
+    """Return the whole page."""
+    from veracity.plots._style import THEMES
+
+    end = next((i for i, block in enumerate(blocks) if isinstance(block, Contents)), len(blocks))
+    first = [item for item in _views(blocks[:end], 2, "f") if item is not None]
+    sections = [item for item in _views(blocks[end + 1 :], 2) if item is not None]
+    view = [*first, *sections]
+    charts = {item["id"]: item["spec"] for item in _figures(view)}
+    heading = next((block for block in blocks if isinstance(block, Heading)), Heading(NO_TITLE))
+    return _template("page.html").render(
+        title=heading.text,
+        first=first,
+        sections=sections,
+        contents=[item for item in sections if item["kind"] in ("table", "details")],
+        style=Markup(_file("style.css")),
+        script=Markup(_file("page.js")),
+        runtime=Markup(runtime()) if charts else "",
+        charts=Markup(inline_json(charts)),
+        themes=Markup(inline_json(THEMES)),
+    )
+
+
+def fragment(blocks: Sequence[Block]) -> str:
+    """Return headline, cards, chart and tables as a piece of HTML without scripts."""
+    view = [item for item in _views(blocks, 4, still=True) if item is not None]
+    return _template("notebook.html").render(view=view)
+
+
+def _views(
+    blocks: Sequence[Block], level: int, key: str = "s", parent: str = "", still: bool = False
+) -> Iterator[View | None]:
+    """Yield what the templates show: lead sentences and the others together, everything else one by one."""
+    said: list[Sentence] = []
+    for i, block in enumerate(blocks):
+        if said and not (isinstance(block, Sentence) and block.lead == said[0].lead):
+            yield _sentences(said)
+            said = []
+        at = f"{key}{i}"
+        if isinstance(block, Sentence):
+            said.append(block)
+        elif isinstance(block, Table):
+            hidden = block.title == parent or not block.title
+            yield {
+                "kind": "table",
+                "id": at,
+                "table": block,
+                "level": level,
+                "titled": not hidden,
+                "title": block.title,
+            }
+        elif isinstance(block, Chart):
+            yield _image(block) if still else _figure(block, at, level, parent)
+        elif isinstance(block, Details):
+            inner = [item for item in _views(block.blocks, level + 1, f"{at}-", block.title, still) if item is not None]
+            if inner:
+                yield {
+                    "kind": "details",
+                    "id": at,
+                    "title": block.title,
+                    "level": level,
+                    "folded": block.folded,
+                    "view": inner,
+                }
+        elif not isinstance(block, Contents):
+            kind = "heading" if isinstance(block, Heading) else "cards" if isinstance(block, Cards) else "finding"
+            yield {"kind": kind, "block": block, "level": level, "nested": bool(parent)}
+    if said:
+        yield _sentences(said)
+
+
+def _sentences(said: list[Sentence]) -> View:
+    return {"kind": "lead" if said[0].lead else "sentences", "sentences": said}
+
+
+def _figure(block: Chart, key: str, level: int, parent: str) -> View | None:
+    """Return a picture with its caption and data table; None where the result has nothing to draw."""
+    module = plots.module(block.name)
+    try:
+        chart = module.chart(block.result)
+    except ValueError:
+        return None
+    spec = chart.to_dict(validate=False)
+    for name in ("config", "$schema"):
+        spec.pop(name, None)
+    rows = module.rows(block.result)
+    columns = [
+        {"field": field, "title": title, "number": bool(form)} for field, (title, form) in module.COLUMNS.items()
+    ]
+    return {
+        "kind": "figure",
+        "id": f"{key}-{block.name}",
+        "name": block.name,
+        "title": module.TITLE,
+        "titled": parent != module.TITLE and bool(parent),
+        "level": level,
+        "note": _subtitle(spec),
+        "caption": module.caption(block.result) if hasattr(module, "caption") else "",
+        "spec": spec,
+        "columns": columns,
+        "rows": rows[:MOST_ROWS],
+        "left_out": max(0, len(rows) - MOST_ROWS),
+    }
+
+
+def _subtitle(spec: View) -> str:
+    """Take the title out of a picture, which the page has already, and return its subtitle."""
+    for part in (spec, *spec.get("vconcat", [])):
+        held = part.pop("title", None)
+        if isinstance(held, dict):
+            text = held.get("subtitle", "")
+            return " ".join(text) if isinstance(text, list) else str(text)
+    return ""
+
+
+def _image(block: Chart) -> View | None:
+    """Return a picture that needs no script."""
+    try:
+        drawn = plots.rendered(plots.chart(block.name, block.result), "svg")
+    except ValueError:
+        return None
+    module = plots.module(block.name)
+    return {
+        "kind": "image",
+        "source": f"data:image/svg+xml;base64,{base64.b64encode(drawn).decode()}",
+        "title": module.TITLE,
+        "caption": module.caption(block.result),
+    }
+
+
+def _figures(view: Sequence[View]) -> Iterator[View]:
+    for item in view:
+        if item["kind"] == "figure":
+            yield item
+        elif item["kind"] == "details":
+            yield from _figures(item["view"])
+
+
+# -- templates --------------------------------------------------------------------------------------------------------
+
+
+def inline_json(value: Any) -> str:
+    """Return JSON that cannot end the script element it is in, whatever the data are called.
+
+    >>> inline_json({"name": "</script><b>"})
+    '{"name":"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e"}'
+    """
+    text = json.dumps(_drawable(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character, code in PLAIN_TEXT.items():
+        text = text.replace(character, code)
+    return text
+
+
+def _drawable(value: Any) -> Any:
+    """Return a value with the digits a picture can show, without infinities and undefined numbers."""
+    if isinstance(value, float):
+        return float(f"{value:.7g}") if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _drawable(held) for name, held in value.items()}
+    return [_drawable(held) for held in value] if isinstance(value, (list, tuple)) else value
+
+
+@cache
+def runtime() -> str:
+    """Return Vega, Vega-Lite and vega-embed as one script, as shipped inside vl-convert."""
+    import vl_convert
+
+    bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
+    return bundle.replace("</script", "<\\/script")
+
+
+@cache
+def _file(name: str) -> str:
+    return files("veracity.show").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_file),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    filters = {
+        "cell": _cell,
+        "emphasis": _emphasis,
+        "digits": _digits,
+        "rows_of": words.rows_of,
+        "sentence": words.sentence,
+    }
+    environment.filters.update(filters)
+    return environment
+
+
+def _template(name: str) -> jinja2.Template:
+    return _environment().get_template(name)
+
+
+def _cell(cell: Cell, first: bool, number: bool) -> Markup:
+    """Return a cell of a table; numbers keep all their digits for whoever copies them."""
+    if isinstance(cell, Label):
+        gloss = Markup('<br><span class="gloss">{}</span>').format(cell.gloss) if cell.gloss else ""
+        return Markup('<th scope="row">{}{}{}</th>').format(cell.name, f" {cell.arrow}" if cell.arrow else "", gloss)
+    if isinstance(cell, Interval):
+        return Markup('<td class="n quiet">{}</td>').format(cell.text)
+    if isinstance(cell, Value):
+        held, why = words.value(cell.reading), words.why(cell.reading)
+        if held is None:
+            return Markup('<td class="n quiet" title="{}">{}</td>').format(why, cell.text)
+        return Markup('<td class="n"><data value="{}">{}</data></td>').format(repr(held), cell.text)
+    if first:
+        return Markup('<th scope="row">{}</th>').format(_emphasis(cell))
+    return Markup('<td class="n">{}</td>' if number else "<td>{}</td>").format(_emphasis(cell))
+
+
+def _digits(x: Any) -> str:
+    """Return five digits, one more than the tooltips have."""
+    held = words.value(x)
+    return "" if held is None else f"{held:.5g}" if abs(held) < 1e5 else f"{held:,.0f}"
+
+
+def _emphasis(text: str) -> Markup:
+    """Return **bold** and `code` of a sentence; everything else is escaped."""
+    out = Markup("")
+    for i, part in enumerate(str(text).replace(" %", "\N{NO-BREAK SPACE}%").split("**")):
+        pieces = part.split("`")
+        inner = Markup("").join(
+            Markup("<code>{}</code>").format(piece) if j % 2 else escape(piece) for j, piece in enumerate(pieces)
+        )
+        out += Markup("<strong>{}</strong>").format(inner) if i % 2 else inner
+    return out

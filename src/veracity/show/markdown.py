@@ -1,0 +1,68 @@
+"""Blocks as Markdown, for a pull request or an issue; nothing from the data is taken as markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from veracity.show.blocks import Block, Cell, Details, FindingBlock, Heading, Label, Sentence, Table
+from veracity.show.terminal import clean
+from veracity.words import rows_of, sentence
+
+
+def render(blocks: Sequence[Block], level: int = 3) -> str:
+    """Return headings, sentences and tables; pictures are left out, folded details are folded."""
+    return "\n".join(_lines(blocks, level)).strip("\n") + "\n"
+
+
+def _lines(blocks: Sequence[Block], level: int) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, Heading):
+            yield from (f"{'#' * level} {safe(block.text)}", "", safe(block.note), "")
+        elif isinstance(block, Sentence):
+            title = f"**{safe(block.title)}.** " if block.title else ""
+            yield f"{'>' if block.lead else '-'} {block.mark} {title}{safe(block.text, emphasis=True)}"
+            yield from ([">"] if block.lead else [])
+            yield from (["", f"      {clean(block.command)}", ""] if block.command else [])
+        elif isinstance(block, FindingBlock):
+            said = f"{sentence(block.finding.message)}{rows_of(block.finding)}"
+            yield f"- {block.finding.severity}: {safe(said)}"
+        elif isinstance(block, Table):
+            yield from _table(block)
+        elif isinstance(block, Details):
+            inner = _lines(block.blocks, level + 1)
+            if block.folded:
+                yield from ("", f"<details><summary>{safe(block.title)}</summary>", "", *inner, "</details>", "")
+            else:
+                yield from ("", f"{'#' * (level + 1)} {safe(block.title)}", "", *inner)
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield ""
+    titles = [safe(column.title) for column in table.columns]
+    yield _row([titles[0] or safe(table.title), *titles[1:]])
+    yield _row(["--:" if column.number else "---" for column in table.columns])
+    for row in table.rows:
+        yield _row([_cell(cell) for cell in row])
+    yield ""
+    yield from (f"{safe(note, emphasis=True)}  " for note in table.notes)
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(cell: Cell) -> str:
+    if isinstance(cell, Label):
+        return safe(f"{cell.name} {cell.arrow}".strip())
+    return safe(cell) if isinstance(cell, str) else cell.text
+
+
+def safe(text: str, emphasis: bool = False) -> str:
+    """Return text that Markdown, and the HTML inside it, take as text.
+
+    >>> safe("<b>*a*|b</b>")
+    '&lt;b&gt;\\\\*a\\\\*\\\\|b&lt;/b&gt;'
+    """
+    out = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
+    out = out.replace("[", "\\[").replace("]", "\\]")
+    return out if emphasis else out.replace("*", "\\*").replace("_", "\\_").replace("`", "\\`")

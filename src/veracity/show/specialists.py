@@ -1,0 +1,298 @@
+"""The parts of an answer that not everybody reads: recalibrations, classes, tests, losses, terms, sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from veracity import words
+from veracity.data.reading import Reading
+from veracity.data.records import CalibrationError, Gain
+from veracity.measures import MEANS, Quantity, quantities, quantity, scores
+from veracity.show.blocks import (
+    Cell,
+    Chart,
+    Column,
+    Details,
+    FindingBlock,
+    Interval,
+    Label,
+    Table,
+    Value,
+    interval,
+    label,
+    shown,
+    without_empty,
+)
+from veracity.words import finite
+
+RULES = {"log": "log loss", "brier": "Brier score (0–2)"}
+MOST_CLASSES, WORST_CLASSES = 50, 10
+MOST_REMEDIES = 5
+LETTERS = (
+    "S: the forecasts. A: the same after prior correction. C: after recalibration. Q: the best possible from the same "
+    "inputs. Y: the outcomes. d: the divergence of the score."
+)
+
+
+def part(a: Any, charts: Sequence[str]) -> Details:
+    """Return the folded part: every score with its interval, tests, losses, terms, and the papers' pictures."""
+    tables = [
+        _other_scores(a),
+        _means(a),
+        _tests(a),
+        _losses(a),
+        _terms(a),
+        _corp(a),
+        _errors(a),
+        remedy_table(a, helpful=False),
+    ]
+    blocks = [table for table in tables if table is not None]
+    return Details("For specialists", (*blocks, *(Chart(name, a) for name in charts)), folded=True)
+
+
+def sources(a: Any) -> Iterator[Details]:
+    """Yield the findings, and how the input was read."""
+    if a.findings:
+        yield Details("Findings", tuple(FindingBlock(finding) for finding in a.findings))
+    read = _reading_table(a)
+    if read is not None:
+        yield Details("How it was read", (read,))
+
+
+def reading(error: CalibrationError) -> Reading:
+    """Return a calibration error as a reading."""
+    return Reading(error.value, error.low, error.high, error.method)
+
+
+def gain_reading(gain: Gain) -> Reading | None:
+    return None if gain.gain is None else Reading(gain.gain, gain.low, gain.high)
+
+
+# -- for everybody ----------------------------------------------------------------------------------------------------
+
+
+def remedy_table(a: Any, helpful: bool = True) -> Table | None:
+    """Return the recalibrations with a gain, best first; or those without."""
+    by_gain = sorted(a.remedies or (), key=lambda remedy: -(finite(remedy.log.gain) or -1e300))
+    chosen = [remedy for remedy in by_gain if ((finite(remedy.log.gain) or 0.0) > 0) == helpful]
+    chosen = chosen[:MOST_REMEDIES] if helpful else chosen
+    if not chosen:
+        return None
+    columns = [
+        Column("Recalibration" if helpful else "Recalibration without gain", number=False),
+        Column("gain in log loss"),
+    ]
+    columns += [Column("interval"), Column("gain in Brier score", rank=1), Column("needs", number=False, rank=2)]
+    rows: list[tuple[Cell, ...]] = []
+    for remedy in chosen:
+        log, brier = gain_reading(remedy.log), gain_reading(remedy.brier)
+        rows.append((Label(words.remedy_name(remedy)), Value(log), Interval(log), Value(brier), remedy.needs))
+    folds = chosen[0].folds
+    notes = [f"Measured on cases that the recalibration was not fitted to ({folds} folds)."] if folds else []
+    if any(finite(remedy.log.gain) is None and remedy.log.gain is not None for remedy in chosen):
+        notes.append("−∞: on cases it was not fitted to, it gave an outcome probability 0.")
+    return Table(columns[0].title, tuple(columns), tuple(rows), tuple(notes))
+
+
+def class_table(a: Any) -> Table | None:
+    """Return predicted and observed share of every class, or of the ten worst of many; two classes have no table."""
+    held: Mapping[str, Any] | None = a.per_class
+    if not held or len(held) <= 2:
+        return None
+    ordered = list(held.items())
+    if len(held) > MOST_CLASSES:
+        ordered = sorted(ordered, key=lambda item: (1.0 if item[1].p is None else item[1].p, -(item[1].share or 0.0)))
+        ordered = ordered[:WORST_CLASSES]
+    slope = quantity("verdict_detail.slope")
+    titles = ("cases", "predicted", "observed", "slope", "share of the miscalibration", "p")
+    ranks = (0, 0, 0, 1, 2, 0)
+    columns = (
+        Column("Class", number=False),
+        *(Column(title, rank=rank) for title, rank in zip(titles, ranks, strict=True)),
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            Label(str(name)),
+            Value(one.n, digits=0),
+            Value(one.predicted, percent=True, digits=1),
+            Value(one.observed, percent=True, digits=1),
+            shown(slope, one.slope),
+            Value(one.share, percent=True, digits=0),
+            Value(one.p, digits=3),
+        )
+        for name, one in ordered
+    ]
+    wrong = [str(name) for name, one in held.items() if one.p is not None and one.p < words.SIGNIFICANT]
+    found = (
+        f"Predicted too often or too rarely: {', '.join(wrong[:10])}."
+        if wrong
+        else "No class is predicted significantly too often or too rarely."
+    )
+    notes = [found] + ([f"The worst {WORST_CLASSES} of {len(held):,} classes."] if len(held) > len(ordered) else [])
+    return Table("Classes", columns, tuple(rows), tuple(notes))
+
+
+# -- folded -----------------------------------------------------------------------------------------------------------
+
+
+def _pair(a: Any) -> tuple[Column, ...]:
+    level = words.level(a.level)
+    return tuple(column for rule in RULES.values() for column in (Column(rule), Column(level, rank=1)))
+
+
+def _other_scores(a: Any) -> Table | None:
+    named: list[tuple[Quantity, Any]] = [
+        (m, a.scores[m.name]) for m in scores() if a.scores is not None and m.name in a.scores and not m.main
+    ]
+    named += [(quantity(f"skill.{name}"), a.skill[name]) for name in a.skill or ()]
+    rows = tuple((label(q), shown(q, held), interval(q, held)) for q, held in named)
+    columns = (Column("Further scores", number=False), Column("value"), Column(words.level(a.level)))
+    return Table("Further scores", columns, rows) if rows else None
+
+
+def _means(a: Any) -> Table | None:
+    sides = [("gave (reported)", a.reported), ("expected", a.expected), ("recalibrated (measured)", a.measured)]
+    known = [(title, side) for title, side in sides if side is not None]
+    if not known:
+        return None
+    level = words.level(a.level)
+    columns = [Column("Mean", number=False)] + [c for title, _ in known for c in (Column(title), Column(level, rank=1))]
+    rows: list[tuple[Cell, ...]] = []
+    for name in MEANS:
+        held = [side[name] for _, side in known]
+        described = quantity(f"reported.{name}")
+        cells = [cell for one in held for cell in (Value(one), Interval(one))]
+        rows.append((Label(MEANS[name], described.gloss), *cells))
+    ratio = quantity("slope")
+    reasons = {quantity(f"reported.{name}").label: words.why(known[0][1][name]) for name in MEANS}
+    notes = [f"{name}: {reason}." for name, reason in reasons.items() if reason]
+    if finite(a.slope) is not None:
+        limits = interval(ratio, a.slope).text
+        spread = f"{shown(ratio, a.slope).text} ({limits})" if limits else shown(ratio, a.slope).text
+        notes.append(f"{ratio.full} {spread}: {ratio.gloss[:1].lower()}{ratio.gloss[1:]}")
+    return without_empty(Table("The three means", tuple(columns), tuple(rows), tuple(notes)))
+
+
+def _tests(a: Any) -> Table | None:
+    detail = a.verdict_detail
+    if detail is None:
+        return None
+    tests = {
+        "Level: are the class frequencies right?": detail.level.p,
+        "Confidence: too extreme or too cautious?": detail.confidence.p,
+        "Shape: is a range of probabilities wrong?": detail.shape.p,
+    }
+    rows: list[tuple[Cell, ...]] = [(Label(name), Value(p, digits=3), "") for name, p in tests.items()]
+    for name in ("slope", "intercept", "ratio"):
+        held, described = getattr(detail, name), quantity(f"verdict_detail.{name}")
+        if finite(held) is not None:
+            rows.append((label(described), shown(described, held), interval(described, held)))
+    if finite(detail.gain) is not None:
+        rows.append((Label("Removable share of the log loss"), Value(detail.gain, True), Interval(detail.gain, True)))
+    if finite(detail.detectable) is not None:
+        rows.append((Label("Smallest share that these cases would show"), Value(detail.detectable, True), ""))
+    columns = (Column("Calibration tests", number=False), Column("p or value"), Column(words.level(a.level)))
+    return Table("Calibration tests", columns, tuple(rows), (words.sentence(detail.method),) if detail.method else ())
+
+
+def _two_rules(a: Any, section: str, held: dict[str, Any], title: str, note: str) -> Table | None:
+    """Return the fields of a section under both rules, side by side."""
+    known = {rule: found for rule, found in held.items() if found is not None}
+    if not known:
+        return None
+    rows: list[tuple[Cell, ...]] = []
+    for one in quantities().values():
+        found = [known.get(rule, {}).get(one.name) for rule in RULES] if one.section == section else []
+        if any(words.value(x) is not None for x in found):
+            rows.append((Label(one.full, one.gloss), *(cell for x in found for cell in (Value(x), Interval(x)))))
+    return without_empty(Table(title, (Column(title, number=False), *_pair(a)), tuple(rows), (note,) if note else ()))
+
+
+def _losses(a: Any) -> Table | None:
+    held = {rule: a.losses(rule) for rule in RULES}
+    methods = [one.CL.method for one in held.values() if one is not None and one.CL.method]
+    note = f"Loss = miscalibration + refinement. {words.sentence(methods[0])}" if methods else ""
+    return _two_rules(a, "losses", held, "Parts of the loss", note)
+
+
+def _terms(a: Any) -> Table | None:
+    held = {rule: a.decomposition(rule) for rule in RULES}
+    return _two_rules(
+        a, "decomposition", held, "Terms", "Loss = uncertainty − resolution + reliability term + within bins."
+    )
+
+
+def _corp(a: Any) -> Table | None:
+    corp = a.corp
+    if corp is None:
+        return None
+    rules = corp if corp.log is not None else corp.top_label
+    held = {rule: getattr(rules, rule, None) for rule in RULES}
+    return _two_rules(a, "corp", held, "CORP" if corp.log is not None else "CORP of the pick", "")
+
+
+def _errors(a: Any) -> Table | None:
+    errors = a.calibration_error or {}
+    rows: list[tuple[Cell, ...]] = []
+    for name in errors:
+        error, described = errors[name], quantity(f"calibration_error.{name}")
+        held = reading(error)
+        numbers = (error.by_chance, error.debiased, error.max)
+        rows.append((label(described), Value(held), Interval(held), *(Value(x) for x in numbers)))
+    titles = ("value", words.level(a.level), "by chance", "debiased", "largest gap")
+    columns = (Column("Depends on the bins", number=False), *(Column(title) for title in titles))
+    return Table("Calibration errors", columns, tuple(rows)) if rows else None
+
+
+# -- sources ----------------------------------------------------------------------------------------------------------
+
+
+def _reading_table(a: Any) -> Table | None:
+    made = a.provenance
+    if made is None:
+        return None
+    rows = [("read", line) for line in _lines(made.reading)]
+    held = {
+        name: getattr(made, name)
+        for name in ("command", "inputs", "plan", "engine", "kernel", "version", "date", "seconds")
+    }
+    rows += [(name, _flat(value)) for name, value in held.items() if value not in (None, (), [], {})]
+    columns = (Column("", number=False), Column("", number=False))
+    return Table("How it was read", columns, tuple(rows))
+
+
+def _lines(held: Any) -> Iterator[str]:
+    if isinstance(held, str):
+        yield from held.splitlines()
+    elif isinstance(held, Mapping):
+        for name, value in held.items():
+            yield f"{name}: {_flat(value)}"
+    elif held is not None:
+        for item in held:
+            yield from _lines(item)
+
+
+def _flat(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} = {_flat(held)}" for name, held in value.items())
+    if isinstance(value, (list, tuple)):
+        more = f"; and {len(value) - 20} more" if len(value) > 20 else ""
+        return "; ".join(_flat(held) for held in value[:20]) + more
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def definitions(a: Any) -> Details:
+    """Return every number with its meaning, formula and source, and the papers."""
+    two = len(a.classes or ()) == 2
+    rows = [
+        (Label(q.full), q.gloss, q.formula, q.cite, path)
+        for path, q in quantities().items()
+        if q.formula and (two or getattr(q, "needs", "") != "two classes")
+    ]
+    titles = ("Number", "Meaning", "Formula", "Source", "In the JSON")
+    columns = tuple(Column(title, number=False) for title in titles)
+    table = Table("Definitions", columns, tuple(rows), (LETTERS,))
+    papers = tuple((Label(key), paper) for key, paper in words.PAPERS.items())
+    named = Table("Papers", (Column("Paper", number=False), Column("", number=False)), papers)
+    return Details("Definitions", (table, named), folded=True)

@@ -1,0 +1,53 @@
+"""Every reading as CSV, inert in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+COLUMNS = ("model", "name", "value", "low", "high", "method", "reason")
+LEFT_OUT = ("provenance", "curves", "adjustment")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # beginnings that a spreadsheet would compute
+
+
+def render(result: Any) -> str:
+    """Return model, name, value, low, high, method, reason of every reading of one or several assessments."""
+    models = getattr(result, "models", None)
+    documents = (
+        {name: a.document() for name, a in models.items()}
+        if models is not None
+        else {result.model or "": result.document()}
+    )
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for model, document in documents.items():
+        for name, reading in readings(document):
+            cells = [reading.get(column) for column in COLUMNS[2:]]
+            writer.writerow([inert(str(model)), inert(name), *map(_cell, cells)])
+    return text.getvalue()
+
+
+def readings(held: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield (name, reading) of everything in a document that has a value."""
+    if isinstance(held, Mapping) and "value" in held:
+        yield path, held
+    elif isinstance(held, Mapping):
+        for key, value in held.items():
+            if path or key not in LEFT_OUT:
+                yield from readings(value, f"{path}.{key}" if path else str(key))
+
+
+def inert(text: str) -> str:
+    """Return text that a spreadsheet shows instead of computing it.
+
+    >>> inert("=1+1"), inert("scores.brier")
+    ("'=1+1", 'scores.brier')
+    """
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else repr(float(value)) if isinstance(value, float) else inert(str(value))

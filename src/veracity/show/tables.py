@@ -1,0 +1,347 @@
+"""The answer of a prediction table as blocks: the table itself, clinical measures, then those of HB17."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from veracity import plots, words
+from veracity.data import Finding
+from veracity.data.reading import Reading
+from veracity.show.blocks import (
+    Block,
+    Cell,
+    Chart,
+    Column,
+    Contents,
+    Details,
+    FindingBlock,
+    Heading,
+    Interval,
+    Label,
+    Sentence,
+    Table,
+    Value,
+)
+from veracity.words import BAD, GOOD, NOTICE, count, number, percent
+
+GLOSSES = {
+    "Sensitivity": "Share of events that the test found.",
+    "Specificity": "Share of non-events that the test left alone.",
+    "PPV": "Positive predictive value: share of events after a positive test.",
+    "NPV": "Negative predictive value: share of non-events after a negative test.",
+    "LR+": "How much a positive test multiplies the odds of the event.",
+    "LR−": "How much a negative test multiplies the odds of the event.",
+    "Prevalence": "Share of events among all cases.",
+}
+
+
+def table_answer(table: Any) -> list[Block]:
+    """Return the table first, what it says, clinical measures, pictures, then the scores of HB17."""
+    found = table.document()
+    findings = [Finding(f["code"], f["severity"], f["message"]) for f in found["findings"]]
+    grave = [f for f in findings if f.severity == "changes the meaning"]
+    tables = [
+        _clinical(table, found), _categories(table, found), _thresholds(found), _prevalence(table, found),
+        _hb17(found), _scores(found), _parts(found), _association(found), _strata(found),
+    ]  # fmt: skip
+    pictures = [module for module in plots.ordered("table") if _drawn(module, table)] if found["curves"] else []
+    notes = [f for f in findings if f not in grave]
+    return [
+        Heading("Prediction table", count(table.n, "case") if table.n is not None else "shares of cases"),
+        _counts(table, found),
+        *_sentences(found, grave),
+        *(block for block in tables[:1] if block is not None),
+        Contents(),
+        *(block for block in tables[1:] if block is not None),
+        *(FindingBlock(finding) for finding in notes),
+        *(Details(module.TITLE, (Chart(plots.name_of(module), table),)) for module in pictures),
+        Details("Reference", (_papers(),), folded=True),
+    ]
+
+
+def _drawn(module: Any, table: Any) -> bool:
+    try:
+        return bool(module.rows(table))
+    except ValueError:
+        return False
+
+
+def _sentences(found: dict[str, Any], grave: list[Finding]) -> list[Sentence]:
+    rows, event = found["rows"], found["columns"][-1]
+    shares = [values[-1] for values in found["predictive_values"]]
+    said = [Sentence(BAD, "", words.sentence(finding.message), lead=True) for finding in grave]
+    after = [f"{percent(share)} after {row!r}" for share, row in zip(shares, rows, strict=True)]
+    text = f"{event}: {after[-1]}, {after[0]}, {percent(found['prior'][-1])} overall."
+    useful = found["g2_p"] is None or found["g2_p"] < words.SIGNIFICANT
+    said.append(Sentence(GOOD if useful and shares[-1] > shares[0] else NOTICE, "What it tells", text, lead=not grave))
+    removed = percent(found["normalized_mutual_information"])
+    said.append(
+        Sentence(NOTICE, "Information", f"Knowing the forecast removes {removed} of the uncertainty about the outcome.")
+    )
+    log = found["log_terms"]
+    if not found["reliability_taken_as_zero"] and math.isfinite(log["score"]):
+        worse = log["skill"] < 0
+        parts = f"{number(log['reliability'])} of the log loss of {number(log['score'])}"
+        text = f"Miscalibration is {parts}: predicted and observed shares differ."
+        text += " Always predicting the prevalence would be better." * worse
+        said.append(Sentence(BAD if worse else NOTICE, "Calibration", text))
+    return said
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def _counts(table: Any, found: dict[str, Any]) -> Table:
+    columns, rows, stated = found["columns"], found["rows"], found["forecasts"]
+    totals = [sum(column) for column in zip(*found["counts"], strict=True)]
+    lines: list[tuple[Cell, ...]] = []
+    for i, (row, cells) in enumerate(zip(rows, found["counts"], strict=True)):
+        predicted = () if stated is None else (Value(stated[i][-1]),) if len(columns) == 2 else (_shares(stated[i]),)
+        lines.append((Label(row), *map(_cases, [*cells, sum(cells)]), *predicted))
+    lines.append((Label("all"), *map(_cases, [*totals, sum(totals)]), *(("",) if stated is not None else ())))
+    order = f"Rows: forecasts, best ({rows[0]!r}) to worst ({rows[-1]!r}). Columns: outcomes"
+    order += f"; the event is {columns[-1]!r}." if len(columns) == 2 else "."
+    kind = "cases" if found["unit"] == "counts" else "expected cases" if found["n"] is not None else "shares of cases"
+    titles = [*columns, "all", *(["predicted"] if stated is not None else [])]
+    head = (Column(f"The table ({kind})", number=False), *(Column(str(title)) for title in titles))
+    return Table(f"The table ({kind})", head, tuple(lines), (order, *found["notes"]))
+
+
+def _shares(stated: list[float]) -> str:
+    return " / ".join(number(p, 2) for p in stated)
+
+
+def _cases(x: float) -> Value:
+    return Value(x, digits=0 if float(x).is_integer() and x != 1 else 3 if x < 1 else 0)
+
+
+def _between(value: float, limits: Any) -> Reading:
+    return Reading(value, *(limits if limits else (None, None)))
+
+
+def _clinical(table: Any, found: dict[str, Any]) -> Table | None:
+    """Return sensitivity, specificity, predictive values, likelihood ratios and prevalence of a 2 × 2 table."""
+    if found["sensitivity"] is None:
+        return None
+    limits = found["intervals"] or {}
+
+    def exact(name: str, i: int | None = None) -> Any:
+        held = limits.get(name)
+        held = held[i] if held is not None and i is not None else held
+        return held["exact"] if held else None
+
+    npv = exact("predictive_values", 0)
+    values = {
+        "Sensitivity": _between(found["sensitivity"], exact("sensitivity")),
+        "Specificity": _between(found["specificity"], exact("specificity")),
+        "PPV": _between(found["predictive_values"][1][1], exact("predictive_values", 1)),
+        "NPV": _between(found["predictive_values"][0][0], [1 - npv[1], 1 - npv[0]] if npv else None),
+        "LR+": Reading(found["likelihood_ratios"][1]),
+        "LR−": Reading(found["likelihood_ratios"][0]),
+        "Prevalence": _between(found["prior"][-1], exact("prior")),
+    }
+    rows: list[tuple[Cell, ...]] = []
+    for name, held in values.items():
+        share = not name.startswith("LR")
+        cells = (Value(held, share, 1), Interval(held, share, 1)) if share else (Value(held, digits=2), "")
+        rows.append((Label(name, GLOSSES[name]), *cells))
+    positive, event = found["rows"][1], found["columns"][1]
+    head = (Column("As a test", number=False), Column("value"), Column(f"{words.level(table.level)} exact"))
+    return Table("As a test", head, tuple(rows), (f"Positive: {positive!r}. Event: {event!r}.",))
+
+
+def _categories(table: Any, found: dict[str, Any]) -> Table:
+    """Return the shares of the outcomes after each forecast."""
+    intervals, ratios = found["intervals"], found["likelihood_ratios"]
+    event, two = found["columns"][-1], len(found["columns"]) == 2
+    level = words.level(table.level)
+    titles = [event] if two else list(found["columns"])
+    titles += [f"{level} exact", f"{level} Wilson"] * (intervals is not None) + ["odds times"] * (ratios is not None)
+    lines: list[tuple[Cell, ...]] = []
+    for i, row in enumerate([*found["rows"], "any"]):
+        last = i == len(found["rows"])
+        values = found["prior"] if last else found["predictive_values"][i]
+        cells: list[Cell] = [Value(x) for x in (values[-1:] if two else values)]
+        if intervals is not None:
+            limits = intervals["prior"] if last else intervals["predictive_values"][i]
+            cells += [Interval(_between(values[-1], limits[kind]), digits=3) for kind in ("exact", "wilson")]
+        if ratios is not None:
+            cells.append("" if last else Value(ratios[i], digits=2))
+        lines.append((Label(row), *cells))
+    notes = (
+        ["Odds times (likelihood ratio): how much the forecast multiplies the odds of the event."]
+        if ratios is not None
+        else []
+    )
+    notes += [f"Intervals are those of {event!r}."] if not two and intervals is not None else []
+    columns = [Column(str(title), rank=1 if "Wilson" in str(title) else 0) for title in titles]
+    head = (Column("After the forecast", number=False), *columns)
+    return Table("Outcomes after each forecast (predictive values)", head, tuple(lines), tuple(notes))
+
+
+def _thresholds(found: dict[str, Any]) -> Table | None:
+    if not found["thresholds"] or found["sensitivity"] is not None:
+        return None
+    rows: list[tuple[Cell, ...]] = [
+        (Label(f"{cut['from']} or worse"), Value(cut["sensitivity"]), Value(cut["specificity"]))
+        for cut in found["thresholds"]
+    ]
+    head = (Column("Positive from", number=False), Column("sensitivity"), Column("specificity"))
+    return Table("Thresholds", head, tuple(rows))
+
+
+def _prevalence(table: Any, found: dict[str, Any]) -> Table | None:
+    held = found["prevalence"]
+    if not held:
+        return None
+    lines: list[tuple[Cell, ...]] = [
+        (Label(f"{found['columns'][-1]} after {row}"), *(Value(entry["predictive_values"][i][-1]) for entry in held))
+        for i, row in enumerate(found["rows"])
+    ]
+    lines.append((Label("PSEP"), *(Value(entry["psep"]) for entry in held)))
+    head = (Column("At a prevalence of", number=False), *(Column(percent(entry["prevalence"])) for entry in held))
+    notes = ("By Bayes' rule, with the same sensitivity and specificity.",)
+    return Table("At other prevalences", head, tuple(lines), notes)
+
+
+def _hb17(found: dict[str, Any]) -> Table:
+    """Return PSEP and the information measures of HB17."""
+    limits = found["intervals"]["psep"]["newcombe"] if found["intervals"] else None
+    psep = _between(found["psep"], limits)
+    rows: list[tuple[Cell, ...]] = [
+        (
+            Label("PSEP", "Share of events after the worst forecast minus after the best."),
+            Value(psep, digits=3),
+            Interval(psep, digits=3),
+        )
+    ]
+    if not found["reliability_taken_as_zero"]:
+        rows.append((Label("PSEP of the predicted probabilities"), Value(found["psep_forecasts"]), ""))
+    information = {
+        "Entropy of the outcome, H(o)": found["entropy"],
+        "Entropy after the forecast, H(o|f)": found["conditional_entropy"],
+        "Expected mutual information, I(o,f)": found["mutual_information"],
+        "Normalised (share of H(o); McFadden R²)": found["normalized_mutual_information"],
+    }
+    rows += [(Label(name), Value(x), "") for name, x in information.items()]
+    head = (
+        Column("Separation and information (nats)", number=False),
+        Column("value"),
+        Column(words.level(found["level"])),
+    )
+    return Table("Separation and information (nats)", head, tuple(rows), ("HB17: Hughes and Burnett 2017.",))
+
+
+def _scores(found: dict[str, Any]) -> Table:
+    two = len(found["columns"]) == 2
+    labels = {"log_terms": "Log loss"} | (
+        {"half_brier_terms": "Half Brier (0–1)"} if two else {"brier_terms": "Brier (0–2)"}
+    )
+    versions = [("", found, not found["reliability_taken_as_zero"])]
+    notes = [found["reliability_note"]]
+    if found["train"] is not None:
+        versions = [
+            (", own shares", found["reliability_as_zero"], False),
+            (", training shares", found, True),
+            (", of the training", found["train"], False),
+        ]
+        notes.append(
+            "Own shares: the table's own shares as forecasts, REL taken as 0. Training shares: learnt there, scored "
+            "here. Of the training: the training table on itself."
+        )
+    lines: list[tuple[Cell, ...]] = []
+    for name, label in labels.items():
+        for said, held, measured in versions:
+            terms = held[name]
+            parts = [Value(terms[part]) for part in ("score", "uncertainty", "resolution")]
+            missed: Cell = Value(terms["reliability"]) if measured else "taken as 0"
+            lines.append((Label(f"{label}{said}"), *parts, missed, Value(terms["skill"])))
+    notes.append("Resolution: what telling cases apart saves. Skill: share of the uncertainty that is saved.")
+    titles = ("score", "= UNC", "− RES", "+ REL", "skill")
+    head = (Column("Scores (lower is better)", number=False), *(Column(title) for title in titles))
+    return Table("Scores (lower is better)", head, tuple(lines), tuple(notes))
+
+
+def _parts(found: dict[str, Any]) -> Table:
+    """Return RES of each forecast, and REL where it was measured."""
+    measured = not found["reliability_taken_as_zero"]
+    scores = {"log loss": "log_terms"}
+    scores |= {"half Brier": "half_brier_terms"} if len(found["columns"]) == 2 else {"Brier": "brier_terms"}
+    terms = {"RES": "resolution", "REL": "reliability"} if measured else {"RES": "resolution"}
+    titles = ["cases", *(f"{term}, {name}" for name in scores for term in terms), "H(o|f)"]
+    lines: list[tuple[Cell, ...]] = []
+    for i, row in enumerate(found["rows"]):
+        held = [found[key]["per_category"][i] for key in scores.values()]
+        parts = [Value(one[term]) for one in held for term in terms.values()]
+        lines.append((Label(row), _cases(held[0]["cases"]), *parts, Value(held[0]["entropy"])))
+    head = (Column("Per case of", number=False), *(Column(title) for title in titles))
+    return Table("Terms of each forecast", head, tuple(lines))
+
+
+def _association(found: dict[str, Any]) -> Table:
+    title = "Association of forecast and outcome"
+    if found["g2"] is None:
+        rows = ((Label("G² per case (likelihood ratio, = 2 I)"), Value(2.0 * found["mutual_information"])),)
+        unknown = "The number of cases is not known (--n gives it): no intervals, standard errors or p."
+        return Table(title, (Column(title, number=False), Column("value")), rows, (unknown,))
+    df = str(found["df"])
+    lines: list[tuple[Cell, ...]] = [
+        (Label("G² (likelihood ratio, = 2 n I)"), Value(found["g2"], digits=3), df, p_text(found["g2_p"])),
+        (Label("X² (Pearson)"), Value(found["x2"], digits=3), df, p_text(found["x2_p"])),
+    ]
+    notes = []
+    if found["exact_p"] is not None:
+        lines.append((Label("without approximation"), "", "", p_text(found["exact_p"]["value"])))
+        notes.append(f"Without approximation: {found['exact_p']['method']}.")
+    if len(found["columns"]) == 2:
+        names = ["b0", *(f"{row!r}" for row in found["rows"][1:])]
+        pairs = zip(names, found["logit"]["coefficients"], found["logit"]["standard_errors"], strict=True)
+        model = [f"{name} {number(b)} (se {number(error)})" for name, b, error in pairs]
+        notes.append("Logistic model, log odds: " + ", ".join(model) + ".")
+    head = (Column(title, number=False), Column("value"), Column("df"), Column("p"))
+    return Table(title, head, tuple(lines), tuple(notes))
+
+
+def _strata(found: dict[str, Any]) -> Table | None:
+    if not found["strata"]:
+        return None
+    titles = ["cases", f"share of {found['columns'][-1]}", "PSEP", "log loss", "Brier (0–2)", "information", "G²", "p"]
+    lines: list[tuple[Cell, ...]] = []
+    notes = []
+    for name, part in [*found["strata"].items(), ("all", found)]:
+        if isinstance(part, str):
+            lines.append((Label(name), *["–"] * len(titles)))
+            notes.append(f"{name}: {part}.")
+            continue
+        numbers = (
+            part["prior"][-1],
+            *(part[key] for key in ("psep", "divergence_score", "brier", "mutual_information")),
+        )
+        g2: Cell = "–" if part["g2"] is None else Value(part["g2"], digits=3)
+        lines.append(
+            (
+                Label(name),
+                "–" if part["n"] is None else _cases(part["n"]),
+                *(Value(x) for x in numbers),
+                g2,
+                p_text(part["g2_p"]),
+            )
+        )
+    head = (Column("Part by part", number=False), *(Column(title) for title in titles))
+    return Table("Part by part", head, tuple(lines), tuple(notes))
+
+
+def _papers() -> Table:
+    columns = (Column("Paper", number=False), Column("", number=False))
+    return Table("Papers", columns, ((Label("HB17"), words.PAPERS["HB17"]),))
+
+
+def p_text(p: float | None) -> str:
+    """
+    >>> p_text(0.00001), p_text(0.0123), p_text(0.42), p_text(None)
+    ('< 0.0001', '0.0123', '0.42', '–')
+    """
+    if p is None:
+        return "–"
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}" if p < 0.1 else f"{p:.2f}"

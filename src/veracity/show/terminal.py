@@ -1,0 +1,204 @@
+"""Blocks as text for a terminal or a pipe: no boxes, colour only where asked, no control characters from the data."""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from veracity.show.blocks import (
+    Block,
+    Cell,
+    Details,
+    FindingBlock,
+    Heading,
+    Label,
+    Sentence,
+    Table,
+    walk,
+)
+from veracity.words import rows_of, sentence
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+LEAST, MOST = 60, 120  # columns
+COLOURS = {"✓": "green", "✗": "red", "→": "blue", "!": "yellow"}
+PLAIN = {  # where the terminal has no Unicode
+    "✓": "ok", "✗": "no", "→": "->", "↓": "-", "↑": "+", "–": "-", "−": "-", "·": "|", "…": "...", "≥": ">=",
+    "∞": "inf", "÷": "/", "²": "2", "’": "'", "Σ": "sum",
+}  # fmt: skip
+
+
+def render(
+    blocks: Sequence[Block], width: int = 80, *, colour: bool = False, unicode: bool = True, details: bool = False
+) -> str:
+    """Return the blocks as lines of at most `width` columns; details only on request."""
+    from rich.console import Console
+
+    width = max(LEAST, min(width, MOST))
+    console = Console(
+        file=io.StringIO(), width=width, force_terminal=colour, color_system="standard" if colour else None,
+        no_color=not colour, highlight=False, markup=False, emoji=False, legacy_windows=False, _environ={},
+    )  # fmt: skip
+    for part in _parts(blocks, details):
+        part_lines(console, part, width)
+    assert isinstance(console.file, io.StringIO)
+    text = "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()).strip("\n") + "\n"
+    return text if unicode else _ascii(text)
+
+
+def headline(blocks: Sequence[Block]) -> str:
+    """Return the headline as one line: what --quiet prints."""
+    lead = [block for block in walk(blocks) if isinstance(block, Sentence) and block.lead]
+    return clean(
+        " ".join(f"{s.title}{'.' if s.title and s.text else ''} {s.text}".strip() for s in lead).replace("**", "")
+    )
+
+
+def clean(text: str) -> str:
+    """Return text without control characters, which could move the cursor or reverse the line.
+
+    >>> clean("a\\x1b[2Jb\\u202ec")
+    'a�[2Jb�c'
+    """
+    bad = ("Cc", "Cs", "Zl", "Zp")
+    return "".join(
+        " "
+        if c in "\n\t"
+        else "�"
+        if unicodedata.category(c) in bad or "\u202a" <= c <= "\u202e" or "\u2066" <= c <= "\u2069"
+        else c
+        for c in text
+    )
+
+
+def _ascii(text: str) -> str:
+    for character, plain in PLAIN.items():
+        text = text.replace(character, plain)
+    return unicodedata.normalize("NFKD", text).encode("ascii", "replace").decode()
+
+
+def _parts(blocks: Sequence[Block], details: bool) -> Iterator[list[Block]]:
+    """Yield what is shown, in groups with a blank line between them: sentences together, tables alone."""
+    together: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Sentence | FindingBlock):
+            together.append(block)
+            continue
+        if isinstance(block, Heading | Table) or (isinstance(block, Details) and details):
+            if together:
+                yield together
+                together = []
+            yield [block]
+            if isinstance(block, Details):
+                yield from _parts(block.blocks, details)
+    if together:
+        yield together
+
+
+def part_lines(console: Console, part: list[Block], width: int) -> None:
+    """Print one group and the blank line after it."""
+    first = part[0]
+    if isinstance(first, Heading):
+        console.print(_text(first.note or first.text, "dim" if first.note else "bold"))
+    elif isinstance(first, Details):
+        console.print(_text(first.title.upper(), "bold"))
+        return
+    elif isinstance(first, Table):
+        _table(console, first, width)
+    else:
+        titles = [len(clean(block.title)) for block in part if isinstance(block, Sentence)]
+        column = max(titles, default=0)
+        for block in part:
+            if isinstance(block, Sentence):
+                _sentence(console, block, column, width)
+            elif isinstance(block, FindingBlock):
+                finding = block.finding
+                said = f"{finding.severity}: {sentence(finding.message)}{rows_of(finding)}"
+                _wrapped(console, said, width, "  ", "- ")
+    console.print()
+
+
+def _sentence(console: Console, block: Sentence, column: int, width: int) -> None:
+    indent = " " * (column + 5) if block.title else "  "
+    head = _text(f"{block.mark} ", COLOURS.get(block.mark, ""))
+    if block.title:
+        head.append(f"{clean(block.title):<{column}}   ", style="bold")
+    lines = _wrap(clean(block.text), width - len(indent)) or [""]
+    head.append_text(_emphasised(lines[0]))
+    console.print(head, soft_wrap=True)
+    for line in lines[1:]:
+        console.print(_text(indent).append_text(_emphasised(line)), soft_wrap=True)
+    if block.command:  # on one line, so that it can be copied
+        command = clean(block.command)
+        console.print(
+            _text((indent if len(indent) + len(command) <= width else "  ") + command, "cyan"), soft_wrap=True
+        )
+
+
+def _wrapped(console: Console, text: str, width: int, indent: str, first: str = "") -> None:
+    for i, line in enumerate(_wrap(clean(text), width - len(indent))):
+        console.print(_text(indent if i or not first else first).append_text(_emphasised(line)), soft_wrap=True)
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    """Return lines; marks of emphasis never span two of them."""
+    text = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    bold = re.sub(r"\*\*(.+?)\*\*", lambda m: " ".join(f"**{word}**" for word in m[1].split()), text)
+    wrapped = textwrap.wrap(bold, width, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("** **", " ").replace("\N{NO-BREAK SPACE}", " ") for line in wrapped]
+
+
+def _table(console: Console, table: Table, width: int) -> None:
+    """Print a table without its least important columns where it would be too wide."""
+    from rich.table import Table as Grid
+
+    kept = list(range(len(table.columns)))
+    names = max(
+        (len(cell.name) for row in table.rows for cell in row if isinstance(cell, Label) and cell.arrow), default=0
+    )
+    cells = [[_cell(cell, names) for cell in row] for row in table.rows]
+    titles = [clean(column.title) for column in table.columns]
+
+    def wide() -> int:
+        return sum(max([len(titles[i]), *(len(row[i]) for row in cells)]) + 2 for i in kept) - 2
+
+    while wide() > width and (ranked := [i for i in kept if table.columns[i].rank]):
+        kept.remove(max(ranked, key=lambda i: (table.columns[i].rank, i)))
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(titles[i] for i in kept))
+    for i in kept:
+        number = table.columns[i].number
+        grid.add_column(
+            _text(titles[i], "bold"), justify="right" if number else "left", no_wrap=number, overflow="fold"
+        )
+    for row in cells:
+        grid.add_row(*(_text(row[i]) for i in kept))
+    console.print(grid)
+    for note in table.notes:
+        _wrapped(console, note, width, "  ")
+
+
+def _cell(cell: Cell, names: int) -> str:
+    if isinstance(cell, Label):
+        return clean(f"{cell.name:<{names}} {cell.arrow}".rstrip())
+    return clean(cell) if isinstance(cell, str) else cell.text
+
+
+def _text(text: str, style: str = "") -> Text:
+    from rich.text import Text
+
+    return Text(clean(text), style=style)
+
+
+def _emphasised(text: str) -> Text:
+    """Return **bold** parts as such."""
+    made: Any = _text("")
+    for i, piece in enumerate(text.split("**")):
+        made.append(piece, style="bold" if i % 2 else "")
+    result: Text = made
+    return result

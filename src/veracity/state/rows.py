@@ -1,0 +1,210 @@
+"""The analysis rows: the rows that maps, tests and resampling work on after the pass.
+
+They are the same in memory, in parts and on a cluster: the rows whose *forecast* has the smallest hash, equal rows as
+one row with a count, in the order of (hash, content). The hash never sees the outcome, so a sample is as calibrated as
+the whole. Rows are copied: nothing here refers to the caller's arrays. Two classes in more rows than fit are not
+sampled: cells of the grid hold every row (`Tally.rows`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.data import Forecasts
+from veracity.data.arguments import keys_of
+from veracity.data.names import Names
+from veracity.kernels.hashes import SEED, forecast_hashes, mix
+
+Hashes = NDArray[np.uint64]
+
+MOST_ROWS = 1 << 17
+MOST_ENTRIES = 4_000_000
+# Columns that rows of different content differ in, besides the forecast and the outcome.
+CONTENT = ("weights", "log_realised", "ideal", "features", "case", "clusters", "time", "offered")
+
+
+@dataclass(frozen=True, eq=False)
+class AnalysisRows:
+    """Distinct rows with counts. `complete`: no row was left out."""
+
+    rows: Forecasts
+    complete: bool
+
+
+def capacity(k: int) -> int:
+    """The largest number of analysis rows of k classes."""
+    return max(1, min(MOST_ROWS, MOST_ENTRIES // max(k, 1)))
+
+
+def analysis_rows(f: Forecasts) -> AnalysisRows:
+    """Return the analysis rows of one part."""
+    growing = Growing()
+    growing.add(f)
+    return growing.rows()
+
+
+class Growing:
+    """The analysis rows of parts that arrive one after another. A long stream's rows are ruled out by hash alone."""
+
+    def __init__(self) -> None:
+        self._parts: list[Forecasts] = []
+        self._hashes: list[Hashes] = []
+        self._waiting, self._cases, self._complete = 0, 0, True
+        self._limit: np.uint64 | None = None  # a forecast with a larger hash is left out, whatever comes
+
+    def add(self, f: Forecasts, complete: bool = True) -> None:
+        """Add rows; `complete` says that they are all rows of their part."""
+        self._complete &= complete
+        self._cases += len(f) if f.counts is None else int(f.counts.sum())
+        if is_plain_pair(f) and (self._cases > MOST_ROWS or not self._complete):
+            self._complete = False  # cells of the grid serve
+            f = f.take(slice(0))
+            self._parts, self._hashes, self._waiting = [], [], 0
+        h, most = hashes(f), capacity(f.k)
+        if self._limit is None and len(f) > 2 * most:
+            self._limit = _limit_of_forecasts(h, most)
+        if self._limit is not None:
+            near = np.flatnonzero(h <= self._limit)
+            self._complete &= len(near) == len(f)
+            f, h = f.take(near), h[near]
+        self._parts.append(_copied(f))
+        self._hashes.append(h)
+        self._waiting += len(f)
+        if self._waiting > 2 * most:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Merge equal rows, sort, and cut at whole forecasts."""
+        f, h = Forecasts.concat(self._parts), np.concatenate(self._hashes)
+        assert f.counts is not None
+        order, first = _distinct(f, h)
+        counts = np.add.reduceat(f.counts[order], first) if len(first) else f.counts[:0]
+        h = h[order[first]]
+        most = capacity(f.k)
+        if len(h) > most:
+            end = int(np.searchsorted(h, h[most]))  # forecasts with all their outcomes, at least one of them
+            end = end if end else int(np.searchsorted(h, h[0], "right"))
+            self._complete &= end == len(h)
+            first, counts, h = first[:end], counts[:end], h[:end]
+            self._limit = h[-1]
+        self._parts, self._hashes = [replace(f.take(order[first]), counts=counts, rows=None)], [h]
+        self._waiting = 0
+
+    def rows(self) -> AnalysisRows:
+        """Return the analysis rows of everything added, at least one part."""
+        self._settle()
+        return AnalysisRows(self._parts[0], self._complete)
+
+
+def is_plain_pair(f: Forecasts) -> bool:
+    """Whether cells of the grid say all that these forecasts of two classes hold."""
+    return f.k == 2 and f.probabilities is not None and all(getattr(f, name) is None for name in CONTENT)
+
+
+def hashes(f: Forecasts) -> Hashes:
+    """Return 64 bits for each forecast, the same for equal forecasts in any order of classes."""
+    values = f.log_realised if f.probabilities is None else f.probabilities
+    assert values is not None
+    return forecast_hashes(values)
+
+
+def _copied(f: Forecasts) -> Forecasts:
+    """Return float64 rows with counts that share no memory with the input."""
+    held: dict[str, Any] = {name: _copy(getattr(f, name)) for name in CONTENT}
+    if f.features is not None:
+        held["features"] = _numbered(f.features)
+    if f.case is not None:
+        held["case"] = keys_of(f.case)
+    p = None if f.probabilities is None else np.array(f.probabilities, dtype=np.float64) + 0.0  # −0 is 0
+    if p is not None and p.ndim == 1 and f.log_realised is not None:
+        p = f.matrix
+    return Forecasts(
+        p,
+        None if f.outcomes is None else np.array(f.outcomes, dtype=np.int64),
+        f.classes,
+        counts=np.ones(len(f), np.int64) if f.counts is None else np.array(f.counts, dtype=np.int64),
+        picks_only=f.picks_only,
+        shares_only=f.shares_only,
+        half=f.half,
+        names=Names(),
+        **held,
+    )
+
+
+def _copy(values: Any) -> Any:
+    return None if values is None else np.array(values)
+
+
+def _numbered(features: NDArray[Any]) -> NDArray[np.float64]:
+    """Return features as numbers: words by their keys."""
+    if features.dtype.kind in "fiub":
+        return np.array(features, dtype=np.float64)
+    columns = features.reshape(len(features), -1).T
+    numbers = [c.astype(float) if c.dtype.kind in "fiub" else keys_of(c).astype(np.float64) for c in columns]
+    return np.column_stack(numbers)
+
+
+def _limit_of_forecasts(h: Hashes, most: int) -> np.uint64 | None:
+    """Return the hash up to which there are `most` different forecasts; None where there are fewer.
+
+    Hashes are spread evenly, so all rows of so many forecasts are at least as many rows.
+    """
+    near = h[h <= np.uint64(2.0**63 * min(1.0, 3.0 * most / len(h)))]
+    for values in (near, h):
+        ordered = np.sort(values)
+        distinct = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)]]
+        if len(distinct) >= most:
+            return np.uint64(distinct[most - 1])
+    return None
+
+
+def _distinct(f: Forecasts, h: Hashes) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the order by (hash, content), and where in it a row differs from the one before."""
+    order = np.argsort(h, kind="stable")
+    new = np.ones(len(h), dtype=bool)
+    new[1:] = h[order][1:] != h[order][:-1]
+    tied = ~new
+    tied[:-1] |= ~new[1:]
+    if tied.any():  # few in continuous forecasts: only these are compared whole
+        rows = order[tied]
+        content = _content(f.take(rows))
+        again = np.lexsort([content, h[rows]])
+        content, shared = content[again], h[rows][again]
+        order[tied] = rows[again]
+        differs = np.ones(len(rows), dtype=bool)
+        differs[1:] = (shared[1:] != shared[:-1]) | (content[1:] != content[:-1])
+        new[tied] = differs
+    return order, np.flatnonzero(new)
+
+
+def _content(f: Forecasts) -> Hashes:
+    """Return 64 bits from everything a row holds; classes count by their names, not by their columns."""
+    columns: list[NDArray[Any]] = []
+    names = keys_of(np.array([str(c) for c in f.classes])) if f.classes else np.empty(0, np.uint64)
+    if f.probabilities is not None and f.probabilities.ndim == 2:
+        columns.append(_named_hash(f.probabilities, names))
+    if f.outcomes is not None:
+        columns += [names[f.outcomes], f.realised]
+    for name in CONTENT:
+        values = getattr(f, name)
+        if values is not None and values.ndim == 2 and name in ("ideal", "offered"):
+            columns.append(_named_hash(values, names))
+        elif values is not None:
+            columns += [values] if values.ndim == 1 else list(values.T)
+    full = hashes(f)
+    for column in columns:
+        bits = column if column.dtype == np.uint64 else (column.astype(np.float64) + 0.0).view(np.uint64)
+        full = mix(full * SEED ^ bits)
+    return full
+
+
+def _named_hash(p: NDArray[Any], names: Hashes) -> Hashes:
+    """Return 64 bits from which class has which probability, whatever the order of the classes."""
+    total = np.zeros(len(p), dtype=np.uint64)
+    for column, name in zip(p.T, names, strict=True):
+        total += mix(mix((column.astype(np.float64) + 0.0).view(np.uint64) * SEED ^ name))
+    return total

@@ -1,0 +1,125 @@
+"""The pages of the reproduced papers and the command that writes them."""
+
+import csv
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import papers
+from papers import Options, _page, cq, rp
+from papers.__main__ import main
+from papers._rows import IDENTITY, KINDS, VERDICTS, Section, claim, identity, printed, tally, tolerances
+
+NAMES = ("index.html", "rows.csv")
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def hb17():
+    return papers.reproduce("HB17", Options())
+
+
+def test_unknown_paper_is_refused():
+    assert papers.keys() == ["N17", "RP", "CQ", "HB17", "KF15"]
+    with pytest.raises(ValueError, match="no paper 'X'"):
+        papers.module("X")
+
+
+def test_command_writes_stable_pages_that_need_no_other_file(tmp_path):
+    target = tmp_path / "out"
+    ran = run("hb17", "-o", target)
+    assert ran.exit_code == 0
+    assert "no row differs without a known reason" in ran.output
+    first = {path.name: path.read_bytes() for path in target.iterdir()}
+    assert set(first) == {"index.html", "hb17.html", "rows.csv"}
+    text = first["hb17.html"].decode()
+    assert text.count("<svg") == 4
+    assert not re.findall(r"<script|src=|<link|@import", text)
+    assert 'href="hb17.html"' in first["index.html"].decode()
+    assert first["rows.csv"].decode().startswith("key,section,kind,item,paper,computed,value,verdict,tolerance,note\n")
+    assert run("HB17", "-o", target).exit_code == 0
+    assert {path.name: path.read_bytes() for path in target.iterdir()} == first
+
+
+def test_command_refuses_bad_arguments_and_foreign_folders(tmp_path):
+    def refused(*arguments, message):
+        ran = run(*arguments)
+        assert ran.exit_code == 2
+        assert message in ran.output
+
+    refused("XYZ", message="no paper 'XYZ'")
+    refused("HB17", "--data", tmp_path / "none", message="no such folder")
+    for name in NAMES:
+        folder = tmp_path / name.replace(".", "_")
+        folder.mkdir()
+        (folder / name).write_text("mine")
+        refused("HB17", "-o", folder, message="the folder holds other files")
+        assert (folder / name).read_text() == "mine"
+    refused("HB17", "-o", tmp_path / "index_html" / "index.html", message="a file of this name exists")
+
+
+def test_command_fails_when_a_number_differs_without_a_reason(tmp_path, monkeypatch):
+    module = papers.module("HB17")
+    monkeypatch.setattr(module, "sections", lambda options: [Section("Table 1", rows=[printed("x", "0.5", 0.9)])])
+    ran = run("HB17", "-o", tmp_path / "out")
+    assert ran.exit_code == 1
+    assert "Table 1 · x: paper 0.5, computed 0.9" in ran.output
+
+
+def test_an_identity_prints_no_number_as_the_papers_and_has_its_own_count(hb17):
+    rows = [row for section in hb17.sections for row in section.rows]
+    identities = [row for row in rows if row.kind == "identity"]
+    assert len(identities) == tally(hb17.sections)[IDENTITY] == 6
+    assert all(row.paper == "–" for row in identities)
+    assert all(any(c.isdigit() for c in row.paper) for row in rows if row.kind == "number")
+
+
+def test_legend_states_every_tolerance_that_was_used():
+    rows = [printed("a", "0.5", 0.5), identity("b", 1.0, 1.0, 1e-7), claim("c", "yes", True, "yes")]
+    rows += [identity("d", 1.0, 1.0)] * 2
+    assert tolerances([Section("t", rows=rows)]) == {
+        "number": {"±0.05": 1},
+        "statement": {"none": 1},
+        "identity": {"1e-12": 2, "1e-07": 1},
+    }
+    page = _page.page([papers.Paper("X", "A paper", [Section("t", rows=rows)], {"(3)": "a definition"})])
+    for text in ("1e-12 (2), 1e-07 (1)", "±0.05 (1)", "a definition", *VERDICTS, *(KINDS[k] for k in ("number",))):
+        assert text in page
+
+
+def test_csv_holds_every_row_with_its_full_value(hb17):
+    rows = [row for section in hb17.sections for row in section.rows]
+    written = list(csv.DictReader(_page.rows_csv([hb17]).splitlines()))
+    assert [row["item"] for row in written] == [row.item for row in rows]
+    assert [float(row["value"] or "nan") for row in written] == pytest.approx([row.value for row in rows], nan_ok=True)
+
+
+def test_the_word_accuracy_is_never_alone(hb17):
+    text = re.sub(r"<svg.*?</svg>|<style.*?</style>", "", _page.page([hb17], hb17), flags=re.S)
+    for source in (text, rp.TITLE, cq.TITLE):
+        assert not re.findall(r"(?<!geometric )(?<!prediction )(?<!Geometric )\baccuracy\b", source)
+
+
+@pytest.mark.slow
+def test_rows_and_pages_are_equal_in_every_process(tmp_path, root):
+    """Neither the order of sets nor the number of threads shows in the numbers or the pages."""
+    runs = []
+    for number in ("1", "2"):
+        target = tmp_path / number
+        ran = subprocess.run(
+            [sys.executable, "-m", "papers", "RP", "CQ", "--quick", "-o", str(target)],
+            cwd=root,
+            env=os.environ | {"PYTHONHASHSEED": number, "OPENBLAS_NUM_THREADS": number, "OMP_NUM_THREADS": number},
+            capture_output=True,
+            check=True,
+        )
+        written = {path.name: path.read_bytes() for path in target.iterdir()}
+        runs.append((ran.stdout.replace(str(target).encode(), b""), written))
+    assert runs[0] == runs[1]

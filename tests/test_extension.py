@@ -1,0 +1,152 @@
+"""One place each: a measure, a scoring rule, a map, a plot, a layout, an engine and a command added from outside."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import veracity as vc
+from veracity import engines, maps, measures, plots
+from veracity.formulas import rules
+from veracity.results.assessment import schema
+
+RNG = np.random.default_rng(0)
+P = RNG.beta(0.8, 1.2, 400)
+Y = (RNG.random(400) < P).astype(int)
+
+
+@pytest.fixture
+def measure() -> Iterator[measures.Measure]:
+    """The mean absolute error of the event's probability."""
+    added = measures.Measure(
+        name="absolute_error",
+        label="Absolute error",
+        gloss="Mean distance between the probability of the outcome and one.",
+        better="lower",
+        bounds=(0.0, 1.0),
+        rows=lambda f: 1.0 - f.realised[:, None],
+    )
+    measures.MEASURES.append(added)
+    yield added
+    measures.MEASURES.remove(added)
+
+
+def test_a_measure_appears_everywhere(measure: measures.Measure, tmp_path: Path) -> None:
+    from veracity import show
+
+    a = vc.assess(Y, P, bootstrap=30)
+    truth = float(np.mean(1.0 - np.where(Y == 1, P, 1.0 - P)))
+    assert a.scores["absolute_error"] == pytest.approx(truth, rel=1e-12)
+    assert a.scores["absolute_error"].method.startswith("bootstrap")
+    document = json.loads(a.to_json())
+    assert document["scores"]["absolute_error"]["value"] == pytest.approx(truth)
+    jsonschema.Draft202012Validator(schema()).validate(document)
+    assert vc.Assessment.from_json(a.to_json()).scores["absolute_error"] == pytest.approx(truth)
+    assert "Absolute error" in show.to_terminal(a, details=True)
+    assert "Absolute error" in show.to_html(a)
+    assert "Absolute error" in show.to_markdown(a)
+    assert "scores.absolute_error" in show.to_csv(a)
+
+
+def test_a_scoring_rule_is_found_by_name() -> None:
+    from dataclasses import replace
+
+    added = replace(rules.rule("brier"), name="tripled", key="tripled")
+    rules.RULES["tripled"] = added
+    try:
+        assert vc.rule("tripled") is added
+        assert float(vc.rule("tripled").score(np.array([[0.3, 0.7]]), np.array([1]))[0]) == pytest.approx(0.18)
+    finally:
+        del rules.RULES["tripled"]
+
+
+@pytest.fixture
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A folder whose files are modules of a package of ours."""
+    package = importlib.import_module(request.param)
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    known = set(sys.modules)
+    for listed in vars(package).values():
+        if hasattr(listed, "cache_clear"):
+            listed.cache_clear()
+    yield tmp_path
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+    for listed in vars(package).values():
+        if hasattr(listed, "cache_clear"):
+            listed.cache_clear()
+
+
+@pytest.mark.parametrize("beside", ["veracity.maps"], indirect=True)
+def test_a_map_is_a_file(beside: Path) -> None:
+    (beside / "halfway.py").write_text(
+        '''
+"""Halfway to the class frequencies."""
+from dataclasses import dataclass
+import numpy as np
+from veracity.maps._fitted import Formula
+
+@dataclass(frozen=True, eq=False)
+class Halfway(Formula):
+    prior: np.ndarray
+    name = "halfway"
+    def rows(self, p):
+        return (p + self.prior) / 2.0
+
+def fit(forecasts):
+    return Halfway(forecasts.classes, forecasts.prior)
+'''
+    )
+    assert "halfway" in maps.names()
+    fitted = maps.fit("halfway", vc.Forecasts.of(Y, P))
+    assert maps.from_json(fitted.to_json())(P[:3]) == pytest.approx(fitted(P[:3]))
+    assert vc.assess(Y, P, map="halfway").losses("log").CL.known
+
+
+@pytest.mark.parametrize("beside", ["veracity.plots"], indirect=True)
+def test_a_plot_is_a_file(beside: Path) -> None:
+    (beside / "dots.py").write_text(
+        '''
+"""Dots."""
+import altair as alt
+OF = "assessment"
+TITLE = "Dots"
+def chart(result):
+    return alt.Chart(alt.InlineData([{"x": float(result.scores.log_loss)}])).mark_point().encode(x="x:Q")
+def caption(result):
+    return "One dot."
+def table(result):
+    return ["x"], [[float(result.scores.log_loss)]]
+'''
+    )
+    assert "dots" in plots.names("assessment")
+    assert vc.assess(Y, P).plot("dots").to_dict()["mark"]["type"] == "point"
+
+
+@pytest.mark.parametrize("beside", ["veracity.engines"], indirect=True)
+def test_an_engine_is_a_file(beside: Path, tmp_path: Path) -> None:
+    (beside / "twice.py").write_text("from veracity.engines.local import *\nfrom veracity.engines.local import OPTIONS, open, run\n")
+    assert "twice" in engines.names()
+    file = tmp_path / "forecasts.csv"
+    file.write_text("y,p\n" + "".join(f"{y},{p}\n" for y, p in zip(Y, P, strict=True)))
+    (found,) = engines.assess([str(file)], engine="twice").values()
+    assert found.n == 400
+
+
+@pytest.mark.parametrize("beside", ["veracity.cli"], indirect=True)
+def test_a_command_is_a_file(beside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from veracity.cli import main
+
+    (beside / "hello.py").write_text(
+        'import click\n@click.command()\ndef command():\n    """Say hello."""\n    click.echo("hello")\n'
+    )
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "hello" in capsys.readouterr().out
