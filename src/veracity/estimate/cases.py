@@ -329,18 +329,17 @@ def normal(covariance: Floats, rng: np.random.Generator) -> Floats:
 def prepared(p: Floats, y: Ints, count: Floats, weight: Floats, block: Ints | None) -> tuple[Floats, Two | Many]:
     """Return forecasts and cases in an order that follows from their content; p (m,) of the event, or (m, k)."""
     wide = p if p.ndim == 2 else p[:, None]
-    multipliers = np.random.default_rng(1).integers(0, 2**63, wide.shape[1] + 1, np.uint64) * np.uint64(2) + np.uint64(
-        1
-    )
-    key = (_mixed(wide) * multipliers[:-1]).sum(axis=1, dtype=np.uint64) + _mixed(weight) * multipliers[-1]
-    order = np.lexsort([y, key] if block is None else [y, key, block])
+    multipliers = np.random.default_rng(1).integers(0, 2**63, wide.shape[1], np.uint64) | np.uint64(1)
+    key = (_mixed(wide) * multipliers).sum(axis=1, dtype=np.uint64)
+    order = np.lexsort([y, weight, key] if block is None else [y, weight, key, block])
     p, key = p[order], key[order]
-    weight = weight * ((count * weight).sum() / (count * weight**2).sum())
-    rows = Cases(y[order], count[order], weight[order], None if block is None else block[order])
+    weight = weight[order] * ((count * weight).sum() / (count * weight**2).sum())
+    rows = Cases(y[order], count[order], weight, None if block is None else block[order])
     if p.ndim == 1:
         return p, Two.of(p, rows)
     p = p / p.sum(axis=1, keepdims=True)
-    return p, Many.of(p, rows, np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])))
+    new = (key[1:] != key[:-1]) | (weight[1:] != weight[:-1])
+    return p, Many.of(p, rows, np.flatnonzero(np.concatenate([[True], new])))
 
 
 def _mixed(values: Floats) -> NDArray[np.uint64]:
