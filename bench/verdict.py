@@ -62,8 +62,10 @@ def says(word: str) -> Callable[[Verdict, Given], bool]:
 
 def too_small(verdict: Verdict, given: Given) -> bool:
     """Whether the verdict says that recalibration saves less than it would."""
-    said = verdict.state in ("calibrated", "slight")
-    return said and removable(given["q"], given["p"]) > max(verdict.gain.high or 0.0, verdict.detectable or 0.0)
+    if verdict.state not in ("calibrated", "slight"):
+        return False
+    said = max(verdict.gain.high or 0.0, verdict.detectable or 0.0 if verdict.state == "calibrated" else 0.0)
+    return removable(given["q"], given["p"]) > said
 
 
 def plain(kind: str, n: int, error: str = "cal", size: float = 0.0) -> Callable[[np.random.Generator], Given]:
@@ -219,7 +221,10 @@ def wrong_words() -> Iterator[Row]:
 def sizes() -> Iterator[Row]:
     """Yield sources in which "calibrated" or "slightly" may say less than the truth."""
     errors = {
-        "bin": [("bias", 0.05), ("bias", 0.1), ("bias", 0.2), ("T", 1.1), ("T", 0.9), ("bend", 0.05), ("bend", 0.1), ("bend", 0.2)],
+        "bin": [
+            ("bias", 0.05), ("bias", 0.1), ("bias", 0.2), ("T", 1.1), ("T", 0.9), ("bend", 0.05), ("bend", 0.1),
+            ("bend", 0.2),
+        ],
         "k10": [("bias", 0.05), ("bias", 0.1), ("T", 1.05), ("T", 1.1), ("cls", 1.1)],
     }  # fmt: skip
     for kind, listed in errors.items():

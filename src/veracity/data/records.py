@@ -192,7 +192,8 @@ class Range(Section):
 class ConfidenceTest(Section):
     """Are the probabilities too extreme or too cautious? `expected` and `realised` are typical probabilities.
 
-    `where` is the range of probability that shows it most significantly.
+    Of picks alone they are the mean confidence and the share that was right. `where` is the range of probability that
+    shows the direction most significantly.
     """
 
     p: float | None

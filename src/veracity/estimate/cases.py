@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ RANGES = len(CUTS) + 1
 LEAST_IN_TEST, LEAST_IN_FIT = 1e-4, 1e-12  # logarithms of smaller probabilities are those of these
 DRAWS = 999
 CELL = 0.05  # of log-odds and of log-weights: two-class forecasts closer than this are drawn together
-MOST_MISSES = 5_000  # expected outcomes other than the pick; beyond, sums of residuals are normal
+MOST_MISSES = 2_000  # expected outcomes other than the pick; beyond, sums of residuals are normal
 MOST_OUTCOMES = 200_000  # rows drawn one by one
 FEW = 25.0  # a sum of indicators with a smaller variance is nearer to Poisson than to normal
 AT_ONCE = 1 << 10  # rows whose outcomes are drawn together
@@ -88,10 +87,10 @@ class Two(Cases):
         """Return the cases with the scalar of the tests at p; the ranges stay those of the first forecasts."""
         return replace(self, x=_log_odds(p, LEAST_IN_TEST))
 
-    def take(self, rows: Any) -> Two:
-        return Two(
-            *(getattr(self, name)[rows] for name in ("y", "count", "weight")), None, self.x[rows], self.ranges[rows]
-        )
+    def take(self, rows: slice) -> Two:
+        """Return some rows, as independent ones."""
+        y, count, weight = self.y[rows], self.count[rows], self.weight[rows]
+        return Two(y, count, weight, None, self.x[rows], self.ranges[rows])
 
     @cached_property
     def features(self) -> Floats:
@@ -165,7 +164,7 @@ class Many(Cases):
 
     @property
     def levels(self) -> int:
-        return self.x.shape[1]
+        return int(self.x.shape[1])
 
     def for_fit(self, p: Floats) -> Many:
         """Return the cases with the scalar of the fits at p."""
@@ -175,9 +174,10 @@ class Many(Cases):
         """Return the cases with the scalar of the tests at p; the ranges stay those of the first forecasts."""
         return replace(self, x=np.log(np.maximum(p, LEAST_IN_TEST)))
 
-    def take(self, rows: Any) -> Many:
-        held = (getattr(self, name)[rows] for name in ("y", "count", "weight"))
-        return Many(*held, None, self.x[rows], self.ranges[rows], self.first[:0])
+    def take(self, rows: slice) -> Many:
+        """Return some rows, as independent ones."""
+        y, count, weight = self.y[rows], self.count[rows], self.weight[rows]
+        return Many(y, count, weight, None, self.x[rows], self.ranges[rows], self.first[:0])
 
     @cached_property
     def at_outcome(self) -> tuple[Ints, Ints]:
@@ -190,7 +190,8 @@ class Many(Cases):
 
     def range_mass(self, p: Floats) -> Floats:
         """(m, ranges) Σ_{j in b} p_ij."""
-        return np.bincount(self.row_and_range, p.ravel(), len(p) * RANGES).reshape(-1, RANGES)
+        found = np.bincount(self.row_and_range, p.ravel(), len(p) * RANGES)
+        return np.asarray(found, dtype=np.float64).reshape(-1, RANGES)
 
     def residuals(self, p: Floats, ranges: bool = True) -> Floats:
         """Return the sums of residuals; without `ranges` those columns are 0."""
@@ -255,7 +256,8 @@ class Many(Cases):
 
     def mean_log(self, p: Floats) -> Floats:
         """(m,) Σ_j p_j ln p_j."""
-        return _p_log_p(p).sum(axis=1)
+        found: Floats = _p_log_p(p).sum(axis=1)
+        return found
 
     def draws(self, p: Floats, rng: np.random.Generator) -> Floats:
         """(999, columns) sums of residuals of outcomes drawn from the forecasts, or of their normal approximation."""
@@ -294,9 +296,8 @@ class Many(Cases):
         k, w = self.levels, self.weight[i]
 
         def moved(to: Ints, away: Ints, bins: int) -> Floats:
-            counted: Floats = np.bincount(draw * bins + to, w, DRAWS * bins)
-            counted -= np.bincount(draw * bins + away, w, DRAWS * bins)
-            return counted.reshape(DRAWS, bins)
+            gained, lost = (np.bincount(draw * bins + place, w, DRAWS * bins) for place in (to, away))
+            return np.asarray(gained - lost, dtype=np.float64).reshape(DRAWS, bins)
 
         scalar = np.bincount(draw, w * (self.x[i, j] - self.x[i, pick]), DRAWS)
         ranges = moved(self.ranges[i, j].astype(np.int64), self.ranges[i, pick].astype(np.int64), RANGES)
@@ -328,18 +329,17 @@ def normal(covariance: Floats, rng: np.random.Generator) -> Floats:
 def prepared(p: Floats, y: Ints, count: Floats, weight: Floats, block: Ints | None) -> tuple[Floats, Two | Many]:
     """Return forecasts and cases in an order that follows from their content; p (m,) of the event, or (m, k)."""
     wide = p if p.ndim == 2 else p[:, None]
-    multipliers = np.random.default_rng(1).integers(0, 2**63, wide.shape[1] + 1, np.uint64) * np.uint64(2) + np.uint64(
-        1
-    )
-    key = (_mixed(wide) * multipliers[:-1]).sum(axis=1, dtype=np.uint64) + _mixed(weight) * multipliers[-1]
-    order = np.lexsort([y, key] if block is None else [y, key, block])
+    multipliers = np.random.default_rng(1).integers(0, 2**63, wide.shape[1], np.uint64) | np.uint64(1)
+    key = (_mixed(wide) * multipliers).sum(axis=1, dtype=np.uint64)
+    order = np.lexsort([y, weight, key] if block is None else [y, weight, key, block])
     p, key = p[order], key[order]
-    weight = weight * ((count * weight).sum() / (count * weight**2).sum())
-    rows = Cases(y[order], count[order], weight[order], None if block is None else block[order])
+    weight = weight[order] * ((count * weight).sum() / (count * weight**2).sum())
+    rows = Cases(y[order], count[order], weight, None if block is None else block[order])
     if p.ndim == 1:
         return p, Two.of(p, rows)
     p = p / p.sum(axis=1, keepdims=True)
-    return p, Many.of(p, rows, np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])))
+    new = (key[1:] != key[:-1]) | (weight[1:] != weight[:-1])
+    return p, Many.of(p, rows, np.flatnonzero(np.concatenate([[True], new])))
 
 
 def _mixed(values: Floats) -> NDArray[np.uint64]:
@@ -376,7 +376,8 @@ def _search(cumulative: Floats, row: Ints, value: Floats) -> Ints:
         middle = (low + high) >> 1
         above = cumulative[row, middle] > value
         low, high = np.where(above, low, middle + 1), np.where(above, middle, high)
-    return np.minimum(low, high)
+    found: Ints = np.minimum(low, high)
+    return found
 
 
 def _poisson_margin(normal: Floats, variance: float) -> Floats:
@@ -384,4 +385,5 @@ def _poisson_margin(normal: Floats, variance: float) -> Floats:
     from scipy.special import ndtr, pdtr
 
     steps = pdtr(np.arange(int(variance + 10.0 * np.sqrt(variance) + 10.0)), variance)
-    return np.searchsorted(steps, ndtr(normal / np.sqrt(variance))) - variance
+    found: Floats = np.searchsorted(steps, ndtr(normal / np.sqrt(variance))) - variance
+    return found

@@ -1,31 +1,49 @@
-"""The verdict of a tally: the tests of its analysis rows, with the gain of the one cross-validation."""
+"""The verdict of a tally: the tests of its analysis rows, with the gain of the one cross-validation, in sentences."""
 
 from __future__ import annotations
+
+import math
+from dataclasses import replace
 
 from veracity.data.records import Verdict
 from veracity.estimate.measured import NOT_MEASURABLE
 from veracity.estimate.recalibration import Recalibration
+from veracity.estimate.reported import Entries
 from veracity.estimate.verdict import judge, not_measurable
 from veracity.state.tally import Tally
+from veracity.verdict_words import sentences
 
-NO_CASES = "the number of cases is unknown: nothing can be tested"
+ONLY_SHARES = "only shares of cases are given, so the number of cases is unknown and nothing can be tested"
+FLOOR = 0.001  # minimum probability with which an infinite log loss is shown
 
 
 def verdict(tally: Tally, recalibration: Recalibration | None = None, nothing: str = "") -> Verdict:
-    """Return the calibration verdict; `nothing` says why there is nothing to judge."""
-    if nothing or not tally.measurable:
-        return not_measurable(nothing or NOT_MEASURABLE)
-    if tally.shares_only:
-        return not_measurable(NO_CASES)
+    """Return the calibration verdict with its sentences; `nothing` says why there is nothing to judge."""
+    reason = nothing or ("" if tally.measurable else NOT_MEASURABLE) or (ONLY_SHARES if tally.shares_only else "")
+    found = replace(not_measurable(reason), zero_rows=tally.sums.zeros) if reason else _judged(tally, recalibration)
+    floored = Entries.of(tally.pooled, tally.grid, FLOOR).means()["geometric_accuracy"] if found.zero_rows else 1.0
+    said = sentences(
+        found,
+        tally.cases,
+        tally.k,
+        picks_only=tally.picks_only,
+        zero_rows=[low.row for low in tally.lowest if low.p == 0.0],
+        floor=FLOOR,
+        floored_loss=-math.log(floored),
+    )
+    return replace(found, sentences=said)
+
+
+def _judged(tally: Tally, recalibration: Recalibration | None) -> Verdict:
     rows, plan = tally.rows, tally.plan
     gain = (None, None) if recalibration is None else recalibration.log_gain
-    return judge(
+    found = judge(
         rows.probabilities,  # type: ignore[arg-type]
         rows.outcomes,  # type: ignore[arg-type]
         tally.classes,
         counts=rows.counts,
         weights=rows.weights,
-        clusters=rows.clusters,
+        clusters=rows.case if rows.clusters is None else rows.clusters,
         time=rows.time,
         picks_only=tally.picks_only,
         zero_rows=tally.sums.zeros,
@@ -34,3 +52,4 @@ def verdict(tally: Tally, recalibration: Recalibration | None = None, nothing: s
         level=plan.level,
         seed=plan.random_state,
     )
+    return replace(found, method=", ".join(part for part in (found.method, tally.basis) if part))

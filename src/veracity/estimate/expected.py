@@ -43,7 +43,7 @@ class Excess:
 
 
 def means_of(histogram: Histogram, edges: Floats, r: Floats, cases: float, rows: Floats | None = None) -> Floats:
-    """Return P_r^exp for each r > −1 (at −1: 1/number of entries above 0; below: NaN) from the histogram of all entries.
+    """Return P_r^exp for each r > −1 from the histogram of all entries; at −1 1/(mean number above 0), below NaN.
 
     `cases` is the total weight. Each cell counts with its mean, to about 1e-7; cells too wide for that take the
     distribution of the entries of `rows`.

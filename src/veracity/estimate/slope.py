@@ -121,8 +121,7 @@ def explained(covariance: Floats, k: int) -> Floats:
     scale = float(np.trace(level)) / k
     if scale <= 0.0:
         return np.zeros(k)
-    found: Floats = np.linalg.solve(level + 1e-9 * scale * np.eye(k), covariance[:k, k])
-    return found
+    return np.asarray(np.linalg.solve(level + 1e-9 * scale * np.eye(k), covariance[:k, k]), dtype=np.float64)
 
 
 def calibration_in_the_large(cases: Two, p: Floats, confidence: float, flipped: bool) -> tuple[Reading, Reading]:
@@ -147,8 +146,9 @@ def removable_share(
     """Return the share of the log loss that recalibration removes: estimate, lower end and upper end.
 
     The lower end is that of the cross-validated gain. The upper end is the largest of its upper end and of two bounds
-    from an in-sample fit of level, slope and ranges with likelihood ratio LR and df parameters: the 97.5 % bound on the
-    noncentrality of LR, over 2n, and (LR − df)/2n + 1.96 errors. Levels that are not fitted add the bound of their own.
+    from an in-sample fit of level, slope and ranges with likelihood ratio LR and df effective parameters: the 97.5 %
+    bound on the noncentrality of LR, over 2n, and (LR − df)/2n + 1.96 errors. Levels that are not fitted add a bound of
+    their own.
     """
     found = fit(cases, p, level=level or cases.levels == 1, scalar=True, ranges=True)
     gained = gains(cases, p, found.p)
@@ -157,7 +157,7 @@ def removable_share(
         return 0.0, 0.0, 0.0
     dependence = _dependence(cases, p)
     n, ratio = cases.n / dependence, max(2.0 * float(cases.mass @ gained), 0.0) / dependence
-    df = max(_rank(cases.covariance(p, cases.mass, level or cases.levels == 1), found.free), 1)
+    df = max(_free_parameters(cases, found, level or cases.levels == 1), 1.0)
     error = float(np.sqrt(cases.mass2 @ (gained - cases.mass @ gained / cases.n) ** 2 * dependence)) / cases.n
     bounds = [noncentrality_bound(ratio, df) / (2.0 * n), (ratio - df) / (2.0 * n) + 1.96 * error]
     middle, low = max(ratio - df, 0.0) / (2.0 * n), max((ratio - df) / (2.0 * n) - 1.96 * error, 0.0)
@@ -168,10 +168,10 @@ def removable_share(
     return min(middle / loss, 1.0), min(low / loss, 1.0), min(high / loss, 1.0)
 
 
-def _rank(covariance: Floats, free: NDArray[np.intp]) -> int:
-    """Return the number of free parameters that change the forecasts independently of each other."""
-    scale = np.sqrt(np.diag(covariance)[free])
-    return int(np.linalg.matrix_rank(covariance[np.ix_(free, free)] / np.outer(scale, scale), tol=1e-7, hermitian=True))
+def _free_parameters(cases: Two | Many, found: Fit, level: bool) -> float:
+    """Return the effective number of parameters of a penalised fit, tr H(H + ridge)⁻¹ with the information H."""
+    bend = cases.covariance(found.p, cases.mass, level)[np.ix_(found.free, found.free)]
+    return float(np.trace(np.linalg.solve(bend + RIDGE * np.eye(found.df), bend)))
 
 
 def _level_bound(cases: Two | Many, p: Floats) -> float:

@@ -48,8 +48,6 @@ ALL_SIGNS = 12  # so many blocks have few enough signs to take them all
 MOST_BLOCKS = 4096  # beyond, sums with random signs are normal
 OVER, UNDER, BIASED = "over-confident", "under-confident", "biased"
 
-ONLY_REALISED = "only the probability of the outcome is given, so it cannot be compared with frequencies"
-ONLY_SHARES = "only shares of cases are given, so the number of cases is unknown"
 ONLY_CERTAIN = "every forecast is 0 or 1: these are decisions, not probabilities"
 CONSTANT = "the forecast is the same in every case: only its level can be judged"
 ONE_CLASS = "only one class was observed"
@@ -198,7 +196,8 @@ def judge(
         if "shape" in rejected and (b := _shape(tests, p, several)) is not None:
             where = _range(tests, p, b, flipped)
             shape = ShapeTest(tests.shape, where.low, where.high, where)
-    confidence = replace(confidence, **_typical(cases, p, zeros))
+    expected, realised_mean = _means_of_picks(cases, p) if picks_only else _typical(cases, p, zeros)
+    confidence = replace(confidence, expected=expected, realised=realised_mean)
     slope, _ = calibration_slope(cases.for_fit(p), p, several, level)
     intercept = ratio = None
     if isinstance(cases, Two) and not picks_only:
@@ -315,7 +314,7 @@ def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int6
         shares, events, z = (shares, events, z) if order[0] == 0 else (cases.n - shares, cases.n - events, -z)
         found = {names[1]: (shares[0], events[0], z[0] / np.sqrt(tests.variances[0]))}
     else:
-        shares, events = cases.mass @ p, np.bincount(cases.y, cases.mass, k)
+        shares, events = cases.mass @ p, np.bincount(cases.y, cases.mass, k).astype(np.float64)
         z = tests.residuals[:k] / np.sqrt(np.maximum(tests.variances[:k], 1e-300))
         size, largest = np.abs(tests.z(slice(k))), tests.largest(slice(k))
         worst = [j for j in np.argsort(-size, kind="stable") if size[j] > largest]
@@ -373,11 +372,17 @@ def _range(tests: Tests, p: Floats, b: int, flipped: bool) -> Range:
     return Range(low, high, expected / count, events / count, count, events, expected, z)
 
 
-def _typical(cases: Two | Many, p: Floats, zeros: int) -> dict[str, float]:
+def _typical(cases: Two | Many, p: Floats, zeros: int) -> tuple[float, float]:
     """Return the probability that the forecasts typically expect to give to the outcome, and the one they gave."""
-    expected = float(np.exp(cases.mass @ cases.mean_log(p) / cases.n))
-    realised = float(np.exp(cases.mass @ np.log(cases.realised(p)) / cases.n))
-    return {"expected": expected, "realised": 0.0 if zeros else realised}
+    expected, realised = (
+        float(np.exp(cases.mass @ logs / cases.n)) for logs in (cases.mean_log(p), np.log(cases.realised(p)))
+    )
+    return expected, 0.0 if zeros else realised
+
+
+def _means_of_picks(cases: Two | Many, p: Floats) -> tuple[float, float]:
+    """Return mean confidence and the share of picks that were right."""
+    return float(cases.mass @ p / cases.n), float(cases.mass @ cases.y / cases.n)
 
 
 def _reason(cases: Two | Many, p: Floats, certain: bool) -> str | None:

@@ -1,0 +1,210 @@
+"""The calibration verdict in sentences, each said only where it is true; a title between ** comes first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from veracity.data.records import ClassLevel, Range, Verdict
+
+NAMED_ROWS = 5
+NAMED_CLASSES = 2  # of those predicted too often, and of those predicted too rarely
+LIKELY = 0.6  # from here on a forecast names the outcome, and may be right
+COUNTED = 0.5  # of an event: differences smaller than this are not told
+
+
+def sentences(
+    verdict: Verdict,
+    cases: int,
+    classes: int = 2,
+    *,
+    picks_only: bool = False,
+    zero_rows: Sequence[object] = (),
+    floor: float | None = None,
+    floored_loss: float | None = None,
+) -> tuple[str, ...]:
+    """Return what is said about calibration, most important first.
+
+    `zero_rows` are the numbers of rows whose outcome had probability 0, `floored_loss` is the log loss with the minimum
+    probability `floor`.
+    """
+    said = []
+    if verdict.zero_rows:
+        said.append(_zeros(verdict.zero_rows, cases, zero_rows, floor, floored_loss))
+    if verdict.reason and "decisions" in verdict.reason:
+        said.append(_decisions(verdict.zero_rows, cases))
+    said += _verdict(verdict, cases, classes, picks_only)
+    return tuple(said)
+
+
+def _verdict(verdict: Verdict, cases: int, classes: int, picks_only: bool) -> list[str]:
+    title = f"**{verdict.word[0].upper()}{verdict.word[1:]}.**"
+    if verdict.state == "not measurable":
+        return [f"{title} {_sentence(verdict.reason or '')}".strip()]
+    if verdict.state == "calibrated":
+        most = at_most(max(verdict.gain.high or 0.0, verdict.detectable or 0.0))
+        return [f"{title} At most {most} of the log loss could be removed by recalibration."]
+    if verdict.state == "slight":
+        return [f"{title} Recalibrating saves at most {at_most(verdict.gain.high or 0.0)} of the log loss."]
+    if verdict.state == "none found":
+        return [f"{title} {_unseen(verdict, cases)}".strip()]
+    said = []
+    if verdict.confidence.direction:
+        said.append(_confidence(verdict, classes, picks_only))
+    if verdict.level.classes:
+        said.append(_level(verdict.level.classes, classes))
+    where = verdict.shape.where
+    if where is not None and (verdict.confidence.where is None or where.low != verdict.confidence.where.low):
+        start = "Besides, when" if said else f"{title} When"
+        said.append(f"{start} it says {_range(where, classes, picks_only)}")
+    return said or [f"{title} Outcomes differ from the forecasts by more than chance, in no single class or range."]
+
+
+def _zeros(zeros: int, cases: int, rows: Sequence[object], floor: float | None, loss: float | None) -> str:
+    listed = ", ".join(str(row) for row in rows[:NAMED_ROWS]) + (", …" if zeros > NAMED_ROWS and rows else "")
+    named = f" ({'row' if zeros == 1 else 'rows'} {listed})" if rows else ""
+    said = (
+        f"**It ruled out what happened in {zeros:,} of {_number(cases, 'case')}**{named}, so its log loss is infinite."
+    )
+    if floor and loss is not None and math.isfinite(loss):
+        said += f" With a minimum probability of {percent(floor)} it would be {loss:.2f}."
+    return said
+
+
+def _decisions(zeros: int, cases: int) -> str:
+    said = "**These are decisions, not probabilities.** Every forecast is 0 or 1"
+    if zeros:
+        return f"{said}: right in {percent((cases - zeros) / cases)} of the cases."
+    return f"{said}, and all were right: misses are rarer than {at_most(min(3.0 / cases, 1.0))}."
+
+
+def _unseen(verdict: Verdict, cases: int) -> str:
+    """Return what could have been seen."""
+    if verdict.reason and "same in every case" in verdict.reason:
+        return _sentence(verdict.reason)
+    if verdict.detectable is None:
+        return (
+            f"Every forecast is certain, so only misses could show it, and there is none in {_number(cases, 'case')}."
+        )
+    if verdict.detectable >= 1.0:
+        return f"{_number(cases, 'case')} {'is' if cases == 1 else 'are'} too few to judge."
+    return f"With {_number(cases, 'case')}, errors above {at_most(verdict.detectable)} of the loss would show."
+
+
+def _confidence(verdict: Verdict, classes: int, picks_only: bool) -> str:
+    test = verdict.confidence
+    over = test.direction == "over-confident"
+    title = f"**{'Over' if over else 'Under'}-confident.**"
+    if test.where is not None:
+        return f"{title} When it says {_range(test.where, classes, picks_only)}"
+    expected, realised = test.expected, test.realised
+    if expected is not None and realised is not None and (realised < expected) == over and realised > 0.0:
+        says, was = two_percents(expected, realised)
+        if picks_only:
+            return f"{title} It says {says} on average; {was} of its picks are right."
+        return f"{title} It expects to give the outcome {says} (typically); it gave {was}."
+    return f"{title} Its probabilities are too {'extreme' if over else 'cautious'}."
+
+
+def _range(where: Range, classes: int, picks_only: bool) -> str:
+    says, was = two_percents(where.predicted, where.observed)
+    named = range_name(where.low, where.high)
+    right = where.low >= LIKELY and (classes > 2 or picks_only)
+    said = f"{named} ({says} on average), {'it is right' if right else 'it happens'} {was} of the time"
+    if abs(where.count - round(where.count)) > 1e-6 or abs(where.events - round(where.events)) > 1e-6:
+        return f"{said}."  # weighted: there is nothing to count
+    events, expected, noun = where.events, where.expected, "time"
+    if where.low >= LIKELY:
+        events, expected, noun = where.count - events, where.count - expected, "miss"
+    if abs(events - expected) < COUNTED:
+        return f"{said}."
+    return f"{said}: {_number(round(events), noun)} where {_expected(expected, events)} expected."
+
+
+def _expected(expected: float, events: float) -> str:
+    text = f"{expected:,.0f}" if abs(expected - events) >= 10.0 or expected >= 100.0 else f"{expected:.1f}"
+    if expected < 0.05:
+        text = "almost none"
+    return f"{text} {'was' if text in ('1', '1.0', 'almost none') else 'were'}"
+
+
+def _level(levels: Mapping[str, ClassLevel], classes: int) -> str:
+    if classes == 2:
+        (held,) = levels.values()
+        says, was = two_percents(held.predicted, held.observed)
+        word = "high" if held.predicted > held.observed else "low"
+        return f"**Too {word} overall.** It predicts {says} on average; {was} happened."
+    parts: list[str] = []
+    for verb, over in (("Over-predicts", True), ("Under-predicts", False)):
+        some = [(name, held) for name, held in levels.items() if (held.predicted > held.observed) == over]
+        if some:
+            shares = [two_percents(held.predicted, held.observed) for _, held in some[:NAMED_CLASSES]]
+            listed = [f"{name} ({says}, was {was})" for (name, _), (says, was) in zip(some, shares, strict=False)]
+            more = [f"{len(some) - NAMED_CLASSES} more"] if len(some) > NAMED_CLASSES else []
+            parts.append(f"**{verb if not parts else verb.lower()}** {_listed([*listed, *more])}")
+    return " and ".join(parts) + "."
+
+
+def range_name(low: float, high: float) -> str:
+    """Return a range of probability in words."""
+    if high >= 1.0:
+        return f"{percent(low)} or more"
+    if low <= 0.0:
+        return f"less than {percent(high)}"
+    return f"{percent(low)[:-2]}–{percent(high)}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with one digit of its complement, or two of its own, where these are small.
+
+    >>> percent(0.12), percent(0.9998), percent(0.00034), percent(0.0)
+    ('12 %', '99.98 %', '0.034 %', '0 %')
+    """
+    return _percent(share, _digits(share))
+
+
+def two_percents(a: float, b: float) -> tuple[str, str]:
+    """Return two shares in percent, with the digits that tell them apart.
+
+    >>> two_percents(0.1234, 0.1241)
+    ('12.3 %', '12.4 %')
+    """
+    digits = max(_digits(x) if 0.0 < x < 1.0 else 0 for x in (a, b))
+    while digits < 9 and a != b and _percent(a, digits) == _percent(b, digits):
+        digits += 1
+    return _percent(a, digits), _percent(b, digits)
+
+
+def at_most(share: float) -> str:
+    """Return a share in percent, rounded up.
+
+    >>> at_most(0.0041), at_most(0.00013), at_most(0.14)
+    ('0.5 %', '0.02 %', '14 %')
+    """
+    digits = 0 if share >= 0.0995 else max(1, 1 - math.floor(math.log10(max(100.0 * share, 1e-6)) + 1.0))
+    scale = 10.0**digits
+    return _percent(math.ceil(100.0 * share * scale - 1e-9) / scale / 100.0, digits)
+
+
+def _digits(share: float) -> int:
+    rest = 100.0 * min(share, 1.0 - share)
+    if rest <= 0.0 or rest >= 0.995:
+        return 0
+    return min(-math.floor(math.log10(rest)) + (share < 0.001), 9)
+
+
+def _percent(share: float, digits: int) -> str:
+    return f"{100.0 * share:.{digits}f} %"
+
+
+def _number(count: int, noun: str) -> str:
+    plural = {"miss": "misses"}.get(noun, f"{noun}s")
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
