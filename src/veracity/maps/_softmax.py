@@ -24,7 +24,7 @@ def softmax(z: Array) -> tuple[Array, Array]:
     """Rows e^z/Σe^z, and ln Σe^z."""
     top = z.max(axis=1, keepdims=True)
     q = np.exp(z - top)
-    total = q.sum(axis=1, keepdims=True)
+    total = (q @ np.ones(q.shape[1]))[:, None]  # quicker than a sum along rows
     q /= total
     return q, (top + np.log(total))[:, 0]
 

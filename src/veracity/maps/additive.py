@@ -16,6 +16,8 @@ from ._target import checked_target, scores_of
 
 Array = NDArray[Any]
 
+LABEL = "prior correction by a shift"
+
 
 @dataclass(frozen=True, eq=False)
 class Additive(Formula):

@@ -18,6 +18,8 @@ from ._target import scores_of
 
 Array = NDArray[Any]
 
+LABEL = "beta calibration"
+
 RIDGE = 0.01  # rows' worth of pull: outcomes that a threshold separates would make the slopes infinite
 UNCHANGED = np.array([1.0, 1.0, 0.0])
 

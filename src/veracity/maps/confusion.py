@@ -17,6 +17,8 @@ from ._target import scores_of
 
 Array = NDArray[Any]
 
+LABEL = "confusion map"
+
 KEEP = 5.0  # pseudo-rows of each class that keep their label
 MOST_ROUNDS = 300
 TOLERANCE = 1e-9  # change of an entry in one round

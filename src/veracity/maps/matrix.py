@@ -17,6 +17,8 @@ from ._softmax import full_fit, log_scores, softmax
 
 Array = NDArray[Any]
 
+LABEL = "matrix scaling"
+
 RIDGE = 10.0  # rows' worth of pull on each number, on the scale of the log odds
 
 

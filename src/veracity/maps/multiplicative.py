@@ -16,6 +16,8 @@ from ._target import blocks_and_levels, checked_target, scores_of
 
 Array = NDArray[Any]
 
+LABEL = "prior correction"
+
 STEP_CAP = 8.0  # of the range of log weights in one step
 
 

@@ -18,6 +18,8 @@ from ._target import scores_of
 
 Array = NDArray[Any]
 
+LABEL = "Platt scaling"
+
 
 def log_odds(p: Array) -> Array:
     return logs(p) - logs(1.0 - p)

@@ -16,6 +16,8 @@ from ._target import scores_of
 
 Array = NDArray[Any]
 
+LABEL = "class frequencies"
+
 
 @dataclass(frozen=True, eq=False)
 class Prior(Formula):

@@ -16,6 +16,8 @@ from ._grouping import equal_rows, row_mass, smoothed
 
 Array = NDArray[Any]
 
+LABEL = "frequencies of equal forecasts"
+
 
 @dataclass(frozen=True, eq=False)
 class SmoothedGrouped(Fitted):

@@ -18,6 +18,8 @@ from .temperature import sharpened
 
 Array = NDArray[Any]
 
+LABEL = "temperature and confusion map"
+
 
 @dataclass(frozen=True, eq=False)
 class TemperedConfusion(Formula):

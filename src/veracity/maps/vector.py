@@ -17,6 +17,8 @@ from ._softmax import diagonal_fit, log_scores, softmax
 
 Array = NDArray[Any]
 
+LABEL = "vector scaling"
+
 RIDGE = 1.0  # rows' worth of pull on each number, on the scale of the log odds
 
 
