@@ -1,4 +1,4 @@
-"""Folds of a cross-validation that depend on what rows hold alone: not on their order, their parts or the classes' order.
+"""Folds of a cross-validation that depend on what rows hold, not on the order of rows or classes, nor on parts.
 
 The j-th of equal cases goes to fold hash(p, y, weight, j) mod 5: equal forecasts are spread over folds at random, with
 their outcomes, as independent cases are.
@@ -143,10 +143,11 @@ def keys(values: Any) -> Hashes:
     """(n,) 64 bits for each label: equal labels have equal keys."""
     values = np.asarray(values)
     if values.dtype == np.uint64:
-        return values
+        return np.asarray(values, dtype=np.uint64)
     labels, place = np.unique(values.astype(str), return_inverse=True)
     bits = [int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest(), "little") for label in labels]
-    return np.array(bits, dtype=np.uint64)[place.ravel()]
+    found: Hashes = np.array(bits, dtype=np.uint64)[place.ravel()]
+    return found
 
 
 def forecast_hashes(rows: Forecasts) -> Hashes:

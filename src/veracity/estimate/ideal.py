@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from veracity.data import Finding, Forecasts
 from veracity.formulas.rules import rule as rule_of
-
 from veracity.maps import InfeasibleTarget, bins, class_means, copies, equal_rows, multiplicative
 
 Array = NDArray[Any]

@@ -7,7 +7,7 @@ bounds the calibration loss from below, so the gain of the pool is stated as "at
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,11 +24,12 @@ Array = NDArray[Any]
 Rule = str | float | ScoringRule
 
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # that a map is fitted on
+COHERENT_ENTRIES = 200_000  # that an adjustment coherent with another r than 0 and 1 is fitted on
 MANY_CLASSES = 100  # beyond, only maps of few numbers
 ROWS_PER_NUMBER = 20  # a map with more numbers than rows / 20 is not tried
 REPEATED = 10  # cases of a distinct forecast, times classes, from which its own frequencies can be counted
-ROUNDS = 200  # of EM; a fixed number, so that rounding does not decide when to stop
 PSEUDO_ROWS = {"identity": 5.0, "prior": 0.5}  # nothing is recalibrated without evidence, nothing ruled out
+LEAST, STEPS = 1e-3, 60  # pseudo-rows of every member, so that the weights are unique; Newton steps at most
 
 NUMBERS: dict[str, Callable[[int], int]] = {  # how many numbers a map of k classes has
     "identity": lambda k: 0,
@@ -110,27 +111,54 @@ class Recalibration:
         out /= out.sum(axis=1, keepdims=True)
         return out
 
+    def part(self, chosen: Array | None) -> Recalibration:
+        """Return the same fits, judged on some rows only; None is all."""
+        if chosen is None:
+            return self
+        index = np.flatnonzero(chosen)
+        number = np.full(len(self.rows), -1)
+        number[index] = np.arange(len(index))
+        kept = np.flatnonzero(chosen[self.folds.row])
+        split = Folds(
+            number[self.folds.row[kept]],
+            self.folds.fold[kept],
+            self.folds.copies[kept],
+            None if self.folds.cluster is None else self.folds.cluster[kept],
+        )
+        return replace(self, rows=select(self.rows, index), folds=split, realised=self.realised[kept], _held={})
+
     def predicted(self, name: str) -> Array:
         """(entries, k) forecasts of one member, fitted without the entry's fold."""
         place = self.members.index(name)
         return self._by_fold(lambda fold, p: self.fitted[fold][place](p))
 
+    @property
+    def why_not_adjusted(self) -> str | None:
+        """Why no adjustment to the class frequencies is tried, if none is."""
+        needed = ROWS_PER_NUMBER * NUMBERS["multiplicative"](self.rows.k)
+        if needed > maps.effective_rows(self.rows):
+            return f"too few cases for the frequencies of {self.rows.k:,} classes (from {needed:,})"
+        return None
+
     def adjusted(self, rule: Rule) -> Array | None:
         """(entries, k) rows with the class frequencies of the other folds, coherent with the rule: stage A.
 
-        None where no fold can be adjusted: zeros among the forecasts rule the frequencies out.
+        None where there are too few cases, or where zeros among the forecasts rule the frequencies out.
         """
-        rule = rule_of(rule)
-        name, options = maps.adjustment(rule)
+        name, options = maps.adjustment(rule_of(rule))
+        if self.why_not_adjusted or (name == "coherent" and self.rows.k > MANY_CLASSES):
+            return None
+        few = None if name != "coherent" else fit_rows(forecast_hashes(self.rows), self.rows.k, COHERENT_ENTRIES)
         found: dict[int, maps.Fitted] = {}
         for fold in self.fitted:
             if name in self.members:
                 found[fold] = self.fitted[fold][self.members.index(name)]
-            elif fitted := adjusted_to_outcomes(name, _without(self.rows, self.folds, fold), **options):
-                found[fold] = fitted
-        if not any(fitted.name != "identity" for fitted in found.values()):
+            else:
+                rest = _without(self.rows, self.folds, fold, few)
+                found[fold] = adjusted_to_outcomes(name, rest, **options) or maps.fit("identity", rest)
+        if all(fitted.name == "identity" for fitted in found.values()):
             return None
-        return self._by_fold(lambda fold, p: found[fold](p) if fold in found else p)
+        return self._by_fold(lambda fold, p: found[fold](p))
 
     def scores(self, rule: Rule, stage: str = "C") -> Array | None:
         """(entries,) score of stage S, A or C, or of the member of that name; None where there is no stage A."""
@@ -144,11 +172,11 @@ class Recalibration:
         return self._held[key]
 
     def _scores(self, rule: ScoringRule, stage: str) -> Array | None:
-        rows, y = self.rows, self.rows.outcomes
-        if stage == "S" or stage == "identity":
-            whole = -rows.log_realised if rule.key == "log" and rows.log_realised is not None else None
-            whole = rule.score(rows.matrix, y) if whole is None else whole
-            return np.asarray(whole)[self.folds.row]
+        rows = self.rows
+        if stage in ("S", "identity"):
+            if rule.key == "log" and rows.log_realised is not None:
+                return -rows.log_realised[self.folds.row]
+            return np.asarray(rule.score(rows.matrix, rows.outcomes))[self.folds.row]  # type: ignore[arg-type]
         if rule.key == "log" and stage != "A":
             with np.errstate(divide="ignore"):
                 if stage != "C":
@@ -216,9 +244,7 @@ def recalibration(rows: Forecasts, *, clusters: Array | None = None, time: Array
         for place, member in enumerate(fitted[fold]):
             realised[here, place] = member(p)[np.arange(len(y)), y]
     found = Recalibration(rows, split, members, fitted, realised, np.empty((0, 0)), findings)
-    used = np.ones(len(split.row), bool) if few is None else few[split.row]
-    weights = pool_weights(realised[used], split.fold[used], found.mass[used], members)
-    return Recalibration(rows, split, members, fitted, realised, weights, findings)
+    return replace(found, weights=pool_weights(realised, split.fold, found.mass, members))
 
 
 def members_of(rows: Forecasts, hashes: Hashes, few: Array | None) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
@@ -248,14 +274,14 @@ def repeated(rows: Forecasts, hashes: Hashes) -> bool:
     return rows.k <= MANY_CLASSES and len(np.unique(hashes)) * REPEATED * rows.k <= cases
 
 
-def fit_rows(hashes: Hashes, k: int) -> Array | None:
+def fit_rows(hashes: Hashes, k: int, entries: int = MOST_ENTRIES) -> Array | None:
     """(n,) which rows maps are fitted on; None for all. Whole forecasts, those with the smallest hashes."""
-    most = min(MOST_ROWS, max(1, MOST_ENTRIES // k))
+    most = min(MOST_ROWS, max(1, entries // k))
     if len(hashes) <= most:
         return None
     limit = np.partition(hashes, most)[most]
     chosen = hashes < limit
-    return chosen if chosen.any() else hashes <= limit
+    return np.asarray(chosen if chosen.any() else hashes <= limit)
 
 
 def select(rows: Forecasts, index: Array, counts: Array | None = None) -> Forecasts:
@@ -301,19 +327,46 @@ def adjusted_to_outcomes(name: str, rows: Forecasts, **options: Any) -> maps.Fit
 
 
 def pool_weights(realised: Array, fold: Array, mass: Array, members: tuple[str, ...]) -> Array:
-    """(folds, members) weights of the linear pool with the largest likelihood of the other folds' outcomes, by EM.
+    """(folds, members) weights of the linear pool with the largest likelihood of the other folds' outcomes.
 
-    `realised` are out-of-fold predictions, so no map is fitted again. Pseudo-rows pull towards the identity.
+    `realised` are out-of-fold predictions, so no map is fitted again.
     """
     number = int(fold.max()) + 1
-    share = mass * (mass.sum() / (mass**2).sum())  # in rows
-    outside = np.where(fold[:, None] == np.arange(number), 0.0, share[:, None])
+    rows = mass * (mass.sum() / (mass**2).sum())
     pseudo = np.array([PSEUDO_ROWS.get(name, 0.0) for name in members])
-    weights = np.full((number, len(members)), 1.0 / len(members))
-    for _ in range(ROUNDS):
-        total = realised @ weights.T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(total > 0.0, outside / total, 0.0)
-        weights = weights * (ratio.T @ realised) + pseudo
-        weights /= weights.sum(axis=1, keepdims=True)
-    return np.asarray(weights)
+    possible = (realised > 0.0).any(axis=1)
+    weights = np.empty((number, len(members)))
+    for left_out in range(number):
+        others = possible & (fold != left_out)
+        weights[left_out] = mixture_weights(realised[others], rows[others], pseudo)
+    return weights
+
+
+def mixture_weights(realised: Array, rows: Array, pseudo: Array) -> Array:
+    """(m,) weights w that maximise Σ rows · ln(realised · w) + Σ pseudo · ln w.
+
+    Minimising total·Σw − Σ rows · ln(realised · w) with total = Σ rows + Σ pseudo gives Σw = 1. Primal-dual Newton
+    steps: the gradient equals the multipliers s > 0 of w > 0, and w·s comes down to the pseudo-rows.
+    """
+    m = len(pseudo)
+    goal = pseudo + LEAST
+    total = float(rows.sum() + goal.sum())
+    w, s = np.full(m, 1.0 / m), np.full(m, total / m)
+    for _ in range(STEPS):
+        ratio = rows / (realised @ w)
+        gradient = total - ratio @ realised
+        if max(np.abs(w * s - goal).max(), np.abs((gradient - s) * w).max()) < 1e-10 * total:
+            break
+        near = np.maximum(goal, 0.1 * w * s)
+        scaled = realised * (ratio / np.sqrt(rows))[:, None]
+        step = np.linalg.solve(scaled.T @ scaled + np.diag(s / w), near / w - gradient)
+        change = (near - w * s - s * step) / w
+        t = min(1.0, 0.99 * float(_room(w, step)), 0.99 * float(_room(s, change)))
+        w, s = w + t * step, s + t * change
+    return np.asarray(w / w.sum())
+
+
+def _room(x: Array, step: Array) -> float:
+    """The longest multiple of a step that keeps x from falling below 0."""
+    down = step < 0.0
+    return float((x[down] / -step[down]).min(initial=np.inf))

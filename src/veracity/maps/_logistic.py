@@ -42,7 +42,7 @@ def logistic(features: Array, targets: Array, rows: Array, ridge: float = 0.0, c
         hessian = (x * (rows * q * (1.0 - q))[:, None]).T @ x
         return solved(hessian + ridge * np.eye(len(gradient)), gradient)
 
-    return minimise(measure, direction, np.array(middle), total) / scale
+    return np.asarray(minimise(measure, direction, np.array(middle), total) / scale)
 
 
 def one_versus_rest(forecasts: Forecasts, curve: Callable[[Array, Array], Array]) -> Array:

@@ -32,7 +32,7 @@ class Additive(Formula):
 
     @property
     def text(self) -> str:
-        return "match class frequencies (shift)"
+        return "prior correction (shift)"
 
     def rows(self, p: Array) -> Array:
         return np.asarray(p + self.shift)

@@ -61,14 +61,14 @@ def exchange(p: Array, outcomes: Array, rows: Array) -> Array:
                 found[:, j] += m[:, j] * (share @ scores)
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
-    m = prior / prior.sum(axis=1, keepdims=True)
+    m: Array = prior / prior.sum(axis=1, keepdims=True)
     for _ in range(MOST_ROUNDS // 3):
         one = counted(m)
         two = counted(one)
         if np.abs(two - one).max() < TOLERANCE:
             return two
         first, second = one - m, two - 2.0 * one + m
-        length = -max(1.0, float(np.linalg.norm(first) / max(np.linalg.norm(second), 1e-300)))
+        length = -max(1.0, float(np.linalg.norm(first)) / max(float(np.linalg.norm(second)), 1e-300))
         far = m - 2.0 * length * first + length**2 * second
         m = counted(far) if far.min() > 0.0 else two
     return m

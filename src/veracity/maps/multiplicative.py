@@ -72,7 +72,7 @@ class Multiplicative(Formula):
 
     @property
     def text(self) -> str:
-        return "match class frequencies (weights)"
+        return "prior correction (weights)"
 
     def rows(self, p: Array) -> Array:
         kept = np.isfinite(self.shift)
