@@ -6,7 +6,6 @@ their outcomes, as independent cases are.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Forecasts
-from veracity.kernels.hashes import ODD, mix
+from veracity.data.arguments import keys_of
+from veracity.kernels.hashes import SEED, mix
 
 Array = NDArray[Any]
 Hashes = NDArray[np.uint64]
@@ -57,7 +57,7 @@ def folds(rows: Forecasts, hashes: Hashes, clusters: Array | None = None, time: 
         blocks = _blocks(time, counts, _time_blocks(int(counts.sum())))
         return _whole(_blocks(time, counts, FOLDS), counts, blocks)
     if clusters is not None:
-        return _whole(_fold_of(keys(clusters)), counts, np.unique(clusters, return_inverse=True)[1].ravel())
+        return _whole(_fold_of(keys_of(clusters)), counts, np.unique(clusters, return_inverse=True)[1].ravel())
     key = row_hashes(rows, hashes)
     if rows.case is not None:
         case = np.unique(rows.case, return_inverse=True)[1].ravel()
@@ -104,10 +104,7 @@ def _earlier(key: Hashes, counts: Array) -> Array:
 
 def _fold_of(key: Hashes, j: Array | int = 0) -> Array:
     """(n,) fold of the j-th case with each key."""
-    h = key + np.asarray(j).astype(np.uint64) * ODD
-    mix(h)
-    h *= ODD
-    mix(h)
+    h = mix(mix(key + np.asarray(j).astype(np.uint64) * SEED) * SEED)
     return np.asarray((h >> np.uint64(33)) % np.uint64(FOLDS)).astype(np.int64)
 
 
@@ -117,10 +114,7 @@ def _drawn(key: Hashes, counts: Array) -> Array:
 
     out, left = np.zeros((len(key), FOLDS), np.int64), counts.copy()
     for fold in range(FOLDS - 1):
-        h = key ^ np.uint64(fold + 1)
-        mix(h)
-        h *= ODD
-        mix(h)
+        h = mix(mix(key ^ np.uint64(fold + 1)) * SEED)
         share = 1.0 / (FOLDS - fold)
         z = ndtri((((h >> np.uint64(11)).astype(np.float64)) + 0.5) * 2.0**-53)
         found = np.rint(left * share + z * np.sqrt(left * share * (1.0 - share)))
@@ -139,39 +133,22 @@ def _blocks(time: Array, counts: Array, number: int) -> Array:
     return np.asarray(block[place.ravel()])
 
 
-def keys(values: Any) -> Hashes:
-    """(n,) 64 bits for each label: equal labels have equal keys."""
-    values = np.asarray(values)
-    if values.dtype == np.uint64:
-        return np.asarray(values, dtype=np.uint64)
-    labels, place = np.unique(values.astype(str), return_inverse=True)
-    bits = [int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest(), "little") for label in labels]
-    found: Hashes = np.array(bits, dtype=np.uint64)[place.ravel()]
-    return found
-
-
 def forecast_hashes(rows: Forecasts) -> Hashes:
     """(n,) 64 bits of each forecast, whatever the order of the classes."""
-    p, names = rows.matrix, keys([str(c) for c in rows.classes])
+    p, names = rows.matrix, keys_of(np.array([str(c) for c in rows.classes]))
     out = np.empty(len(p), np.uint64)
     step = max(1, BLOCK // rows.k)
     for start in range(0, len(p), step):
         block = p[start : start + step] + 0.0  # −0 becomes 0
         bits = np.ascontiguousarray(np.rint(block * FINE) if rows.k == 2 else block).view(np.uint64) ^ names
-        mix(bits)
-        bits *= ODD
-        mix(bits)
-        out[start : start + step] = bits.sum(axis=1, dtype=np.uint64)
-    mix(out)
-    return out
+        out[start : start + step] = mix(mix(bits) * SEED).sum(axis=1, dtype=np.uint64)
+    return mix(out)
 
 
 def row_hashes(rows: Forecasts, hashes: Hashes) -> Hashes:
     """(n,) 64 bits of forecast, outcome and weight."""
     assert rows.outcomes is not None
-    h = hashes * ODD ^ keys([str(c) for c in rows.classes])[rows.outcomes]
-    mix(h)
+    h = mix(hashes * SEED ^ keys_of(np.array([str(c) for c in rows.classes]))[rows.outcomes])
     if rows.weights is not None:
-        h = h * ODD ^ (np.asarray(rows.weights, dtype=np.float64) + 0.0).view(np.uint64)
-        mix(h)
+        h = mix(h * SEED ^ (np.asarray(rows.weights, dtype=np.float64) + 0.0).view(np.uint64))
     return h

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from veracity import maps
 from veracity.data import Finding, Forecasts
-from veracity.data.reading import Reading, around, quantile, undefined, unknown
+from veracity.data.reading import Reading, around, undefined, unknown
 from veracity.data.records import Losses
 from veracity.estimate.folds import forecast_hashes
 from veracity.estimate.ideal import Ideal
 from veracity.estimate.ideal import ideal as ideal_of
 from veracity.estimate.recalibration import COHERENT_ENTRIES, Recalibration, Rule, fit_rows, recalibration, select
 from veracity.formulas.chain import PAIRS, Chain, power_of
+from veracity.formulas.intervals import quantile
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
 
