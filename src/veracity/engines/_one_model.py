@@ -137,7 +137,9 @@ class OneModel:
         if not isinstance(parts, list) or not all(isinstance(part, Part) for part in parts):
             raise ValueError("only files can be written as they are read\n  apply the map to the frame itself")
         also = dict.fromkeys(self.numbered, True)
-        mapped = Mapped(self.source, fitted, self.tally.classes, self.source.beside, self.engine.skip_broken, **also)
+        mapped = Mapped(
+            self.source, fitted, self.tally.classes, self.source.passthrough, self.engine.skip_broken, **also
+        )
         seen = self.engine.watched("writing")
         if not target.is_dir():
             started = time.monotonic()

@@ -86,7 +86,7 @@ class Batch:
     rows: int
     share: float | None = None
     told: Iterable[tuple[str, tuple[Finding, ...]]] = ()
-    beside: Beside | None = None
+    passthrough: Beside | None = None
     unpaired: int = 0  # rows that not all of several models have
 
 
@@ -151,8 +151,8 @@ class Source:
         return any(may_be_outcome(sample[name], self.layout.classes) for name, _ in self.layout.unused)
 
     @cached_property
-    def beside(self) -> dict[str, Any]:
-        """Return the columns that are neither outcome nor forecast with their kinds: text where files differ."""
+    def passthrough(self) -> dict[str, Any]:
+        """Return the columns that are neither outcome nor forecast with their types: text where files differ."""
         assert self._table is not None
         tables = [self._table]
         for path in dict.fromkeys(Path(part.path) for part in self._parts if part.path):
@@ -162,19 +162,19 @@ class Source:
         return columns_beside(tables, self.layout, self.options)
 
     def batches(
-        self, part: Part, skip: int = 0, *, rows: int | None = None, beside: Mapping[str, Any] | None = None
+        self, part: Part, skip: int = 0, *, rows: int | None = None, passthrough: Mapping[str, Any] | None = None
     ) -> Iterator[Batch]:
         """Yield the forecasts of a part after `skip` of its rows, at most `rows` at a time.
 
-        `beside`: columns that are read as well, with their kinds.
+        `passthrough`: other columns that are read as well, with their types.
         """
         if part.frames is not None:
-            yield from self._of_frames(part, rows, beside)
+            yield from self._of_frames(part, rows, passthrough)
             return
         try:
             table = self._opened(part, skip)
             if table is not None:
-                yield from self._of_table(table, skip, part.path, rows, beside)
+                yield from self._of_table(table, skip, part.path, rows, passthrough)
         except ValueError as problem:
             if isinstance(problem.__cause__, BROKEN) or Path(part.path).stat().st_size == 0:
                 raise Unreadable(str(problem)) from None
@@ -206,7 +206,7 @@ class Source:
             raise ValueError(f"{self.first}: no row is left.\n  look at missing values and at the model column")
         return made
 
-    def _of_frames(self, part: Part, rows: int | None, beside: Mapping[str, Any] | None) -> Iterator[Batch]:
+    def _of_frames(self, part: Part, rows: int | None, passthrough: Mapping[str, Any] | None) -> Iterator[Batch]:
         start = 0
         for frame in part.frames or ():
             made = polars_frame(frame)
@@ -216,7 +216,7 @@ class Source:
                 table.passed = start
                 if self.options.where:
                     narrow(table, self.options)
-                yield from self._of_table(table, 0, "", rows, beside)
+                yield from self._of_table(table, 0, "", rows, passthrough)
                 start += made.height
 
     def _opened(self, part: Part, skip: int) -> Table | None:
@@ -237,14 +237,14 @@ class Source:
         return table
 
     def _of_table(
-        self, table: Table, skip: int, path: str, rows: int | None, beside: Mapping[str, Any] | None
+        self, table: Table, skip: int, path: str, rows: int | None, passthrough: Mapping[str, Any] | None
     ) -> Iterator[Batch]:
         before = self.weights.before(path) if self.weights is not None else 0
-        kept = beside or {}
+        kept = passthrough or {}
         table = table.with_letters(kept) if kept else table
         builder = Builder(table, self.layout, self.options, self.weights, before, beside=tuple(kept))
         size = rows or min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
-        # What is known of all rows may be said of all rows.
+        # Only a batch with all rows may speak of all values.
         whole = len(self._parts) == 1 and table.rows <= size and not skip
         entire = whole or self.layout.kind in ("long", "lm-eval")  # a batch holds several rows of one case
         done = skip
@@ -259,7 +259,7 @@ class Source:
                 else:
                     made = tuple(builder.forecasts(frame, start, numbers, whole))
                 share = min(1.0, done / table.rows) if table.rows else None
-                yield Batch(made, frame.height, share, beside=others)
+                yield Batch(made, frame.height, share, passthrough=others)
         yield Batch((), 0, 1.0, builder.pending.items())
 
     def _known_models(self, frame: pl.DataFrame, table: Table) -> None:
