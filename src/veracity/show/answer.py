@@ -67,6 +67,7 @@ def heading(a: Any) -> Heading:
     made = a.provenance
     inputs = [str(one.get("path") or one.get("name") or "") for one in (made.inputs if made is not None else ())]
     inputs = [path.rpartition("/")[2] for path in inputs if path]
+    inputs = [name for name in inputs if name.partition(".")[0] == a.model] or inputs
     files = ", ".join(inputs[:3]) + (f" and {len(inputs) - 3} more" if len(inputs) > 3 else "")
     classes = [str(name) for name in a.classes or ()]
     named = ", ".join(classes) if len(classes) <= 4 else f"{classes[0]} … {classes[-1]}"
