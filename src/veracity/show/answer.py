@@ -27,6 +27,7 @@ from veracity.show.blocks import (
     interval,
     label,
     shown,
+    without_empty,
 )
 from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 
@@ -74,7 +75,7 @@ def heading(a: Any) -> Heading:
     parts = [
         files,
         count(a.n, "case") if a.n is not None else "",
-        f"{len(classes)} classes: {named}" if classes else "",
+        f"{count(len(classes), 'class', 'classes')}: {named}" if classes else "",
         str(made.date or "")[:10] if made is not None else "",
     ]
     name = str(a.model or "")
@@ -193,7 +194,7 @@ def score_table(a: Any, main: bool = True) -> Table | None:
         reference: Cell = Value(beside, m.percent, digits) if beside is not None else ""
         rows.append((label(m), shown(m, held), interval(m, held), reference))
     rows += _calibration_rows(a) if main else []
-    return Table("Scores", columns, tuple(rows), _reasons(a, wanted)) if rows else None
+    return without_empty(Table("Scores", columns, tuple(rows), _reasons(a, wanted))) if rows else None
 
 
 def _calibration_rows(a: Any) -> list[tuple[Cell, ...]]:
@@ -213,9 +214,12 @@ def _calibration_rows(a: Any) -> list[tuple[Cell, ...]]:
 
 
 def _reasons(a: Any, measures: list[Any]) -> tuple[str, ...]:
-    """Return why a score has no number or no interval."""
-    told = [f"{m.label}: {words.why(a.scores[m.name])}." for m in measures if words.why(a.scores[m.name])]
-    return tuple(told)
+    """Return why scores have no number or no interval, each reason once."""
+    told: dict[str, list[str]] = {}
+    for m in measures:
+        if why := words.why(a.scores[m.name]):
+            told.setdefault(why, []).append(m.label)
+    return tuple(f"{', '.join(labels)}: {why}." for why, labels in told.items())
 
 
 def means_table(a: Any) -> Table | None:
@@ -224,6 +228,8 @@ def means_table(a: Any) -> Table | None:
         return None
     sides = [("it gave", a.reported), ("it expected", a.expected), ("recalibrated", a.measured)]
     known = [(title, side) for title, side in sides if side is not None and _any_known(side)]
+    if not known:
+        return None
     rows: list[tuple[Cell, ...]] = [
         (
             Label(MEANS[name], quantity(f"reported.{name}").gloss),
