@@ -100,7 +100,9 @@ def chart(result: Any) -> style.Chart:
         .encode(
             x=alt.X("low:Q", scale=style.PROBABILITY, title=said, axis=alt.Axis(format=".0%")),
             x2="high:Q",
-            y=alt.Y("count:Q", title="Forecasts", axis=alt.Axis(tickCount=3, format="~s" if largest >= MANY else ",")),
+            y=alt.Y(
+                "count:Q", title="Forecasts", axis=alt.Axis(tickCount=3, format="~s" if largest >= MANY else ",.0f")
+            ),
             y2=alt.datum(0),
             tooltip=tooltips,
         )
