@@ -92,7 +92,8 @@ def chart(result: Any) -> style.Chart:
     bars = [dict(bar) for bar in result.curves.sharpness]
     if not bars:
         return alt.vconcat(curve)
-    largest = max(bar["count"] for bar in bars)
+    thousands = max(bar["count"] for bar in bars) >= MANY
+    axis = alt.Axis(tickCount=3, format="~s" if thousands else ",.0f")
     tooltips = style.tips({"low": ("from", ".3~g"), "high": ("to", ".3~g"), "count": ("forecasts", ",.6~g")})
     histogram = (
         alt.Chart(style.data(bars))
@@ -100,7 +101,7 @@ def chart(result: Any) -> style.Chart:
         .encode(
             x=alt.X("low:Q", scale=style.PROBABILITY, title=said, axis=alt.Axis(format=".0%")),
             x2="high:Q",
-            y=alt.Y("count:Q", title="Forecasts", axis=alt.Axis(tickCount=3, format="~s" if largest >= MANY else ",")),
+            y=alt.Y("count:Q", title="Forecasts", axis=axis),
             y2=alt.datum(0),
             tooltip=tooltips,
         )
