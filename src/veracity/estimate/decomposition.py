@@ -64,8 +64,7 @@ def decomposition(
         if np.isnan(value):
             return undefined(BOTH_INFINITE)
         if name == "uncertainty" and spread.low is not None and spread.high is not None:
-            moved = value - values[name]
-            return Reading(value, max(spread.low + moved, 0.0), spread.high + moved, spread.method)
+            return Reading(value, spread.low, spread.high + value - values[name], spread.method)
         return Reading(value, method=f"cells of the map {map}", reason=SAME_ROWS)
 
     plain: dict[str, Any] = {name: reading(name, values[name]) for name in TERMS}

@@ -117,7 +117,7 @@ def _adjustment_losses(
         return 0.0, {"AL": reason, "PL": reason, "raw": {}}
     al, reach = max(raw, 0.0), quantile(level) * error
     fitted = chance_of_adjustment(judged.part(_few(judged.rows)).rows, power_of(rule), len(judged.fitted))
-    low, high = _end(raw - reach), _end(raw + reach + fitted)
+    low, high = _end(raw - reach), _end(max(raw, 0.0) + reach + fitted)
     reading = Reading(al, low, high, PAIRED, None if low is not None else ZERO_OUTCOME)
     return al, {"AL": reading, "PL": _difference(whole, al), "raw": {"AL": raw, "AL_error": error}}
 
@@ -127,16 +127,20 @@ def _few(rows: Forecasts) -> Floats | None:
 
 
 def chance_of_adjustment(rows: Forecasts, r: float, folds: int | None = None) -> float:
-    """Return the expected adjustment loss at r of calibrated forecasts, fitted in the same rows.
+    """Return what chance adds to the adjustment loss at r where it is fitted in the same rows.
 
-    Mean forecasts and class frequencies differ by chance with the covariance V/n of the outcomes; the loss of closing
-    the gap is ½ (1 + r) gapᵀ H⁻¹ gap with H = mean[diag h − h hᵀ/Σh], h = S^(1−r). With `folds`, n is the number of
-    rows outside one fold: what fitting costs on new rows.
+    Mean forecasts and class frequencies differ by chance with the covariance V/n of Y − S; the loss of closing the gap
+    is ½ (1 + r) gapᵀ H⁻¹ gap with H = mean[diag h − h hᵀ/Σh], h = S^(1−r). With `folds`, n is the number of rows
+    outside one fold: what fitting costs on new rows.
     """
+    assert rows.outcomes is not None
     s, mass = rows.matrix, rows.mass / rows.mass.sum()
     h = np.where(s > 0.0, np.maximum(s, 1e-300) ** (1.0 - r), 0.0)
     curved = np.diag(mass @ h) - (h * (mass / h.sum(axis=1))[:, None]).T @ h
-    varied = np.diag(mass @ s) - (s * mass[:, None]).T @ s
+    rest = -s
+    rest[np.arange(len(s)), rows.outcomes] += 1.0
+    gap = mass @ rest
+    varied = (rest * mass[:, None]).T @ rest - np.outer(gap, gap)
     n = maps.effective_rows(rows) * (1.0 if folds is None else 1.0 - 1.0 / folds)
     return 0.5 * (1.0 + r) * float(np.trace(np.linalg.pinv(curved) @ varied)) / n
 

@@ -41,9 +41,9 @@ NUMBERS: dict[str, Callable[[int], int]] = {  # how many numbers a map of k clas
     "vector": lambda k: 2 * k,
     "smoothed_isotonic": lambda k: 5 if k == 2 else 5 * k,
     "smoothed_bins": lambda k: 5,
-    "matrix": lambda k: k * (k + 1),
-    "confusion": lambda k: k * (k - 1),
-    "tempered_confusion": lambda k: k * (k - 1) + 1,
+    "matrix": lambda k: k * (k + 1) // 2,  # half of them: the pull towards a simpler map makes up for the others
+    "confusion": lambda k: k * (k - 1) // 2,
+    "tempered_confusion": lambda k: k * (k - 1) // 2 + 1,
     "smoothed_grouped": lambda k: 0,  # only where each distinct forecast has enough cases
 }
 OF_TWO = ("identity", "prior", "platt", "beta", "smoothed_isotonic", "smoothed_bins", "multiplicative")
@@ -244,7 +244,9 @@ def recalibration(rows: Forecasts, *, clusters: Array | None = None, time: Array
         for place, member in enumerate(fitted[fold]):
             realised[here, place] = member(p)[np.arange(len(y)), y]
     found = Recalibration(rows, split, members, fitted, realised, np.empty((0, 0)), findings)
-    return replace(found, weights=pool_weights(realised, split.fold, found.mass, members))
+    squares = float((found.mass**2 / split.copies).sum())
+    cases = found.mass * (found.mass.sum() / squares)
+    return replace(found, weights=pool_weights(realised, split.fold, cases, members))
 
 
 def members_of(rows: Forecasts, hashes: Hashes, few: Array | None) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
@@ -326,13 +328,12 @@ def adjusted_to_outcomes(name: str, rows: Forecasts, **options: Any) -> maps.Fit
         return None
 
 
-def pool_weights(realised: Array, fold: Array, mass: Array, members: tuple[str, ...]) -> Array:
+def pool_weights(realised: Array, fold: Array, rows: Array, members: tuple[str, ...]) -> Array:
     """(folds, members) weights of the linear pool with the largest likelihood of the other folds' outcomes.
 
-    `realised` are out-of-fold predictions, so no map is fitted again.
+    `realised` are out-of-fold predictions, so no map is fitted again; `rows` is the mass of each entry in cases.
     """
     number = int(fold.max()) + 1
-    rows = mass * (mass.sum() / (mass**2).sum())
     pseudo = np.array([PSEUDO_ROWS.get(name, 0.0) for name in members])
     possible = (realised > 0.0).any(axis=1)
     weights = np.empty((number, len(members)))
