@@ -167,6 +167,15 @@ def test_corrected_terms_have_the_sum_of_the_plain_ones(rule):
     assert terms.resolution.reason
 
 
+def test_plain_terms_of_grouped_forecasts_are_those_of_hb17():
+    """Scenario C2 scored with the forecasts of C1 (HB17 Table 3): theory section 5."""
+    counts = np.array([9, 3, 3, 14])  # no event and event, of each category
+    p = np.repeat([6 / 104, 28 / 46], 2)
+    terms = decomposition(Forecasts(p, np.array([0, 1, 0, 1]), (0, 1), counts=counts), "log", map="grouped").plain
+    found = (terms.uncertainty, terms.resolution, terms.reliability, terms.within)
+    assert found == pytest.approx((0.678209, 0.172347, 0.144401, 0.0), abs=5e-7)
+
+
 def test_repeated_forecasts_are_their_own_cells():
     rng = np.random.default_rng(9)
     p = rng.integers(1, 10, 2000) / 10

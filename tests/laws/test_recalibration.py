@@ -10,6 +10,7 @@ import pytest
 
 from veracity.data import Forecasts
 from veracity.estimate.folds import FOLDS, folds, forecast_hashes
+from veracity.estimate.ladder import losses
 from veracity.estimate.recalibration import mixture_weights, recalibration, select
 
 RULES = ("log", "brier", 0.5)
@@ -108,6 +109,16 @@ def test_folds_of_time_are_contiguous():
     assert (np.diff(fold) >= 0).all()
     assert np.bincount(fold).tolist() == [100] * 5
     assert len(np.unique(found.folds.cluster)) == 12
+
+
+def test_excluded_maps_are_left_out_and_the_adjustment_with_them():
+    f = sample(2, 300)
+    found = recalibration(f, exclude=("multiplicative",))
+    assert "multiplicative" not in found.members
+    made = losses(f, "log", found)
+    assert not made.AL.known
+    assert "only the pick" in made.AL.reason
+    assert made.CL > 0.0
 
 
 def test_one_cluster_or_one_case_has_no_cross_validation():

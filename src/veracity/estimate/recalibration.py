@@ -41,7 +41,7 @@ NUMBERS: dict[str, Callable[[int], int]] = {  # how many numbers a map of k clas
     "vector": lambda k: 2 * k,
     "smoothed_isotonic": lambda k: 5 if k == 2 else 5 * k,
     "smoothed_bins": lambda k: 5,
-    "matrix": lambda k: k * (k + 1) // 2,  # half of them: the pull towards a simpler map makes up for the others
+    "matrix": lambda k: k * (k + 1) // 2,  # half: the pull towards a simpler map does the rest
     "confusion": lambda k: k * (k - 1) // 2,
     "tempered_confusion": lambda k: k * (k - 1) // 2 + 1,
     "smoothed_grouped": lambda k: 0,  # only where each distinct forecast has enough cases
@@ -52,7 +52,8 @@ OF_MORE = (
     "multiplicative",
 )
 OF_MANY = ("identity", "prior", "temperature", "multiplicative")
-CHEAP = ("identity", "prior", "temperature", "multiplicative")  # fitted on all analysis rows
+CHEAP = ("identity", "prior", "temperature", "multiplicative", "smoothed_grouped")  # fitted on all analysis rows
+NO_FREQUENCIES = "only the pick is known: there are no class frequencies to match"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,7 @@ class Recalibration:
     realised  (entries, members) probability that each member gave to the outcome
     weights   (folds, members) of the pool, from the entries of the other folds
     findings  maps that were not tried, and why
+    exclude   maps that make no sense for these rows
     """
 
     rows: Forecasts
@@ -75,6 +77,7 @@ class Recalibration:
     realised: Array
     weights: Array
     findings: tuple[Finding, ...] = ()
+    exclude: tuple[str, ...] = ()
     _held: dict[Any, Array] = field(default_factory=dict, repr=False)
 
     @property
@@ -135,6 +138,8 @@ class Recalibration:
     @property
     def why_not_adjusted(self) -> str | None:
         """Why no adjustment to the class frequencies is tried, if none is."""
+        if "multiplicative" in self.exclude:
+            return NO_FREQUENCIES
         needed = ROWS_PER_NUMBER * NUMBERS["multiplicative"](self.rows.k)
         if needed > maps.effective_rows(self.rows):
             return f"too few cases for the frequencies of {self.rows.k:,} classes (from {needed:,})"
@@ -218,11 +223,14 @@ class Recalibration:
         return mean, float(np.sqrt((sums**2).sum() * number / (number - 1))) if number > 1 else np.nan
 
 
-def recalibration(rows: Forecasts, *, clusters: Array | None = None, time: Array | None = None) -> Recalibration | None:
+def recalibration(
+    rows: Forecasts, *, clusters: Array | None = None, time: Array | None = None, exclude: tuple[str, ...] = ()
+) -> Recalibration | None:
     """Return the cross-validation of all recalibrations; None where fewer than two folds hold cases.
 
     clusters  (n,) rows with one value depend on each other and stay in one fold
     time      (n,) when each case took place: the folds are contiguous
+    exclude   names of maps to leave out, such as "multiplicative" where only the pick is known
     """
     hashes = forecast_hashes(rows)
     split = folds(rows, hashes, clusters, time)
@@ -230,6 +238,7 @@ def recalibration(rows: Forecasts, *, clusters: Array | None = None, time: Array
         return None
     few = fit_rows(hashes, rows.k)
     members, findings = members_of(rows, hashes, few)
+    members = tuple(name for name in members if name not in exclude)
     fitted: dict[int, tuple[maps.Fitted, ...]] = {}
     realised = np.empty((len(split.row), len(members)))
     matrix, outcomes = rows.matrix, rows.outcomes
@@ -243,14 +252,14 @@ def recalibration(rows: Forecasts, *, clusters: Array | None = None, time: Array
         p, y = matrix[row], outcomes[row]
         for place, member in enumerate(fitted[fold]):
             realised[here, place] = member(p)[np.arange(len(y)), y]
-    found = Recalibration(rows, split, members, fitted, realised, np.empty((0, 0)), findings)
+    found = Recalibration(rows, split, members, fitted, realised, np.empty((0, 0)), findings, exclude)
     squares = float((found.mass**2 / split.copies).sum())
     cases = found.mass * (found.mass.sum() / squares)
     return replace(found, weights=pool_weights(realised, split.fold, cases, members))
 
 
 def members_of(rows: Forecasts, hashes: Hashes, few: Array | None) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
-    """Return the maps of the pool, and what is said about those that were not tried."""
+    """Return the maps of the pool, and a finding about those that were not tried."""
     k = rows.k
     names = OF_TWO if k == 2 else OF_MORE if k <= MANY_CLASSES else OF_MANY
     all_rows = maps.effective_rows(rows)
