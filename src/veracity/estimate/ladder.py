@@ -6,7 +6,6 @@ gets the exact chain of KF15 instead, whose stage C is counted in the same rows.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from veracity.data.records import Losses
 from veracity.estimate.folds import forecast_hashes
 from veracity.estimate.ideal import Ideal
 from veracity.estimate.ideal import ideal as ideal_of
-from veracity.estimate.recalibration import COHERENT_ENTRIES, Recalibration, Rule, fit_rows, recalibration, select
+from veracity.estimate.recalibration import COHERENT_ENTRIES, Recalibration, Rule, fit_rows
 from veracity.formulas.chain import PAIRS, Chain, power_of
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
@@ -32,7 +31,6 @@ AT_LEAST = f"{POOL}; at least"
 AT_MOST = f"{POOL}; at most"
 PAIRED = "paired differences, cross-fitted"
 IN_SAMPLE = "row influences"
-SOFT_ENTRIES = 4_000_000  # of rows with ideal probabilities, one for each class
 NOT_SEPARABLE = (
     "grouping and irreducible loss cannot be told apart from these inputs: give the ideal probabilities, features, or "
     "repeated outcomes"
@@ -56,16 +54,17 @@ def losses(
     level: float = 0.95,
     score: Reading | None = None,
     upper: float | None = None,
-    seed: int = 0,
+    ideal: Ideal | None = None,
 ) -> Losses:
     """Return the losses of KF15 Table 2 under a rule: "log", "brier" or a number r > −1.
 
     found  the cross-validation of these rows
     score  the mean score of all rows where it is known better than from these rows
     upper  an upper end of the calibration loss from elsewhere (the in-sample bound of the verdict)
+    ideal  stage Q, where it has been found before
     """
     rule = rule_of(rule)
-    q = ideal_of(rows, seed=seed)
+    q = ideal_of(rows) if ideal is None else ideal
     if map != AUTO:
         return _exact(rows, rule, q, map, level)
     if found is None:
@@ -83,8 +82,7 @@ def _crossfitted(
     score: Reading | None,
     upper: float | None,
 ) -> Losses:
-    given = rows.ideal is not None
-    soft = recalibration(soft_rows(rows)) if given else None
+    soft = found.with_ideal
     judged = found if soft is None else soft
     whole = _mean(found, rule, "S", level) if score is None else score
     al, values = _adjustment_losses(judged, rule, whole, level)
@@ -100,7 +98,7 @@ def _crossfitted(
         "CL": Reading(cl, low, high, AT_LEAST, None if low is not None else ZERO_OUTCOME),
         "RL": Reading(rl, None, refined.high and max(refined.high, rl), AT_MOST, refined.reason),
         "PCL": _difference(cl, al) if values["AL"].known else values["AL"],
-        **_with_ideal(rows, rule, q, whole, cl, al if values["AL"].known else None, judged if given else None, level),
+        **_with_ideal(rows, rule, q, whole, cl, al if values["AL"].known else None, soft, level),
         "raw": values["raw"] | {"CL": raw, "CL_error": error},
     }
     notes = () if q.finding.code == "not_separable" else (q.finding,)
@@ -203,19 +201,6 @@ def _with_ideal(
         "PEL": unknown(RULES_OUT) if al is None else _difference(max(el, al), al),
         "remainder": Reading(float(whole) - el - float(il)) if np.isfinite(el) else undefined(BOTH_INFINITE),
     }
-
-
-def soft_rows(rows: Forecasts) -> Forecasts:
-    """Return a row for every class that the ideal gives probability, with that probability as weight, as one case."""
-    assert rows.ideal is not None
-    chosen = fit_rows(forecast_hashes(rows), rows.k * rows.k, SOFT_ENTRIES)
-    index = np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen)
-    ideal = np.asarray(rows.ideal, dtype=np.float64)[index]
-    ideal = ideal if ideal.ndim == 2 else np.column_stack([1.0 - ideal, ideal])
-    at, outcome = np.nonzero(ideal > 0.0)
-    part = select(rows, index[at])
-    weight = ideal[at, outcome] * (1.0 if part.weights is None else part.weights)
-    return replace(part, outcomes=outcome, weights=weight, case=at)
 
 
 def row_mean(rows: Forecasts, values: Floats, level: float) -> Reading:

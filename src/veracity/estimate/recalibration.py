@@ -25,6 +25,7 @@ Rule = str | float | ScoringRule
 
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # that a map is fitted on
 COHERENT_ENTRIES = 200_000  # that an adjustment coherent with another r than 0 and 1 is fitted on
+SOFT_ENTRIES = 4_000_000  # of rows with ideal probabilities, one for each class
 MANY_CLASSES = 100  # beyond, only maps of few numbers
 ROWS_PER_NUMBER = 20  # a map with more numbers than rows / 20 is not tried
 REPEATED = 10  # cases of a distinct forecast, times classes, from which its own frequencies can be counted
@@ -134,6 +135,11 @@ class Recalibration:
         """(entries, k) forecasts of one member, fitted without the entry's fold."""
         place = self.members.index(name)
         return self._by_fold(lambda fold, p: self.fitted[fold][place](p))
+
+    @cached_property
+    def with_ideal(self) -> Recalibration | None:
+        """The cross-validation with given ideal probabilities as soft outcomes; None where none are given."""
+        return None if self.rows.ideal is None else recalibration(soft_rows(self.rows), exclude=self.exclude)
 
     @property
     def why_not_adjusted(self) -> str | None:
@@ -307,6 +313,19 @@ def select(rows: Forecasts, index: Array, counts: Array | None = None) -> Foreca
         weights=None if rows.weights is None else rows.weights[index],
         counts=None if counts is None else counts[index],
     )
+
+
+def soft_rows(rows: Forecasts) -> Forecasts:
+    """Return a row for every class that the ideal gives probability, with that probability as weight, as one case."""
+    assert rows.ideal is not None
+    chosen = fit_rows(forecast_hashes(rows), rows.k * rows.k, SOFT_ENTRIES)
+    index = np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen)
+    ideal = np.asarray(rows.ideal, dtype=np.float64)[index]
+    ideal = ideal if ideal.ndim == 2 else np.column_stack([1.0 - ideal, ideal])
+    at, outcome = np.nonzero(ideal > 0.0)
+    part = select(rows, index[at])
+    weight = ideal[at, outcome] * (1.0 if part.weights is None else part.weights)
+    return replace(part, outcomes=outcome, weights=weight, case=at)
 
 
 def _without(rows: Forecasts, split: Folds, fold: int, chosen: Array | None = None) -> Forecasts:

@@ -113,7 +113,7 @@ class Coherent(Formula):
 
     @property
     def text(self) -> str:
-        return f"match class frequencies (r = {self.r:.3g})"
+        return f"prior correction (r = {self.r:.3g})"
 
     def rows(self, p: Array) -> Array:
         return shifted(p, self.shift, self.r, self.level if self.level.any() else None)
