@@ -66,6 +66,13 @@ def test_a_count_is_so_many_rows(k):
     np.testing.assert_allclose(gains(repeated), gains(counted), atol=1e-9)
 
 
+def test_gains_of_rows_have_the_gain_as_weighted_mean():
+    f = sample(3, 300, counts=np.random.default_rng(3).integers(1, 90, 300), weights=np.linspace(0.5, 2.0, 300))
+    found = recalibration(f)
+    for rule in RULES:
+        assert f.mass @ found.row_gains(rule) / f.mass.sum() == pytest.approx(found.gain(rule)[0], abs=1e-12)
+
+
 def test_weights_have_no_scale():
     weights = np.random.default_rng(4).choice([0.5, 1.0, 3.0], 900)
     f = sample(3, weights=weights)

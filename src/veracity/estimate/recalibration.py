@@ -209,6 +209,14 @@ class Recalibration:
         with np.errstate(invalid="ignore"):
             return np.where(np.isinf(before) & np.isinf(after), 0.0, before - after)
 
+    def row_gains(self, rule: Rule, stage: str = "C") -> Array | None:
+        """(n,) mean gain of the cases of each row."""
+        gains = self.gains(rule, stage)
+        if gains is None:
+            return None
+        sums = np.bincount(self.folds.row, weights=gains * self.folds.copies, minlength=len(self.rows))
+        return np.asarray(sums / np.bincount(self.folds.row, weights=self.folds.copies, minlength=len(self.rows)))
+
     def gain(self, rule: Rule, stage: str = "C") -> tuple[float, float]:
         """Mean gain and its standard error; (nan, nan) where there is no such stage."""
         gains = self.gains(rule, stage)
@@ -312,6 +320,7 @@ def select(rows: Forecasts, index: Array, counts: Array | None = None) -> Foreca
         rows.classes,
         weights=None if rows.weights is None else rows.weights[index],
         counts=None if counts is None else counts[index],
+        log_realised=None if rows.log_realised is None else rows.log_realised[index],
     )
 
 
@@ -325,7 +334,7 @@ def soft_rows(rows: Forecasts) -> Forecasts:
     at, outcome = np.nonzero(ideal > 0.0)
     part = select(rows, index[at])
     weight = ideal[at, outcome] * (1.0 if part.weights is None else part.weights)
-    return replace(part, outcomes=outcome, weights=weight, case=at)
+    return replace(part, outcomes=outcome, weights=weight, case=at, log_realised=None)
 
 
 def _without(rows: Forecasts, split: Folds, fold: int, chosen: Array | None = None) -> Forecasts:
