@@ -13,6 +13,10 @@ from sklearn.frozen import FrozenEstimator
 
 from veracity import maps
 from veracity.data import Forecasts
+from veracity.data.records import Remedy
+from veracity.estimate.ladder import losses
+from veracity.estimate.recalibration import Recalibration, recalibration
+from veracity.estimate.remedies import best_map, remedies
 from veracity.formulas.chain import corp
 from veracity.formulas.rules import rule as rule_of
 
@@ -108,7 +112,7 @@ def test_temperature_knows_sharpness_zeros_and_limits():
     assert maps.fit("temperature", wrong).temperature == pytest.approx(np.exp(10))
 
 
-@pytest.mark.parametrize("name", ["platt", "beta", "vector", "temperature", "isotonic", "bins"])
+@pytest.mark.parametrize("name", ["platt", "beta", "vector", "matrix", "confusion", "temperature", "isotonic", "bins"])
 def test_zeros_and_ones_do_no_harm(name):
     rng = np.random.default_rng(2)
     p = rng.choice([0.0, 0.3, 0.6, 1.0], 200)
@@ -145,56 +149,61 @@ def test_corp_of_published_forecasts(shared):
 
 
 @pytest.fixture(scope="module")
-def gains() -> tuple[Forecasts, list[dict]]:
+def gains() -> tuple[Forecasts, Recalibration, tuple[Remedy, ...]]:
     f = sample(3, 1200)
-    return f, maps.remedies(f)
+    found = recalibration(f)
+    return f, found, remedies(found)
 
 
 def test_remedies_are_cross_fitted_with_intervals(gains):
-    f, found = gains
-    assert {entry["map"] for entry in found} == {
-        *("multiplicative", "additive", "temperature", "vector", "platt", "beta", "isotonic", "bins")
-    }
-    named = {entry["map"]: entry for entry in found}
-    for entry in found:
-        assert entry["needs_labels"] == (entry["map"] not in ("multiplicative", "additive"))
-        gain = entry["brier"]
-        assert gain["low"] < gain["gain"] < gain["high"]
-    assert named["temperature"]["parameters"].startswith("temperature 1.")
-    assert named["temperature"]["log"]["low"] > 0  # the scores were sharpened: temperature must help
-    assert named["additive"]["log"]["gain"] is None  # values outside [0, 1] have no log score
+    f, found, made = gains
+    named = {entry.map: entry for entry in made}
+    assert set(named) == set(found.members) - {"identity", "prior"}
+    assert set(named) >= {"temperature", "vector", "matrix", "smoothed_isotonic", "confusion", "multiplicative"}
+    for entry in made:
+        labelled = entry.map != "multiplicative"
+        assert entry.needs.startswith("labelled" if labelled else "the true class frequencies")
+        assert entry.command.startswith(
+            f"veracity calibrate fit FILE --map {entry.map}" if labelled else "veracity adjust"
+        )
+        assert entry.brier.low < entry.brier.gain < entry.brier.high
+    assert named["multiplicative"].parameters.startswith("prior correction")
+    assert named["temperature"].parameters.startswith("temperature 1.")
+    assert named["temperature"].log.low > 0  # the scores were sharpened: temperature must help
     loss = rule_of("log").score(f.probabilities, f.outcomes).mean()
-    gain = named["temperature"]["log"]
-    assert gain["share"] == pytest.approx(1 - gain["gain"] / loss, abs=1e-12)
+    assert named["temperature"].log.share == pytest.approx(named["temperature"].log.gain / loss, abs=1e-12)
     in_sample = loss - rule_of("log").score(maps.fit("vector", f)(f.probabilities), f.outcomes).mean()
-    assert named["vector"]["log"]["gain"] < in_sample
-    order = [entry["log"]["gain"] for entry in found if entry["log"]["gain"] is not None]
+    assert named["vector"].log.gain < in_sample
+    order = [entry.log.gain for entry in made]
     assert order == sorted(order, reverse=True)
-    assert maps.remedies(f) == found  # the seed decides the folds
+    assert remedies(recalibration(f)) == made  # nothing is drawn
 
 
-def test_the_winner_can_be_kept_and_applied_again(gains):
-    f, found = gains
-    best = maps.winner(f, found)
-    assert best.name == found[0]["map"]
+def test_the_best_map_can_be_kept_and_applied_again(gains):
+    f, _, made = gains
+    best = best_map(f)
+    assert best.name == made[0].map
     np.testing.assert_array_equal(maps.from_json(best.to_json())(f.probabilities), best(f.probabilities))
-    assert maps.winner(f, found, "brier") is not None
-    nothing = [{"map": "temperature", "log": {"gain": -0.1}}]
-    assert maps.winner(f, nothing) is None
+    rng = np.random.default_rng(4)
+    right = np.full((400, 2), 0.5)
+    assert best_map(Forecasts(right, rng.permutation(np.repeat([0, 1], 200)), (0, 1))) is None
 
 
 def test_the_interval_is_that_of_paired_differences():
     f = sample(2, 800)
-    (entry,) = [e for e in maps.remedies(f, folds=4) if e["map"] == "temperature"]
-    from veracity.maps._remedies import crossfitted, folds_of
-
-    fold = folds_of(f, 4, 0)
-    assert sorted(np.bincount(fold)) == [200] * 4
-    rows = crossfitted("temperature", f, fold)
+    found = recalibration(f)
+    (entry,) = [e for e in remedies(found) if e.map == "platt"]
+    out = np.empty((800, 2))
+    fold = found.folds.fold[np.argsort(found.folds.row)]
+    for number in range(5):
+        rest = fold != number
+        out[~rest] = maps.fit("platt", Forecasts(f.probabilities[rest], f.outcomes[rest], f.classes))(
+            f.probabilities[~rest]
+        )
     score = rule_of("log").score
-    d = score(f.probabilities, f.outcomes) - score(rows, f.outcomes)
-    assert entry["log"]["gain"] == pytest.approx(d.mean(), abs=1e-12)
-    assert entry["log"]["high"] - d.mean() == pytest.approx(1.959964 * d.std() / np.sqrt(800), rel=1e-6)
+    d = score(f.probabilities, f.outcomes) - score(out, f.outcomes)
+    assert entry.log.gain == pytest.approx(d.mean(), abs=1e-12)
+    assert entry.log.high - d.mean() == pytest.approx(1.959964 * d.std() / np.sqrt(800), rel=1e-6)
 
 
 def test_rows_of_a_case_stay_together_and_count_as_one():
@@ -202,14 +211,11 @@ def test_rows_of_a_case_stay_together_and_count_as_one():
     twice = Forecasts(
         np.repeat(f.probabilities, 2, axis=0), np.repeat(f.outcomes, 2), f.classes, case=np.repeat(np.arange(300), 2)
     )
-    from veracity.maps._remedies import folds_of
-
-    fold = folds_of(twice, 5, 0)
+    found = recalibration(twice)
+    fold = found.folds.fold[np.argsort(found.folds.row)]
     assert (fold[::2] == fold[1::2]).all()
-    named, whole = ({e["map"]: e for e in maps.remedies(x)} for x in (twice, f))
-    for name in ("temperature", "multiplicative"):
-        for end in ("gain", "low", "high"):
-            assert named[name]["log"][end] == pytest.approx(whole[name]["log"][end], abs=1e-9)
+    gains = found.gains("log", "multiplicative")
+    assert found.mean(gains)[1] == pytest.approx(gains[::2].std() / np.sqrt(299), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -218,18 +224,27 @@ def test_rows_of_a_case_stay_together_and_count_as_one():
         ([[0.2, 0.5, 0.3]], [1]),
         ([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8], [0.3, 0.3, 0.4]], [1, 2, 0]),
         ([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]] * 5, [1] * 10),
-        ([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]] * 5, [1, 0] * 5),
-        ([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]] * 5, [0] * 10),
-        ([[1 / 3, 1 / 3, 1 / 3]] * 12, [0, 1, 2] * 4),
+        ([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]] * 50, [1, 0] * 50),
+        ([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]] * 50, [0] * 100),
+        ([[1 / 3, 1 / 3, 1 / 3]] * 120, [0, 1, 2] * 40),
+        ([[0.0, 1.0]] * 50 + [[1.0, 0.0]] * 50, [1, 0] * 50),
+        ([[0.4, 0.6]] * 200, [1] * 200),
+        ([[0.4, 0.6]] * 200, [0, 1] * 100),
     ],
 )
 def test_remedies_of_hardly_anything(scores, outcomes):
-    f = Forecasts(np.array(scores), np.array(outcomes), (0, 1, 2))
-    found = maps.remedies(f)
-    assert len(found) <= 8
-    assert all(entry["folds"] == min(5, len(f)) for entry in found)
-    with pytest.raises(ValueError, match="2 or more"):
-        maps.remedies(f, folds=1)
+    f = Forecasts(np.array(scores), np.array(outcomes), tuple(range(len(scores[0]))))
+    found = recalibration(f)
+    made = remedies(found)
+    assert (found is None) == (len(f) == 1)
+    assert len(made) <= 8
+    assert all(entry.folds <= min(5, len(f)) for entry in made)
+    for rule in ("log", "brier", -0.5):
+        terms = losses(f, rule, found)
+        if found is not None:
+            assert terms.CL >= 0.0
+            assert terms.RL >= 0.0
+            assert np.isfinite(terms.RL)
 
 
 def test_remedies_say_where_a_row_decides():
@@ -237,10 +252,65 @@ def test_remedies_say_where_a_row_decides():
     p = f.probabilities[:, 1].copy()
     row = int(np.flatnonzero(f.outcomes == 1)[0])
     p[row] = 0.0
-    named = {e["map"]: e for e in maps.remedies(Forecasts(p, f.outcomes, (0, 1)))}
-    assert named["platt"]["log"]["gain"] == np.inf  # it gives that row some probability
-    assert named["platt"]["log"]["low"] is None
-    assert np.isfinite(named["temperature"]["log"]["gain"])  # zero stays zero: that row does not change
+    named = {e.map: e for e in remedies(recalibration(Forecasts(p, f.outcomes, (0, 1))))}
+    assert named["platt"].log.gain == np.inf  # it gives that row some probability
+    assert named["platt"].log.low is None
+    assert np.isfinite(named["multiplicative"].log.gain)  # zero stays zero: that row does not change
+
+
+def test_maps_of_too_many_numbers_are_not_tried_and_that_is_said():
+    found = recalibration(sample(8, 400))
+    assert "matrix" not in found.members
+    (note,) = found.findings
+    assert note.code == "too_few_for_maps"
+    assert "matrix scaling (720 cases)" in note.message
+    assert recalibration(sample(3, 1200)).findings == ()
+
+
+def test_smoothing_rules_nothing_out_and_changes_little():
+    f = sample(3, 600)
+    for plain, smoothed in (("isotonic", "smoothed_isotonic"), ("bins", "smoothed_bins")):
+        before, after = maps.fit(plain, f)(f.probabilities), maps.fit(smoothed, f)(f.probabilities)
+        assert before.min() == 0.0 or plain == "bins"
+        assert after.min() > 0.0
+        assert np.abs(after - before).max() < 0.25
+    counted = maps.fit("smoothed_grouped", Forecasts(np.array([[0.3, 0.7]] * 4), np.array([1, 1, 1, 0]), (0, 1)))
+    np.testing.assert_allclose(counted(np.array([[0.3, 0.7], [0.2, 0.8]])), [[0.3, 0.7], [0.2, 0.8]], atol=1e-15)
+    np.testing.assert_allclose(counted.means, [[1.5 / 5, 3.5 / 5]], atol=1e-15)
+
+
+def test_matrix_and_confusion_are_optima_of_their_families():
+    f = sample(3, 900)
+    y = f.outcomes
+    scale = np.sqrt((np.log(f.probabilities) ** 2).mean())
+    from veracity.maps.confusion import KEEP
+    from veracity.maps.matrix import RIDGE
+
+    cold = 1.0 / maps.fit("temperature", f).temperature
+
+    def matrix_loss(fitted):
+        pull = (scale * (fitted.slopes - cold * np.eye(3))) ** 2
+        rest = fitted.intercepts - fitted.intercepts.mean()
+        return rule_of("log").score(fitted(f.probabilities), y).sum() + RIDGE / 2 * (pull.sum() + (rest**2).sum())
+
+    def confusion_loss(fitted):
+        prior = KEEP * np.eye(3) + 1 / 3
+        return rule_of("log").score(fitted(f.probabilities), y).sum() - (prior * np.log(fitted.matrix)).sum()
+
+    fitted = maps.fit("matrix", f)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        moved = type(fitted)(
+            f.classes,
+            slopes=fitted.slopes + 0.01 * rng.standard_normal((3, 3)),
+            intercepts=fitted.intercepts + 0.01 * rng.standard_normal(3),
+        )
+        assert matrix_loss(moved) > matrix_loss(fitted)
+    fitted = maps.fit("confusion", f)
+    for _ in range(20):
+        other = fitted.matrix * np.exp(0.05 * rng.standard_normal((3, 3)))
+        moved = type(fitted)(f.classes, matrix=other / other.sum(axis=1, keepdims=True))
+        assert confusion_loss(moved) > confusion_loss(fitted)
 
 
 def test_curves_between_knots_of_next_to_nothing() -> None:

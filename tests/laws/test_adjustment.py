@@ -11,6 +11,7 @@ import pytest
 import veracity as vc
 from veracity import maps
 from veracity.data import Forecasts
+from veracity.estimate.ladder import losses
 from veracity.formulas.rules import rule as rule_of
 from veracity.maps.multiplicative import fit_chunks
 
@@ -137,8 +138,8 @@ def test_many_classes_of_scores_of_many_sizes():
     scores[np.arange(n // 20), at] = 1.0 - tiny * (k - 1)
     target = np.bincount(outcomes, minlength=k) / n
     np.testing.assert_allclose(vc.adjust(scores, target)(scores).mean(axis=0), target, atol=2e-12)
-    losses = vc.assess(outcomes, scores, labels=range(k)).losses("log")
-    assert losses["AL"] > 0.0
+    f = Forecasts(scores, outcomes, tuple(range(k)))
+    assert losses(f, "log", None, map="grouped").AL > 0.0
 
 
 def test_many_classes_need_no_matrix():

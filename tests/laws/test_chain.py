@@ -9,6 +9,7 @@ import pytest
 
 from veracity import maps
 from veracity.data import Forecasts
+from veracity.estimate.ideal import ideal
 from veracity.formulas.chain import PAIRS, Chain, corp
 from veracity.formulas.rules import rule as rule_of
 
@@ -24,7 +25,7 @@ def empirical(seed: int, k: int = 3, n: int = 120) -> tuple[Forecasts, np.ndarra
     truth = rng.dirichlet(np.ones(k), 16)[(features @ [4, 1]).astype(int)]
     outcomes = np.array([rng.choice(k, p=p) for p in truth])
     f = Forecasts(scores, outcomes, tuple(range(k)), features=features, weights=rng.random(n) + 0.1)
-    found = maps.ideal(f)
+    found = ideal(f)
     assert found.Q is not None
     return f, found.Q
 
@@ -151,7 +152,7 @@ def test_given_ideal_leaves_only_sampling_noise(r):
     Q = rng.dirichlet(np.ones(3), 500)
     outcomes = np.array([rng.choice(3, p=q) for q in Q])
     f = Forecasts(np.clip(Q, 0.05, 1) / np.clip(Q, 0.05, 1).sum(axis=1, keepdims=True), outcomes, (0, 1, 2), ideal=Q)
-    losses = chain_of(f, maps.ideal(f).Q).losses(r)
+    losses = chain_of(f, ideal(f).Q).losses(r)
     residual = losses["L"] - losses["EL"] - losses["IL"]
     phi = rule_of(r)
     by_class = np.array(

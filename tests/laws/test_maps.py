@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from veracity import maps
 from veracity.data import Forecasts
+from veracity.estimate.ideal import ideal
 from veracity.maps.bins import equal_population_edges
 
 NAMES = maps.names()
@@ -30,7 +31,8 @@ def sample(k: int, n: int = 400, seed: int = 0, **options) -> Forecasts:
 def test_the_maps_of_this_version():
     assert set(NAMES) >= {
         *("identity", "grouped", "bins", "isotonic", "additive", "multiplicative", "coherent"),
-        *("temperature", "vector", "platt", "beta"),
+        *("temperature", "vector", "matrix", "platt", "beta", "prior", "confusion", "tempered_confusion"),
+        *("smoothed_isotonic", "smoothed_bins", "smoothed_grouped"),
     }
 
 
@@ -253,19 +255,19 @@ def test_isotonic_ignores_rows_without_weight():
 def test_ideal_comes_from_what_is_given():
     f = sample(3, 60)
     given_q = np.tile([0.2, 0.3, 0.5], (60, 1))
-    assert (given_q == maps.ideal(Forecasts(f.probabilities, f.outcomes, f.classes, ideal=given_q)).Q).all()
-    nothing = maps.ideal(f)
+    assert (given_q == ideal(Forecasts(f.probabilities, f.outcomes, f.classes, ideal=given_q)).Q).all()
+    nothing = ideal(f)
     assert nothing.Q is None
     assert nothing.finding.message == "refinement = grouping + irreducible; not separable from these inputs"
     named = np.array(["x", "y", "x"] * 20, dtype=object)
-    found = maps.ideal(Forecasts(f.probabilities, f.outcomes, f.classes, features=named))
+    found = ideal(Forecasts(f.probabilities, f.outcomes, f.classes, features=named))
     expected = np.bincount(f.outcomes[named == "x"], minlength=3) / 40
     assert found.Q[0] == pytest.approx(expected, abs=1e-14)
     assert "2 distinct feature rows of 60" in found.finding.message
     cases = Forecasts(f.probabilities, f.outcomes, f.classes, case=np.arange(60) // 6)
-    assert maps.ideal(cases).Q[0] == pytest.approx(np.bincount(f.outcomes[:6], minlength=3) / 6, abs=1e-14)
+    assert ideal(cases).Q[0] == pytest.approx(np.bincount(f.outcomes[:6], minlength=3) / 6, abs=1e-14)
     single = Forecasts(f.probabilities, f.outcomes, f.classes, case=np.arange(60))
-    assert maps.ideal(single).Q is None
+    assert ideal(single).Q is None
 
 
 @pytest.mark.parametrize("sharpen", [1.0, 1.7])
@@ -278,7 +280,7 @@ def test_the_bound_of_the_grouping_loss(sharpen):
     c = expit(1.2 * x[:, :1] + noise).mean(axis=1)
     s = expit(sharpen * np.log(c / (1 - c)))
     y = (rng.random(12_000) < q).astype(int)
-    found = maps.ideal(Forecasts(s, y, (0, 1), features=x))
+    found = ideal(Forecasts(s, y, (0, 1), features=x))
     assert found.Q is None
     assert found.finding.code == "grouping_bound"
     true = {"brier": 2 * ((c - q) ** 2).mean(), "log": (q * np.log(q / c) + (1 - q) * np.log((1 - q) / (1 - c))).mean()}
@@ -287,7 +289,7 @@ def test_the_bound_of_the_grouping_loss(sharpen):
     q = expit(1.2 * x[:, 0])
     s = expit(sharpen * 1.2 * x[:, 0])
     y = (rng.random(12_000) < q).astype(int)
-    for bound in maps.ideal(Forecasts(s, y, (0, 1), features=x)).grouping.values():
+    for bound in ideal(Forecasts(s, y, (0, 1), features=x)).grouping.values():
         assert bound < 0.003  # chance in 15 level sets
 
 
@@ -298,6 +300,6 @@ def test_the_bound_works_beyond_two_classes():
     q = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
     y = (rng.random(6000)[:, None] > q.cumsum(axis=1)[:, :-1]).sum(axis=1)
     blind = np.tile(q.mean(axis=0), (6000, 1))
-    found = maps.ideal(Forecasts(blind, y, (0, 1, 2), features=x)).grouping
+    found = ideal(Forecasts(blind, y, (0, 1, 2), features=x)).grouping
     true = (q * np.log(q / q.mean(axis=0))).sum(axis=1).mean()
     assert 0.6 * true < found["log"] < true

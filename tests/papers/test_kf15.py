@@ -8,6 +8,7 @@ import pytest
 from papers import kf15
 from veracity import maps
 from veracity.data import Forecasts
+from veracity.estimate.ladder import losses as exact_losses
 from veracity.formulas.chain import PAIRS, Chain
 from veracity.simulate import random_task
 
@@ -195,6 +196,18 @@ def test_all_losses_and_terms_to_ten_digits(model, rule):
     assert terms["resolution"] == pytest.approx(float(resolution), abs=EXACT)
     assert terms["reliability"] == pytest.approx(losses["CL"], abs=1e-12)
     assert terms["within"] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("given", ["ideal", "features"])
+@pytest.mark.parametrize(("model", "rule"), VALUES)
+def test_losses_of_the_grouped_map_are_those_of_the_paper(model, rule, given):
+    features = np.array([0, 0, 1, 1, 2, 2, 2, 2])  # equal features have equal ideals
+    more = {"ideal": Q} if given == "ideal" else {"features": features}
+    losses = exact_losses(Forecasts(S[model], Y, (1, 2), **more), rule, None, map="grouped")
+    names = ("AL", "CL", "EL", "L", "PCL", "PEL", "PL", "GL", "RL", "IL")
+    for name, value in zip(names, (VALUES[model, rule][0] + " " + SHARED[rule][0]).split(), strict=True):
+        assert losses[name] == pytest.approx(float(value), abs=EXACT), name
+    assert losses.remainder == pytest.approx(0, abs=1e-12)
 
 
 def test_table_2_names_each_pair_of_stages_once():

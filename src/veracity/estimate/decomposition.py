@@ -64,8 +64,7 @@ def decomposition(
         if np.isnan(value):
             return undefined(BOTH_INFINITE)
         if name == "uncertainty" and spread.low is not None and spread.high is not None:
-            moved = value - values[name]
-            return Reading(value, max(spread.low + moved, 0.0), spread.high + moved, spread.method)
+            return Reading(value, spread.low, spread.high + value - values[name], spread.method)
         return Reading(value, method=f"cells of the map {map}", reason=SAME_ROWS)
 
     plain: dict[str, Any] = {name: reading(name, values[name]) for name in TERMS}
@@ -89,9 +88,7 @@ def decomposed_profile(
     steps = chain(some, cells_of(rows, map), prior=prior)
     few = None if rows.k > MANY_CLASSES else _some(rows, hashes, ADJUSTED_ENTRIES)
     if map != AUTO or found is None:
-        steps = steps if few is some else replace(steps, A=None, _held={})
-        profile = steps.profile(PROFILE_R)
-        return DecomposedProfile(**{name: tuple(values) for name, values in profile.items()})  # type: ignore[arg-type]
+        return _exact_profile(steps if few is some else replace(steps, A=None, _held={}), few)
     part = found.part(fit_rows(hashes, rows.k, PROFILE_ENTRIES))
     names = (*TERMS, "adjustment", "post_calibration", "refinement", "remainder")
     shares: dict[str, list[float | None]] = {name: [] for name in names}
@@ -114,6 +111,22 @@ def decomposed_profile(
             known = value is not None and unit is not None and unit > 0.0 and np.isfinite(value)
             shares[name].append(value / unit if known else None)  # type: ignore[operator]
     return DecomposedProfile(PROFILE_R, **{name: tuple(values) for name, values in shares.items()})
+
+
+def _exact_profile(steps: Chain, few: Forecasts | None) -> DecomposedProfile:
+    """The profile of the exact chain; where it has no stage A, adjustment comes from few rows."""
+    shares: dict[str, Any] = steps.profile(PROFILE_R)
+    start: Floats | None = None
+    for at, r in enumerate(PROFILE_R):
+        rest = shares["post_calibration"][at]
+        if few is None or steps.A is not None or rest is None:
+            continue
+        rule = rule_of(r)
+        loss, start = _adjustment_loss(few, rule, r, start)
+        if loss is not None:
+            share = loss / float(rule.entropy(steps.frequencies))
+            shares["adjustment"][at], shares["post_calibration"][at] = share, rest - share
+    return DecomposedProfile(**{name: tuple(values) for name, values in shares.items()})
 
 
 def _corrected(steps: Chain, rule: ScoringRule) -> dict[str, float | None]:

@@ -117,13 +117,13 @@ def grouping_bound(forecasts: Forecasts, features: Array, *, seed: int = 0) -> d
                 expected = [_calibrated(part, side) for side in (grow_on, look_at)]
             except InfeasibleTarget:  # outcomes that had probability 0: no finite calibrated score to compare with
                 continue
-            happened = np.eye(part.k)[outcomes]
-            tree = grow(features[grow_on], happened[grow_on] - expected[0], DEPTH)
+            observed = np.eye(part.k)[outcomes]
+            tree = grow(features[grow_on], observed[grow_on] - expected[0], DEPTH)
             leaf = leaves(tree, features[look_at])
             mass = part.mass[look_at]
             share = mass.sum() / whole
             for name in total:
-                total[name] += share * _excess(name, leaf, happened[look_at], expected[1], mass)
+                total[name] += share * _excess(name, leaf, observed[look_at], expected[1], mass)
     return {name: max(float(value), 0.0) for name, value in total.items()}
 
 
@@ -139,14 +139,14 @@ def _calibrated(forecasts: Forecasts, rows: Array) -> Array:
     return multiplicative.fit(part)(part.matrix)
 
 
-def _excess(name: str, leaf: Array, happened: Array, expected: Array, mass: Array) -> float:
+def _excess(name: str, leaf: Array, observed: Array, expected: Array, mass: Array) -> float:
     """Mean divergence of the leaves' frequencies from their expected scores, less what chance adds."""
-    rule, k = rule_of(name), happened.shape[1]
+    rule, k = rule_of(name), observed.shape[1]
     numbers = leaf.max() + 1
     size = np.bincount(leaf, weights=mass, minlength=numbers)
     sums = [
         np.column_stack([np.bincount(leaf, weights=mass * m[:, j], minlength=numbers) for j in range(k)])
-        for m in (happened, expected)
+        for m in (observed, expected)
     ]
     found, mean = (s / size[:, None] for s in sums)
     rows = size**2 / np.bincount(leaf, weights=mass**2, minlength=numbers)

@@ -6,7 +6,6 @@ gets the exact chain of KF15 instead, whose stage C is counted in the same rows.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from veracity.data.records import Losses
 from veracity.estimate.folds import forecast_hashes
 from veracity.estimate.ideal import Ideal
 from veracity.estimate.ideal import ideal as ideal_of
-from veracity.estimate.recalibration import COHERENT_ENTRIES, Recalibration, Rule, fit_rows, recalibration, select
+from veracity.estimate.recalibration import COHERENT_ENTRIES, Recalibration, Rule, fit_rows
 from veracity.formulas.chain import PAIRS, Chain, power_of
 from veracity.formulas.intervals import quantile
 from veracity.formulas.rules import ScoringRule
@@ -33,7 +32,6 @@ AT_LEAST = f"{POOL}; at least"
 AT_MOST = f"{POOL}; at most"
 PAIRED = "paired differences, cross-fitted"
 IN_SAMPLE = "row influences"
-SOFT_ENTRIES = 4_000_000  # of rows with ideal probabilities, one for each class
 NOT_SEPARABLE = (
     "grouping and irreducible loss cannot be told apart from these inputs: give the ideal probabilities, features, or "
     "repeated outcomes"
@@ -57,16 +55,17 @@ def losses(
     level: float = 0.95,
     score: Reading | None = None,
     upper: float | None = None,
-    seed: int = 0,
+    ideal: Ideal | None = None,
 ) -> Losses:
     """Return the losses of KF15 Table 2 under a rule: "log", "brier" or a number r > −1.
 
     found  the cross-validation of these rows
     score  the mean score of all rows where it is known better than from these rows
     upper  an upper end of the calibration loss from elsewhere (the in-sample bound of the verdict)
+    ideal  stage Q, where it has been found before
     """
     rule = rule_of(rule)
-    q = ideal_of(rows, seed=seed)
+    q = ideal_of(rows) if ideal is None else ideal
     if map != AUTO:
         return _exact(rows, rule, q, map, level)
     if found is None:
@@ -84,8 +83,7 @@ def _crossfitted(
     score: Reading | None,
     upper: float | None,
 ) -> Losses:
-    given = rows.ideal is not None
-    soft = recalibration(soft_rows(rows)) if given else None
+    soft = found.with_ideal
     judged = found if soft is None else soft
     whole = _mean(found, rule, "S", level) if score is None else score
     al, values = _adjustment_losses(judged, rule, whole, level)
@@ -101,7 +99,7 @@ def _crossfitted(
         "CL": Reading(cl, low, high, AT_LEAST, None if low is not None else ZERO_OUTCOME),
         "RL": Reading(rl, None, refined.high and max(refined.high, rl), AT_MOST, refined.reason),
         "PCL": _difference(cl, al) if values["AL"].known else values["AL"],
-        **_with_ideal(rows, rule, q, whole, cl, al if values["AL"].known else None, judged if given else None, level),
+        **_with_ideal(rows, rule, q, whole, cl, al if values["AL"].known else None, soft, level),
         "raw": values["raw"] | {"CL": raw, "CL_error": error},
     }
     notes = () if q.finding.code == "not_separable" else (q.finding,)
@@ -118,7 +116,7 @@ def _adjustment_losses(
         return 0.0, {"AL": reason, "PL": reason, "raw": {}}
     al, reach = max(raw, 0.0), quantile(level) * error
     fitted = chance_of_adjustment(judged.part(_few(judged.rows)).rows, power_of(rule), len(judged.fitted))
-    low, high = _end(raw - reach), _end(raw + reach + fitted)
+    low, high = _end(raw - reach), _end(max(raw, 0.0) + reach + fitted)
     reading = Reading(al, low, high, PAIRED, None if low is not None else ZERO_OUTCOME)
     return al, {"AL": reading, "PL": _difference(whole, al), "raw": {"AL": raw, "AL_error": error}}
 
@@ -128,16 +126,20 @@ def _few(rows: Forecasts) -> Floats | None:
 
 
 def chance_of_adjustment(rows: Forecasts, r: float, folds: int | None = None) -> float:
-    """Return the expected adjustment loss at r of calibrated forecasts, fitted in the same rows.
+    """Return what chance adds to the adjustment loss at r where it is fitted in the same rows.
 
-    Mean forecasts and class frequencies differ by chance with the covariance V/n of the outcomes; the loss of closing
-    the gap is ½ (1 + r) gapᵀ H⁻¹ gap with H = mean[diag h − h hᵀ/Σh], h = S^(1−r). With `folds`, n is the number of
-    rows outside one fold: what fitting costs on new rows.
+    Mean forecasts and class frequencies differ by chance with the covariance V/n of Y − S; the loss of closing the gap
+    is ½ (1 + r) gapᵀ H⁻¹ gap with H = mean[diag h − h hᵀ/Σh], h = S^(1−r). With `folds`, n is the number of rows
+    outside one fold: what fitting costs on new rows.
     """
+    assert rows.outcomes is not None
     s, mass = rows.matrix, rows.mass / rows.mass.sum()
     h = np.where(s > 0.0, np.maximum(s, 1e-300) ** (1.0 - r), 0.0)
     curved = np.diag(mass @ h) - (h * (mass / h.sum(axis=1))[:, None]).T @ h
-    varied = np.diag(mass @ s) - (s * mass[:, None]).T @ s
+    rest = -s
+    rest[np.arange(len(s)), rows.outcomes] += 1.0
+    gap = mass @ rest
+    varied = (rest * mass[:, None]).T @ rest - np.outer(gap, gap)
     n = maps.effective_rows(rows) * (1.0 if folds is None else 1.0 - 1.0 / folds)
     return 0.5 * (1.0 + r) * float(np.trace(np.linalg.pinv(curved) @ varied)) / n
 
@@ -200,19 +202,6 @@ def _with_ideal(
         "PEL": unknown(RULES_OUT) if al is None else _difference(max(el, al), al),
         "remainder": Reading(float(whole) - el - float(il)) if np.isfinite(el) else undefined(BOTH_INFINITE),
     }
-
-
-def soft_rows(rows: Forecasts) -> Forecasts:
-    """Return a row for every class that the ideal gives probability, with that probability as weight, as one case."""
-    assert rows.ideal is not None
-    chosen = fit_rows(forecast_hashes(rows), rows.k * rows.k, SOFT_ENTRIES)
-    index = np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen)
-    ideal = np.asarray(rows.ideal, dtype=np.float64)[index]
-    ideal = ideal if ideal.ndim == 2 else np.column_stack([1.0 - ideal, ideal])
-    at, outcome = np.nonzero(ideal > 0.0)
-    part = select(rows, index[at])
-    weight = ideal[at, outcome] * (1.0 if part.weights is None else part.weights)
-    return replace(part, outcomes=outcome, weights=weight, case=at)
 
 
 def row_mean(rows: Forecasts, values: Floats, level: float) -> Reading:

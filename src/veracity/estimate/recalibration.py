@@ -25,6 +25,7 @@ Rule = str | float | ScoringRule
 
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # that a map is fitted on
 COHERENT_ENTRIES = 200_000  # that an adjustment coherent with another r than 0 and 1 is fitted on
+SOFT_ENTRIES = 4_000_000  # of rows with ideal probabilities, one for each class
 MANY_CLASSES = 100  # beyond, only maps of few numbers
 ROWS_PER_NUMBER = 20  # a map with more numbers than rows / 20 is not tried
 REPEATED = 10  # cases of a distinct forecast, times classes, from which its own frequencies can be counted
@@ -41,9 +42,9 @@ NUMBERS: dict[str, Callable[[int], int]] = {  # how many numbers a map of k clas
     "vector": lambda k: 2 * k,
     "smoothed_isotonic": lambda k: 5 if k == 2 else 5 * k,
     "smoothed_bins": lambda k: 5,
-    "matrix": lambda k: k * (k + 1),
-    "confusion": lambda k: k * (k - 1),
-    "tempered_confusion": lambda k: k * (k - 1) + 1,
+    "matrix": lambda k: k * (k + 1) // 2,  # half: the pull towards a simpler map does the rest
+    "confusion": lambda k: k * (k - 1) // 2,
+    "tempered_confusion": lambda k: k * (k - 1) // 2 + 1,
     "smoothed_grouped": lambda k: 0,  # only where each distinct forecast has enough cases
 }
 OF_TWO = ("identity", "prior", "platt", "beta", "smoothed_isotonic", "smoothed_bins", "multiplicative")
@@ -52,7 +53,8 @@ OF_MORE = (
     "multiplicative",
 )
 OF_MANY = ("identity", "prior", "temperature", "multiplicative")
-CHEAP = ("identity", "prior", "temperature", "multiplicative")  # fitted on all analysis rows
+CHEAP = ("identity", "prior", "temperature", "multiplicative", "smoothed_grouped")  # fitted on all analysis rows
+NO_FREQUENCIES = "only the pick is known: there are no class frequencies to match"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +68,7 @@ class Recalibration:
     realised  (entries, members) probability that each member gave to the outcome
     weights   (folds, members) of the pool, from the entries of the other folds
     findings  maps that were not tried, and why
+    exclude   maps that make no sense for these rows
     """
 
     rows: Forecasts
@@ -75,6 +78,7 @@ class Recalibration:
     realised: Array
     weights: Array
     findings: tuple[Finding, ...] = ()
+    exclude: tuple[str, ...] = ()
     _held: dict[Any, Array] = field(default_factory=dict, repr=False)
 
     @property
@@ -132,9 +136,16 @@ class Recalibration:
         place = self.members.index(name)
         return self._by_fold(lambda fold, p: self.fitted[fold][place](p))
 
+    @cached_property
+    def with_ideal(self) -> Recalibration | None:
+        """The cross-validation with given ideal probabilities as soft outcomes; None where none are given."""
+        return None if self.rows.ideal is None else recalibration(soft_rows(self.rows), exclude=self.exclude)
+
     @property
     def why_not_adjusted(self) -> str | None:
         """Why no adjustment to the class frequencies is tried, if none is."""
+        if "multiplicative" in self.exclude:
+            return NO_FREQUENCIES
         needed = ROWS_PER_NUMBER * NUMBERS["multiplicative"](self.rows.k)
         if needed > maps.effective_rows(self.rows):
             return f"too few cases for the frequencies of {self.rows.k:,} classes (from {needed:,})"
@@ -198,6 +209,14 @@ class Recalibration:
         with np.errstate(invalid="ignore"):
             return np.where(np.isinf(before) & np.isinf(after), 0.0, before - after)
 
+    def row_gains(self, rule: Rule, stage: str = "C") -> Array | None:
+        """(n,) mean gain of the cases of each row."""
+        gains = self.gains(rule, stage)
+        if gains is None:
+            return None
+        sums = np.bincount(self.folds.row, weights=gains * self.folds.copies, minlength=len(self.rows))
+        return np.asarray(sums / np.bincount(self.folds.row, weights=self.folds.copies, minlength=len(self.rows)))
+
     def gain(self, rule: Rule, stage: str = "C") -> tuple[float, float]:
         """Mean gain and its standard error; (nan, nan) where there is no such stage."""
         gains = self.gains(rule, stage)
@@ -218,11 +237,14 @@ class Recalibration:
         return mean, float(np.sqrt((sums**2).sum() * number / (number - 1))) if number > 1 else np.nan
 
 
-def recalibration(rows: Forecasts, *, clusters: Array | None = None, time: Array | None = None) -> Recalibration | None:
+def recalibration(
+    rows: Forecasts, *, clusters: Array | None = None, time: Array | None = None, exclude: tuple[str, ...] = ()
+) -> Recalibration | None:
     """Return the cross-validation of all recalibrations; None where fewer than two folds hold cases.
 
     clusters  (n,) rows with one value depend on each other and stay in one fold
     time      (n,) when each case took place: the folds are contiguous
+    exclude   names of maps to leave out, such as "multiplicative" where only the pick is known
     """
     hashes = forecast_hashes(rows)
     split = folds(rows, hashes, clusters, time)
@@ -230,6 +252,7 @@ def recalibration(rows: Forecasts, *, clusters: Array | None = None, time: Array
         return None
     few = fit_rows(hashes, rows.k)
     members, findings = members_of(rows, hashes, few)
+    members = tuple(name for name in members if name not in exclude)
     fitted: dict[int, tuple[maps.Fitted, ...]] = {}
     realised = np.empty((len(split.row), len(members)))
     matrix, outcomes = rows.matrix, rows.outcomes
@@ -243,12 +266,14 @@ def recalibration(rows: Forecasts, *, clusters: Array | None = None, time: Array
         p, y = matrix[row], outcomes[row]
         for place, member in enumerate(fitted[fold]):
             realised[here, place] = member(p)[np.arange(len(y)), y]
-    found = Recalibration(rows, split, members, fitted, realised, np.empty((0, 0)), findings)
-    return replace(found, weights=pool_weights(realised, split.fold, found.mass, members))
+    found = Recalibration(rows, split, members, fitted, realised, np.empty((0, 0)), findings, exclude)
+    squares = float((found.mass**2 / split.copies).sum())
+    cases = found.mass * (found.mass.sum() / squares)
+    return replace(found, weights=pool_weights(realised, split.fold, cases, members))
 
 
 def members_of(rows: Forecasts, hashes: Hashes, few: Array | None) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
-    """Return the maps of the pool, and what is said about those that were not tried."""
+    """Return the maps of the pool, and a finding about those that were not tried."""
     k = rows.k
     names = OF_TWO if k == 2 else OF_MORE if k <= MANY_CLASSES else OF_MANY
     all_rows = maps.effective_rows(rows)
@@ -295,7 +320,21 @@ def select(rows: Forecasts, index: Array, counts: Array | None = None) -> Foreca
         rows.classes,
         weights=None if rows.weights is None else rows.weights[index],
         counts=None if counts is None else counts[index],
+        log_realised=None if rows.log_realised is None else rows.log_realised[index],
     )
+
+
+def soft_rows(rows: Forecasts) -> Forecasts:
+    """Return a row for every class that the ideal gives probability, with that probability as weight, as one case."""
+    assert rows.ideal is not None
+    chosen = fit_rows(forecast_hashes(rows), rows.k * rows.k, SOFT_ENTRIES)
+    index = np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen)
+    ideal = np.asarray(rows.ideal, dtype=np.float64)[index]
+    ideal = ideal if ideal.ndim == 2 else np.column_stack([1.0 - ideal, ideal])
+    at, outcome = np.nonzero(ideal > 0.0)
+    part = select(rows, index[at])
+    weight = ideal[at, outcome] * (1.0 if part.weights is None else part.weights)
+    return replace(part, outcomes=outcome, weights=weight, case=at, log_realised=None)
 
 
 def _without(rows: Forecasts, split: Folds, fold: int, chosen: Array | None = None) -> Forecasts:
@@ -326,13 +365,12 @@ def adjusted_to_outcomes(name: str, rows: Forecasts, **options: Any) -> maps.Fit
         return None
 
 
-def pool_weights(realised: Array, fold: Array, mass: Array, members: tuple[str, ...]) -> Array:
+def pool_weights(realised: Array, fold: Array, rows: Array, members: tuple[str, ...]) -> Array:
     """(folds, members) weights of the linear pool with the largest likelihood of the other folds' outcomes.
 
-    `realised` are out-of-fold predictions, so no map is fitted again.
+    `realised` are out-of-fold predictions, so no map is fitted again; `rows` is the mass of each entry in cases.
     """
     number = int(fold.max()) + 1
-    rows = mass * (mass.sum() / (mass**2).sum())
     pseudo = np.array([PSEUDO_ROWS.get(name, 0.0) for name in members])
     possible = (realised > 0.0).any(axis=1)
     weights = np.empty((number, len(members)))

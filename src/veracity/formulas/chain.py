@@ -1,6 +1,6 @@
 """Where the loss comes from: the stages P, S, A, C, Q, Y and the expected divergence between any two (KF15).
 
-P prior · S scores · A adjusted · C calibrated · Q ideal · Y what happened. Each step towards Y removes a cause of loss:
+P prior · S scores · A adjusted · C calibrated · Q ideal · Y outcome. Each step towards Y removes a cause of loss:
 loss = adjustment + post-adjustment calibration + grouping + irreducible (KF15 Theorem 4), and
 loss = uncertainty − resolution + reliability (Murphy), for every rule of the power family.
 What a stage that is only approximate leaves unexplained is the remainder; it is reported, never hidden.
@@ -47,9 +47,9 @@ class Chain:
     A             rule → (n, k) adjusted scores, or None where none exist: each rule has its own adjustment
     Q             (n, k) ideal probabilities; without them GL, IL, EL and PEL cannot be told apart
     mass          (n,) weight times count
-    counts        (n,) how many rows each stands for: corrections count rows
+    counts        (n,) how many cases each row counts as, for the corrections
     prior         (k,) class frequencies; those of the outcomes when left out
-    log_realised  (n,) ln of the score of what happened where it is known better than from S
+    log_realised  (n,) ln of the score of the outcome where it is known better than from S
     """
 
     S: Array
@@ -156,7 +156,7 @@ class Chain:
     def influence(self, rule: Rule, name: str) -> Array:
         """(n,) numbers whose weighted mean is the loss and whose spread gives its sampling error.
 
-        The loss between two stages changes with row i as the difference of their scores for what happened there
+        The loss between two stages changes with row i as the difference of their scores for its outcome
         (the three-point identity); the mean of the differences misses the loss by the remainder only.
         """
         rule, before, after = rule_of(rule), PAIRS[name][0], PAIRS[name][1]

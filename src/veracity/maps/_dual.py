@@ -29,6 +29,7 @@ MOST_STEPS = 500
 PATIENCE, ROUNDING = 8, 1e-6  # steps without progress, and the gap that is then put down to rounding of large shifts
 DENSE = 200  # classes up to which the couplings are kept as a matrix
 MOST_DENSE = 4000  # likewise, where there is no way without
+MOST_HELD = 16_000_000  # entries of adjusted rows that are kept for one Newton step
 
 
 class Unsolved(InfeasibleTarget):
@@ -91,16 +92,32 @@ def moments(chunks: Chunks, place: Place, b: Array, *, couplings: bool = True) -
     return mean, coupling
 
 
-def hessian_times(chunks: Chunks, place: Place, b: Array, v: Array) -> Array:
-    """One pass: the Hessian times v without a k × k matrix."""
+def hessian_of(chunks: Chunks, place: Place, b: Array) -> Rows:
+    """v → the Hessian at b times v, without a k × k matrix.
 
-    def work(rows: Array, shares: Array) -> Sums:
+    Rows at hand are placed once; those of a cluster, or too many, anew for every product.
+    """
+
+    def work(rows: Array, shares: Array, v: Array) -> Sums:
         _, h, total = place(rows, b)
-        return (shares @ h * v - (shares * (h @ v) / total) @ h,)
+        return (_product(h, shares, total, v),)
 
-    out: Array
-    (out,) = summed(chunks, work, (np.zeros(len(b)),))
-    return out
+    zero = np.zeros(len(b))
+    if hasattr(chunks, "summed"):
+        return lambda v: cast(Array, summed(chunks, lambda rows, shares: work(rows, shares, v), (zero,))[0])
+    held: list[tuple[Array, Array, Array | float]] = []
+    entries = 0
+    for rows, shares in chunks():
+        _, h, total = place(rows, b)
+        held.append((h, shares, total))
+        entries += h.size
+        if entries > MOST_HELD:
+            return lambda v: cast(Array, summed(chunks, lambda rows, shares: work(rows, shares, v), (zero,))[0])
+    return lambda v: np.asarray(sum((_product(h, shares, total, v) for h, shares, total in held), zero))
+
+
+def _product(h: Array, shares: Array, total: Array | float, v: Array) -> Array:
+    return np.asarray(shares @ h * v - (shares * (h @ v) / total) @ h)
 
 
 def laplacian_direction(coupling: Array, gap: Array, members: list[Array]) -> Array | None:
@@ -229,9 +246,8 @@ def solve(
     def direction(coupling: Array, gap: Array, b: Array) -> Array | None:
         if np.abs(gap).max() < TOLERANCE:
             return None
-        hessian = LinearOperator(
-            (k, k), matvec=lambda v: hessian_times(chunks, place, b, np.ravel(v)), dtype=np.float64
-        )
+        times = hessian_of(chunks, place, b)
+        hessian = LinearOperator((k, k), matvec=lambda v: times(np.ravel(v)), dtype=np.float64)
         scale = LinearOperator((k, k), matvec=lambda v: np.ravel(v) / target, dtype=np.float64)
         forcing = min(0.1, float(np.abs(gap).max() / target.max()))
         d, left = cg(hessian, -gap, rtol=forcing, maxiter=50, M=scale)

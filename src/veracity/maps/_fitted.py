@@ -102,7 +102,7 @@ class Fitted(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Formula(Fitted):
-    """A map that computes each row, some of them at a time; others look their rows up."""
+    """A map that computes its rows block by block; other maps look rows up."""
 
     @abstractmethod
     def rows(self, p: Array) -> Array:

@@ -2,8 +2,8 @@
 
 KF15's condition (1) says that ∇g(A) − ∇g(S) is the same for all rows up to a multiple of (1, …, 1). r = 0 is the
 multiplicative adjustment; r = 1 here stays in the simplex, unlike `additive`. For r > 0 entries may touch the edge;
-there ∇g(A) − ∇g(S) exceeds the shift by a multiplier μ ≥ 0 and loss = adjustment + post-adjustment + mean μ of what
-happened.
+there ∇g(A) − ∇g(S) exceeds the shift by a multiplier μ ≥ 0 and loss = adjustment + post-adjustment + mean μ of the
+outcomes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def nearest_in_simplex(v: Array) -> Array:
 def steep_rows(v: Array, r: float) -> Array:
     """Rows (1 + r(v + c))₊^{1/r} with sum one for r > 1, where each entry rises infinitely steeply from zero.
 
-    Sorted, the number m of positive entries is found by halving; then the smallest of them, a, is the unknown: the
+    Sorted, the number m of positive entries is found by halving; then the smallest one, a, is the unknown: the
     others are r-norms of (a, what they exceed it by), so their sum is convex in a and Newton comes down from a = 1/m.
     """
     order = np.argsort(-v, axis=1)
@@ -49,7 +49,7 @@ def steep_rows(v: Array, r: float) -> Array:
     over = np.empty((n, k))
 
     def entries(rows: Array, m: Array, a: Array) -> Array:
-        """The m largest entries when the smallest of them is a."""
+        """The m largest entries when the smallest of these is a."""
         lowest = s[rows, m - 1][:, None]
         with np.errstate(invalid="ignore"):
             over = s[rows] - lowest + (a**r)[:, None]
@@ -113,7 +113,7 @@ class Coherent(Formula):
 
     @property
     def text(self) -> str:
-        return f"match class frequencies (r = {self.r:.3g})"
+        return f"prior correction (r = {self.r:.3g})"
 
     def rows(self, p: Array) -> Array:
         return shifted(p, self.shift, self.r, self.level if self.level.any() else None)

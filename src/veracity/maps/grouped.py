@@ -51,7 +51,7 @@ class Grouped(Fitted):
 
 
 def numbers_of(seen: Array, p: Array) -> Array:
-    """(n,) number of the row of `seen` that equals each row of p; −1 where there is none."""
+    """(n,) number of the row of `seen` that equals each row of p; −1 where no row does."""
     label, _ = equal_rows(np.concatenate([seen, p]))
     number = np.full(label.max() + 1, -1)
     number[label[: len(seen)]] = np.arange(len(seen))

@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 LABEL = "matrix scaling"
 
-RIDGE = 10.0  # rows' worth of pull on each number, on the scale of the log odds
+RIDGE = 2.0  # rows' worth of pull on each number, on the scale of the log odds
 
 
 @dataclass(frozen=True, eq=False)

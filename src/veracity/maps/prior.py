@@ -1,4 +1,4 @@
-"""The same row for every case: the class frequencies, none of them zero."""
+"""The same row for every case: smoothed class frequencies."""
 
 from __future__ import annotations
 

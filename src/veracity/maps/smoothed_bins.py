@@ -23,10 +23,26 @@ class SmoothedBins(plain.Bins):
 
 
 def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> SmoothedBins:
-    """Return the bins of `bins` with frequencies (n c + 1/k)/(n + 1)."""
-    fitted = plain.fit(forecasts, bins=bins)
-    assert forecasts.probabilities is not None
-    rows = np.bincount(fitted.cells(forecasts.probabilities), row_mass(forecasts), minlength=len(fitted.means))
-    return SmoothedBins(
-        forecasts.classes, edges=fitted.edges, numbers=fitted.numbers, means=smoothed(fitted.means, rows)
+    """Return the bins of `bins` with frequencies (n c + 1/k)/(n + 1).
+
+    Two classes are binned by the class whose name comes last, so that the order of the classes does not matter.
+    """
+    turned = forecasts.k == 2 and str(forecasts.classes[0]) > str(forecasts.classes[1])
+    rows = _turned(forecasts) if turned else forecasts
+    fitted = plain.fit(rows, bins=bins)
+    assert rows.probabilities is not None
+    size = np.bincount(fitted.cells(rows.probabilities), row_mass(rows), minlength=len(fitted.means))
+    means, edges = smoothed(fitted.means, size), fitted.edges
+    if turned:
+        means = means[::-1, ::-1]
+        edges = (np.nextafter(1.0 - edges[0][::-1], 2.0),)  # ties went up from the other side
+    return SmoothedBins(forecasts.classes, edges=edges, numbers=fitted.numbers, means=means)
+
+
+def _turned(forecasts: Forecasts) -> Forecasts:
+    """Return forecasts of two classes with the classes exchanged."""
+    assert forecasts.outcomes is not None
+    first, second = forecasts.classes
+    return Forecasts(
+        forecasts.matrix[:, ::-1], 1 - forecasts.outcomes, (second, first), forecasts.weights, forecasts.counts
     )
