@@ -64,8 +64,10 @@ def test_an_infinite_log_loss_is_judged_by_the_brier_score(filled: Callable[...,
     text = show.to_terminal(filled(given=(y, p)))
     lines = text.splitlines()
     assert "ruled out" in lines[2]
-    assert "Brier score" in " ".join(lines)
     assert "∞" in text
+    useful = next(line for line in lines if "against" in line)
+    assert "Brier score" in useful
+    assert "cuts the log loss" not in text
 
 
 @pytest.mark.parametrize("kind", CARELESS)
@@ -299,3 +301,23 @@ def test_details_print_the_numbers_of_small_pictures(filled: Callable[..., Any])
     assert "BIGGEST MISSES" in text
     assert re.search(r"^\d+ +class \d", text, re.MULTILINE)
     assert "RISK PROFILE" not in text  # too many numbers: --json has them
+
+
+def test_emphasis_does_not_shorten_lines_and_numbers_keep_their_percent_sign(filled: Callable[..., Any]) -> None:
+    result = filled("over")
+    said = "**It ruled out what happened in 27 of 100 cases** (rows 0, 5, 6, 9, 13, …), so it is infinite at 0.1 %."
+    detail = replace(result.verdict_detail, zero_rows=27, sentences=(said,))
+    lines = show.to_terminal(replace(result, verdict_detail=detail), 80).splitlines()
+    assert lines[2] == "✗ It ruled out what happened in 27 of 100 cases (rows 0, 5, 6, 9, 13, …), so it"
+    for width in range(60, 100):
+        text = show.to_terminal(replace(result, verdict_detail=detail), width)
+        assert not [line for line in text.splitlines() if line.strip().startswith("%")]
+
+
+def test_classes_over_and_under_predicted_have_the_verdict_as_title(filled: Callable[..., Any]) -> None:
+    said = "**Over-predicts** cat (14 %, was 10 %) and **under-predicts** dog (8 %, was 10 %)."
+    result = filled("biased", k=3)
+    biased = replace(result, verdict="biased", verdict_detail=replace(result.verdict_detail, sentences=(said,)))
+    lead = show.first_screen(biased)[1]
+    assert (lead.title, lead.text) == ("Biased", said)
+    assert show.headline(biased) == "Biased. Over-predicts cat (14 %, was 10 %) and under-predicts dog (8 %, was 10 %)."

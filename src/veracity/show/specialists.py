@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -74,8 +75,10 @@ def gain_reading(gain: Gain) -> Reading | None:
 
 def remedy_table(a: Any, helpful: bool = True) -> Table | None:
     """Return the recalibrations with a gain, best first; or those without."""
-    by_gain = sorted(a.remedies or (), key=lambda remedy: -(finite(remedy.log.gain) or -1e300))
-    chosen = [remedy for remedy in by_gain if ((finite(remedy.log.gain) or 0.0) > 0) == helpful]
+    rule = words.judged_by(a.scores)
+    gains = [(finite(remedy[rule].gain), remedy) for remedy in a.remedies or ()]
+    ordered = sorted(gains, key=lambda pair: -math.inf if pair[0] is None else pair[0], reverse=True)
+    chosen = [remedy for gain, remedy in ordered if ((gain or 0.0) > 0.0) == helpful]
     chosen = chosen[:MOST_REMEDIES] if helpful else chosen
     if not chosen:
         return None
