@@ -228,10 +228,13 @@ def verdict(word: str, detail: Verdict | None) -> list[Said]:
     mark = MARK_OF_STATE.get(detail.state, NOTICE)
     if not detail.sentences:
         return [Said(mark, capital(word), sentence(detail.reason) if detail.reason else "")]
-    said = []
+    said: list[Said] = []
     for i, text in enumerate(detail.sentences):
         title, rest = _titled(text, word)
-        said.append(Said(BAD if i == 0 and detail.zero_rows else mark, title, rest))
+        if not title and said and said[-1].title:  # goes on with the sentence before
+            said[-1] = said[-1]._replace(text=f"{said[-1].text} {rest}")
+        else:
+            said.append(Said(BAD if i == 0 and detail.zero_rows else mark, title, rest))
     return said
 
 

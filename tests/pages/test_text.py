@@ -33,6 +33,11 @@ def worse(result: Any) -> Any:
     return replace(result, skill=replace(result.skill, log=Reading(-0.2, -0.3, -0.1)))
 
 
+def first_sentence(result: Any) -> str:
+    """What --quiet would say of the whole, not model by model."""
+    return terminal.headline(show.first_screen(result))
+
+
 def test_answer_begins_with_verdict_usefulness_fix_and_notes(filled: Callable[..., Any]) -> None:
     result = filled("over", k=5, findings=(Finding("x", "warning", "7 outcomes are between 0 and 1: split"),))
     kinds = [type(block) for block in show.first_screen(result)]
@@ -321,3 +326,26 @@ def test_classes_over_and_under_predicted_have_the_verdict_as_title(filled: Call
     lead = show.first_screen(biased)[1]
     assert (lead.title, lead.text) == ("Biased", said)
     assert show.headline(biased) == "Biased. Over-predicts cat (14 %, was 10 %) and under-predicts dog (8 %, was 10 %)."
+
+
+def test_infinite_log_losses_are_not_ranked_against_each_other(filled: Callable[..., Any]) -> None:
+    def infinite(result: Any) -> Any:
+        return replace(result, scores=replace(result.scores, log_loss=Reading(np.inf)))
+
+    good, dull, sharp = filled("calibrated"), filled("under"), filled("over")
+    one = first_sentence(SimpleNamespace(models={"a": infinite(sharp), "b": good, "c": infinite(dull)}))
+    assert re.match("Best. b has the lowest log loss, .* those of the others are infinite.", one)
+    none = first_sentence(SimpleNamespace(models={"a": infinite(sharp), "b": infinite(good)}))
+    assert re.match("Best. b has the lowest Brier score, .* next is a with", none)
+
+
+def test_a_sentence_without_title_goes_on_with_the_one_before(filled: Callable[..., Any]) -> None:
+    result = filled("over")
+    said = (
+        "**Over-confident.** When it says 90 %, it is right 70 % of the time.",
+        "Besides, when it says 1 %, it happens.",
+    )
+    detail = replace(result.verdict_detail, sentences=said)
+    lead = [b for b in show.first_screen(replace(result, verdict_detail=detail)) if isinstance(b, Sentence) and b.lead]
+    assert len(lead) == 1
+    assert lead[0].text.endswith("of the time. Besides, when it says 1 %, it happens.")
