@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -116,8 +117,6 @@ def write(result: Any, path: str | Path) -> None:
 
 def pictures(result: Any, forms: tuple[str, ...] = ("png", "svg")) -> Iterator[tuple[str, bytes]]:
     """Yield (file name, content) of every picture that the result has numbers for; models have a folder each."""
-    from veracity.show.names import safe_name
-
     models = getattr(result, "models", None)
     kind = "models" if models is not None else "table" if _is_table(result) else "assessment"
     wanted = [("", result, name) for name in plots.names(kind)]
@@ -132,3 +131,12 @@ def pictures(result: Any, forms: tuple[str, ...] = ("png", "svg")) -> Iterator[t
             continue
         for form in forms:
             yield f"{folder}{name}.{form}", plots.rendered(chart, form)
+
+
+def safe_name(name: str) -> str:
+    """Return a model's name as the name of a folder.
+
+    >>> safe_name("../a b:c")
+    '.._a_b_c'
+    """
+    return re.sub(r"[^\w.+-]", "_", name)[:80] or "model"

@@ -249,7 +249,7 @@ def group_tables(a: Any) -> list[Table]:
 
 
 def _group_table(a: Any, column: str, group: Any) -> Table:
-    ordered = sorted(group.levels.items(), key=lambda item: -item[1].n)
+    ordered = sorted(group.levels.items(), key=lambda item: (-item[1].n, str(item[0])))
     loss = quantity("scores.log_loss")
     digits = fewest([part.scores.log_loss for _, part in ordered[:MOST_GROUPS]])
     levelled = any(part.level is not None for _, part in ordered)  # two classes: the share of the event

@@ -150,7 +150,7 @@ def _groups(side: list[tuple[str, Any]]) -> list[Table]:
         for name, a in side:
             for level, part in (a.groups[column].levels if column in (a.groups or {}) else {}).items():
                 levels.setdefault(str(level), []).append((name, part))
-        ordered = sorted(levels.items(), key=lambda item: -max(part.n for _, part in item[1]))
+        ordered = sorted(levels.items(), key=lambda item: (-max(part.n for _, part in item[1]), item[0]))
         kept = ordered[: max(2, MOST_GROUPS // len(side))]
         rows = tuple(
             (

@@ -20,6 +20,7 @@ from veracity.show.blocks import (
     Label,
     Table,
     Value,
+    fewest,
     interval,
     label,
     shown,
@@ -88,9 +89,11 @@ def remedy_table(a: Any, helpful: bool = True) -> Table | None:
     ]
     columns += [Column("interval"), Column("gain in Brier score", rank=1), Column("needs", number=False, rank=2)]
     rows: list[tuple[Cell, ...]] = []
+    digits = [fewest([gain_reading(remedy[name]) for remedy in chosen]) for name in ("log", "brier")]
     for remedy in chosen:
         log, brier = gain_reading(remedy.log), gain_reading(remedy.brier)
-        rows.append((Label(words.remedy_name(remedy)), Value(log), Interval(log), Value(brier), remedy.needs))
+        cells = (Value(log, digits=digits[0]), Interval(log, digits=digits[0]), Value(brier, digits=digits[1]))
+        rows.append((Label(words.remedy_name(remedy)), *cells, remedy.needs))
     folds = chosen[0].folds
     notes = [f"Measured on cases that the recalibration was not fitted to ({folds} folds)."] if folds else []
     if any(finite(remedy.log.gain) is None and remedy.log.gain is not None for remedy in chosen):
