@@ -349,3 +349,17 @@ def test_a_sentence_without_title_goes_on_with_the_one_before(filled: Callable[.
     lead = [b for b in show.first_screen(replace(result, verdict_detail=detail)) if isinstance(b, Sentence) and b.lead]
     assert len(lead) == 1
     assert lead[0].text.endswith("of the time. Besides, when it says 1 %, it happens.")
+
+
+def test_without_libraries_for_screens_results_still_print(
+    filled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = filled("over")
+    for name in list(sys.modules):
+        if name.partition(".")[0] in ("rich", "jinja2", "altair", "vl_convert") or name == "veracity.show.html":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(show, "html", raising=False)
+    for name in ("rich", "jinja2", "altair", "vl_convert"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert show.to_terminal(result).startswith("### Forecast quality")
+    assert show.to_notebook(result).startswith("<pre>### Forecast quality")
