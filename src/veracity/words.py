@@ -42,6 +42,7 @@ VERDICTS = (
     "not measurable",
 )
 
+RULES = {"log": "log loss", "brier": "Brier score"}
 GOOD, BAD, ACTION, NOTICE = "✓", "✗", "→", "!"
 MARK_OF_STATE = {"found": BAD, "slight": NOTICE, "calibrated": GOOD, "none found": GOOD, "not measurable": NOTICE}
 LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apart as a title
@@ -227,10 +228,13 @@ def verdict(word: str, detail: Verdict | None) -> list[Said]:
     mark = MARK_OF_STATE.get(detail.state, NOTICE)
     if not detail.sentences:
         return [Said(mark, capital(word), sentence(detail.reason) if detail.reason else "")]
-    said = []
+    said: list[Said] = []
     for i, text in enumerate(detail.sentences):
         title, rest = _titled(text, word)
-        said.append(Said(BAD if i == 0 and detail.zero_rows else mark, title, rest))
+        if not title and said and said[-1].title:  # goes on with the sentence before
+            said[-1] = said[-1]._replace(text=f"{said[-1].text} {rest}")
+        else:
+            said.append(Said(BAD if i == 0 and detail.zero_rows else mark, title, rest))
     return said
 
 
@@ -245,7 +249,7 @@ def _titled(text: str, word: str) -> tuple[str, str]:
     found = re.match(r"\*\*(.+?)([.:]?)\*\*\s*(.*)", text, re.DOTALL)
     if found is None or len(found[1]) > LONGEST_TITLE:
         return "", text
-    return (found[1], found[3]) if found[2] else (capital(word), text)
+    return (found[1], found[3]) if found[2] else ("Biased" if "biased" in word else capital(word), text)
 
 
 def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | None) -> Said | None:
@@ -273,18 +277,16 @@ def _beside(x: float, reading: Any) -> str:
     return number(x, decimals(reading))
 
 
-def best_remedy(remedies: Iterable[Remedy] | None) -> Remedy | None:
-    """Return the recalibration with the largest gain among those whose interval excludes 0."""
-    helping = [(gain_of(remedy)[1], remedy) for remedy in remedies or ()]
-    clear = [(gain, remedy) for gain, remedy in helping if gain is not None and gain.low is not None and gain.low > 0]
-    return max(clear, key=lambda pair: pair[0].gain or 0.0)[1] if clear else None
+def judged_by(scores: Scores | None) -> str:
+    """Return the rule that recalibrations are judged by: "brier" where the log loss is infinite."""
+    return "brier" if scores is not None and finite(scores.log_loss) is None else "log"
 
 
-def gain_of(remedy: Remedy) -> tuple[str, Gain | None]:
-    """Return the score that a remedy is judged by, and its gain: the log loss where it is finite, else Brier."""
-    if finite(remedy.log.gain) is not None:
-        return "log loss", remedy.log
-    return "Brier score", remedy.brier if finite(remedy.brier.gain) is not None else None
+def best_remedy(remedies: Iterable[Remedy] | None, rule: str = "log") -> tuple[Remedy, Gain] | None:
+    """Return the recalibration with the largest gain among those whose interval excludes 0, and that gain."""
+    gains = [(remedy, remedy.log if rule == "log" else remedy.brier) for remedy in remedies or ()]
+    clear = [pair for pair in gains if finite(pair[1].gain) is not None and (finite(pair[1].low) or 0.0) > 0.0]
+    return max(clear, key=lambda pair: pair[1].gain or 0.0) if clear else None
 
 
 def remedy_name(remedy: Remedy) -> str:
@@ -292,18 +294,17 @@ def remedy_name(remedy: Remedy) -> str:
     return (remedy.parameters or remedy.map.replace("_", " ")).replace(" -", " −")
 
 
-def fix(remedies: Sequence[Remedy] | None, file: str | None = None) -> Said | None:
+def fix(remedies: Sequence[Remedy] | None, rule: str = "log", file: str | None = None) -> Said | None:
     """Return the best recalibration with its command for this file; "No recalibration helps" where none does."""
     if not remedies:
         return None
-    best = best_remedy(remedies)
+    best = best_remedy(remedies, rule)
     if best is None:
         return Said(GOOD, "Nothing to fix", "No recalibration helps.")
-    score, gain = gain_of(best)
-    assert gain is not None
+    remedy, gain = best
     share = f", {percent(gain.share, 0)}" if finite(gain.share) is not None else ""
-    text = f"{capital(remedy_name(best))} cuts the {score} by {gain_text(gain)}{share}."
-    command = (best.command or "").replace(" FILE ", f" {shlex.quote(file or 'FILE')} ")
+    text = f"{capital(remedy_name(remedy))} cuts the {RULES[rule]} by {gain_text(gain)}{share}."
+    command = (remedy.command or "").replace(" FILE ", f" {shlex.quote(file or 'FILE')} ")
     return Said(ACTION, "Fix", text, command)
 
 

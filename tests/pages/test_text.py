@@ -33,6 +33,11 @@ def worse(result: Any) -> Any:
     return replace(result, skill=replace(result.skill, log=Reading(-0.2, -0.3, -0.1)))
 
 
+def first_sentence(result: Any) -> str:
+    """What --quiet would say of the whole, not model by model."""
+    return terminal.headline(show.first_screen(result))
+
+
 def test_answer_begins_with_verdict_usefulness_fix_and_notes(filled: Callable[..., Any]) -> None:
     result = filled("over", k=5, findings=(Finding("x", "warning", "7 outcomes are between 0 and 1: split"),))
     kinds = [type(block) for block in show.first_screen(result)]
@@ -64,8 +69,10 @@ def test_an_infinite_log_loss_is_judged_by_the_brier_score(filled: Callable[...,
     text = show.to_terminal(filled(given=(y, p)))
     lines = text.splitlines()
     assert "ruled out" in lines[2]
-    assert "Brier score" in " ".join(lines)
     assert "∞" in text
+    useful = next(line for line in lines if "against" in line)
+    assert "Brier score" in useful
+    assert "cuts the log loss" not in text
 
 
 @pytest.mark.parametrize("kind", CARELESS)
@@ -299,3 +306,60 @@ def test_details_print_the_numbers_of_small_pictures(filled: Callable[..., Any])
     assert "BIGGEST MISSES" in text
     assert re.search(r"^\d+ +class \d", text, re.MULTILINE)
     assert "RISK PROFILE" not in text  # too many numbers: --json has them
+
+
+def test_emphasis_does_not_shorten_lines_and_numbers_keep_their_percent_sign(filled: Callable[..., Any]) -> None:
+    result = filled("over")
+    said = "**It ruled out what happened in 27 of 100 cases** (rows 0, 5, 6, 9, 13, …), so it is infinite at 0.1 %."
+    detail = replace(result.verdict_detail, zero_rows=27, sentences=(said,))
+    lines = show.to_terminal(replace(result, verdict_detail=detail), 80).splitlines()
+    assert lines[2] == "✗ It ruled out what happened in 27 of 100 cases (rows 0, 5, 6, 9, 13, …), so it"
+    for width in range(60, 100):
+        text = show.to_terminal(replace(result, verdict_detail=detail), width)
+        assert not [line for line in text.splitlines() if line.strip().startswith("%")]
+
+
+def test_classes_over_and_under_predicted_have_the_verdict_as_title(filled: Callable[..., Any]) -> None:
+    said = "**Over-predicts** cat (14 %, was 10 %) and **under-predicts** dog (8 %, was 10 %)."
+    result = filled("biased", k=3)
+    biased = replace(result, verdict="biased", verdict_detail=replace(result.verdict_detail, sentences=(said,)))
+    lead = show.first_screen(biased)[1]
+    assert (lead.title, lead.text) == ("Biased", said)
+    assert show.headline(biased) == "Biased. Over-predicts cat (14 %, was 10 %) and under-predicts dog (8 %, was 10 %)."
+
+
+def test_infinite_log_losses_are_not_ranked_against_each_other(filled: Callable[..., Any]) -> None:
+    def infinite(result: Any) -> Any:
+        return replace(result, scores=replace(result.scores, log_loss=Reading(np.inf)))
+
+    good, dull, sharp = filled("calibrated"), filled("under"), filled("over")
+    one = first_sentence(SimpleNamespace(models={"a": infinite(sharp), "b": good, "c": infinite(dull)}))
+    assert re.match("Best. b has the lowest log loss, .* those of the others are infinite.", one)
+    none = first_sentence(SimpleNamespace(models={"a": infinite(sharp), "b": infinite(good)}))
+    assert re.match("Best. b has the lowest Brier score, .* next is a with", none)
+
+
+def test_a_sentence_without_title_goes_on_with_the_one_before(filled: Callable[..., Any]) -> None:
+    result = filled("over")
+    said = (
+        "**Over-confident.** When it says 90 %, it is right 70 % of the time.",
+        "Besides, when it says 1 %, it happens.",
+    )
+    detail = replace(result.verdict_detail, sentences=said)
+    lead = [b for b in show.first_screen(replace(result, verdict_detail=detail)) if isinstance(b, Sentence) and b.lead]
+    assert len(lead) == 1
+    assert lead[0].text.endswith("of the time. Besides, when it says 1 %, it happens.")
+
+
+def test_without_libraries_for_screens_results_still_print(
+    filled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = filled("over")
+    for name in list(sys.modules):
+        if name.partition(".")[0] in ("rich", "jinja2", "altair", "vl_convert") or name == "veracity.show.html":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(show, "html", raising=False)
+    for name in ("rich", "jinja2", "altair", "vl_convert"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert show.to_terminal(result).startswith("### Forecast quality")
+    assert show.to_notebook(result).startswith("<pre>### Forecast quality")

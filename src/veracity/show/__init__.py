@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from veracity import plots
 from veracity.show.blocks import Block
+
+PAGES = ("jinja2", "markupsafe", "altair", "vl_convert")  # libraries of pages and pictures
 
 
 def first_screen(result: Any) -> list[Block]:
@@ -44,10 +48,20 @@ def _is_table(result: Any) -> bool:
 
 
 def to_terminal(result: Any, width: int = 80, *, details: bool = False, **how: Any) -> str:
-    """Return the answer as text; `how` are the options of `terminal.render`."""
-    from veracity.show import terminal
+    """Return the answer as text, as Markdown where rich is not installed; `how` are options of `terminal.render`."""
+    from veracity.show import markdown, terminal
 
-    return terminal.render(blocks(result) if details else first_screen(result), width, details=details, **how)
+    found = blocks(result) if details else first_screen(result)
+    try:
+        return terminal.render(found, width, details=details, **how)
+    except ModuleNotFoundError as missing:
+        if _library(missing) != "rich":
+            raise
+        return markdown.render(found)
+
+
+def _library(missing: ModuleNotFoundError) -> str:
+    return (missing.name or "").partition(".")[0]
 
 
 def headline(result: Any) -> str:
@@ -85,10 +99,15 @@ def to_html(result: Any) -> str:
 
 
 def to_notebook(result: Any) -> str:
-    """Return the first screen with its chart as a piece of HTML."""
-    from veracity.show import html
+    """Return the first screen with its chart as a piece of HTML; plain text where no page can be made."""
+    try:
+        from veracity.show import html
 
-    return html.fragment(first_screen(result))
+        return html.fragment(first_screen(result))
+    except ModuleNotFoundError as missing:
+        if _library(missing) not in PAGES:
+            raise
+        return f"<pre>{escape(to_terminal(result))}</pre>"
 
 
 def report(result: Any, form: str = "html") -> bytes:
@@ -116,8 +135,6 @@ def write(result: Any, path: str | Path) -> None:
 
 def pictures(result: Any, forms: tuple[str, ...] = ("png", "svg")) -> Iterator[tuple[str, bytes]]:
     """Yield (file name, content) of every picture that the result has numbers for; models have a folder each."""
-    from veracity.show.names import safe_name
-
     models = getattr(result, "models", None)
     kind = "models" if models is not None else "table" if _is_table(result) else "assessment"
     wanted = [("", result, name) for name in plots.names(kind)]
@@ -132,3 +149,12 @@ def pictures(result: Any, forms: tuple[str, ...] = ("png", "svg")) -> Iterator[t
             continue
         for form in forms:
             yield f"{folder}{name}.{form}", plots.rendered(chart, form)
+
+
+def safe_name(name: str) -> str:
+    """Return a model's name as the name of a folder.
+
+    >>> safe_name("../a b:c")
+    '.._a_b_c'
+    """
+    return re.sub(r"[^\w.+-]", "_", name)[:80] or "model"

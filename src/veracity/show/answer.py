@@ -98,7 +98,7 @@ def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
     notes += words.notes([f for f in a.findings or () if f.code not in codes], told)
     known = [said for said in notes if said is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
-    rest = [None if worse else useful, words.fix(a.remedies, _input(a)), *known[:MOST_NOTES]]
+    rest = [None if worse else useful, words.fix(a.remedies, words.judged_by(a.scores), _input(a)), *known[:MOST_NOTES]]
     rest += [more] if len(known) > MOST_NOTES else []
     return lead, [Sentence(*said) for said in rest if said is not None]
 
@@ -144,17 +144,13 @@ def _calibration_card(a: Any) -> Card | None:
 def _fix_card(a: Any) -> Card | None:
     if not a.remedies:
         return None
-    best = words.best_remedy(a.remedies)
+    rule = words.judged_by(a.scores)
+    best = words.best_remedy(a.remedies, rule)
     if best is None:
         return Card("Fixable?", "Nothing to fix", "no recalibration helps", GOOD)
-    score, gain = words.gain_of(best)
-    assert gain is not None
-    return Card(
-        "Fixable?",
-        "Yes",
-        f"{words.remedy_name(best)}: {score} −{number(gain.gain, words.decimals(gain))}",
-        words.ACTION,
-    )
+    remedy, gain = best
+    saved = number(gain.gain, words.decimals(gain))
+    return Card("Fixable?", "Yes", f"{words.remedy_name(remedy)}: {words.RULES[rule]} −{saved}", words.ACTION)
 
 
 def _sure_card(a: Any) -> Card | None:
@@ -253,7 +249,7 @@ def group_tables(a: Any) -> list[Table]:
 
 
 def _group_table(a: Any, column: str, group: Any) -> Table:
-    ordered = sorted(group.levels.items(), key=lambda item: -item[1].n)
+    ordered = sorted(group.levels.items(), key=lambda item: (-item[1].n, str(item[0])))
     loss = quantity("scores.log_loss")
     digits = fewest([part.scores.log_loss for _, part in ordered[:MOST_GROUPS]])
     levelled = any(part.level is not None for _, part in ordered)  # two classes: the share of the event

@@ -87,14 +87,7 @@ def _heading(ranked: list[tuple[str, Any]]) -> Heading:
 
 def _sentences(ranked: list[tuple[str, Any]]) -> list[Sentence]:
     """Return the lowest loss, models worse than the baseline, and what changes the meaning of the numbers."""
-    (name, best), others = ranked[0], ranked[1:]
-    said = []
-    if others and math.isfinite(rank(best)[0]):
-        loss, second = best.scores.log_loss, others[0][1].scores.log_loss
-        limits = words.interval(loss)
-        own = f"{number(loss)} ({limits})" if limits else number(loss)
-        text = f"{name} has the lowest log loss, {own}; next is {others[0][0]} with {number(second)}."
-        said.append(Sentence(GOOD, "Best", text, lead=True))
+    said = [_best(ranked)] if len(ranked) > 1 else []
     worse = [name for name, a in ranked if (u := words.usefulness(a.scores, a.skill, a.baseline)) and u.mark == BAD]
     if worse:
         said.append(Sentence(BAD, "Worse than the baseline", f"{', '.join(worse[:5])}.", lead=not said))
@@ -107,6 +100,20 @@ def _sentences(ranked: list[tuple[str, Any]]) -> list[Sentence]:
         who = ", ".join(names) if len(names) <= 3 else count(len(names), "model")
         said.append(Sentence(NOTICE, "Note", f"{who}: {message}"))
     return said
+
+
+def _best(ranked: list[tuple[str, Any]]) -> Sentence:
+    """Return the model with the lowest log loss, or Brier score where every log loss is infinite."""
+    rule = "log" if math.isfinite(rank(ranked[0][1])[0]) else "brier"
+    score = {"log": "log_loss"}.get(rule, rule)
+    (name, best), (second, other) = sorted(ranked, key=lambda item: value(item[1].scores.get(score)) or math.inf)[:2]
+    held, next_best = best.scores.get(score), other.scores.get(score)
+    limits = words.interval(held)
+    own = f"{number(held)} ({limits})" if limits else number(held)
+    rest = f"next is {second} with {number(next_best)}"
+    if words.finite(next_best) is None:
+        rest = "that of the other is infinite" if len(ranked) == 2 else "those of the others are infinite"
+    return Sentence(GOOD, "Best", f"{name} has the lowest {words.RULES[rule]}, {own}; {rest}.", lead=True)
 
 
 def _side_by_side(side: list[tuple[str, Any]], total: int) -> Table:
@@ -143,7 +150,7 @@ def _groups(side: list[tuple[str, Any]]) -> list[Table]:
         for name, a in side:
             for level, part in (a.groups[column].levels if column in (a.groups or {}) else {}).items():
                 levels.setdefault(str(level), []).append((name, part))
-        ordered = sorted(levels.items(), key=lambda item: -max(part.n for _, part in item[1]))
+        ordered = sorted(levels.items(), key=lambda item: (-max(part.n for _, part in item[1]), item[0]))
         kept = ordered[: max(2, MOST_GROUPS // len(side))]
         rows = tuple(
             (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from veracity.show.blocks import (
     Label,
     Table,
     Value,
+    fewest,
     interval,
     label,
     shown,
@@ -74,8 +76,10 @@ def gain_reading(gain: Gain) -> Reading | None:
 
 def remedy_table(a: Any, helpful: bool = True) -> Table | None:
     """Return the recalibrations with a gain, best first; or those without."""
-    by_gain = sorted(a.remedies or (), key=lambda remedy: -(finite(remedy.log.gain) or -1e300))
-    chosen = [remedy for remedy in by_gain if ((finite(remedy.log.gain) or 0.0) > 0) == helpful]
+    rule = words.judged_by(a.scores)
+    gains = [(finite(remedy[rule].gain), remedy) for remedy in a.remedies or ()]
+    ordered = sorted(gains, key=lambda pair: -math.inf if pair[0] is None else pair[0], reverse=True)
+    chosen = [remedy for gain, remedy in ordered if ((gain or 0.0) > 0.0) == helpful]
     chosen = chosen[:MOST_REMEDIES] if helpful else chosen
     if not chosen:
         return None
@@ -85,9 +89,11 @@ def remedy_table(a: Any, helpful: bool = True) -> Table | None:
     ]
     columns += [Column("interval"), Column("gain in Brier score", rank=1), Column("needs", number=False, rank=2)]
     rows: list[tuple[Cell, ...]] = []
+    digits = [fewest([gain_reading(remedy[name]) for remedy in chosen]) for name in ("log", "brier")]
     for remedy in chosen:
         log, brier = gain_reading(remedy.log), gain_reading(remedy.brier)
-        rows.append((Label(words.remedy_name(remedy)), Value(log), Interval(log), Value(brier), remedy.needs))
+        cells = (Value(log, digits=digits[0]), Interval(log, digits=digits[0]), Value(brier, digits=digits[1]))
+        rows.append((Label(words.remedy_name(remedy)), *cells, remedy.needs))
     folds = chosen[0].folds
     notes = [f"Measured on cases that the recalibration was not fitted to ({folds} folds)."] if folds else []
     if any(finite(remedy.log.gain) is None and remedy.log.gain is not None for remedy in chosen):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
-import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 LEAST, MOST = 60, 120  # columns
+TIE = "\ue000"  # stands for a space where no line may end
 MOST_NUMBERS = 24  # rows of a picture that are printed instead of it
 COLOURS = {"✓": "green", "✗": "red", "→": "blue", "!": "yellow"}
 PLAIN = {  # where the terminal has no Unicode
@@ -152,11 +151,10 @@ def _sentence(console: Console, block: Sentence, column: int, width: int) -> Non
     head = _text(f"{block.mark} ", COLOURS.get(block.mark, ""))
     if block.title:
         head.append(f"{clean(block.title):<{column}}   ", style="bold")
-    lines = _wrap(clean(block.text), width - len(indent)) or [""]
-    head.append_text(_emphasised(lines[0]))
-    console.print(head, soft_wrap=True)
+    lines = _wrap(console, block.text, width - len(indent)) or [_text("")]
+    console.print(head.append_text(lines[0]), soft_wrap=True)
     for line in lines[1:]:
-        console.print(_text(indent).append_text(_emphasised(line)), soft_wrap=True)
+        console.print(_text(indent).append_text(line), soft_wrap=True)
     if block.command:  # on one line, so that it can be copied
         command = clean(block.command)
         console.print(
@@ -165,16 +163,18 @@ def _sentence(console: Console, block: Sentence, column: int, width: int) -> Non
 
 
 def _wrapped(console: Console, text: str, width: int, indent: str, first: str = "") -> None:
-    for i, line in enumerate(_wrap(clean(text), width - len(indent))):
-        console.print(_text(indent if i or not first else first).append_text(_emphasised(line)), soft_wrap=True)
+    for i, line in enumerate(_wrap(console, text, width - len(indent))):
+        console.print(_text(indent if i or not first else first).append_text(line), soft_wrap=True)
 
 
-def _wrap(text: str, width: int) -> list[str]:
-    """Return lines; marks of emphasis never span two of them."""
-    text = text.replace(" %", "\N{NO-BREAK SPACE}%").replace("p = ", "p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
-    bold = re.sub(r"\*\*(.+?)\*\*", lambda m: " ".join(f"**{word}**" for word in m[1].split()), text)
-    wrapped = textwrap.wrap(bold, width, break_long_words=False, break_on_hyphens=False)
-    return [line.replace("** **", " ").replace("\N{NO-BREAK SPACE}", " ") for line in wrapped]
+def _wrap(console: Console, text: str, width: int) -> list[Text]:
+    """Return lines with **bold** parts; a number keeps its percent sign, and p its value."""
+    tied = clean(text).replace(" %", f"{TIE}%").replace("p = ", f"p{TIE}={TIE}")
+    lines = list(_emphasised(tied).wrap(console, width))
+    for line in lines:
+        line.rstrip()
+        line.plain = line.plain.replace(TIE, " ")
+    return lines
 
 
 def _table(console: Console, table: Table, width: int) -> None:
