@@ -187,21 +187,22 @@ def judge(
     rejected = rejections(tests, picks_only)
     level_test = LevelTest(None if picks_only else tests.level)
     confidence, shape = ConfidenceTest(tests.confidence), ShapeTest(tests.shape)
+    flipped = len(names) == 2 and bool(order[0] == 1)
+    if "level" in rejected:
+        level_test = _level(tests, p, names, order)
     if rejected:
-        flipped = len(names) == 2 and bool(order[0] == 1)
-        level_test = _level(tests, p, names, order, "level" in rejected)
         confidence = _confidence(tests, p, seed, "level" in rejected, several, zeros > 0)
         if confidence.direction and (b := _where(tests, confidence.direction, len(names))) is not None:
             confidence = replace(confidence, where=_range(tests, p, b, flipped))
-        if "shape" in rejected and (b := _shape(tests, p, several)) is not None:
-            where = _range(tests, p, b, flipped)
-            shape = ShapeTest(tests.shape, where.low, where.high, where)
-    expected, realised_mean = _means_of_picks(cases, p) if picks_only else _typical(cases, p, zeros)
-    confidence = replace(confidence, expected=expected, realised=realised_mean)
+    if "shape" in rejected and (b := _shape(tests, p, several)) is not None:
+        where = _range(tests, p, b, flipped)
+        shape = ShapeTest(tests.shape, where.low, where.high, where)
+    expected, gave = _means_of_picks(cases, p) if picks_only else _typical(cases, p, zeros)
+    confidence = replace(confidence, expected=expected, realised=gave)
     slope, _ = calibration_slope(cases.for_fit(p), p, several, level)
     intercept = ratio = None
     if isinstance(cases, Two) and not picks_only:
-        intercept, ratio = calibration_in_the_large(cases.for_fit(p), p, level, bool(order[0] == 1))
+        intercept, ratio = calibration_in_the_large(cases.for_fit(p), p, level, flipped)
     share, low, high = removable_share(cases.for_fit(p), p, several, gain, gain_error)
     loss = -float(cases.mass @ np.log(cases.realised(p))) / cases.n
     detectable = min(DETECTABLE / (2.0 * cases.n * loss), 1.0) if loss > 0.0 else None
@@ -304,10 +305,8 @@ def _in_order(p: Floats, y: NDArray[np.int64], order: NDArray[np.int64]) -> tupl
     return (1.0 - p, 1 - y) if order[0] == 1 else (p, y)
 
 
-def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int64], rejected: bool) -> LevelTest:
+def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int64]) -> LevelTest:
     """Return the classes whose frequencies are wrong: the event of two, or those whose z is among the largest."""
-    if not rejected:
-        return LevelTest(tests.level)
     cases, k = tests.cases, tests.cases.levels
     if isinstance(cases, Two):
         shares, events, z = np.atleast_1d(cases.mass @ p), np.atleast_1d(cases.mass @ cases.y), tests.residuals[:1]
