@@ -26,7 +26,7 @@ MEASURE = """
 import json, resource, sys, time
 import polars as pl
 from veracity.data import check
-from veracity.read import ReadOptions, batches
+from veracity.read import open as open_source
 from veracity.read.files import batch_rows, collect_batches
 kind, path = sys.argv[1:]
 rows, start = 0, time.process_time()
@@ -34,9 +34,12 @@ if kind == "polars":
     for frame in collect_batches(pl.scan_parquet(path).select("p", "y"), batch_rows(2)):
         rows += frame.height
 else:
-    for part in batches(path, ReadOptions()):
-        check(part)
-        rows += len(part)
+    source = open_source(path)
+    for part in source.parts():
+        for batch in source.batches(part):
+            for forecasts in batch.forecasts:
+                check(forecasts)
+                rows += len(forecasts)
 seconds = time.process_time() - start
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps({"rows": rows, "cpu": seconds, "peak": peak}))

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from veracity.formulas.rules import RULES
-from veracity.measures import MEASURES
-from veracity.words import PAPERS, WORDS
+from veracity.measures import MEASURES, quantities
+from veracity.words import PAPERS
 
 FILE = Path(__file__).with_name("formulas.md")
 
 HEAD = """# Formulas
 
 Names in `code` are those of Python and JSON. Losses: lower is better; natural logarithms; `brier` is the sum over
-classes (0 to 2). pᵢ is the probability given to what happened in case i. Written by `python docs/make_formulas.py`.
+classes (0 to 2). pᵢ is the probability of the outcome of case i. Written by `python docs/make_formulas.py`.
 """
 
 
@@ -34,10 +34,10 @@ def power_of(key: str | float) -> str:
 
 def text() -> str:
     words = (
-        (f"`{name}`", word.full, word.gloss, word.formula, word.cite) for name, word in WORDS.items() if word.formula
+        (f"`{path}`", one.full, one.gloss, one.formula, one.cite) for path, one in quantities().items() if one.formula
     )
     measures = (
-        (f"`{m.name}`", m.symbol, m.better, span(m.bounds), "yes" if m.proper else "no", m.cite) for m in MEASURES
+        (f"`{m.name}`", m.label, m.better, span(m.bounds), "yes" if m.proper else "no", m.cite) for m in MEASURES
     )
     rules = ((power_of(rule.key), span(rule.bounds), rule.cite) for rule in RULES)
     parts = (
@@ -45,7 +45,7 @@ def text() -> str:
         "## What an assessment says\n",
         table(("name", "in words", "meaning", "formula", "source"), words),
         "\n## Measures\n\nFunctions of weighted means of rows. Only a proper one may choose between models.\n",
-        table(("measure", "symbol", "better", "range", "proper", "source"), measures),
+        table(("measure", "label", "better", "range", "proper", "source"), measures),
         "\n## Scoring rules\n\nEach from a convex generator g: score, entropy, divergence and shift follow from it.\n",
         table(("rule", "range of the score", "source"), rules),
         "\n## Papers\n",

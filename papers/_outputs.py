@@ -30,7 +30,7 @@ def load(folder: Path) -> dict[str, Forecasts]:
             if path == labels:
                 continue
             name = place.name if path.stem.lower() in OUTPUTS else path.stem
-            found[name] = _together(path) if labels is None else _apart(path, labels)
+            found[name] = one_model(path) if labels is None else _with_labels(path, labels)
     if not found:
         raise ValueError(
             f"--outputs {folder}: no file ends in {', '.join(ENDINGS)}; give one file per network with logits and "
@@ -39,7 +39,8 @@ def load(folder: Path) -> dict[str, Forecasts]:
     return found
 
 
-def _together(path: Path) -> Forecasts:
+def one_model(path: Path) -> Forecasts:
+    """Forecasts of a file that holds outputs and labels of one network."""
     from veracity.read import read
 
     models = read([path])
@@ -48,7 +49,7 @@ def _together(path: Path) -> Forecasts:
     return next(iter(models.values()))
 
 
-def _apart(path: Path, labels: Path) -> Forecasts:
+def _with_labels(path: Path, labels: Path) -> Forecasts:
     values, y = _array(path), _array(labels).reshape(-1)
     if values.ndim != 2 or len(values) != len(y):
         raise ValueError(f"{path.name}: shape {values.shape} does not fit {len(y)} labels in {labels.name}")

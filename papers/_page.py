@@ -56,7 +56,8 @@ def svg(chart: Any) -> str:
     """The chart as SVG text, in the light theme of the report."""
     import vl_convert
 
-    spec = chart.to_dict() | {"config": _style.LIGHT | {"background": "#ffffff", "axisX": {"tickCount": 5}}}
+    small = {"axisX": {"tickCount": 5}, "title": _style.LIGHT["title"] | {"fontSize": 11}}  # panels are narrow
+    spec = chart.to_dict() | {"config": _style.LIGHT | {"background": "#ffffff"} | small}
     text: str = vl_convert.vegalite_to_svg(spec)
     return text
 

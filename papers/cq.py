@@ -13,8 +13,8 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity import assess
 from veracity.data import Forecasts
-from veracity.results.assess import assess
 from veracity.simulate import NETWORKS, simulate
 
 from . import Options, _charts, _outputs, _readings
@@ -86,11 +86,11 @@ def metrics(f: Forecasts, bins: int = BINS) -> Metrics:
     a = assess(f, preset="CQ", bins=bins)
 
     def three(means: Any) -> Array:
-        return np.array([float(means.robustness), float(means.accuracy), float(means.decisiveness)])
+        return np.array([float(means.robustness), float(means.geometric_accuracy), float(means.decisiveness)])
 
-    floors = {row["floor"]: np.array([row["robustness"], row["accuracy"], row["decisiveness"]]) for row in a.floors}
-    picks = float(a.scores.prediction_accuracy)
-    return Metrics(picks, three(a.reported), three(a.measured_plain), list(a.bins), floors)
+    floors = {row["floor"]: np.array([row["robustness"], row["geometric_accuracy"], row["decisiveness"]]) for row in a.floors}
+    picks = float(a.scores.accuracy)
+    return Metrics(picks, three(a.reported), three(a.measured_plain), [dict(b) for b in a.bins], floors)
 
 
 # ---- what the printed numbers imply ---------------------------------------------------------------------------------
@@ -329,8 +329,6 @@ def _bin_sensitivity(options: Options) -> Section:
 
 def _found(options: Options) -> tuple[str, dict[str, Forecasts]]:
     """Title and forecasts: real networks of `--data`, otherwise the demo's models, otherwise simulated ones."""
-    from veracity.read import read
-
     files: list[Path] = []
     if options.data is not None:
         places = ("cifar_netcal", "cifar10_vgg_verified_calibration")
@@ -343,7 +341,7 @@ def _found(options: Options) -> tuple[str, dict[str, Forecasts]]:
     if not files:
         names = ("dirichlet-10-calibrated", "dirichlet-10-sharp")
         return "Simulated models", {name: simulate(name, 5000, seed=options.seed) for name in names}
-    return title, {path.stem: next(iter(read([path]).values())) for path in files}
+    return title, {path.stem: _outputs.one_model(path) for path in files}
 
 
 def _real(networks: dict[str, Forecasts], title: str, *, compare: bool) -> Iterator[Section]:

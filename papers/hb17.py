@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from veracity import PredictionTable
 from veracity.formulas import tables
 from veracity.formulas.rules import ScoringRule, rule
 from veracity.simulate import SCENARIOS
-from veracity.table import PredictionTable
 
 from . import Options
 from ._rows import AGREES, Figure, Row, Section, claim, identity, printed, shown

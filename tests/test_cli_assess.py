@@ -381,3 +381,17 @@ def test_two_classes_are_told_in_terms_of_the_event(tmp_path, monkeypatch, capsy
     high, low = p >= 0.9, p < 0.1
     assert f"above 0.9 it says {p[high].mean():.3g}, and {y[high].mean():.3g} happens" in said
     assert f"below 0.1 it says {p[low].mean():.3g}, and {y[low].mean():.3g} happens" in said
+
+
+def test_the_summary_needs_no_whole_document(
+    forecasts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from veracity import Assessment
+
+    def refused(_: Any) -> Any:
+        raise AssertionError("the whole document was computed")
+
+    monkeypatch.setattr(Assessment, "document", refused)
+    for more in ([], ["--quiet"], ["--group", "site"]):
+        assert run(["assess", str(forecasts), *more]) == 0
+        assert capsys.readouterr().out.startswith("Over-confident.")

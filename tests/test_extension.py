@@ -132,7 +132,9 @@ def table(result):
 
 @pytest.mark.parametrize("beside", ["veracity.engines"], indirect=True)
 def test_an_engine_is_a_file(beside: Path, tmp_path: Path) -> None:
-    (beside / "twice.py").write_text("from veracity.engines.local import *\nfrom veracity.engines.local import OPTIONS, open, run\n")
+    (beside / "twice.py").write_text(
+        "from veracity.engines.local import *\nfrom veracity.engines.local import OPTIONS, open, run\n"
+    )
     assert "twice" in engines.names()
     file = tmp_path / "forecasts.csv"
     file.write_text("y,p\n" + "".join(f"{y},{p}\n" for y, p in zip(Y, P, strict=True)))

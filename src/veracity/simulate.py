@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Simulation:
-    """A named source: `draw(n, generator)` gives the forecasts; `n` is the usual number of rows."""
+    """A named source: `draw(n, generator)` returns forecasts; `n` is the default number of rows."""
 
     about: str
     n: int
@@ -34,7 +34,7 @@ class Simulation:
 
 
 def simulate(name: str, n: int | None = None, *, seed: int = 0) -> Forecasts:
-    """Draw the source `name`, n rows, the same for the same seed."""
+    """n rows drawn from the source `name`; equal seeds give equal rows."""
     if name not in SIMULATIONS:
         from difflib import get_close_matches
 
@@ -55,7 +55,7 @@ def simulate(name: str, n: int | None = None, *, seed: int = 0) -> Forecasts:
 
 @dataclass(frozen=True)
 class TwoClasses:
-    """Green (class 0) and orange (class 1) with equal priors: where the data come from and what the model believes."""
+    """Green (class 0) and orange (class 1) with equal priors: the true densities and the model's."""
 
     source: tuple[CoupledNormal, CoupledNormal]
     model: tuple[CoupledNormal, CoupledNormal]
@@ -228,11 +228,11 @@ def _network(k: int, strength: float, sharpness: float) -> Callable[[int, Genera
 
 @dataclass(frozen=True)
 class Network:
-    """A column of CQ Table 1: classes, prediction accuracy, and the strength of the simulation that has it."""
+    """A column of CQ Table 1: classes, accuracy, and the strength of the simulation that has it."""
 
     title: str
     k: int
-    prediction_accuracy: float
+    accuracy: float
     strength: float
 
 
@@ -304,7 +304,7 @@ def _task(k: int) -> Callable[[int, Generator], Forecasts]:
     return draw
 
 
-# ---- all of them ----------------------------------------------------------------------------------------------------
+# ---- the registry ---------------------------------------------------------------------------------------------------
 
 
 def _all() -> dict[str, Simulation]:

@@ -212,26 +212,30 @@ def sentence(text: str) -> str:
 
 def verdict(word: str, detail: Verdict | None) -> list[Said]:
     """Return the sentences of the calibration verdict, each with its mark and title."""
-    if detail is None or not detail.sentences:
-        reason = sentence(detail.reason) if detail and detail.reason else ""
-        state = detail.state if detail else "not measurable"
-        return [Said(MARK_OF_STATE.get(state, NOTICE), capital(word), reason)]
-    said = [_titled(text) for text in detail.sentences]
-    return [Said(_mark(title, detail, first=i == 0), title, capital(text)) for i, (title, text) in enumerate(said)]
+    if detail is None:
+        return [Said(NOTICE, capital(word), "")]
+    mark = MARK_OF_STATE.get(detail.state, NOTICE)
+    if not detail.sentences:
+        return [Said(mark, capital(word), sentence(detail.reason) if detail.reason else "")]
+    said = []
+    for i, text in enumerate(detail.sentences):
+        title, rest = _titled(text, word)
+        said.append(Said(BAD if i == 0 and detail.zero_rows else mark, title, rest))
+    return said
 
 
-def _mark(title: str, detail: Verdict, first: bool) -> str:
-    if first and detail.zero_rows:
-        return BAD
-    return MARK_OF_STATE.get(detail.state, NOTICE) if title or first else NOTICE
+def _titled(text: str, word: str) -> tuple[str, str]:
+    """Split **Title.** from a sentence; one that begins with an emphasised verb has the verdict as its title.
 
-
-def _titled(text: str) -> tuple[str, str]:
-    """Split **Title.** from the rest of a sentence, unless it is too long for a title."""
-    found = re.match(r"\*\*(.+?)[.:]?\*\*[.:]?\s*(.*)", text, re.DOTALL)
+    >>> _titled("**Calibrated.** At most 0.4 %.", "calibrated")
+    ('Calibrated', 'At most 0.4 %.')
+    >>> _titled("**Over-predicts** cat (14 %, was 10 %).", "biased")
+    ('Biased', '**Over-predicts** cat (14 %, was 10 %).')
+    """
+    found = re.match(r"\*\*(.+?)([.:]?)\*\*\s*(.*)", text, re.DOTALL)
     if found is None or len(found[1]) > LONGEST_TITLE:
         return "", text
-    return found[1], found[2]
+    return (found[1], found[3]) if found[2] else (capital(word), text)
 
 
 def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | None) -> Said | None:
@@ -247,8 +251,8 @@ def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | 
     against = f"{label} {number(scores[name])} against {_beside(baseline[name], scores[name])} for the baseline"
     limits = ends(gain)
     if limits is not None and limits[0] <= 0.0 <= limits[1]:
-        rest = f"too close to tell apart ({interval(gain, True)} better)"
-        return Said(NOTICE, "Not clearly useful", f"{against}: {rest}.")
+        between = f"between {percent(-limits[0], 0)} worse and {percent(limits[1], 0)} better"
+        return Said(NOTICE, "Not clearly useful", f"{against}: {between}.")
     if share < 0:
         return Said(BAD, "Worse than the baseline", f"{against}, which always predicts the class frequencies.")
     return Said(GOOD, "Useful", f"{against} ({percent(share, 0)} better).")
@@ -337,17 +341,15 @@ def notes(findings: Iterable[Finding], told: str = "") -> list[Said]:
     """Return what else must be known, gravest first, without what the sentences before have told."""
     order = {"changes the meaning": 0, "warning": 1}
     kept = [f for f in findings if f.severity in order and f.message.lower().rstrip(".") not in told.lower()]
-    return [
-        Said(NOTICE, "Note", sentence(f.message) + rows_of(f)) for f in sorted(kept, key=lambda f: order[f.severity])
-    ]
+    return [Said(NOTICE, "Note", finding(f)) for f in sorted(kept, key=lambda f: order[f.severity])]
 
 
-def rows_of(finding: Finding) -> str:
-    """Return the first rows of a finding, empty where it names them itself."""
-    if not finding.rows or "row" in finding.message:
-        return ""
-    named = [str(row) for row in finding.rows[:MOST_ROWS]]
-    return f" (rows {', '.join(named)}{', …' if len(finding.rows) > MOST_ROWS else ''})"
+def finding(found: Finding) -> str:
+    """Return a finding as a sentence, with its first rows where it does not name them itself."""
+    if not found.rows or "row" in found.message:
+        return sentence(found.message)
+    named = ", ".join(str(row) for row in found.rows[:MOST_ROWS]) + (", …" if len(found.rows) > MOST_ROWS else "")
+    return sentence(f"{found.message.removesuffix('.')} ({'row' if len(found.rows) == 1 else 'rows'} {named})")
 
 
 def minimum(floor: float | None) -> str:

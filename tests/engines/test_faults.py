@@ -74,7 +74,7 @@ def test_a_killed_worker_changes_nothing(
     engine, local = engines.Engine(name), engines.Engine()
     counted = engine.total(engine.open(parts), partial(Deadly, Plan(), str(flag)))
     assert flag.exists()
-    assert bits(counted.tallies()) == bits(local.count(local.open(parts)).tallies())
+    assert bits(counted.tallies()) == bits(local.total(local.open(parts), partial(Tallies, Plan())).tallies())
 
 
 KILLED = """

@@ -13,7 +13,6 @@ import pytest
 from veracity import Tally, engines
 from veracity.cli import run
 from veracity.data import Forecasts
-from veracity.engines._one_model import OneModel
 from veracity.engines._sums import Job, Tallies
 from veracity.read import ReadOptions, read
 from veracity.state.plan import Plan
@@ -52,8 +51,7 @@ def test_dask_delayed_forecasts(cluster: Any) -> None:
     made = engines.assess(parts, engine="dask")
     whole = total([Tally.of([0, 1, 1, 0], [0.1, 0.8, p, 0.3]) for p in (0.2, 0.4, 0.6)])
     assert counts(only(made)) == counts(whole)
-    engine = engines.Engine("dask")
-    model = OneModel(engine, engine.open(parts))
+    model = engines.Engine("dask").one_model(parts)
     with pytest.raises(ValueError, match="only files can be written as they are read"):
         model.write(model.adjustment(), "out.csv")
     odd = delayed(Forecasts.of)([0, 2, 1], [[0.1, 0.8, 0.1]] * 3)

@@ -12,7 +12,7 @@ import pytest
 from veracity.estimate.scores import MEANS
 from veracity.kernels import Histogram
 from veracity.read import ReadOptions, read
-from veracity.results.assessment import of_tally
+from veracity.results.assess import assessment as of_tally
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 

@@ -11,13 +11,7 @@ import pytest
 
 from veracity import maps
 from veracity.engines import Engine
-from veracity.engines._one_model import OneModel
 from veracity.read import read
-
-
-def opened(data: Any, engine: str = "local") -> OneModel:
-    used = Engine(engine)
-    return OneModel(used, used.open(data))
 
 
 def test_adjustment(engine: Any, folder: Callable[[str], Path], by_passes: Callable[[], None]) -> None:
@@ -25,7 +19,7 @@ def test_adjustment(engine: Any, folder: Callable[[str], Path], by_passes: Calla
     (forecasts,) = read(files).values()
     expected = maps.fit("multiplicative", forecasts)
     by_passes()
-    fitted = opened(files, engine.name).adjustment()
+    fitted = Engine(engine.name).one_model(files).adjustment()
     # Both solve to |mean A − π| < 1e-12.
     np.testing.assert_allclose(fitted.weights, expected.weights, rtol=1e-9)
     adjusted = fitted(forecasts.matrix)
@@ -37,10 +31,10 @@ def test_adjustment_to_a_class_ruled_out(folder: Callable[[str], Path], by_passe
     (forecasts,) = read(files).values()
     target = [0.7, 0.3, 0.0]
     by_passes()
-    fitted = opened(files).adjustment(target)
+    fitted = Engine().one_model(files).adjustment(target)
     np.testing.assert_allclose(fitted.weights, maps.fit("multiplicative", forecasts, target=target).weights, rtol=1e-9)
 
 
 def test_adjustment_needs_every_class(folder: Callable[[str], Path]) -> None:
     with pytest.raises(ValueError, match="only the probability of what happened is known"):
-        opened(folder("logs")).adjustment()
+        Engine().one_model(folder("logs")).adjustment()

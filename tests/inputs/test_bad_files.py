@@ -157,14 +157,16 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         WIDE + "d,0.2,0.3,0.5\n",
         {"proba": "p_*", "label": "label"},
         "x.csv: row 22, `label` = d: none of the classes a, b, c (1 of 22 rows).\n"
-        "  correct the outcome, or choose the columns of all classes with --proba PATTERN",
+        "  correct the outcome, or choose the columns of all classes:  --proba PATTERN"
+        "      without these rows:  --where 'label!=d'",
     ),
     "class without a column": (
         "x.csv",
         WIDE + "d,0.2,0.3,0.5\n",
         {},
         "x.csv: row 22, `label` = d: none of the classes a, b, c (1 of 22 rows).\n"
-        "  correct the outcome, or name every class; without these rows:  --where 'label!=d'",
+        "  correct the outcome, or choose the columns of all classes:  --proba PATTERN"
+        "      without these rows:  --where 'label!=d'",
     ),
     "measured outcome": (
         "x.csv",
@@ -362,13 +364,13 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         "y,p\n" + ROWS,
         {"layout": "tall"},
-        "layout: 'tall' is none of 'auto', 'wide', 'long', 'binary', 'pairs', 'top', 'realised', 'counts', 'lm-eval'",
+        "layout: 'tall' is none of 'auto', 'binary', 'counts', 'lm-eval', 'long', 'pairs', 'realised', 'top', 'wide'",
     ),
     "class twice in a case": (
         "x.csv",
         "case,observed,predicted_label,predicted\n1,a,a,0.5\n1,a,a,0.5\n",
         {},
-        "x.csv: row 1: class a of one case stands there twice.\n  name the columns of a case:  --id COL,COL",
+        "x.csv: row 1: class a occurs twice in one case.\n  name the columns of a case:  --id COL,COL",
     ),
     "class missing in a case": (
         "x.csv",

@@ -68,4 +68,4 @@ def test_every_option_arrives() -> None:
 
 
 def test_names_are_the_fields_of_reading() -> None:
-    assert set(READ_NAMES) == set(ReadOptions.__dataclass_fields__)
+    assert {*READ_NAMES, "labelled"} == set(ReadOptions.__dataclass_fields__)  # `labelled` is set by commands

@@ -52,7 +52,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "title": (
         "Study export 2024\n\n" + lines("id,Outcome,risk", range(N), YES, P),
         {},
-        "a line stands above the column names ('Study export 2024')\n"
+        "1 line above the column names ('Study export 2024')\n"
         "  the first line of a table names its columns: delete what is above it",
     ),
     "no names": (
@@ -83,7 +83,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "decimal comma in quotes": (
         lines("dead,risk", Y, [f'"{p}"'.replace(".", ",") for p in P]),
         {},
-        f"`risk` has decimal commas ('{P[0]}') and the columns are parted by commas.\n".replace("0.", "0,")
+        f"`risk` has decimal commas ('{P[0]}') and the columns are separated by commas.\n".replace("0.", "0,")
         + "  save the file with another delimiter, such as ;",
     ),
     "one value without %": (
@@ -100,7 +100,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         classes(STEMS, altered(ANIMALS[K], 4, "wolf")),
         {},
         "row 5, `label` = wolf: none of the classes cat, dog, red fox (1 of 60 rows).\n"
-        "  correct the outcome, or name every class; without these rows:  --where 'label!=wolf'",
+        "  correct the outcome, or choose the columns of all classes:  --proba PATTERN"
+        "      without these rows:  --where 'label!=wolf'",
     ),
     "logs without the word": (
         classes(STEMS, ANIMALS[K], np.log(Q)),

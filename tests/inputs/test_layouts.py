@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from veracity.data import Forecasts, merge
-from veracity.read import Layout, ReadOptions, read, recognise
+from veracity.read import Match, ReadOptions, read, recognise
 from veracity.read import open as open_source
 from veracity.read.roles import event_of
 
@@ -27,7 +27,7 @@ def wrote(folder: Path, text: str, name: str = "x.csv") -> Path:
     return path
 
 
-def one(path: Path, **options: Any) -> tuple[Layout, Forecasts]:
+def one(path: Path, **options: Any) -> tuple[Match, Forecasts]:
     reading = ReadOptions(**options)
     (f,) = read(path, reading).values()
     return recognise(path, reading), f
@@ -38,7 +38,7 @@ WIDE = "label,p_a,p_b,p_c\na,0.5,0.3,0.2\nb,0.1,0.8,0.1\nc,0.3,0.4,0.3\na,0.6,0.
 
 def test_wide(tmp_path: Path) -> None:
     layout, f = one(wrote(tmp_path, WIDE))
-    assert layout.kind == "wide"
+    assert layout.layout == "wide"
     assert f.classes == ("a", "b", "c")
     np.testing.assert_allclose(f.realised, [0.5, 0.8, 0.3, 0.6])
 
@@ -123,7 +123,7 @@ def test_event_words(labels: tuple[str, ...], pair: tuple[str, str] | None) -> N
 def test_ties_in_pairs(tmp_path: Path) -> None:
     text = "prob1,prob1_outcome,prob2,prob2_outcome\n0.6,1,0.4,0\n0.3,0.5,0.7,0.5\n0.2,0,0.8,1\n"
     layout, f = one(wrote(tmp_path, text))
-    assert layout.kind == "pairs"
+    assert layout.layout == "pairs"
     np.testing.assert_array_equal(f.outcomes, [0, 0, 1, 1])
     np.testing.assert_allclose(f.weights, [1, 0.5, 0.5, 1])
     assert f.findings[0].message == "1 of 3 outcomes are between 0 and 1: split (--soft omit leaves them out)"
@@ -162,7 +162,7 @@ def test_long(tmp_path: Path) -> None:
 def test_hubverse(tmp_path: Path) -> None:
     text = "location,observed,output_type_id,value\nx,a,a,0.7\nx,a,b,0.3\ny,b,a,0.2\ny,b,b,0.8\n"
     layout, f = one(wrote(tmp_path, text))
-    assert layout.kind == "long"
+    assert layout.layout == "long"
     np.testing.assert_allclose(f.realised, [0.7, 0.8])
 
 
@@ -180,7 +180,7 @@ def test_model_column(tmp_path: Path) -> None:
 
 def test_top(tmp_path: Path) -> None:
     layout, f = one(wrote(tmp_path, "label,pred,confidence\na,a,0.8\nb,c,0.6\nc,c,0.9\n"))
-    assert layout.kind == "top"
+    assert layout.layout == "top"
     assert f.classes == ("wrong", "right")
     np.testing.assert_allclose(f.realised, [0.8, 0.4, 0.9])
     _, correct = one(wrote(tmp_path, "correct,confidence\ntrue,0.8\nfalse,0.6\ntrue,0.9\n"))
@@ -207,7 +207,7 @@ def test_lm_eval(tmp_path: Path) -> None:
         {"doc_id": 1, "target": "0", "resps": [[[-2000.0, False]], [[-1.0, True]]]},
     )
     layout, f = one(path)
-    assert layout.kind == "lm-eval"
+    assert layout.layout == "lm-eval"
     first = np.exp([-1.0, -0.2, -3.0])
     assert f.realised[0] == pytest.approx(first[1] / first.sum(), rel=1e-12)
     assert f.log_realised is not None

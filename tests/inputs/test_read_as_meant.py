@@ -11,7 +11,7 @@ import veracity as vc
 from veracity import read
 from veracity.cli import run
 from veracity.data import Forecasts
-from veracity.read.reading import ReadOptions
+from veracity.read.options import ReadOptions
 
 
 @pytest.fixture

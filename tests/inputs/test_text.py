@@ -13,7 +13,7 @@ import pytest
 from veracity.data import Forecasts
 from veracity.read import ReadOptions, read, recognise
 from veracity.read import open as open_source
-from veracity.read.reading import canonical, matching
+from veracity.read.options import canonical, matching
 
 
 def in_batches(source: Any, rows: int) -> list[Any]:

@@ -13,7 +13,7 @@ from veracity import assess
 from veracity.data import Forecasts
 from veracity.engines import Engine
 from veracity.engines._compare import count_paired
-from veracity.read import Layout, ReadOptions, read, recognise
+from veracity.read import Match, ReadOptions, read, recognise
 from veracity.read.pairing import Paired
 
 
@@ -23,7 +23,7 @@ def wrote(folder: Path, *rows: dict[str, Any], name: str = "x.jsonl") -> Path:
     return path
 
 
-def one(path: Path, **options: Any) -> tuple[Layout, Forecasts]:
+def one(path: Path, **options: Any) -> tuple[Match, Forecasts]:
     reading = ReadOptions(**options)
     (f,) = read(path, reading).values()
     return recognise(path, reading), f
@@ -60,7 +60,7 @@ def content(*logs: float | None, **more: Any) -> dict[str, Any]:
 def test_one_log_likelihood(held: Any, key: str, tmp_path: Path) -> None:
     rows = [{(key if k == "resps" else k): v for k, v in row.items()} for row in harness(held)]
     layout, f = one(wrote(tmp_path, *rows))
-    assert layout.kind == "realised"
+    assert layout.layout == "realised"
     assert f.log_realised is not None
     np.testing.assert_array_equal(f.log_realised, [-1.25, -3.5])
     assert f.outcomes is None
@@ -92,7 +92,7 @@ def test_two_options_are_not_one(tmp_path: Path) -> None:
     options = [[["-3.5", "False"], ["-1.0", "True"]]] * 3
     rows = [{"filtered_resps": held, "target": i % 2} for i, held in enumerate(options)]
     layout, f = one(wrote(tmp_path, *rows))
-    assert layout.kind == "lm-eval"
+    assert layout.layout == "lm-eval"
     assert len(f) == 3
 
 
@@ -128,7 +128,7 @@ SHAPES: dict[str, tuple[Any, str]] = {
 def test_tokens(shape: str, tmp_path: Path) -> None:
     make, key = SHAPES[shape]
     layout, f = one(wrote(tmp_path, {"id": "a", **make(None, -0.5, -1.5)}, {"id": "b", **make(None, -2.0)}))
-    assert layout.kind == "realised"
+    assert layout.layout == "realised"
     assert layout.models[0][1] == (key,)
     np.testing.assert_array_equal(f.log_realised, [-0.5, -1.5, -2.0])
     assert f.case is not None

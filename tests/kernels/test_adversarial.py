@@ -3,14 +3,14 @@ that lies anywhere. The C kernel must say what NumPy says, and write nowhere els
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from veracity import kernels
-from veracity.kernels import Histogram, scan
+from veracity.kernels import Histogram, Pair, scan
 from veracity.kernels.grid import WIDE, grid
 from veracity.kernels.result import tolerance
 from veracity.state.plan import Plan
@@ -218,6 +218,43 @@ def test_powers_of_rows_at_the_edge_of_wide_cells(vectors, p, dtype):
         want = scan(rows, y, grid(CUTS), kernel="numpy")
         np.testing.assert_allclose(found.powers, want.powers, rtol=1e-12)
         np.testing.assert_allclose(found.score_sums, want.score_sums, rtol=1e-12, atol=1e-11)
+
+
+@pytest.mark.parametrize("k", [2, 60])
+@pytest.mark.parametrize("name", ["cell_of_code", "nested", "edges", "nested_edges"])
+def test_numbers_of_cells_that_are_none_are_refused(vectors, name, k):
+    """The pass looks cells up by these numbers: crafted ones must not lead elsewhere."""
+    p, y = np.full((3, k), 1 / k, np.float32), np.zeros(3, int)
+    for damage in (lambda a: a[:-1], lambda a: np.where(np.arange(len(a)) == 7, len(a), a), lambda a: a - len(a) - 9):
+        cells = replace(grid(CUTS, coarse=k > 50))
+        scan(p, y, cells, kernel="native")
+        damaged = damage(getattr(cells, name)).astype(getattr(cells, name).dtype)
+        if "edges" in name and len(damaged) == len(getattr(cells, name)):
+            continue  # numbers in other places, but no places elsewhere
+        cells.__dict__[name] = damaged
+        with pytest.raises(ValueError, match="fit one another and the grid"):
+            scan(p, y, cells, kernel="native")
+
+
+@pytest.mark.parametrize("damage", [lambda a: a[:-1], lambda a: a + 10**6, lambda a: a - 1])
+def test_numbers_of_parts_that_are_none_are_refused(vectors, damage):
+    pair = Pair(grid(CUTS))
+    known = pair._places
+    pair._places = replace(known, first_part=damage(known.first_part).astype(np.int32))
+    with pytest.raises(ValueError, match="fit one another and the grid"):
+        pair.add(np.array([0.2, 0.7]), np.array([0, 1]))
+
+
+def test_arrays_of_different_lengths_are_refused(compiled):
+    """Python checks these too."""
+    p, y, cells = np.full((3, 2), 0.5), np.zeros(3, int), grid(CUTS)
+    for change in ({"y": y[:2]}, {"weights": np.ones(2)}, {"counts": np.ones(4, int)}, {"p": np.full((4, 2), 0.5)}):
+        given = {"p": p, "y": y, "weights": None, "counts": None} | change
+        task = kernels.native.Task(grid=cells, hash_limit=None, threads=1, allowed=1e-6, **given)
+        with pytest.raises(ValueError, match="fit one another and the grid"):
+            task.run(None)
+    with pytest.raises(ValueError, match="fit one another and the grid"):
+        kernels.native.Task(p, y, cells, None, None, None, 1, 1e-6).run(np.empty(2))
 
 
 def test_arrays_of_a_stored_tally_are_aligned():

@@ -1,42 +1,133 @@
-"""Which rows are in a sample: the same in C and NumPy, whatever the layout and precision."""
+"""Hashes of forecasts: the same in C and NumPy and in the pass, whatever the layout, precision and order of classes."""
 
 import numpy as np
 import pytest
+
+from veracity import kernels
+from veracity.data import Forecasts
+from veracity.kernels import forecast_hashes, scan
+from veracity.kernels.grid import grid
+from veracity.state.plan import Plan
 from veracity.state.sampling import few
 
-from veracity.data import Forecasts
-from veracity.kernels.hashes import column_hashes, true_hashes
+CUTS = Plan().cuts
+KERNELS = ["numpy"] + ["native"] * (kernels.native is not None)
+
+
+def forecasts(rng, n, k, dtype=np.float64):
+    """Sharp and flat rows with zeros of both signs; k = 0 is one column of two classes."""
+    if k == 0:
+        p = np.where(rng.random(n) < 0.8, rng.beta(0.3, 0.3, n), rng.choice([0.0, -0.0, 1.0, 0.5], n))
+        return p.astype(dtype)
+    z = rng.normal(size=(n, k)) * rng.choice([0.1, 3.0, 60.0], (n, 1))
+    p = np.exp(z - z.max(axis=1, keepdims=True))
+    p = (p / p.sum(axis=1, keepdims=True)).astype(dtype)
+    p[::5][p[::5] < 1e-9] = -0.0
+    return p
+
+
+def arrangements(p):
+    yield p
+    yield np.asfortranarray(p)
+    yield np.repeat(p, 2, axis=0)[::2]
+    yield p[::-1].copy()[::-1]
+    if p.ndim == 2:
+        yield np.repeat(p, 3, axis=1)[:, ::3]
+    frozen = p.copy()
+    frozen.flags.writeable = False
+    yield frozen
+    yield np.frombuffer(b"x" + p.tobytes(), p.dtype, p.size, 1).reshape(p.shape)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("layout", ["rows", "columns", "strided", "backwards", "read-only"])
-def test_true_hashes_are_the_same_in_c(compiled, dtype, layout):
+@pytest.mark.parametrize("k", [0, 1, 2, 7, 50, 300])
+def test_c_and_numpy_give_the_same_bits_in_any_memory(vectors, k, dtype):
+    p = forecasts(np.random.default_rng(k), 200, k, dtype)
+    want = forecast_hashes(p, kernel="numpy")
+    assert want.dtype == np.uint64
+    for arranged in arrangements(p):
+        assert np.array_equal(forecast_hashes(arranged, kernel="native"), want)
+        assert np.array_equal(forecast_hashes(arranged, kernel="numpy"), want)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_equal_forecasts_have_equal_hashes_in_any_precision(kernel):
     rng = np.random.default_rng(0)
-    p = rng.dirichlet(np.ones(7), 1000).astype(dtype)
-    p[::5, 2] = -0.0
-    y = rng.integers(0, 7, 1000)
-    y[::10] = 2
-    expected = column_hashes(y, [p[np.arange(1000), y], p[np.arange(1000), (y + 1) % 7]])
-    if layout == "columns":
-        p = np.asfortranarray(p)
-    elif layout == "strided":
-        p = np.repeat(np.repeat(p, 2, axis=0), 3, axis=1)[::2, ::3]
-    elif layout == "backwards":
-        p = p[::-1, ::-1].copy()[::-1, ::-1]
-    elif layout == "read-only":
-        p.flags.writeable = False
-    for kernel in ("numpy", "native"):
-        for kind in (np.int8, np.int64):
-            assert np.array_equal(true_hashes(p, y.astype(kind), kernel=kernel), expected)
+    for k in (0, 5, 200):
+        p = forecasts(rng, 300, k, np.float32)
+        assert np.array_equal(forecast_hashes(p, kernel), forecast_hashes(p.astype(np.float64), kernel))
+        assert np.array_equal(forecast_hashes(p, kernel), forecast_hashes(np.abs(p), kernel))  # −0 is 0
+    half = forecasts(rng, 300, 5, np.float16)
+    assert np.array_equal(forecast_hashes(half, kernel), forecast_hashes(half.astype(np.float64), kernel))
+    foreign = forecasts(rng, 300, 5).astype(">f8")
+    assert np.array_equal(forecast_hashes(foreign, kernel), forecast_hashes(foreign.astype(np.float64), kernel))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("k", [2, 10, 200])
+def test_the_order_of_classes_does_not_matter(kernel, k):
+    rng = np.random.default_rng(1)
+    p = forecasts(rng, 500, k)
+    assert np.array_equal(forecast_hashes(p, kernel), forecast_hashes(rng.permuted(p, axis=1), kernel))
+
+
+@pytest.mark.parametrize("k", [0, 2, 3, 10, 1000])
+@pytest.mark.parametrize("kind", ["smooth", "sharp", "rounded"])
+def test_different_forecasts_rarely_collide_and_hashes_are_spread_evenly(k, kind):
+    rng = np.random.default_rng(k)
+    n = 100_000 if k <= 10 else 3000
+    z = rng.normal(size=(n, max(k, 2))).astype(np.float32) * np.float32(30 if kind == "sharp" else 1)
+    p = np.exp(z - z.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    p = np.round(p, 3) if kind == "rounded" else p
+    p = p[:, 1] if k == 0 else np.sort(p, axis=1)
+    distinct = np.unique(p, axis=0)
+    h = forecast_hashes(distinct)
+    assert len(np.unique(h)) == len(h)
+    if len(h) > 1000:
+        shares = np.bincount((h >> np.uint64(60)).astype(int), minlength=16) / len(h)
+        # Four standard deviations of a share of 1/16.
+        assert np.abs(shares - 1 / 16).max() < 4 * np.sqrt(1 / 16 * 15 / 16 / len(h))
+
+
+@pytest.mark.parametrize("k", [0, 2, 10, 60, 300])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_pass_finds_the_rows_with_the_smallest_hashes(each, k, dtype):
+    rng = np.random.default_rng(3)
+    n = 2000
+    p, y = forecasts(rng, n, k, dtype), rng.integers(0, k or 2, n)
+    h = forecast_hashes(p, "numpy")
+    limit = int(np.sort(h)[n // 7])
+    expected = np.flatnonzero(h <= limit)
+    y[expected[3]] = -1  # a row with a problem
+    expected = np.delete(expected, 3)
+    weights = rng.random(n)
+    for options in ({}, {"weights": weights}, {"threads": 3}):
+        found = scan(p, y, grid(CUTS, coarse=k > 50), kernel=each, hash_limit=limit, **options)
+        assert np.array_equal(found.near, expected)
+        assert np.array_equal(found.near_hashes, h[expected])
+        assert found.near_hashes.dtype == np.uint64
+    everything = scan(p, y, grid(CUTS, coarse=k > 50), kernel=each, hash_limit=2**64 - 1)
+    assert len(everything.near) == everything.rows == n - 1
+    assert scan(p, y, grid(CUTS), kernel=each).near is None
+
+
+def test_a_large_pass_of_two_classes_finds_the_same_rows(compiled, monkeypatch):
+    rng = np.random.default_rng(4)
+    p = forecasts(rng, 5000, 0)
+    y, h = rng.integers(0, 2, 5000), forecast_hashes(p)
+    limit = int(np.sort(h)[500])
+    monkeypatch.setattr(kernels.native, "PAIRED", 1)
+    found = scan(p, y, grid(CUTS), kernel="native", threads=3, hash_limit=limit)
+    assert np.array_equal(found.near, np.flatnonzero(h <= limit))
+    assert np.array_equal(found.near_hashes, h[found.near])
 
 
 def test_what_does_not_fit_is_refused(compiled):
-    p, out = np.full((3, 2), 0.5), np.empty(3, np.uint64)
-    for y in (np.array([0, 1, 2]), np.array([0, 1, -1]), np.array([0, 1])):
-        with pytest.raises(ValueError, match="a column of each row"):
-            compiled.true_hashes(p, y, out)
-    with pytest.raises(ValueError, match="a column of each row"):
-        compiled.true_hashes(p[0], np.zeros(3, np.int64), out)
+    p = np.full((3, 2), 0.5)
+    for given, out in ((p, np.empty(2, np.uint64)), (p[None], np.empty(1, np.uint64)), (p.astype("f2"), np.empty(3))):
+        with pytest.raises(ValueError, match="room for a hash of each row"):
+            compiled.forecast_hashes(given, out)
 
 
 def test_rows_with_the_same_first_and_last_entries_are_told_apart():

@@ -5,7 +5,7 @@ import pytest
 
 from veracity import assess, kernels
 from veracity.data import prepare
-from veracity.kernels import native
+from veracity.kernels import forecast_hashes, native
 from veracity.kernels.grid import grid
 from veracity.state import tally
 from veracity.state.plan import Plan
@@ -61,7 +61,7 @@ def test_places_and_moments_give_what_the_rows_give(tools, kind, vectors):
     below = p.astype(np.float64)
     assert np.array_equal(rest.others, np.flatnonzero((realised <= 2.0**-14) | ((below < 2.0**-40) & (below > 0))))
     kept = np.setdiff1d(np.arange(len(p)), rest.others)
-    one, other = pair.result(), native.scan(p[kept], y[kept], GRID, None, None, False, 1)
+    one, other = pair.result(), native.scan(p[kept], y[kept], GRID, None, None, False, None, 1)
     assert one.rows == other.rows
     assert (rest.low, rest.high) == (p.min(), p.max())
     assert np.array_equal(rest.lowest, kept[other.lowest])
@@ -104,11 +104,9 @@ def test_bad_labels_too(bad, kind, vectors):
     assert Pair(GRID).add(p, y) is None
 
 
-def test_near_rows_are_those_the_sample_would_take(vectors):
-    from veracity.state.sampling import hash_rows
-
+def test_near_rows_are_those_with_the_smallest_hashes(vectors):
     p, y = smooth()
-    h = hash_rows(prepare(y, p))
+    h = forecast_hashes(p, "numpy")
     limit = np.sort(h)[N // 10]
     rest = Pair(GRID).add(p, y, int(limit))
     assert np.array_equal(rest.near, np.flatnonzero(h <= limit))
@@ -117,9 +115,9 @@ def test_near_rows_are_those_the_sample_would_take(vectors):
 def test_a_large_scan_is_the_same(tools, monkeypatch):
     p, y = smooth()
     p[5], p[6], y[5], y[6] = 0.0, 1e-90, True, True
-    direct = native.scan(p, y, GRID, None, None, False, 2)
+    direct = native.scan(p, y, GRID, None, None, False, None, 2)
     monkeypatch.setattr(native, "PAIRED", 1)
-    paired = native.scan(p, y, GRID, None, None, False, 3)
+    paired = native.scan(p, y, GRID, None, None, False, None, 3)
     assert np.array_equal(paired.lowest, direct.lowest)
     assert np.array_equal(paired.tiny, direct.tiny)
     assert (paired.rows, paired.low, paired.high) == (direct.rows, direct.low, direct.high)
@@ -130,7 +128,7 @@ def test_a_large_scan_is_the_same(tools, monkeypatch):
         assert np.array_equal(a.all, b.all)
         assert np.array_equal(a.true, b.true)
     p[7] = 2.0
-    assert native.scan(p, y, GRID, None, None, False, 3).problems["above_one"].first == (7,)
+    assert native.scan(p, y, GRID, None, None, False, None, 3).problems["above_one"].first == (7,)
 
 
 @pytest.mark.parametrize("kind", ["smooth", "rounded", "extreme", "edges", "half", "foreign"])

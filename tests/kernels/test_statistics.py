@@ -1,4 +1,4 @@
-"""Sums for intervals: C and NumPy give the same, and both what the definition says."""
+"""Sums for intervals are what their definitions say."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from veracity.state.tally import Tally
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 1001])
-def test_moments_of_powers_are_means_of_powers(each: str, n: int) -> None:
+def test_moments_of_powers_are_means_of_powers(n: int) -> None:
     rng = np.random.default_rng(n)
     t, share = rng.random(n), rng.dirichlet(np.ones(n))
-    mean, square, cube = power_moments(t, share, 18, kernel=each)
+    mean, square, cube = power_moments(t, share, 18)
     for e in range(18):
         x = t ** (e + 1)
         assert mean[e] == pytest.approx(share @ x, rel=1e-13)
@@ -25,14 +25,14 @@ def test_moments_of_powers_are_means_of_powers(each: str, n: int) -> None:
         assert cube[e] == pytest.approx(share @ distance**3, rel=1e-12, abs=1e-16)
 
 
-def test_moments_of_what_is_infinite_are_undefined(each: str) -> None:
-    mean, square, _ = power_moments(np.array([-np.inf, -1.0]), np.array([0.5, 0.5]), 1, kernel=each)
+def test_moments_of_what_is_infinite_are_undefined() -> None:
+    mean, square, _ = power_moments(np.array([-np.inf, -1.0]), np.array([0.5, 0.5]), 1)
     assert mean[0] == -np.inf
     assert np.isnan(square[0])
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_gaps_are_those_of_the_bins(each: str, whole: bool) -> None:
+def test_gaps_are_those_of_the_bins(whole: bool) -> None:
     rng = np.random.default_rng(5)
     sizes = (40, 3, 1, 200)  # cells of each histogram
     parts = [np.sort(rng.choice(1000, size, replace=False)) for size in sizes]
@@ -42,7 +42,7 @@ def test_gaps_are_those_of_the_bins(each: str, whole: bool) -> None:
     every = rng.integers(1, 9, len(cells)) if whole else rng.random(len(cells))
     true = rng.integers(0, every + 1) if whole else every * rng.random(len(cells))
     columns = every, true, every * rng.random(len(cells))
-    found = gaps(cells, offsets, start, columns, 3.0, kernel=each)
+    found = gaps(cells, offsets, start, columns, 3.0)
     for h, (a, b) in enumerate(pairwise(offsets)):
         bins = np.searchsorted(start, cells[a:b], side="right") - 1
         weight, yes, total = (np.bincount(bins, values[a:b], 5) for values in columns)
@@ -56,13 +56,13 @@ def test_gaps_are_those_of_the_bins(each: str, whole: bool) -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_cells_with_true_entries(each: str, weighted: bool) -> None:
+def test_cells_with_true_entries(weighted: bool) -> None:
     rng = np.random.default_rng(2)
     weights = rng.gamma(1.0, size=40) if weighted else None
     h = Tally.of(rng.integers(0, 4, 40), rng.dirichlet(np.ones(4), 40), labels=range(4), sample_weight=weights).pooled
     some = h.true > 0
     assert 0 < some.sum() < len(some)
-    counts, sums = true_cells(h, kernel=each)
+    counts, sums = true_cells(h)
     assert np.array_equal(counts, [h.cells[some], h.true[some]])
     weight = h.true_weight if weighted else h.true
     assert np.array_equal(sums, [x[some] for x in (weight, h.true_sum, h.true_log, h.true_power)])
@@ -78,7 +78,7 @@ EDGES = {
 
 @pytest.mark.parametrize("name", EDGES)
 @pytest.mark.parametrize(("k", "m"), [(5, 1), (5, 13), (400, 13)])
-def test_rows_move_by_their_own_bin_less_the_bins_of_all_entries(each: str, name: str, k: int, m: int) -> None:
+def test_rows_move_by_their_own_bin_less_the_bins_of_all_entries(name: str, k: int, m: int) -> None:
     rng, edges = np.random.default_rng(3), np.array(EDGES[name])
     p = rng.dirichlet(np.full(k, 0.3), 200)
     p[:3] = 0.0
@@ -87,7 +87,7 @@ def test_rows_move_by_their_own_bin_less_the_bins_of_all_entries(each: str, name
     y = rng.integers(0, 5, 200).astype(np.int8)
     own, every = rng.random((2, len(edges), m))
     columns = np.full((m + 1, 200), np.nan)
-    row_moves(np.asfortranarray(p), y, edges, own, every, columns, kernel=each)
+    row_moves(np.asfortranarray(p), y, edges, own, every, columns)
     bins = np.maximum(np.searchsorted(edges, p, side="right") - 1, 0)
     true = bins[np.arange(200), y]
     assert np.array_equal(columns[m], p[np.arange(200), y])
@@ -95,18 +95,18 @@ def test_rows_move_by_their_own_bin_less_the_bins_of_all_entries(each: str, name
 
 
 @pytest.mark.parametrize("rows", [1, 8, 1001])
-def test_errors_of_mixes_are_spreads_of_mixed_columns(each: str, rows: int) -> None:
+def test_errors_of_mixes_are_spreads_of_mixed_columns(rows: int) -> None:
     rng = np.random.default_rng(rows)
     x, (share, square), mixes = rng.random((4, rows)), rng.dirichlet(np.ones(rows), 2), rng.normal(size=(3, 4))
     mixes[0, 1:] = 0.0
     mixed = mixes @ (x - (x @ share)[:, None])
     expected = np.sqrt((square * mixed**2).sum(axis=1))
-    assert mixed_errors(x, share, square, mixes, kernel=each) == pytest.approx(expected, rel=1e-12, abs=1e-16)
+    assert mixed_errors(x, share, square, mixes) == pytest.approx(expected, rel=1e-12, abs=1e-16)
 
 
-def test_only_mixes_that_have_an_infinite_column_are_undefined(each: str) -> None:
+def test_only_mixes_that_have_an_infinite_column_are_undefined() -> None:
     x, half = np.array([[1.0, 3.0], [np.inf, 0.0]]), np.array([0.5, 0.5])
-    first, second = mixed_errors(x, half, half, np.array([[2.0, 0.0], [1.0, 1.0]]), kernel=each)
+    first, second = mixed_errors(x, half, half, np.array([[2.0, 0.0], [1.0, 1.0]]))
     assert first == 2.0
     assert np.isnan(second)
 
@@ -115,25 +115,3 @@ def test_every_entry_lies_in_one_bin() -> None:
     p = np.random.default_rng(1).dirichlet(np.ones(7), 50)
     hits, _ = row_bins(p, np.zeros(50, dtype=np.int64), np.array([0.0, 0.1, 0.3]))
     assert np.array_equal(hits.sum(axis=1), np.full(50, 7.0))
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    native = pytest.importorskip("veracity.kernels._native")
-    one, out = np.ones(4), np.empty((3, 2))
-    with pytest.raises(ValueError, match="of one length"):
-        native.power_moments(one, one[:3].copy(), out)
-    edges, table, two = np.zeros(1), np.ones((1, 2)), np.ones(2)
-    for p, y in ((np.ones((2, 2)), np.array([0, 2])), (np.ones(3), np.array([0, 1]))):
-        with pytest.raises(ValueError, match="fit one another"):
-            native.row_moves(p, y, edges, table, table, np.empty(2), np.empty((2, 2)))
-    for columns, mixes in ((17, 1), (16, 33)):
-        with pytest.raises(ValueError, match="at most 16 columns and 32 mixes"):
-            native.mixed_errors(np.ones((columns, 2)), two, two, np.ones((mixes, columns)), np.empty(mixes))
-    cells, offsets, start, three = (
-        np.zeros(3, dtype=np.int32),
-        np.array([0, 4]),
-        np.zeros(1, dtype=np.int64),
-        np.ones(3),
-    )
-    with pytest.raises(ValueError, match="fit one another"):
-        native.gaps(cells, offsets, start, three, three, three, False, 1.0, np.empty((4, 1)))

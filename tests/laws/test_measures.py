@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from veracity import Forecasts, assess
-from veracity.measures import MEASURES, Measure, mean_of_power, power_score
+from veracity.measures import AUC, MEASURES, OTHERS, Measure, mean_of_power, power_score, quantities
 
 
 def task(k: int, one_column: bool = False) -> Forecasts:
@@ -24,13 +24,10 @@ TASKS = [task(2, True), task(2), task(3), task(12)]
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda m: m.name)
 def test_measure_equals_the_fused_pass(measure: Measure, f: Forecasts) -> None:
     a = assess(f)
-    if measure.needs == "two classes" and measure.name != "half_brier" and f.k > 2:
+    if measure.needs == "two classes" and f.k > 2:
         assert measure.name not in a.scores
         return
-    if measure.name == "half_brier" and f.k > 2:  # half the Brier score, which has a name for two classes only
-        assert measure(f) == pytest.approx(a.scores.brier / 2, rel=1e-12)
-        return
-    reading = a.scores[measure.name] if measure.name in a.scores else a.reported[measure.name]
+    reading = getattr(a, measure.section)[measure.name]
     assert measure(f) == pytest.approx(float(reading), rel=1e-12)
     assert measure.bounds[0] <= measure(f) <= measure.bounds[1]
 
@@ -53,4 +50,16 @@ def test_only_proper_measures_choose_between_models() -> None:
     proper = {m.name for m in MEASURES if m.proper}
     assert proper == {"log_loss", "perplexity", "brier", "half_brier", "spherical", "geometric_accuracy"}
     assert all(m.better != "neither" for m in MEASURES if m.proper)
-    assert all(m.cite for m in MEASURES)
+    assert all(m.cite and m.label and m.gloss and m.formula for m in MEASURES)
+
+
+def test_every_path_is_described_once() -> None:
+    paths = [quantity.path for quantity in (*MEASURES, *OTHERS)]
+    assert len(paths) == len(set(paths)) == len(quantities())
+
+
+def test_the_area_under_the_curve_counts_ties_half() -> None:
+    f = Forecasts.of([0, 1, 1, 0], [0.2, 0.7, 0.2, 0.1], counts=[2, 1, 1, 3])
+    pairs = [(0.7, 0.2, 2), (0.7, 0.1, 3), (0.2, 0.2, 2), (0.2, 0.1, 3)]
+    wanted = sum(n * ((event > other) + 0.5 * (event == other)) for event, other, n in pairs) / 10
+    assert AUC(f) == pytest.approx(wanted, abs=1e-12)

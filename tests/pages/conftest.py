@@ -120,163 +120,192 @@ def curve(stated: Any, true: Any, bins: int = 10) -> tuple[r.CurvePoint, ...]:
     return tuple(points)
 
 
-def calibrated_loss(stated: Any, true: Any, loss: Any) -> Any:
-    """Realised probabilities after replacing each by the frequency in its bin."""
-    points = curve(stated, true, 10)
-    observed = {round(p.low * 10): p.observed for p in points}
-    return np.array([observed[min(int(s * 10), 9)] for s in stated])
+def scored(y: Any, p: Any) -> tuple[r.Scores, r.Skill, r.Baseline]:
+    """Scores with intervals, beside those of the class frequencies."""
+    n, k = p.shape
+    realised, hot = p[np.arange(n), y], np.eye(k)[y]
+    with np.errstate(divide="ignore"):
+        log = -np.log(realised)
+    brier, right = ((p - hot) ** 2).sum(1), float((p.argmax(1) == y).mean())
+    scores = r.Scores(
+        mean_reading(log),
+        mean_reading(brier),
+        half_brier=mean_reading(brier / 2) if k == 2 else None,
+        spherical=mean_reading(1 - realised / np.sqrt((p**2).sum(1))),
+        accuracy=Reading(right, *wilson(right, n, 0.95), "Wilson"),
+        perplexity=mean_reading(log, np.exp),
+        auc=Reading(0.8, 0.75, 0.85, "DeLong") if k == 2 else None,
+    )
+    prior = hot.mean(0)
+    seen = prior[prior > 0]
+    base = r.Baseline(
+        float(-(seen * np.log(seen)).sum()),
+        float(1 - (prior**2).sum()),
+        half_brier=float(1 - (prior**2).sum()) / 2 if k == 2 else None,
+        accuracy=float(prior.max()),
+    )
+
+    def saved(loss: Any, base: Any) -> Reading:
+        if not math.isfinite(loss):
+            return Reading(-math.inf, reason="infinite: no interval")
+        return Reading(1 - loss / base, 1 - loss.high / base, 1 - loss.low / base, "delta method")
+
+    return scores, r.Skill(saved(scores.log_loss, base.log_loss), saved(scores.brier, base.brier)), base
 
 
-def make(y: Any, p: Any, classes: Any, *, groups: Any = None, model: str | None = None, **changes: Any) -> Result:
+def judged(y: Any, p: Any, points: tuple[r.CurvePoint, ...]) -> r.Verdict:
+    """Over- or under-confident by the sign of realised minus expected ln p, where it exceeds 2.5 standard errors."""
+    n, rows = len(y), np.arange(len(y))
+    g = np.log(np.maximum(p, 1e-4))
+    excess = g[rows, y] - (p * g).sum(1)
+    z = float(excess.mean() / (excess.std() / math.sqrt(n)))
+    direction, found = "over-confident" if z < 0 else "under-confident", abs(z) > 2.5
+    zeros, slope = int((p[rows, y] == 0).sum()), float(np.clip(1 + z / 20, 0.2, 3))
+    gap = max(points, key=lambda q: q.count * abs(q.forecast - q.observed))
+    said = "**No miscalibration found.** With these cases, errors above 4 % of the loss would show."
+    if found:
+        where = f"When it says {gap.low:.0%}–{gap.high:.0%}, it happens {gap.observed:.0%} of the time."
+        said = f"**{direction.capitalize()}.** {where.replace('%', ' %')}"
+    ruled = [f"**It ruled out what happened in {zeros} of {n} cases**, so its log loss is infinite."] if zeros else []
+    return r.Verdict(
+        direction if found else "no miscalibration found",
+        "found" if found else "none found",
+        r.LevelTest(0.4),
+        r.ConfidenceTest(0.001 if found else 0.4, direction),
+        r.ShapeTest(0.3),
+        Reading(slope, slope - 0.06, slope + 0.06),
+        None,
+        None,
+        Reading(0.1, 0.05, 0.2),
+        0.02,
+        zeros,
+        method="999 draws from the forecasts",
+        sentences=(*ruled, said),
+    )
+
+
+def lost(whole: Reading, part: float) -> r.Losses:
+    unknown = Reading(math.nan, reason="needs the ideal probabilities", known=False)
+    missing = dict.fromkeys(("GL", "IL", "EL", "PEL"), unknown)
+    cl = Reading(part, part * 0.8, part * 1.3, "cross-fitted pool")
+    zero, rest = Reading(0.0), Reading(float(whole) - part)
+    return r.Losses(L=whole, AL=zero, PCL=Reading(part), CL=cl, RL=rest, PL=whole, remainder=zero, **missing)
+
+
+def remedied(n: int, gain: float) -> tuple[r.Remedy, ...]:
+    command = "veracity calibrate fit FILE --map temperature -o map.json"
+    best = r.Gain(gain, gain * 0.8, gain * 1.2, 0.15) if gain else r.Gain(-0.002, -0.004, 0.001, 0.0)
+    flat = r.Gain(-0.01, -0.02, -0.005, -0.01)
+    return (
+        r.Remedy("temperature", "temperature 1.9", "labels", best, best, command, n, 5),
+        r.Remedy("isotonic", "isotonic", "labels", flat, flat, None, n, 5),
+    )
+
+
+def make(y: Any, p: Any, classes: Any, *, groups: Any = None, **changes: Any) -> Result:
     """Fill a result from outcomes (codes) and probabilities (n, k)."""
     y, p = np.asarray(y), np.asarray(p, dtype=float)
     n, k = p.shape
     classes = tuple(map(str, classes))
     realised, hot = p[np.arange(n), y], np.eye(k)[y]
-    with np.errstate(divide="ignore"):
-        log = -np.log(realised)
-    brier = ((p - hot) ** 2).sum(1)
-    pick = p.argmax(1)
-    prior = hot.mean(0)
-    base_log, base_brier = float(-(prior[prior > 0] * np.log(prior[prior > 0])).sum()), float(1 - (prior**2).sum())
-    accuracy = Reading(float((pick == y).mean()), *wilson(float((pick == y).mean()), n, 0.95), "Wilson")
-    two = {"half_brier": mean_reading(brier / 2), "auc": Reading(0.8, 0.75, 0.85, "DeLong")} if k == 2 else {}
-    spherical = mean_reading(1 - realised / np.sqrt((p**2).sum(1)))
-    scores = r.Scores(
-        mean_reading(log), mean_reading(brier), spherical=spherical, accuracy=accuracy,
-        perplexity=mean_reading(log, np.exp), **two,
-    )  # fmt: skip
-
-    def saved(loss: Reading, base: float) -> Reading:
-        if not math.isfinite(loss):
-            return Reading(-math.inf, reason="infinite: no interval")
-        return Reading(1 - loss / base, 1 - loss.high / base, 1 - loss.low / base, "delta method")
-
-    top, right = p.max(1), pick == y
-    stated, happened = (p[:, 1], y == 1) if k == 2 else (top, right)
-    expected, reported = means(lambda e: expected_mean(p, e)), means(lambda e: power_mean(realised, e))
+    stated, happened = (p[:, 1], y == 1) if k == 2 else (p.max(1), p.argmax(1) == y)
     entries, truth = p.ravel(), hot.ravel()
     cell = np.minimum((entries * 20).astype(int), 19)
     share = np.array([truth[cell == b].mean() if (cell == b).any() else 0.0 for b in range(20)])
     source = np.maximum(share[cell].reshape(n, k)[np.arange(n), y], 1e-3)
-    measured = means(lambda e: power_mean(source, e))
-    g = np.log(np.maximum(p, 1e-4))
-    excess = g[np.arange(n), y] - (p * g).sum(1)
-    z = float(excess.mean() / (excess.std() / math.sqrt(n)))
-    direction = "over-confident" if z < 0 else "under-confident"
-    state = "found" if abs(z) > 2.5 else "none found"
-    word = direction if state == "found" else "no miscalibration found"
-    zeros = int((realised == 0).sum())
-    points = curve(stated, happened)
-    said = max(points, key=lambda q: q.count * abs(q.forecast - q.observed))
-    sentence = (
-        f"**{direction.capitalize()}.** When it says {said.low:.0%}–{said.high:.0%}, it happens {said.observed:.0%} of the time."
-        if state == "found"
-        else "**No miscalibration found.** With these cases, errors above 4 % of the loss would show."
-    )
-    ruled = [f"**It ruled out what happened in {zeros} of {n} cases**, so its log loss is infinite."] if zeros else []
-    slope = Reading(
-        float(np.clip(1 + z / 20, 0.2, 3)),
-        float(np.clip(1 + z / 20, 0.2, 3)) - 0.06,
-        float(np.clip(1 + z / 20, 0.2, 3)) + 0.06,
-    )
-    detail = r.Verdict(
-        word, state, r.LevelTest(0.4), r.ConfidenceTest(0.001 if state == "found" else 0.4, direction),
-        r.ShapeTest(0.3), slope, None, None, Reading(0.1, 0.05, 0.2), 0.02, zeros,
-        method="999 draws from the forecasts", sentences=(*ruled, sentence),
-    )  # fmt: skip
-    total = float(log.mean())
-    cl = max(0.0, 0.15 * total) if state == "found" and math.isfinite(total) else 0.0
-    gain = r.Gain(cl, cl * 0.8, cl * 1.2, 0.15) if cl else r.Gain(-0.002, -0.004, 0.001, 0.0)
-    flat = r.Gain(-0.01, -0.02, -0.005, -0.01)
-    remedies = (
-        r.Remedy(
-            "temperature",
-            "temperature 1.9",
-            "labels",
-            gain,
-            gain,
-            "veracity calibrate fit FILE --map temperature -o map.json",
-            n,
-            5,
-        ),
-        r.Remedy("isotonic", "isotonic", "labels", flat, flat, None, n, 5),
-    )
-
-    def losses(whole: Reading, part: float) -> r.Losses:
-        unknown = Reading(math.nan, reason="needs the ideal probabilities", known=False)
-        zero, rest = Reading(0.0), Reading(float(whole) - part)
-        return r.Losses(
-            whole,
-            zero,
-            Reading(part, part * 0.8, None),
-            Reading(part, part * 0.8, part * 1.3, "cross-fitted pool"),
-            unknown,
-            unknown,
-            unknown,
-            unknown,
-            rest,
-            whole,
-            zero,
-        )
-
-    profile = np.array(GRID)
-    shares = r.DecomposedProfile(
-        tuple(float(x) for x in np.linspace(-2 / 3, 2, 25)),
-        adjustment=(0.02,) * 25, post_calibration=(0.08,) * 25, refinement=(0.6,) * 25,
-    )  # fmt: skip
-    with np.errstate(divide="ignore"):
-        given = tuple(power_mean(realised, e) for e in profile)
-    calibration = float(np.mean(np.abs(stated - happened.mean())))
-    error = r.CalibrationError(0.05 + 0 * calibration, 0.04, 0.06, "bootstrap", 0.018, 0.03, 0.2, 15)
-    order = np.argsort(realised, kind="stable")[:10]
-    unc, res, rel = Reading(base_log), Reading(0.3), Reading(0.05)
+    scores, skill, baseline = scored(y, p)
+    detail = judged(y, p, curve(stated, happened))
+    gain = 0.15 * float(scores.log_loss) if detail.state == "found" and math.isfinite(scores.log_loss) else 0.0
+    given = tuple(power_mean(realised, e) for e in GRID)
+    terms = r.Decomposition(Reading(baseline.log_loss or 0.0), Reading(0.3), Reading(0.05), Reading(0.0), "bins")
+    error = r.CalibrationError(0.05, 0.04, 0.06, "bootstrap", 0.018, 0.03, 0.2, 15)
     made = Result(
-        n, classes, scores, r.Skill(saved(scores.log_loss, base_log), saved(scores.brier, base_brier)),
-        r.Baseline(base_log, base_brier, base_brier / 2 if k == 2 else None, None, float(prior.max())),
-        reported, expected, measured, None, Reading(0.7, 0.6, 0.8), word, detail,
-        r.RiskProfile(
-            GRID, tuple(expected_mean(p, e) if e > -1 else math.nan for e in GRID), None, None, given,
-            tuple(x * 0.95 for x in given), tuple(min(x * 1.05, 1) for x in given),
-            tuple(power_mean(source, e) for e in GRID), None, None,
+        n,
+        classes,
+        scores,
+        skill,
+        baseline,
+        reported=means(lambda e: power_mean(realised, e)),
+        expected=means(lambda e: expected_mean(p, e)),
+        measured=means(lambda e: power_mean(source, e)),
+        slope=Reading(0.7, 0.6, 0.8),
+        verdict=detail.word,
+        verdict_detail=detail,
+        risk_profile=r.RiskProfile(
+            GRID,
+            expected=tuple(expected_mean(p, e) if e > -1 else math.nan for e in GRID),
+            expected_low=None,
+            expected_high=None,
+            reported=given,
+            reported_low=tuple(x * 0.95 for x in given),
+            reported_high=tuple(min(x * 1.05, 1) for x in given),
+            measured=tuple(power_mean(source, e) for e in GRID),
+            measured_low=None,
+            measured_high=None,
         ),
-        tuple(r.FloorMeans(f, *(power_mean(np.maximum(realised, f), e) for e in (1.0, 0.0, -2 / 3))) for f in FLOORS),
-        tuple(
-            r.Bin(b / 20, (b + 1) / 20, int((cell == b).sum()), int(truth[cell == b].sum()), float(entries[cell == b].mean()),
-                  float(share[b]), 0.01 * b, 0.02)
-            for b in range(20) if (cell == b).any()
+        floors=tuple(
+            r.FloorMeans(f, *(power_mean(np.maximum(realised, f), e) for e in (1.0, 0.0, -2 / 3))) for f in FLOORS
         ),
-        r.Curves(
-            curve(entries, truth), curve(top, right), {c: curve(p[:, j], y == j) for j, c in enumerate(classes[:50])},
+        bins=tuple(binned(b, entries[cell == b], truth[cell == b]) for b in range(20) if (cell == b).any()),
+        curves=r.Curves(
+            curve(entries, truth),
+            curve(p.max(1), p.argmax(1) == y),
+            {name: curve(p[:, j], y == j) for j, name in enumerate(classes[:50])},
             tuple(r.HistogramBar(b / 20, (b + 1) / 20, int(((stated * 20).astype(int) == b).sum())) for b in range(20)),
             (r.RocPoint(math.inf, 0, 0), r.RocPoint(0.5, 0.2, 0.7), r.RocPoint(0.0, 1, 1)) if k == 2 else (),
         ),
-        {"log": losses(scores.log_loss, cl), "brier": losses(scores.brier, 0.0)},
-        {"log": r.Decomposition(unc, res, rel, Reading(0.0), "bins"), "brier": r.Decomposition(unc, res, rel, Reading(0.0), "bins")},
-        shares, None,
-        r.CalibrationErrors(error, error if k > 2 else None, error), None, remedies,
-        {c: r.ClassReading(int(hot[:, j].sum()), float(p[:, j].mean()), float(prior[j]), Reading(0.9), 0.1, 0.5) for j, c in enumerate(classes)},
-        {}, tuple(r.Surprise(int(i) + 1, classes[y[i]], float(realised[i])) for i in order),
-        (), r.Provenance("veracity assess x.csv", "2026-11-17T10:00:00", "2.0.0", "native", "local",
-                         ({"path": "x.csv", "rows": n},), {"outcome": "label", "forecast": "p_*"}, {"map": "auto"}, 0.2),
-        model,
-    )  # fmt: skip
-    for column, values in (groups or {}).items():
-        values = np.asarray(values)
-        levels = {}
-        for level in dict.fromkeys(values.tolist()):
-            part = make(y[values == level], p[values == level], classes)
-            own = (
-                r.ClassLevel(float(p[values == level][:, 1].mean()), float((y[values == level] == 1).mean()), 0.3)
-                if k == 2
-                else None
+        by_rule={"log": lost(scores.log_loss, gain), "brier": lost(scores.brier or Reading(0.0), 0.0)},
+        terms={"log": terms, "brier": terms},
+        decomposed_profile=r.DecomposedProfile(
+            tuple(float(x) for x in np.linspace(-2 / 3, 2, 25)),
+            adjustment=(0.02,) * 25,
+            post_calibration=(0.08,) * 25,
+            refinement=(0.6,) * 25,
+        ),
+        calibration_error=r.CalibrationErrors(error, error if k > 2 else None, error),
+        remedies=remedied(n, gain),
+        per_class={
+            name: r.ClassReading(
+                int(hot[:, j].sum()), float(p[:, j].mean()), float(hot[:, j].mean()), Reading(0.9), 0.1, 0.5
             )
-            levels[str(level)] = r.Level(
-                part.n, part.scores, part.reported, part.expected, part.measured, part.slope, part.verdict, own
-            )
-        worst = max(levels, key=lambda name: float(levels[name].scores.log_loss))
-        made.groups[column] = r.Group(levels, r.Difference(0.004, "permuted labels"), worst)
-    return replace(made, **changes)
+            for j, name in enumerate(classes)
+        },
+        surprises=tuple(
+            r.Surprise(int(i) + 1, classes[y[i]], float(realised[i])) for i in np.argsort(realised, kind="stable")[:10]
+        ),
+        provenance=r.Provenance(
+            command="veracity assess x.csv",
+            date="2026-11-17T10:00:00",
+            version="2.0.0",
+            kernel="native",
+            engine="local",
+            inputs=({"path": "x.csv", "rows": n},),
+            reading={"outcome": "label", "forecast": "p_*"},
+            plan={"map": "auto"},
+            seconds=0.2,
+        ),
+    )
+    held = {str(column): grouped(y, p, classes, np.asarray(values)) for column, values in (groups or {}).items()}
+    return replace(made, groups=held, **changes)
+
+
+def binned(b: int, entries: Any, truth: Any) -> r.Bin:
+    edges = b / 20, (b + 1) / 20
+    return r.Bin(*edges, len(truth), int(truth.sum()), float(entries.mean()), float(truth.mean()), 0.01 * b, 0.02)
+
+
+def grouped(y: Any, p: Any, classes: Any, values: Any) -> r.Group:
+    levels = {}
+    for level in dict.fromkeys(values.tolist()):
+        inside = values == level
+        a = make(y[inside], p[inside], classes)
+        event = r.ClassLevel(float(p[inside][:, 1].mean()), float((y[inside] == 1).mean()), 0.3)
+        means_of = (a.reported, a.expected, a.measured)
+        levels[str(level)] = r.Level(
+            a.n, a.scores, *means_of, a.slope, str(a.verdict), event if len(classes) == 2 else None
+        )
+    worst = max(levels, key=lambda name: float(levels[name].scores.log_loss))
+    return r.Group(levels, r.Difference(0.004, "permuted labels"), worst)
 
 
 def forecasts(kind: str = "over", n: int = 600, k: int = 2, seed: int = 3) -> tuple[Any, Any]:
@@ -302,9 +331,10 @@ def filled() -> Callable[..., Result]:
         seed: int = 3,
         classes: Any = None,
         groups: Any = None,
+        given: Any = None,
         **changes: Any,
     ) -> Result:
-        y, p = forecasts(kind, n, k, seed)
+        y, p = given or forecasts(kind, n, k, seed)
         named = classes or (("no", "yes") if k == 2 else [f"class {i}" for i in range(k)])
         sites = {"site": np.array(["north", "south", "west"])[np.arange(n) % 3]} if groups is True else groups
         return make(y, p, named, groups=sites, **changes)

@@ -1,42 +1,41 @@
-"""Every picture of real assessments: valid, titled, with units, tooltips and two cues; saved in every format."""
+"""Every picture: valid, titled, with units, tooltips, a caption from its numbers, two cues; saved in every format."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from veracity import assess, plots
-from veracity.formulas.distributions import CoupledNormal
+from veracity import plots
+from veracity.data import records as r
+from veracity.data.reading import Reading
+from veracity.formulas.coupled import CoupledNormal
 from veracity.plots import _style as style
-from veracity.results.assess import Assessments
 
-OURS = sorted(name for name in plots.names() if getattr(plots.module(name), "OF", None) == "assessment")
-
-
-@pytest.fixture(scope="module")
-def two() -> Any:
-    """A sharpened forecast of a coin: over-confident, with groups."""
-    rng = np.random.default_rng(7)
-    truth = rng.beta(2, 2, 600)
-    stated = truth**2 / (truth**2 + (1 - truth) ** 2)
-    return assess((rng.random(600) < truth).astype(int), stated, groups={"site": rng.integers(0, 3, 600)})
+OURS = plots.names("assessment")
 
 
 @pytest.fixture(scope="module")
-def three() -> Any:
-    rng = np.random.default_rng(8)
-    p = rng.dirichlet([1.0, 1.0, 1.0], 400)
-    return assess(["abc"[rng.choice(3, p=row)] for row in p], p, labels=["a", "b", "c"])
+def two(filled: Callable[..., Any]) -> Any:
+    return filled("over", groups=True)
 
 
 @pytest.fixture(scope="module")
-def shown(two: Any, three: Any) -> dict[str, dict[str, Any]]:
-    return {"two": two.document(), "three": three.document()}
+def three(filled: Callable[..., Any]) -> Any:
+    return filled("over", k=3)
+
+
+def empty(two: Any) -> Any:
+    """An assessment that holds no section."""
+    return type(two)(n=0, classes=())
 
 
 def test_all_pictures_of_the_interface_are_there() -> None:
@@ -47,14 +46,16 @@ def test_all_pictures_of_the_interface_are_there() -> None:
 
 @pytest.mark.parametrize("name", OURS)
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_picture_draws_with_title_units_and_tooltips(name: str, theme: str, shown: Any) -> None:
-    chart = plots.chart(name, shown["two"], theme=theme)
+def test_every_picture_draws_with_title_units_tooltips_and_caption(name: str, theme: str, two: Any) -> None:
+    chart = plots.chart(name, two, theme=theme)
     text = json.dumps(spec := chart.to_dict())  # to_dict validates against the schema of Vega-Lite
     assert '"tooltip"' in text
     assert _titles(spec)[0]
     assert '"title": "' in text.replace('"title": "",', "")  # an axis says what it shows
-    assert plots.module(name).rows(shown["two"]), "the data table under the figure is empty"
-    assert plots.module(name).CAPTION
+    module = plots.module(name)
+    assert module.rows(two), "the data table under the figure is empty"
+    assert module.caption(two)
+    assert module.TITLE
 
 
 def _titles(spec: Any) -> list[Any]:
@@ -63,52 +64,103 @@ def _titles(spec: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_a_picture_without_numbers_says_so(name: str) -> None:
+def test_a_picture_without_numbers_says_so(name: str, two: Any) -> None:
     with pytest.raises(ValueError, match=f"{name}: this assessment holds no"):
-        plots.chart(name, {"schema": "veracity/assessment/1", "classes": []})
+        plots.chart(name, empty(two))
 
 
-def test_three_classes_have_no_roc_but_all_else(shown: Any) -> None:
-    drawn = []
-    for name in OURS:
-        if name not in ("roc", "groups"):
-            drawn.append(plots.chart(name, shown["three"]))
+def test_three_classes_have_no_roc_but_all_else(three: Any) -> None:
+    drawn = [plots.chart(name, three) for name in OURS if name not in ("roc", "groups")]
     assert len(drawn) == len(OURS) - 2
     with pytest.raises(ValueError, match="two classes"):
-        plots.chart("roc", shown["three"])
+        plots.chart("roc", three)
 
 
-def test_pictures_hold_the_numbers_of_the_document(shown: Any) -> None:
-    document = shown["two"]
-    profile = {(row["side"], round(row["r"], 9)): row["mean"] for row in plots.module("risk_profile").rows(document)}
-    assert profile["stated", 0.0] == document["reported"]["geometric_accuracy"]["value"]
-    assert profile["borne out", 1.0] == pytest.approx(document["measured"]["decisiveness"]["value"], abs=1e-12)
-    ladder = plots.module("loss_ladder").rows(document)
-    assert ladder[0]["value"] == document["losses"]["log"]["L"]["value"]
-    assert ladder[-1]["to"] == document["losses"]["log"]["RL"]["value"]
+def test_pictures_hold_the_numbers_of_the_result(two: Any) -> None:
+    profile = {(row["side"], round(row["r"], 9)): row["mean"] for row in plots.module("risk_profile").rows(two)}
+    assert profile["gave", 0.0] == pytest.approx(two.reported.geometric_accuracy, abs=1e-12)
+    assert profile["expected", 0.0] == pytest.approx(two.expected.geometric_accuracy, abs=1e-12)
+    assert profile["recalibrated", 1.0] == pytest.approx(two.measured.decisiveness, abs=1e-12)
+    ladder = plots.module("loss_ladder").rows(two)
+    assert ladder[0]["value"] == two.losses("log").L
+    assert ladder[-1]["to"] == two.losses("log").RL
 
 
-def test_the_ladder_steps_meet_and_end_at_what_remains(shown: Any) -> None:
-    steps = plots.module("loss_ladder").rows(shown["two"])
+@pytest.mark.parametrize("kind", ["over", "under", "calibrated", "biased"])
+def test_the_ladder_steps_meet_and_never_run_below_zero(kind: str, filled: Callable[..., Any]) -> None:
+    result = filled(kind)
+    steps = plots.module("loss_ladder").rows(result)
     for upper, lower in pairwise(steps[1:-1]):
         assert upper["from"] == pytest.approx(lower["to"], abs=1e-12)
     assert steps[-2]["from"] == pytest.approx(steps[-1]["to"], abs=1e-9)  # what is left is the refinement loss
+    large = replace(result.losses("log"), AL=Reading(9.0), PCL=Reading(2.0), remainder=Reading(-10.0))
+    drawn = plots.module("loss_ladder").rows(replace(result, by_rule={"log": large}))
+    assert min(min(step["from"], step["to"]) for step in drawn) >= 0.0
 
 
-def test_an_infinite_log_loss_is_drawn_as_brier() -> None:
-    document = assess([0, 1] * 60, [0.2, 0.0] * 60).document()
-    assert "Brier" in str(plots.chart("loss_ladder", document).to_dict()["title"])
-    assert "ruled out" in json.dumps(plots.chart("surprises", document).to_dict())
+def test_an_infinite_log_loss_is_drawn_as_brier(two: Any) -> None:
+    infinite = replace(two.losses("log"), L=Reading(np.inf))
+    zero = (r.Surprise(3, "yes", 0.0), *two.surprises)
+    result = replace(two, by_rule={"log": infinite, "brier": two.losses("brier")}, surprises=zero)
+    assert "Brier" in str(plots.chart("loss_ladder", result).to_dict()["title"])
+    assert "ruled out" in json.dumps(plots.chart("surprises", result).to_dict())
+    assert "ruled out" in plots.module("surprises").caption(result)
 
 
-def test_several_models_share_a_picture(two: Any) -> None:
-    rng = np.random.default_rng(1)
-    other = assess(rng.integers(0, 2, 200), rng.random(200))
-    both = Assessments({"sharp": two, "noise": other})
+def test_several_models_share_a_picture(two: Any, filled: Callable[..., Any]) -> None:
+    both = SimpleNamespace(models={"sharp": two, "dull": filled("under")})
     for name in ("compare", "risk_profile"):
-        text = json.dumps(both.plot(name).to_dict())
+        text = json.dumps(plots.chart(name, both).to_dict())
         assert "sharp" in text
-        assert "noise" in text
+        assert "dull" in text
+
+
+DIRECTIONS = {
+    "over": ("all below the line", "above the line"),
+    "under": ("all above the line", "below the line"),
+}
+
+
+@pytest.mark.parametrize("kind", DIRECTIONS)
+def test_captions_say_which_way_the_picks_are_wrong(kind: str, filled: Callable[..., Any]) -> None:
+    """Three classes: the chart is of the picks, above the line too cautious, below it too sure."""
+    said, unsaid = DIRECTIONS[kind]
+    caption = plots.module("reliability").caption(filled(kind, n=4000, k=3))
+    assert said in caption
+    assert unsaid not in caption
+    gave, expected = ("gave", "expected") if kind == "over" else ("expected", "gave")
+    rows = {row["side"]: row["mean"] for row in plots.module("risk_profile").rows(filled(kind, k=3)) if row["r"] == 0}
+    assert rows[gave] < rows[expected]
+
+
+def test_caption_of_a_bias_says_that_points_are_below(filled: Callable[..., Any]) -> None:
+    """Two classes, the event predicted too often: its observed shares lie below the line."""
+    caption = plots.module("reliability").caption(filled("biased", n=4000))
+    assert "all below the line" in caption
+    assert "it happened" in caption
+
+
+def test_caption_of_calibrated_forecasts_claims_no_deviation(filled: Callable[..., Any]) -> None:
+    result = filled("calibrated", n=300, seed=1)
+    points = [replace(p, observed=(p.band_low + p.band_high) / 2) for p in result.curves.classwise["yes"]]
+    inside = replace(result, curves=replace(result.curves, classwise={"yes": tuple(points)}))
+    assert "no deviation beyond chance" in plots.module("reliability").caption(inside)
+
+
+@pytest.mark.parametrize("kind", ["over", "under", "biased", "calibrated"])
+def test_no_caption_has_scientific_notation(kind: str, filled: Callable[..., Any]) -> None:
+    result = filled(kind, groups=True)
+    tiny = replace(result, surprises=(r.Surprise(3, "yes", 1e-12), r.Surprise(4, "yes", 2e-5)))
+    for name in OURS:
+        assert not re.search(r"\de[−+-]?\d", plots.module(name).caption(tiny)), name
+
+
+def test_halves_of_the_reliability_chart_are_named_for_what_they_are(two: Any, three: Any) -> None:
+    assert "too sure" in json.dumps(plots.chart("reliability", three).to_dict())
+    assert "too cautious" in json.dumps(plots.chart("reliability", three).to_dict())
+    event = json.dumps(plots.chart("reliability", two).to_dict())  # below the line a low forecast is not "too sure"
+    assert "predicted too high" in event
+    assert "too sure" not in event
 
 
 def test_coupled_distributions_cross_their_mean_one_scale_from_the_centre() -> None:
@@ -124,7 +176,7 @@ def test_coupled_distributions_cross_their_mean_one_scale_from_the_centre() -> N
 @pytest.mark.parametrize("form", plots.FORMATS)
 def test_save_writes_every_format(form: str, two: Any, tmp_path: Path) -> None:
     path = tmp_path / f"picture.{form}"
-    two.plot("roc").save(path)
+    plots.chart("roc", two).save(path)
     data = path.read_bytes()
     beginning = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<svg", "json": b"{", "html": b"<"}[form]
     assert data.lstrip().startswith(beginning)
@@ -133,11 +185,19 @@ def test_save_writes_every_format(form: str, two: Any, tmp_path: Path) -> None:
         assert len(data) > 500_000
 
 
+def test_without_a_name_the_reliability_chart_is_drawn_and_names_are_listed(
+    two: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert plots.chart(None, two).to_dict() == plots.chart("reliability", two).to_dict()
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in OURS)
+
+
 def test_unknown_names_are_refused_by_name(two: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no picture 'relyability'"):
-        two.plot("relyability")
+        plots.chart("relyability", two)
     with pytest.raises(ValueError, match="'gif' is none of"):
-        two.plot("roc").save(tmp_path / "x.gif")
+        plots.chart("roc", two).save(tmp_path / "x.gif")
 
 
 def test_palette_is_told_apart_by_more_than_colour() -> None:
@@ -145,26 +205,27 @@ def test_palette_is_told_apart_by_more_than_colour() -> None:
     assert len(set(style.SHAPES)) == len(style.SHAPES) == len(style.DARK["range"]["category"])
 
 
-def test_parts_of_the_loss_far_outside_the_picture_are_not_drawn(shown: Any) -> None:
-    """Below the cut the lines are those of the document; above twice the cut there are none."""
-    at = [-2 / 3, -1 / 3, 0.0, 1.0, 2.0]
+def test_parts_of_the_loss_far_outside_the_picture_are_not_drawn(two: Any) -> None:
+    """Below the cut the lines are those of the result; above twice the cut there are none."""
+    at = (-2 / 3, -1 / 3, 0.0, 1.0, 2.0)
     parts = {
-        "adjustment": [5.0, 2.0, 0.1, 0.1, 900.0],
-        "post_calibration": [4e4, 40.0, 0.2, 0.1, 0.2],
-        "refinement": [0.5, 7.0, 0.4, 0.3, 0.3],
+        "adjustment": (5.0, 2.0, 0.1, 0.1, 900.0),
+        "post_calibration": (4e4, 40.0, 0.2, 0.1, 0.2),
+        "refinement": (0.5, 7.0, 0.4, 0.3, 0.3),
     }
     module = plots.module("decomposed_profile")
-    spec = plots.chart("decomposed_profile", shown["two"] | {"decomposed_profile": {"r": at, **parts}}).to_dict()
+    result = replace(two, decomposed_profile=r.DecomposedProfile(at, **parts))
+    spec = plots.chart("decomposed_profile", result).to_dict()
     drawn: dict[str, dict[float, float]] = {}
     for row in spec["datasets"][spec["layer"][0]["data"]["name"]]:
         drawn.setdefault(row["part"], {})[row["r"]] = row["share"]
-    r = np.linspace(-2 / 3, 2, 2001)
-    given, seen = np.zeros(len(r)), np.zeros(len(r))
+    axis = np.linspace(-2 / 3, 2, 2001)
+    given, seen = np.zeros(len(axis)), np.zeros(len(axis))
     for name in ("refinement", "post_calibration", "adjustment"):  # from the bottom
         line = drawn[module.PARTS[name]]
         places = sorted(line)
-        given += np.interp(r, at, parts[name])
-        seen += np.interp(r, places, [line[place] for place in places])
+        given += np.interp(axis, at, parts[name])
+        seen += np.interp(axis, places, [line[place] for place in places])
         inside = given <= module.CUT
         assert inside.any()
         np.testing.assert_allclose(seen[inside], given[inside], atol=1e-9)
@@ -172,8 +233,8 @@ def test_parts_of_the_loss_far_outside_the_picture_are_not_drawn(shown: Any) -> 
         assert seen[~inside].min() >= module.CUT - 1e-9
 
 
-def test_the_first_line_is_solid_without_a_pattern(shown: Any) -> None:
+def test_the_first_line_is_solid_without_a_pattern(two: Any) -> None:
     """Dashes without gaps would be printed one by one."""
-    dashes = [json.dumps(plots.chart(name, shown["two"]).to_dict()) for name in ("risk_profile", "floors")]
+    dashes = [json.dumps(plots.chart(name, two).to_dict()) for name in ("risk_profile", "floors")]
     assert all('"range": [[], [6, 3]' in text for text in dashes)
     assert not any("[1, 0]" in text for text in dashes)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def two(filled: Callable[..., Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def several(filled: Callable[..., Any], two: Any) -> Any:
-    return Several({NASTY: two, "second": filled("under", seed=4), SCRIPT: filled("calibrated", seed=5)})
+    return SimpleNamespace(models={NASTY: two, "second": filled("under", seed=4), SCRIPT: filled("calibrated", seed=5)})
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +49,6 @@ def ten(filled: Callable[..., Any]) -> Any:
 @pytest.fixture(scope="module")
 def thousand(filled: Callable[..., Any]) -> Any:
     return filled("over", n=400, k=1000)
-
-
-class Several:
-    def __init__(self, models: dict[str, Any]) -> None:
-        self.models = models
 
 
 @pytest.fixture(scope="module")
@@ -295,7 +291,7 @@ def test_infinite_and_undefined_numbers_have_a_word(filled: Callable[..., Any]) 
 
 
 def test_page_stays_small_for_many_models_and_groups(two: Any) -> None:
-    many = Several({f"model {i}": two for i in range(60)})
+    many = SimpleNamespace(models={f"model {i}": two for i in range(60)})
     assert len(show.to_html(many).encode()) <= LIMIT
     level = two.groups[NASTY].levels["north"]
     crowded = replace(two, groups={"site": r.Group({f"level {i}": level for i in range(3000)}, None, None)})

@@ -123,3 +123,19 @@ def test_rows_and_pages_are_equal_in_every_process(tmp_path, root):
         written = {path.name: path.read_bytes() for path in target.iterdir()}
         runs.append((ran.stdout.replace(str(target).encode(), b""), written))
     assert runs[0] == runs[1]
+
+
+def test_a_paper_is_added_by_one_file(tmp_path, monkeypatch):
+    (tmp_path / "x99.py").write_text(
+        "from papers._rows import Section, printed\n"
+        "TITLE, NUMBERED, NOT_REPRODUCED = 'A new paper', ('Table 1',), {'(7)': 'a definition'}\n"
+        "def sections(options):\n"
+        "    yield Section('Table 1', rows=[printed('mean', '0.25', 0.25)])\n"
+    )
+    monkeypatch.setattr(papers, "__path__", [*papers.__path__, str(tmp_path)])
+    monkeypatch.setitem(sys.modules, "papers.x99", None)  # restored to absent afterwards
+    del sys.modules["papers.x99"]
+    assert papers.keys()[-1] == "X99"
+    assert run("X99", "-o", tmp_path / "out").exit_code == 0
+    assert "A new paper" in (tmp_path / "out" / "x99.html").read_text()
+    assert "a definition" in (tmp_path / "out" / "index.html").read_text()

@@ -37,9 +37,9 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         shown: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
-                shown.setdefault(getattr(parameter, "group", OUTPUT), []).append(record)
+                shown[getattr(parameter, "group", OUTPUT)].append(record)
         for group, records in shown.items():
             if records:
                 with formatter.section(group):

@@ -74,14 +74,13 @@ def one_model(
                 "  for rows of one kind, a map of their own:  --where COL=VALUE"
             )
     from veracity.engines._one_model import OneModel
-    from veracity.read.beside import KEPT
     from veracity.read.paths import listed
-    from veracity.read.unlabelled import NoForecasts, reading_of_forecasts, reading_without_outcomes
+    from veracity.read.unlabelled import NoForecasts, options_of_forecasts, options_without_outcomes
 
     engine, files, reading = engine_of(request, working), listed(list(request.files)), request.reading
 
     def counted(source: Source) -> OneModel:
-        click.echo(source.layout.one_line("not used" if outcomes == "needed" else KEPT), err=True)
+        click.echo(source.layout.one_line("not used" if outcomes == "needed" else "kept"), err=True)
         model = OneModel(engine, source)
         _ = model.tally  # every value is looked at
         return model
@@ -90,7 +89,7 @@ def one_model(
     try:
         source = engine.open(files, reading)
     except ValueError:
-        other = None if outcomes == "needed" else reading_without_outcomes(reading, classes)
+        other = None if outcomes == "needed" else options_without_outcomes(reading, classes)
         if other is not None:
             with suppress(NoForecasts):
                 source = engine.open(files, other)
@@ -99,7 +98,7 @@ def one_model(
     try:
         return counted(source)
     except ValueError:
-        other = reading_of_forecasts(reading, source.layout) if outcomes == "unused" else None
+        other = options_of_forecasts(reading, source.layout) if outcomes == "unused" else None
         if other is None:
             raise
         return counted(engine.open(files, other))
@@ -110,7 +109,7 @@ def write(model: OneModel, fitted: Fitted, output: str, together: Together) -> i
     from veracity.engines._mapped import not_for_csv
 
     text = not is_folder(output) and not output.lower().endswith(".parquet")
-    lost = not_for_csv(model.source.beside) if text else []
+    lost = not_for_csv(model.source.passthrough) if text else []
     if lost:
         click.echo(f"warning: CSV cannot hold {', '.join(lost)}: left out; write .parquet to keep them", err=True)
     if output == "-":
@@ -134,7 +133,7 @@ def warn_of_changes(model: OneModel) -> None:
 
     tally = model.tally
     names = {*(["label"] if model.labelled else []), *model.numbered, *(f"p_{name}" for name in tally.classes)}
-    taken = [name for name in model.source.beside if name in names]
+    taken = [name for name in model.source.passthrough if name in names]
     if taken:
         click.echo(f"warning: columns of the file give way to new ones of the same name: {', '.join(taken)}", err=True)
     for finding in tally.findings:

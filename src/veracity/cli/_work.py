@@ -18,7 +18,7 @@ from veracity.cli._progress import Working
 
 if TYPE_CHECKING:
     from veracity.engines import Engine
-    from veracity.read import Layout
+    from veracity.read import Match
     from veracity.read.paths import File
     from veracity.results.assessment import Assessment
 
@@ -111,7 +111,7 @@ def _inputs(request: Request) -> dict[str, list[File]]:
     return inputs
 
 
-def _read_as(name: str, layout: Layout) -> str:
+def _read_as(name: str, layout: Match) -> str:
     """Return how one of several inputs was read; files in folders may have the same names."""
     return layout.one_line() if len(layout.files) == 1 else f"{name}: {layout.one_line()}"
 

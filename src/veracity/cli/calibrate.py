@@ -79,9 +79,9 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
 
 def best(forecasts: Forecasts) -> Fitted:
     """Return the map with the largest cross-validated gain, fitted on all rows."""
-    from veracity import maps
+    from veracity.estimate.remedies import best_map
 
-    found = maps.winner(forecasts, maps.remedies(forecasts))
+    found = best_map(forecasts)
     if found is None:
         raise ValueError("no map lowers the log loss of rows it was not fitted on; nothing was written")
     return found

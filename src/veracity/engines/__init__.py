@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from veracity.engines._one_model import OneModel
     from veracity.engines._sums import Tallies
     from veracity.engines.local import Progress
     from veracity.read import ReadOptions, Source
@@ -70,6 +71,12 @@ class Engine:
         how = {"skip_broken": self.skip_broken}
         source: Source = self.module.open(data, reading or ReadOptions(), how, self.options)
         return source
+
+    def one_model(self, data: Any, reading: ReadOptions | None = None) -> OneModel:
+        """Return the forecasts of the only model in the data, to be mapped and written."""
+        from veracity.engines._one_model import OneModel
+
+        return OneModel(self, self.open(data, reading))
 
     def total(
         self,

@@ -78,26 +78,26 @@ class Mapped:
     source: Source
     fitted: Fitted
     classes: tuple[Any, ...]
-    beside: Mapping[str, Any]  # columns that are copied, and their kinds
+    passthrough: Mapping[str, Any]  # columns that are copied, and their types
     skip_broken: bool = False
     weight: bool = False
     count: bool = False
 
     @property
     def labelled(self) -> bool:
-        return self.source.layout.kind != "unlabelled"
+        return self.source.layout.labelled
 
     def frames(self, part: Part) -> Iterator[pl.DataFrame]:
         """Yield the mapped rows of a part; none where it cannot be read and may be left out, as a whole."""
         if self.skip_broken and not self._readable(part):
             return
-        for batch in self.source.batches(part, beside=self.beside):
+        for batch in self.source.batches(part, passthrough=self.passthrough):
             for forecasts in batch.forecasts:
                 rows = in_their_order(self.fitted, forecasts)
                 forecasts = forecasts if self.labelled else replace(forecasts, outcomes=None)
                 made = frame(forecasts, rows, weight=self.weight, count=self.count)
-                if batch.beside is not None:  # a column with the name of a mapped one gives way
-                    others = batch.beside.of(forecasts.numbers).drop(made.columns, strict=False)
+                if batch.passthrough is not None:  # a column with the name of a mapped one gives way
+                    others = batch.passthrough.select(forecasts.numbers).drop(made.columns, strict=False)
                     made = pl.concat([others, made], how="horizontal")
                 yield made
 
@@ -125,10 +125,10 @@ class Mapped:
                         seen(rows, number / len(parts))
 
         names = [f"p_{name}" for name in self.classes]
-        words = (["event"] if self.source.layout.kind == "events" else []) + (["label"] if self.labelled else [])
+        words = (["event"] if self.source.layout.stacked else []) + (["label"] if self.labelled else [])
         schema: dict[str, Any] = dict.fromkeys(words, pl.String) | dict.fromkeys(names, pl.Float64)
         schema |= ({"weight": pl.Float64} if self.weight else {}) | ({"count": pl.Int64} if self.count else {})
-        kept = {name: kind for name, kind in self.beside.items() if name not in schema}
+        kept = {name: kind for name, kind in self.passthrough.items() if name not in schema}
         lazy = register_io_source(frames, schema=kept | schema)
         if ending != ".parquet":
             lazy = lazy.drop(not_for_csv(kept))

@@ -52,7 +52,7 @@ class OneModel:
 
     @property
     def labelled(self) -> bool:
-        return self.source.layout.kind != "unlabelled"
+        return self.source.layout.labelled
 
     @property
     def prior(self) -> Any:
@@ -130,7 +130,9 @@ class OneModel:
         if not isinstance(parts, list) or not all(isinstance(part, Part) for part in parts):
             raise ValueError("only files can be written as they are read\n  apply the map to the frame itself")
         also = dict.fromkeys(self.numbered, True)
-        mapped = Mapped(self.source, fitted, self.tally.classes, self.source.beside, self.engine.skip_broken, **also)
+        mapped = Mapped(
+            self.source, fitted, self.tally.classes, self.source.passthrough, self.engine.skip_broken, **also
+        )
         seen = self.engine.watched("writing")
         if not target.is_dir():
             started = time.monotonic()

@@ -20,7 +20,7 @@ from veracity.data import Forecasts
 from veracity.engines._sums import Job, Sum
 from veracity.engines._worker import FAN, Done, count, open_for_workers, together
 from veracity.engines.local import Progress
-from veracity.read import Layout, Part, ReadOptions, Source
+from veracity.read import Match, Part, ReadOptions, Source
 from veracity.read.parts import source_of_frame
 
 OPTIONS = {"scheduler": str, "timeout": float, "part_bytes": int}
@@ -38,7 +38,7 @@ def open(data: Any, reading: ReadOptions, how: Mapping[str, Any], options: Mappi
         head = data.head(SAMPLE, npartitions=-1, compute=True)
         return source_of_frame(head, reading, "dask dataframe", list(data.to_delayed()))
     if isinstance(data, (list, tuple)) and data and all(isinstance(d, (Delayed, Forecasts)) for d in data):
-        return Source(Layout("forecasts", ()), reading, list(data))
+        return Source(Match(()), reading, list(data))
     return open_for_workers(data, reading, how, options)
 
 

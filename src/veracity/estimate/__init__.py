@@ -4,26 +4,35 @@ from __future__ import annotations
 
 from veracity.estimate.calibration import calibration_error, reliability
 from veracity.estimate.conclusion import verdict
+from veracity.estimate.decomposition import adjustment, corp, decomposed_profile, decomposition
 from veracity.estimate.expected import expected_at, expected_means
 from veracity.estimate.findings import findings
 from veracity.estimate.groups import group
+from veracity.estimate.ladder import losses
 from veracity.estimate.measured import NOT_MEASURABLE, measured_by, unmeasured
 from veracity.estimate.profile import risk_profile
 from veracity.estimate.recalibration import recalibration
+from veracity.estimate.remedies import remedies
 from veracity.estimate.scores import baseline, no_scores, scores, skill
 
 __all__ = [
     "NOT_MEASURABLE",
+    "adjustment",
     "baseline",
     "calibration_error",
+    "corp",
+    "decomposed_profile",
+    "decomposition",
     "expected_at",
     "expected_means",
     "findings",
     "group",
+    "losses",
     "measured_by",
     "no_scores",
     "recalibration",
     "reliability",
+    "remedies",
     "risk_profile",
     "scores",
     "skill",

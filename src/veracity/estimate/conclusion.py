@@ -36,7 +36,7 @@ def verdict(tally: Tally, recalibration: Recalibration | None = None, nothing: s
 
 def _judged(tally: Tally, recalibration: Recalibration | None) -> Verdict:
     rows, plan = tally.rows, tally.plan
-    gain = (None, None) if recalibration is None else recalibration.log_gain
+    gain = (None, None) if recalibration is None else recalibration.gain("log")
     found = judge(
         rows.probabilities,  # type: ignore[arg-type]
         rows.outcomes,  # type: ignore[arg-type]

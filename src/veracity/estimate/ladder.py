@@ -1,12 +1,12 @@
-"""The loss ladder of a tally: where the loss comes from, and what would remove it.
+"""Where the loss comes from: the losses of KF15 for any rule of the risk axis.
 
-Fits the maps, builds the chain of stages, and gives every loss with its interval.
+The calibration loss is the gain of a cross-fitted pool of maps (`recalibration`). With a map of its own choice a reader
+gets the exact chain of KF15 instead, whose stage C is counted in the same rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,299 +15,311 @@ from numpy.typing import NDArray
 from veracity import maps
 from veracity.data import Finding, Forecasts
 from veracity.data.reading import Reading, around, undefined, unknown
-from veracity.estimate.means import NOT_MEASURABLE
-from veracity.estimate.scores import frequencies
-from veracity.formulas.chain import Chain, corp
+from veracity.data.records import Losses
+from veracity.estimate.folds import forecast_hashes
+from veracity.estimate.ideal import Ideal
+from veracity.estimate.ideal import ideal as ideal_of
+from veracity.estimate.recalibration import COHERENT_ENTRIES, Recalibration, Rule, fit_rows, recalibration, select
+from veracity.formulas.chain import PAIRS, Chain, power_of
+from veracity.formulas.intervals import quantile
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
-from veracity.state.cells import rows_of_two
-from veracity.state.sampling import few
-from veracity.state.sums import R
-from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
 
-MOST_ENTRIES = 20_000_000  # of rows looked at again; beyond, cells of two classes or a sample of rows serve
-EXACT_ROWS = 1 << 20  # of two classes
-MOST_PROFILE_ENTRIES = 4_000_000  # of rows in the profile
-PROFILE_ENTRIES = 40_000  # of rows that are adjusted for every r of it
-PROFILE_R = R[(R > -0.7) & (np.arange(len(R)) % 3 == 0)]  # −2/3, −1/3, 0, … 2
-MANY_CLASSES = 50  # beyond, no isotonic curve for each class
+AUTO = "auto"  # the cross-fitted pool
+POOL = "cross-fitted pool of maps"
+AT_LEAST = f"{POOL}; at least"
+AT_MOST = f"{POOL}; at most"
+PAIRED = "paired differences, cross-fitted"
+IN_SAMPLE = "row influences"
+SOFT_ENTRIES = 4_000_000  # of rows with ideal probabilities, one for each class
 NOT_SEPARABLE = (
     "grouping and irreducible loss cannot be told apart from these inputs: give the ideal probabilities, features, or "
     "repeated outcomes"
 )
+RULES_OUT = "the class frequencies cannot be matched: forecasts of 0 rule them out"
+MANY_FOR_R = "only the log and the Brier score are adjusted beyond 100 classes"
+ONE_FOLD = "all cases belong together: none are left to judge a recalibration"
 BOTH_INFINITE = "the difference of two infinite losses"
-RULED_OUT = "what happened had been ruled out in some rows: no interval"
-EXPLAINED = 0.1  # of the log loss may be left over by the ladder
-LOSSES = ("L", "AL", "PCL", "CL", "GL", "IL", "EL", "PEL", "RL", "PL", "remainder")
-TERMS = ("uncertainty", "resolution", "reliability", "within")
+DIFFERENCE = "a difference of two estimates: no interval"
+SAME_ROWS = "C was counted in the same rows: no interval holds"
+ZERO_OUTCOME = "some outcomes had probability 0: no interval"
+EXPLAINED = 0.1  # of the log loss may be left over by the chain
 
 
-class Ladder:
-    """Losses, decompositions, CORP, adjustments and remedies of one tally, each computed when asked for."""
+def losses(
+    rows: Forecasts,
+    rule: Rule,
+    found: Recalibration | None,
+    *,
+    map: str = AUTO,
+    level: float = 0.95,
+    score: Reading | None = None,
+    upper: float | None = None,
+    seed: int = 0,
+) -> Losses:
+    """Return the losses of KF15 Table 2 under a rule: "log", "brier" or a number r > −1.
 
-    def __init__(self, tally: Tally) -> None:
-        self.tally = tally
-        self._unmatched = ""  # why there is no stage A
-
-    @cached_property
-    def rows(self) -> Forecasts:
-        held, k = self.tally.held, self.tally.k
-        if held is not None and (len(held) <= EXACT_ROWS if k == 2 else len(held) * k <= MOST_ENTRIES):
-            return held
-        if held is None and self.tally.sample.complete:
-            return self.tally.sample.rows
-        if k == 2:
-            return rows_of_two(self.tally.classwise[1], self.tally.grid.edges, self.tally.classes)
-        return few(held, MOST_ENTRIES // k) if held is not None else self.tally.sample.rows
-
-    @property
-    def basis(self) -> str:
-        """What the numbers stand on: all rows, cells, or a sample."""
-        held, sample = self.tally.held, self.tally.thinned
-        if self.rows is held or (sample is not None and sample.complete and self.rows is sample.rows):
-            return "row influences"
-        if self.tally.k == 2:
-            return "row influences, on cells of the grid"
-        return f"row influences, on a sample of {len(self.rows):,} rows"
-
-    @cached_property
-    def problem(self) -> str | None:
-        """Why there is no ladder, if there is none."""
-        if not self.tally.sums.rows:
-            return "there are no rows"
-        if not self.tally.measurable:
-            return NOT_MEASURABLE
-        outside = getattr(self.stage_c, "outside", 0)
-        if outside:
-            return f"the map {self.tally.plan.map!r} gives {outside:,} values that are no probabilities; choose another"
-        return None
-
-    @cached_property
-    def stage_c(self) -> maps.Fitted:
-        return maps.fit(self.tally.plan.map, self.rows)
-
-    @cached_property
-    def ideal(self) -> maps.Ideal:
-        """Stage Q where the data tell it: given, from equal features, from repeated outcomes."""
-        return maps.ideal(self.rows, seed=self.tally.plan.random_state)
-
-    def findings(self, losses: dict[str, Reading]) -> tuple[Finding, ...]:
-        """How Q was found, where it was asked for; and whether the cells of C are too coarse for the (log) losses."""
-        if self.problem:
-            return ()
-        found = [] if self.ideal.finding.code == "not_separable" else [self.ideal.finding]
-        too_coarse = np.isfinite(losses["remainder"]) and abs(losses["remainder"]) > EXPLAINED * losses["L"]
-        if self.chain.cells is not None and too_coarse:
-            message = (
-                f"the cells of the map {self.tally.plan.map!r} are too coarse: calibration loss holds what rows of one "
-                f"cell differ by, and {losses['remainder']:.3g} of {losses['L']:.3g} nats are left over; the maps "
-                "temperature and isotonic have no cells (--map)"
-            )
-            found.append(Finding("coarse_cells", "warning", message))
-        return tuple(found)
-
-    @cached_property
-    def chain(self) -> Chain:
-        return self._chain(self.rows)
-
-    def _chain(self, f: Forecasts) -> Chain:
-        assert f.probabilities is not None
-        assert f.outcomes is not None
-        fitted = self.stage_c
-        held_cells: Any = getattr(fitted, "cells", None)
-        if held_cells is not None:
-            stage_c, cells = fitted.means, held_cells(f.probabilities)  # type: ignore[attr-defined]
-        else:
-            stage_c, cells = fitted(f.probabilities), None
-        ideal = self.ideal.Q if f is self.rows else None
-        if ideal is not None and ideal.ndim == 1:
-            ideal = np.column_stack([1.0 - ideal, ideal])
-        return Chain(
-            f.probabilities,
-            f.outcomes,
-            stage_c,
-            A=lambda rule: self._adjusted(f, rule),
-            Q=ideal,
-            cells=cells,
-            mass=f.mass,
-            counts=f.counts,
-            log_realised=f.log_realised,
-        )
-
-    def _adjusted(self, f: Forecasts, rule: ScoringRule) -> Floats | None:
-        name, options = maps.adjustment(rule)
-        assert f.probabilities is not None
-        try:
-            adjusted: Floats = maps.fit(name, f, **options)(f.probabilities)
-        except maps.InfeasibleTarget as problem:
-            in_the_way = "a probability of zero stands in the way" if problem.classes else "no adjustment was found"
-            self._unmatched = f"the class frequencies cannot be matched: {in_the_way}"
-            return None
-        return adjusted
-
-    def _reading(self, value: float | None, influence: Any, bounds: tuple[float, float] = (-np.inf, np.inf)) -> Reading:
-        if value is None:
-            return unknown(NOT_SEPARABLE)
-        if np.isnan(value):
-            return undefined(BOTH_INFINITE)
-        if not np.isfinite(value):
-            return around(value, np.nan, self.tally.plan.level)
-        f, s = self.rows, self.tally.sums
-        mass2 = f.mass if f.weights is None else f.mass * f.weights
-        with np.errstate(invalid="ignore"):
-            x = influence()
-            spread = float(np.sqrt(mass2 @ (x - value) ** 2 / mass2.sum()))
-        if not np.isfinite(spread):
-            return Reading(value, reason=RULED_OUT)
-        error = spread / np.sqrt(s.n_eff - 1.0) if s.n_eff > 1.0 + 1e-9 else np.nan
-        return around(value, error, self.tally.plan.level, bounds, self.basis)
-
-    def losses(self, rule: str) -> dict[str, Reading]:
-        if self.problem:
-            return dict.fromkeys(LOSSES, unknown(self.problem))
-        values, found = self.chain.losses(rule), {}
-        for name in LOSSES:
-            value = values[name]
-            if name == "remainder":
-                found[name] = undefined(BOTH_INFINITE) if value is None or np.isnan(value) else Reading(value)
-            elif name == "GL" and self.ideal.grouping is not None:
-                found[name] = _at_least(self.ideal.grouping[rule])
-            elif value is None and name in ("AL", "PCL", "PL"):
-                found[name] = unknown(self._unmatched)
-            else:
-                found[name] = self._reading(value, lambda name=name: self.chain.influence(rule, name), (0.0, np.inf))
-        return found
-
-    def crossfitted(self, rule: str) -> dict[str, Reading]:
-        """The losses with C fitted without the rows it is applied to: not optimistic, as the in-sample C is."""
-        if self.problem:
-            return dict.fromkeys(LOSSES, unknown(self.problem))
-        calibrated = maps.crossfit(self.tally.plan.map, self.rows, seed=self.tally.plan.random_state)
-        if calibrated is None:
-            return dict.fromkeys(LOSSES, unknown("too few rows to fit C without some of them"))
-        chain = replace(self.chain, C=calibrated, cells=None, _held={})
-        values = chain.losses(rule)
-        return {name: unknown(NOT_SEPARABLE) if (v := values[name]) is None else Reading(v) for name in LOSSES}
-
-    def corrections(self, rule: str) -> dict[str, float]:
-        """What class frequencies counted in the same rows add to each term by chance; subtract it."""
-        if self.problem:
-            raise ValueError(self.problem)
-        return self.chain.corrections(rule)
-
-    def decomposition(self, rule: str) -> dict[str, Any]:
-        if self.problem:
-            return {**dict.fromkeys(TERMS, unknown(self.problem)), "map": self.tally.plan.map}
-        values, influences = self.chain.terms(rule), self.chain.term_influences(rule)
-        found: dict[str, Any] = {}
-        for name in TERMS:
-            bounds = (-np.inf, np.inf) if name == "within" else (0.0, np.inf)
-            found[name] = self._reading(values[name], lambda name=name: influences[name], bounds)
-        return {**found, "map": self.tally.plan.map}
-
-    def profile(self) -> dict[str, Any]:
-        """All terms along the risk axis as shares of the base-rate loss at that r."""
-        if self.problem:
-            return {"r": []}
-        k, rs = self.tally.k, PROFILE_R.tolist()
-        f = few(self.rows, MOST_PROFILE_ENTRIES // k)
-        chain = self.chain
-        if f is not self.rows:  # which may lack some classes
-            chain = replace(self._chain(f), prior=frequencies(self.tally), _held={})
-        if k <= MANY_CLASSES and len(f) * k <= PROFILE_ENTRIES:
-            return dict(chain.profile(rs))
-        found = dict(replace(chain, A=None, _held={}).profile(rs))
-        if k <= MANY_CLASSES:  # beyond, an adjustment for every r takes seconds, and says little
-            some = few(self.rows, max(500, PROFILE_ENTRIES // k))
-            for i, r in enumerate(rs):
-                share, calibration = self._adjustment_share(some, r), found["post_calibration"][i]
-                if share is not None and calibration is not None:
-                    found["adjustment"][i], found["post_calibration"][i] = share, calibration - share
-        return found
-
-    def _adjustment_share(self, f: Forecasts, r: float) -> float | None:
-        """The adjustment loss at r as a share of the base-rate loss, from a sample f of rows.
-
-        A sample has class frequencies of its own. Its rows are therefore adjusted by what all rows lack: its mean
-        forecast moves by as much as the mean of all rows has to move.
-        """
-        prior, column = frequencies(self.tally), self.tally.sums.column / self.tally.sums.weight
-        share = f.mass / f.mass.sum()
-        target = np.maximum(share @ f.matrix + prior - column, 0.0)
-        rule = rule_of(r)
-        name, options = maps.adjustment(rule)
-        try:
-            adjusted = maps.fit(name, f, target=target / target.sum(), **options)(f.matrix)
-        except maps.InfeasibleTarget:
-            return None
-        return float(share @ rule.divergence(f.matrix, adjusted) / rule.entropy(prior))
-
-    def adjustment(self) -> dict[str, Any]:
-        """What matching the class frequencies does under each rule: weights or shifts, and the loss after it."""
-        if self.problem:
-            return {}
-        f, names = self.rows, [str(c) for c in self.tally.classes]
-        found: dict[str, dict[str, Any]] = {}
-        for rule, attribute in (("log", "weights"), ("brier", "shift")):
-            name, options = maps.adjustment(rule)
-            try:
-                fitted = maps.fit(name, f, **options)
-            except maps.InfeasibleTarget as error:
-                found[rule] = {attribute: None, "loss": None, "reason": str(error)}
-                continue
-            moved = dict(zip(names, getattr(fitted, attribute).tolist(), strict=True))
-            found[rule] = {attribute: moved, "loss": self.chain.loss(rule, "A", "Y")}
-        return found
-
-    def corp(self) -> dict[str, Any]:
-        """Miscalibration, discrimination and uncertainty with isotonic C: two classes, or the pick and each class."""
-        if self.problem:
-            return {}
-        f, y = self.rows, np.asarray(self.rows.outcomes)
-        if self.tally.k == 2:
-            return self._corp(f.matrix, y == 1)
-        matrix = f.matrix
-        pick = matrix.argmax(axis=1)
-        found: dict[str, Any] = {"top_label": self._corp(_against_rest(matrix, pick), pick == y)}
-        if self.tally.k <= MANY_CLASSES:
-            found["classwise"] = {
-                str(c): self._corp(_against_rest(matrix, np.full(len(y), j)), y == j)
-                for j, c in enumerate(self.tally.classes)
-            }
-        return found
-
-    def _corp(self, scores: Floats, event: NDArray[np.bool_]) -> dict[str, dict[str, Reading]]:
-        p = scores[:, 1]
-        f = Forecasts(p, event.astype(np.int64), (False, True), self.rows.weights, self.rows.counts)
-        calibrated = maps.fit("isotonic", f)(p)
-        assert f.outcomes is not None
-        return {
-            rule: {name: Reading(value) for name, value in corp(rule, scores, calibrated, f.outcomes, f.mass).items()}
-            for rule in ("brier", "log")
-        }
-
-    def remedies(self) -> list[dict[str, Any]] | None:
-        """Cross-fitted gain of every adjustment and calibrator against doing nothing."""
-        if self.problem:
-            return None
-        plan = self.tally.plan
-        found: list[dict[str, Any]] = maps.remedies(self.rows, seed=plan.random_state, level=plan.level)
-        return found
+    found  the cross-validation of these rows
+    score  the mean score of all rows where it is known better than from these rows
+    upper  an upper end of the calibration loss from elsewhere (the in-sample bound of the verdict)
+    """
+    rule = rule_of(rule)
+    q = ideal_of(rows, seed=seed)
+    if map != AUTO:
+        return _exact(rows, rule, q, map, level)
+    if found is None:
+        nothing: dict[str, Any] = dict.fromkeys((*PAIRS, "remainder"), unknown(ONE_FOLD))
+        return Losses(**nothing)
+    return _crossfitted(rows, rule, found, q, level, score, upper)
 
 
-def _against_rest(matrix: Floats, column: NDArray[Any]) -> Floats:
-    """(n, 2) the probability of one class of each row last, before it that of all others: 1 − p, but not a false 0."""
-    p = matrix[np.arange(len(matrix)), column]
-    rest, sure = 1.0 - p, np.flatnonzero(p > 1.0 - 1e-8)
-    others = matrix[sure]
-    others[np.arange(len(sure)), column[sure]] = 0.0
-    rest[sure] = others.sum(axis=1)
-    return np.column_stack([rest, p])
+def _crossfitted(
+    rows: Forecasts,
+    rule: ScoringRule,
+    found: Recalibration,
+    q: Ideal,
+    level: float,
+    score: Reading | None,
+    upper: float | None,
+) -> Losses:
+    given = rows.ideal is not None
+    soft = recalibration(soft_rows(rows)) if given else None
+    judged = found if soft is None else soft
+    whole = _mean(found, rule, "S", level) if score is None else score
+    al, values = _adjustment_losses(judged, rule, whole, level)
+    raw, error = judged.gain(rule)
+    cl = max(raw, al, 0.0)
+    reach = quantile(level) * error
+    low = _end(raw - reach)
+    high = None if upper is None or low is None else max(cl, raw + reach, upper)
+    refined = _mean(found, rule, "C", level)
+    rl = float(whole) - cl if np.isfinite(whole) and np.isfinite(cl) else float(refined)
+    values |= {
+        "L": whole,
+        "CL": Reading(cl, low, high, AT_LEAST, None if low is not None else ZERO_OUTCOME),
+        "RL": Reading(rl, None, refined.high and max(refined.high, rl), AT_MOST, refined.reason),
+        "PCL": _difference(cl, al) if values["AL"].known else values["AL"],
+        **_with_ideal(rows, rule, q, whole, cl, al if values["AL"].known else None, judged if given else None, level),
+        "raw": values["raw"] | {"CL": raw, "CL_error": error},
+    }
+    notes = () if q.finding.code == "not_separable" else (q.finding,)
+    return Losses(**values, findings=(*found.findings, *notes))
+
+
+def _adjustment_losses(
+    judged: Recalibration, rule: ScoringRule, whole: Reading, level: float
+) -> tuple[float, dict[str, Any]]:
+    """The adjustment loss (0 where it is not known), its reading, and that of the loss after adjustment."""
+    raw, error = judged.gain(rule, "A")
+    if np.isnan(raw):
+        reason = unknown(judged.why_not_adjusted or _why_not(rule, judged.rows))
+        return 0.0, {"AL": reason, "PL": reason, "raw": {}}
+    al, reach = max(raw, 0.0), quantile(level) * error
+    fitted = chance_of_adjustment(judged.part(_few(judged.rows)).rows, power_of(rule), len(judged.fitted))
+    low, high = _end(raw - reach), _end(raw + reach + fitted)
+    reading = Reading(al, low, high, PAIRED, None if low is not None else ZERO_OUTCOME)
+    return al, {"AL": reading, "PL": _difference(whole, al), "raw": {"AL": raw, "AL_error": error}}
+
+
+def _few(rows: Forecasts) -> Floats | None:
+    return fit_rows(forecast_hashes(rows), rows.k, COHERENT_ENTRIES)
+
+
+def chance_of_adjustment(rows: Forecasts, r: float, folds: int | None = None) -> float:
+    """Return the expected adjustment loss at r of calibrated forecasts, fitted in the same rows.
+
+    Mean forecasts and class frequencies differ by chance with the covariance V/n of the outcomes; the loss of closing
+    the gap is ½ (1 + r) gapᵀ H⁻¹ gap with H = mean[diag h − h hᵀ/Σh], h = S^(1−r). With `folds`, n is the number of
+    rows outside one fold: what fitting costs on new rows.
+    """
+    s, mass = rows.matrix, rows.mass / rows.mass.sum()
+    h = np.where(s > 0.0, np.maximum(s, 1e-300) ** (1.0 - r), 0.0)
+    curved = np.diag(mass @ h) - (h * (mass / h.sum(axis=1))[:, None]).T @ h
+    varied = np.diag(mass @ s) - (s * mass[:, None]).T @ s
+    n = maps.effective_rows(rows) * (1.0 if folds is None else 1.0 - 1.0 / folds)
+    return 0.5 * (1.0 + r) * float(np.trace(np.linalg.pinv(curved) @ varied)) / n
+
+
+def _difference(whole: float, part: float) -> Reading:
+    if np.isinf(whole) and np.isinf(part):
+        return undefined(BOTH_INFINITE)
+    return Reading(float(whole) - part, method=POOL, reason=DIFFERENCE)
+
+
+def _end(value: float) -> float | None:
+    """An end of an interval of a loss, which is at least 0; None where it is not finite."""
+    return max(value, 0.0) if np.isfinite(value) else None
+
+
+def _why_not(rule: ScoringRule, rows: Forecasts) -> str:
+    named = rule.key in ("log", "brier")
+    return RULES_OUT if named or rows.k <= 100 else MANY_FOR_R
+
+
+def _mean(found: Recalibration, rule: ScoringRule, stage: str, level: float) -> Reading:
+    """The mean score of a stage with its interval."""
+    scores = found.scores(rule, stage)
+    if scores is None:
+        return unknown(found.why_not_adjusted or RULES_OUT)
+    return around(*found.mean(scores), level, (0.0, np.inf), IN_SAMPLE if stage == "S" else PAIRED)
+
+
+def _with_ideal(
+    rows: Forecasts,
+    rule: ScoringRule,
+    q: Ideal,
+    whole: Reading,
+    cl: float,
+    al: float | None,
+    soft: Recalibration | None,
+    level: float,
+) -> dict[str, Reading]:
+    """The losses that need Q: those beyond calibration, and what sampling leaves over."""
+    nothing = dict.fromkeys(("GL", "IL", "EL", "PEL"), unknown(NOT_SEPARABLE)) | {"remainder": Reading(0.0)}
+    if q.grouping is not None:
+        bound = q.grouping.get(str(rule.key))
+        return nothing | ({"GL": _at_least(bound)} if bound is not None else {})
+    if q.Q is None:
+        return nothing
+    assert rows.outcomes is not None
+    ideal = q.Q if q.Q.ndim == 2 else np.column_stack([1.0 - q.Q, q.Q])
+    epistemic = row_mean(rows, np.asarray(rule.divergence(rows.matrix, ideal)), level)
+    inherent = rule.entropy(ideal) if soft is not None else rule.score(ideal, rows.outcomes)
+    il = row_mean(rows, np.asarray(inherent), level)
+    el = float(epistemic)
+    if np.isfinite(el):
+        gl = max(el - cl, 0.0)
+    else:
+        gl = float(_mean(soft, rule, "C", level)) - float(il) if soft is not None else np.nan
+    return {
+        "GL": _difference(gl, 0.0) if np.isfinite(gl) else undefined(BOTH_INFINITE),
+        "IL": il,
+        "EL": epistemic,
+        "PEL": unknown(RULES_OUT) if al is None else _difference(max(el, al), al),
+        "remainder": Reading(float(whole) - el - float(il)) if np.isfinite(el) else undefined(BOTH_INFINITE),
+    }
+
+
+def soft_rows(rows: Forecasts) -> Forecasts:
+    """Return a row for every class that the ideal gives probability, with that probability as weight, as one case."""
+    assert rows.ideal is not None
+    chosen = fit_rows(forecast_hashes(rows), rows.k * rows.k, SOFT_ENTRIES)
+    index = np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen)
+    ideal = np.asarray(rows.ideal, dtype=np.float64)[index]
+    ideal = ideal if ideal.ndim == 2 else np.column_stack([1.0 - ideal, ideal])
+    at, outcome = np.nonzero(ideal > 0.0)
+    part = select(rows, index[at])
+    weight = ideal[at, outcome] * (1.0 if part.weights is None else part.weights)
+    return replace(part, outcomes=outcome, weights=weight, case=at)
+
+
+def row_mean(rows: Forecasts, values: Floats, level: float) -> Reading:
+    """The weighted mean of values of rows with its interval."""
+    mass2 = rows.mass if rows.weights is None else rows.mass * rows.weights
+    value = float(rows.mass @ values / rows.mass.sum())
+    if not np.isfinite(value):
+        return around(value, np.nan, level)
+    n = maps.effective_rows(rows)
+    spread = float(np.sqrt(mass2 @ (values - value) ** 2 / mass2.sum()))
+    return around(value, spread / np.sqrt(n - 1.0) if n > 1.0 + 1e-9 else np.nan, level, (0.0, np.inf), IN_SAMPLE)
 
 
 def _at_least(bound: float) -> Reading:
     """A loss of which only a lower bound is known."""
     reason = "only a lower bound can be given: too many distinct features"
     return Reading(np.nan, bound, None, "lower bound by a cross-fitted partition of the features", reason, known=False)
+
+
+def chain(rows: Forecasts, map: str, *, q: Ideal | None = None, prior: Floats | None = None) -> Chain:
+    """Return the exact chain of KF15 with stage C by a map that is fitted to these rows.
+
+    Where ideal probabilities are given, cells have their mean as C instead of the outcomes' frequencies.
+    """
+    assert rows.probabilities is not None
+    assert rows.outcomes is not None
+    fitted = maps.fit(map, rows)
+    outside = getattr(fitted, "outside", 0)
+    if outside:
+        raise ValueError(f"map: {map!r} gives {outside:,} values that are no probabilities; choose another")
+    cells: Any = fitted.cells(rows.probabilities) if hasattr(fitted, "cells") else None
+    ideal = None if q is None else q.Q
+    if ideal is not None and ideal.ndim == 1:
+        ideal = np.column_stack([1.0 - ideal, ideal])
+    stage_c = fitted(rows.probabilities) if cells is None else fitted.means  # type: ignore[attr-defined]
+    if cells is not None and rows.ideal is not None and ideal is not None:
+        size = np.bincount(cells, weights=rows.mass, minlength=len(stage_c))
+        sums = [np.bincount(cells, weights=rows.mass * column, minlength=len(size)) for column in ideal.T]
+        stage_c = np.where(size[:, None] > 0.0, np.column_stack(sums) / np.maximum(size, 1e-300)[:, None], stage_c)
+    return Chain(
+        rows.probabilities,
+        rows.outcomes,
+        stage_c,
+        A=lambda rule: _adjusted(rows, rule),
+        Q=ideal,
+        cells=cells,
+        mass=rows.mass,
+        counts=rows.counts,
+        prior=prior,
+        log_realised=rows.log_realised,
+    )
+
+
+def _adjusted(rows: Forecasts, rule: ScoringRule) -> Floats | None:
+    name, options = maps.adjustment(rule)
+    assert rows.probabilities is not None
+    try:
+        return np.asarray(maps.fit(name, rows, **options)(rows.probabilities))
+    except maps.InfeasibleTarget:
+        return None
+
+
+def _exact(rows: Forecasts, rule: ScoringRule, q: Ideal, map: str, level: float) -> Losses:
+    """The ten losses of the exact chain; intervals for those that no stage of the same rows enters."""
+    steps = chain(rows, map, q=q)
+    values, method = steps.losses(rule), f"map {map}, counted in the same rows"
+    found: dict[str, Any] = {}
+    for name in (*PAIRS, "remainder"):
+        value = values[name]
+        if name == "GL" and q.grouping is not None and str(rule.key) in q.grouping:
+            found[name] = _at_least(q.grouping[str(rule.key)])
+        elif value is None:
+            found[name] = unknown(RULES_OUT if name in ("AL", "PCL", "PL") else NOT_SEPARABLE)
+        elif np.isnan(value):
+            found[name] = undefined(BOTH_INFINITE)
+        elif name == "remainder":
+            found[name] = Reading(value)
+        elif "C" in PAIRS[name]:
+            found[name] = Reading(value, method=method, reason=SAME_ROWS)
+        else:
+            found[name] = _influenced(rows, steps, rule, name, value, level)
+    return Losses(**found, findings=_findings(q, steps, map, found, rule))
+
+
+def _influenced(rows: Forecasts, steps: Chain, rule: ScoringRule, name: str, value: float, level: float) -> Reading:
+    given = rows.ideal is not None and name == "EL"
+    values = steps.rows(rule, *PAIRS[name]) if given else steps.influence(rule, name)
+    if np.isfinite(value) and not np.isfinite(values).all():
+        return Reading(value, reason=ZERO_OUTCOME)
+    return row_mean(rows, values, level) if np.isfinite(value) else around(value, np.nan, level)
+
+
+def _findings(q: Ideal, steps: Chain, map: str, found: dict[str, Reading], rule: ScoringRule) -> tuple[Finding, ...]:
+    """How Q was found; steps that are infinite because C rules an outcome out; cells that are too coarse."""
+    notes = [] if q.finding.code == "not_separable" else [q.finding]
+    infinite = [name for name in ("PCL", "GL", "RL") if np.isinf(found[name])]
+    if infinite and np.isfinite(found["L"]):
+        message = (
+            f"the map {map!r} rules out some outcomes ({', '.join(infinite)} infinite): the smoothed maps and the pool "
+            "(--map auto) rule nothing out"
+        )
+        notes.append(Finding("infinite_calibrated", "warning", message))
+    left, whole = found["remainder"], found["L"]
+    if rule.key == "log" and steps.cells is not None and np.isfinite(left) and abs(left) > EXPLAINED * whole:
+        message = (
+            f"the cells of the map {map!r} are too coarse: calibration loss holds what rows of one cell differ by, and "
+            f"{left:.3g} of {whole:.3g} nats are left over; the pool (--map auto) has no cells"
+        )
+        notes.append(Finding("coarse_cells", "warning", message))
+    return tuple(notes)

@@ -245,7 +245,7 @@ class Chain:
         if self.cells is None:
             centre = loss
         else:
-            mean, r = self._centres, _power_of(rule)
+            mean, r = self._centres, power_of(rule)
             centre = np.empty(len(loss))
             for part in self._parts():
                 f, c = mean[self.cells[part]], self.C[self.cells[part]]
@@ -270,7 +270,7 @@ class Chain:
         the log score (Miller & Madow). Cells of one row tell nothing about their own error and count as zero for Brier.
         """
         rule = rule_of(rule)
-        r = _power_of(rule)
+        r = power_of(rule)
         cells = self.cells
         if cells is None:
             raise ValueError("corrections need the cells that C was counted in")
@@ -318,7 +318,7 @@ def _without(whole: float | None, parts: float) -> float:
     return np.nan if np.isinf(whole) and whole == parts else float(whole - parts)
 
 
-def _power_of(rule: ScoringRule) -> float:
+def power_of(rule: ScoringRule) -> float:
     if rule.name in ("log", "brier"):
         return 0.0 if rule.name == "log" else 1.0
     if not isinstance(rule.key, float):

@@ -15,8 +15,8 @@ INLINE uint64_t hash_of_one(double p) { return mixed((uint64_t)bits_of(p + 0.0) 
 
 /* What an entry adds to the sum of its row. */
 INLINE uint64_t entry_hash(float p) {
-    uint32_t bits = float_bits(p + 0.0f);
-    return (uint64_t)bits * (uint32_t)(bits * KEY);
+    uint32_t bits = float_bits(p + 0.0f), other = bits * KEY;
+    return (uint64_t)bits * (other ^ other >> 15);
 }
 
 INLINE uint64_t hash_of_sum(uint64_t sum) { return mixed(mixed(sum ^ SEED)); }

@@ -1,7 +1,7 @@
 """64 bits from a forecast alone, which decide whether its rows are analysis rows, however the rows were cut into parts.
 
-The hash of a row is that of Σ_j t(b_j), where b_j has the bits of p_j in float32 and t(b) = b · (KEY b mod 2^32), so it
-does not depend on the order of classes. One column of two classes, which may be next to 1, is hashed in float64.
+The hash of a row is that of Σ_j b_j · m(b_j), where b_j has the bits of p_j in float32 and m mixes them, so it does not
+depend on the order of classes. One column of two classes, which may be next to 1, is hashed in float64.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from veracity import kernels
 Hashes = NDArray[np.uint64]
 
 BLOCK = 1 << 16  # entries hashed together: they stay in the cache
-FOLD = np.uint64(32)
+FOLD, HALF_FOLD = np.uint64(32), np.uint32(15)
 KEY = np.uint32(0x9E3779B1)
 SEED, MULTIPLY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
@@ -41,7 +41,9 @@ def forecast_hashes(p: NDArray[Any], kernel: str | None = None) -> Hashes:
     for start in range(0, len(p), step):
         with np.errstate(over="ignore", invalid="ignore"):  # rows that cannot be used have hashes too
             bits = (p[start : start + step].astype(np.float32) + np.float32(0.0)).view(np.uint32)
-        (bits.astype(np.uint64) * (bits * KEY)).sum(axis=1, out=sums[start : start + step])
+        other = bits * KEY
+        other ^= other >> HALF_FOLD
+        (bits.astype(np.uint64) * other).sum(axis=1, out=sums[start : start + step])
     return mix(mix(sums ^ SEED))
 
 

@@ -59,7 +59,7 @@ static int prepare_work(Work *w, const Job *job, int64_t begin, int64_t end) {
     w->classes = calloc(6 * k, sizeof(double));
     w->columns = calloc(k, sizeof(double));
     w->block_classes = calloc(6 * k, sizeof(double));
-    w->block_columns = malloc(padded);
+    w->block_columns = aligned_alloc(64, (padded + 63) / 64 * 64); /* across cache lines, sums take twice as long */
     return w->classes && w->columns && w->block_classes && w->block_columns && kernel->prepare(w) &&
            get_tables(&w->tables, job);
 }

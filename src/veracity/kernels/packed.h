@@ -133,13 +133,14 @@ INLINE __m256d add_to(double *columns, __m256d x) {
 /* entry_hash of eight entries, in four sums. */
 INLINE __m256i add_hashes(__m256i sum, __m256i bits) {
     __m256i other = _mm256_mullo_epi32(bits, _mm256_set1_epi32((int)KEY));
+    other = _mm256_xor_si256(other, _mm256_srli_epi32(other, 15));
     sum = _mm256_add_epi64(sum, _mm256_mul_epu32(bits, other));
     return _mm256_add_epi64(sum, _mm256_mul_epu32(_mm256_srli_epi64(bits, 32), _mm256_srli_epi64(other, 32)));
 }
 
 /* Eight columns of a row. Those beyond its end are zeros, and `in` has no bits for them. */
 INLINE void sweep_columns(Sweep *s, const float *row, int64_t j, __m256i in, const int whole, double *columns,
-                          Found *found, const Ends *ends, const int hashed) {
+                          uint32_t *list, Group *groups, const Ends *ends, const int hashed) {
     KEEP_IN_MEMORY(ends);
     row += j;
     columns += j;
@@ -151,7 +152,7 @@ INLINE void sweep_columns(Sweep *s, const float *row, int64_t j, __m256i in, con
     s->sum = _mm256_add_ps(s->sum, x);
     if (hashed) s->hash = add_hashes(s->hash, bits);
     uint32_t hits = eight_set(_mm256_cmpgt_epi32(bits, ends->below_hits));
-    found->hits[s->groups] = (Group){(uint32_t)j, hits};
+    groups[s->groups] = (Group){(uint32_t)j, hits};
     s->groups += hits != 0; /* no branch: whether there are any could not be foreseen */
     /* The halves are read again: that costs less than taking them from the whole. */
     __m256d a = add_to(columns, _mm256_cvtps_pd(whole ? _mm_loadu_ps(row) : _mm256_castps256_ps128(x)));
@@ -161,7 +162,7 @@ INLINE void sweep_columns(Sweep *s, const float *row, int64_t j, __m256i in, con
     s->lower = _mm256_add_pd(s->lower, sum_below(a, b, ends->lower_end));
     s->both = _mm256_add_pd(s->both, sum_below(a, b, ends->both_end));
     s->above = _mm256_sub_epi32(s->above, _mm256_cmpgt_epi32(bits, ends->lower_bits));
-    s->listed += compress_eight(found->list + s->listed, bits, eight_set(_mm256_cmpgt_epi32(bits, ends->both_bits)));
+    s->listed += compress_eight(list + s->listed, bits, eight_set(_mm256_cmpgt_epi32(bits, ends->both_bits)));
 }
 
 INLINE void sweep_row(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Found *found,
@@ -172,13 +173,15 @@ INLINE void sweep_row(const float *row, const float *next, int64_t k, double *co
                        _mm256_set1_epi32((int)LISTED_FLOAT - 1), _mm256_set1_pd(LEVEL_ENDS[0]),
                        _mm256_set1_pd(LEVEL_ENDS[1])};
     Sweep s = {.low = all};
+    uint32_t *list = found->list;
+    Group *hits = found->hits;
     int64_t j = 0;
     for (; j + 16 <= k; j += 16) {
         __builtin_prefetch(next + j);
-        sweep_columns(&s, row, j, all, 1, columns, found, &ends, hashed);
-        sweep_columns(&s, row, j + 8, all, 1, columns, found, &ends, hashed);
+        sweep_columns(&s, row, j, all, 1, columns, list, hits, &ends, hashed);
+        sweep_columns(&s, row, j + 8, all, 1, columns, list, hits, &ends, hashed);
     }
-    for (; j < k; j += 8) sweep_columns(&s, row, j, eight_before(k - j), 0, columns, found, &ends, hashed);
+    for (; j < k; j += 8) sweep_columns(&s, row, j, eight_before(k - j), 0, columns, list, hits, &ends, hashed);
     float sums[8];
     uint32_t high[8], low[8], above[8];
     uint64_t hash[4];
@@ -279,20 +282,38 @@ static void pool_listed(Work *w, Packed *x) {
     }
 }
 
-/* Notes the hits of a row, and asks for the nested cells that they go to. Those from 1/2 up, whose words are not codes
- * of the grid, and those of codes that a cut divides are pooled at once. */
-static void note_hits(Work *w, Packed *x, const float *row) {
+/* Notes the hits of a row, and asks for the nested cells that they go to. The words of hits from 1/2 up and of codes that
+ * a cut divides are no cells of the grid: these are pooled at once, or with the largest entries in the end. Returns the
+ * column of the largest entry, the first if there are more; k if it is no hit. */
+static int64_t note_hits(Work *w, Packed *x, const float *row, int32_t top_cell) {
     const Grid *g = &w->job->grid;
+    int64_t k = w->job->k, pick = k;
     for (const Group *group = x->found.hits; group < x->found.hits + x->found.groups; group++)
         for (uint32_t set = group->set; set; set &= set - 1) {
             int64_t j = group->first + __builtin_ctz(set);
             double u = row[j];
-            int32_t known = g->cell[code_of(u)], cell = resolve(g, known, u);
-            if (u >= 0.5 || known < 0) add_entry(w->job, &w->tables, 0, cell, u, 0, 1, 1.0, 1.0);
+            int is_top = float_bits(row[j]) == x->found.most && pick == k;
+            int32_t known = is_top ? top_cell : g->cell[code_of(u)], cell = resolve(g, known, u);
+            pick = is_top ? j : pick;
+            if (is_top ? g->edges[cell] < 0.5 && (u >= 0.5 || g->cell[code_of(u)] < 0) : u >= 0.5 || known < 0)
+                add_entry(w->job, &w->tables, 0, cell, u, 0, 1, 1.0, 1.0);
             Hit hit = {j * g->nested_cells + g->nested[cell], u};
             __builtin_prefetch(w->tables.nested + 2 * hit.at, 1);
             x->hits[x->hit_count++] = hit;
         }
+    return pick;
+}
+
+/* Pools the largest entries of cells from 1/2 up. */
+static void pool_tops(Work *w) {
+    const Grid *g = &w->job->grid;
+    for (int64_t cell = g->cells - 1; g->edges[cell] >= 0.5; cell--) {
+        const slot *top = w->tables.all + 2 * (g->cells + cell);
+        slot *r = w->tables.all + 2 * cell;
+        if (top->i) touch(w->job, &w->tables, 0, (int32_t)cell);
+        r[0].i += top[0].i;
+        r[1].d += top[1].d;
+    }
 }
 
 static void add_hits(Work *w, Packed *x) {
@@ -318,13 +339,13 @@ static void note_row(Work *w, Packed *x, const float *row, int64_t i) {
     w->hash[i] = x->found.hash;
     w->realised[i] = row[y];
     w->top[i] = float_of(x->found.most);
-    w->correct[i] = row[y] == w->top[i] && first_of_float_ties(row, y);
     int32_t cell = w->true_cell[i] = cell_of(g, w->realised[i]), top = w->top_cell[i] = cell_of(g, w->top[i]);
     __builtin_prefetch(w->tables.yes + 4 * cell, 1);
     __builtin_prefetch(w->tables.all + 2 * (g->cells + top), 1);
     __builtin_prefetch(w->tables.yes + 4 * (g->cells + top), 1);
     __builtin_prefetch(w->tables.nested_yes + y * g->nested_cells + g->nested[cell], 1);
-    note_hits(w, x, row);
+    int64_t pick = note_hits(w, x, row, top);
+    w->correct[i] = pick < w->job->k ? pick == y : row[y] == w->top[i] && first_of_float_ties(row, y);
 }
 
 /* A row as floats one after another; `clean` turns minus zeros into zeros. */
@@ -397,6 +418,7 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
 static void finish_packed(Work *w) {
     unpack_words(w, w->packed);
     unpack_levels(w, &w->packed->levels);
+    pool_tops(w);
 }
 
 static void free_packed(Packed *x) {
@@ -417,8 +439,8 @@ static int prepare_packed(Work *w) {
     Packed *x = w->packed = calloc(1, sizeof *x);
     if (!x) return 0;
     size_t k = (size_t)job->k, room = k + 16; /* whole vectors are written */
-    double most_hits = (1.0 + job->allowed) / LEAST_HIT + 1.0; /* of a row with an allowed sum */
-    size_t hits = BLOCK * (most_hits < (double)k ? (size_t)most_hits : k);
+    double most = (1.0 + job->allowed) / LEAST_HIT + 1.0; /* hits of a row with an allowed sum; NaN allows any */
+    size_t hits = BLOCK * (most < 1.0 ? 1 : most < (double)k ? (size_t)most : k);
     x->pooled = calloc(WORD_CODES, sizeof *x->pooled);
     x->hits = malloc(hits * sizeof *x->hits);
     x->row = malloc(room * sizeof *x->row);

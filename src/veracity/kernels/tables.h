@@ -8,7 +8,7 @@
 #endif
 
 /* Zeros of an earlier pass, since small passes would spend their time clearing. Used only with the interpreter's lock. */
-enum { MOST_KEPT = 4 << 20 };
+enum { MOST_KEPT = 16 << 20 }; /* bytes: enough for a thousand classes */
 static void *kept_zeros;
 static size_t kept_size;
 
@@ -16,7 +16,7 @@ static size_t kept_size;
 static void *get_zeros(size_t size) {
 #if defined(__linux__)
     size_t page = (size_t)2 << 20, whole = (size + page - 1) / page * page;
-    if (size > MOST_KEPT) {
+    if (size >= 2 * page) {
         void *at = aligned_alloc(page, whole);
         if (at) {
             madvise(at, whole, MADV_HUGEPAGE);
@@ -92,22 +92,30 @@ INLINE void write_columns(Compact *out, int first, int64_t at, const slot *recor
     for (int f = 0; f < step; f++) out->columns[first + f][at] = record[f];
 }
 
+/* Writes the cells of one word of bits in their order, and zeroes them. */
+INLINE void write_word(Compact *out, const Job *job, Tables *t, int64_t h, int64_t word, const int mass) {
+    const int all_step = mass ? 4 : 2, true_step = mass ? 6 : 4;
+    for (uint64_t set = t->touched[h * job->words + word]; set; set &= set - 1) {
+        int64_t cell = 64 * word + __builtin_ctzll(set), at = out->size;
+        slot *all = t->all + (h * job->grid.cells + cell) * all_step;
+        slot *yes = t->yes + (h * job->grid.cells + cell) * true_step;
+        out->cells[at] = (int32_t)cell;
+        write_columns(out, 0, at, all, all_step);
+        write_columns(out, ALL_COLUMNS, at, yes, true_step);
+        out->size += all->i != 0;
+        memset(all, 0, (size_t)all_step * sizeof *all);
+        memset(yes, 0, (size_t)true_step * sizeof *yes);
+    }
+    t->touched[h * job->words + word] = 0;
+}
+
 /* Writes a histogram in order of cells, and zeroes it. */
 static void write_histogram(Compact *out, const Job *job, Tables *t, int64_t h) {
-    for (int64_t word = 0; word < job->words; word++) {
-        uint64_t *touched = t->touched + h * job->words + word;
-        for (; *touched; *touched &= *touched - 1) {
-            int64_t cell = 64 * word + __builtin_ctzll(*touched), at = out->size;
-            slot *all = t->all + (h * job->grid.cells + cell) * job->all_step;
-            slot *yes = t->yes + (h * job->grid.cells + cell) * job->true_step;
-            out->cells[at] = (int32_t)cell;
-            write_columns(out, 0, at, all, job->all_step);
-            write_columns(out, ALL_COLUMNS, at, yes, job->true_step);
-            out->size += all->i != 0;
-            memset(all, 0, (size_t)job->all_step * sizeof *all);
-            memset(yes, 0, (size_t)job->true_step * sizeof *yes);
-        }
-    }
+    for (int64_t word = 0; word < job->words; word++)
+        if (job->mass)
+            write_word(out, job, t, h, word, 1);
+        else
+            write_word(out, job, t, h, word, 0);
 }
 
 /* Adds what is written to the first histogram. */
@@ -123,31 +131,40 @@ static void add_written(const Compact *out, const Job *job, Tables *t) {
     }
 }
 
+static void drop_cell(Compact *out, int64_t at) {
+    size_t rest = (size_t)(--out->size - at);
+    memmove(out->cells + at, out->cells + at + 1, rest * sizeof *out->cells);
+    for (int f = 0; f < COLUMNS; f++)
+        if (out->columns[f]) memmove(out->columns[f] + at, out->columns[f] + at + 1, rest * sizeof(slot));
+}
+
 /* Writes the class-wise histogram of one of many classes, and zeroes it. Its lowest cell has what the others leave of
  * the totals; rounding may leave less than nothing of a sum. */
 static void write_nested(Compact *out, const Job *job, Tables *t, int64_t j, const slot *totals) {
-    int64_t cells = job->grid.nested_cells;
+    int64_t cells = job->grid.nested_cells, lowest = out->size, at = lowest + 1;
+    slot *all = t->nested + j * cells * job->all_step, *yes = t->nested_yes + j * cells * job->nested_true_step;
     slot left[ALL_COLUMNS];
     memcpy(left, totals, sizeof left);
     for (int64_t cell = 1; cell < cells; cell++) {
-        const slot *all = t->nested + (j * cells + cell) * job->all_step;
-        left[0].i -= all[0].i;
-        for (int f = 1; f < job->all_step; f++) left[f].d -= all[f].d;
+        const slot *a = all + cell * job->all_step, *b = yes + cell * job->nested_true_step;
+        if (a->i == 0) continue;
+        out->cells[at] = (int32_t)cell;
+        write_columns(out, 0, at, a, job->all_step);
+        write_columns(out, ALL_COLUMNS, at, b, 1);
+        if (job->mass) write_columns(out, ALL_COLUMNS + 4, at, b + 1, 2);
+        left[0].i -= a[0].i;
+        for (int f = 1; f < job->all_step; f++) left[f].d -= a[f].d;
+        at++;
     }
     for (int f = 1; f < job->all_step; f++) left[f].d = left[f].d < 0.0 ? 0.0 : left[f].d;
-    for (int64_t cell = 0; cell < cells; cell++) {
-        slot *all = t->nested + (j * cells + cell) * job->all_step, *held = cell ? all : left;
-        slot *yes = t->nested_yes + (j * cells + cell) * job->nested_true_step;
-        int64_t at = out->size;
-        if (held->i == 0) continue;
-        out->size++;
-        out->cells[at] = (int32_t)cell;
-        write_columns(out, 0, at, held, job->all_step);
-        out->columns[ALL_COLUMNS][at] = yes[0];
-        if (job->mass) write_columns(out, ALL_COLUMNS + 4, at, yes + 1, 2);
-        memset(all, 0, (size_t)job->all_step * sizeof *all);
-        memset(yes, 0, (size_t)job->nested_true_step * sizeof *yes);
-    }
+    out->cells[lowest] = 0;
+    write_columns(out, 0, lowest, left, job->all_step);
+    write_columns(out, ALL_COLUMNS, lowest, yes, 1);
+    if (job->mass) write_columns(out, ALL_COLUMNS + 4, lowest, yes + 1, 2);
+    out->size = at;
+    if (left->i == 0) drop_cell(out, lowest);
+    memset(all, 0, (size_t)(cells * job->all_step) * sizeof *all);
+    memset(yes, 0, (size_t)(cells * job->nested_true_step) * sizeof *yes);
 }
 
 #endif

@@ -20,27 +20,25 @@ from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
 
 from ._fitted import SCHEMA, Fitted
-from ._ideal import Ideal, ideal, ideal_from_features
+from ._grouping import class_means, copies, effective_rows, equal_rows
 from ._label_shift import em
-from ._remedies import crossfit, remedies, winner
 from ._support import InfeasibleTarget
 from ._target import checked_scores
 
 __all__ = [
     "Fitted",
-    "Ideal",
     "InfeasibleTarget",
     "adjust",
     "adjustment",
-    "crossfit",
+    "class_means",
+    "copies",
+    "effective_rows",
     "em",
+    "equal_rows",
     "fit",
     "from_json",
-    "ideal",
-    "ideal_from_features",
+    "label",
     "names",
-    "remedies",
-    "winner",
 ]
 
 
@@ -53,6 +51,11 @@ def _module(name: str) -> Any:
     if name not in names():
         raise ValueError(f"map: {name!r} is none of {', '.join(names())}")
     return importlib.import_module(f"{__name__}.{name}")
+
+
+def label(name: str) -> str:
+    """Return what people call the map of that name."""
+    return str(getattr(_module(name), "LABEL", name.replace("_", " ")))
 
 
 def fit(name: str, forecasts: Forecasts, **options: Any) -> Fitted:

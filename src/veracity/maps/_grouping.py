@@ -1,4 +1,4 @@
-"""Which rows are exactly equal, and how often each stands."""
+"""Which rows are exactly equal, and how many rows a set of rows is worth."""
 
 from __future__ import annotations
 
@@ -61,3 +61,22 @@ def copies(forecasts: Forecasts) -> Array:
         return np.repeat(np.arange(len(forecasts)), forecasts.counts)
     even = (np.arange(MOST_COPIES) * (total / MOST_COPIES)).astype(np.int64)
     return np.searchsorted(np.cumsum(forecasts.counts), even, side="right")
+
+
+def effective_rows(forecasts: Forecasts) -> float:
+    """n_eff = (Σw)²/Σw², a count being so many rows."""
+    weights = np.ones(len(forecasts)) if forecasts.weights is None else forecasts.weights
+    squares = float((forecasts.mass * weights).sum())
+    return float(forecasts.mass.sum()) ** 2 / squares if squares > 0.0 else 0.0
+
+
+def row_mass(forecasts: Forecasts) -> Array:
+    """(n,) mass of each row in units of rows: the sum is the effective number of rows."""
+    total = float(forecasts.mass.sum())
+    return np.asarray(forecasts.mass * (effective_rows(forecasts) / total if total > 0.0 else 0.0))
+
+
+def smoothed(means: Array, rows: Array) -> Array:
+    """(…, k) class frequencies counted in so many rows with one more row that gives every class the same: no zeros."""
+    n = np.asarray(rows, dtype=np.float64)[..., None]
+    return np.asarray((n * means + 1.0 / means.shape[-1]) / (n + 1.0))

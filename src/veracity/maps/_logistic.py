@@ -7,48 +7,48 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from veracity.data import Forecasts
 
+from ._newton import Measured, minimise, solved
+
 Array = NDArray[Any]
 
-TINY = np.finfo(np.float64).tiny  # logarithms of a forecast of exactly zero are taken here
+FLOOR = 1e-12  # logarithms of smaller forecasts are taken here: an exact zero is no infinite evidence
 
 
 def logs(p: Array) -> Array:
-    return np.asarray(np.log(np.maximum(p, TINY)))
+    return np.asarray(np.log(np.maximum(p, FLOOR)))
 
 
-def logistic(features: Array, targets: Array, mass: Array) -> Array:
-    """Coefficients that minimise the weighted log loss of expit(features · coefficients)."""
-    shares = mass / mass.sum()
-    scale = np.sqrt(shares @ features**2)
+def logistic(features: Array, targets: Array, rows: Array, ridge: float = 0.0, centre: Array | float = 0.0) -> Array:
+    """Return the coefficients that minimise the log loss of expit(features · coefficients), summed over rows.
+
+    `ridge` adds ½ ridge (scale · (coefficient − centre))², the scale being the features' root mean square.
+    """
+    total = float(rows.sum())
+    scale = np.sqrt(rows @ features**2 / total)
     scale[scale == 0.0] = 1.0
-    x = features / scale
+    x, middle = features / scale, np.broadcast_to(centre, features.shape[1:]) * scale
 
-    def loss(c: Array) -> float:
+    def measure(c: Array) -> Measured:
         z = x @ c
-        return float(shares @ (np.logaddexp(0.0, z) - targets * z))
+        q = expit(z)
+        loss = float(rows @ (np.logaddexp(0.0, z) - targets * z)) + 0.5 * ridge * float(((c - middle) ** 2).sum())
+        return loss, (rows * (q - targets)) @ x + ridge * (c - middle), q
 
-    def gradient(c: Array) -> Array:
-        return np.asarray((shares * (expit(x @ c) - targets)) @ x)
+    def direction(q: Array, gradient: Array) -> Array:
+        hessian = (x * (rows * q * (1.0 - q))[:, None]).T @ x
+        return solved(hessian + ridge * np.eye(len(gradient)), gradient)
 
-    def hessian(c: Array) -> Array:
-        q = expit(x @ c)
-        return np.asarray((x * (shares * q * (1.0 - q))[:, None]).T @ x)
-
-    found = minimize(
-        loss, np.zeros(x.shape[1]), jac=gradient, hess=hessian, method="trust-exact", options={"gtol": 1e-10}
-    )
-    return np.asarray(found.x / scale)
+    return np.asarray(minimise(measure, direction, np.array(middle), total) / scale)
 
 
 def one_versus_rest(forecasts: Forecasts, curve: Callable[[Array, Array], Array]) -> Array:
     """Coefficients (1, c) of the second of two classes, or (k, c) of each class against the rest.
 
-    curve  (probability of the class, whether it happened) → coefficients
+    curve  (probability of the class, whether it was the outcome) → coefficients
     """
     outcomes = forecasts.outcomes
     assert outcomes is not None

@@ -16,6 +16,8 @@ from ._target import checked_target, scores_of
 
 Array = NDArray[Any]
 
+LABEL = "prior correction by a shift"
+
 
 @dataclass(frozen=True, eq=False)
 class Additive(Formula):
@@ -30,7 +32,7 @@ class Additive(Formula):
 
     @property
     def text(self) -> str:
-        return "match class frequencies (shift)"
+        return "prior correction (shift)"
 
     def rows(self, p: Array) -> Array:
         return np.asarray(p + self.shift)

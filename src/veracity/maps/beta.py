@@ -12,10 +12,16 @@ from scipy.special import expit
 from veracity.data import Forecasts
 
 from ._fitted import Formula
+from ._grouping import row_mass
 from ._logistic import applied, logistic, logs, one_versus_rest
 from ._target import scores_of
 
 Array = NDArray[Any]
+
+LABEL = "beta calibration"
+
+RIDGE = 0.01  # rows' worth of pull: outcomes that a threshold separates would make the slopes infinite
+UNCHANGED = np.array([1.0, 1.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +46,16 @@ class Beta(Formula):
 
 
 def fit(forecasts: Forecasts) -> Beta:
+    """Return the curves with the least log loss, with a weak pull towards no change that keeps them finite."""
     scores_of(forecasts)
+    rows = row_mass(forecasts)
 
-    def curve(p: Array, happened: Array) -> Array:
+    def curve(p: Array, true: Array) -> Array:
         features = np.column_stack([logs(p), -logs(1.0 - p), np.ones(len(p))])
         used = np.array([True, True, True])
         while True:  # a negative a or b is set to zero and the rest fitted again, as the authors do
             coefficients = np.zeros(3)
-            coefficients[used] = logistic(features[:, used], happened.astype(float), forecasts.mass)
+            coefficients[used] = logistic(features[:, used], true.astype(float), rows, RIDGE, UNCHANGED[used])
             negative = np.flatnonzero(coefficients[:2] < 0.0)
             if not negative.size:
                 return coefficients

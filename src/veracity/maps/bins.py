@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from veracity.data import Forecasts
 
 from ._fitted import Fitted, as_rows, blocks, checked_rows
-from ._grouping import class_means
+from ._grouping import class_means, effective_rows
 from ._target import scores_of
 
 Array = NDArray[Any]
@@ -141,11 +141,3 @@ def cells_by_pick(
     for group in waiting:
         numbers[group] = joined
     return edges, numbers
-
-
-def effective_rows(forecasts: Forecasts) -> float:
-    """n_eff = (Σw)²/Σw², a count being so many rows."""
-    weights = np.ones(len(forecasts)) if forecasts.weights is None else forecasts.weights
-    counts = np.ones(len(forecasts)) if forecasts.counts is None else forecasts.counts
-    squares = float((counts * weights * weights).sum())
-    return float((counts * weights).sum()) ** 2 / squares if squares > 0.0 else 0.0

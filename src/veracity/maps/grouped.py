@@ -37,10 +37,7 @@ class Grouped(Fitted):
     def cells(self, rows: ArrayLike) -> Array:
         """(n,) number of the equal fitted row."""
         p = as_rows(checked_rows(rows, self.k), self.k)
-        label, _ = equal_rows(np.concatenate([self.seen, rounded(p, self.decimals)]))
-        number = np.full(label.max() + 1, -1)
-        number[label[: len(self.seen)]] = np.arange(len(self.seen))
-        cell = number[label[len(self.seen) :]]
+        cell = numbers_of(self.seen, rounded(p, self.decimals))
         unseen = np.flatnonzero(cell < 0)
         if unseen.size:
             raise ValueError(
@@ -51,6 +48,14 @@ class Grouped(Fitted):
 
     def __call__(self, rows: ArrayLike) -> Array:
         return np.asarray(self.means[self.cells(rows)])
+
+
+def numbers_of(seen: Array, p: Array) -> Array:
+    """(n,) number of the row of `seen` that equals each row of p; −1 where there is none."""
+    label, _ = equal_rows(np.concatenate([seen, p]))
+    number = np.full(label.max() + 1, -1)
+    number[label[: len(seen)]] = np.arange(len(seen))
+    return np.asarray(number[label[len(seen) :]])
 
 
 def rounded(p: Array, decimals: int | None) -> Array:

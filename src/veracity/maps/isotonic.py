@@ -20,19 +20,25 @@ from ._target import scores_of
 Array = NDArray[Any]
 
 
-def pooled_adjacent(x: Array, y: Array, mass: Array) -> tuple[Array, Array]:
-    """Knots of the monotone curve of y on x: both ends of every level."""
+def pooled_adjacent(x: Array, y: Array, mass: Array, rows: Array | None = None, k: int = 2) -> tuple[Array, Array]:
+    """Knots of the monotone curve of y on x: both ends of every level.
+
+    With `rows`, their mass in rows, each level c of n rows becomes (n c + 1/k)/(n + 1).
+    """
     order = np.argsort(x)
+    order = order[mass[order] > 0.0]
     x, y, mass = x[order], y[order], mass[order]
-    kept = mass > 0.0
-    x, y, mass = x[kept], y[kept], mass[kept]
     start = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
     total = np.add.reduceat(mass, start)
     level = isotonic_regression(np.add.reduceat(mass * y, start) / total, weights=total).x
-    x = x[start]
+    knots = x[start]
     change = level[1:] != level[:-1]
-    end = np.concatenate([[True], change]) | np.concatenate([change, [True]])
-    return x[end], np.clip(level[end], 0.0, 1.0)  # PAV averages can pass 0 or 1 by rounding
+    first, last = np.concatenate([[True], change]), np.concatenate([change, [True]])
+    if rows is not None:
+        block = np.cumsum(first) - 1
+        n = np.bincount(block, np.add.reduceat(rows[order], start))[block]
+        level = (n * level + 1.0 / k) / (n + 1.0)
+    return knots[first | last], np.clip(level[first | last], 0.0, 1.0)  # PAV averages can pass 0 or 1 by rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,15 +89,17 @@ def normalised(rows: Array) -> Array:
     return np.where(total > 0.0, rows / np.where(total > 0.0, total, 1.0), 1.0 / rows.shape[1])
 
 
-def fit(forecasts: Forecasts) -> Isotonic:
-    scores, outcomes, k = scores_of(forecasts), forecasts.outcomes, forecasts.k
+def curves_of(forecasts: Forecasts, rows: Array | None = None) -> dict[str, tuple[Array, ...]]:
+    """Return knots and values of the second of two classes, or of every class; smoothed with the rows' mass in rows."""
+    scores, outcomes, k, mass = scores_of(forecasts), forecasts.outcomes, forecasts.k, forecasts.mass
     assert outcomes is not None
-    if k == 2:
-        curves = [pooled_adjacent(forecasts.positive, (outcomes == 1).astype(float), forecasts.mass)]
-    else:
-        curves = [
-            pooled_adjacent(np.asarray(scores[:, j], dtype=np.float64), (outcomes == j).astype(float), forecasts.mass)
-            for j in range(k)
-        ]
+    columns = [(forecasts.positive, outcomes == 1)] if k == 2 else [(scores[:, j], outcomes == j) for j in range(k)]
+    curves = [
+        pooled_adjacent(np.asarray(x, dtype=np.float64), true.astype(float), mass, rows, k) for x, true in columns
+    ]
     knots, values = zip(*curves, strict=True)
-    return Isotonic(forecasts.classes, knots=tuple(knots), values=tuple(values))
+    return {"knots": tuple(knots), "values": tuple(values)}
+
+
+def fit(forecasts: Forecasts) -> Isotonic:
+    return Isotonic(forecasts.classes, **curves_of(forecasts))

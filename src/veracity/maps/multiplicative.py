@@ -16,6 +16,8 @@ from ._target import blocks_and_levels, checked_target, scores_of
 
 Array = NDArray[Any]
 
+LABEL = "prior correction"
+
 STEP_CAP = 8.0  # of the range of log weights in one step
 
 
@@ -70,7 +72,7 @@ class Multiplicative(Formula):
 
     @property
     def text(self) -> str:
-        return "match class frequencies (weights)"
+        return "prior correction (weights)"
 
     def rows(self, p: Array) -> Array:
         kept = np.isfinite(self.shift)

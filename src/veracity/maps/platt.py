@@ -12,11 +12,13 @@ from scipy.special import expit
 from veracity.data import Forecasts
 
 from ._fitted import Formula
+from ._grouping import row_mass
 from ._logistic import applied, logistic, logs, one_versus_rest
 from ._target import scores_of
-from .bins import effective_rows
 
 Array = NDArray[Any]
+
+LABEL = "Platt scaling"
 
 
 def log_odds(p: Array) -> Array:
@@ -45,12 +47,11 @@ class Platt(Formula):
 def fit(forecasts: Forecasts) -> Platt:
     """Targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2) instead of 1 and 0 keep the slope finite on separable rows."""
     scores_of(forecasts)
-    mass = forecasts.mass
-    rows = mass * effective_rows(forecasts) / mass.sum()
+    rows = row_mass(forecasts)
 
-    def curve(p: Array, happened: Array) -> Array:
-        events, others = rows[happened].sum(), rows[~happened].sum()
-        targets = np.where(happened, (events + 1.0) / (events + 2.0), 1.0 / (others + 2.0))
-        return logistic(np.column_stack([log_odds(p), np.ones(len(p))]), targets, mass)
+    def curve(p: Array, true: Array) -> Array:
+        events, others = rows[true].sum(), rows[~true].sum()
+        targets = np.where(true, (events + 1.0) / (events + 2.0), 1.0 / (others + 2.0))
+        return logistic(np.column_stack([log_odds(p), np.ones(len(p))]), targets, rows)
 
     return Platt(forecasts.classes, coefficients=one_versus_rest(forecasts, curve))

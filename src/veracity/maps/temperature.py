@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from veracity.data import Forecasts
 
@@ -16,7 +15,12 @@ from ._target import scores_of
 
 Array = NDArray[Any]
 
+LABEL = "temperature scaling"
+
+IMPOSSIBLE = -1e100  # the logarithm of 0, whose powers stay finite
 RANGE = 10.0  # of ln(1/T): beyond it the map is a hard pick or the same row for all
+NEWTON, MOST_STEPS = 12, 100  # a root that so many Newton steps do not find is far out: halving finds it
+NEAR = 1e-8  # a Newton step this short squares what was missing
 
 
 def sharpened(p: Array, beta: float) -> Array:
@@ -42,32 +46,56 @@ class Temperature(Formula):
         return sharpened(p, 1.0 / self.temperature)
 
 
-def fit(forecasts: Forecasts) -> Temperature:
-    """The temperature with the least log loss: the only root of its derivative, which rises in 1/T.
+def fit(forecasts: Forecasts, *, start: float = 1.0) -> Temperature:
+    """Return the temperature with the least log loss: the only root of its derivative, which rises in β = 1/T.
 
-    Rows that gave what happened probability 0 have infinite loss at every temperature and take no part.
+    Rows that gave the outcome probability 0 have infinite loss at every temperature and take no part.
+    `start` is a temperature to begin from.
     """
     scores, outcomes, mass, k = scores_of(forecasts), forecasts.outcomes, forecasts.mass, forecasts.k
     assert outcomes is not None
+    parts: list[tuple[Array, Array, Array]] = []
+    for part in blocks(len(scores), k):
+        p, y = as_rows(scores[part], k), outcomes[part]
+        possible = p[np.arange(len(y)), y] > 0.0
+        p, y = p[possible], y[possible]
+        with np.errstate(divide="ignore"):
+            logs = np.maximum(np.log(p / p.max(axis=1, keepdims=True)), IMPOSSIBLE)
+        parts.append((logs, logs[np.arange(len(y)), y], mass[part][possible]))
 
-    def derivative(log_beta: float) -> float:
-        total = 0.0
-        for part in blocks(len(scores), k):
-            p, y = as_rows(scores[part], k), outcomes[part]
-            with np.errstate(divide="ignore"):
-                logs = np.log(p)
-            q = np.exp(np.exp(log_beta) * (logs - logs.max(axis=1, keepdims=True)))
-            logs[p == 0.0] = 0.0
-            happened = np.take_along_axis(logs, y[:, None], axis=1)[:, 0]
-            gap = np.einsum("ij,ij->i", q, logs) / q.sum(axis=1) - happened
-            gap[np.take_along_axis(p, y[:, None], axis=1)[:, 0] == 0.0] = 0.0
-            total += float(mass[part] @ gap)
-        return total
+    ones = np.ones(k)
 
-    if derivative(RANGE) <= 0.0:
-        log_beta = RANGE
-    elif derivative(-RANGE) >= 0.0:
-        log_beta = -RANGE
-    else:
-        log_beta = brentq(derivative, -RANGE, RANGE, xtol=1e-13)
-    return Temperature(forecasts.classes, temperature=float(np.exp(-log_beta)))
+    def derivatives(log_beta: float) -> tuple[float, float]:
+        """First and second derivative of the log loss in β."""
+        first = second = 0.0
+        for logs, realised, share in parts:
+            q = np.exp(np.exp(log_beta) * logs)
+            total = q @ ones  # quicker than a sum along rows
+            q *= logs
+            mean = q @ ones / total
+            q *= logs
+            first += float(share @ (mean - realised))
+            second += float(share @ (q @ ones / total - mean**2))
+        return first, second
+
+    low, high, t = -RANGE, RANGE, float(np.clip(-np.log(start), -RANGE, RANGE))
+    tried_low = tried_high = False
+    for step in range(MOST_STEPS):
+        first, second = derivatives(t)
+        if first > 0.0:
+            high, tried_high = t, True
+        else:
+            low, tried_low = t, True
+        if high <= -RANGE or low >= RANGE:
+            break
+        beta = np.exp(t) - first / second if second > 0.0 else -1.0
+        after = float(np.log(beta)) if beta > 0.0 else -np.inf
+        if not low < after < high or step >= NEWTON:
+            if first > 0.0:
+                after = (low + high) / 2.0 if tried_low else low
+            else:
+                after = (low + high) / 2.0 if tried_high else high
+        near, t = abs(after - t) < NEAR, after
+        if near:
+            break
+    return Temperature(forecasts.classes, temperature=float(np.exp(-t)))

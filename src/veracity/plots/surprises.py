@@ -10,13 +10,13 @@ from veracity.plots import _style as style
 from veracity.words import chance, place
 
 OF, ORDER, TITLE = "assessment", 20, "Biggest misses"
-COLUMNS = {"row": ("case", ""), "outcome": ("outcome", ""), "probability": ("probability of the outcome", ".4~g")}
+COLUMNS = {"row": ("row", ""), "outcome": ("outcome", ""), "probability": ("probability of the outcome", ".4~g")}
 GIVEN, RULED_OUT = "probability given", "ruled out (probability 0)"
 
 
 def rows(result: Any) -> style.Rows:
     return [
-        {"row": place(case), "outcome": str(case.outcome or ""), "probability": case.probability}
+        {"row": place(case).removeprefix("Row "), "outcome": str(case.outcome or ""), "probability": case.probability}
         for case in result.surprises or ()
     ]
 
@@ -42,7 +42,7 @@ def chart(result: Any) -> style.Chart:
             **row,
             "at": row["probability"] or edge,
             "kind": GIVEN if row["probability"] > 0 else RULED_OUT,
-            "name": f"{row['row'].removeprefix('Row ')}: {row['outcome'][:18]}",
+            "name": f"{row['row']}: {row['outcome'][:18]}",
         }
         for row in found
     ]

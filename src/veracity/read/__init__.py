@@ -16,12 +16,12 @@ from typing import Any
 import polars as pl
 
 from ..data import Forecasts
-from .layouts import Layout
+from .match import Match
+from .options import ReadOptions
 from .parts import Part, Source, source_of_files, source_of_frame
 from .paths import File
-from .reading import ReadOptions
 
-__all__ = ["Layout", "Part", "ReadOptions", "Source", "frame", "frame_of", "open", "read", "recognise"]
+__all__ = ["Match", "Part", "ReadOptions", "Source", "frame", "frame_of", "open", "read", "recognise"]
 
 
 def open(data: Any, options: ReadOptions | None = None, **how: Any) -> Source:
@@ -36,7 +36,7 @@ def _are_files(data: Sequence[Any]) -> bool:
     return all(isinstance(item, (str, Path, File)) for item in data)
 
 
-def recognise(data: Any, options: ReadOptions | None = None) -> Layout:
+def recognise(data: Any, options: ReadOptions | None = None) -> Match:
     """Return how the columns are understood; `.describe()` is the block that is printed."""
     return open(data, options).layout
 

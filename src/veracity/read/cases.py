@@ -1,4 +1,4 @@
-"""Tables with several rows for a case, in batches that hold whole cases where the rows of each lie together."""
+"""Batches of whole cases, for tables with several rows per case."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 
 from .files import Table
-from .layouts import Layout
+from .match import Match
 
 Batch = tuple[int, Any, pl.DataFrame]  # number of the first row, numbers of all rows or None, the columns
 
 
-def whole_cases(table: Table, layout: Layout, columns: Sequence[str], size: int) -> Iterator[Batch]:
-    """The rows in batches of about `size` that end with a case; all at once where cases cannot be told apart."""
-    keys = _keys(table, layout) if layout.kind == "long" and table.rows > size else None
+def whole_cases(table: Table, match: Match, columns: Sequence[str], size: int) -> Iterator[Batch]:
+    """Yield batches of about `size` rows that end with a case; all rows at once where those of a case are apart."""
+    keys = _keys(table, match) if "class" in match.roles and table.rows > size else None
     if keys is None:
         numbers, frame = table.read(columns)
         yield table.first_row + table.passed, numbers, frame
@@ -41,10 +41,10 @@ def _joined(first: Batch, then: Batch) -> Batch:
     return first[0], numbers, pl.concat([first[2], then[2]], how="vertical_relaxed")
 
 
-def _keys(table: Table, layout: Layout) -> list[str] | None:
-    """The columns by which all rows of a case follow one another: those of the case, or with its model."""
-    case = list(layout.case)
-    tried = [[layout.model_column, *case], case] if layout.model_column else [case]
+def _keys(table: Table, match: Match) -> list[str] | None:
+    """Return the columns by which all rows of a case follow one another: those of the case, or with its model."""
+    case = list(match.case)
+    tried = [[match.model_column, *case], case] if match.model_column else [case]
     return next((keys for keys in tried if keys and _together(table, keys)), None)
 
 
@@ -62,5 +62,5 @@ def _together(table: Table, keys: list[str]) -> bool:
 
 
 def _marks(frame: pl.DataFrame, keys: list[str]) -> Any:
-    # two cases with one hash are kept together, which does no harm, or make the file be read at once
+    # equal hashes of two cases do no harm: the cases stay together, or the file is read at once
     return frame.select(keys).hash_rows().to_numpy()

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from . import roles
-from .reading import canonical
+from .columns import Columns
+from .options import canonical
 from .roles import Column
-
-if TYPE_CHECKING:
-    from .pool import Pool
 
 STEMS = re.compile(
     r"^(\.pred_|\.prob_|y_proba_|y_prob_|proba_|prob_|probability_|probabilities_|p_|pred_|logits?_|log_?probs?_|log_?p_)(.+)$",
     re.IGNORECASE,
 )
 DIGITS = re.compile(r"^(.*?)(\d+)$")
-NEARLY = 0.02  # how far rounded rows may be from one on average
+NEARLY = 0.02  # rounded rows are no further from one on average
+
+Members = list[tuple[Column, str]]  # columns with their classes
 
 
 @dataclass(frozen=True)
 class ClassSet:
-    """Columns of one model with the class that each is for."""
+    """Columns of one model with their classes."""
 
     columns: tuple[str, ...]
     classes: tuple[str, ...]
@@ -36,130 +35,152 @@ class ClassSet:
     scale: str = "probability"
 
 
-def class_sets(search: Pool, loose: bool = False, any_values: bool = False) -> list[ClassSet]:
-    """Every set of at least two columns with a common stem, or named like labels, that sums to one.
+def class_sets(
+    columns: Columns, loose: bool = False, any_values: bool = False, known: tuple[str, ...] = ()
+) -> list[ClassSet]:
+    """Return every set of at least two columns with a common stem, or named like labels, that sums to one.
 
-    loose: the sums may be off where a column holds just these classes (to say so, or to rescale the rows);
-    any_values: and the values may lie outside [0, 1].
+    loose: the sums may be off where a column holds exactly these classes (to say so, or to rescale the rows);
+    any_values: and the values may lie outside [0, 1];
+    known: classes, if no column holds outcomes.
     """
-    loose = loose or search.reading.normalise
-    scale = search.reading.scale
-    pool = [c for c in search.pool.values() if c.numeric and c.present.len() and c.name != search.reading.label]
-    labelled = [
-        c
-        for c in search.all.values()
-        if 2 <= len(c.labels) <= roles.MANY and (c.name in search.pool or c.name == search.reading.label)
-    ]
-    groups: dict[tuple[str, str], list[tuple[Column, str]]] = {}
-    for column in labelled:
-        values = set(column.labels)
-        lengths = sorted({len(value) for value in values})
-        for c in pool:
-            if c is column:
-                continue
-            if canonical(c.name) in values:
-                groups.setdefault(("like " + column.name, ""), []).append((c, canonical(c.name)))
-            for value in {c.name[-n:] for n in lengths if n < len(c.name)} & values:
-                groups.setdefault(("ends " + column.name, c.name[: -len(value)]), []).append((c, value))
-    for (kind, _), members in list(groups.items()):
-        # all the other probabilities belong to them, where a class of that name never happened
-        like = {c.name for c, _ in members}
-        if kind.startswith("like") and set(search.all[kind[5:]].labels) == {k for _, k in members}:
-            others = [c for c in pool if c.within and c.name not in (*like, kind[5:])]
-            if others and not roles.sum_to_one(search.table.sample, [*like]):
-                everyone = [*members, *((c, canonical(c.name)) for c in others)]
-                if roles.sum_to_one(search.table.sample, [c.name for c, _ in everyone]):
-                    members += everyone[len(members) :]
-    for c in pool:
-        for kind, regex in (("stem", STEMS), ("digits", DIGITS)):
-            match = regex.match(c.name)
-            if match:
-                groups.setdefault((kind, match[1]), []).append((c, canonical(match[2])))
+    options, scale = columns.options, columns.options.scale
+    numeric = columns.where(lambda c: c.numeric and c.present.len() > 0 and c.name != options.label)
+    possible = [c for c in columns.all.values() if c.name in columns.free or c.name == options.label]
+    outcomes = [c for c in possible if 2 <= len(c.labels) <= roles.MANY]
+    if known:
+        outcomes = [Column("\0known", pl.Series(known))]
+    alike = _named_like_labels(columns, numeric, outcomes)
+    candidates = [("", members, True) for members in alike]
+    candidates += [(stem, members, False) for stem, members in _ending_in_labels(numeric, outcomes)]
+    candidates += [(stem, members, True) for stem, members in with_stem(numeric, STEMS)]
+    candidates += [(stem, members, False) for stem, members in with_stem(numeric, DIGITS)]
     found: dict[tuple[str, ...], ClassSet] = {}
-    for (kind, stem), members in groups.items():
-        if len(members) < 2 or len({k for _, k in members}) != len(members):
+    for stem, members, clear in candidates:
+        names, classes = tuple(c.name for c, _ in members), tuple(k for _, k in members)
+        if len(members) < 2 or len(set(classes)) != len(classes) or names in found:
             continue
-        columns = tuple(c.name for c, _ in members)
         own = scale or _scale_of(stem)
-        if columns in found:
-            continue
-        sums = _sums(search.table.sample, members, own)
-        outside = kind.startswith(("stem", "like")) and (any_values or search.reading.normalise)
-        if scale == "percent" and _meant(members, labelled, True, search):
+        sums = _sums(columns.table.sample, members, own)
+        if scale == "percent" and _meant(members, outcomes, True, columns):
             sums = sums or "nearly 100"
-        if not sums and not (loose and own == "probability" and _meant(members, labelled, outside, search)):
+        outside = clear and (any_values or options.normalise)
+        loosely = (loose or options.normalise) and own == "probability"
+        if not sums and not (loosely and _meant(members, outcomes, outside, columns)):
             continue
-        if kind.startswith("like") and set(search.all[kind[5:]].labels) - {k for _, k in members}:
-            continue
-        named = "columns named like the classes" if kind.startswith("like") else f"columns {stem}<class>"
+        named = "columns named like the classes" if members in alike else f"columns {stem}<class>"
         why = f"{named} (rule 5)" + (f"; rows sum to {sums}" if sums else "")
-        found[columns] = ClassSet(columns, tuple(k for _, k in members), stem, None, why, own)
+        found[names] = ClassSet(names, classes, stem, None, why, own)
     sets = list(found.values())
     return [s for s in sets if not any(set(s.columns) < set(o.columns) for o in sets)]
 
 
-def given_sets(matched: list[tuple[str | None, str | None, str]], search: Pool) -> list[ClassSet]:
-    """The sets that --proba means: one per model."""
+def _named_like_labels(columns: Columns, numeric: list[Column], outcomes: list[Column]) -> list[Members]:
+    """Return the columns whose names are the labels of an outcome, all of them."""
+    sets, sample = [], columns.table.sample
+    for outcome in outcomes:
+        labels = set(outcome.labels)
+        members = [(c, canonical(c.name)) for c in numeric if c is not outcome and canonical(c.name) in labels]
+        names = [c.name for c, _ in members]
+        if not members or labels - {k for _, k in members}:
+            continue
+        # all other probabilities belong to them, if there are classes without a case
+        others = [c for c in numeric if c.within and c.name not in (*names, outcome.name)]
+        if others and not roles.sum_to_one(sample, names):
+            everyone = [*members, *((c, canonical(c.name)) for c in others)]
+            if roles.sum_to_one(sample, [c.name for c, _ in everyone]):
+                members = everyone
+        sets.append(members)
+    return sets
+
+
+def _ending_in_labels(numeric: list[Column], outcomes: list[Column]) -> list[tuple[str, Members]]:
+    groups: dict[tuple[str, str], Members] = {}
+    for outcome in outcomes:
+        labels = set(outcome.labels)
+        lengths = {len(label) for label in labels}
+        for c in numeric:
+            for label in {c.name[-n:] for n in lengths if n < len(c.name)} & labels:
+                if c is not outcome:
+                    groups.setdefault((outcome.name, c.name[: -len(label)]), []).append((c, label))
+    return [(stem, members) for (_, stem), members in groups.items()]
+
+
+def with_stem(numeric: list[Column], regex: re.Pattern[str]) -> list[tuple[str, Members]]:
+    """Return the columns of each stem with their classes."""
+    groups: dict[str, Members] = {}
+    for c in numeric:
+        match = regex.match(c.name)
+        if match:
+            groups.setdefault(match[1], []).append((c, canonical(match[2])))
+    return list(groups.items())
+
+
+def given_sets(matched: list[tuple[str | None, str | None, str]], columns: Columns) -> list[ClassSet]:
+    """Return the sets that --proba matches: one per model."""
     models: dict[str | None, list[tuple[str | None, str]]] = {}
     for model, klass, column in matched:
         models.setdefault(model, []).append((klass, column))
     sets = []
     for model, members in models.items():
-        columns = tuple(c for _, c in members)
+        names = tuple(c for _, c in members)
         classes = tuple(canonical(k) if k is not None else "" for k, _ in members)
         if not all(classes):
-            classes = _named(columns, search)
+            classes = _classes_of(names, columns)
         if len(set(classes)) != len(classes):
-            raise search.table.error(
-                f"{search.table.option('proba', search.reading.proba)} gives two columns the class "
+            raise columns.error(
+                f"{columns.option('proba', columns.options.proba)} gives two columns the class "
                 f"{next(c for c in classes if classes.count(c) > 1)}.",
                 "let * stand for the class and {model} for the model",
             )
-        stem = search.reading.scale or _scale_of(columns[0])
-        sets.append(ClassSet(columns, classes, columns[0], model, "as given", stem))
+        scale = columns.options.scale or _scale_of(names[0])
+        sets.append(ClassSet(names, classes, names[0], model, "as given", scale))
     return sets
 
 
-def _named(columns: tuple[str, ...], search: Pool) -> tuple[str, ...]:
-    """Classes of listed columns: their names, or what is left without the common stem."""
-    names = tuple(canonical(c) for c in columns)
-    label = search.reading.label
-    seen = [search.all[label]] if label in search.all else list(search.pool.values())
-    if any(c.labels and set(c.labels) <= set(names) for c in seen):
-        return names
+def _classes_of(names: tuple[str, ...], columns: Columns) -> tuple[str, ...]:
+    """Return the classes of listed columns: their names, with or without the common stem."""
+    classes = tuple(canonical(c) for c in names)
+    label = columns.options.label
+    seen = [columns.all[label]] if label in columns.all else list(columns.free.values())
+    if any(c.labels and set(c.labels) <= set(classes) for c in seen):
+        return classes
     for regex in (STEMS, DIGITS):
-        matches = [regex.match(c) for c in columns]
+        matches = [regex.match(c) for c in names]
         if all(matches) and len({m[1] for m in matches if m}) == 1:
             return tuple(canonical(m[2]) for m in matches if m)
-    return names
+    return classes
 
 
 def _scale_of(stem: str) -> str:
-    """A written logit or logprob in the stem says the scale."""
-    word = roles.plain(stem)
+    """Return the scale that a written logit or logprob in the stem gives."""
+    word = roles.key_of(stem)
     if word.startswith("logit"):
         return "logit"
     return "log" if re.match(r"log_?p", word) else "probability"
 
 
-def _meant(members: list[tuple[Column, str]], labelled: list[Column], outside: bool, search: Pool) -> bool:
-    """Numbers (within [0, 1]) for the very classes that one other column holds, or for some that never happened, too:
-    with these the rows come nearer to one."""
-    classes = {k for _, k in members}
-    names = [c.name for c, _ in members]
+def _meant(members: Members, outcomes: list[Column], outside: bool, columns: Columns) -> bool:
+    """Whether these are numbers (within [0, 1]) for the very classes of another column.
+
+    Classes without a case may be among them if they bring the sums of the rows nearer to one.
+    """
+    classes, names = {k for _, k in members}, [c.name for c, _ in members]
+    sample, total = columns.table.sample, 100.0 if columns.options.scale == "percent" else 1.0
+    if not columns.options.labelled and roles.off_one(sample, names, total) < NEARLY:
+        return True  # no outcomes tell which classes there are
     if not (outside or all(c.within for c, _ in members)):
         return False
-    held = [set(c.labels) for c in labelled if c.name not in names and set(c.labels) <= classes]
+    held = [set(c.labels) for c in outcomes if c.name not in names and set(c.labels) <= classes]
     if classes in held:
         return True
-    sample, total = search.table.sample, 100.0 if search.reading.scale == "percent" else 1.0
     off = roles.off_one(sample, names, total) if held else np.inf
-    happened = [[c.name for c, k in members if k in labels] for labels in held]
-    return off < NEARLY and any(off < roles.off_one(sample, few, total) for few in happened)
+    observed = [[c.name for c, k in members if k in labels] for labels in held]
+    return off < NEARLY and any(off < roles.off_one(sample, few, total) for few in observed)
 
 
-def _sums(sample: pl.DataFrame, members: list[tuple[Column, str]], scale: str) -> str:
-    """What the rows sum to, in words; empty when they do not."""
+def _sums(sample: pl.DataFrame, members: Members, scale: str) -> str:
+    """Return what the rows sum to, in words; empty if they do not."""
     names = [c.name for c, _ in members]
     if scale == "logit":
         return "anything: logits"

@@ -13,9 +13,9 @@ import polars as pl
 
 from ..data import Names
 from . import text
-from .layouts import Layout
+from .match import Match
+from .options import ReadOptions, nearest
 from .paths import KNOWN, TEXTS, extension, stem
-from .reading import ReadOptions, nearest
 
 BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
 SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
@@ -51,7 +51,7 @@ class Table:
     path: Path | None = None
     empty: tuple[str, ...] = ()  # columns of a text file without a value, which are not among the others
     nested: tuple[str, ...] = ()  # keys of JSON lines whose values are lists or objects: not read
-    preset: Layout | None = None  # nested JSON is understood while it is flattened
+    preset: Match | None = None  # nested JSON is understood while it is flattened
     columnar: int = 0  # rows of the file, where rows and columns can be read without the others
     filled: bool = False  # columns of the set that hold nothing here were given back to it
     written: Callable[[], pl.DataFrame] | None = None  # all rows of a short text, letter by letter

@@ -17,7 +17,7 @@ from ..data import Forecasts, merge
 from ..data.places import coded
 
 if TYPE_CHECKING:
-    from .layouts import Layout
+    from .match import Match
     from .parts import Batch, Part, Source
 
 Array = NDArray[Any]
@@ -148,7 +148,7 @@ class Paired:
     def parts(self) -> list[Part]:
         return self._parts
 
-    def layout_of(self, model: str) -> Layout:
+    def layout_of(self, model: str) -> Match:
         return self.sources[self.models[model][0]].layout
 
     @property
@@ -168,7 +168,7 @@ class Paired:
     @property
     def own_picks(self) -> bool:
         """Whether the outcome is that a model's own pick was right: then it differs from model to model."""
-        return all(source.layout.kind == "top" for source in self.sources.values())
+        return all(source.layout.picks_only for source in self.sources.values())
 
     def same_classes(self) -> None:
         """Refuse models on different classes, or in different orders."""

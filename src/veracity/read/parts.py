@@ -18,7 +18,6 @@ import narwhals as nw
 import polars as pl
 
 from ..data import Finding, Forecasts, check, merge, saying_something
-from .beside import Beside, beside_in, columns_beside
 from .build import Builder
 from .files import (
     NoRows,
@@ -32,11 +31,12 @@ from .files import (
     same_columns,
     table_of,
 )
-from .layouts import Layout
+from .match import Match
+from .options import ReadOptions
 from .pairing import joined
+from .passthrough import Passthrough, passthrough_types
 from .paths import File, listed, stem
-from .reading import ReadOptions
-from .rules import recognise
+from .recognition import recognise
 from .unlabelled import may_be_outcome
 from .weights import WeightsFile, weights_file
 
@@ -86,7 +86,7 @@ class Batch:
     rows: int
     share: float | None = None
     told: Iterable[tuple[str, tuple[Finding, ...]]] = ()
-    beside: Beside | None = None
+    passthrough: Passthrough | None = None
     unpaired: int = 0  # rows that not all of several models have
 
 
@@ -111,7 +111,7 @@ class Source:
 
     def __init__(
         self,
-        layout: Layout,
+        layout: Match,
         options: ReadOptions,
         parts: Any,
         table: Table | None = None,
@@ -134,7 +134,7 @@ class Source:
     def models(self) -> tuple[str, ...]:
         return self.layout.named_models
 
-    def layout_of(self, model: str) -> Layout:
+    def layout_of(self, model: str) -> Match:
         return self.layout
 
     @property
@@ -151,7 +151,7 @@ class Source:
         return any(may_be_outcome(sample[name], self.layout.classes) for name, _ in self.layout.unused)
 
     @cached_property
-    def beside(self) -> dict[str, Any]:
+    def passthrough(self) -> dict[str, Any]:
         """Return the columns that are neither outcome nor forecast with their kinds: text where files differ."""
         assert self._table is not None
         tables = [self._table]
@@ -159,22 +159,22 @@ class Source:
             with suppress(*BROKEN):  # whoever reads it will say so
                 if path != self._table.path and is_parquet(path):
                     tables.append(rows_of_parquet(path, "", 0, None, ReadOptions()))
-        return columns_beside(tables, self.layout, self.options)
+        return passthrough_types(tables, self.layout, self.options)
 
     def batches(
-        self, part: Part, skip: int = 0, *, rows: int | None = None, beside: Mapping[str, Any] | None = None
+        self, part: Part, skip: int = 0, *, rows: int | None = None, passthrough: Mapping[str, Any] | None = None
     ) -> Iterator[Batch]:
         """Yield the forecasts of a part after `skip` of its rows, at most `rows` at a time.
 
-        `beside`: columns that are read as well, with their kinds.
+        `passthrough`: columns that are read as well, with their types.
         """
         if part.frames is not None:
-            yield from self._of_frames(part, rows, beside)
+            yield from self._of_frames(part, rows, passthrough)
             return
         try:
             table = self._opened(part, skip)
             if table is not None:
-                yield from self._of_table(table, skip, part.path, rows, beside)
+                yield from self._of_table(table, skip, part.path, rows, passthrough)
         except ValueError as problem:
             if isinstance(problem.__cause__, BROKEN) or Path(part.path).stat().st_size == 0:
                 raise Unreadable(str(problem)) from None
@@ -206,7 +206,7 @@ class Source:
             raise ValueError(f"{self.first}: no row is left.\n  look at missing values and at the model column")
         return made
 
-    def _of_frames(self, part: Part, rows: int | None, beside: Mapping[str, Any] | None) -> Iterator[Batch]:
+    def _of_frames(self, part: Part, rows: int | None, passthrough: Mapping[str, Any] | None) -> Iterator[Batch]:
         start = 0
         for frame in part.frames or ():
             made = polars_frame(frame)
@@ -216,7 +216,7 @@ class Source:
                 table.passed = start
                 if self.options.where:
                     narrow(table, self.options)
-                yield from self._of_table(table, 0, "", rows, beside)
+                yield from self._of_table(table, 0, "", rows, passthrough)
                 start += made.height
 
     def _opened(self, part: Part, skip: int) -> Table | None:
@@ -237,29 +237,29 @@ class Source:
         return table
 
     def _of_table(
-        self, table: Table, skip: int, path: str, rows: int | None, beside: Mapping[str, Any] | None
+        self, table: Table, skip: int, path: str, rows: int | None, passthrough: Mapping[str, Any] | None
     ) -> Iterator[Batch]:
         before = self.weights.before(path) if self.weights is not None else 0
-        kept = beside or {}
+        kept = passthrough or {}
         table = table.with_letters(kept) if kept else table
-        builder = Builder(table, self.layout, self.options, self.weights, before, beside=tuple(kept))
+        builder = Builder(table, self.layout, self.options, self.weights, before, passthrough=tuple(kept))
         size = rows or min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
         # What is known of all rows may be said of all rows.
         whole = len(self._parts) == 1 and table.rows <= size and not skip
-        entire = whole or self.layout.kind in ("long", "lm-eval")  # a batch holds several rows of one case
+        entire = whole or self.layout.undivided  # a batch holds several rows of one case
         done = skip
         for start, numbers, frame in builder.frames(size):
             if frame.height:
                 self._known_models(frame, table)
                 done += frame.height
-                others = beside_in(table, frame, start, numbers, kept) if kept else None
+                others = Passthrough.of(table, frame, start, numbers, kept) if kept else None
                 made: Iterable[Forecasts]
                 if not entire and numbers is None and (pieces := _pieces(frame)):
                     made = Pieces(builder, start, pieces)
                 else:
                     made = tuple(builder.forecasts(frame, start, numbers, whole))
                 share = min(1.0, done / table.rows) if table.rows else None
-                yield Batch(made, frame.height, share, beside=others)
+                yield Batch(made, frame.height, share, passthrough=others)
         yield Batch((), 0, 1.0, builder.pending.items())
 
     def _known_models(self, frame: pl.DataFrame, table: Table) -> None:
@@ -296,13 +296,13 @@ def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, 
     table = _recognisable(files, options, skip_broken)
     by_file = options.weight and options.weight not in table.columns
     weights = weights_file(options.weight or "", [file.path for file in files], table) if by_file else None
-    layout = recognise(table, options, stem(Path(files[0].name)), table.preset)
+    layout = recognise(table, options, stem(Path(files[0].name)))
     if len(files) > 1:
         note = re.sub(r" \([\d,]+ of [\d,]+\)$", "", layout.outcome_note)  # counts of one file
         names, rows = tuple(file.name for file in files), _rows(files)
-        layout = replace(layout, files=names, rows=rows, tally=(), outcome_note=note)
+        layout = replace(layout, files=names, rows=rows, class_counts=(), outcome_note=note)
     parts = [Part(str(file.path), file=file.name) for file in files]
-    if cut is not None and layout.kind not in ("long", "lm-eval"):
+    if cut is not None and not layout.undivided:
         parts = [piece for part in parts for piece in _cut(part, cut)]
     return Source(layout, options, parts, table, weights, keep=files)
 
@@ -318,7 +318,7 @@ def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts:
         table.column(options.weight)
     layout = recognise(table, options, name)
     if parts is not None:  # the sample does not tell how many rows there are
-        layout, table = replace(layout, rows=0, tally=()), replace(table, whole=False)
+        layout, table = replace(layout, rows=0, class_counts=()), replace(table, whole=False)
     held = [Part(file=shown, frames=(made,))] if parts is None else parts
     return Source(layout, options, held, table)
 

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from . import text
-from .reading import nearest
+from .options import nearest
 
 COMPRESSED = (".gz", ".zst", ".zstd")
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".tab", ".psv")
@@ -64,7 +64,8 @@ def listed(data: Any) -> list[File]:
         return data
     paths = expanded(data)
     return [
-        _copied() if str(path) == "-" else File(path, name) for path, name in zip(paths, names_of(paths), strict=True)
+        _copied() if str(path) == "-" else File(path.absolute(), name)
+        for path, name in zip(paths, names_of(paths), strict=True)
     ]
 
 

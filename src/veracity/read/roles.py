@@ -10,7 +10,7 @@ import polars as pl
 
 from ..data.events import EVENT_WORDS as EVENT_WORDS
 from ..data.events import event_of as event_of
-from .reading import canonical
+from .options import canonical
 
 OUTCOMES = (
     *("y_true", "y", "true", "truth", "true_label", "ground_truth", "gold", "label", "target", "class", "outcome"),
@@ -26,7 +26,6 @@ PICKS = ("pred", "y_pred", "pred_label", "predicted_label", "predicted_class", "
 WEIGHTS = ("sample_weight", "case_weight", "case_weights", "weight", "weights", "w")
 IDS = ("id", "case_id", "row_id", "doc_id", "question_id", "patient_id", "plotid", "idx")
 MODELS = ("model", "model_id", "model_name", "forecaster")
-TIMES = ("date", "time", "timestamp", "dt", "valid_date", "forecast_date", "year")
 CASES = ("n", "count", "cases", "total")
 EVENTS = ("events", "positives")
 FREQUENCIES = ("obs_freq", "event_rate")
@@ -37,20 +36,20 @@ MANY = 1000  # a column with more distinct values than this is no set of labels
 
 
 @lru_cache(maxsize=4096)
-def plain(name: str) -> str:
+def key_of(name: str) -> str:
     """A name as names are compared: lower case, blanks, dots and hyphens as underscores."""
     return re.sub(r"[\s.\-]+", "_", name.strip().lower()).strip("_")
 
 
 def named_probability(name: str) -> bool:
-    return plain(name) in PROBABILITIES or bool(PROBABILITY_WORDS & set(plain(name).split("_")))
+    return key_of(name) in PROBABILITIES or bool(PROBABILITY_WORDS & set(key_of(name).split("_")))
 
 
 class Column:
     """One column of the sample: its kind and its values."""
 
     def __init__(self, name: str, values: pl.Series) -> None:
-        self.name, self.plain = name, plain(name)
+        self.name, self.key = name, key_of(name)
         self.values = values
         self.numeric = values.dtype.is_numeric()
 
@@ -83,7 +82,7 @@ class Column:
 
     @cached_property
     def times(self) -> dict[str, int]:
-        """How often each label stands in the column."""
+        """Number of rows of each label."""
         found: dict[str, int] = {}
         for value, count in self.present.value_counts().iter_rows():
             found[canonical(value)] = found.get(canonical(value), 0) + count
@@ -114,10 +113,6 @@ class Column:
     @property
     def fractions(self) -> bool:
         return self.within and bool(((self.present > 0) & (self.present < 1)).any())
-
-
-def columns_of(frame: pl.DataFrame) -> dict[str, Column]:
-    return {name: Column(name, frame[name]) for name in frame.columns}
 
 
 def share_of_sums(frame: pl.DataFrame, names: list[str], total: float = 1.0) -> float:

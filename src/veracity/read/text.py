@@ -1,4 +1,7 @@
-"""Text tables: encoding, delimiter, decimal comma, per cent signs, missing values; plain UTF-8 for polars."""
+"""Text files: encoding, delimiter, quotes, decimal comma, percent signs, missing values.
+
+`opened` gives columns of any length for forecasts, `cells` the cells of a small table of counts.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,16 @@ import os
 import re
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from ..data.names import many
+
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 DELIMITERS = ("\t", ";", ",", "|")
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "#DIV/0!", "#VALUE!"]
 LINES = 200  # the delimiter is judged on so many lines
@@ -25,44 +31,65 @@ SAMPLE = 20_000  # rows of a larger one that the rules look at
 
 @dataclass(frozen=True)
 class Text:
-    """A text table made plain: where it lies, how it was written, its raw columns as strings."""
+    """A text table as columns of strings: where it lies, how it was written."""
 
     lazy: pl.LazyFrame
     columns: tuple[str, ...]
     facts: tuple[str, ...]
     kinds: dict[str, str]  # column -> "text", "whole", "number", "comma", "percent", "comma percent"
     whole: pl.DataFrame | None  # all rows as strings, when the file is small
-    sample: pl.DataFrame
     empty: tuple[str, ...]  # columns without a value, left out of the others
-    written: Callable[[], pl.DataFrame]  # all rows again, with every letter that stands there
+    written: Callable[[], pl.DataFrame]  # reads all rows again, every letter as it is in the file
     keep: Scratch | None = None  # a rewritten copy lives as long as this
 
 
-def opened(path: Path, shown: str) -> Text:
-    """A text file as columns of strings, with what each column holds."""
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is written."""
+
+    encoding: str
+    delimiter: str | None
+    skip: int  # lines before the header
+    facts: tuple[str, ...]
+    rewrite: bool  # polars cannot read it as it is
+
+
+def _dialect(path: Path, shown: str, kinds: str) -> Dialect:
     head = _head(path)
     encoding, facts = _encoding(head)
-    if b"\0" in head and not encoding.startswith(("utf-16", "utf-32")):
-        raise ValueError(
-            f"{shown}: not a text file\n"
-            "  give a CSV, Parquet, Arrow, JSON lines or npz file with the ending of its kind"
-        )
+    if head[:4] == b"PAR1" or (b"\0" in head and not encoding.startswith(("utf-16", "utf-32"))):
+        raise ValueError(f"{shown}: not a text file\n  give {kinds}")
     lines = head.decode(encoding, errors="ignore").lstrip("\ufeff").splitlines()
-    skip = 0
-    delimiter: str | None = None
-    if lines and re.fullmatch(r"sep=.", lines[0].strip("\r\n") or "-"):
-        delimiter, skip = lines[0].strip("\r\n")[4], 1
+    given = re.fullmatch(r'"?sep=(.)"?', lines[0].strip("\r\n")) if lines else None
+    skip = 1 if given else 0
     body = [line for line in lines[skip:] if line.strip()][: LINES + 1]
-    if len(lines) > 2 and not head.endswith((b"\n", b"\r", b"\n\0")) and len(head) >= _HEAD:
-        body = body[:-1] if len(body) <= LINES else body
+    if len(head) >= _HEAD and not head.endswith((b"\n", b"\r", b"\n\0")) and len(lines) > 2 and len(body) <= LINES:
+        body = body[:-1]  # cut in the middle
     if not body:
         raise ValueError(f"{shown}: the file is empty\n  it needs a line of column names and at least one row")
-    delimiter = delimiter or _delimiter(body, shown)
-    facts = (f"delimiter {_shown(delimiter)}", *facts) if delimiter else (*facts,)
-    keep = None
-    old_lines = b"\r" in head and b"\n" not in head  # as old Macintosh programs end them
-    if encoding not in ("utf-8", "utf-8-sig") or delimiter == " " or old_lines:
-        keep = _rewritten(path, shown, encoding, skip, delimiter == " ")
+    delimiter = given[1] if given else _delimiter(body, shown)
+    facts = (f"delimiter {_shown(delimiter)}", *facts) if delimiter else facts
+    old_macintosh = b"\r" in head and b"\n" not in head
+    rewrite = old_macintosh or delimiter == " " or encoding not in ("utf-8", "utf-8-sig")
+    return Dialect(encoding, delimiter, skip, facts, rewrite)
+
+
+def cells(path: Path, shown: str) -> tuple[list[list[str]], bool]:
+    """Return the cells of a small text file, without blanks around, and whether commas are decimal commas."""
+    dialect = _dialect(path, shown, "CSV (any delimiter)")
+    given = list(lines(path, dialect.encoding, shown))[dialect.skip :]
+    given = [line.lstrip("\ufeff") for line in given if line.strip(" \t\r\n;,|")]
+    delimiter = dialect.delimiter or next((d for d in DELIMITERS if d in given[0]), ",")
+    rows = [line.split() for line in given] if delimiter == " " else csv.reader(given, delimiter=delimiter)
+    return [[cell.strip().replace("−", "-") for cell in row] for row in rows], delimiter != ","
+
+
+def opened(path: Path, shown: str) -> Text:
+    """Return a text file as columns of strings, with the kind of each column."""
+    dialect = _dialect(path, shown, "a CSV, Parquet, Arrow, JSON lines or npz file with the ending of its kind")
+    delimiter, skip, facts, keep = dialect.delimiter, dialect.skip, dialect.facts, None
+    if dialect.rewrite:
+        keep = _rewritten(path, shown, dialect)
         path, skip = keep.path, 0
         delimiter = "\t" if delimiter == " " else delimiter
     lazy = _scan(path, delimiter or "\x1f", skip)
@@ -78,7 +105,7 @@ def opened(path: Path, shown: str) -> Text:
     empty = [c for c in columns if c not in full and c.strip() and "_duplicated_" not in c]
     facts = (*facts, f"empty: {', '.join(empty[:6])}") if empty else facts
     names = {name: name.strip() or f"column {columns.index(name) + 1}" for name in columns}
-    if all(_is_number(re.sub(r"_duplicated_\d+$", "", name)) for name in full) and raw.height:
+    if all(number(re.sub(r"_duplicated_\d+$", "", name)) is not None for name in full) and raw.height:
         raise ValueError(
             f"{shown}: the first line holds numbers ({', '.join(full[:4])}), not the names of columns\n"
             "  put a line of names above it, such as  y,p"
@@ -90,7 +117,7 @@ def opened(path: Path, shown: str) -> Text:
     blanks = bool(raw.head(1000).select(pl.any_horizontal(pl.all().str.contains(r"^\s|\s$")).any()).item())
     clean = [(_bare(pl.col(c)) if blanks else pl.col(c)).alias(names[c]) for c in full]
     raw = raw.select(clean)
-    kinds = {c: _kind(raw[c], delimiter == ",") for c in raw.columns}
+    kinds = {c: kind_of(raw[c], delimiter != ",") for c in raw.columns}
     if any("comma" in kind for kind in kinds.values()):
         facts = (*facts, "decimal comma")
     lazy, whole = (raw.lazy(), raw) if small else (lazy.select(clean), None)
@@ -98,7 +125,7 @@ def opened(path: Path, shown: str) -> Text:
     def written() -> pl.DataFrame:
         return _scan(path, delimiter or "\x1f", skip, ()).select(pl.col(c).alias(names[c]) for c in full).collect()
 
-    return Text(lazy, tuple(raw.columns), facts, kinds, whole, raw, tuple(names[c] for c in empty), written, keep)
+    return Text(lazy, tuple(raw.columns), facts, kinds, whole, tuple(names[c] for c in empty), written, keep)
 
 
 _HEAD = 1 << 18
@@ -107,10 +134,10 @@ _HEAD = 1 << 18
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
         start = file.read(_HEAD)
-    if start[:2] == b"\x1f\x8b":
+    if start[:2] == GZIP:
         with gzip.open(path, "rb") as file:
             return file.read(_HEAD)
-    if start[:4] == b"\x28\xb5\x2f\xfd":
+    if start[:4] == ZSTD:
         lines = pl.scan_lines(path).head(LINES * 2).collect().to_series().to_list()
         return ("\n".join(lines) + "\n").encode()
     return start
@@ -136,36 +163,22 @@ def _encoding(head: bytes) -> tuple[str, tuple[str, ...]]:
         return "cp1252", ("Windows-1252",)
 
 
-def _fields(line: str, delimiter: str) -> int:
+def _widths(rows: Iterable[str], delimiter: str) -> list[int]:
+    """Return the number of fields of each record; a value in quotes may go on in the next line."""
     if delimiter == " ":
-        return len(line.split())
-    return len(re.sub(r'"[^"]*"', "", line).split(delimiter))
+        return [len(row.split()) for row in rows]
+    return [len(record) for record in csv.reader((row.rstrip("\r\n") + "\n" for row in rows), delimiter=delimiter)]
 
 
-def _widths(lines: list[str], delimiter: str) -> list[int]:
-    """Fields of each row; a value in quotes may go on in the next line."""
-    if delimiter == " " or not any(line.count('"') % 2 for line in lines):
-        return [_fields(line, delimiter) for line in lines]
-    return [len(row) for row in csv.reader((line + "\n" for line in lines), delimiter=delimiter)]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _delimiter(lines: list[str], shown: str) -> str | None:
-    """The first of tab ; , | and runs of blanks that gives the same number of fields on nearly all lines."""
+def _delimiter(body: list[str], shown: str) -> str | None:
+    """Return the first of tab ; , | and runs of blanks that gives the same number of fields on nearly all lines."""
     for delimiter in (*DELIMITERS, " "):
-        fields = _widths(lines, delimiter)
+        fields = _widths(body, delimiter)
         most = max(set(fields), key=fields.count)
         if most >= 2 and fields.count(most) >= AGREE * len(fields) - 1e-9:
             return delimiter
     for delimiter in DELIMITERS:  # nearly all lines agree with the header: the others are named
-        fields = _widths(lines, delimiter)
+        fields = _widths(body, delimiter)
         width = fields[0]
         odd = [i for i, found in enumerate(fields) if found != width]
         if width >= 2 and len(odd) <= 0.2 * len(fields):
@@ -174,7 +187,7 @@ def _delimiter(lines: list[str], shown: str) -> str | None:
                 "  a value that contains the delimiter needs quotes"
             )
         rows = set(fields[1:])
-        if len(rows) == 1 and width == max(rows) + 1 > 2 and lines[0].rstrip().endswith(delimiter):
+        if len(rows) == 1 and width == max(rows) + 1 > 2 and body[0].rstrip().endswith(delimiter):
             return delimiter  # at the end of the names only
         if len(rows) == 1 and 2 <= width < max(rows):
             raise ValueError(
@@ -185,14 +198,10 @@ def _delimiter(lines: list[str], shown: str) -> str | None:
         names = fields.index(most) if most >= 2 else 0
         if width == 1 and 0 < names <= 10 and set(fields[names:]) == {most}:
             raise ValueError(
-                f"{shown}: {_lines_above(names)} above the column names ({lines[0].strip()[:40]!r})\n"
+                f"{shown}: {many(names, 'line')} above the column names ({body[0].strip()[:40]!r})\n"
                 "  the first line of a table names its columns: delete what is above it"
             )
     return None
-
-
-def _lines_above(n: int) -> str:
-    return "a line stands" if n == 1 else f"{n} lines stand"
 
 
 def _shown(delimiter: str) -> str:
@@ -210,15 +219,25 @@ def _scan(path: Path, delimiter: str, skip: int, missing: Sequence[str] = MISSIN
     )
 
 
-def _chunks(path: Path, encoding: str) -> Iterator[str]:
+def lines(path: Path, encoding: str, shown: str) -> Iterator[str]:
+    """Yield the lines of a text file, compressed or not."""
     with path.open("rb") as file:
-        compressed = file.read(2) == b"\x1f\x8b"
-    with gzip.open(path, "rt", encoding=encoding) if compressed else path.open(encoding=encoding) as lines:
-        yield from lines
+        magic = file.read(4)
+    if magic == ZSTD:
+        yield from pl.read_lines(path).to_series()
+        return
+    try:
+        compressed = magic[:2] == GZIP
+        with gzip.open(path, "rt", encoding=encoding) if compressed else path.open(encoding=encoding) as text:
+            yield from text
+    except UnicodeDecodeError as problem:
+        raise ValueError(
+            f"{shown}: byte {problem.start:,} is no text in any known encoding\n  save it as UTF-8"
+        ) from None
 
 
 class Scratch:
-    """A temporary file that goes when nobody holds it any more."""
+    """A temporary file that is deleted with this object."""
 
     def __init__(self, suffix: str = "") -> None:
         handle, name = tempfile.mkstemp(suffix=suffix)
@@ -227,30 +246,24 @@ class Scratch:
         weakref.finalize(self, self.path.unlink, missing_ok=True)
 
 
-def _rewritten(path: Path, shown: str, encoding: str, skip: int, blanks: bool) -> Scratch:
-    """A copy in UTF-8, runs of blanks as tabs, line by line: memory does not grow with the file."""
+def _rewritten(path: Path, shown: str, dialect: Dialect) -> Scratch:
+    """Return a copy in UTF-8, runs of blanks as tabs, made line by line: memory does not grow with the file."""
     copy = Scratch(".csv")
-    try:
-        with copy.path.open("w", encoding="utf-8", newline="") as file:
-            for number, line in enumerate(_chunks(path, encoding)):
-                if number >= skip:
-                    bare = line.lstrip("\ufeff").rstrip("\r\n") if number == 0 else line.rstrip("\r\n")
-                    file.write(("\t".join(bare.split()) if blanks else bare) + "\n")
-    except UnicodeDecodeError as problem:
-        raise ValueError(
-            f"{shown}: byte {problem.start:,} is no text in any known encoding\n  save it as UTF-8"
-        ) from None
+    with copy.path.open("w", encoding="utf-8", newline="") as file:
+        for number, line in enumerate(lines(path, dialect.encoding, shown)):
+            if number >= dialect.skip:
+                bare = line.lstrip("\ufeff").rstrip("\r\n") if number == 0 else line.rstrip("\r\n")
+                file.write(("\t".join(bare.split()) if dialect.delimiter == " " else bare) + "\n")
     return copy
 
 
 def _ragged(path: Path, delimiter: str, skip: int, shown: str) -> ValueError:
-    lines = list(_chunks(path, "utf-8"))[skip:]
-    width = _fields(lines[0], delimiter) if lines else 0
-    for row, line in enumerate(lines[1:], start=1):
-        if _fields(line, delimiter) > width:
+    header, *widths = _widths(list(lines(path, "utf-8", shown))[skip:], delimiter)
+    for row, width in enumerate(widths, start=1):
+        if width > header:
             return ValueError(
-                f"{shown}: row {row} has {_fields(line, delimiter)} fields, the header {width}\n"
-                f"  a value that contains the delimiter needs quotes"
+                f"{shown}: row {row} has {width} fields, the header {header}\n"
+                "  a value that contains the delimiter needs quotes"
             )
     return ValueError(
         f"{shown}: the rows cannot be told apart\n  is a quote left open? Values with quotes need them doubled"
@@ -262,8 +275,8 @@ def _bare(column: Any) -> Any:
     return column.str.strip_chars().replace(MISSING, [None] * len(MISSING))
 
 
-def _kind(column: pl.Series, comma_delimiter: bool) -> str:
-    """What the strings of a column are."""
+def kind_of(column: pl.Series, comma: bool) -> str:
+    """Return what the strings of a column are; `comma`: decimal commas are possible."""
     present = column.drop_nulls()
     if not present.len():
         return "number"
@@ -281,32 +294,46 @@ def _kind(column: pl.Series, comma_delimiter: bool) -> str:
         return "text"  # a number of a case that no float holds exactly
     if present.cast(pl.Float64, strict=False).null_count() == 0:
         return "percent" if percent else "number"
-    if not comma_delimiter and bool(present.str.contains(r"^[+-]?\d+(,\d+)?(?:[eE][+-]?\d+)?$").all()):
+    if comma and bool(present.str.contains(r"^[+-]?\d+(,\d+)?(?:[eE][+-]?\d+)?$").all()):
         return "comma percent" if percent else "comma"
     return "text"
 
 
 def typed(raw: pl.DataFrame, kinds: dict[str, str], where: Any) -> pl.DataFrame:
-    """Strings as numbers where the column holds numbers; `where(column, index, value)` words a failure."""
+    """Return strings as numbers where the column holds numbers; `where(column, index, value)` words a failure."""
     out = []
     for name in raw.columns:
         column, kind = raw[name], kinds.get(name, "text")
         if kind == "text" or column.dtype != pl.String:
             out.append(column)
             continue
-        text = column
-        if "percent" in kind:
-            text = text.str.strip_suffix("%").str.strip_chars()
-        if "comma" in kind:
-            text = text.str.replace(",", ".", literal=True)
-        numbers = text.cast(pl.Int64 if kind == "whole" else pl.Float64, strict=False)
-        if kind == "whole" and numbers.null_count() > column.null_count():
-            numbers = text.cast(pl.Float64, strict=False)
+        numbers = parsed(column, kind)
         if numbers.null_count() > column.null_count():
             column = _bare(column)
-            numbers = _bare(text).cast(pl.Float64, strict=False)
+            numbers = parsed(column, kind)
         if numbers.null_count() > column.null_count():
             index = int((numbers.is_null() & column.is_not_null()).arg_max() or 0)
             raise where(name, index, column[index])
-        out.append((numbers / 100.0 if "percent" in kind else numbers).alias(name))
+        out.append(numbers.alias(name))
     return pl.DataFrame(out)
+
+
+def parsed(column: pl.Series, kind: str) -> pl.Series:
+    """Return strings of a kind as numbers, null where they are none."""
+    if "percent" in kind:
+        column = column.str.strip_suffix("%").str.strip_chars()
+    if "comma" in kind:
+        column = column.str.replace(",", ".", literal=True)
+    if kind == "whole":
+        whole = column.cast(pl.Int64, strict=False)
+        if whole.null_count() == column.null_count():
+            return whole
+    numbers = column.cast(pl.Float64, strict=False)
+    return numbers / 100.0 if "percent" in kind else numbers
+
+
+def number(cell: str, comma: bool = False) -> float | None:
+    """Return the number in a cell, else None; `comma`: a decimal comma is one."""
+    column = pl.Series([cell.strip()])
+    value = parsed(column, kind_of(column, comma)).item()
+    return None if value is None else float(value)

@@ -1,4 +1,4 @@
-"""JSON lines with the log-probability of what happened: one of a whole answer, or one of each token."""
+"""JSON lines with log-probabilities of outcomes: one of a whole answer, or one of each token."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 
 from ..data import Finding
 from .files import ROW, Table, of_frame
-from .layouts import Layout
+from .match import Match
 
 Row = dict[str, Any]
 Rows = Iterator[tuple[int, Row]]
@@ -21,7 +21,7 @@ STAND_IN = -9999.0  # written instead of a log-probability for a token that was 
 
 
 def log_of(value: Any) -> float | None:
-    """The log-probability in a value, however deep it is wrapped: -1.2, "-1.2", [[-1.2, false]], {"logprob": -1.2}."""
+    """Return the log-probability in a value, however wrapped: -1.2, "-1.2", [[-1.2, false]], {"logprob": -1.2}."""
     while isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, dict):
@@ -36,12 +36,12 @@ def log_of(value: Any) -> float | None:
 
 
 def flat(row: Row) -> Row:
-    """What a table can hold of a row."""
+    """Return the entries of a row that a table can hold."""
     return {name: value for name, value in row.items() if not isinstance(value, (list, dict))}
 
 
 def frame_of(rows: list[Row]) -> pl.DataFrame:
-    """Rows as a frame; where one name holds values of several kinds, all of them are words."""
+    """Return rows as a frame; where one name holds values of several types, all of them as text."""
     kinds: dict[str, set[type]] = {}
     for row in rows:
         for name, value in row.items():
@@ -57,7 +57,7 @@ def frame_of(rows: list[Row]) -> pl.DataFrame:
 
 
 def likelihood_key(row: Row) -> str | None:
-    """The key of the one log-likelihood of a row, as a harness writes it: [[[-1.2, false]]], of a text [[-90.5]]."""
+    """Return the key of a single log-likelihood, as a harness writes it: [[[-1.2, false]]], of a text [[-90.5]]."""
     return next((key for key in LIKELIHOODS if key in row and _likelihood(row, key) is not None), None)
 
 
@@ -75,7 +75,7 @@ def _likelihood(row: Row, key: str) -> float | None:
 
 
 def likelihoods(rows: Rows, shown: str, key: str) -> Table:
-    """The log-likelihood of the right answer, one in each row."""
+    """Return a table with the log-likelihood of the right answer in each row."""
     made: list[Row] = []
     for place, row in rows:
         found = _likelihood(row, key)
@@ -86,28 +86,26 @@ def likelihoods(rows: Rows, shown: str, key: str) -> Table:
             )
         made.append(flat(row) | {key: found})
     frame = frame_of(made)
-    layout = Layout(
-        "realised",
+    match = Match(
         (("", (key,)),),
         scale="log",
         why="log-likelihood of the right answer only (rule 1): it cannot be compared with frequencies",
-        unused=tuple((c, "") for c in frame.columns if c != key),
         findings=(Finding.of("summed_tokens"),),
     )
-    return of_frame(frame, shown, "file", preset=layout)
+    return of_frame(frame, shown, "file", preset=match)
 
 
 # -------------------------------------------------------------------- one log-probability of each token
 
 
 def token_key(row: Row) -> str | None:
-    """Where the token log-probabilities of a row stand, such as choices[].logprobs.content."""
+    """Return the path of the token log-probabilities in a row, such as choices[].logprobs.content."""
     found = _answers(row)
     return found[0] if found else None
 
 
 def _answers(row: Row) -> tuple[str, list[Row]] | None:
-    """Where they stand, and what holds those of each answer: a reply may have several."""
+    """Return their path, and the object of each answer: a reply may have several."""
     for outer in REPLIES:
         held: Any = row
         for name in outer:
@@ -135,7 +133,7 @@ def _key(answer: Row) -> str | None:
 
 
 def _tokens(answer: Row) -> tuple[list[Any], int]:
-    """The tokens of an answer, and for how many of them alternatives are given."""
+    """Return the tokens of an answer, and for how many of them alternatives are given."""
     holder, _, name = str(_key(answer)).rpartition(".")
     inner = answer[holder] if holder else answer
     listed = [inner.get("top_logprobs") or (), [t.get("top_logprobs") for t in inner[name] if isinstance(t, dict)]]
@@ -143,7 +141,7 @@ def _tokens(answer: Row) -> tuple[list[Any], int]:
 
 
 def tokens(rows: Rows, shown: str, key: str) -> Table:
-    """Token log-probabilities, one row for each token, numbered by the row of its answer; the first token has none."""
+    """Return a table with one row per token, numbered by the row of its answer; the first token has no probability."""
     made: list[Row] = []
     places: list[int] = []
     missing = answers = total = alternatives = 0
@@ -153,14 +151,14 @@ def tokens(rows: Rows, shown: str, key: str) -> Table:
             raise ValueError(
                 f"{shown}: row {place}: `{key}` holds no list\n  every row needs one: leave out replies without"
             )
-        beside = {name: value for name, value in flat(row).items() if name != key}
+        kept = {name: value for name, value in flat(row).items() if name != key}
         for answer in found[1]:
             held, others = _tokens(answer)
             answers, total, alternatives = answers + 1, total + len(held), alternatives + others
             for value in held:
                 log_p = log_of(value)
                 if log_p is not None:
-                    made.append(beside | {key: log_p})
+                    made.append(kept | {key: log_p})
                     places.append(place)
                 elif value is None or (isinstance(value, dict) and value.get("logprob", 0) is None):
                     missing += 1
@@ -182,13 +180,11 @@ def tokens(rows: Rows, shown: str, key: str) -> Table:
     findings += [Finding.of("other_tokens", alternatives, total)] if alternatives else []
     # probabilities under a name of logarithms are taken as what they are; none is below 0, and not all are 0
     chances = bool((values >= 0).all() and (values > 0).any())
-    layout = Layout(
-        "realised",
+    match = Match(
         (("", (key,)),),
         scale="probability" if chances else "log",
         why=f"log-probability of each token (rule 8): {answers:,} answers, {len(made):,} tokens; the unit is a token",
-        unused=tuple((c, "") for c in columns if c != key),
         findings=tuple(findings),
     )
     sample = frame.drop(ROW)
-    return Table(shown, "file", frame.lazy(), columns, frame.height, sample, True, numbered=True, preset=layout)
+    return Table(shown, "file", frame.lazy(), columns, frame.height, sample, True, numbered=True, preset=match)

@@ -8,13 +8,14 @@ import numpy as np
 import polars as pl
 
 from ..data import Names
-from .reading import canonical
+from ..data.names import listed
+from .options import canonical
 
 Array = Any
 
 
 def matrix(frame: pl.DataFrame, columns: tuple[str, ...]) -> Array:
-    """(n,) or (n, k) floats in their own precision, without a copy for one column of floats; missing is NaN."""
+    """Return (n,) or (n, k) floats in their own precision, without a copy for one column; missing is NaN."""
     if len(columns) == 1:
         return numbers_in(frame.get_column(columns[0]))
     first, *others = {frame[c].dtype for c in columns}
@@ -23,6 +24,7 @@ def matrix(frame: pl.DataFrame, columns: tuple[str, ...]) -> Array:
 
 
 def numbers_in(column: pl.Series, integers: bool = False) -> Array:
+    """Return the numbers of a column; integers as floats unless they are wanted; missing is NaN."""
     if column.null_count():
         return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
     if column.dtype.is_integer() and not integers:
@@ -31,53 +33,49 @@ def numbers_in(column: pl.Series, integers: bool = False) -> Array:
 
 
 def labels(column: pl.Series) -> Array:
-    """Values of a group or id: numbers as they are, anything else as text."""
-    return (
-        column.to_numpy()
-        if column.dtype.is_numeric() and not column.null_count()
-        else column.cast(pl.String).to_numpy()
-    )
+    """Return the values of a group or id: numbers as they are, anything else as text."""
+    numeric = column.dtype.is_numeric() and not column.null_count()
+    return (column if numeric else column.cast(pl.String)).to_numpy()
 
 
-def codes_of_labels(
-    column: pl.Series, wanted: tuple[str, ...] | None, inside: set[str] | None, names: Names, start: int, numbers: Array
-) -> Array:
-    """Column numbers of labels; a label that is none of the classes is an error that names its row."""
-    distinct = column.unique()
-    values = [v for v in distinct.to_list() if v is not None and v == v]
-    if inside is not None:
-        mapping = {v: int(canonical(v) in inside) for v in values}
-    else:
-        assert wanted is not None
-        place = {label: i for i, label in enumerate(wanted)}
-        mapping = {v: place.get(canonical(v), -1) for v in values}
-        if any(code < 0 for code in mapping.values()):
-            bad = column.is_in([v for v, code in mapping.items() if code < 0])
-            index = int(bad.arg_max() or 0)
-            row = int(numbers[index]) if numbers is not None else start + index
-            known = ", ".join(wanted[:8]) + (", …" if len(wanted) > 8 else "")
-            raise names.error(
-                f"{names.cell(names.outcome, row)} = {column[index]}: none of the classes {known} "
-                f"({int(bad.sum()):,} of {column.len():,} rows).",
-                "correct the outcome, or choose the columns of all classes with " + names.option("proba", "PATTERN"),
-            )
+def codes_of_labels(column: pl.Series, classes: tuple[str, ...], names: Names, rows: Array) -> Array:
+    """Return the column numbers of labels; NaN where missing. A label outside the classes is an error."""
+    place = {label: i for i, label in enumerate(classes)}
+    mapping = {v: place.get(canonical(v), -1) for v in column.unique().to_list() if v is not None and v == v}
+    strays = [value for value, code in mapping.items() if code < 0]
+    if strays:
+        bad = column.is_in(strays)
+        index, known = int(bad.arg_max() or 0), listed(classes, 8)
+        quote = "'" if names.style == "file" else ""
+        where = [names.option("where", f"{quote}{names.outcome}!={canonical(v)}{quote}") for v in strays]
+        without = f"      without these rows:  {' '.join(where)}" if len(strays) < 4 else ""
+        raise names.error(
+            f"{names.cell(names.outcome, int(rows[index]))} = {column[index]}: none of the classes {known} "
+            f"({int(bad.sum()):,} of {column.len():,} rows).",
+            f"correct the outcome, or choose the columns of all classes:  {names.option('proba', 'PATTERN')}{without}",
+        )
+    return _replaced(column, mapping)
+
+
+def codes_of_event(column: pl.Series, event: set[str]) -> Array:
+    """Return 1 for labels of the event, 0 for others; NaN where missing."""
+    values = [v for v in column.unique().to_list() if v is not None and v == v]
+    return _replaced(column, {v: int(canonical(v) in event) for v in values})
+
+
+def _replaced(column: pl.Series, mapping: dict[Any, int]) -> Array:
     if column.dtype.is_float():
         column = column.fill_nan(None)
     codes = column.replace_strict(list(mapping), list(mapping.values()), default=None, return_dtype=pl.Int32)
     return codes.to_numpy() if not codes.null_count() else codes.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
-def pair_outcomes(shares: Array) -> Array:
-    """Outcomes given as a column per class: column numbers, or shares where there are ties."""
-    hard = bool(np.all((shares == 0) | (shares == 1)) and np.all(shares.sum(axis=1) == 1))
-    return shares.argmax(axis=1) if hard else shares.astype(np.float64)
-
-
 def feature_matrix(frame: pl.DataFrame, names: tuple[str, ...]) -> Array:
+    """Return (n, f) features; words by their hash."""
     if not names:
         return None
     columns = [
-        # words by their hash, the same in every batch, cut to what a float holds exactly
+        # hashes are the same in every batch, cut to what a float holds exactly
         numbers_in(frame[c]) if frame[c].dtype.is_numeric() else (frame[c].cast(pl.String).hash() // 2**11).to_numpy()
         for c in names
     ]

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from .files import NoRows, Table, is_parquet, parquet_rows, table_of
-from .reading import ReadOptions
+from .options import ReadOptions
 from .values import numbers_in
 
 

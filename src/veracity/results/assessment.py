@@ -42,7 +42,6 @@ from veracity.data.records import (
     Verdict,
 )
 from veracity.estimate.bootstrap import Bootstrap
-from veracity.estimate.ladder import Ladder
 from veracity.estimate.measured import Measured
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Profile
@@ -57,6 +56,8 @@ SCHEMA = "veracity/assessment/1"
 EMPTY = "there are no rows"
 ONE_CLASS = "there is only one class: the outcome is certain, and nothing can be compared"
 RULES = ("log", "brier")
+LOSSES = ("L", "AL", "PCL", "CL", "GL", "IL", "EL", "PEL", "RL", "PL", "remainder")
+TERMS = ("uncertainty", "resolution", "reliability", "within")
 FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
 
 
@@ -210,32 +211,36 @@ class Assessment:
     @cached_property
     def remedies(self) -> tuple[Remedy, ...]:
         """What each recalibration gains on cases it was not fitted to, best first."""
-        return () if self._recalibration is None else self._recalibration.remedies
+        return () if self._unjudged else estimate.remedies(self._recalibration, level=self._state.plan.level)
 
     @cached_property
     def loss_terms(self) -> Mapping[str, Losses]:
         """The losses of KF15 by rule: log, Brier, and the r of the plan."""
-        return {rule: self._shown(self._ladder.losses(rule)) for rule in (*RULES, *self._further)}
+        return {key: self._losses(key) for key in (*RULES, *self._further)}
 
     @cached_property
     def decompositions(self) -> Mapping[str, Decomposition]:
         """Uncertainty − resolution + reliability by rule."""
-        return {rule: self._shown(self._ladder.decomposition(rule)) for rule in (*RULES, *self._further)}
+        return {key: self._decomposition(key) for key in (*RULES, *self._further)}
 
     @cached_property
     def decomposed_profile(self) -> DecomposedProfile:
         """Terms of the loss along r as shares of the baseline's loss."""
-        return self._ladder.profile()
+        if self._unjudged:
+            return DecomposedProfile(())
+        tally = self._state
+        prior = tally.frequencies
+        return estimate.decomposed_profile(tally.rows, self._recalibration, map=tally.plan.map, prior=prior)
 
     @cached_property
     def corp(self) -> Corp:
         """Miscalibration, discrimination and uncertainty with isotonic recalibration."""
-        return self._ladder.corp()
+        return Corp() if self._unjudged else estimate.corp(self._state.rows)
 
     @cached_property
     def adjustment(self) -> Adjustment:
         """What prior correction does: factors or shifts, and the loss after it."""
-        return self._ladder.adjustment()
+        return Adjustment() if self._unjudged else estimate.adjustment(self._state.rows)
 
     @cached_property
     def curves(self) -> Curves:
@@ -271,12 +276,12 @@ class Assessment:
     def losses(self, rule: str | float = "log") -> Losses:
         """Return the losses of KF15 Table 2 under "log", "brier" or any r > −1."""
         key = rule_key(rule)
-        return self.loss_terms[key] if key in self.loss_terms else self._shown(self._ladder.losses(key))
+        return self.loss_terms[key] if key in self.loss_terms else self._losses(key)
 
     def decomposition(self, rule: str | float = "log") -> Decomposition:
         """Return loss = uncertainty − resolution + reliability + within under "log", "brier" or any r > −1."""
         key = rule_key(rule)
-        return self.decompositions[key] if key in self.decompositions else self._shown(self._ladder.decomposition(key))
+        return self.decompositions[key] if key in self.decompositions else self._decomposition(key)
 
     def expected_at(self, r: float) -> Reading:
         """Return the expected mean of the probability of the outcome at r > −1."""
@@ -402,12 +407,49 @@ class Assessment:
         return Bootstrap(self._state, curve) if self._state.plan.bootstrap else None
 
     @cached_property
-    def _recalibration(self) -> Recalibration | None:
-        return None if self._nothing or not self._state.measurable else estimate.recalibration(self._state)
+    def _unjudged(self) -> str:
+        """Why forecasts cannot be compared with outcomes, if they cannot."""
+        return self._nothing or ("" if self._state.measurable else estimate.NOT_MEASURABLE)
 
     @cached_property
-    def _ladder(self) -> Ladder:
-        return Ladder(self._state, self._recalibration, self._nothing)
+    def _recalibration(self) -> Recalibration | None:
+        """The one cross-validation that verdict, losses and remedies share."""
+        if self._unjudged:
+            return None
+        rows = self._state.rows
+        clusters = rows.case if rows.clusters is None else rows.clusters
+        return estimate.recalibration(rows, clusters=clusters, time=rows.time)
+
+    def _losses(self, key: str) -> Losses:
+        tally, plan = self._state, self._state.plan
+        if self._unjudged:
+            nothing: dict[str, Any] = dict.fromkeys(LOSSES, unknown(self._unjudged))
+            return Losses(**nothing)
+        score = {"log": self.scores.log_loss, "brier": self.scores.brier}.get(key)
+        upper = None
+        if key == "log" and plan.map == "auto" and self.verdict_detail.gain.high is not None and score is not None:
+            upper = self.verdict_detail.gain.high * float(score)
+        found = estimate.losses(
+            tally.rows,
+            rule_of(key),
+            self._recalibration,
+            map=plan.map,
+            level=plan.level,
+            score=score,
+            upper=upper,
+            seed=plan.random_state,
+        )
+        return self._shown(found)
+
+    def _decomposition(self, key: str) -> Decomposition:
+        tally, plan = self._state, self._state.plan
+        if self._unjudged:
+            nothing: dict[str, Any] = dict.fromkeys(TERMS, unknown(self._unjudged))
+            return Decomposition(**nothing, map=plan.map)
+        prior = tally.frequencies
+        return self._shown(
+            estimate.decomposition(tally.rows, rule_of(key), map=plan.map, level=plan.level, prior=prior)
+        )
 
     @property
     def _no_means(self) -> Means:
@@ -425,7 +467,7 @@ class Assessment:
 
 
 NO_CASES = "the number of cases is unknown: no intervals"
-_SHARED = ("_profile", "_measured", "_bootstrap", "_recalibration", "_ladder")
+_SHARED = ("_profile", "_measured", "_bootstrap", "_recalibration")
 
 # Names of the document, in its order, and the attributes that hold them.
 SECTIONS = {
@@ -476,6 +518,11 @@ def rule_key(rule: str | float) -> str:
     if not r > -1.0 or not np.isfinite(r):
         raise ValueError(f"rule: r = {r:g}; scores are proper for r > -1")
     return {0.0: "log", 1.0: "brier"}.get(r, repr(r))
+
+
+def rule_of(key: str) -> str | float:
+    """Return the rule that a name in documents means."""
+    return key if key in RULES else float(key)
 
 
 def without_intervals(section: Shown) -> Shown:

@@ -79,9 +79,9 @@ def to_csv(result: Any) -> str:
 
 def to_html(result: Any) -> str:
     """Return the page: one file that opens offline."""
-    from veracity.show import html
+    from veracity.show import html, specialists
 
-    return html.page(blocks(result))
+    return html.page([*blocks(result), *([] if _is_table(result) else [specialists.definitions()])])
 
 
 def to_notebook(result: Any) -> str:

@@ -41,13 +41,8 @@ def summary(a: Any) -> list[Block]:
     return [heading(a), *lead, cards(a), Chart(plots.FIRST, a), *rest, Contents(), *score_tables(a), *group_tables(a)]
 
 
-def answer(a: Any) -> list[Block]:
-    """Return everything that people can read about an assessment."""
-    return [*parts(a), specialists.definitions(a)]
-
-
-def parts(a: Any, charts: Sequence[str] | None = None) -> list[Block]:
-    """Return everything but the definitions; `charts` limits the pictures to these names."""
+def answer(a: Any, charts: Sequence[str] | None = None) -> list[Block]:
+    """Return everything that people can read about an assessment; `charts` limits the pictures to these names."""
     wanted = [module for module in plots.ordered("assessment") if charts is None or plots.name_of(module) in charts]
     pictures = [module for module in wanted if plots.name_of(module) != plots.FIRST and module.rows(a)]
     folded = [plots.name_of(module) for module in pictures if getattr(module, "FOLDED", False)]
@@ -193,8 +188,8 @@ def score_table(a: Any, main: bool = True) -> Table | None:
     for m in wanted:
         held, base = a.scores[m.name], a.baseline
         beside = base[m.name] if base is not None and m.name in base else None
-        digits = m.digits if m.digits is not None else words.decimals(held) - (2 if m.percent else 0)
-        reference: Cell = Value(beside, m.percent, max(digits, 0)) if beside is not None else ""
+        digits = m.digits if m.digits is not None or finite(held) is None else fewest([held], m.percent)
+        reference: Cell = Value(beside, m.percent, digits) if beside is not None else ""
         rows.append((label(m), shown(m, held), interval(m, held), reference))
     rows += _calibration_rows(a) if main else []
     return Table("Scores", columns, tuple(rows), _reasons(a, wanted)) if rows else None

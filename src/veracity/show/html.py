@@ -225,8 +225,7 @@ def _environment() -> jinja2.Environment:
         "cell": _cell,
         "emphasis": _emphasis,
         "digits": _digits,
-        "rows_of": words.rows_of,
-        "sentence": words.sentence,
+        "finding": words.finding,
     }
     environment.filters.update(filters)
     return environment

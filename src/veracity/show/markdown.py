@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from veracity.show.blocks import Block, Cell, Details, FindingBlock, Heading, Label, Sentence, Table
 from veracity.show.terminal import clean
-from veracity.words import rows_of, sentence
+from veracity.words import finding
 
 
 def render(blocks: Sequence[Block], level: int = 3) -> str:
@@ -24,8 +24,7 @@ def _lines(blocks: Sequence[Block], level: int) -> Iterator[str]:
             yield from ([">"] if block.lead else [])
             yield from (["", f"      {clean(block.command)}", ""] if block.command else [])
         elif isinstance(block, FindingBlock):
-            said = f"{sentence(block.finding.message)}{rows_of(block.finding)}"
-            yield f"- {block.finding.severity}: {safe(said)}"
+            yield f"- {block.finding.severity}: {safe(finding(block.finding))}"
         elif isinstance(block, Table):
             yield from _table(block)
         elif isinstance(block, Details):

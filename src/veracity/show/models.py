@@ -7,8 +7,7 @@ from typing import Any
 
 from veracity import plots, words
 from veracity.measures import quantity, scores
-from veracity.show import specialists
-from veracity.show.answer import parts
+from veracity.show.answer import answer
 from veracity.show.blocks import (
     Block,
     Cell,
@@ -73,10 +72,9 @@ def answer_of_models(result: Any) -> list[Block]:
     ranked = sorted(result.models.items(), key=lambda item: rank(item[1]))
     chosen = ends(ranked, MOST_MODELS)
     charts = None if len(chosen) <= MOST_WHOLE else ESSENTIAL
-    each = [Details(name, tuple(parts(a, charts))) for name, a in chosen]
+    each = [Details(name, tuple(answer(a, charts))) for name, a in chosen]
     profile = Chart("risk_profile", Models(ends(ranked, MOST_CURVES)))
-    definitions = specialists.definitions(ranked[0][1])
-    return [*summary_of_models(result), Details("Risk profile", (profile,)), *each, definitions]
+    return [*summary_of_models(result), Details("Risk profile", (profile,)), *each]
 
 
 def _heading(ranked: list[tuple[str, Any]]) -> Heading:

@@ -97,7 +97,7 @@ def remedy_table(a: Any, helpful: bool = True) -> Table | None:
 
 def class_table(a: Any) -> Table | None:
     """Return predicted and observed share of every class, or of the ten worst of many; two classes have no table."""
-    held: Mapping[str, Any] | None = a.per_class
+    held: Mapping[str, Any] | None = getattr(a, "per_class", None)
     if not held or len(held) <= 2:
         return None
     ordered = list(held.items())
@@ -282,16 +282,10 @@ def _flat(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def definitions(a: Any) -> Details:
+def definitions() -> Details:
     """Return every number with its meaning, formula and source, and the papers."""
-    two = len(a.classes or ()) == 2
-    rows = [
-        (Label(q.full), q.gloss, q.formula, q.cite, path)
-        for path, q in quantities().items()
-        if q.formula and (two or getattr(q, "needs", "") != "two classes")
-    ]
-    titles = ("Number", "Meaning", "Formula", "Source", "In the JSON")
-    columns = tuple(Column(title, number=False) for title in titles)
+    rows = [(Label(q.full), q.gloss, q.formula, q.cite, path) for path, q in quantities().items() if q.formula]
+    columns = tuple(Column(title, number=False) for title in ("Number", "Meaning", "Formula", "Source", "In the JSON"))
     table = Table("Definitions", columns, tuple(rows), (LETTERS,))
     papers = tuple((Label(key), paper) for key, paper in words.PAPERS.items())
     named = Table("Papers", (Column("Paper", number=False), Column("", number=False)), papers)

@@ -56,7 +56,6 @@ def table_answer(table: Any) -> list[Block]:
         *(block for block in tables[1:] if block is not None),
         *(FindingBlock(finding) for finding in notes),
         *(Details(module.TITLE, (Chart(plots.name_of(module), table),)) for module in pictures),
-        Details("Reference", (_papers(),), folded=True),
     ]
 
 
@@ -230,7 +229,7 @@ def _hb17(found: dict[str, Any]) -> Table:
         Column("value"),
         Column(words.level(found["level"])),
     )
-    return Table("Separation and information (nats)", head, tuple(rows), ("HB17: Hughes and Burnett 2017.",))
+    return Table("Separation and information (nats)", head, tuple(rows), (f"HB17: {words.PAPERS['HB17']}.",))
 
 
 def _scores(found: dict[str, Any]) -> Table:
@@ -330,11 +329,6 @@ def _strata(found: dict[str, Any]) -> Table | None:
         )
     head = (Column("Part by part", number=False), *(Column(title) for title in titles))
     return Table("Part by part", head, tuple(lines), tuple(notes))
-
-
-def _papers() -> Table:
-    columns = (Column("Paper", number=False), Column("", number=False))
-    return Table("Papers", columns, ((Label("HB17"), words.PAPERS["HB17"]),))
 
 
 def p_text(p: float | None) -> str:

@@ -12,21 +12,25 @@ from typing import TYPE_CHECKING, Any
 from veracity.show.blocks import (
     Block,
     Cell,
+    Chart,
+    Column,
     Details,
     FindingBlock,
     Heading,
     Label,
     Sentence,
     Table,
+    Value,
     walk,
 )
-from veracity.words import rows_of, sentence
+from veracity.words import finding
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
 LEAST, MOST = 60, 120  # columns
+MOST_NUMBERS = 24  # rows of a picture that are printed instead of it
 COLOURS = {"✓": "green", "✗": "red", "→": "blue", "!": "yellow"}
 PLAIN = {  # where the terminal has no Unicode
     "✓": "ok", "✗": "no", "→": "->", "↓": "-", "↑": "+", "–": "-", "−": "-", "·": "|", "…": "...", "≥": ">=",
@@ -90,15 +94,37 @@ def _parts(blocks: Sequence[Block], details: bool) -> Iterator[list[Block]]:
         if isinstance(block, Sentence | FindingBlock):
             together.append(block)
             continue
-        if isinstance(block, Heading | Table) or (isinstance(block, Details) and details):
+        if isinstance(block, Chart) and details:
+            block = numbers(block) or block
+        inner = list(_parts(block.blocks, details)) if isinstance(block, Details) and details else []
+        if isinstance(block, Heading | Table) or inner:
             if together:
                 yield together
                 together = []
             yield [block]
-            if isinstance(block, Details):
-                yield from _parts(block.blocks, details)
+            yield from inner
     if together:
         yield together
+
+
+def numbers(chart: Chart) -> Table | None:
+    """Return the numbers of a picture as a table, if there are few."""
+    from veracity import plots
+
+    module = plots.module(chart.name)
+    rows = module.rows(chart.result)
+    if not 0 < len(rows) <= MOST_NUMBERS:
+        return None
+    columns = tuple(Column(title, number=bool(form), rank=i) for i, (title, form) in enumerate(module.COLUMNS.values()))
+    digits = [0 if form.startswith(",") else None for _, form in module.COLUMNS.values()]
+    cells = tuple(
+        tuple(
+            Value(row.get(field), digits=d) if column.number else str(row.get(field) or "")
+            for field, column, d in zip(module.COLUMNS, columns, digits, strict=True)
+        )
+        for row in rows
+    )
+    return Table(module.TITLE, columns, cells, (module.caption(chart.result),))
 
 
 def part_lines(console: Console, part: list[Block], width: int) -> None:
@@ -118,9 +144,7 @@ def part_lines(console: Console, part: list[Block], width: int) -> None:
             if isinstance(block, Sentence):
                 _sentence(console, block, column, width)
             elif isinstance(block, FindingBlock):
-                finding = block.finding
-                said = f"{finding.severity}: {sentence(finding.message)}{rows_of(finding)}"
-                _wrapped(console, said, width, "  ", "- ")
+                _wrapped(console, f"{block.finding.severity}: {finding(block.finding)}", width, "  ", "- ")
     console.print()
 
 
@@ -148,7 +172,7 @@ def _wrapped(console: Console, text: str, width: int, indent: str, first: str = 
 
 def _wrap(text: str, width: int) -> list[str]:
     """Return lines; marks of emphasis never span two of them."""
-    text = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    text = text.replace(" %", "\N{NO-BREAK SPACE}%").replace("p = ", "p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
     bold = re.sub(r"\*\*(.+?)\*\*", lambda m: " ".join(f"**{word}**" for word in m[1].split()), text)
     wrapped = textwrap.wrap(bold, width, break_long_words=False, break_on_hyphens=False)
     return [line.replace("** **", " ").replace("\N{NO-BREAK SPACE}", " ") for line in wrapped]
@@ -156,6 +180,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 def _table(console: Console, table: Table, width: int) -> None:
     """Print a table without its least important columns where it would be too wide."""
+    from rich.cells import cell_len
     from rich.table import Table as Grid
 
     kept = list(range(len(table.columns)))
@@ -166,7 +191,7 @@ def _table(console: Console, table: Table, width: int) -> None:
     titles = [clean(column.title) for column in table.columns]
 
     def wide() -> int:
-        return sum(max([len(titles[i]), *(len(row[i]) for row in cells)]) + 2 for i in kept) - 2
+        return sum(max([cell_len(titles[i]), *(cell_len(row[i]) for row in cells)]) + 2 for i in kept) - 2
 
     while wide() > width and (ranked := [i for i in kept if table.columns[i].rank]):
         kept.remove(max(ranked, key=lambda i: (table.columns[i].rank, i)))

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
+
+from veracity.read import roles, text
+from veracity.read.options import canonical
+from veracity.read.roles import key_of
 
 from . import check, order
-from .sheet import FORMS, Sheet, number, opened, plain, whole_labels
 from .types import PredictionTable
 
-CASES = ("n", "count", "counts", "cases", "total", "freq", "frequency", "number")
-EVENTS = ("events", "positives", "event_count", "n_events")
-RATES = ("obs_freq", "event_rate", "observed_frequency", "observed_freq", "obar_i")
+CASES = (*roles.CASES, "counts", "freq", "frequency", "number")
+EVENTS = (*roles.EVENTS, "event_count", "n_events")
+RATES = (*roles.FREQUENCIES, "observed_frequency", "observed_freq", "obar_i")
 PROBABILITIES = ("p", "prob", "proba", "probability", "forecast_probability", "forecast", "risk", "predicted_risk", "y")
 OUTCOMES = (
     *("outcome", "observed", "observation", "obs", "truth", "true", "y_true", "event", "label", "target", "status"),
@@ -24,6 +30,90 @@ OUTCOMES = (
 CATEGORIES = ("forecast", "forecast_category", "category", "predicted", "prediction", "pred", "test", "risk", "class")
 TOTALS = ("total", "all", "sum", "summe", "gesamt", "totals")
 MANY = 60  # more forecasts than this are no categories
+FORMS = (
+    "  matrix:       forecast,no,yes  then one line per category:  low,83,56\n"
+    "  tidy:         forecast,observed,n  then one line per pair:  low,yes,56\n"
+    "  probability:  p,n,events  then one line per forecast:  0.4,139,56\n"
+    "  case by case: forecast,observed  then one line per case:  low,yes"
+)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Cells of a text file below a header; columns are found by their names in lower case with underscores."""
+
+    name: str
+    header: list[str]
+    cells: list[list[str]]
+    comma: bool  # decimal commas are possible
+
+    @classmethod
+    def of(cls, path: str) -> Sheet:
+        """Return the cells of a text file, without empty rows and columns."""
+        name, keep = Path(path).name, None
+        if path == "-":
+            name, keep = "standard input", text.Scratch()
+            keep.path.write_bytes(sys.stdin.buffer.read())
+        file = Path(path) if keep is None else keep.path
+        data = file.read_bytes()
+        if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
+            raise ValueError(f"{name}: an Excel workbook: save the sheet as CSV (any delimiter) and try again")
+        cells, comma = text.cells(file, name) if data.strip() else ([], False)
+        if len(cells) < 2:
+            what = "one line only" if cells else "empty"
+            raise ValueError(f"{name}: {what}; a table needs at least two lines.\n  forms that are read:\n{FORMS}")
+        width = max(len(row) for row in cells)
+        cells = [row + [""] * (width - len(row)) for row in cells]
+        used = [j for j in range(width) if any(row[j] for row in cells)]
+        header, *rows = ([row[j] for j in used] for row in cells)
+        return cls(name, header, rows, comma)
+
+    def column(self, at: int) -> list[str]:
+        return [row[at] for row in self.cells]
+
+    def find(self, names: Sequence[str], taken: Sequence[int] = ()) -> int | None:
+        """Return the first column with one of these names that is not taken."""
+        titles = [key_of(title) for title in self.header]
+        return next((titles.index(name) for name in names if name in titles and titles.index(name) not in taken), None)
+
+    def named(self, title: str, option: str) -> int:
+        if title in self.header:
+            return self.header.index(title)
+        raise ValueError(f"{self.name}: no column `{title}` ({option}); columns: {', '.join(self.header)}")
+
+    def parsed(self, cells: list[str]) -> list[float | None]:
+        """Return cells of one column as numbers, None where they are none."""
+        column = pl.Series(cells, dtype=pl.String)
+        kind = text.kind_of(column.replace("", None), self.comma)
+        kind = "comma" if kind == "text" and self.comma else kind  # some are numbers
+        return text.parsed(column, kind).cast(pl.Float64).to_list()
+
+    def numbers(self, at: int) -> list[float]:
+        found = self.parsed(self.column(at))
+        for i, value in enumerate(found):
+            if value is None:
+                cell = self.cells[i][at]
+                what = f"{cell!r} is not a number" if cell else "the cell is empty; write 0 where nothing happened"
+                raise ValueError(f"{self.name}: row {i + 1}, column `{self.header[at]}`: {what}")
+        return [value for value in found if value is not None]
+
+    def probabilities(self, at: int) -> dict[str, float] | None:
+        """Return {as written: value} of a column of probabilities, lowest first; None for labels and other numbers."""
+        found = dict(zip(self.column(at), self.parsed(self.column(at)), strict=True))
+        values = {cell: value for cell, value in found.items() if value is not None and 0.0 <= value <= 1.0}
+        if len(values) < len(found) or set(values.values()) <= {0.0, 1.0}:
+            return None
+        return dict(sorted(values.items(), key=lambda pair: pair[1]))
+
+    def roles(self, used: dict[str, int | None]) -> str:
+        """Return a sentence with the role of each column, and those that were not used."""
+        said = ", ".join(f"{role} `{self.header[at]}`" for role, at in used.items() if at is not None)
+        rest = [f"`{title}`" for j, title in enumerate(self.header) if j not in used.values()]
+        unused = f"; not used: {', '.join(rest)}" if rest else ""
+        return f"Read as {said}{unused}."
+
+    def numeric(self, at: int) -> bool:
+        return None not in self.parsed(self.column(at))
 
 
 @dataclass(frozen=True)
@@ -43,19 +133,20 @@ class Asked:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def parse_counts(text: str, asked: Asked) -> PredictionTable:
+def parse_counts(given: str, asked: Asked) -> PredictionTable:
     """ "83,56;2,12": rows by ;, cells by comma or blank."""
-    lines = [line.strip() for line in re.split(r"[;\n]", text.strip().strip(";"))]
-    cells = [[cell.strip() for cell in (line.split(",") if "," in line else line.split())] for line in lines]
-    grid = []
-    for i, line in enumerate(cells):
-        if not any(line):
-            raise ValueError(f'counts: row {i + 1} of "{text}" is empty; rows are separated by one ;')
-        for j, cell in enumerate(line):
-            if number(cell, False) is None:
-                what = f"{cell!r} is not a number" if cell else "nothing stands there; write 0 where nothing happened"
-                raise ValueError(f'counts: row {i + 1}, column {j + 1} of "{text}": {what}')
-        grid.append([number(cell, False) for cell in line])
+    lines = [line.strip() for line in re.split(r"[;\n]", given.strip().strip(";"))]
+    grid: list[list[float]] = []
+    for i, line in enumerate(lines):
+        if not line:
+            raise ValueError(f'counts: row {i + 1} of "{given}" is empty; rows are separated by one ;')
+        grid.append([])
+        for j, cell in enumerate(line.split(",") if "," in line else line.split()):
+            value, cell = text.number(cell), cell.strip()
+            if value is None:
+                what = f"{cell!r} is not a number" if cell else "the cell is empty; write 0 where nothing happened"
+                raise ValueError(f'counts: row {i + 1}, column {j + 1} of "{given}": {what}')
+            grid[-1].append(value)
     hint = "If your table has the event or the positive test first, turn it round; --rows and --columns name it."
     notes = () if asked.rows and asked.columns else (hint,)
     table = _made(grid, asked, asked.rows or (), asked.columns or (), notes)  # refuses what does not fit
@@ -71,7 +162,7 @@ def parse_counts(text: str, asked: Asked) -> PredictionTable:
 
 def read(path: str, asked: Asked) -> PredictionTable:
     """The table in a text file, whichever form it has; what was derived is in its notes."""
-    sheet = opened(path)
+    sheet = Sheet.of(path)
     named = {"count": asked.count, "weight": asked.weight, "label": asked.label, "category": asked.category}
     at = {role: sheet.named(title, f"--{role}") for role, title in named.items() if title is not None}
     if asked.group is not None:
@@ -170,7 +261,7 @@ def _tidy_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTabl
         if not row[outcome] or not row[category]:
             raise ValueError(f"row {i + 1}: forecast or outcome is empty; complete the row or remove it")
     n = None if cases is None else np.array(sheet.numbers(cases))
-    forecast, happened = sheet.column(category), whole_labels(sheet.column(outcome))
+    forecast, happened = sheet.column(category), [canonical(label) for label in sheet.column(outcome)]
     rows, stated = asked.rows, sheet.probabilities(category)
     if stated is not None and rows is None:
         if len(stated) > MANY:
@@ -184,8 +275,8 @@ def _tidy_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTabl
     unit = {"unit": "weights", "cases": asked.n} if asked.shares or "weight" in at else {}
     options = {**asked.options, **unit, "rows": rows, "columns": asked.columns}
     table = PredictionTable.from_tidy(forecast, happened, n, **options)
-    roles = sheet.roles({"forecast": category, "outcome": outcome, "cases": cases, "group": at.get("group")})
-    table = replace(table, notes=(roles if n is not None else f"{roles} Each line is one case.", *table.notes))
+    said = sheet.roles({"forecast": category, "outcome": outcome, "cases": cases, "group": at.get("group")})
+    table = replace(table, notes=(said if n is not None else f"{said} Each line is one case.", *table.notes))
     if stated is not None and asked.rows is None and table.binary:
         table = replace(table, forecasts=np.array(list(stated.values())))
     return table if "group" not in at else _stratified(table, sheet.column(at["group"]), forecast, happened, n)
@@ -216,7 +307,7 @@ def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTa
     width = len(sheet.header)
     if at:
         return None
-    bare = all(sheet.number(title) is not None for title in sheet.header)
+    bare = None not in sheet.parsed(sheet.header)
     if bare:  # no names at all: the first line holds counts
         whole = replace(sheet, header=["" for _ in sheet.header], cells=[sheet.header, *sheet.cells])
         return _made(
@@ -224,7 +315,7 @@ def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTa
         )
     if width < 3 or len(sheet.cells) > MANY or len(set(sheet.column(0))) < len(sheet.cells):
         return None
-    if not any(sheet.number(cell) is not None for row in sheet.cells for cell in row[1:]):
+    if set(sheet.parsed([cell for row in sheet.cells for cell in row[1:]])) == {None}:
         return None
     columns = sheet.header[1:]
     rows = [row[0] for row in sheet.cells]
@@ -247,7 +338,7 @@ def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTa
         elif said and asked.rows is None and order.event_last(rows) is None:
             also = (f"Rows turned round with the columns: {rows[0]!r} is taken for the worst.",)
             down = down[::-1]
-    stated = sheet.probabilities(0) if plain(sheet.header[0]) in PROBABILITIES else None
+    stated = sheet.probabilities(0) if key_of(sheet.header[0]) in PROBABILITIES else None
     options: dict[str, Any] = {}
     if stated is not None and len(stated) == len(rows) and len(columns) == 2:
         options["forecasts"] = np.array([stated[rows[i]] for i in down])
@@ -282,11 +373,11 @@ def _without_totals(
     sheet: Sheet, grid: np.ndarray[Any, Any], rows: list[str], columns: list[str]
 ) -> tuple[np.ndarray[Any, Any], list[str], list[str], tuple[str, ...]]:
     notes: list[str] = []
-    if plain(rows[-1]) in TOTALS and len(rows) > 2:
+    if key_of(rows[-1]) in TOTALS and len(rows) > 2:
         _sums(sheet, grid[:-1].sum(0), grid[-1], f"row {rows[-1]!r}", columns)
         notes.append(f"Row {rows[-1]!r} holds totals and is left out.")
         grid, rows = grid[:-1], rows[:-1]
-    if plain(columns[-1]) in TOTALS and len(columns) > 2:
+    if key_of(columns[-1]) in TOTALS and len(columns) > 2:
         _sums(sheet, grid[:, :-1].sum(1), grid[:, -1], f"column {columns[-1]!r}", rows)
         notes.append(f"Column {columns[-1]!r} holds totals and is left out.")
         grid, columns = grid[:, :-1], columns[:-1]

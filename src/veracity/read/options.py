@@ -1,4 +1,4 @@
-"""What the user says about the input: one record for the command line and for frames in Python."""
+"""Options for reading: one record for the command line and for frames in Python."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-LAYOUTS = ("auto", "wide", "long", "binary", "pairs", "top", "realised", "counts", "lm-eval")
-UNLABELLED = "\0unlabelled"  # not for users: what has no outcome can be mapped, not assessed
+from . import layouts
+
 NAMES = "\x1f"  # between names that were given as a list
 SCALES = ("probability", "logit", "log", "percent")
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Options that say how columns are to be understood; None and empty mean: recognise it."""
+    """How the columns are to be understood; None and empty mean: recognise it."""
 
     label: str | None = None
     proba: str | None = None
@@ -39,6 +39,7 @@ class ReadOptions:
     group: tuple[str, ...] = ()
     ideal: str | None = None
     feature: tuple[str, ...] = ()
+    labelled: bool = True  # False: forecasts without outcomes, to be mapped and not to be assessed
 
     def __post_init__(self) -> None:
         for name in ("id", "where", "versus_rest", "order", "group", "feature"):
@@ -54,7 +55,7 @@ class ReadOptions:
         if self.positive is not None:
             object.__setattr__(self, "positive", canonical(self.positive))
         for name, choices in (
-            ("layout", LAYOUTS if self.layout != UNLABELLED else (UNLABELLED,)),
+            ("layout", ("auto", *layouts.names())),
             ("scale", (None, *SCALES)),
             ("missing", ("error", "drop")),
             ("soft", ("split", "omit", "refuse")),
@@ -73,7 +74,7 @@ class ReadOptions:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """Columns that have a role by option; the rules leave them alone."""
+        """Columns with a role by option; no layout takes them."""
         names = (self.label, self.count, self.model if self.model != "none" else None, self.weight)
         return tuple(n for n in names if n) + self.id + self.group + self.feature
 
@@ -98,7 +99,7 @@ def _limits(value: Any) -> tuple[float, ...]:
 
 
 def canonical(value: Any) -> str:
-    """A label as text, the same for 1, 1.0, "1" and "1.0"."""
+    """Return a label as text, the same for 1, 1.0, "1" and "1.0"."""
     text = str(value).strip()
     if isinstance(value, bool):
         return text
@@ -110,14 +111,14 @@ def canonical(value: Any) -> str:
 
 
 def labels_of(texts: Sequence[str]) -> tuple[Any, ...]:
-    """Class names as integers or truth values where all of them are, otherwise as text."""
+    """Return class names as integers or truth values where all of them are, otherwise as text."""
     if set(texts) == {"False", "True"}:
         return tuple(text == "True" for text in texts)
     return tuple(int(t) for t in texts) if all(re.fullmatch(r"-?\d+", t) for t in texts) else tuple(texts)
 
 
 def matching(pattern: str, columns: Sequence[str]) -> list[tuple[str | None, str | None, str]]:
-    """(model, class, column) for each column that a comma list of names and globs means, in the file's order.
+    """Return (model, class, column) for each column that a comma list of names and globs matches, in the list's order.
 
     >>> matching("{model}_cat*", ["obs", "p24_cat0", "p24_cat1"])
     [('p24', '0', 'p24_cat0'), ('p24', '1', 'p24_cat1')]
@@ -137,7 +138,7 @@ def matching(pattern: str, columns: Sequence[str]) -> list[tuple[str | None, str
 
 
 def items_of(pattern: str, columns: Sequence[str]) -> list[str]:
-    """The names and globs of a comma list; a name may itself hold a comma."""
+    """Return the names and globs of a comma list; a name may itself contain a comma."""
     if pattern in columns:
         return [pattern]
     if NAMES in pattern:
@@ -146,7 +147,7 @@ def items_of(pattern: str, columns: Sequence[str]) -> list[str]:
 
 
 def _regex(glob: str) -> str:
-    """A glob as a regular expression; the first `*` is the class, `{model}` the model."""
+    """Return a glob as a regular expression; the first `*` is the class, `{model}` the model."""
     tokens = re.findall(r"\{model\}|\[[^\]]+\]|.", glob, flags=re.DOTALL)
     known = {"{model}": "(?P<model>.+?)", "?": "."}
     stars = iter(["(?P<cls>.*)"])
@@ -162,7 +163,7 @@ def _regex(glob: str) -> str:
 
 
 def nearest(name: str, columns: Sequence[str]) -> str:
-    """ "did you mean" for a column that is not there."""
+    """Return a "did you mean" for a column that does not exist."""
     same = [c for c in columns if c.lower() == name.lower()]
     close = same or difflib.get_close_matches(name, columns, 1, 0.6)
     return f"; did you mean `{close[0]}`?" if close else "."

@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 
 from veracity.data import Finding, Forecasts
 from veracity.formulas.rules import rule as rule_of
-
-from . import bins, multiplicative
-from ._grouping import class_means, copies, equal_rows
-from ._support import InfeasibleTarget
+from veracity.maps import InfeasibleTarget, bins, class_means, copies, equal_rows, multiplicative
 
 Array = NDArray[Any]
 

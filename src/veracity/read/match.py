@@ -1,4 +1,4 @@
-"""The layout that was recognised, and the block that says so."""
+"""How the columns of a table are understood, and the sentences that say so."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..data import Finding
-from ..data.names import many
+from ..data.names import listed, many
 
 INDENT = 15  # width of the column names in the printed block
 
 
 @dataclass(frozen=True)
-class Layout:
-    """How the columns of a table are understood.
+class Match:
+    """The columns of a table in the roles that a layout gives them.
 
     models    one entry per model: its name and its forecast columns, in the order of `classes`
               (one column: the probability of classes[1])
-    outcome   the column of what happened; for pairs one column per class
+    classes   empty where only the probability of the outcome is known
+    outcome   the column of the outcome; `outcomes`: one column per class
     """
 
-    kind: str
     models: tuple[tuple[str, tuple[str, ...]], ...]
     classes: tuple[Any, ...] = ()
     outcome: str | None = None
@@ -31,28 +31,47 @@ class Layout:
     case: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()  # how the classes are written in the outcome column
     roles: dict[str, str] = field(default_factory=dict)  # further columns by role: n, events, pick, class, value, …
+    ideal: tuple[str, ...] = ()
+    layout: str = ""  # public name, set by whoever asked the layout
+    findings: tuple[Finding, ...] = ()
+    labelled: bool = True  # False: outcomes are not known
+    picks_only: bool = False  # the event is "the pick was right"
+    shares_only: bool = False  # weights are shares of an unknown number of cases
+    stacked: bool = False  # each row holds several separate yes/no events
+    undivided: bool = False  # rows belong together: a batch must not part them
+    certain: bool = False  # columns with names of this layout only: no other layout is looked for
+    may_have_models: bool = True  # a column may name the model of each row
     why: str = ""
     outcome_note: str = ""
+    event: str = ""  # for the one-line summary, where the event is not obvious
     unused: tuple[tuple[str, str], ...] = ()  # (column, remark)
     remark: str = ""
     files: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
     rows: int = 0
-    tally: tuple[tuple[str, int], ...] = ()  # how often each class happened, where every row was seen
-    findings: tuple[Finding, ...] = ()
-    ideal: tuple[str, ...] = ()
+    class_counts: tuple[tuple[str, int], ...] = ()  # number of cases of each class, where every row was seen
 
     @property
     def named_models(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.models)
 
     @property
+    def forecasts(self) -> tuple[str, ...]:
+        """Forecast columns of all models."""
+        return tuple(dict.fromkeys(c for _, columns in self.models for c in columns))
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """All columns that must be read."""
-        wanted = [c for _, columns in self.models for c in columns]
-        wanted += [c for c in (self.outcome, self.model_column) if c]
+        wanted = [*self.forecasts, *(c for c in (self.outcome, self.model_column) if c)]
         wanted += [*self.outcomes, *self.case, *self.roles.values(), *self.ideal]
         return tuple(dict.fromkeys(wanted))
+
+    @property
+    def row_is_forecast(self) -> bool:
+        """Whether each row is one forecast of one model, whatever its outcome."""
+        special = self.roles or self.outcomes or self.undivided or self.picks_only or self.model_column
+        return not special and bool(self.classes) and len(self.models) == 1
 
     def _forecast(self) -> str:
         if len(self.models) > 1 and not self.model_column:
@@ -64,16 +83,16 @@ class Layout:
         return many(self.rows, "row") if self.rows else "rows not counted beforehand"
 
     def describe(self) -> str:
-        """The block that is printed: what was read and how it was understood."""
+        """Return the block that is printed: files, roles of the columns, remarks."""
         head = f"read {shown_files(self.files)}: {self._size}" + "".join(f", {f}" for f in self.facts)
         rows = []
         if self.outcome or self.outcomes:
             rows.append(("outcome", self.outcome or run_of(self.outcomes), self.outcome_note))
         rows.append(("forecast", self._forecast(), self.why))
         if self.model_column:
-            rows.append(("models", self.model_column, f"{len(self.models)}: {some(self.named_models)}"))
+            rows.append(("models", self.model_column, f"{len(self.models)}: {listed(self.named_models)}"))
         elif len(self.models) > 1:
-            rows.append(("models", str(len(self.models)), some(self.named_models)))
+            rows.append(("models", str(len(self.models)), listed(self.named_models)))
         if self.unused:
             shown = ", ".join(name + (f" ({why})" if why else "") for name, why in self.unused[:12])
             shown += f", … ({len(self.unused)} columns)" if len(self.unused) > 12 else ""
@@ -86,39 +105,37 @@ class Layout:
         return "\n".join(lines)
 
     def one_line(self, unused: str = "not used") -> str:
-        """The same parts on one line; `unused`: what is done with the other columns."""
+        """Return the same parts on one line; `unused`: a word for the other columns."""
         parts = [f"read {shown_files(self.files)}: {self._size}"]
-        parts += [fact for fact in self.facts if fact.startswith(("Windows", "decimal"))]  # what may be otherwise meant
+        parts += [fact for fact in self.facts if fact.startswith(("Windows", "decimal"))]  # possibly misread
         if self.outcome or self.outcomes:
-            counts = ", ".join(f"{name} {n:,}" for name, n in self.tally) if 0 < len(self.tally) <= 4 else ""
+            counts = ", ".join(f"{name} {n:,}" for name, n in self.class_counts) if len(self.class_counts) <= 4 else ""
             parts.append(f"outcome {self.outcome or run_of(self.outcomes)}" + (f" ({counts})" if counts else ""))
-        if self.kind == "unlabelled":
+        if not self.labelled:
             parts.append("no outcome")
         many = len(self.classes) > 4
         parts.append(f"{len(self.classes)} classes {self._forecast()}" if many else f"forecast {self._forecast()}")
-        if self.kind == "realised":  # what is read, and what for: no column of outcomes tells
+        if not self.classes:
             parts.append(self.why)
         if len(self.models) > 1:
-            parts.append(f"{len(self.models)} models: {some(self.named_models)}")
+            parts.append(f"{len(self.models)} models: {listed(self.named_models)}")
         if self.unused:
             names = [name + (f" ({why})" if "percent" in why else "") for name, why in self.unused]
             parts.append(f"{unused} " + ", ".join(names[:6]) + (", …" if len(names) > 6 else ""))
-        if self.kind == "wide" and len(self.classes) == 2 and "; event" in self.outcome_note:
-            parts.append(self.outcome_note.split("; ")[1])
-        elif self.kind == "binary" and self.labels and self.labels[-1].lower() not in ("1", "true"):
-            parts.append(f"event = {self.labels[-1]}")
-        parts += [self.remark] if self.remark else []
+        parts += [text for text in (self.event, self.remark) if text]
         parts += [finding.message for finding in self.findings]
         return " · ".join(parts)
 
 
 def run_of(columns: Sequence[str]) -> str:
-    """Names of columns; a long list by its ends: p0…p9."""
+    """Return names of columns; a long list by its ends: p0…p9."""
     return " ".join(columns) if len(columns) <= 6 else f"{columns[0]}…{columns[-1]}"
 
 
-def some(names: Sequence[str], limit: int = 6) -> str:
-    return ", ".join(names[:limit]) + (", …" if len(names) > limit else "")
+def short(values: Sequence[Any], between: str = " ") -> str:
+    """Return all values, or the ends of a long list with its length."""
+    values = list(values)
+    return between.join(map(str, values)) if len(values) <= 12 else f"{values[0]}…{values[-1]} ({len(values)})"
 
 
 def shown_files(files: Sequence[str]) -> str:

@@ -1,0 +1,154 @@
+"""Folds of a cross-validation that depend on what rows hold, not on the order of rows or classes, nor on parts.
+
+The j-th of equal cases goes to fold hash(p, y, weight, j) mod 5: equal forecasts are spread over folds at random, with
+their outcomes, as independent cases are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.data import Forecasts
+from veracity.data.arguments import keys_of
+from veracity.kernels.hashes import SEED, mix
+
+Array = NDArray[Any]
+Hashes = NDArray[np.uint64]
+
+FOLDS = 5
+BLOCK = 1 << 16  # entries hashed together
+FINE = 2.0**30  # two classes are hashed to 1e-9: p of one class and 1 − p of the other are the same forecast
+ONE_BY_ONE = 64  # copies of a row beyond which their numbers in the folds are drawn at once
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Which cases are left out together.
+
+    row      (m,) the row of each entry
+    fold     (m,) its fold
+    copies   (m,) how many cases of that row are in that fold
+    cluster  (m,) numbers of entries whose cases depend on each other; None where all are independent
+    """
+
+    row: Array
+    fold: Array
+    copies: Array
+    cluster: Array | None
+
+    @property
+    def used(self) -> list[int]:
+        """The folds that hold a case."""
+        return [int(f) for f in np.unique(self.fold)]
+
+
+def folds(rows: Forecasts, hashes: Hashes, clusters: Array | None = None, time: Array | None = None) -> Folds:
+    """Return the folds: contiguous in time, or whole clusters, or whole cases, or single cases.
+
+    `hashes` are those of the forecasts.
+    """
+    n = len(rows)
+    counts = np.ones(n, np.int64) if rows.counts is None else np.asarray(rows.counts, dtype=np.int64)
+    if time is not None:
+        blocks = _blocks(time, counts, _time_blocks(int(counts.sum())))
+        return _whole(_blocks(time, counts, FOLDS), counts, blocks)
+    if clusters is not None:
+        return _whole(_fold_of(keys_of(clusters)), counts, np.unique(clusters, return_inverse=True)[1].ravel())
+    key = row_hashes(rows, hashes)
+    if rows.case is not None:
+        case = np.unique(rows.case, return_inverse=True)[1].ravel()
+        whole = np.zeros(int(case.max()) + 1, np.uint64)
+        np.add.at(whole, case, key)
+        return _whole(_fold_of(whole, _earlier(whole, np.ones(len(whole), np.int64)))[case], counts, case)
+    return _single(key, counts)
+
+
+def _time_blocks(cases: int) -> int:
+    """How many contiguous blocks tell the error of a mean in time."""
+    return 12 if cases >= 200 else 8
+
+
+def _whole(fold: Array, counts: Array, cluster: Array) -> Folds:
+    """All cases of a row in one fold."""
+    return Folds(np.arange(len(counts)), fold, counts, cluster)
+
+
+def _single(key: Hashes, counts: Array) -> Folds:
+    """Each case for itself."""
+    n = len(key)
+    first = _earlier(key, counts)
+    few = np.flatnonzero(counts <= ONE_BY_ONE)
+    row = np.repeat(few, counts[few])
+    j = np.arange(len(row)) - np.repeat(np.cumsum(counts[few]) - counts[few], counts[few]) + first[row]
+    spread = np.bincount(row * FOLDS + _fold_of(key[row], j), minlength=n * FOLDS).reshape(n, FOLDS)
+    many = np.flatnonzero(counts > ONE_BY_ONE)
+    if many.size:
+        spread[many] = _drawn(key[many], counts[many])
+    row, fold = np.nonzero(spread)
+    return Folds(row, fold, spread[row, fold], None)
+
+
+def _earlier(key: Hashes, counts: Array) -> Array:
+    """(n,) how many cases with the same key come before each row."""
+    order = np.argsort(key, kind="stable")
+    sums = np.cumsum(counts[order]) - counts[order]
+    new = np.concatenate([[True], key[order][1:] != key[order][:-1]])[: len(key)]
+    out = np.empty(len(key), np.int64)
+    out[order] = sums - np.maximum.accumulate(np.where(new, sums, 0))
+    return out
+
+
+def _fold_of(key: Hashes, j: Array | int = 0) -> Array:
+    """(n,) fold of the j-th case with each key."""
+    h = mix(mix(key + np.asarray(j).astype(np.uint64) * SEED) * SEED)
+    return np.asarray((h >> np.uint64(33)) % np.uint64(FOLDS)).astype(np.int64)
+
+
+def _drawn(key: Hashes, counts: Array) -> Array:
+    """(n, folds) numbers of many equal cases in the folds: binomial draws by the normal distribution, from the keys."""
+    from scipy.special import ndtri
+
+    out, left = np.zeros((len(key), FOLDS), np.int64), counts.copy()
+    for fold in range(FOLDS - 1):
+        h = mix(mix(key ^ np.uint64(fold + 1)) * SEED)
+        share = 1.0 / (FOLDS - fold)
+        z = ndtri((((h >> np.uint64(11)).astype(np.float64)) + 0.5) * 2.0**-53)
+        found = np.rint(left * share + z * np.sqrt(left * share * (1.0 - share)))
+        out[:, fold] = np.clip(found, 0, left)
+        left = left - out[:, fold]
+    out[:, -1] = left
+    return out
+
+
+def _blocks(time: Array, counts: Array, number: int) -> Array:
+    """(n,) contiguous blocks of about equal numbers of cases; equal times stay together."""
+    _, place = np.unique(time, return_inverse=True)
+    size = np.bincount(place.ravel(), weights=counts)
+    middle = np.cumsum(size) - size / 2.0
+    block = np.minimum((middle / size.sum() * number).astype(np.int64), number - 1)
+    return np.asarray(block[place.ravel()])
+
+
+def forecast_hashes(rows: Forecasts) -> Hashes:
+    """(n,) 64 bits of each forecast, whatever the order of the classes."""
+    p, names = rows.matrix, keys_of(np.array([str(c) for c in rows.classes]))
+    out = np.empty(len(p), np.uint64)
+    step = max(1, BLOCK // rows.k)
+    for start in range(0, len(p), step):
+        block = p[start : start + step] + 0.0  # −0 becomes 0
+        bits = np.ascontiguousarray(np.rint(block * FINE) if rows.k == 2 else block).view(np.uint64) ^ names
+        out[start : start + step] = mix(mix(bits) * SEED).sum(axis=1, dtype=np.uint64)
+    return mix(out)
+
+
+def row_hashes(rows: Forecasts, hashes: Hashes) -> Hashes:
+    """(n,) 64 bits of forecast, outcome and weight."""
+    assert rows.outcomes is not None
+    h = mix(hashes * SEED ^ keys_of(np.array([str(c) for c in rows.classes]))[rows.outcomes])
+    if rows.weights is not None:
+        h = mix(h * SEED ^ (np.asarray(rows.weights, dtype=np.float64) + 0.0).view(np.uint64))
+    return h

@@ -1,0 +1,47 @@
+"""Class frequencies among equal forecasts, with one pseudo-row shared by all classes; new forecasts do not change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from veracity.data import Forecasts
+
+from . import grouped
+from ._fitted import Fitted, as_rows, checked_rows
+from ._grouping import equal_rows, row_mass, smoothed
+
+Array = NDArray[Any]
+
+LABEL = "frequencies of equal forecasts"
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedGrouped(Fitted):
+    """seen (g, k): the distinct forecasts; means (g, k): smoothed class frequencies among their rows."""
+
+    seen: Array
+    means: Array
+
+    name: ClassVar[str] = "smoothed_grouped"
+
+    @property
+    def text(self) -> str:
+        return f"smoothed frequencies of {len(self.seen)} distinct forecasts"
+
+    def __call__(self, rows: ArrayLike) -> Array:
+        p = as_rows(checked_rows(rows, self.k), self.k)
+        number = grouped.numbers_of(self.seen, p)
+        return np.where((number < 0)[:, None], p, self.means[number])
+
+
+def fit(forecasts: Forecasts) -> SmoothedGrouped:
+    """Return frequencies (n c + 1/k)/(n + 1) of every distinct forecast."""
+    fitted = grouped.fit(forecasts)
+    assert forecasts.probabilities is not None
+    label, _ = equal_rows(forecasts.probabilities)
+    rows = np.bincount(label, row_mass(forecasts), minlength=len(fitted.seen))
+    return SmoothedGrouped(forecasts.classes, seen=fitted.seen, means=smoothed(fitted.means, rows))

@@ -1,0 +1,25 @@
+"""Isotonic curves whose levels have one pseudo-row shared by all classes: nothing is ruled out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from veracity.data import Forecasts
+
+from . import isotonic
+from ._grouping import row_mass
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedIsotonic(isotonic.Isotonic):
+    name: ClassVar[str] = "smoothed_isotonic"
+
+    @property
+    def text(self) -> str:
+        return f"smoothed {super().text}"
+
+
+def fit(forecasts: Forecasts) -> SmoothedIsotonic:
+    """Return the curves of `isotonic` with levels (n c + 1/k)/(n + 1)."""
+    return SmoothedIsotonic(forecasts.classes, **isotonic.curves_of(forecasts, row_mass(forecasts)))

@@ -1,0 +1,48 @@
+"""Confusion map after temperature scaling: p' ∝ p^(1/T) M."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.data import Forecasts
+
+from . import temperature
+from ._fitted import Formula
+from ._grouping import row_mass
+from .confusion import exchange
+from .temperature import sharpened
+
+Array = NDArray[Any]
+
+LABEL = "temperature and confusion map"
+
+
+@dataclass(frozen=True, eq=False)
+class TemperedConfusion(Formula):
+    """temperature T, and the exchange of labels M (k, k) after it."""
+
+    temperature: float
+    matrix: Array
+
+    name: ClassVar[str] = "tempered_confusion"
+
+    @property
+    def text(self) -> str:
+        kept = np.diag(self.matrix).mean()
+        return f"temperature {self.temperature:.2f}, then confusion map (keeps {kept:.0%} of a class on average)"
+
+    def rows(self, p: Array) -> Array:
+        q = sharpened(p, 1.0 / self.temperature) @ self.matrix
+        return np.asarray(q / q.sum(axis=1, keepdims=True))
+
+
+def fit(forecasts: Forecasts) -> TemperedConfusion:
+    """Return the best temperature, and the exchange of labels that suits the rows it gives."""
+    fitted = temperature.fit(forecasts)
+    assert forecasts.outcomes is not None
+    matrix = exchange(fitted(forecasts.probabilities), forecasts.outcomes, row_mass(forecasts))  # type: ignore[arg-type]
+    return TemperedConfusion(forecasts.classes, temperature=fitted.temperature, matrix=matrix)

@@ -1,0 +1,187 @@
+"""One outcome with two values, and one probability column per model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...data import Forecasts
+from .. import roles
+from ..build import ModelRows, prepared
+from ..columns import Columns
+from ..match import Match, run_of, short
+from ..options import labels_of
+from ..refusals import more_than_two, two_outcomes
+from ..roles import Column
+
+RULE, OPTION = 7, "positive_proba"
+OBVIOUS = ("1", "true")  # events that need no mention
+
+
+def match(columns: Columns) -> Match | None:
+    """An outcome by name and probability columns; without a known name, the only two columns that can be these."""
+    if columns.options.positive_proba:
+        given = [c for _, _, c in columns.matched("positive_proba", columns.options.positive_proba)]
+        return event(columns, outcome_for(columns, given), given)
+    outcome = named_outcome(columns)
+    forecasts = _event_columns(columns, outcome)
+    if outcome is not None:
+        refuse_realised(columns, outcome, forecasts)
+        return event(columns, outcome, forecasts) if forecasts else None
+    if len(forecasts) != 1 or len(columns.where(lambda c: c.probability)) > 1:
+        return None
+    _refuse_other_outcome(columns, forecasts)
+    if roles.key_of(forecasts[0]) in roles.REALISED and not columns.forced:
+        return None
+    two = columns.where(lambda c: c.two_valued and not columns.is_pick(c), forecasts)
+    if len(two) == 1:
+        _refuse_swapped(columns, two[0], forecasts[0])
+        return event(columns, two[0].name, forecasts)
+    if two:
+        raise two_outcomes(columns, two)
+    several = columns.where(lambda c: _few_labels(columns, c), forecasts)
+    if len(several) == 1:
+        raise more_than_two(columns, several[0], forecasts[0])
+    return None
+
+
+def build(rows: ModelRows) -> Forecasts:
+    return prepared(rows, rows.outcomes())
+
+
+def event(columns: Columns, outcome: str, forecasts: Sequence[str]) -> Match:
+    """Return the match of an outcome and its probability columns, one model per column."""
+    options, column = columns.options, columns.all[outcome]
+    labels: tuple[str, ...] = ("0", "1")
+    classes: tuple[Any, ...] = (0, 1)
+    if options.cut:
+        if len(options.cut) != 1:
+            raise columns.error(f"{len(options.cut)} limits for one probability column.", "one limit makes two classes")
+        note = f"event = above {options.cut[0]:g}"
+    elif options.versus_rest:
+        note = f"event = {' or '.join(options.versus_rest)}"
+    elif column.fractions or (column.numeric and set(column.labels) <= {"0", "1"} and options.positive is None):
+        note = "event = 1"
+    else:
+        labels = _event_last(columns, column, forecasts[0])
+        classes, note = labels_of(labels), f"event = {labels[1]}"
+    shown = "" if labels[1].lower() in OBVIOUS else note
+    if columns.table.whole and not column.fractions and not options.cut and not options.versus_rest:
+        note += f" ({column.times.get(labels[1], 0):,} of {column.present.len():,})"
+    one = len(forecasts) == 1
+    words = set(roles.key_of(forecasts[0]).split("_")) if one and not options.scale else set()
+    scale = "logit" if "logit" in words else "log" if words & {"logprob", "logp"} else columns.scale
+    return Match(
+        tuple((columns.model if one else c, (c,)) for c in forecasts),
+        classes,
+        outcome,
+        labels=labels,
+        scale=scale,
+        outcome_note=note,
+        event=shown,
+        why="" if one else "one model per column (rule 7)",
+    )
+
+
+def named_outcome(columns: Columns) -> str | None:
+    """Return the outcome that is given, or the only one that is known by its name."""
+    options = columns.options
+    if options.label:
+        return columns.table.column(options.label)
+    known = columns.where(lambda c: c.key in roles.OUTCOMES and (c.outcome_like or bool(options.cut)))
+    if options.versus_rest:
+        known = columns.where(lambda c: c.key in roles.OUTCOMES and bool(c.labels))
+    known = known or columns.where(lambda c: c.key in roles.WEAK_OUTCOMES and c.two_valued)
+    if len(known) > 1:
+        raise two_outcomes(columns, known)
+    return known[0].name if known else None
+
+
+def outcome_for(columns: Columns, forecasts: Sequence[str]) -> str:
+    """Return the outcome of given probability columns, or raise."""
+    outcome = named_outcome(columns)
+    if outcome is not None:
+        return outcome
+    _refuse_other_outcome(columns, forecasts)
+    two = columns.where(lambda c: c.two_valued and not columns.is_pick(c), forecasts)
+    if len(two) > 1:
+        raise two_outcomes(columns, two)
+    if not two:
+        raise columns.error(
+            "no column with two values for the outcome.",
+            f"name it:  {columns.option('label', 'COL')}   columns: {run_of(list(columns.free))}",
+        )
+    return two[0].name
+
+
+def refuse_realised(columns: Columns, outcome: str | None, forecasts: Sequence[str]) -> None:
+    """Refuse an outcome with a column named for the realised probability: of which of the two is it?"""
+    if outcome is None or len(forecasts) != 1 or columns.forced or roles.key_of(forecasts[0]) not in roles.REALISED:
+        return
+    raise columns.error(
+        f"`{forecasts[0]}` beside the outcome `{outcome}`: the probability of the event, or of what happened?",
+        f"of the event:  {columns.option('positive_proba', forecasts[0])}      "
+        f"of what happened:  {columns.option('layout', 'realised')}",
+    )
+
+
+def _refuse_swapped(columns: Columns, outcome: Column, forecast: str) -> None:
+    if roles.key_of(forecast) in roles.OUTCOMES and roles.named_probability(outcome.name):
+        options = ("label", outcome.name), ("positive_proba", forecast)
+        raise columns.error(
+            f"`{forecast}` holds probabilities and `{outcome.name}` {' and '.join(outcome.labels)}: "
+            "their names say the opposite.",
+            f"if the names are wrong:  {columns.command(*options)}",
+        )
+
+
+def _refuse_other_outcome(columns: Columns, forecasts: Sequence[str]) -> None:
+    """Refuse an outcome by name with three values or more: no other column may take its place unasked."""
+    named = columns.where(lambda c: c.key in roles.OUTCOMES and _few_labels(columns, c))
+    if named and named[0].name not in forecasts:
+        raise more_than_two(columns, named[0], forecasts[0])
+
+
+def _few_labels(columns: Columns, column: Column) -> bool:
+    return 3 <= len(column.labels) <= 20 and not columns.is_pick(column) and column.key not in roles.IDS
+
+
+def _event_columns(columns: Columns, outcome: str | None) -> list[str]:
+    """Return the columns that could be the probability of the event, by name if there are such."""
+    numeric = columns.where(lambda c: c.numeric, [outcome] if outcome else [])
+    scale = columns.scale
+    if scale == "probability":
+        fits = [c for c in numeric if c.probability]
+        logits = [c for c in numeric if "logit" in c.key.split("_")]
+        if not fits and len(logits) == 1:
+            return [logits[0].name]
+        if not fits:  # a forecast by name that is out of range is still the forecast: the check says what is wrong
+            fits = [c for c in numeric if roles.named_probability(c.name)]
+            return [c.name for c in fits] if len(fits) == 1 else []
+    else:
+        fits = [c for c in numeric if c.distinct > 2 and (scale != "percent" or (c.low >= 0 and c.high <= 100))]
+    named = [c for c in fits if roles.named_probability(c.name) or (scale in ("logit", "log") and scale in c.key)]
+    return [c.name for c in named or fits]
+
+
+def _event_last(columns: Columns, column: Column, forecast: str) -> tuple[str, str]:
+    """Return the two labels of an outcome, the event last."""
+    labels, positive = column.labels, columns.options.positive
+    if positive is not None:
+        if positive not in labels:
+            raise columns.error(
+                f"outcome `{column.name}` holds {short(labels)}, not {positive}.", "name the value that is the event"
+            )
+        others = [v for v in labels if v != positive]
+        if len(others) > 1:
+            raise more_than_two(columns, column, forecast)
+        return (others[0] if others else "other"), positive
+    if len(labels) > 2 or not labels:
+        raise more_than_two(columns, column, forecast)
+    pair = roles.event_of(labels)
+    if pair is None:
+        options = "   or   ".join(columns.option("positive", v) for v in labels)
+        raise columns.error(
+            f"outcome `{column.name}` holds {' and '.join(labels)}; which one does `{forecast}` forecast?   {options}"
+        )
+    return pair

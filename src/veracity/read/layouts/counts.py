@@ -1,0 +1,141 @@
+"""Forecast probability with numbers of cases and events, with an outcome and its number, or with a frequency."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...data import Finding, Forecasts, prepare
+from .. import roles
+from ..build import ModelRows, prepared, repeated
+from ..columns import Columns
+from ..match import Match
+from ..values import Array, numbers_in
+from . import binary
+
+RULE = 2
+
+
+def match(columns: Columns) -> Match | None:
+    """A number of cases with events or with an outcome, or the frequency of the event, by their names."""
+    n = columns.first(roles.CASES, lambda c: c.numeric)
+    events = columns.first(roles.EVENTS, lambda c: c.numeric)
+    frequency = columns.first(roles.FREQUENCIES, lambda c: c.within)
+    if n and events:
+        return _events(columns, n, events)
+    if frequency:
+        return _frequency(columns, frequency, n)
+    if n and len(columns.free) == 3 and not columns.options.label:
+        return _cells(columns, n)
+    return None
+
+
+def _events(columns: Columns, n: str, events: str) -> Match | None:
+    forecast, sample = columns.one_probability(without=(n, events)), columns.table.sample
+    if forecast is None:
+        return None
+    over = (sample[events] > sample[n]).fill_null(False)
+    if over.any():
+        row = int(over.arg_max() or 0)
+        raise columns.error(
+            f"row {row + columns.table.first_row}: {sample[events][row]:g} `{events}` of {sample[n][row]:g} `{n}`.",
+            "there cannot be more events than cases",
+        )
+    note = f"{events} of {n} cases (rule 2)"
+    return _match(columns, forecast, events, note, {"n": n, "events": events})
+
+
+def _frequency(columns: Columns, frequency: str, n: str | None) -> Match | None:
+    forecast, options = columns.one_probability(without=(frequency,)), columns.options
+    if forecast is None:
+        return None
+    if not options.weight and not options.count:
+        shares = columns.where(lambda c: c.within, (forecast, frequency))
+        if n:
+            what, remedy = "number", f"choose:  {columns.option('count', n)}"
+        elif shares:
+            what = "share"
+            remedy = "choose:  " + "      ".join(columns.option("weight", c.name) for c in shares[:3])
+        else:
+            what, remedy = "share", f"give it with {columns.option('weight', 'COL')}"
+        raise columns.error(f"`{frequency}` is a frequency: the {what} of cases of each row is needed.", remedy)
+    found = _match(columns, forecast, frequency, "observed frequency (rule 2)", {"frequency": frequency})
+    return found if options.count else replace(found, findings=(Finding.of("no_number_of_cases"),), shares_only=True)
+
+
+def _match(columns: Columns, forecast: str, outcome: str, note: str, found: dict[str, str]) -> Match:
+    return Match(
+        ((columns.model, (forecast,)),),
+        (0, 1),
+        outcome,
+        roles=found,
+        certain=True,
+        may_have_models=False,
+        outcome_note=note,
+        why="probability of the event",
+    )
+
+
+def _cells(columns: Columns, n: str) -> Match | None:
+    """Return the match of three columns: forecast, outcome, number of cases."""
+    forecast, outcome = columns.where(lambda c: True, (n,))
+    if outcome.numeric and not forecast.numeric:
+        forecast, outcome = outcome, forecast
+    if outcome.outcome_like and forecast.within and not outcome.fractions:
+        found = binary.event(columns, outcome.name, [forecast.name])
+        return replace(
+            found,
+            roles={"count": n},
+            certain=True,
+            may_have_models=False,
+            why=f"{n} is the number of cases (rule 2)",
+        )
+    if outcome.labels and forecast.labels and not forecast.probability:
+        table = columns.table
+        raise columns.error(
+            f"forecast categories by outcomes with their number `{n}`: a table, not single forecasts.",
+            f"veracity table {table.name}" if table.style == "file" else "PredictionTable(counts)",
+        )
+    return None
+
+
+def build(rows: ModelRows) -> Forecasts:
+    found, frame = rows.match.roles, rows.frame
+    if "count" in found:
+        return prepared(rows, rows.outcomes(), counts=numbers_in(frame[found["count"]]))
+    given: dict[str, Any] = repeated(rows, 2) | {"case": None}
+    n, weight = rows.arguments()["counts"], rows.weight
+    if rows.match.shares_only:
+        frequency, share = numbers_in(frame[found["frequency"]]), 1.0 if weight is None else weight
+        given["sample_weight"] = _twice(share * frequency, share * (1 - frequency))
+    else:
+        if "frequency" in found:
+            events = _whole_events(rows, n)
+        else:
+            n, events = numbers_in(frame[found["n"]]), numbers_in(frame[found["events"]])
+            given["names"] = replace(given["names"], count=found["n"])
+        given["counts"] = _twice(events, n - events)
+    outcomes = np.tile(np.array([1, 0]), frame.height)
+    made = prepare(outcomes, np.repeat(numbers_in(frame[rows.columns[0]]), 2), **given)
+    return replace(made, findings=tuple(f for f in made.findings if f.code not in ("zero_count", "zero_weight")))
+
+
+def _twice(events: Array, others: Array) -> Array:
+    """Return the amount of events and of other cases of each row, one after another."""
+    return np.column_stack([events, others]).reshape(-1)
+
+
+def _whole_events(rows: ModelRows, n: Array) -> Array:
+    """Return the number of events from a frequency, which may have been rounded to two digits."""
+    column = rows.match.roles["frequency"]
+    events = n * numbers_in(rows.frame[column])
+    broken = np.abs(events - np.round(events)) > 0.005 * n + 1e-9
+    if broken.any():
+        i = int(np.argmax(broken))
+        raise rows.table.error(
+            f"row {rows.row_numbers[i]}, `{column}` of {n[i]:g} cases is {events[i]:.6g} events: not a whole number.",
+            f"if these are shares of the cases:  {rows.table.option('weight', rows.options.count)}",
+        )
+    return np.round(events)

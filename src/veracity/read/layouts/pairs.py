@@ -1,0 +1,91 @@
+"""Columns X and X_outcome: classes if both sum to one, otherwise separate yes/no events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...data import Finding, Forecasts, prepare
+from .. import roles
+from ..build import ModelRows, prepared, repeated
+from ..columns import Columns
+from ..match import Match
+from ..values import matrix
+from . import binary
+
+RULE = 4
+DECIDED = 0.1  # a smaller share of exact zeros and ones that came true may be confident forecasts
+
+
+def match(columns: Columns) -> Match | None:
+    """Columns X of numbers with columns X_outcome within [0, 1]."""
+    options = columns.options
+    if options.label or options.proba or options.positive_proba:
+        return None
+    outcome_of = {c.name: f"{c.name}_outcome" for c in columns.where(lambda c: c.numeric)}
+    outcome_of = {p: o for p, o in outcome_of.items() if o in columns.free and columns.free[o].within}
+    forecasts, outcomes = tuple(outcome_of), tuple(outcome_of.values())
+    if not forecasts:
+        return None
+    if len(forecasts) == 1:
+        return replace(binary.event(columns, outcomes[0], forecasts), certain=True)
+    sample = columns.table.sample
+    if roles.sum_to_one(sample, list(forecasts)) and roles.sum_to_one(sample, list(outcomes)):
+        order = columns.ordered(forecasts)
+        if options.positive is not None and len(order) == 2:
+            order = tuple(sorted(order, key=lambda c: c == options.positive))
+        return Match(
+            ((columns.model, order),),
+            order,
+            outcomes=tuple(outcome_of[c] for c in order),
+            certain=True,
+            outcome_note="one column per class",
+            why="pairs X, X_outcome (rule 4); rows sum to one",
+        )
+    return Match(
+        ((columns.model, forecasts),),
+        (0, 1),
+        outcomes=outcomes,
+        findings=(Finding.of("separate_events", len(forecasts)),),
+        stacked=True,
+        certain=True,
+        may_have_models=False,
+        outcome_note="event = 1",
+        why="pairs X, X_outcome (rule 4) that do not sum to one: separate yes/no events",
+    )
+
+
+def build(rows: ModelRows) -> Forecasts:
+    if rows.match.stacked:
+        return _with_decided(_stacked(rows))
+    if not rows.match.outcomes:
+        return _with_decided(prepared(rows, rows.outcomes()))
+    shares = matrix(rows.frame, rows.match.outcomes)
+    hard = bool(np.all((shares == 0) | (shares == 1)) and np.all(shares.sum(axis=1) == 1))
+    return prepared(rows, shares.argmax(axis=1) if hard else shares.astype(np.float64))
+
+
+def _stacked(rows: ModelRows) -> Forecasts:
+    """Return the events of each row one after another; the name of the column is the group `event`."""
+    arguments, m = rows.arguments(), len(rows.columns)
+    ideal, case = arguments["ideal"], arguments["case"]
+    given: dict[str, Any] = repeated(rows, m)
+    given["groups"]["event"] = np.tile(np.array(rows.columns, dtype=object), rows.frame.height)
+    given["case"] = np.repeat(rows.row_numbers if case is None else case, m)
+    given["ideal"] = None if ideal is None else ideal.reshape(-1)
+    given["names"] = replace(arguments["names"], forecast="forecast", columns=())
+    outcomes = matrix(rows.frame, rows.match.outcomes).reshape(-1).astype(np.float64)
+    return prepare(outcomes, matrix(rows.frame, rows.columns).reshape(-1), **given)
+
+
+def _with_decided(made: Forecasts) -> Forecasts:
+    """Add a finding if forecasts were kept up after the event: exact zeros and ones that came true."""
+    p = made.probabilities
+    assert p is not None
+    true = np.flatnonzero(((p == 0) | (p == 1)) & (p == made.outcomes))
+    if len(true) < DECIDED * len(p):
+        return made
+    found = Finding.of("already_decided", len(true), len(p), [made.row(i) for i in true[:20]])
+    return replace(made, findings=(*made.findings, found))

@@ -1,0 +1,58 @@
+"""Only the probability or log-probability of the outcome, such as token log-probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...data import Forecasts, prepare_realised
+from .. import roles, tokens
+from ..build import ModelRows
+from ..columns import Columns
+from ..files import Table
+from ..match import Match
+from ..options import items_of
+from ..values import numbers_in
+from . import binary
+
+RULE = 8
+
+
+def match(columns: Columns) -> Match | None:
+    """A column named for the realised probability, and no outcome."""
+    if columns.table.preset is not None:
+        return columns.preset()
+    column = columns.first(roles.REALISED, lambda c: c.numeric)
+    if columns.forced and column is None:
+        given = columns.options.positive_proba or columns.options.proba
+        names = columns.table.columns
+        column = columns.table.column(items_of(given, names)[0]) if given else columns.one_probability()
+    if column is None:
+        return None
+    binary.refuse_realised(columns, binary.named_outcome(columns), [column])
+    return Match(
+        ((columns.model, (column,)),),
+        scale=columns.options.scale or ("log" if "log" in roles.key_of(column) else "probability"),
+        why="probability of what happened only (rule 8): it cannot be compared with frequencies",
+    )
+
+
+def flatten(rows: Callable[[], tokens.Rows], name: str, first: dict[str, Any]) -> Table | None:
+    """Return one row per answer or per token of JSON lines with log-probabilities."""
+    for key_of, table_of in ((tokens.likelihood_key, tokens.likelihoods), (tokens.token_key, tokens.tokens)):
+        key = key_of(first)
+        if key:
+            return table_of(rows(), name, key)
+    return None
+
+
+def build(rows: ModelRows) -> Forecasts:
+    if rows.options.feature or rows.options.ideal:
+        raise rows.table.error(
+            "only the probability of what happened is known: an ideal or features cannot be compared with it.",
+            "leave them out",
+        )
+    given, numbers = rows.common_arguments(), rows.numbers
+    if given["case"] is None and numbers is not None and (numbers[1:] == numbers[:-1]).any():  # tokens of one answer
+        given["case"] = numbers
+    return prepare_realised(numbers_in(rows.frame[rows.columns[0]]), scale=rows.match.scale, **given)

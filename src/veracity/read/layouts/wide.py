@@ -1,0 +1,191 @@
+"""A label and one probability column per class."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...data import Forecasts
+from ...data.names import many
+from .. import roles
+from ..build import ModelRows, prepared
+from ..classes import ClassSet, class_sets, given_sets
+from ..columns import Columns
+from ..match import Match, run_of, short
+from ..options import labels_of
+from ..refusals import called_otherwise, sums_off, two_outcomes
+from ..roles import Column
+from . import binary
+
+RULE, OPTION = 5, "proba"
+
+
+def match(columns: Columns) -> Match | None:
+    """Columns with a common stem, or named like the labels of another column, that sum to one."""
+    proba = columns.options.proba
+    sets = given_sets(columns.matched("proba", proba), columns) if proba else class_sets(columns)
+    if proba and len(sets) == 1 and len(sets[0].columns) == 1:
+        only = sets[0].columns
+        return binary.event(columns, binary.outcome_for(columns, only), only)
+    if not sets:
+        meant = [s for s in class_sets(columns, loose=True) if len(s.classes) > 2]
+        if len(meant) == 1:
+            raise sums_off(columns, meant[0])
+        return None
+    chosen, *others = sets
+    if others and not proba:
+        where = " and ".join(f"{s.columns[0]}…{s.columns[-1]}" for s in sets[:2])
+        pattern = "{model}" + _common_end(chosen.stem, others[0].stem) + "*"
+        raise columns.error(
+            f"two sets of class columns: {where}.",
+            f"as two models:  {columns.command(('proba', pattern))}      "
+            f"one of them:  {columns.option('proba', chosen.stem + '*')}",
+        )
+    if any(set(s.classes) != set(chosen.classes) for s in others):
+        raise columns.error(
+            f"the models have different classes: {' '.join(chosen.classes)} and {' '.join(others[0].classes)}.",
+            "name the columns of one of them",
+        )
+    outcome = _outcome(columns, chosen)
+    return _match(columns, sets, outcome) if outcome is not None else None
+
+
+def build(rows: ModelRows) -> Forecasts:
+    return prepared(rows, rows.outcomes())
+
+
+def _match(columns: Columns, sets: list[ClassSet], outcome: str) -> Match:
+    options = columns.options
+    order = _event_last(columns, columns.ordered(sets[0].classes))
+    event = ""
+    if options.cut:
+        note = _cut_note(columns, order)
+    else:
+        seen = columns.all[outcome].labels
+        note = f"{len(order)} classes: {short(seen or order)}"
+        if seen and set(seen) < set(order):
+            note = f"{len(order)} classes: {short(order)} (never: {short([c for c in order if c not in seen])})"
+        if options.versus_rest:
+            note += f"; event = {' or '.join(options.versus_rest)} against the rest"
+        elif len(order) == 2:
+            other = "" if options.positive else f" ({columns.option('positive', order[0])} for the other)"
+            event = f"event = {order[1]}{other}"
+            note += f"; {event}"
+    return Match(
+        tuple((s.model or columns.model, tuple(s.columns[s.classes.index(c)] for c in order)) for s in sets),
+        labels_of(order),
+        outcome,
+        labels=order,
+        scale=options.scale or sets[0].scale,
+        outcome_note=note,
+        event=event,
+        why=sets[0].why,
+    )
+
+
+def _event_last(columns: Columns, order: tuple[str, ...]) -> tuple[str, ...]:
+    """Return two classes with the event last, more classes as they are."""
+    positive = columns.options.positive
+    if len(order) != 2 and positive is not None:
+        raise columns.error(
+            f"--positive is for two classes; there are {len(order)}.",
+            f"one class against the others:  {columns.option('versus_rest', positive)}",
+        )
+    if len(order) != 2 or columns.options.order:
+        return order
+    if positive is not None and positive not in order:
+        raise columns.error(f"no class {positive}: the classes are {' '.join(order)}.", "name one of them")
+    pair = roles.event_of(order)
+    event = positive if positive is not None else pair[1] if pair else order[1]
+    return tuple(sorted(order, key=lambda c: c == event))
+
+
+def _outcome(columns: Columns, chosen: ClassSet) -> str | None:
+    """Return the column that is given, or the only one that holds no other values than the classes."""
+    options, classes, taken = columns.options, set(chosen.classes), chosen.columns
+    if options.label:
+        column = columns.all[columns.table.column(options.label)]
+        if not options.cut and column.numeric and not column.labels:
+            raise _needs_cut(columns, column, chosen)
+        if column.labels and not set(column.labels) & classes and not (options.cut or options.where):
+            raise called_otherwise(columns, column, taken)
+        return column.name
+    named = columns.where(lambda c: c.key in roles.OUTCOMES, taken)
+    fits = columns.where(lambda c: bool(c.labels) and set(c.labels) <= classes and not columns.is_pick(c), taken)
+    if options.cut:
+        fits = [c for c in named if c.numeric]
+    known = [c for c in fits if c in named]
+    fits = known if len(known) == 1 else fits
+    if len(fits) > 1:
+        raise two_outcomes(columns, fits)
+    if fits:
+        return fits[0].name
+    if len(named) == 1 and _mostly(named[0], chosen.classes):
+        return named[0].name  # the rows with other labels are refused when they are read
+    if len(named) == 1:
+        raise _other_labels(columns, named[0], chosen)
+    if options.proba:
+        raise columns.error(
+            f"class columns {run_of(taken)}, but no column holds only {short(chosen.classes)}.",
+            f"name the outcome:  {columns.option('label', 'COL')}   columns: {run_of(list(columns.free))}",
+        )
+    return None
+
+
+def _mostly(column: Column, classes: tuple[str, ...]) -> bool:
+    """Whether nearly all values of a column are classes."""
+    inside = sum(times for label, times in column.times.items() if label in classes) if column.labels else 0
+    # Words of which most are classes are not a class renamed: numbers may be, counted from 0 and from 1.
+    renamed = column.numeric or len(column.labels) != len(classes)
+    return inside > (0.9 if renamed else 0.5) * column.present.len()
+
+
+def _other_labels(columns: Columns, column: Column, chosen: ClassSet) -> ValueError:
+    """Return the error for an outcome by name whose values are not the classes of the columns."""
+    labels, classes = column.labels, chosen.classes
+    if column.numeric and len(labels) != 2 and len(labels) != len(classes):
+        return _needs_cut(columns, column, chosen)
+    what = f"outcome `{column.name}` holds {short(labels, ', ')}, the classes are {short(classes, ', ')}."
+    pair = roles.event_of(labels) if len(labels) == 2 else None
+    if len(classes) == 2 and pair:
+        options = "   or   ".join(columns.option("positive_proba", c) for c in chosen.columns)
+        return columns.error(what, f"name the probability of {pair[1]}:  {options}")
+    if len(labels) == len(classes) and chosen.stem:
+        alike = run_of([chosen.stem + label for label in labels])
+        return columns.error(what, f"name each column after its class: {alike}")
+    return columns.error(
+        what, "name the columns like the outcomes, or the outcome column:  " + columns.option("label", "COL")
+    )
+
+
+def _needs_cut(columns: Columns, column: Column, chosen: ClassSet) -> ValueError:
+    """Return the error for a measured outcome, with limits that give each class its mean forecast probability."""
+    classes = chosen.classes
+    means = [columns.table.sample[c].mean() or 0.0 for c in chosen.columns]
+    shares = np.cumsum(np.array(means, dtype=float))[:-1]
+    ranked = np.sort(column.present.to_numpy())
+    limits = [f"{x:g}" for x in ranked[np.minimum((shares * len(ranked)).astype(int), len(ranked) - 1)]]
+    arrows = ", ".join(f"≤ {x} → {c}" for x, c in zip(limits, classes, strict=False))
+    return columns.error(
+        f"outcome `{column.name}` is a number ({column.low:g} to {column.high:g}, {column.distinct} values), "
+        f"the classes are {', '.join(classes)}.",
+        f"give the limits between the classes:  {columns.option('cut', ','.join(limits))}"
+        f"        ({arrows}, above → {classes[-1]})",
+    )
+
+
+def _cut_note(columns: Columns, order: tuple[str, ...]) -> str:
+    cut = columns.options.cut
+    if len(cut) != len(order) - 1:
+        raise columns.error(
+            f"{many(len(cut), 'limit')} cut {len(cut) + 1} classes, the forecast has {len(order)}: {' '.join(order)}.",
+            f"give {many(len(order) - 1, 'limit')}, from low to high",
+        )
+    arrows = [f"≤ {x:g} → {c}" for x, c in zip(cut, order, strict=False)]
+    return f"cut: {', '.join(arrows)}, above → {order[-1]}"
+
+
+def _common_end(a: str, b: str) -> str:
+    end = ""
+    while len(end) < min(len(a), len(b)) and a[-len(end) - 1] == b[-len(end) - 1]:
+        end = a[-len(end) - 1] + end
+    return end

@@ -1,0 +1,178 @@
+"""Recognition of layouts: each is asked in its order; two complete readings are refused with a ready command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from ..data import Finding
+from ..data.names import many
+from . import layouts, roles, unlabelled
+from .classes import given_sets
+from .columns import Columns
+from .files import Table
+from .match import Match, run_of
+from .options import ReadOptions
+from .refusals import listing, unclear
+from .roles import Column
+
+
+def recognise(table: Table, options: ReadOptions, model: str) -> Match:
+    """Return how the columns of a table are understood; `model`: a name where the table holds only one."""
+    # Separate events are a group that has no column.
+    by_event = "event" in options.group and "event" not in table.columns
+    if by_event:
+        options = replace(options, group=tuple(name for name in options.group if name != "event"))
+    found = _match(Columns(table, options, model)) if options.labelled else unlabelled.match(table, options, model)
+    if by_event and not found.stacked:
+        table.column("event")  # refuses: there is no such column
+    percent = [c for c in found.columns if "percent" in table.kinds.get(c, "")]
+    if percent:
+        count = sum(table.sample[c].count() for c in percent)
+        found = replace(found, findings=(*found.findings, Finding.of("percent_signs", count)))
+    return replace(found, files=(table.name,), facts=table.facts, rows=table.rows)
+
+
+def _match(columns: Columns) -> Match:
+    asked = iter(_asked(columns).items())
+    for name, layout in asked:
+        found = layout.match(columns)
+        if found is not None and _is_sane(columns, found):
+            found = replace(found, layout=name)
+            if not (found.certain or columns.forced or columns.options.label):
+                _refuse_rival(columns, found, asked)
+            return _with_extras(columns, _with_models(columns, _with_remarks(columns, found)))
+    if not columns.forced:
+        raise unclear(columns)
+    file = columns.table.style == "file"
+    raise columns.error(
+        f"the columns do not fit the layout {columns.options.layout}: {listing(columns)}",
+        "name the columns with --label and --proba, or leave --layout out"
+        if file
+        else "name the columns with label= and proba=, or leave layout out",
+    )
+
+
+def _is_sane(columns: Columns, found: Match) -> bool:
+    """Whether the forecasts are numbers in columns of their own."""
+    numeric = all(name in columns.all and columns.all[name].numeric for name in found.forecasts)
+    return numeric and not {found.outcome, *found.outcomes} & set(found.forecasts)
+
+
+def _asked(columns: Columns) -> dict[str, Any]:
+    """Return the layouts to be asked: all, or the one that was given or that an option belongs to."""
+    wanted, preset = columns.options.layout, columns.table.preset
+    if preset is not None:
+        if wanted not in ("auto", preset.layout):
+            raise columns.error(f"these JSON lines hold {preset.layout}, not {wanted}.", "leave --layout out")
+        wanted = preset.layout
+    if wanted != "auto":
+        return {wanted: layouts.load(wanted)}
+    known = layouts.by_precedence()
+    only = {n: m for n, m in known.items() if getattr(columns.options, getattr(m, "OPTION", ""), None)}
+    return only or known
+
+
+def _refuse_rival(columns: Columns, found: Match, later: Iterable[tuple[str, Any]]) -> None:
+    """Refuse if the columns left over are a second complete reading: only the user can choose."""
+    rest = columns.without(found.columns)
+    for _, layout in later:
+        try:
+            rival = layout.match(rest)
+        except ValueError:  # not complete
+            continue
+        if rival is not None and rival.outcome and len(rival.models) == 1:
+            forecast = rival.forecasts[0]
+            other = columns.option("positive_proba", forecast)
+            try:
+                _match(Columns(columns.table, replace(columns.options, positive_proba=forecast), columns.model))
+            except ValueError:  # several columns could be its outcome
+                other = f"{columns.option('label', rival.outcome)} {other}"
+            raise columns.error(
+                f"two readings: classes {run_of(found.models[0][1])} with outcome `{found.outcome}`, "
+                f"or `{forecast}` with outcome `{rival.outcome}`.",
+                f"choose:  {columns.option('label', found.outcome)}   or   {other}",
+            )
+
+
+def _with_remarks(columns: Columns, found: Match) -> Match:
+    """Add the columns that are not used, with remarks, and the number of cases of each class."""
+    used = {*found.columns, *columns.options.given}
+    unused, remark = [], ""
+    for name, column in columns.all.items():
+        if name in used:
+            continue
+        why = "looks like a predicted label" if columns.is_pick(column) and column.labels else ""
+        twin = _percent_of(columns, column, found)
+        if column.key in roles.WEIGHTS and not columns.options.weight:
+            remark = f"{name} is not used as case weights ({columns.option('weight', name)} would)"
+        unused.append((name, f"looks like `{twin}` in percent" if twin else why))
+    return replace(found, unused=tuple(unused), remark=remark, class_counts=_class_counts(columns, found))
+
+
+def _class_counts(columns: Columns, found: Match) -> tuple[tuple[str, int], ...]:
+    few = bool(found.outcome) and len(found.labels) <= 4 and not found.undivided
+    if not columns.table.whole or not few or columns.options.cut:
+        return ()
+    column = columns.all[str(found.outcome)]
+    seen = column.times if column.labels else {"": 0}
+    if not set(seen) <= set(found.labels):
+        return ()
+    return tuple(sorted((label, seen.get(label, 0)) for label in found.labels))
+
+
+def _percent_of(columns: Columns, column: Column, found: Match) -> str | None:
+    """Return the forecast column of which another holds the percentages."""
+    if not column.numeric or column.high <= 1:
+        return None
+    for _, (first, *others) in found.models:
+        values = columns.all[first]
+        if not others and values.numeric:
+            apart = (column.values - 100 * values.values).abs().max()
+            if apart is not None and float(apart) < 1e-6:  # type: ignore[arg-type]
+                return first
+    return None
+
+
+def _with_models(columns: Columns, found: Match) -> Match:
+    """Add the model column, unless rows of one model repeat a case."""
+    options, table = columns.options, columns.table
+    if not found.may_have_models or len(found.models) > 1:
+        return found
+    column, found = columns.model_column() or found.model_column, replace(found, model_column=None)
+    if column is None or options.model == "none":
+        return found
+    if not options.model and table.whole:
+        rest = [*options.id, column] if options.id else [c for c in columns.all if c not in found.columns]
+        if table.sample.select(rest).is_duplicated().any():
+            repeats = "rows of one model repeat a case"
+            unused = tuple((c, repeats if c == column else why) for c, why in found.unused)
+            return replace(found, unused=unused)
+    unused = tuple((c, why) for c, why in found.unused if options.id and c != column)
+    models = tuple((name, found.forecasts) for name in columns.model_names(column))
+    case = columns.case_columns([*found.columns, column])
+    return replace(found, models=models, model_column=column, case=case, unused=unused)
+
+
+def _with_extras(columns: Columns, found: Match) -> Match:
+    """Add the columns of the case and of the true probabilities."""
+    options = columns.options
+    found = found if found.case else replace(found, case=options.id)
+    if not options.ideal:
+        return found
+    matched, forecast = columns.matched("ideal", options.ideal), found.models[0][1]
+    ideal = tuple(c for _, _, c in matched)
+    if len(ideal) != len(forecast):
+        raise columns.error(
+            f"the ideal has {many(len(ideal), 'column')}, the forecast {len(forecast)}.", "one for each class"
+        )
+    if found.labels and len(ideal) > 1:
+        (given,) = given_sets([(None, k, c) for _, k, c in matched], columns)
+        if set(given.classes) != set(found.labels):
+            raise columns.error(
+                f"the ideal has the classes {' '.join(given.classes)}, the forecast {' '.join(found.labels)}.",
+                f"let * stand for the class:  {columns.option('ideal', 'q_*')}",
+            )
+        ideal = tuple(given.columns[given.classes.index(label)] for label in found.labels)
+    return replace(found, ideal=ideal)

@@ -1,0 +1,299 @@
+"""The answer as text: terminal at any width, pipe, Markdown and CSV say the same, and nothing from the data runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+
+from veracity import PredictionTable, measures, show
+from veracity.data import Finding
+from veracity.data import records as r
+from veracity.data.reading import Reading
+from veracity.measures import Measure, scores
+from veracity.show import terminal
+from veracity.show.blocks import Cards, Chart, Details, Heading, Sentence, Table, walk
+
+ESCAPE = "\x1b[2Jred\x07\u202e"
+CARELESS = ["over", "under", "calibrated", "biased"]
+
+
+def worse(result: Any) -> Any:
+    """The same with a log loss above that of the baseline."""
+    return replace(result, skill=replace(result.skill, log=Reading(-0.2, -0.3, -0.1)))
+
+
+def test_answer_begins_with_verdict_usefulness_fix_and_notes(filled: Callable[..., Any]) -> None:
+    result = filled("over", k=5, findings=(Finding("x", "warning", "7 outcomes are between 0 and 1: split"),))
+    kinds = [type(block) for block in show.first_screen(result)]
+    assert kinds[:4] == [Heading, Sentence, Cards, Chart]
+    said = [block for block in show.first_screen(result) if isinstance(block, Sentence)]
+    assert [s.title for s in said] == ["Over-confident", "Useful", "Fix", "Note"]
+    assert [s.mark for s in said] == ["✗", "✓", "→", "!"]
+    assert said[2].command == "veracity calibrate fit x.csv --map temperature -o map.json"
+
+
+def test_worse_than_the_baseline_is_said_first_of_all(filled: Callable[..., Any]) -> None:
+    said = [block for block in show.first_screen(worse(filled("over"))) if isinstance(block, Sentence)]
+    assert said[0].title == "Worse than the baseline"
+    assert said[0].lead
+    assert not any(s.title == "Useful" for s in said)
+
+
+def test_a_skill_whose_interval_holds_zero_is_not_called_useful(filled: Callable[..., Any]) -> None:
+    result = filled("calibrated")
+    unclear = replace(result, skill=replace(result.skill, log=Reading(0.01, -0.02, 0.04)))
+    said = [block.title for block in show.first_screen(unclear) if isinstance(block, Sentence)]
+    assert "Not clearly useful" in said
+    assert "Useful" not in said
+
+
+def test_an_infinite_log_loss_is_judged_by_the_brier_score(filled: Callable[..., Any]) -> None:
+    y, p = np.array([0, 1] * 60), np.tile([[0.8, 0.2], [0.1, 0.9]], (60, 1))
+    p[1] = [1.0, 0.0]
+    text = show.to_terminal(filled(given=(y, p)))
+    lines = text.splitlines()
+    assert "ruled out" in lines[2]
+    assert "Brier score" in " ".join(lines)
+    assert "∞" in text
+
+
+@pytest.mark.parametrize("kind", CARELESS)
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_terminal_fits_its_width(kind: str, width: int, filled: Callable[..., Any]) -> None:
+    result = filled(kind, k=3, groups=True)
+    for details in (False, True):
+        lines = show.to_terminal(result, width, details=details).splitlines()
+        commands = [line for line in lines if "veracity " in line]
+        too_wide = [line for line in lines if cell_len(line) > width and line not in commands]
+        assert too_wide == []
+        assert all(line == line.rstrip() for line in lines)
+
+
+def test_summary_is_about_twenty_lines_at_80_columns(filled: Callable[..., Any]) -> None:
+    assert len(show.to_terminal(filled("over", k=5), 80).splitlines()) <= 24
+
+
+def test_a_pipe_has_no_colour_and_no_box(filled: Callable[..., Any]) -> None:
+    piped = show.to_terminal(filled("over", groups=True), 100)
+    assert "\x1b" not in piped
+    assert not re.search("[─│┌┐└┘━┃]", piped)
+    coloured = show.to_terminal(filled("over", groups=True), 100, colour=True)
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured).split() == piped.split()
+
+
+def test_a_terminal_without_unicode_gets_words_for_marks(filled: Callable[..., Any]) -> None:
+    text = show.to_terminal(filled("over"), 80, unicode=False)
+    assert text.isascii()
+    assert re.search("^no Over-confident", text, re.MULTILINE)
+    assert re.search("^-> Fix", text, re.MULTILINE)
+
+
+def test_quiet_is_the_verdict_on_one_line_per_model(filled: Callable[..., Any]) -> None:
+    one, other = filled("over"), filled("under")
+    assert show.headline(one).startswith("Over-confident. When it says")
+    assert "\n" not in show.headline(one)
+    lines = show.headline(SimpleNamespace(models={"a": one, "b": other})).splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["a", "b"]
+    assert "Under-confident." in lines[1]
+
+
+def test_control_characters_never_reach_the_terminal(filled: Callable[..., Any]) -> None:
+    names = {ESCAPE: np.array([ESCAPE, "b"])[np.arange(600) % 2]}
+    result = filled("over", classes=["no", ESCAPE], groups=names, model=ESCAPE)
+    bad = replace(result, findings=(Finding("x", "warning", f"column {ESCAPE} is odd"),))
+    for text in (show.to_terminal(bad, 100, details=True), show.to_markdown(bad), show.headline(bad)):
+        assert "\x1b" not in text
+        assert "\x07" not in text
+        assert "\u202e" not in text
+    table = PredictionTable([[8, 2], [1, 9]], rows=[ESCAPE, "b"], columns=["no", "yes"])
+    assert "\x1b" not in str(table)
+
+
+def test_markdown_takes_names_as_text(filled: Callable[..., Any]) -> None:
+    nasty = "a|b*c*_d_[x](y)<img>`"
+    groups = {nasty: np.array([nasty, "b"])[np.arange(600) % 2]}
+    text = show.to_markdown(filled("over", classes=["no", nasty], groups=groups))
+    assert "<img>" not in text
+    assert "](y)" not in text.replace("\\](y)", "")
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert rows
+    assert all(len(re.split(r"(?<!\\)\|", row)) == len(re.split(r"(?<!\\)\|", rows[0])) for row in rows[:2])
+
+
+def test_markdown_has_sentences_scores_means_groups_and_remedies(filled: Callable[..., Any]) -> None:
+    text = show.to_markdown(filled("over", groups=True, floor=0.01))
+    for wanted in (
+        "**Over-confident.**",
+        "| Log loss ↓ |",
+        "it expected",
+        "| By site |",
+        "temperature 1.9",
+        "below 0.01",
+    ):
+        assert wanted in text
+
+
+def test_csv_is_inert_in_a_spreadsheet(filled: Callable[..., Any]) -> None:
+    names = {"=1+1": filled("over"), "+b": filled("under"), "@c": filled("over")}
+    rows = list(csv.DictReader(io.StringIO(show.to_csv(SimpleNamespace(models=names)))))
+    assert {row["model"] for row in rows} == {"'=1+1", "'+b", "'@c"}
+    found = {row["name"]: float(row["value"]) for row in rows if row["model"] == "'=1+1" and row["value"]}
+    assert found["scores.log_loss"] == float(names["=1+1"].scores.log_loss)
+
+
+SCIENTIFIC = re.compile(r"\de[−+-]?\d")
+
+
+@pytest.mark.parametrize("kind", CARELESS)
+def test_no_sentence_has_scientific_notation_or_a_false_zero(kind: str, filled: Callable[..., Any]) -> None:
+    tiny = (r.Surprise(3, "yes", 1e-12), r.Surprise(4, "yes", 3e-7))
+    result = filled(kind, groups=True, surprises=tiny)
+    gains = tuple(replace(remedy, log=r.Gain(2e-5, 1e-5, 3e-5, 1e-5)) for remedy in result.remedies)
+    for one in (result, replace(result, remedies=gains)):
+        said = [block.text for block in walk(show.blocks(one)) if isinstance(block, Sentence)]
+        said += [note for block in walk(show.blocks(one)) if isinstance(block, Table) for note in block.notes]
+        assert not [text for text in said if SCIENTIFIC.search(text) or "0.000 " in text]
+
+
+def test_details_hold_every_measure_and_the_summary_only_the_main_ones(filled: Callable[..., Any]) -> None:
+    result = filled("over")
+    short, long = show.to_terminal(result, 100), show.to_terminal(result, 100, details=True)
+    for measure in scores():
+        assert (measure.label in short) == measure.main
+        assert measure.label in long
+
+
+def test_the_summary_asks_for_no_section_that_it_does_not_show(filled: Callable[..., Any]) -> None:
+    """Curves, losses and profiles cost time after the pass; a terminal does not need them."""
+    held = filled("over")
+    asked: set[str] = set()
+
+    class Watched:
+        def __getattr__(self, name: str) -> Any:
+            asked.add(name)
+            if name == "models":
+                raise AttributeError(name)
+            return getattr(held, name)
+
+    show.to_terminal(Watched(), 80)
+    assert asked & {"curves", "losses", "decomposition", "corp", "decomposed_profile", "risk_profile", "bins"} == set()
+
+
+@pytest.fixture
+def surprisal() -> Any:
+    """A measure that is registered from outside, in one place."""
+    added = measures.register(
+        Measure(
+            name="bits", label="Surprise in bits", gloss="Log loss in base 2.", formula="−(1/n) Σ log₂ pᵢ",
+            cite="Shannon 1948", better="lower", bounds=(0.0, np.inf), proper=True, needs="realised",
+            rows=lambda f: -np.log2(f.realised)[:, None],
+        )
+    )  # fmt: skip
+    yield added
+    measures.MEASURES.remove(added)
+
+
+def test_a_measure_from_outside_appears_in_every_medium(surprisal: Measure, filled: Callable[..., Any]) -> None:
+    from veracity import Forecasts
+
+    f = Forecasts.of([0, 1, 1], [0.2, 0.7, 0.9])
+    assert surprisal(f) == pytest.approx(measures.LOG_LOSS(f) / np.log(2), rel=1e-12)
+    result = filled("over")
+    held = replace(result, scores=replace(result.scores, others={"bits": Reading(0.7137, 0.70, 0.73)}))
+    both = SimpleNamespace(models={"a": held, "b": held})
+    renderings = [
+        show.to_terminal(held, 100), show.to_markdown(held), show.to_html(held), show.to_notebook(held),
+        show.to_terminal(held, 100, details=True), show.to_html(both), show.to_markdown(both),
+    ]  # fmt: skip
+    for text in renderings:
+        assert re.search("surprise in bits", text, re.IGNORECASE)
+    assert "scores.bits" in show.to_csv(held)
+    assert "<td>scores.bits</td>" in show.to_html(held)
+    with pytest.raises(ValueError, match="'bits' is registered already"):
+        measures.register(surprisal)
+
+
+def test_a_picture_from_outside_appears_on_the_page(
+    filled: Callable[..., Any], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from veracity import plots
+
+    (tmp_path / "extra_picture.py").write_text(
+        "from veracity.plots import floors\n"
+        'OF, ORDER, TITLE = "assessment", 33, "An extra picture"\n'
+        "COLUMNS, rows, chart = floors.COLUMNS, floors.rows, floors.chart\n"
+        'def caption(result): return "As given."\n'
+    )
+    monkeypatch.setattr(plots, "__path__", [*plots.__path__, str(tmp_path)])
+    page = show.to_html(filled("over"))
+    assert ">An extra picture</h2>" in page
+    assert "extra_picture" in plots.names("assessment")
+
+
+def test_every_class_has_a_row_and_of_many_the_worst_ten(filled: Callable[..., Any]) -> None:
+    def rows(result: Any) -> Any:
+        tables = [b for b in walk(show.blocks(result)) if isinstance(b, Table) and b.title == "Classes"]
+        return tables[0] if tables else None
+
+    assert rows(filled("over")) is None
+    assert len(rows(filled("over", k=5)).rows) == 5
+    many = filled("over", n=400, k=60)
+    wrong = {**many.per_class, "class 7": replace(many.per_class["class 7"], p=0.001)}
+    table = rows(replace(many, per_class=wrong))
+    assert len(table.rows) == 10
+    assert table.rows[0][0].name == "class 7"
+    assert "class 7" in table.notes[0]
+    assert "class 8" not in table.notes[0]
+
+
+def test_groups_that_do_not_differ_are_not_named(filled: Callable[..., Any]) -> None:
+    result = filled("over", groups=True)
+    said = [b.title for b in show.first_screen(result) if isinstance(b, Sentence)]
+    assert "Groups" in said
+    group = replace(result.groups["site"], differ=r.Difference(0.4, "permuted labels"))
+    alike = replace(result, groups={"site": group})
+    assert "Groups" not in [b.title for b in show.first_screen(alike) if isinstance(b, Sentence)]
+
+
+def test_models_are_ranked_by_log_loss_with_the_worst_ones_named(filled: Callable[..., Any]) -> None:
+    models = {"sharp": worse(filled("over")), "good": filled("calibrated"), "dull": filled("under")}
+    text = show.to_terminal(SimpleNamespace(models=models), 100)
+    assert "good has the lowest log loss" in text
+    table = text[text.index("Model ") :]
+    assert table.index("good") < table.index("dull")
+    assert re.search("Worse than the baseline +sharp", text)
+
+
+def test_nothing_is_folded_on_the_first_screen(filled: Callable[..., Any]) -> None:
+    assert not any(isinstance(block, Details) for block in show.first_screen(filled("over", groups=True)))
+
+
+def test_clean_keeps_letters_of_every_script() -> None:
+    assert terminal.clean("naïve 模型 مرحبا") == "naïve 模型 مرحبا"
+
+
+def test_a_summary_does_not_import_the_libraries_of_the_pictures(filled: Callable[..., Any]) -> None:
+    code = (
+        "import sys; from veracity import show; from veracity.show.answer import summary;"
+        "sys.exit(any(name in sys.modules for name in ('altair', 'jinja2', 'vl_convert')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_details_print_the_numbers_of_small_pictures(filled: Callable[..., Any]) -> None:
+    text = show.to_terminal(filled("over", k=3), 100, details=True)
+    assert "BIGGEST MISSES" in text
+    assert re.search(r"^\d+ +class \d", text, re.MULTILINE)
+    assert "RISK PROFILE" not in text  # too many numbers: --json has them
