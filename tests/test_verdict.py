@@ -117,7 +117,7 @@ def test_calibrated_is_said_only_of_enough_cases() -> None:
     assert few.detectable is not None
     assert many.detectable is not None
     assert many.detectable < 0.01 < few.detectable
-    assert many.sentences[0].startswith("**Calibrated.** At most 0.")
+    assert many.sentences[0].startswith("**Calibrated.** Correcting level, slope and ranges would save at most 0.")
 
 
 def test_detectable_share_is_a_likelihood_ratio_of_twelve() -> None:

@@ -43,7 +43,7 @@ def _verdict(verdict: Verdict, cases: int, classes: int, picks_only: bool) -> li
         return [f"{title} {_sentence(verdict.reason or '')}".strip()]
     if verdict.state == "calibrated":
         most = at_most(max(verdict.gain.high or 0.0, verdict.detectable or 0.0))
-        return [f"{title} At most {most} of the log loss could be removed by recalibration."]
+        return [f"{title} Correcting level, slope and ranges would save at most {most} of the log loss."]
     if verdict.state == "slight":
         return [f"{title} Recalibrating saves at most {at_most(verdict.gain.high or 0.0)} of the log loss."]
     if verdict.state == "none found":

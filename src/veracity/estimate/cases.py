@@ -237,6 +237,17 @@ class Many(Cases):
         scalar = w @ (np.einsum("ij,ij,ij->i", p, self.x, self.x) - mean**2)
         return np.concatenate([w @ p - np.einsum("i,ij,ij->j", w, p, p), [scalar], w @ (s * (1.0 - s))])
 
+    def class_slopes(self, p: Floats) -> tuple[Floats, Floats]:
+        """Return residuals of 1[y = k] and of x·1[y = k] for every class, and their information."""
+        k, w, z = self.levels, self.mass, p * self.x
+        both = np.column_stack([p, z])
+        outcomes = [np.bincount(self.y, v, k) for v in (w, w * self.x[self.at_outcome])]
+        information = -(both.T @ (both * w[:, None]))
+        diagonals = w @ p, w @ z, w @ (z * self.x)
+        for row, column, diagonal in ((0, 0, 0), (0, k, 1), (k, 0, 1), (k, k, 2)):
+            information[np.arange(k) + row, np.arange(k) + column] += diagonals[diagonal]
+        return np.concatenate(outcomes) - w @ both, information
+
     def tilted(self, p: Floats, theta: Floats) -> Floats:
         """Return the member θ of the exponential family at p."""
         k = self.levels
