@@ -2,7 +2,8 @@
 
 Calibrated forecasts: the share of draws with any statement of miscalibration (at most 7 %). Miscalibrated ones: the
 share with the right word. Statements of size: the share of draws in which "calibrated" or "slightly" is said although
-recalibration would remove more of the loss than stated (at most 5 %).
+recalibration would remove more of the loss than stated (at most 5 %). A source with 5 % shows more than 7 % in one of
+15 runs of 200 draws, so a row that misses its bound is drawn again, five times as often; both shares are printed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from veracity.data.records import Verdict
 from veracity.estimate.verdict import judge
 
 DRAWS = 200
+AGAIN = 5  # a row that misses its bound, by chance or not, is drawn so many times again
 MOST_FALSE, MOST_WRONG = 0.07, 0.05
 NOTHING = ("calibrated", "no miscalibration found")
 Given = dict[str, Any]
@@ -35,6 +37,10 @@ class Row:
     least: float = 0.0
     most: float = 1.0
 
+    def holds(self, share: float) -> bool:
+        """Return whether the share keeps the bound."""
+        return self.least <= share <= self.most
+
 
 def verdict_of(given: Given) -> Verdict:
     """Return the verdict of forecasts p and outcomes y."""
@@ -43,10 +49,10 @@ def verdict_of(given: Given) -> Verdict:
     return judge(given["p"], given["y"], names, **options)
 
 
-def share(row: Row, draws: int) -> float:
-    """Return the share of draws that count."""
+def share(row: Row, draws: int, first: int = 0) -> float:
+    """Return the share of draws that count; `first` numbers the first draw."""
     found = 0
-    for seed in range(draws):
+    for seed in range(first, first + draws):
         given = row.make(np.random.default_rng([crc32(row.name.encode()), seed]))
         found += row.counts(verdict_of(given), given)
     return found / draws
@@ -218,6 +224,17 @@ def wrong_words() -> Iterator[Row]:
             )
 
 
+def wrong_levels() -> Iterator[Row]:
+    """Yield sources whose slope alone is wrong, and whose level is not moved by it."""
+    for kind, n, size in (
+        ("bin", 1000, 1.5), ("bin", 1000, 0.7), ("k10", 1000, 1.25), ("k10", 1000, 1.6), ("sat10", 1000, 1.5),
+        ("sat100", 300, 1.4), ("k100", 300, 1.3),
+    ):  # fmt: skip
+        yield Row(
+            f"biased said of {kind} n={n}, slope 1/{size}", plain(kind, n, "T", size), says("bias"), most=MOST_WRONG
+        )
+
+
 def sizes() -> Iterator[Row]:
     """Yield sources in which "calibrated" or "slightly" may say less than the truth."""
     errors = {
@@ -234,7 +251,13 @@ def sizes() -> Iterator[Row]:
                 yield Row(f"too small a share said of {kind} n={n}, {error} {size}", made, too_small, most=MOST_WRONG)
 
 
-TABLES = {"calibrated": calibrated, "miscalibrated": miscalibrated, "words": wrong_words, "sizes": sizes}
+TABLES = {
+    "calibrated": calibrated,
+    "miscalibrated": miscalibrated,
+    "words": wrong_words,
+    "levels": wrong_levels,
+    "sizes": sizes,
+}
 
 
 def main(draws: int = DRAWS, tables: tuple[str, ...] = tuple(TABLES)) -> bool:
@@ -243,10 +266,13 @@ def main(draws: int = DRAWS, tables: tuple[str, ...] = tuple(TABLES)) -> bool:
     for table in tables:
         for row in TABLES[table]():
             found = share(row, draws)
-            holds = row.least <= found <= row.most
-            good &= holds
             bound = f"≥ {100 * row.least:.0f}" if row.least else f"≤ {100 * row.most:.0f}"
-            print(f"{row.name:<60} {100 * found:6.1f} %   {bound} %{'' if holds else '   MISSED'}", flush=True)
+            line = f"{row.name:<60} {100 * found:6.1f} %   {bound} %"
+            if not row.holds(found):
+                again = share(row, AGAIN * draws, draws)
+                good &= row.holds(again)
+                line += f"   {100 * again:.1f} % of {AGAIN * draws} others{'' if row.holds(again) else '   MISSED'}"
+            print(line, flush=True)
     return good
 
 
