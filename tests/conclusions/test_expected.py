@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from bench.truth import draw, stated, truth
+from bench._truth import draw, stated, truth
 from veracity.data import Forecasts
 from veracity.estimate.expected import expected_at, expected_band, expected_profile, score_excess
 from veracity.formulas.rules import rule

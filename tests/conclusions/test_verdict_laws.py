@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.truth import draw, stated, truth
+from bench._truth import draw, stated, truth
 from veracity.data.records import Verdict
 from veracity.estimate.cases import RANGES, Many, Two, prepared, ranges_of
 from veracity.estimate.slope import fit

@@ -6,9 +6,8 @@ from functools import cache
 
 import pytest
 
-from bench.verdict import MOST_FALSE, Row, calibrated, miscalibrated, share, sizes, wrong_words
+from bench.verdict import LONG, MOST_FALSE, Row, calibrated, miscalibrated, share, sizes, wrong_words
 
-LONG = ("k1000", "sampled", "n=10000", "n=3000")  # rows that are left to the bench
 DRAWS = 40
 
 
