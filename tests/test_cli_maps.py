@@ -112,7 +112,7 @@ def test_outputs_are_not_overwritten_unasked(here, capsys):
         ("a,0.5\nb,0.4\nc,0.2\n", "sum to 1.1"),
         ("a,0.5\nb,0.7\nc,-0.2\n", "no probability"),
         ("a,0.5\nb,much\nc,0.2\n", "line 2"),
-        ("a,0.5\na,0.3\nc,0.2\n", "stands twice"),
+        ("a,0.5\na,0.3\nc,0.2\n", "is given twice"),
     ],
 )
 def test_bad_priors_are_refused(here, capsys, prior, words):

@@ -48,6 +48,7 @@ LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apar
 MOST_ROWS = 3  # row numbers named in a sentence
 TINY = 1e-6  # a probability of the outcome below which a single case is worth a note
 SIGNIFICANT = 0.05
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # beginnings that a spreadsheet would compute
 
 
 class Said(NamedTuple):
@@ -205,6 +206,15 @@ def sentence(text: str) -> str:
     '12 rows left out.'
     """
     return capital(text if text.endswith((".", "?", "!")) else f"{text}.")
+
+
+def inert(text: str) -> str:
+    """Return text that a spreadsheet shows instead of computing it.
+
+    >>> inert("=1+1"), inert("scores.brier")
+    ("'=1+1", 'scores.brier')
+    """
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 # -- sentences --------------------------------------------------------------------------------------------------------

@@ -149,6 +149,8 @@ def test_csv_is_inert_in_a_spreadsheet(filled: Callable[..., Any]) -> None:
     names = {"=1+1": filled("over"), "+b": filled("under"), "@c": filled("over")}
     rows = list(csv.DictReader(io.StringIO(show.to_csv(SimpleNamespace(models=names)))))
     assert {row["model"] for row in rows} == {"'=1+1", "'+b", "'@c"}
+    table = PredictionTable([[8, 2], [1, 9]], rows=["=1+1", "b"], columns=["no", "yes"])
+    assert "'=1+1" in {row["value"] for row in csv.DictReader(io.StringIO(table.to_csv()))}
     found = {row["name"]: float(row["value"]) for row in rows if row["model"] == "'=1+1" and row["value"]}
     assert found["scores.log_loss"] == float(names["=1+1"].scores.log_loss)
 

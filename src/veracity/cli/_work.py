@@ -67,7 +67,7 @@ def engine_of(request: Request, working: Working) -> Engine:
     from veracity.engines import Engine
 
     engine = Engine(request.engine, request.engine_options, working.watch)
-    if request.engine == "dask":  # what goes wrong is said once, by us, and without tracebacks
+    if request.engine == "dask":  # what goes wrong is reported once, without tracebacks
         for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return engine

@@ -149,7 +149,7 @@ def prior_from(path: Path) -> dict[str, float]:
             raise ValueError(f"{path}: line {at + 1}, {dialect.join(line)!r} is not class{dialect}probability")
         name = line[0]
         if name in found:
-            raise ValueError(f"{path}: class {name} stands twice")
+            raise ValueError(f"{path}: class {name} is given twice")
         found[name] = probability
     if not found:
         raise ValueError(f"{path}: no class in it\n  give one line per class:  class,probability")

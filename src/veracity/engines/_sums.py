@@ -129,7 +129,7 @@ class Tallies(Sum):
         return made
 
     def findings(self, model: str) -> tuple[Finding, ...]:
-        """Return what is to be said of the cases of a model, and of parts that could not be read."""
+        """Return the findings about repeated cases of a model, and about parts that could not be read."""
         found = self.cases.repeated(model)
         if self._skipped:
             names = sorted(self._skipped)

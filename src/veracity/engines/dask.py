@@ -50,7 +50,7 @@ def run(
     progress: Callable[[Progress], None] | None = None,
     **_: Any,
 ) -> Sum:
-    """The sum over all parts, on the client there is, or on this machine's threads."""
+    """Return the sum over all parts, counted by the open client or on this machine's threads."""
     total = job.make()
     total.merge(_computed(Tasks(job, parts, progress), options))
     return total
@@ -65,7 +65,7 @@ class Tasks:
         self.topic = f"veracity {self.run}" if progress is not None else ""
 
     def sum(self, threads: int) -> Delayed:
-        """The task that has the sum, for so many threads of all workers."""
+        """Return the task of the sum, for so many threads of all workers."""
         self.parts = together(self.job, self.parts, threads)
         self.done = Done(len(self.parts), self._progress)
         self.keys = [f"{_name(part, i)}, task {i} of {self.run}" for i, part in enumerate(self.parts)]
@@ -99,7 +99,7 @@ def _merged(job: Job, states: Sequence[bytes]) -> bytes:
 
 
 def _computed(tasks: Tasks, options: Mapping[str, Any]) -> bytes:
-    """With the scheduler that was named, else with the client that is open, else on threads."""
+    """Return the sum from the scheduler that was named, else from the client that is open, else from threads."""
     address, timeout = options.get("scheduler"), options.get("timeout", 30.0)
     client: Any = None
     missing = "connection"
@@ -116,7 +116,7 @@ def _computed(tasks: Tasks, options: Mapping[str, Any]) -> bytes:
         return _result(client, task, timeout)
     except KilledWorker as lost:
         raise ValueError(
-            f"dask: {lost.task} was tried on {lost.allowed_failures + 1} workers and each of them died\n"
+            f"dask: {lost.task} was tried on {lost.allowed_failures + 1} workers and each died\n"
             "  look at their memory and their logs; smaller files or part_bytes need less"
         ) from None
     except Gone:

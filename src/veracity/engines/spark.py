@@ -29,7 +29,7 @@ from veracity.read.parts import source_of_frame
 
 OPTIONS = {"master": str, "part_bytes": int}
 STATE = "key long, state binary"
-SAID = "veracity says "  # before a message that a worker hands to the driver
+MARK = "veracity says "  # before a message that a worker hands to the driver
 ROWS = 1 << 18  # gathered from Arrow batches before they are counted
 SAMPLE = 20_000  # rows of a frame in which the layout is recognised
 LOOK = 0.5  # seconds between looks at how many tasks are done
@@ -40,12 +40,12 @@ def open(data: Any, reading: ReadOptions, how: Mapping[str, Any], options: Mappi
     name = "DataFrame"
     if isinstance(data, str) and "://" in data:
         name = data
-        with _in_words():
+        with _one_message():
             reader = _session(options).read
             text = ".csv" in data.lower()
             data = reader.csv(data, header=True, inferSchema=True) if text else reader.parquet(data)
     if isinstance(data, DataFrame):
-        with _in_words():
+        with _one_message():
             sample = data.limit(SAMPLE).toArrow()
         return source_of_frame(sample, reading, name, data)
     return open_for_workers(data, reading, how, options)
@@ -54,8 +54,8 @@ def open(data: Any, reading: ReadOptions, how: Mapping[str, Any], options: Mappi
 def run(
     job: Job, parts: Any, options: Mapping[str, Any], *, progress: Callable[[Progress], None] | None = None, **_: Any
 ) -> Sum:
-    """The sum over all partitions."""
-    with _in_words():
+    """Return the sum over all partitions."""
+    with _one_message():
         if isinstance(parts, DataFrame):
             frame, work = parts, _of_rows(job)
             left = frame.rdd.getNumPartitions()
@@ -76,7 +76,7 @@ def run(
 
 @contextmanager
 def _watched(session: SparkSession, done: Done) -> Iterator[None]:
-    """Tells how many tasks of the first stage are done, in which the parts are counted."""
+    """Tell how many tasks of the first stage are done, in which the parts are counted."""
     over = threading.Event()
 
     def look() -> None:
@@ -98,7 +98,7 @@ def _watched(session: SparkSession, done: Done) -> Iterator[None]:
 
 
 def _session(options: Mapping[str, Any]) -> SparkSession:
-    """The session that is open, or a new one whose workers run this Python."""
+    """Return the session that is open, or a new one whose workers run this Python."""
     builder = SparkSession.builder
     own = SparkSession.getActiveSession() is None
     if own:
@@ -108,7 +108,7 @@ def _session(options: Mapping[str, Any]) -> SparkSession:
     if own:
         server: Any = getattr(session.sparkContext, "_accumulatorServer", None)
         if server is not None:
-            server.handle_error = lambda *_: None  # a lost session is said once, without its traceback
+            server.handle_error = lambda *_: None  # a lost session is reported once, without its traceback
     return session
 
 
@@ -119,7 +119,7 @@ def _of_parts(job: Job, parts: list[Part]) -> Callable[[Batches], Batches]:
     def counted(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield _state(number // FAN, _told(partial(count, job, parts[number], number)))
+                yield _state(number // FAN, _marked(partial(count, job, parts[number], number)))
 
     return counted
 
@@ -127,7 +127,7 @@ def _of_parts(job: Job, parts: list[Part]) -> Callable[[Batches], Batches]:
 def _of_rows(job: Job) -> Callable[[Batches], Batches]:
     def counted(batches: Batches) -> Batches:
         number = TaskContext.get().partitionId()  # type: ignore[union-attr]
-        yield _state(number // FAN, _told(partial(count, job, _gathered(batches), number)))
+        yield _state(number // FAN, _marked(partial(count, job, _gathered(batches), number)))
 
     return counted
 
@@ -135,7 +135,7 @@ def _of_rows(job: Job) -> Callable[[Batches], Batches]:
 def _adding(job: Job) -> Callable[[pa.Table], pa.Table]:
     def added(table: pa.Table) -> pa.Table:
         key, states = table.column("key")[0].as_py(), (value.as_py() for value in table.column("state"))
-        return pa.Table.from_batches([_state(key // FAN, _told(partial(job.merged, states)))])
+        return pa.Table.from_batches([_state(key // FAN, _marked(partial(job.merged, states)))])
 
     return added
 
@@ -145,7 +145,7 @@ def _state(key: int, state: bytes) -> pa.RecordBatch:
 
 
 def _gathered(batches: Batches) -> Iterator[pa.Table]:
-    """Arrow batches as tables that are worth counting."""
+    """Yield Arrow batches as tables that are worth counting."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
         held.append(batch)
@@ -156,23 +156,23 @@ def _gathered(batches: Batches) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def _told(work: Callable[[], bytes]) -> bytes:
-    """What is wrong with the data, marked so that the driver finds it in Spark's report."""
+def _marked(work: Callable[[], bytes]) -> bytes:
+    """Return the state, or raise what is wrong with the data, marked so that the driver finds it in Spark's report."""
     try:
         return work()
     except ValueError as problem:
-        raise RuntimeError(SAID + json.dumps(str(problem))) from None
+        raise RuntimeError(MARK + json.dumps(str(problem))) from None
 
 
 @contextmanager
-def _in_words() -> Iterator[None]:
-    """What Spark reports, in one message."""
+def _one_message() -> Iterator[None]:
+    """Turn what Spark reports into one message."""
     try:
         yield
     except PySparkException as problem:
-        raise _said(str(problem) or type(problem).__name__) from None
+        raise _message(str(problem) or type(problem).__name__) from None
     except Py4JJavaError as problem:
-        raise _said(str(problem.java_exception)) from None
+        raise _message(str(problem.java_exception)) from None
     except (Py4JError, ConnectionError) as lost:
         raise ValueError(
             f"spark: the session was lost in mid-run ({type(lost).__name__}): its Java process is gone\n"
@@ -180,11 +180,11 @@ def _in_words() -> Iterator[None]:
         ) from None
 
 
-def _said(text: str) -> ValueError:
-    at = text.find(SAID)
+def _message(text: str) -> ValueError:
+    at = text.find(MARK)
     if at >= 0:
-        said, _ = json.JSONDecoder().raw_decode(text, at + len(SAID))
-        return ValueError(said)
+        message, _ = json.JSONDecoder().raw_decode(text, at + len(MARK))
+        return ValueError(message)
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]
     if "JAVA_GATEWAY_EXITED" in text:
         return ValueError(f"spark: {lines[0]}\n  Spark needs Java 17 or later: install it, or set JAVA_HOME")

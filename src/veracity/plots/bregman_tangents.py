@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -12,6 +13,8 @@ from veracity.plots._table import category_colour, category_dash
 from veracity.words import number
 
 OF, ORDER, TITLE = "table", 40, "Scores as gaps"
+LABELLED = 3  # tangents whose intercepts are written beside them; more would overlap
+ROOM = 0.12  # of the height, below the curve
 RULES = {"log": "log loss", "half_brier": "half Brier score", "brier": "Brier score"}
 COLUMNS = {
     "category": ("forecast", ""),
@@ -40,6 +43,38 @@ def caption(result: Any) -> str:
     )
 
 
+def _projections(tangents: style.Rows, bottom: float, x: alt.X, y: alt.Y) -> list[style.Chart]:
+    """Return thin lines from the points of contact down to their probabilities."""
+    touched = [{**tangent, "bottom": bottom} for tangent in tangents]
+    lines = alt.Chart(style.data(touched)).mark_rule(style="guide", strokeDash=[2, 3])
+    return [lines.encode(x=x, y=y, y2="bottom:Q")]
+
+
+def _psep(result: Any, bottom: float, x: alt.X, y: alt.Y) -> list[style.Chart]:
+    """Return the segment between the shares of the event after the best and the worst forecast, with its length."""
+    best, worst = (float(result.predictive_values[i][-1]) for i in (0, -1))
+    label = f"PSEP {number(result.psep)}"
+    segment = [{"p": best, "end": worst, "middle": (best + worst) / 2, "g": bottom, "text": label}]
+    base = alt.Chart(style.data(segment))
+    return [
+        base.mark_rule(style="mean-line", strokeWidth=4).encode(x=x, x2="end:Q", y=y),
+        base.mark_text(style="note", dy=-9).encode(x="middle:Q", y=y, text="text:N"),
+    ]
+
+
+def _intercepts(ends: style.Rows, x: alt.X, y: alt.Y) -> list[style.Chart]:
+    """Return the values of the tangents at 0 and 1, written beside them."""
+    layers = []
+    for at, rises in itertools.product((0, 1), (False, True)):  # above or below, where the line does not run
+        some = [{**end, "text": number(end["g"])} for end in ends if (end["p"], end["rises"]) == (at, rises)]
+        align: Any = "right" if at else "left"
+        text = alt.Chart(style.data(some)).mark_text(
+            style="note", align=align, dx=-10 if at else 10, dy=-8 if rises == bool(at) else 12
+        )
+        layers += [text.encode(x=x, y=y, text="text:N")] if some else []
+    return layers
+
+
 def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> style.Chart:
     """The curve of a rule and its tangents, at the forecasts (HB17 Figs 1, 2, 4) or at the prior (Fig 3).
 
@@ -51,7 +86,7 @@ def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> s
     drawn = result.tangents(rule)
     tangents = drawn["forecasts"] if at == "forecasts" else [{"category": "prior", **drawn["prior"]}]
     ends = [
-        {"category": t["category"], "p": p, "g": t[end]}
+        {"category": t["category"], "p": p, "g": t[end], "rises": t["slope"] > 0}
         for t in tangents
         for p, end in ((0, "at_0"), (1, "at_1"))
         if math.isfinite(t["slope"])
@@ -62,7 +97,8 @@ def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> s
         bars = []
     heights = [point["g"] for point in (*drawn["curve"], *ends)]
     x = alt.X("p:Q", scale=style.PROBABILITY, title=f"Probability of {result.columns[-1]}")
-    y = alt.Y("g:Q", scale=alt.Scale(domain=[min(heights), max(heights)]), title="Curve of the rule and its tangents")
+    bottom = min(heights) - ROOM * (max(heights) - min(heights))  # room for PSEP below the curve
+    y = alt.Y("g:Q", scale=alt.Scale(domain=[bottom, max(heights)]), title="Curve of the rule and its tangents")
     names = [str(row) for row in result.rows]
     colour, dash = category_colour(names), category_dash(names)
     shown = style.tips({key: COLUMNS[key] for key in ("category", "p", "slope")})
@@ -78,13 +114,15 @@ def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> s
         layers.append(lines.encode(x=x, y=y, color=colour, strokeDash=dash))
         layers.append(marks.encode(x="p:Q", y="tangent:Q", color=colour, tooltip=style.tips(COLUMNS)))
         layers.append(dots.encode(x=x, y=y, color=colour, tooltip=shown))
+        layers += [*_projections(tangents, bottom, x, y), *_psep(result, bottom, x, y)]
+        layers += _intercepts(ends, x, y) if len(tangents) <= LABELLED else []
     if bars:
         upright = alt.Chart(style.data(bars)).mark_rule(strokeWidth=4)
         layers.append(upright.encode(x="p:Q", y="g:Q", y2=f"{reach}:Q", color=colour, strokeDash=dash))
     name = RULES.get(drawn["rule"], drawn["rule"])
     what = {
-        "forecasts": "How far the marks at 0 and 1 lie below the curve is the score of that outcome."
-        + " Bars: miscalibration at the observed share." * bool(bars),
+        "forecasts": "How far the marks at 0 and 1 lie below the curve is the score of that outcome. PSEP: the "
+        "difference of the observed shares." + " Bars: miscalibration at the observed share." * bool(bars),
         "prior": "Tangent at the prevalence. Bars at the observed shares: the gain of each forecast.",
     }
     title = style.title(f"The {name} as gaps" if at == "forecasts" else f"Gain in {name} as gaps", what[at])

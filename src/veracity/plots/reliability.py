@@ -11,6 +11,7 @@ from veracity.plots import _style as style
 from veracity.words import count, percent
 
 OF, ORDER, TITLE = "assessment", 0, "Reliability"
+MANY = 20_000  # forecasts in a bar from which on the axis counts in thousands
 COLUMNS = {
     "forecast": ("predicted on average", ".4~g"),
     "observed": ("observed", ".4~g"),
@@ -91,6 +92,8 @@ def chart(result: Any) -> style.Chart:
     bars = [dict(bar) for bar in result.curves.sharpness]
     if not bars:
         return alt.vconcat(curve)
+    thousands = max(bar["count"] for bar in bars) >= MANY
+    axis = alt.Axis(tickCount=3, format="~s" if thousands else ",.0f")
     tooltips = style.tips({"low": ("from", ".3~g"), "high": ("to", ".3~g"), "count": ("forecasts", ",.6~g")})
     histogram = (
         alt.Chart(style.data(bars))
@@ -98,7 +101,7 @@ def chart(result: Any) -> style.Chart:
         .encode(
             x=alt.X("low:Q", scale=style.PROBABILITY, title=said, axis=alt.Axis(format=".0%")),
             x2="high:Q",
-            y=alt.Y("count:Q", title="Forecasts", axis=alt.Axis(tickCount=3, format="~s")),
+            y=alt.Y("count:Q", title="Forecasts", axis=axis),
             y2=alt.datum(0),
             tooltip=tooltips,
         )

@@ -19,6 +19,11 @@ COLUMNS = {
     "low": ("low", ".4~g"),
     "high": ("high", ".4~g"),
 }
+LONG = {
+    style.GAVE: "Given",
+    style.EXPECTED: "expected by the model itself",
+    style.RECALIBRATED: "after perfect recalibration",
+}
 PLACES = {-2 / 3: "robustness", 0.0: "geometric_accuracy", 1.0: "decisiveness"}
 
 
@@ -104,5 +109,5 @@ def chart(result: Any) -> style.Chart:
     return alt.layer(*layers).properties(
         width=style.WIDTH,
         height=style.HEIGHT,
-        title=style.title(TITLE, "Given, expected by the model itself, and after perfect recalibration."),
+        title=style.title(TITLE, f"{', '.join(LONG[side] for side in sides)}."),
     )

@@ -24,7 +24,7 @@ FEWEST_TOGETHER, MOST_TOGETHER = 64, 256  # columns that are read at a time wher
 TOGETHER, SLICE_BYTES = 1 << 26, 1 << 28  # their values in the whole file, which may be one row group; bytes of all
 ALL_ROWS = 1 << 31  # polars takes no longer slices
 ROW = "\0row"  # the number of a row, where rows are left out before they are read
-GIVEN = "\0given "  # before the name of a column that is converted: the same as it stands in the file
+GIVEN = "\0given "  # before the name of a column that is converted: the same as in the file
 
 
 class NoRows(ValueError):
@@ -79,7 +79,7 @@ class Table:
         raise self.error(f"no column `{name}`{nearest(name, self.columns)}   columns: {shown}")
 
     def as_given(self, name: str) -> str:
-        """The column of the lazy frame that holds what stands in the file."""
+        """Return the column of the lazy frame with the values as in the file."""
         return GIVEN + name if name in self.converted else name
 
     def with_letters(self, names: Iterable[str]) -> Table:
@@ -293,7 +293,7 @@ def with_given(lazy: pl.LazyFrame, converted: Iterable[str]) -> pl.LazyFrame:
 
 
 def scanned(lazy: pl.LazyFrame) -> tuple[pl.LazyFrame, tuple[str, ...], frozenset[str]]:
-    """The rows of a file of columns as they are read, its columns, and those of them that are converted."""
+    """Return the rows of a columnar file as they are read, its columns, and the columns that are converted."""
     casts, columns = _casts(lazy), tuple(lazy.collect_schema().names())
     return _plain(with_given(lazy, casts), casts), columns, frozenset(casts)
 

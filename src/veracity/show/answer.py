@@ -27,6 +27,7 @@ from veracity.show.blocks import (
     interval,
     label,
     shown,
+    without_empty,
 )
 from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 
@@ -67,13 +68,14 @@ def heading(a: Any) -> Heading:
     made = a.provenance
     inputs = [str(one.get("path") or one.get("name") or "") for one in (made.inputs if made is not None else ())]
     inputs = [path.rpartition("/")[2] for path in inputs if path]
+    inputs = [name for name in inputs if name.partition(".")[0] == a.model] or inputs
     files = ", ".join(inputs[:3]) + (f" and {len(inputs) - 3} more" if len(inputs) > 3 else "")
     classes = [str(name) for name in a.classes or ()]
     named = ", ".join(classes) if len(classes) <= 4 else f"{classes[0]} … {classes[-1]}"
     parts = [
         files,
         count(a.n, "case") if a.n is not None else "",
-        f"{len(classes)} classes: {named}" if classes else "",
+        f"{count(len(classes), 'class', 'classes')}: {named}" if classes else "",
         str(made.date or "")[:10] if made is not None else "",
     ]
     name = str(a.model or "")
@@ -192,7 +194,7 @@ def score_table(a: Any, main: bool = True) -> Table | None:
         reference: Cell = Value(beside, m.percent, digits) if beside is not None else ""
         rows.append((label(m), shown(m, held), interval(m, held), reference))
     rows += _calibration_rows(a) if main else []
-    return Table("Scores", columns, tuple(rows), _reasons(a, wanted)) if rows else None
+    return without_empty(Table("Scores", columns, tuple(rows), _reasons(a, wanted))) if rows else None
 
 
 def _calibration_rows(a: Any) -> list[tuple[Cell, ...]]:
@@ -212,9 +214,12 @@ def _calibration_rows(a: Any) -> list[tuple[Cell, ...]]:
 
 
 def _reasons(a: Any, measures: list[Any]) -> tuple[str, ...]:
-    """Return why a score has no number or no interval."""
-    told = [f"{m.label}: {words.why(a.scores[m.name])}." for m in measures if words.why(a.scores[m.name])]
-    return tuple(told)
+    """Return why scores have no number or no interval, each reason once."""
+    told: dict[str, list[str]] = {}
+    for m in measures:
+        if why := words.why(a.scores[m.name]):
+            told.setdefault(why, []).append(m.label)
+    return tuple(f"{', '.join(labels)}: {why}." for why, labels in told.items())
 
 
 def means_table(a: Any) -> Table | None:
@@ -223,6 +228,8 @@ def means_table(a: Any) -> Table | None:
         return None
     sides = [("it gave", a.reported), ("it expected", a.expected), ("recalibrated", a.measured)]
     known = [(title, side) for title, side in sides if side is not None and _any_known(side)]
+    if not known:
+        return None
     rows: list[tuple[Cell, ...]] = [
         (
             Label(MEANS[name], quantity(f"reported.{name}").gloss),

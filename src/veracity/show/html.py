@@ -249,7 +249,7 @@ def _cell(cell: Cell, first: bool, number: bool) -> Markup:
         return Markup('<td class="n"><data value="{}">{}</data></td>').format(repr(held), cell.text)
     if first:
         return Markup('<th scope="row">{}</th>').format(_emphasis(cell))
-    return Markup('<td class="n">{}</td>' if number else "<td>{}</td>").format(_emphasis(cell))
+    return Markup('<td class="n text">{}</td>' if number else "<td>{}</td>").format(_emphasis(cell))
 
 
 def _digits(x: Any) -> str:

@@ -81,7 +81,8 @@ def _heading(ranked: list[tuple[str, Any]]) -> Heading:
     cases = {a.n for _, a in ranked}
     said = count(cases.pop(), "case") if len(cases) == 1 else f"{min(cases):,} to {max(cases):,} cases"
     classes = len(ranked[0][1].classes or ())
-    return Heading(f"{count(len(ranked), 'model')} side by side", f"{said} · {classes} classes" if classes else said)
+    about = [said, count(classes, "class", "classes")] if classes else [said]
+    return Heading(f"{count(len(ranked), 'model')} side by side", " · ".join(about))
 
 
 def _sentences(ranked: list[tuple[str, Any]]) -> list[Sentence]:

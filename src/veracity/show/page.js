@@ -4,7 +4,6 @@
   const charts = read("charts"), themes = read("themes");
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const places = [...document.querySelectorAll("[data-chart]")];
-  let round = 0, drawnAt = 0;
 
   // Widths follow the page, so that text keeps its size on a narrow screen.
   const fitted = (spec, room, first) => {
@@ -25,15 +24,25 @@
     return y ? 80 : 8;
   };
 
-  async function draw() {
-    const mine = ++round;
+  const asked = new Set(), waiting = new Set();
+  let drawing = false, drawnAt = 0;
+
+  function draw(some) {
     drawnAt = document.documentElement.clientWidth;
+    some.forEach((place) => asked.add(place));
+    if (!drawing) drawAll();
+  }
+
+  async function drawAll() {
+    drawing = true;
     document.body.removeAttribute("data-drawn");
-    for (const place of places) {
-      if (mine !== round) return;
-      const folded = place.closest("details:not([open])");
+    while (asked.size) {
+      const [place] = asked;
+      asked.delete(place);
+      const folded = place.closest("details.part:not([open])");
       if (folded) { // drawn when it is opened, where its width is known
-        folded.addEventListener("toggle", draw, { once: true });
+        if (!waiting.has(folded)) folded.addEventListener("toggle", () => opened(folded), { once: true });
+        waiting.add(folded);
         continue;
       }
       const spec = fitted(charts[place.dataset.chart], place.clientWidth, place.closest(".first"));
@@ -45,15 +54,21 @@
       });
       await new Promise((next) => setTimeout(next, 0));
     }
-    if (mine === round) document.body.dataset.drawn = String(places.length);
+    drawing = false;
+    document.body.dataset.drawn = String(places.length);
   }
 
-  dark.addEventListener("change", draw);
-  let waiting;
+  function opened(folded) {
+    waiting.delete(folded);
+    draw(folded.querySelectorAll("[data-chart]"));
+  }
+
+  dark.addEventListener("change", () => draw(places));
+  let resized;
   addEventListener("resize", () => {
     if (matchMedia("print").matches || Math.abs(document.documentElement.clientWidth - drawnAt) < 8) return;
-    clearTimeout(waiting);
-    waiting = setTimeout(draw, 150);
+    clearTimeout(resized);
+    resized = setTimeout(() => draw(places), 150);
   });
-  draw();
+  draw(places);
 })();

@@ -7,9 +7,10 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from veracity.words import inert
+
 COLUMNS = ("model", "name", "value", "low", "high", "method", "reason")
 LEFT_OUT = ("provenance", "curves", "adjustment")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # beginnings that a spreadsheet would compute
 
 
 def render(result: Any) -> str:
@@ -38,15 +39,6 @@ def readings(held: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]
         for key, value in held.items():
             if path or key not in LEFT_OUT:
                 yield from readings(value, f"{path}.{key}" if path else str(key))
-
-
-def inert(text: str) -> str:
-    """Return text that a spreadsheet shows instead of computing it.
-
-    >>> inert("=1+1"), inert("scores.brier")
-    ("'=1+1", 'scores.brier')
-    """
-    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def _cell(value: Any) -> str:

@@ -71,13 +71,11 @@ def _sentences(found: dict[str, Any], grave: list[Finding]) -> list[Sentence]:
     shares = [values[-1] for values in found["predictive_values"]]
     said = [Sentence(BAD, "", words.sentence(finding.message), lead=True) for finding in grave]
     after = [f"{percent(share)} after {row!r}" for share, row in zip(shares, rows, strict=True)]
-    text = f"{event}: {after[-1]}, {after[0]}, {percent(found['prior'][-1])} overall."
+    removed = percent(found["normalized_mutual_information"])
+    text = f"{event}: {after[-1]}, {after[0]}, {percent(found['prior'][-1])} overall. "
+    text += f"Knowing the forecast removes {removed} of the uncertainty about the outcome."
     useful = found["g2_p"] is None or found["g2_p"] < words.SIGNIFICANT
     said.append(Sentence(GOOD if useful and shares[-1] > shares[0] else NOTICE, "What it tells", text, lead=not grave))
-    removed = percent(found["normalized_mutual_information"])
-    said.append(
-        Sentence(NOTICE, "Information", f"Knowing the forecast removes {removed} of the uncertainty about the outcome.")
-    )
     log = found["log_terms"]
     if not found["reliability_taken_as_zero"] and math.isfinite(log["score"]):
         worse = log["skill"] < 0

@@ -59,9 +59,8 @@ def render(
 def headline(blocks: Sequence[Block]) -> str:
     """Return the headline as one line: what --quiet prints."""
     lead = [block for block in walk(blocks) if isinstance(block, Sentence) and block.lead]
-    return clean(
-        " ".join(f"{s.title}{'.' if s.title and s.text else ''} {s.text}".strip() for s in lead).replace("**", "")
-    )
+    said = " ".join(f"{s.title}. {s.text}".strip() if s.title else s.text for s in lead)
+    return clean(said.replace("**", ""))
 
 
 def clean(text: str) -> str:

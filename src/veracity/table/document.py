@@ -16,6 +16,7 @@ from veracity.data import Finding
 from veracity.formulas import contingency
 from veracity.formulas import tables as formula
 from veracity.formulas.rules import rule
+from veracity.words import inert
 
 from .types import PredictionTable
 
@@ -320,6 +321,8 @@ def _limits(found: dict[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def _exact(value: Any) -> str:
+    if isinstance(value, str):
+        return inert(value)
     return repr(value) if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
