@@ -2,7 +2,8 @@
 
 Calibrated forecasts: the share of draws with any statement of miscalibration (at most 7 %). Miscalibrated ones: the
 share with the right word. Statements of size: the share of draws in which "calibrated" or "slightly" is said although
-recalibration would remove more of the loss than stated (at most 5 %).
+recalibration would remove more of the loss than stated (at most 5 %). A source with 5 % shows more than 7 % in one of
+15 runs of 200 draws, so a row that misses its bound is drawn again, five times as often; both shares are printed.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from zlib import crc32
 
 import numpy as np
 
-from bench.truth import Floats, draw, removable, stated, truth
+from bench import row
+from bench._truth import Floats, draw, removable, stated, truth
 from veracity.data.records import Verdict
 from veracity.estimate.verdict import judge
 
 DRAWS = 200
+LONG = ("k1000", "sampled", "n=10000", "n=3000")  # rows that only the whole table has
+AGAIN = 5  # a row that misses its bound, by chance or not, is drawn so many times again
 MOST_FALSE, MOST_WRONG = 0.07, 0.05
 NOTHING = ("calibrated", "no miscalibration found")
 Given = dict[str, Any]
@@ -35,6 +39,10 @@ class Row:
     least: float = 0.0
     most: float = 1.0
 
+    def holds(self, share: float) -> bool:
+        """Return whether the share keeps the bound."""
+        return self.least <= share <= self.most
+
 
 def verdict_of(given: Given) -> Verdict:
     """Return the verdict of forecasts p and outcomes y."""
@@ -43,12 +51,12 @@ def verdict_of(given: Given) -> Verdict:
     return judge(given["p"], given["y"], names, **options)
 
 
-def share(row: Row, draws: int) -> float:
-    """Return the share of draws that count."""
+def share(one: Row, draws: int, first: int = 0) -> float:
+    """Return the share of draws that count; `first` numbers the first draw."""
     found = 0
-    for seed in range(draws):
-        given = row.make(np.random.default_rng([crc32(row.name.encode()), seed]))
-        found += row.counts(verdict_of(given), given)
+    for seed in range(first, first + draws):
+        given = one.make(np.random.default_rng([crc32(one.name.encode()), seed]))
+        found += one.counts(verdict_of(given), given)
     return found / draws
 
 
@@ -91,8 +99,8 @@ def counted(rng: np.random.Generator) -> Given:
     q = truth("k5", 150, rng)
     number = rng.integers(1, 9, 150)
     outcomes = rng.multinomial(number, q)
-    row, y = np.nonzero(outcomes)
-    return {"p": q[row], "y": y, "counts": outcomes[row, y]}
+    i, y = np.nonzero(outcomes)
+    return {"p": q[i], "y": y, "counts": outcomes[i, y]}
 
 
 def few_levels(rng: np.random.Generator) -> Given:
@@ -122,8 +130,8 @@ def top_five(rng: np.random.Generator) -> Given:
 def sampled(rng: np.random.Generator) -> Given:
     """150,000 cases of 30,000 forecasts, and of these the half that a hash of the forecast chooses."""
     q = truth("k3", 30_000, rng)[rng.random(30_000) < 0.5]
-    row, y = np.nonzero(outcomes := rng.multinomial(rng.poisson(5.0, len(q)), q))
-    return {"p": q[row], "y": y, "counts": outcomes[row, y]}
+    i, y = np.nonzero(outcomes := rng.multinomial(rng.poisson(5.0, len(q)), q))
+    return {"p": q[i], "y": y, "counts": outcomes[i, y]}
 
 
 def picks(error: float) -> Callable[[np.random.Generator], Given]:
@@ -218,6 +226,17 @@ def wrong_words() -> Iterator[Row]:
             )
 
 
+def wrong_levels() -> Iterator[Row]:
+    """Yield sources whose slope alone is wrong, and whose level is not moved by it."""
+    for kind, n, size in (
+        ("bin", 1000, 1.5), ("bin", 1000, 0.7), ("k10", 1000, 1.25), ("k10", 1000, 1.6), ("sat10", 1000, 1.5),
+        ("sat100", 300, 1.4), ("k100", 300, 1.3),
+    ):  # fmt: skip
+        yield Row(
+            f"biased said of {kind} n={n}, slope 1/{size}", plain(kind, n, "T", size), says("bias"), most=MOST_WRONG
+        )
+
+
 def sizes() -> Iterator[Row]:
     """Yield sources in which "calibrated" or "slightly" may say less than the truth."""
     errors = {
@@ -234,19 +253,41 @@ def sizes() -> Iterator[Row]:
                 yield Row(f"too small a share said of {kind} n={n}, {error} {size}", made, too_small, most=MOST_WRONG)
 
 
-TABLES = {"calibrated": calibrated, "miscalibrated": miscalibrated, "words": wrong_words, "sizes": sizes}
+TABLES = {
+    "calibrated": calibrated,
+    "miscalibrated": miscalibrated,
+    "words": wrong_words,
+    "levels": wrong_levels,
+    "sizes": sizes,
+}
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Return the mean error of each table in few draws of its shorter rows; `main` prints every row."""
+    table = []
+    for name, rows in TABLES.items():
+        short = [one for one in rows() if not any(part in one.name for part in LONG)][:: 4 if quick else 1]
+        power = name == "miscalibrated"
+        shares = [share(one, 5 if quick else 30) for one in short]
+        bounds = [1.0 - one.least if power else one.most for one in short]
+        errors = [1.0 - found if power else found for found in shares]
+        table.append(row(f"verdict, {name}: mean error, %", 100 * float(np.mean(errors)), 100 * float(np.mean(bounds))))
+    return {"table": table}
 
 
 def main(draws: int = DRAWS, tables: tuple[str, ...] = tuple(TABLES)) -> bool:
     """Print the tables; return whether every bound holds."""
     good = True
     for table in tables:
-        for row in TABLES[table]():
-            found = share(row, draws)
-            holds = row.least <= found <= row.most
-            good &= holds
-            bound = f"≥ {100 * row.least:.0f}" if row.least else f"≤ {100 * row.most:.0f}"
-            print(f"{row.name:<60} {100 * found:6.1f} %   {bound} %{'' if holds else '   MISSED'}", flush=True)
+        for one in TABLES[table]():
+            found = share(one, draws)
+            bound = f"≥ {100 * one.least:.0f}" if one.least else f"≤ {100 * one.most:.0f}"
+            line = f"{one.name:<60} {100 * found:6.1f} %   {bound} %"
+            if not one.holds(found):
+                again = share(one, AGAIN * draws, draws)
+                good &= one.holds(again)
+                line += f"   {100 * again:.1f} % of {AGAIN * draws} others{'' if one.holds(again) else '   MISSED'}"
+            print(line, flush=True)
     return good
 
 

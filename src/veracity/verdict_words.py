@@ -43,11 +43,11 @@ def _verdict(verdict: Verdict, cases: int, classes: int, picks_only: bool) -> li
         return [f"{title} {_sentence(verdict.reason or '')}".strip()]
     if verdict.state == "calibrated":
         most = at_most(max(verdict.gain.high or 0.0, verdict.detectable or 0.0))
-        return [f"{title} At most {most} of the log loss could be removed by recalibration."]
+        return [f"{title} Correcting level, slope and ranges would save at most {most} of the log loss."]
     if verdict.state == "slight":
         return [f"{title} Recalibrating saves at most {at_most(verdict.gain.high or 0.0)} of the log loss."]
     if verdict.state == "none found":
-        return [f"{title} {_unseen(verdict, cases)}".strip()]
+        return [f"{title} {_unseen(verdict, cases, classes)}".strip()]
     said = []
     if verdict.confidence.direction:
         said.append(_confidence(verdict, classes, picks_only))
@@ -78,7 +78,7 @@ def _decisions(zeros: int, cases: int) -> str:
     return f"{said}, and all were right: misses are rarer than {at_most(min(3.0 / cases, 1.0))}."
 
 
-def _unseen(verdict: Verdict, cases: int) -> str:
+def _unseen(verdict: Verdict, cases: int, classes: int) -> str:
     """Return what could have been seen."""
     if verdict.reason and "same in every case" in verdict.reason:
         return _sentence(verdict.reason)
@@ -88,7 +88,8 @@ def _unseen(verdict: Verdict, cases: int) -> str:
         )
     if verdict.detectable >= 1.0:
         return f"{_number(cases, 'case')} {'is' if cases == 1 else 'are'} too few to judge."
-    return f"With {_number(cases, 'case')}, errors above {at_most(verdict.detectable)} of the loss would show."
+    errors = "level or slope errors" if classes == 2 else "slope errors"
+    return f"With {_number(cases, 'case')}, {errors} above {at_most(verdict.detectable)} of the loss would show."
 
 
 def _confidence(verdict: Verdict, classes: int, picks_only: bool) -> str:
@@ -122,10 +123,11 @@ def _range(where: Range, classes: int, picks_only: bool) -> str:
 
 
 def _expected(expected: float, events: float) -> str:
-    text = f"{expected:,.0f}" if abs(expected - events) >= 10.0 or expected >= 100.0 else f"{expected:.1f}"
     if expected < 0.05:
-        text = "almost none"
-    return f"{text} {'was' if text in ('1', '1.0', 'almost none') else 'were'}"
+        return "almost none was"
+    whole = expected >= 100.0 or (expected >= 1.5 and abs(expected - events) >= 10.0)
+    text = f"{expected:,.0f}" if whole else f"{expected:.1f}"
+    return f"{text} {'was' if text == '1.0' else 'were'}"
 
 
 def _level(levels: Mapping[str, ClassLevel], classes: int) -> str:
@@ -169,10 +171,12 @@ def two_percents(a: float, b: float) -> tuple[str, str]:
     >>> two_percents(0.1234, 0.1241)
     ('12.3 %', '12.4 %')
     """
-    digits = max(_digits(x) if 0.0 < x < 1.0 else 0 for x in (a, b))
-    while digits < 9 and a != b and _percent(a, digits) == _percent(b, digits):
+    first, second = percent(a), percent(b)
+    digits = max(_digits(a), _digits(b))
+    while first == second and a != b and digits < 9:
         digits += 1
-    return _percent(a, digits), _percent(b, digits)
+        first, second = _percent(a, digits), _percent(b, digits)
+    return first, second
 
 
 def at_most(share: float) -> str:

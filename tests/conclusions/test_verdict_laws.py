@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.truth import draw, stated, truth
+from bench._truth import draw, stated, truth
 from veracity.data.records import Verdict
-from veracity.estimate.cases import RANGES, Many, Two, prepared
+from veracity.estimate.cases import RANGES, Many, Two, prepared, ranges_of
 from veracity.estimate.slope import fit
 from veracity.estimate.verdict import blocks, judge, run_tests, spread_zeros
 from veracity.formulas.testing import noncentrality_bound, weighted_holm
@@ -166,11 +166,11 @@ def test_one_column_is_two_columns() -> None:
     same(judge(p, y, ["a", "b"]), judge(p[:, 1], y, ["a", "b"]))
 
 
-def test_single_precision_forecasts_have_the_ranges_of_double_precision_ones() -> None:
-    p = np.tile([0.001, 0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 0.99, 0.999], 30)
-    y = (np.random.default_rng(0).random(300) < p).astype(np.int64)
-    double, single = judge(p, y, ["a", "b"]), judge(p.astype(np.float32), y, ["a", "b"])
-    assert numbers(double)[:3] == numbers(single)[:3]
+def test_cut_in_any_precision_belongs_to_the_range_above_it() -> None:
+    cuts = np.array([0.001, 0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 0.99, 0.999])
+    for written in (cuts, cuts.astype(np.float32).astype(np.float64), 1.0 - (1.0 - cuts)):
+        assert ranges_of(written).tolist() == list(range(1, RANGES))
+    assert ranges_of(cuts - 1e-6 * cuts).tolist() == list(range(RANGES - 1))
 
 
 # -- zeros, blocks, tests ----------------------------------------------------------------------------------------------

@@ -76,8 +76,8 @@ class Two(Cases):
     levels = 1
 
     @classmethod
-    def of(cls, p: Floats, rows: Cases) -> Two:
-        return cls(rows.y, rows.count, rows.weight, rows.block, _log_odds(p, LEAST_IN_TEST), ranges_of(p))
+    def of(cls, p: Floats, rows: Cases, ranges: NDArray[np.int8]) -> Two:
+        return cls(rows.y, rows.count, rows.weight, rows.block, _log_odds(p, LEAST_IN_TEST), ranges)
 
     def for_fit(self, p: Floats) -> Two:
         """Return the cases with the scalar of the fits at p."""
@@ -158,9 +158,9 @@ class Many(Cases):
     first: Ints  # row at which each distinct (forecast, weight) begins
 
     @classmethod
-    def of(cls, p: Floats, rows: Cases, first: Ints) -> Many:
+    def of(cls, p: Floats, rows: Cases, ranges: NDArray[np.int8], first: Ints) -> Many:
         x = np.log(np.maximum(p, LEAST_IN_TEST))
-        return cls(rows.y, rows.count, rows.weight, rows.block, x, ranges_of(p), first)
+        return cls(rows.y, rows.count, rows.weight, rows.block, x, ranges, first)
 
     @property
     def levels(self) -> int:
@@ -236,6 +236,17 @@ class Many(Cases):
         mean = np.einsum("ij,ij->i", p, self.x)
         scalar = w @ (np.einsum("ij,ij,ij->i", p, self.x, self.x) - mean**2)
         return np.concatenate([w @ p - np.einsum("i,ij,ij->j", w, p, p), [scalar], w @ (s * (1.0 - s))])
+
+    def class_slopes(self, p: Floats) -> tuple[Floats, Floats]:
+        """Return residuals of 1[y = k] and of x·1[y = k] for every class, and their information."""
+        k, w, z = self.levels, self.mass, p * self.x
+        both = np.column_stack([p, z])
+        outcomes = [np.bincount(self.y, v, k) for v in (w, w * self.x[self.at_outcome])]
+        information = -(both.T @ (both * w[:, None]))
+        diagonals = w @ p, w @ z, w @ (z * self.x)
+        for row, column, diagonal in ((0, 0, 0), (0, k, 1), (k, 0, 1), (k, k, 2)):
+            information[np.arange(k) + row, np.arange(k) + column] += diagonals[diagonal]
+        return np.concatenate(outcomes) - w @ both, information
 
     def tilted(self, p: Floats, theta: Floats) -> Floats:
         """Return the member θ of the exponential family at p."""
@@ -326,20 +337,23 @@ def normal(covariance: Floats, rng: np.random.Generator) -> Floats:
     return found
 
 
-def prepared(p: Floats, y: Ints, count: Floats, weight: Floats, block: Ints | None) -> tuple[Floats, Two | Many]:
+def prepared(
+    p: Floats, y: Ints, count: Floats, weight: Floats, block: Ints | None, ranges: NDArray[np.int8] | None = None
+) -> tuple[Floats, Two | Many]:
     """Return forecasts and cases in an order that follows from their content; p (m,) of the event, or (m, k)."""
     wide = p if p.ndim == 2 else p[:, None]
     multipliers = np.random.default_rng(1).integers(0, 2**63, wide.shape[1], np.uint64) | np.uint64(1)
     key = (_mixed(wide) * multipliers).sum(axis=1, dtype=np.uint64)
     order = np.lexsort([y, weight, key] if block is None else [y, weight, key, block])
+    ranges = (ranges_of(p) if ranges is None else ranges)[order]
     p, key = p[order], key[order]
     weight = weight[order] * ((count * weight).sum() / (count * weight**2).sum())
     rows = Cases(y[order], count[order], weight, None if block is None else block[order])
     if p.ndim == 1:
-        return p, Two.of(p, rows)
+        return p, Two.of(p, rows, ranges)
     p = p / p.sum(axis=1, keepdims=True)
     new = (key[1:] != key[:-1]) | (weight[1:] != weight[:-1])
-    return p, Many.of(p, rows, np.flatnonzero(np.concatenate([[True], new])))
+    return p, Many.of(p, rows, ranges, np.flatnonzero(np.concatenate([[True], new])))
 
 
 def _mixed(values: Floats) -> NDArray[np.uint64]:

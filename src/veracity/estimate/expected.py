@@ -155,6 +155,28 @@ def expected_at(tally: Tally, r: float) -> Reading:
     return Reading(value, low, high, "where calibrated forecasts would be")
 
 
+def score_excess(tally: Tally, r: float) -> Excess:
+    """Return how far the mean score of parameter r > −1 exceeds the one that the forecasts expect, with its z."""
+    powers = np.array([r])
+    spread = row_spread(_few_rows(tally).matrix, _few_rows(tally).mass, powers)
+    expected, realised = float(_values(tally, powers)[0]), _realised(tally, r)
+    return excess(expected, realised, float(spread[0]), r, tally.sums.n_eff)
+
+
+def _realised(tally: Tally, r: float) -> float:
+    """Return the generalized mean of the probability of the outcome."""
+    sums, h = tally.sums, tally.pooled
+    if sums.zeros and r <= 0.0:
+        return 0.0
+    if r == 0.0:
+        return float(np.exp(-sums.score[0, 0] / sums.weight))
+    some = h.true > 0
+    weight = (h.true.astype(np.float64) if h.true_weight is None else h.true_weight)[some]
+    assert h.true_sum is not None
+    mean = h.true_sum[some] / weight
+    return float((weight @ mean**r / sums.weight) ** (1.0 / r))
+
+
 def expected_profile(tally: Tally) -> Floats:
     """Return the expected means along the risk profile; NaN for r ≤ −1."""
     return _values(tally, R)

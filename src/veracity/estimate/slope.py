@@ -147,8 +147,8 @@ def removable_share(
 
     The lower end is that of the cross-validated gain. The upper end is the largest of its upper end and of two bounds
     from an in-sample fit of level, slope and ranges with likelihood ratio LR and df effective parameters: the 97.5 %
-    bound on the noncentrality of LR, over 2n, and (LR − df)/2n + 1.96 errors. Levels that are not fitted add a bound of
-    their own.
+    bound on the noncentrality of LR, over 2n, and (LR − df)/2n + 1.96 errors. A slope for each class is added to LR by
+    one step from 40 cases per class; levels that are not fitted add a bound of their own.
     """
     found = fit(cases, p, level=level or cases.levels == 1, scalar=True, ranges=True)
     gained = gains(cases, p, found.p)
@@ -158,6 +158,9 @@ def removable_share(
     dependence = _dependence(cases, p)
     n, ratio = cases.n / dependence, max(2.0 * float(cases.mass @ gained), 0.0) / dependence
     df = max(_free_parameters(cases, found, level or cases.levels == 1), 1.0)
+    if isinstance(cases, Many) and cases.n >= 2 * PER_CLASS * cases.levels:
+        more_ratio, more_df = _class_slopes(cases, found.p)
+        ratio, df = ratio + more_ratio / dependence, df + more_df
     error = float(np.sqrt(cases.mass2 @ (gained - cases.mass @ gained / cases.n) ** 2 * dependence)) / cases.n
     bounds = [noncentrality_bound(ratio, df) / (2.0 * n), (ratio - df) / (2.0 * n) + 1.96 * error]
     middle, low = max(ratio - df, 0.0) / (2.0 * n), max((ratio - df) / (2.0 * n) - 1.96 * error, 0.0)
@@ -172,6 +175,14 @@ def _free_parameters(cases: Two | Many, found: Fit, level: bool) -> float:
     """Return the effective number of parameters of a penalised fit, tr H(H + ridge)⁻¹ with the information H."""
     bend = cases.covariance(found.p, cases.mass, level)[np.ix_(found.free, found.free)]
     return float(np.trace(np.linalg.solve(bend + RIDGE * np.eye(found.df), bend)))
+
+
+def _class_slopes(cases: Many, p: Floats) -> tuple[float, float]:
+    """Return by how much a slope of each class would raise the likelihood ratio of the fit p, and its parameters."""
+    score, bend = cases.class_slopes(p)
+    penalised = bend + RIDGE * np.eye(len(bend))
+    df = float(np.trace(np.linalg.solve(penalised, bend))) - cases.levels  # levels and one slope are fitted already
+    return float(score @ np.linalg.solve(penalised, score)), max(df, 0.0)
 
 
 def _level_bound(cases: Two | Many, p: Floats) -> float:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from veracity.data.reading import Reading, unknown
 from veracity.data.records import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
-from veracity.estimate.cases import DRAWS, EDGES, Many, Two, normal, prepared
+from veracity.estimate.cases import DRAWS, EDGES, Many, Two, normal, prepared, ranges_of
 from veracity.estimate.slope import (
     PER_CLASS,
     calibration_in_the_large,
@@ -30,6 +30,7 @@ from veracity.estimate.slope import (
     fit,
     removable_share,
 )
+from veracity.formulas.intervals import quantile
 from veracity.formulas.testing import weighted_holm
 
 Floats = NDArray[np.float64]
@@ -38,7 +39,7 @@ Array = NDArray[Any]
 ALPHA = 0.05
 WEIGHTS = {"level": 0.4, "confidence": 0.4, "shape": 0.2}
 PICK_WEIGHTS = {"confidence": 0.8, "shape": 0.2}
-NAMED = 0.02  # a direction of confidence is named at or below this p
+NAMED = 0.02  # a direction of confidence, and of two classes one of the level, is named at or below this p
 SMALL = 0.01  # share of the loss below which miscalibration is slight
 DETECTABLE = 12.0  # likelihood ratio of 2 parameters that the tests find with a power of about 80 %
 FEWEST_ROWS = 20
@@ -179,29 +180,31 @@ def judge(
     realised = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1.0 - p)
     zeros = int(count[realised <= 0.0].sum()) if zero_rows is None else zero_rows
     certain = bool(((p == 0.0) | (p == 1.0)).all())
+    ranges = ranges_of(p)
     if (realised <= 0.0).any():
         p = spread_zeros(p, rows)
-    p, cases = prepared(p, y, count, weight, block)
+    p, cases = prepared(p, y, count, weight, block, ranges)
     several = cases.levels == 1 or cases.n >= PER_CLASS * cases.levels  # cases enough for a level of each class
     tests = run_tests(cases, p, seed, picks_only, project=cases.levels == 1)
     rejected = rejections(tests, picks_only)
     level_test = LevelTest(None if picks_only else tests.level)
     confidence, shape = ConfidenceTest(tests.confidence), ShapeTest(tests.shape)
+    flipped = len(names) == 2 and bool(order[0] == 1)
+    if "level" in rejected:
+        level_test = _level(tests, p, names, order, several)
     if rejected:
-        flipped = len(names) == 2 and bool(order[0] == 1)
-        level_test = _level(tests, p, names, order, "level" in rejected)
         confidence = _confidence(tests, p, seed, "level" in rejected, several, zeros > 0)
-        if confidence.direction and (b := _where(tests, confidence.direction, len(names))) is not None:
+        if confidence.direction and (b := _where(tests, confidence.direction, len(names), zeros > 0)) is not None:
             confidence = replace(confidence, where=_range(tests, p, b, flipped))
-        if "shape" in rejected and (b := _shape(tests, p, several)) is not None:
-            where = _range(tests, p, b, flipped)
-            shape = ShapeTest(tests.shape, where.low, where.high, where)
-    expected, realised_mean = _means_of_picks(cases, p) if picks_only else _typical(cases, p, zeros)
-    confidence = replace(confidence, expected=expected, realised=realised_mean)
+    if "shape" in rejected and not zeros and (b := _shape(tests, p, several)) is not None:
+        where = _range(tests, p, b, flipped)
+        shape = ShapeTest(tests.shape, where.low, where.high, where)
+    expected, gave = _means_of_picks(cases, p) if picks_only else _typical(cases, p, zeros)
+    confidence = replace(confidence, expected=expected, realised=gave)
     slope, _ = calibration_slope(cases.for_fit(p), p, several, level)
     intercept = ratio = None
     if isinstance(cases, Two) and not picks_only:
-        intercept, ratio = calibration_in_the_large(cases.for_fit(p), p, level, bool(order[0] == 1))
+        intercept, ratio = calibration_in_the_large(cases.for_fit(p), p, level, flipped)
     share, low, high = removable_share(cases.for_fit(p), p, several, gain, gain_error)
     loss = -float(cases.mass @ np.log(cases.realised(p))) / cases.n
     detectable = min(DETECTABLE / (2.0 * cases.n * loss), 1.0) if loss > 0.0 else None
@@ -304,25 +307,27 @@ def _in_order(p: Floats, y: NDArray[np.int64], order: NDArray[np.int64]) -> tupl
     return (1.0 - p, 1 - y) if order[0] == 1 else (p, y)
 
 
-def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int64], rejected: bool) -> LevelTest:
-    """Return the classes whose frequencies are wrong: the event of two, or those whose z is among the largest."""
-    if not rejected:
-        return LevelTest(tests.level)
+def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int64], several: bool) -> LevelTest:
+    """Return the classes whose frequencies are wrong: those whose |z| exceeds the largest of most draws.
+
+    Outcomes of forecasts that are too extreme vary by more than these say, so a class is named only if its residual is
+    also large beside the variance of the corrected forecasts.
+    """
     cases, k = tests.cases, tests.cases.levels
-    if isinstance(cases, Two):
-        shares, events, z = np.atleast_1d(cases.mass @ p), np.atleast_1d(cases.mass @ cases.y), tests.residuals[:1]
-        shares, events, z = (shares, events, z) if order[0] == 0 else (cases.n - shares, cases.n - events, -z)
-        found = {names[1]: (shares[0], events[0], z[0] / np.sqrt(tests.variances[0]))}
-    else:
-        shares, events = cases.mass @ p, np.bincount(cases.y, cases.mass, k).astype(np.float64)
-        z = tests.residuals[:k] / np.sqrt(np.maximum(tests.variances[:k], 1e-300))
-        size, largest = np.abs(tests.z(slice(k))), tests.largest(slice(k))
-        worst = [j for j in np.argsort(-size, kind="stable") if size[j] > largest]
-        found = {names[order[j]]: (shares[j], events[j], z[j]) for j in worst}
-    return LevelTest(
-        tests.level,
-        {name: ClassLevel(float(s) / cases.n, float(e) / cases.n, float(z)) for name, (s, e, z) in found.items()},
-    )
+    corrected = fit(cases.for_fit(p), p, level=several, scalar=True).p
+    variance = np.maximum(tests.variances, cases.variances(corrected))[:k]
+    size = np.abs(tests.residuals[:k]) / np.sqrt(variance + 1.0)
+    # Draws of nearly certain forecasts hardly vary, so the normal quantile is a limit too.
+    limit = max(tests.largest(slice(k)), quantile(1.0 - (NAMED if k == 1 else ALPHA / k)))
+    worst = [j for j in np.argsort(-size, kind="stable") if size[j] > limit]
+    shares, z = np.atleast_1d(cases.mass @ p) / cases.n, tests.residuals[:k] / np.sqrt(np.maximum(variance, 1e-300))
+    events = shares + tests.residuals[:k] / cases.n
+    if k == 1:  # the event, as the caller named it
+        if order[0] == 1:
+            shares, events, z = 1.0 - shares, 1.0 - events, -z
+        order = np.array([1])
+    found = {names[order[j]]: ClassLevel(float(shares[j]), float(events[j]), float(z[j])) for j in worst}
+    return LevelTest(tests.level, found)
 
 
 def _confidence(tests: Tests, p: Floats, seed: int, wrong_level: bool, several: bool, zeros: bool) -> ConfidenceTest:
@@ -345,12 +350,14 @@ def _shape(tests: Tests, p: Floats, several: bool) -> int | None:
     return int(np.argmax(np.where(wrong, np.abs(left), 0.0))) if wrong.any() else None
 
 
-def _where(tests: Tests, direction: str, classes: int) -> int | None:
-    """Return the range that shows this direction of confidence most significantly."""
+def _where(tests: Tests, direction: str, classes: int, zeros: bool) -> int | None:
+    """Return the range that shows this direction of confidence most significantly; not that of zeros, if any failed."""
     columns = slice(tests.cases.levels + 1, None)
     z = tests.z(columns)
     upper, lower = EDGES[:-1] >= 1.2 / classes - 1e-9, EDGES[1:] <= 0.8 / classes + 1e-9
     sign = np.where(upper, -1.0, np.where(lower, 1.0, 0.0)) * (1.0 if direction == OVER else -1.0)
+    if zeros:
+        sign[[0, -1]] = 0.0
     fits = (np.abs(z) > tests.largest(columns)) & (sign * z > 0.0)
     return int(np.argmax(np.where(fits, np.abs(z), 0.0))) if fits.any() else None
 
