@@ -88,7 +88,9 @@ def metrics(f: Forecasts, bins: int = BINS) -> Metrics:
     def three(means: Any) -> Array:
         return np.array([float(means.robustness), float(means.geometric_accuracy), float(means.decisiveness)])
 
-    floors = {row["floor"]: np.array([row["robustness"], row["geometric_accuracy"], row["decisiveness"]]) for row in a.floors}
+    floors = {
+        row["floor"]: np.array([row["robustness"], row["geometric_accuracy"], row["decisiveness"]]) for row in a.floors
+    }
     picks = float(a.scores.accuracy)
     return Metrics(picks, three(a.reported), three(a.measured_plain), [dict(b) for b in a.bins], floors)
 

@@ -8,8 +8,10 @@ from veracity.estimate.decomposition import adjustment, corp, decomposed_profile
 from veracity.estimate.expected import expected_at, expected_means
 from veracity.estimate.findings import findings
 from veracity.estimate.groups import group
+from veracity.estimate.ideal import ideal
 from veracity.estimate.ladder import losses
 from veracity.estimate.measured import NOT_MEASURABLE, measured_by, unmeasured
+from veracity.estimate.per_class import per_class
 from veracity.estimate.profile import risk_profile
 from veracity.estimate.recalibration import recalibration
 from veracity.estimate.remedies import remedies
@@ -27,9 +29,11 @@ __all__ = [
     "expected_means",
     "findings",
     "group",
+    "ideal",
     "losses",
     "measured_by",
     "no_scores",
+    "per_class",
     "recalibration",
     "reliability",
     "remedies",

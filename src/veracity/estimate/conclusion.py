@@ -14,6 +14,7 @@ from veracity.state.tally import Tally
 from veracity.verdict_words import sentences
 
 ONLY_SHARES = "only shares of cases are given, so the number of cases is unknown and nothing can be tested"
+MOST_ROWS, MOST_ENTRIES = 1 << 17, 1_000_000  # of analysis rows that are tested
 FLOOR = 0.001  # minimum probability with which an infinite log loss is shown
 
 
@@ -35,7 +36,7 @@ def verdict(tally: Tally, recalibration: Recalibration | None = None, nothing: s
 
 
 def _judged(tally: Tally, recalibration: Recalibration | None) -> Verdict:
-    rows, plan = tally.rows, tally.plan
+    rows, plan = tally.few_rows(MOST_ROWS, MOST_ENTRIES), tally.plan
     gain = (None, None) if recalibration is None else recalibration.gain("log")
     found = judge(
         rows.probabilities,  # type: ignore[arg-type]

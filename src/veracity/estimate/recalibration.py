@@ -217,6 +217,14 @@ class Recalibration:
         sums = np.bincount(self.folds.row, weights=gains * self.folds.copies, minlength=len(self.rows))
         return np.asarray(sums / np.bincount(self.folds.row, weights=self.folds.copies, minlength=len(self.rows)))
 
+    def gains_by_class(self, rule: Rule, stage: str = "C") -> dict[str, float]:
+        """Total gain of the cases of each class."""
+        gains = self.gains(rule, stage)
+        if gains is None or not np.isfinite(gains).all():
+            return {}
+        sums = np.bincount(self.outcomes, weights=gains * self.mass, minlength=self.rows.k)
+        return dict(zip(map(str, self.rows.classes), sums.tolist(), strict=True))
+
     def gain(self, rule: Rule, stage: str = "C") -> tuple[float, float]:
         """Mean gain and its standard error; (nan, nan) where there is no such stage."""
         gains = self.gains(rule, stage)

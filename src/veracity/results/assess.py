@@ -69,11 +69,11 @@ class Assessments:
         return import_module("veracity.plots").chart(name, self)
 
     def _repr_html_(self) -> str:
-        html: str = import_module("veracity.show").fragment(self)
+        html: str = import_module("veracity.show").to_notebook(self)
         return html
 
     def __repr__(self) -> str:
-        text: str = import_module("veracity.show").text(self)
+        text: str = import_module("veracity.show").to_terminal(self, 100)
         return text
 
 

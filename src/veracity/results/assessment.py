@@ -24,6 +24,7 @@ from veracity.data.records import (
     Baseline,
     Bin,
     CalibrationErrors,
+    ClassReading,
     Corp,
     Curves,
     DecomposedProfile,
@@ -42,6 +43,7 @@ from veracity.data.records import (
     Verdict,
 )
 from veracity.estimate.bootstrap import Bootstrap
+from veracity.estimate.ideal import Ideal
 from veracity.estimate.measured import Measured
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Profile
@@ -56,6 +58,7 @@ SCHEMA = "veracity/assessment/1"
 EMPTY = "there are no rows"
 ONE_CLASS = "there is only one class: the outcome is certain, and nothing can be compared"
 RULES = ("log", "brier")
+MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # of analysis rows that recalibrations are fitted on and judged by
 LOSSES = ("L", "AL", "PCL", "CL", "GL", "IL", "EL", "PEL", "RL", "PL", "remainder")
 TERMS = ("uncertainty", "resolution", "reliability", "within")
 FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
@@ -228,9 +231,9 @@ class Assessment:
         """Terms of the loss along r as shares of the baseline's loss."""
         if self._unjudged:
             return DecomposedProfile(())
-        tally = self._state
-        prior = tally.frequencies
-        return estimate.decomposed_profile(tally.rows, self._recalibration, map=tally.plan.map, prior=prior)
+        tally, found = self._state, self._recalibration
+        rows = tally.rows if found is None else found.rows
+        return estimate.decomposed_profile(rows, found, map=tally.plan.map, prior=tally.frequencies)
 
     @cached_property
     def corp(self) -> Corp:
@@ -241,6 +244,15 @@ class Assessment:
     def adjustment(self) -> Adjustment:
         """What prior correction does: factors or shifts, and the loss after it."""
         return Adjustment() if self._unjudged else estimate.adjustment(self._state.rows)
+
+    @cached_property
+    def per_class(self) -> Mapping[str, ClassReading]:
+        """Predicted and observed frequency, slope and share of the miscalibration of each class."""
+        if self._unjudged:
+            return {}
+        found = self._recalibration
+        gains = None if found is None else found.gains_by_class("log")
+        return estimate.per_class(self._state.classwise, self.classes, gains=gains, level=self._state.plan.level)
 
     @cached_property
     def curves(self) -> Curves:
@@ -358,8 +370,8 @@ class Assessment:
 
     # -- for people -----------------------------------------------------------------------------------------------
 
-    def plot(self, name: str = "reliability") -> Any:
-        """Return a picture by name, an Altair chart: `a.plot("reliability").save("x.png")`."""
+    def plot(self, name: str | None = None) -> Any:
+        """Return a picture by name, an Altair chart; without a name reliability, and the names are printed."""
         return import_module("veracity.plots").chart(name, self)
 
     def report(self, path: Any) -> None:
@@ -367,11 +379,11 @@ class Assessment:
         import_module("veracity.show").write(self, path)
 
     def _repr_html_(self) -> str:
-        html: str = import_module("veracity.show").fragment(self)
+        html: str = import_module("veracity.show").to_notebook(self)
         return html
 
     def __repr__(self) -> str:
-        text: str = import_module("veracity.show").text(self)
+        text: str = import_module("veracity.show").to_terminal(self, 100)
         return text
 
     # -- what sections share --------------------------------------------------------------------------------------
@@ -416,9 +428,15 @@ class Assessment:
         """The one cross-validation that verdict, losses and remedies share."""
         if self._unjudged:
             return None
-        rows = self._state.rows
+        rows = self._state.few_rows(MOST_ROWS, MOST_ENTRIES)
         clusters = rows.case if rows.clusters is None else rows.clusters
-        return estimate.recalibration(rows, clusters=clusters, time=rows.time)
+        exclude = ("multiplicative",) if rows.picks_only else ()
+        return estimate.recalibration(rows, clusters=clusters, time=rows.time, exclude=exclude)
+
+    @cached_property
+    def _ideal(self) -> Ideal:
+        """Stage Q where the data tell it: given, from equal features, from repeated outcomes."""
+        return estimate.ideal(self._state.rows, seed=self._state.plan.random_state)
 
     def _losses(self, key: str) -> Losses:
         tally, plan = self._state, self._state.plan
@@ -437,7 +455,7 @@ class Assessment:
             level=plan.level,
             score=score,
             upper=upper,
-            seed=plan.random_state,
+            ideal=self._ideal,
         )
         return self._shown(found)
 
@@ -467,7 +485,7 @@ class Assessment:
 
 
 NO_CASES = "the number of cases is unknown: no intervals"
-_SHARED = ("_profile", "_measured", "_bootstrap", "_recalibration")
+_SHARED = ("_profile", "_measured", "_bootstrap", "_recalibration", "_ideal")
 
 # Names of the document, in its order, and the attributes that hold them.
 SECTIONS = {

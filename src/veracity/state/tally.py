@@ -150,6 +150,14 @@ class Tally:
             return ""
         return "cells of the grid" if self.on_cells else f"a sample of {len(self.rows):,} rows"
 
+    def few_rows(self, most: int, entries: int) -> Forecasts:
+        """Return the first analysis rows, at most so many rows and entries: they are in the order of their hashes.
+
+        Cells of the grid are returned whole.
+        """
+        most = max(1, min(most, entries // max(self.k, 1)))
+        return self.rows if self.on_cells or len(self.rows) <= most else self.rows.take(slice(most))
+
     @property
     def picks(self) -> Histogram:
         """Probabilities of the picks, with those that were right."""
