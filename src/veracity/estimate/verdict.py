@@ -47,6 +47,7 @@ EVENTS = 100  # expected events below which signs of blocks are approximate
 BLOCKS, MORE_BLOCKS, LONG_SERIES = 8, 12, 200  # blocks of a time series, and from how many cases there are more
 ALL_SIGNS = 12  # so many blocks have few enough signs to take them all
 MOST_BLOCKS = 4096  # beyond, sums with random signs are normal
+LIKELY = 0.6  # from here on a forecast names the outcome
 OVER, UNDER, BIASED = "over-confident", "under-confident", "biased"
 
 ONLY_CERTAIN = "every forecast is 0 or 1: these are decisions, not probabilities"
@@ -351,7 +352,10 @@ def _shape(tests: Tests, p: Floats, several: bool) -> int | None:
 
 
 def _where(tests: Tests, direction: str, classes: int, zeros: bool) -> int | None:
-    """Return the range that shows this direction of confidence most significantly; not that of zeros, if any failed."""
+    """Return the range that shows this direction of confidence most significantly; not that of zeros, if any failed.
+
+    Ranges in which a forecast names the outcome come first: people understand them best.
+    """
     columns = slice(tests.cases.levels + 1, None)
     z = tests.z(columns)
     upper, lower = EDGES[:-1] >= 1.2 / classes - 1e-9, EDGES[1:] <= 0.8 / classes + 1e-9
@@ -359,6 +363,8 @@ def _where(tests: Tests, direction: str, classes: int, zeros: bool) -> int | Non
     if zeros:
         sign[[0, -1]] = 0.0
     fits = (np.abs(z) > tests.largest(columns)) & (sign * z > 0.0)
+    if (fits & (EDGES[:-1] >= LIKELY)).any():
+        fits &= EDGES[:-1] >= LIKELY
     return int(np.argmax(np.where(fits, np.abs(z), 0.0))) if fits.any() else None
 
 
