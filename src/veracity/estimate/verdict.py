@@ -39,7 +39,7 @@ Array = NDArray[Any]
 ALPHA = 0.05
 WEIGHTS = {"level": 0.4, "confidence": 0.4, "shape": 0.2}
 PICK_WEIGHTS = {"confidence": 0.8, "shape": 0.2}
-NAMED = 0.02  # a direction of confidence, and of two classes one of the level, is named at or below this p
+NAMED = 0.02  # a direction of confidence, and a level beside a wrong confidence, is named at or below this p
 SMALL = 0.01  # share of the loss below which miscalibration is slight
 DETECTABLE = 12.0  # likelihood ratio of 2 parameters that the tests find with a power of about 80 %
 FEWEST_ROWS = 20
@@ -192,7 +192,7 @@ def judge(
     confidence, shape = ConfidenceTest(tests.confidence), ShapeTest(tests.shape)
     flipped = len(names) == 2 and bool(order[0] == 1)
     if "level" in rejected:
-        level_test = _level(tests, p, names, order, several)
+        level_test = _level(tests, p, names, order, several, NAMED if "confidence" in rejected else ALPHA)
     if rejected:
         confidence = _confidence(tests, p, seed, "level" in rejected, several, zeros > 0)
         if confidence.direction and (b := _where(tests, confidence.direction, len(names), zeros > 0)) is not None:
@@ -308,18 +308,20 @@ def _in_order(p: Floats, y: NDArray[np.int64], order: NDArray[np.int64]) -> tupl
     return (1.0 - p, 1 - y) if order[0] == 1 else (p, y)
 
 
-def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int64], several: bool) -> LevelTest:
+def _level(
+    tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int64], several: bool, chance: float
+) -> LevelTest:
     """Return the classes whose frequencies are wrong: those whose |z| exceeds the largest of most draws.
 
     Outcomes of forecasts that are too extreme vary by more than these say, so a class is named only if its residual is
-    also large beside the variance of the corrected forecasts.
+    also large beside the variance of the corrected forecasts: any class by chance with probability `chance`.
     """
     cases, k = tests.cases, tests.cases.levels
     corrected = fit(cases.for_fit(p), p, level=several, scalar=True).p
     variance = np.maximum(tests.variances, cases.variances(corrected))[:k]
     size = np.abs(tests.residuals[:k]) / np.sqrt(variance + 1.0)
     # Draws of nearly certain forecasts hardly vary, so the normal quantile is a limit too.
-    limit = max(tests.largest(slice(k)), quantile(1.0 - (NAMED if k == 1 else ALPHA / k)))
+    limit = max(tests.largest(slice(k)), quantile(1.0 - chance / k))
     worst = [j for j in np.argsort(-size, kind="stable") if size[j] > limit]
     shares, z = np.atleast_1d(cases.mass @ p) / cases.n, tests.residuals[:k] / np.sqrt(np.maximum(variance, 1e-300))
     events = shares + tests.residuals[:k] / cases.n
