@@ -39,7 +39,7 @@ Array = NDArray[Any]
 ALPHA = 0.05
 WEIGHTS = {"level": 0.4, "confidence": 0.4, "shape": 0.2}
 PICK_WEIGHTS = {"confidence": 0.8, "shape": 0.2}
-NAMED = 0.02  # a direction of confidence, and of two classes one of the level, is named at or below this p
+NAMED = 0.02  # a direction of confidence, and a level beside a wrong confidence, is named at or below this p
 SMALL = 0.01  # share of the loss below which miscalibration is slight
 DETECTABLE = 12.0  # likelihood ratio of 2 parameters that the tests find with a power of about 80 %
 FEWEST_ROWS = 20
@@ -47,6 +47,7 @@ EVENTS = 100  # expected events below which signs of blocks are approximate
 BLOCKS, MORE_BLOCKS, LONG_SERIES = 8, 12, 200  # blocks of a time series, and from how many cases there are more
 ALL_SIGNS = 12  # so many blocks have few enough signs to take them all
 MOST_BLOCKS = 4096  # beyond, sums with random signs are normal
+LIKELY = 0.6  # from here on a forecast names the outcome
 OVER, UNDER, BIASED = "over-confident", "under-confident", "biased"
 
 ONLY_CERTAIN = "every forecast is 0 or 1: these are decisions, not probabilities"
@@ -191,7 +192,7 @@ def judge(
     confidence, shape = ConfidenceTest(tests.confidence), ShapeTest(tests.shape)
     flipped = len(names) == 2 and bool(order[0] == 1)
     if "level" in rejected:
-        level_test = _level(tests, p, names, order, several)
+        level_test = _level(tests, p, names, order, several, NAMED if "confidence" in rejected else ALPHA)
     if rejected:
         confidence = _confidence(tests, p, seed, "level" in rejected, several, zeros > 0)
         if confidence.direction and (b := _where(tests, confidence.direction, len(names), zeros > 0)) is not None:
@@ -307,18 +308,20 @@ def _in_order(p: Floats, y: NDArray[np.int64], order: NDArray[np.int64]) -> tupl
     return (1.0 - p, 1 - y) if order[0] == 1 else (p, y)
 
 
-def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int64], several: bool) -> LevelTest:
+def _level(
+    tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int64], several: bool, chance: float
+) -> LevelTest:
     """Return the classes whose frequencies are wrong: those whose |z| exceeds the largest of most draws.
 
     Outcomes of forecasts that are too extreme vary by more than these say, so a class is named only if its residual is
-    also large beside the variance of the corrected forecasts.
+    also large beside the variance of the corrected forecasts: any class by chance with probability `chance`.
     """
     cases, k = tests.cases, tests.cases.levels
     corrected = fit(cases.for_fit(p), p, level=several, scalar=True).p
     variance = np.maximum(tests.variances, cases.variances(corrected))[:k]
     size = np.abs(tests.residuals[:k]) / np.sqrt(variance + 1.0)
     # Draws of nearly certain forecasts hardly vary, so the normal quantile is a limit too.
-    limit = max(tests.largest(slice(k)), quantile(1.0 - (NAMED if k == 1 else ALPHA / k)))
+    limit = max(tests.largest(slice(k)), quantile(1.0 - chance / k))
     worst = [j for j in np.argsort(-size, kind="stable") if size[j] > limit]
     shares, z = np.atleast_1d(cases.mass @ p) / cases.n, tests.residuals[:k] / np.sqrt(np.maximum(variance, 1e-300))
     events = shares + tests.residuals[:k] / cases.n
@@ -351,7 +354,10 @@ def _shape(tests: Tests, p: Floats, several: bool) -> int | None:
 
 
 def _where(tests: Tests, direction: str, classes: int, zeros: bool) -> int | None:
-    """Return the range that shows this direction of confidence most significantly; not that of zeros, if any failed."""
+    """Return the range that shows this direction of confidence most significantly; not that of zeros, if any failed.
+
+    Ranges in which a forecast names the outcome come first: people understand them best.
+    """
     columns = slice(tests.cases.levels + 1, None)
     z = tests.z(columns)
     upper, lower = EDGES[:-1] >= 1.2 / classes - 1e-9, EDGES[1:] <= 0.8 / classes + 1e-9
@@ -359,6 +365,8 @@ def _where(tests: Tests, direction: str, classes: int, zeros: bool) -> int | Non
     if zeros:
         sign[[0, -1]] = 0.0
     fits = (np.abs(z) > tests.largest(columns)) & (sign * z > 0.0)
+    if (fits & (EDGES[:-1] >= LIKELY)).any():
+        fits &= EDGES[:-1] >= LIKELY
     return int(np.argmax(np.where(fits, np.abs(z), 0.0))) if fits.any() else None
 
 
