@@ -228,12 +228,12 @@ static void few_block(Work *w, int64_t start, int64_t n) {
     if (n == 0) return;
     find_cells(&job->grid, w->p, k * stride, w->cell);
     for (int64_t i = 0; i < n; i++) {
-        int64_t top = (int64_t)pick[i] * stride + i, happened = w->y[i] * stride + i;
+        int64_t top = (int64_t)pick[i] * stride + i, outcome = w->y[i] * stride + i;
         w->top[i] = w->p[top];
         w->top_cell[i] = w->cell[top];
-        w->realised[i] = w->p[happened];
-        w->true_cell[i] = w->cell[happened];
-        w->correct[i] = top == happened;
+        w->realised[i] = w->p[outcome];
+        w->true_cell[i] = w->cell[outcome];
+        w->correct[i] = top == outcome;
     }
     add_rows(w, n);
     for (int64_t i = n; i < stride; i++) w->m[i] = 0.0;

@@ -12,11 +12,12 @@ enum { MOST_KEPT = 16 << 20 }; /* bytes: enough for a thousand classes */
 static void *kept_zeros;
 static size_t kept_size;
 
-/* Zeros, on huge pages where there are many: scattered updates of small pages wait for addresses. */
+/* Zeros, on huge pages where there are many: scattered updates of small pages wait for addresses. Beyond what most of
+ * the histograms will use, only pages that are written to should take memory. */
 static void *get_zeros(size_t size) {
 #if defined(__linux__)
     size_t page = (size_t)2 << 20, whole = (size + page - 1) / page * page;
-    if (size >= 2 * page) {
+    if (size >= 2 * page && size <= 64 * page) {
         void *at = aligned_alloc(page, whole);
         if (at) {
             madvise(at, whole, MADV_HUGEPAGE);
@@ -146,7 +147,7 @@ static void write_nested(Compact *out, const Job *job, Tables *t, int64_t j, con
     slot left[ALL_COLUMNS];
     memcpy(left, totals, sizeof left);
     for (int64_t cell = 1; cell < cells; cell++) {
-        const slot *a = all + cell * job->all_step, *b = yes + cell * job->nested_true_step;
+        slot *a = all + cell * job->all_step, *b = yes + cell * job->nested_true_step;
         if (a->i == 0) continue;
         out->cells[at] = (int32_t)cell;
         write_columns(out, 0, at, a, job->all_step);
@@ -154,6 +155,8 @@ static void write_nested(Compact *out, const Job *job, Tables *t, int64_t j, con
         if (job->mass) write_columns(out, ALL_COLUMNS + 4, at, b + 1, 2);
         left[0].i -= a[0].i;
         for (int f = 1; f < job->all_step; f++) left[f].d -= a[f].d;
+        memset(a, 0, (size_t)job->all_step * sizeof *a);
+        memset(b, 0, (size_t)job->nested_true_step * sizeof *b);
         at++;
     }
     for (int f = 1; f < job->all_step; f++) left[f].d = left[f].d < 0.0 ? 0.0 : left[f].d;
@@ -163,8 +166,7 @@ static void write_nested(Compact *out, const Job *job, Tables *t, int64_t j, con
     if (job->mass) write_columns(out, ALL_COLUMNS + 4, lowest, yes + 1, 2);
     out->size = at;
     if (left->i == 0) drop_cell(out, lowest);
-    memset(all, 0, (size_t)(cells * job->all_step) * sizeof *all);
-    memset(yes, 0, (size_t)(cells * job->nested_true_step) * sizeof *yes);
+    if (yes->i) memset(yes, 0, (size_t)job->nested_true_step * sizeof *yes);
 }
 
 #endif
