@@ -8,7 +8,7 @@
 #endif
 
 /* Zeros of an earlier pass, since small passes would spend their time clearing. Used only with the interpreter's lock. */
-enum { MOST_KEPT = 16 << 20 }; /* bytes: enough for a thousand classes */
+enum { MOST_KEPT = 32 << 20 }; /* bytes: enough for ten classes, and for thousands */
 static void *kept_zeros;
 static size_t kept_size;
 
@@ -83,6 +83,7 @@ static void join_tables(const Job *job, Tables *to, Tables *from) {
     }
     int64_t nested = job->k > MANY ? job->k * job->grid.nested_cells : 0;
     for (int64_t i = 0; i < nested; i++) {
+        if (from->nested[i * job->all_step].i == 0 && from->nested_yes[i * job->nested_true_step].i == 0) continue;
         move_record(to->nested + i * job->all_step, from->nested + i * job->all_step, job->all_step);
         slot *yes = from->nested_yes + i * job->nested_true_step;
         move_record(to->nested_yes + i * job->nested_true_step, yes, job->nested_true_step);
@@ -124,7 +125,7 @@ static void add_written(const Compact *out, const Job *job, Tables *t) {
     for (int64_t i = 0; i < out->size; i++) {
         int32_t cell = out->cells[i];
         slot *all = t->all + cell * job->all_step, *yes = t->yes + cell * job->true_step;
-        touch(job, t, 0, cell);
+        touch(histogram(job, t, 0), cell);
         all->i += out->columns[0][i].i;
         for (int f = 1; f < job->all_step; f++) all[f].d += out->columns[f][i].d;
         yes->i += out->columns[ALL_COLUMNS][i].i;
