@@ -82,28 +82,6 @@ INLINE int32_t cell_of_word(const Grid *g, int32_t c) {
     return g->cell[code_of(float_of(bits_of_word((uint32_t)c << WORD_SHIFT)))];
 }
 
-/* For each set of eight lanes, those in it first: one lane in each byte. */
-#define LANE(set, l) ((uint64_t)((set) >> (l) & 1) * (l) << 8 * __builtin_popcount((set) & ((1 << (l)) - 1)))
-#define FIRST_OF(set)                                                                                        \
-    LANE(set, 0) | LANE(set, 1) | LANE(set, 2) | LANE(set, 3) | LANE(set, 4) | LANE(set, 5) | LANE(set, 6) | \
-        LANE(set, 7)
-#define FIRST_OF_4(set) FIRST_OF(set), FIRST_OF(set + 1), FIRST_OF(set + 2), FIRST_OF(set + 3)
-#define FIRST_OF_16(set) FIRST_OF_4(set), FIRST_OF_4(set + 4), FIRST_OF_4(set + 8), FIRST_OF_4(set + 12)
-#define FIRST_OF_64(set) FIRST_OF_16(set), FIRST_OF_16(set + 16), FIRST_OF_16(set + 32), FIRST_OF_16(set + 48)
-static const uint64_t LANES_FIRST[256] = {FIRST_OF_64(0), FIRST_OF_64(64), FIRST_OF_64(128), FIRST_OF_64(192)};
-
-/* Writes those of eight entries that are in a set, one after another; what follows them is overwritten. Their number. */
-INLINE int64_t compress_eight(void *to, __m256i entries, uint32_t set) {
-    __m256i first = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(LANES_FIRST + set)));
-    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32(entries, first));
-    return _mm_popcnt_u32(set);
-}
-
-/* Lanes before the given number have all bits. */
-INLINE __m256i eight_before(int64_t count) {
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-
 typedef struct {
     __m256i high, low, above, hash; /* above: entries beyond the lower level */
     __m256 sum;
@@ -221,17 +199,17 @@ static void sweep(const Job *job, const float *row, const float *next, double *c
 
 /* Moves counts and sums of the words below 1/2 to the pooled histogram. Entries of divided codes are there already. */
 static void unpack_words(Work *w, Packed *x) {
-    const Job *job = w->job;
+    const Histogram pooled = histogram(w->job, &w->tables, 0);
     for (int32_t c = LISTED_CODE; c < HALF_CODE; c++) {
         uint64_t held = x->pooled[c];
-        int32_t cell = held ? cell_of_word(&job->grid, c) : -1;
+        int32_t cell = held ? cell_of_word(&w->job->grid, c) : -1;
         if (cell < 0) continue;
         uint64_t one = ONE_ENTRY + ((uint64_t)c << WORD_SHIFT); /* of an entry at the edge of the code */
         int64_t count = (int64_t)(held / one);
         uint32_t bits = bits_of_word((uint32_t)c << WORD_SHIFT);
         double edge = float_of(bits), step = (float_of(bits + 1) - edge) / (c < FINE_CODE ? 1 : 1 << FINER);
         slot *r = w->tables.all + 2 * cell;
-        if (r->i == 0) touch(job, &w->tables, 0, cell);
+        if (r->i == 0) touch(pooled, cell);
         r[0].i += count;
         r[1].d += (double)count * edge + (double)(held % one) * step;
     }
@@ -244,7 +222,7 @@ static void unpack_levels(Work *w, const Levels *levels) {
     for (int32_t cell = 0; cell <= LEVELS; cell++) { /* zero, then the levels */
         int64_t below = cell ? levels->below[cell - 1] : levels->zeros;
         slot *r = w->tables.all + 2 * cell;
-        if (below > before) touch(w->job, &w->tables, 0, cell);
+        if (below > before) touch(histogram(w->job, &w->tables, 0), cell);
         r[0].i += below - before;
         r[1].d += cell ? levels->sums[cell - 1] : 0.0;
         before = below;
@@ -277,7 +255,7 @@ static void pool_listed(Work *w, Packed *x) {
         }
         for (int64_t e = 0; e < picked; e++) {
             double u = float_of(bits_of_word(x->picked[e]));
-            add_entry(job, &w->tables, 0, cell_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
+            add_entry(histogram(job, &w->tables, 0), cell_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
         }
     }
 }
@@ -296,7 +274,7 @@ static int64_t note_hits(Work *w, Packed *x, const float *row, int32_t top_cell)
             int32_t known = is_top ? top_cell : g->cell[code_of(u)], cell = resolve(g, known, u);
             pick = is_top ? j : pick;
             if (is_top ? g->edges[cell] < 0.5 && (u >= 0.5 || g->cell[code_of(u)] < 0) : u >= 0.5 || known < 0)
-                add_entry(w->job, &w->tables, 0, cell, u, 0, 1, 1.0, 1.0);
+                add_entry(histogram(w->job, &w->tables, 0), cell, u, 0, 1, 1.0, 1.0);
             Hit hit = {j * g->nested_cells + g->nested[cell], u};
             __builtin_prefetch(w->tables.nested + 2 * hit.at, 1);
             x->hits[x->hit_count++] = hit;
@@ -310,7 +288,7 @@ static void pool_tops(Work *w) {
     for (int64_t cell = g->cells - 1; g->edges[cell] >= 0.5; cell--) {
         const slot *top = w->tables.all + 2 * (g->cells + cell);
         slot *r = w->tables.all + 2 * cell;
-        if (top->i) touch(w->job, &w->tables, 0, (int32_t)cell);
+        if (top->i) touch(histogram(w->job, &w->tables, 0), (int32_t)cell);
         r[0].i += top[0].i;
         r[1].d += top[1].d;
     }

@@ -7,7 +7,7 @@
 
 #define UNIT_BITS 0x3FF0000000000000LL
 #define UNMIRRORED 0x1p-40 /* below, 1 - p is too coarse to mirror the cells of p */
-#define SPLIT 0x1p-14 /* itself, as 1 - p, still lies in a cell of those below: too wide for powers of what happened */
+#define SPLIT 0x1p-14 /* as 1 - p it lies in a cell of those below: too wide for powers of the outcome's probability */
 enum { STEP_BITS = 5, STEP = 1 << STEP_BITS }; /* bytes of moments */
 
 #define PAIR_LABELS(type)                                \

@@ -25,7 +25,7 @@ WHOLE = ("count", "log", "brier")  # sums that a pass has for each outcome
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """Rows of a part by number: not counted, wanted for the sample, and those that gave least to what happened."""
+    """Rows of a part by number: not counted, with a small hash, and with the smallest probabilities of the outcome."""
 
     others: Array
     near: Array
@@ -36,7 +36,7 @@ class Rest:
 
 
 class Pair:
-    """The counts so far. Rows that gave 2^-14 or less to what happened, and p below 2^-40, are left to `scan`."""
+    """The counts so far. Rows that gave 2^-14 or less to the outcome, and p below 2^-40, are left to `scan`."""
 
     def __init__(self, grid: Grid) -> None:
         self._grid, self._places = grid, places(grid)
@@ -48,7 +48,7 @@ class Pair:
         self._room = np.empty((2, 0), dtype=np.int64)  # kept: to ask for it and give it back would hold readers up
 
     def add(self, p: Array, y: Array, hash_limit: int | None = None, low_limit: float = np.inf) -> Rest | None:
-        """Count rows; None where one of them cannot be used, and then some may have been counted.
+        """Count rows and return the rest; None where a row cannot be used, and then some may have been counted.
 
         hash_limit  rows whose `forecast_hashes` are at most this are `near`.
         low_limit   rows with this or a larger probability of the outcome are not among the lowest.
@@ -79,13 +79,13 @@ class Pair:
         return self
 
     def result(self) -> Pass:
-        """What a scan of the counted rows gives, but for the lowest."""
+        """Return what a scan of the counted rows gives, but for the lowest."""
         known, table = self._places, self._table[:, :-1].transpose(1, 0, 2)
         place, y = np.nonzero(table[:, :, 0] > 0.0)
         moments = table[place, y].T
         moments = np.vstack([moments, moments[0] * known.fourth[place]])
         middle, unit = known.middle[place], known.unit[place]
-        small = (y == 0) == known.above[place]  # whether what happened had v, the smaller probability, or 1 - v
+        small = (y == 0) == known.above[place]  # whether the outcome had v, the smaller probability, or 1 - v
         rows = Realised(
             t0=np.where(small, middle, 1.0 - middle),
             t1=np.where(small, unit, -unit),

@@ -249,15 +249,22 @@ INLINE double value_at(const char *p, int item, int64_t step, int64_t i) {
     return x;
 }
 
-INLINE void touch(const Job *job, Tables *t, int64_t h, int32_t cell) {
-    t->touched[h * job->words + (cell >> 6)] |= 1ULL << (cell & 63);
+/* One of the histograms. */
+typedef struct {
+    slot *all, *yes;
+    uint64_t *touched;
+} Histogram;
+
+INLINE Histogram histogram(const Job *job, const Tables *t, int64_t h) {
+    int64_t first = h * job->grid.cells;
+    return (Histogram){t->all + first * job->all_step, t->yes + first * job->true_step, t->touched + h * job->words};
 }
 
-/* Adds an entry u to histogram h. */
-INLINE void add_entry(const Job *job, Tables *t, int64_t h, int32_t cell, double u, int mass, int64_t c, double m,
-                      double m2) {
-    slot *r = t->all + (h * job->grid.cells + cell) * (mass ? 4 : 2);
-    if (r->i == 0) touch(job, t, h, cell);
+INLINE void touch(Histogram h, int32_t cell) { h.touched[cell >> 6] |= 1ULL << (cell & 63); }
+
+INLINE void add_entry(Histogram h, int32_t cell, double u, int mass, int64_t c, double m, double m2) {
+    slot *r = h.all + (int64_t)cell * (mass ? 4 : 2);
+    if (r->i == 0) touch(h, cell);
     r[0].i += mass ? c : 1;
     r[1].d += mass ? m * u : u;
     if (!mass) return;
@@ -266,9 +273,9 @@ INLINE void add_entry(const Job *job, Tables *t, int64_t h, int32_t cell, double
 }
 
 /* Adds what a true entry has beyond being an entry. */
-INLINE void add_true(const Job *job, Tables *t, int64_t h, int32_t cell, double u, double log, double power, int mass,
-                     int64_t c, double m, double m2) {
-    slot *r = t->yes + (h * job->grid.cells + cell) * (mass ? 6 : 4);
+INLINE void add_true(Histogram h, int32_t cell, double u, double log, double power, int mass, int64_t c, double m,
+                     double m2) {
+    slot *r = h.yes + (int64_t)cell * (mass ? 6 : 4);
     r[0].i += mass ? c : 1;
     r[1].d += mass ? m * u : u;
     r[2].d += mass ? m * log : log;

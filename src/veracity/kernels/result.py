@@ -33,7 +33,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Entries by cell, only cells that hold any. `true` entries are those of the class that happened.
+    """Entries by cell, only cells that hold any. `true` entries are those of the outcome.
 
     c is the count of a row, w its weight. The weight fields are None without weights; the last three true sums are
     None in class-wise histograms of more than 50 classes.
@@ -129,7 +129,7 @@ class Pass:
     low: float  # smallest and largest value seen, problem rows included, NaN left out; inf and -inf when there is none
     high: float
     score_sums: Array  # (4, 3): Σcwx, Σcw²x, Σcw²x² of SCORES; log only where p_y > 0
-    class_sums: Array  # (k, 6) by what happened: Σcw, Σcw², Σcw log, Σcw² log, Σcw brier, Σcw² brier
+    class_sums: Array  # (k, 6) by outcome: Σcw, Σcw², Σcw log, Σcw² log, Σcw brier, Σcw² brier
     column_sums: Array  # (k,) Σcw p_j
     powers: Array  # (37,) Σcw p_y^r for r in EXPONENTS where p_y >= TINY
     tiny: Array  # int64 rows with p_y < TINY, ascending

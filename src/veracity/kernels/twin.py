@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.kernels.collect import Counter, Lowest, Mass, Problems, dot, times
 from veracity.kernels.grid import Grid
 from veracity.kernels.hashes import forecast_hashes
-from veracity.kernels.parts import Counter, Lowest, Mass, Problems, dot, times
 from veracity.kernels.result import MANY, TINY, Histogram, Pass
 
 Array = NDArray[Any]
@@ -33,7 +33,7 @@ class Sweep:
         self.nested: dict[str, Array] = {}
 
     def add(self, p: Array, y: Array, rows: Array, mass: Mass) -> Array:
-        """Adds good rows, p (n, columns) float64; returns what they gave to what happened."""
+        """Add good rows, p (n, columns) float64; return their probabilities of the outcome."""
         n = len(p)
         columns = [1.0 - p[:, 0], p[:, 0]] if self.one_column else [p[:, j] for j in range(self.k)]
         held = mass.whole(n)
@@ -71,7 +71,7 @@ class Sweep:
         return realised
 
     def _rows(self, y: Array, realised: Array, squares: Array, correct: Array, mass: Mass) -> tuple[Array, Array]:
-        """Scores and powers of rows; returns ln p and p^(-2/3) of what happened, 0 where p is 0."""
+        """Add scores and powers of rows; return ln p and p^(-2/3) of the outcome, 0 where p is 0."""
         positive = realised > 0.0
         log = np.log(np.where(positive, realised, 1.0))
         miss = (1.0 - realised) ** 2
@@ -87,7 +87,7 @@ class Sweep:
         return log, self._powers(realised, root, mass) * positive
 
     def _powers(self, realised: Array, root: Array, mass: Mass) -> Array:
-        """Adds Σcw t^e, e = -18 .. 23, as products t^a t^6b: one small matrix product, not 37 powers; returns t^-6."""
+        """Add Σcw t^e, e = -18 .. 23, as products t^a t^6b: one small matrix product, not 37 powers; return t^-6."""
         use = realised >= TINY
         every = bool(use.all())
         t, m = (root, mass.first) if every else (root[use], mass.at(use).first)
@@ -106,7 +106,7 @@ class Sweep:
         return large[2] if every else root**-6.0
 
     def _many(self, p: Array, y: Array, realised: Array, log: Array, power: Array, mass: Mass) -> None:
-        """Pooled on the grid; class-wise on the nested grid, where the lowest cell follows from the totals."""
+        """Add entries pooled, and class-wise on the nested grid, whose lowest cell follows from the totals."""
         n, k = p.shape
         cells = self.grid.locate(p.ravel())
         true_cells = self.grid.locate(realised)
@@ -134,7 +134,7 @@ class Sweep:
         self.nested[name] += np.bincount(place, values, self.k * size).astype(dtype)
 
     def histograms(self) -> tuple[Histogram, tuple[Histogram, ...]]:
-        """Pooled and class-wise."""
+        """Return the pooled and the class-wise histograms."""
         if self.k <= MANY:
             classwise = tuple(counter.histogram() for counter in self.classwise)
             return Histogram.merge(classwise), classwise
@@ -147,7 +147,7 @@ class Sweep:
 
 
 def nested_histograms(held: dict[str, Array]) -> tuple[Histogram, ...]:
-    """Sparse class-wise histograms of dense (k, nested cells) arrays."""
+    """Return sparse class-wise histograms of dense (k, nested cells) arrays."""
     out = []
     for j in range(len(held["all"])):
         used = np.flatnonzero(held["all"][j])
@@ -165,7 +165,7 @@ def scan(
     hash_limit: int | None,
     allowed: float,
 ) -> Pass:
-    """The pass over p (n,) or (n, k), block by block."""
+    """Return the pass over p (n,) or (n, k), block by block."""
     one_column = p.ndim == 1
     n, k = len(p), 2 if one_column else p.shape[1]
     sweep = Sweep(grid, k, one_column)
@@ -175,7 +175,7 @@ def scan(
     for start in range(0, max(n, 1), step):
         part = slice(start, min(start + step, n))
         labels = y[part].astype(np.int64)
-        with np.errstate(invalid="ignore", over="ignore"):  # what cannot be used is told, not warned of
+        with np.errstate(invalid="ignore", over="ignore"):  # problems are reported, not warned of
             block = np.asarray(p[part], dtype=np.float64)
             block = block[:, None] if one_column else block
             sums = None if one_column else block.sum(axis=1)
