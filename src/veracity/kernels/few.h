@@ -61,21 +61,6 @@ static double dot(const double *p, const double *m, int64_t n) {
     return total(sum);
 }
 
-static void hash_block(Work *w) {
-    int64_t stride = w->stride;
-    memset(w->hash, 0, (size_t)stride * sizeof *w->hash);
-    if (w->job->one_column) {
-        for (int64_t i = 0; i < stride; i++) w->hash[i] = hash_of_one(column_of(w, 1)[i]);
-        return;
-    }
-    for (int64_t j = 0; j < w->job->k; j++) {
-        const double *restrict p = column_of(w, j);
-        uint64_t *restrict sum = w->hash;
-        for (int64_t i = 0; i < stride; i++) sum[i] += entry_hash((float)p[i]);
-    }
-    for (int64_t i = 0; i < stride; i++) w->hash[i] = hash_of_sum(w->hash[i]);
-}
-
 /* Drops rows with a problem; the number left. */
 static int64_t drop_rows(Work *w, int64_t n, const double *sum, double *pick) {
     const Job *job = w->job;
@@ -221,7 +206,6 @@ static void few_block(Work *w, int64_t start, int64_t n) {
     read_rows(w, start, n);
     int64_t stride = w->stride;
     sweep_few(w, sum, w->squares, least, best, pick);
-    if (job->hashed) hash_block(w);
     const double *low = job->one_column ? column_of(w, 1) : least, *high = job->one_column ? low : best;
     if (!all_good(w, n, sum, low, high)) n = drop_rows(w, n, sum, pick);
     if (n == 0) return;

@@ -127,7 +127,6 @@ static void many_block(Work *w, int64_t start, int64_t n) {
         w->squares[kept] = squares;
         w->top[kept] = high;
         w->correct[kept] = row[y] == high && first_of_ties(row, y);
-        if (job->hashed) w->hash[kept] = hash_of_row((const char *)row, job->k, 8, 8);
         add_columns(w->columns, row, job->k, job->mass ? w->m[kept] : 1.0);
         if (job->mass)
             scatter_row(w, row, kept, 1);
