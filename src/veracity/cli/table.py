@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from veracity.cli._options import CASES, ESTIMATION, INPUT, Command, Outputs, option, output_options
+from veracity.cli._options import CASES, ESTIMATION, INPUT, OUTPUTS, Command, Option, Outputs
 from veracity.cli._output import Together, check_outputs, to_stdout
 
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -23,44 +23,34 @@ PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@click.command(cls=Command)
-@click.argument("files", nargs=-1, metavar="[COUNTS.csv]...")
-@option(INPUT, "--counts", metavar='"83,56;2,12"', help="The table itself: rows by ; and cells by comma.")
-@option(INPUT, "--sens", type=float, metavar="S", help="Sensitivity; with --spec and --prior instead of counts.")
-@option(INPUT, "--spec", type=float, metavar="S", help="Specificity.")
-@option(INPUT, "--prior", type=float, metavar="P", help="Prior probability (prevalence) of the event.")
-@option(
-    INPUT,
-    "--n",
-    "cases",
-    type=float,
-    metavar="N",
-    help="Number of cases behind rates or shares: gives p and intervals.",
+TABLES = click.Argument(["files"], nargs=-1, metavar="[COUNTS.csv]...")
+OWN = (
+    Option(INPUT, '--counts "83,56;2,12"', "The table itself: rows by ; and cells by comma."),
+    Option(INPUT, "--sens S", "Sensitivity; with --spec and --prior instead of counts.", type=float),
+    Option(INPUT, "--spec S", "Specificity.", type=float),
+    Option(INPUT, "--prior P", "Prior probability (prevalence) of the event.", type=float),
+    Option(INPUT, "--n N", "Number of cases behind rates or shares: gives p and intervals.", name="cases", type=float),
+    Option(INPUT, "--shares", "The numbers are shares or weights, not whole cases.", is_flag=True),
+    Option(ESTIMATION, "--train TABLE", "A file, or counts: its observed shares are the forecasts to be scored."),
+    Option(INPUT, "--rows NAMES", "Names of the forecast categories, best to worst: low,high."),
+    Option(INPUT, "--columns NAMES", "Names of the outcomes, no event to event: no,yes."),
+    Option(INPUT, "--category COL", "Column of the forecast category (tidy and case-by-case files)."),
+    Option(INPUT, "--label COL", "Column of the outcome (tidy and case-by-case files)."),
+    Option(CASES, "--count COL", "Column of the number of cases."),
+    Option(CASES, "--weight COL", "Column of the share of cases, where there are no counts."),
+    Option(CASES, "--group COL", "One table per value of this column, and all together."),
+    Option(
+        ESTIMATION,
+        "--prevalence P",
+        "Predictive values where the event has this prevalence; repeatable.",
+        type=float,
+        multiple=True,
+    ),
+    Option(ESTIMATION, "--level", "Level of the intervals.", type=float, default=0.95),
 )
-@option(INPUT, "--shares", is_flag=True, help="The numbers are shares or weights, not whole cases.")
-@option(
-    ESTIMATION,
-    "--train",
-    metavar="TABLE",
-    help="A file, or counts: its observed shares are the forecasts to be scored.",
-)
-@option(INPUT, "--rows", metavar="NAMES", help="Names of the forecast categories, best to worst: low,high.")
-@option(INPUT, "--columns", metavar="NAMES", help="Names of the outcomes, no event to event: no,yes.")
-@option(INPUT, "--category", metavar="COL", help="Column of the forecast category (tidy and case-by-case files).")
-@option(INPUT, "--label", metavar="COL", help="Column of the outcome (tidy and case-by-case files).")
-@option(CASES, "--count", metavar="COL", help="Column of the number of cases.")
-@option(CASES, "--weight", metavar="COL", help="Column of the share of cases, where there are no counts.")
-@option(CASES, "--group", metavar="COL", help="One table per value of this column, and all together.")
-@option(
-    ESTIMATION,
-    "--prevalence",
-    type=float,
-    multiple=True,
-    metavar="P",
-    help="Predictive values where the event has this prevalence; repeatable.",
-)
-@option(ESTIMATION, "--level", type=float, default=0.95, show_default=True, help="Level of the intervals.")
-@output_options
+
+
+@click.command(cls=Command, params=[TABLES, *OWN, *OUTPUTS])
 def command(**options: Any) -> None:
     """Evaluate a table of forecasts against outcomes.
 
@@ -96,7 +86,7 @@ def command(**options: Any) -> None:
                 files.add(path, make())
         if outputs.plots is not None:
             _plots(files, files.folder(outputs.plots), table)
-    if not outputs.to_stdout:
+    if "-" not in outputs.files.values():
         to_stdout(f"{show.headline(table)}\n" if outputs.quiet else printed(table))
     written = [path for path in (*outputs.files.values(), outputs.plots) if path not in (None, "-")]
     if written and not outputs.quiet:
