@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import click
 
 from veracity.cli._options import CASES, ESTIMATION, INPUT, OUTPUTS, Command, Option, Outputs
-from veracity.cli._output import Together, check_outputs, to_stdout
+from veracity.cli._output import check_outputs, to_stdout
 
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "table_mosaic": ("table_mosaic", {}),
@@ -74,20 +75,9 @@ def command(**options: Any) -> None:
     outputs = Outputs.taken_from(options)
     check_outputs(outputs)
     table = _table(**options)
-    from veracity import show
-    from veracity.cli._deliver import printed
+    from veracity.cli._deliver import deliver
 
-    with Together() as files:
-        if outputs.report is not None:
-            files.add(outputs.report, show.report(table, Path(outputs.report).suffix.lstrip(".")))
-        for option, make in (("json", table.to_json), ("csv", table.to_csv), ("markdown", table.to_markdown)):
-            path = outputs.files.get(option)
-            if path is not None:
-                files.add(path, make())
-        if outputs.plots is not None:
-            _plots(files, files.folder(outputs.plots), table)
-    if "-" not in outputs.files.values():
-        to_stdout(f"{show.headline(table)}\n" if outputs.quiet else printed(table))
+    to_stdout(deliver(table, outputs, {"json": table.to_json, "csv": table.to_csv}, _pictures(table)))
     written = [path for path in (*outputs.files.values(), outputs.plots) if path not in (None, "-")]
     if written and not outputs.quiet:
         click.echo("written: " + ", ".join(str(path) for path in written), err=True)
@@ -109,7 +99,7 @@ def _table(
     **where: Any,
 ) -> Any:
     from veracity.table import PredictionTable
-    from veracity.table.files import Asked
+    from veracity.table.files import Asked, parse_counts
 
     rates = {"--sens": sens, "--spec": spec, "--prior": prior}
     given = [name for name, value in rates.items() if value is not None]
@@ -136,7 +126,7 @@ def _table(
         named = {key: value for key, value in names.items() if value is not None}
         table = PredictionTable.from_rates(sens, spec, prior, cases, **named, **options)
     elif counts is not None:
-        table = _from_counts(counts, asked)
+        table = parse_counts(counts, asked)
     else:
         table = _from_files(files, asked)
     if train is None:
@@ -144,17 +134,11 @@ def _table(
     learnt = replace(asked, n=None, shares=False, group=None, weight=None, options={"level": level})
     if os.path.exists(train) or not re.fullmatch(r"[\d\s.,;−+-]+", train):
         return table.scored_with(_from_files((train,), learnt))
-    training = _from_counts(train, replace(learnt, rows=None, columns=None))
+    training = parse_counts(train, replace(learnt, rows=None, columns=None))
     if training.counts.shape != table.counts.shape:
         sizes = [" × ".join(map(str, t.counts.shape)) for t in (training, table)]
         raise ValueError(f"--train: a table of {sizes[0]}, but the table to be scored is {sizes[1]}")
     return table.scored_with(replace(training, rows=table.rows, columns=table.columns))
-
-
-def _from_counts(counts: str, asked: Any) -> Any:
-    from veracity.table.files import parse_counts
-
-    return parse_counts(counts, asked)
 
 
 def _from_files(files: tuple[str, ...], asked: Any) -> Any:
@@ -173,8 +157,8 @@ def _split(names: str | None) -> tuple[str, ...] | None:
     return None if names is None else tuple(name.strip() for name in names.split(","))
 
 
-def _plots(files: Together, folder: Path, table: Any) -> None:
-    """Every picture that this table allows, as PNG and SVG."""
+def _pictures(table: Any) -> Iterator[tuple[str, bytes]]:
+    """Yield (file name, content) of every picture that this table allows, as PNG and SVG."""
     from veracity import plots
 
     for name, (picture, options) in PICTURES.items():
@@ -183,4 +167,4 @@ def _plots(files: Together, folder: Path, table: Any) -> None:
         except ValueError:  # needs two outcomes, or stated probabilities
             continue
         for form in ("png", "svg"):
-            files.add(folder / f"{name}.{form}", plots.rendered(chart, form))
+            yield f"{name}.{form}", plots.rendered(chart, form)
