@@ -129,7 +129,7 @@ def warn_of_changes(model: OneModel) -> None:
     from veracity.data.findings import LEFT_OUT
 
     tally = model.tally
-    names = {*(["label"] if model.labelled else []), *model.numbered, *(f"p_{name}" for name in tally.classes)}
+    names = {*(["label"] * model.source.layout.labelled), *model.numbered, *(f"p_{name}" for name in tally.classes)}
     taken = [name for name in model.source.passthrough if name in names]
     if taken:
         click.echo(f"warning: columns of the file give way to new ones of the same name: {', '.join(taken)}", err=True)

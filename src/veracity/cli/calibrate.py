@@ -54,7 +54,7 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
     with Working("reading") as working:
         model = one_model(request, working)
         warn_of_changes(model)
-        fitted = best(model.rows) if name == "best" else model.fit(name)
+        fitted = best(model.tally.rows) if name == "best" else model.fit(name)
     with Together() as together:
         together.add(output, fitted.to_json() + "\n")
     where = "" if output == "-" else f" → {output}"

@@ -48,12 +48,13 @@ class Job:
     make: Callable[[], Sum]
     skip_broken: bool = False
 
-    def merged(self, states: Iterable[bytes]) -> bytes:
-        """Return one state from several."""
-        total = self.make()
-        for state in states:
-            total.merge(state)
-        return total.state()
+
+def merged(make: Callable[[], Any], states: Iterable[bytes]) -> bytes:
+    """Return the state of the sum of several, which `make()` begins."""
+    total = make()
+    for state in states:
+        total.merge(state)
+    return bytes(total.state())
 
 
 class Tallies(Sum):
