@@ -143,6 +143,11 @@ def _head(path: Path) -> bytes:
     return start
 
 
+def first_byte(path: Path) -> bytes:
+    """Return the first byte of a text that is no blank."""
+    return _head(path).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+
+
 def _encoding(head: bytes) -> tuple[str, tuple[str, ...]]:
     if head[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
         return "utf-32", ("UTF-32",)
