@@ -169,12 +169,11 @@ class Builder:
         options: ReadOptions,
         weights: Array = None,
         offset: int = 0,
-        pending: dict[str, tuple[Finding, ...]] | None = None,
         passthrough: Sequence[str] = (),
     ) -> None:
         self.table, self.match, self.options = table, match, options
         self.weights, self.offset = weights, offset
-        self.pending = {} if pending is None else pending
+        self.pending: dict[str, tuple[Finding, ...]] = {}
         self.passthrough = [table.as_given(c) for c in passthrough]
         self.layout = layouts.load(match.layout)
 

@@ -58,10 +58,6 @@ class Table:
     converted: frozenset[str] = frozenset()  # columns that the lazy frame also has as they stand in the file
 
     @property
-    def all_rows(self) -> int:
-        return self.before or self.rows
-
-    @property
     def first_row(self) -> int:
         return 1 if self.style == "file" else 0
 
@@ -119,7 +115,8 @@ class Table:
         """(number of the first row, numbers of all rows or None, the columns as numbers and text)."""
         wanted = list(dict.fromkeys(columns)) + ([ROW] if self.numbered else [])
         start = self.first_row + self.passed
-        size = size or batch_rows(len(wanted))
+        # memory is bounded by the values of a batch, however many columns there are
+        size = size or min(BATCH, max(1 << 12, BATCH_ENTRIES // max(1, len(wanted))))
         if self.columnar and not self.numbered and len(wanted) > FEWEST_TOGETHER:
             frames = wide_batches(self.lazy, wanted, size, self.columnar)
         else:
@@ -151,11 +148,6 @@ class Table:
 def quoted(word: str) -> str:
     """A word as a shell needs it."""
     return f"'{word}'" if any(c in word for c in ' *?[]{}|;&()$<>"!') or not word else word
-
-
-def batch_rows(columns: int) -> int:
-    """Rows of a batch: memory is bounded by its values, however many columns there are."""
-    return min(BATCH, max(1 << 12, BATCH_ENTRIES // max(1, columns)))
 
 
 def some_rows(lazy: pl.LazyFrame, columns: Sequence[str], start: int, rows: int, of: int) -> pl.DataFrame:

@@ -68,7 +68,8 @@ def _dialect(path: Path, shown: str, kinds: str) -> Dialect:
     if not body:
         raise ValueError(f"{shown}: the file is empty\n  it needs a line of column names and at least one row")
     delimiter = given[1] if given else _delimiter(body, shown)
-    facts = (f"delimiter {_shown(delimiter)}", *facts) if delimiter else facts
+    if delimiter:
+        facts = ("delimiter " + {"\t": "tab", " ": "blanks"}.get(delimiter, f'"{delimiter}"'), *facts)
     old_macintosh = b"\r" in head and b"\n" not in head
     rewrite = old_macintosh or delimiter == " " or encoding not in ("utf-8", "utf-8-sig")
     return Dialect(encoding, delimiter, skip, facts, rewrite)
@@ -209,18 +210,9 @@ def _delimiter(body: list[str], shown: str) -> str | None:
     return None
 
 
-def _shown(delimiter: str) -> str:
-    return {"\t": "tab", " ": "blanks"}.get(delimiter, f'"{delimiter}"')
-
-
 def _scan(path: Path, delimiter: str, skip: int, missing: Sequence[str] = MISSING) -> pl.LazyFrame:
     return pl.scan_csv(
-        path,
-        separator=delimiter,
-        infer_schema=False,
-        skip_lines=skip,
-        null_values=list(missing),
-        glob=False,
+        path, separator=delimiter, infer_schema=False, skip_lines=skip, null_values=list(missing), glob=False
     )
 
 
@@ -289,9 +281,8 @@ def kind_of(column: pl.Series, comma: bool) -> str:
     if percent:
         present = present.str.strip_suffix("%").str.strip_chars()
     few = present.head(100)
-    if few.cast(pl.Float64, strict=False).null_count() == few.len() and not bool(
-        few.str.contains(r"^[+-]?\d+,\d").any()
-    ):
+    decimal = bool(few.str.contains(r"^[+-]?\d+,\d").any())
+    if few.cast(pl.Float64, strict=False).null_count() == few.len() and not decimal:
         return "text"
     if present.cast(pl.Int64, strict=False).null_count() == 0:
         return "percent" if percent else "whole"
