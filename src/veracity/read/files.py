@@ -138,11 +138,23 @@ class Table:
         return numbers, pl.concat([frame for _, _, frame in parts], how="vertical_relaxed")
 
     def _typed(self, raw: pl.DataFrame, start: int, numbers: Any) -> pl.DataFrame:
-        def failure(name: str, index: int, value: Any) -> ValueError:
-            row = int(numbers[index]) if numbers is not None else start + index
-            return self.error(f"row {row}, `{name}` = {value!r}: not a number.", "correct the value, or leave it empty")
-
-        return text.typed(raw, self.kinds, failure) if self.kinds else raw
+        """Return strings as numbers where the column holds numbers."""
+        if not self.kinds:
+            return raw
+        made = []
+        for column in raw:
+            kind = self.kinds.get(column.name, "text")
+            values = column if kind == "text" or column.dtype != pl.String else text.parsed(column, kind)
+            if values.null_count() > column.null_count():
+                column = text.bare(column)
+                values = text.parsed(column, kind)
+            if values.null_count() > column.null_count():
+                index = int((values.is_null() & column.is_not_null()).arg_max() or 0)
+                row = int(numbers[index]) if numbers is not None else start + index
+                what = f"row {row}, `{column.name}` = {column[index]!r}: not a number."
+                raise self.error(what, "correct the value, or leave it empty")
+            made.append(values)
+        return pl.DataFrame(made)
 
 
 def quoted(word: str) -> str:

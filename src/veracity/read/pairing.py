@@ -243,7 +243,8 @@ class Paired:
         """Return the refusal of a case that is given more than once."""
         first, second = (found for found, _ in zip(self._with_key(model, key), range(2), strict=False))
         return ValueError(
-            f"case {first.shown} is given more than once for {model} ({first.place} and {second.place})\n"
+            f"case {first.shown} is given more than once for {model} "
+            f"({first.file} row {first.row} and {second.file} row {second.row})\n"
             "  name all columns that identify a case:  --id COL,COL"
         )
 
@@ -288,10 +289,6 @@ class Found:
     row: int
     outcome: Any
     shown: str
-
-    @property
-    def place(self) -> str:
-        return f"{self.file} row {self.row}"
 
 
 def _found(f: Forecasts, ids: Array | None, file: str) -> Iterator[Found]:

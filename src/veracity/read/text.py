@@ -116,7 +116,7 @@ def opened(path: Path, shown: str) -> Text:
         name = re.sub(r"_duplicated_\d+$", "", twice[0]) if twice else "the same name"
         raise ValueError(f"{shown}: two columns are called `{name}`\n  give every column a name of its own")
     blanks = bool(raw.head(1000).select(pl.any_horizontal(pl.all().str.contains(r"^\s|\s$")).any()).item())
-    clean = [(_bare(pl.col(c)) if blanks else pl.col(c)).alias(names[c]) for c in full]
+    clean = [(bare(pl.col(c)) if blanks else pl.col(c)).alias(names[c]) for c in full]
     raw = raw.select(clean)
     kinds = {c: kind_of(raw[c], delimiter != ",") for c in raw.columns}
     if any("comma" in kind for kind in kinds.values()):
@@ -267,8 +267,8 @@ def _ragged(path: Path, delimiter: str, skip: int, shown: str) -> ValueError:
     )
 
 
-def _bare(column: Any) -> Any:
-    """Strings, or an expression of them, without blanks around; the words for missing are missing."""
+def bare(column: Any) -> Any:
+    """Return strings, or an expression of them, without blanks around; the words for missing are missing."""
     return column.str.strip_chars().replace(MISSING, [None] * len(MISSING))
 
 
@@ -293,25 +293,6 @@ def kind_of(column: pl.Series, comma: bool) -> str:
     if comma and bool(present.str.contains(r"^[+-]?\d+(,\d+)?(?:[eE][+-]?\d+)?$").all()):
         return "comma percent" if percent else "comma"
     return "text"
-
-
-def typed(raw: pl.DataFrame, kinds: dict[str, str], where: Any) -> pl.DataFrame:
-    """Return strings as numbers where the column holds numbers; `where(column, index, value)` words a failure."""
-    out = []
-    for name in raw.columns:
-        column, kind = raw[name], kinds.get(name, "text")
-        if kind == "text" or column.dtype != pl.String:
-            out.append(column)
-            continue
-        numbers = parsed(column, kind)
-        if numbers.null_count() > column.null_count():
-            column = _bare(column)
-            numbers = parsed(column, kind)
-        if numbers.null_count() > column.null_count():
-            index = int((numbers.is_null() & column.is_not_null()).arg_max() or 0)
-            raise where(name, index, column[index])
-        out.append(numbers.alias(name))
-    return pl.DataFrame(out)
 
 
 def parsed(column: pl.Series, kind: str) -> pl.Series:
