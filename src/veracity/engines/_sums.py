@@ -73,7 +73,7 @@ class Tallies(Sum):
         self._skipped: dict[str, str] = {}
 
     def take(self, batch: Batch) -> None:
-        for forecasts in tuple(batch.forecasts):  # made one after another, then counted: each step stays in the cache
+        for forecasts in batch.forecasts:
             self._count(forecasts)
         for model, findings in batch.told:
             self._told[model] = merge((*self._told.get(model, ()), *findings))
