@@ -53,7 +53,6 @@ class Table:
     nested: tuple[str, ...] = ()  # keys of JSON lines whose values are lists or objects: not read
     preset: Match | None = None  # nested JSON is understood while it is flattened
     columnar: int = 0  # rows of the file, where rows and columns can be read without the others
-    filled: bool = False  # columns of the set that hold nothing here were given back to it
     written: Callable[[], pl.DataFrame] | None = None  # all rows of a short text, letter by letter
     converted: frozenset[str] = frozenset()  # columns that the lazy frame also has as they stand in the file
 
@@ -252,7 +251,7 @@ def same_columns(table: Table, columns: Sequence[str], first: str) -> None:
     nothing = [pl.lit(None, dtype=pl.Float64).alias(c) for c in empty]
     if empty:
         table.lazy, table.sample = table.lazy.with_columns(nothing), table.sample.with_columns(nothing)
-        table.columns, table.empty, table.filled = (*table.columns, *empty), (), True
+        table.columns, table.empty = (*table.columns, *empty), ()
     if set(table.columns) != set(columns):
         only = [c for c in (*columns, *table.columns) if (c in columns) != (c in table.columns)]
         raise ValueError(
