@@ -66,7 +66,7 @@ def choice(*values: str) -> dict[str, Any]:
 
 
 MAPS = names_in("maps")
-LAYOUTS = ("auto", "wide", "long", "binary", "pairs", "top", "realised", "counts", "lm-eval")
+LAYOUTS = ("auto", *(name.replace("_", "-") for name in names_in("read/layouts")))
 
 FILES = click.Argument(["files"], nargs=-1, required=True, metavar="FILE…")
 READ = (
@@ -114,6 +114,8 @@ READ = (
         **choice("split", "omit", "refuse"),
     ),
     Option(CASES, "--group COL", "Assess each value of this column as well; repeatable.", multiple=True),
+    Option(CASES, "--cluster COL", "Rows with one value here depend on each other: patients, states, answers."),
+    Option(CASES, "--time COL", "When each case took place; neighbours in time may depend on each other."),
 )
 PLAN = (
     Option(ESTIMATION, "--floor", "Minimum probability.", type=float, default=0.0),

@@ -60,9 +60,9 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
             wanted -= min(cases, wanted)
         share = worst / total if total > 0.0 else 0.0
         if share >= SURPRISES_SHARE:
-            rows = tuple(low.row for low in tally.lowest[:SURPRISES])
+            rows = [low.row for low in tally.lowest[:SURPRISES]]
             message = f"the {SURPRISES} biggest misses make up {share:.0%} of the log loss"
-            found.append(Finding("surprises", "note", message, SURPRISES, rows))
+            found.append(Finding("surprises", "note", message, SURPRISES, tuple(rows)))
     return tuple(found)
 
 

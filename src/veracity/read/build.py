@@ -65,6 +65,8 @@ class ModelRows:
             "missing": options.missing,
             "groups": {c: labels(frame[c]) for c in options.group if c in frame.columns},
             "case": self._case(),
+            "clusters": labels(frame[options.cluster]) if options.cluster else None,
+            "time": frame[options.time].to_numpy() if options.time else None,
             "first_row": self.start,
             "rows": self.numbers,
             "names": self.names,
@@ -147,7 +149,7 @@ def _versus_rest(rows: ModelRows, outcomes: Array, p: Array, given: dict[str, An
 def repeated(rows: ModelRows, times: int) -> dict[str, Any]:
     """Return the arguments of `prepare` with each row several times."""
     given = rows.arguments()
-    for name in ("sample_weight", "counts", "features", "ideal"):
+    for name in ("sample_weight", "counts", "features", "ideal", "clusters", "time"):
         given[name] = None if given[name] is None else np.repeat(given[name], times, axis=0)
     given["groups"] = {c: np.repeat(v, times) for c, v in given["groups"].items()}
     given["rows"] = np.repeat(rows.row_numbers, times)
@@ -180,7 +182,11 @@ class Builder:
     @cached_property
     def columns(self) -> list[str]:
         options = self.options
-        optional = [c for c in (options.weight, options.count, *options.group) if c in self.table.columns]
+        optional = [
+            c
+            for c in (options.weight, options.count, options.cluster, options.time, *options.group)
+            if c in self.table.columns
+        ]
         return list(dict.fromkeys([*self.match.columns, *optional, *options.feature, *self.passthrough]))
 
     def frames(self, size: int) -> Iterator[Batch]:

@@ -406,7 +406,7 @@ class Assessment:
         if self._unjudged:
             return None
         rows = self._state.few_rows(MOST_ROWS, MOST_ENTRIES)
-        clusters = rows.case if rows.clusters is None else rows.clusters
+        clusters = self._state.dependent(rows)
         exclude = ("multiplicative",) if rows.picks_only else ()
         return estimate.recalibration(rows, clusters=clusters, time=rows.time, exclude=exclude)
 

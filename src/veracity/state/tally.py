@@ -158,6 +158,13 @@ class Tally:
         most = max(1, min(most, entries // max(self.k, 1)))
         return self.rows if self.on_cells or len(self.rows) <= most else self.rows.take(slice(most))
 
+    @staticmethod
+    def dependent(rows: Forecasts) -> NDArray[Any] | None:
+        """Return the clusters of rows that depend on each other: those given, or cases with several rows."""
+        if rows.clusters is not None or rows.case is None:
+            return rows.clusters
+        return rows.case if len(np.unique(rows.case)) < len(rows) else None
+
     @property
     def picks(self) -> Histogram:
         """Probabilities of the picks, with those that were right."""
