@@ -112,6 +112,8 @@ class Bin(Section):
     source: float
     contribution: float
     contribution_eq17: float
+    model_decisiveness: float
+    model_robustness: float
 
 
 @dataclass(frozen=True)
