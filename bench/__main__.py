@@ -97,7 +97,8 @@ def main() -> int:
     failed = 0
     for name in given.names or names():
         command = [sys.executable, "-m", "bench", "--one", name, *(["--quick"] if given.quick else [])]
-        done = subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True)
+        one_thread = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        done = subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True, env=one_thread)
         if done.returncode:
             failed += 1
             reason = (done.stderr.strip().splitlines() or ["no message"])[-1]

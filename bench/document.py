@@ -1,0 +1,58 @@
+"""Whole jobs beside one `np.sort` of 1e7 numbers: documents, a report, and the command line on a small file."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench import race, row
+from bench.assessment import events, softmax_rows
+from veracity import assess, show
+
+IMPORTS = "import numpy, scipy.special, scipy.optimize, polars, rich"
+TARGETS = {(1_000_000, 2): 4.0, (1_000_000, 10): 7.0, (20_000, 100): 7.0}
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """Every ratio of CPU time, the least of five runs (two of the report), with one BLAS thread."""
+    part = 20 if quick else 1
+    numbers = np.random.default_rng(0).random(10_000_000 // part)
+    (sort,) = race(lambda: np.sort(numbers))
+    table = []
+    for (rows, k), target in TARGETS.items():
+        y, p = events(rows // part) if k == 2 else softmax_rows(rows // part, k)[::-1]
+        labels = list(range(k))
+        (ours,) = race(lambda y=y, p=p, labels=labels: assess(y, p, labels=labels).document())  # type: ignore[misc]
+        table.append(row(f"document of {rows:.3g} × {k}, × np.sort of 1e7", ours / sort, target, ours=ours, sort=sort))
+    p, y = softmax_rows(5000 // part, 1000)
+    (ours,) = race(lambda: show.report(assess(y, p, labels=list(range(1000)))), repeats=2)
+    table.append(row("document and report of 5,000 × 1000, × np.sort of 1e7", ours / sort, 8.0, ours=ours, sort=sort))
+    ours, theirs = command_line()
+    table.append(row("command line on 1,000 rows of CSV, × the imports", ours / theirs, 1.3, ours=ours, theirs=theirs))
+    return {"table": table}
+
+
+def command_line() -> tuple[float, float]:
+    """Least CPU seconds of `veracity assess` on 1,000 rows, and of Python importing what it needs."""
+    y, p = events(1000)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "forecasts.csv"
+        file.write_text("y,p\n" + "".join(f"{a},{b}\n" for a, b in zip(y.tolist(), p.tolist(), strict=True)))
+        commands = ([sys.executable, "-m", "veracity", "assess", str(file)], [sys.executable, "-c", IMPORTS])
+        ours, theirs = (min(cpu(command) for _ in range(5)) for command in commands)
+    return ours, theirs
+
+
+def cpu(command: list[str]) -> float:
+    """CPU seconds of a process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
