@@ -15,7 +15,7 @@ import pytest
 import veracity as vc
 from veracity import engines, maps, measures, plots
 from veracity.formulas import rules
-from veracity.results.schema import schema
+from veracity.results.assessment import schema
 
 RNG = np.random.default_rng(0)
 P = RNG.beta(0.8, 1.2, 400)
@@ -55,16 +55,17 @@ def test_a_measure_appears_everywhere(measure: measures.Measure, tmp_path: Path)
     assert "scores.absolute_error" in show.to_csv(a)
 
 
-def test_a_scoring_rule_is_found_by_name() -> None:
-    from dataclasses import replace
-
-    added = replace(rules.rule("brier"), name="tripled", key="tripled")
-    rules.RULES["tripled"] = added
-    try:
-        assert vc.rule("tripled") is added
-        assert float(vc.rule("tripled").score(np.array([[0.3, 0.7]]), np.array([1]))[0]) == pytest.approx(0.18)
-    finally:
-        del rules.RULES["tripled"]
+def test_a_scoring_rule_is_one_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found by its name, with score, entropy and divergence from its generator and gradient alone."""
+    with pytest.raises(ValueError, match="rule: 'cubic' is none of"):
+        vc.rule("cubic")
+    added = vc.ScoringRule.of("cubic", lambda p: (p**3).sum(-1) - 1.0, lambda x, p: 3.0 * x**2)
+    monkeypatch.setattr(rules, "RULES", (*rules.RULES, added))
+    assert vc.rule("cubic") is added
+    p, q = np.array([0.3, 0.7]), np.array([0.6, 0.4])
+    assert float(added.score(p, 1)) == pytest.approx(1.0 + 2.0 * (p**3).sum() - 3.0 * 0.7**2, rel=1e-12)
+    expected = q @ [float(added.score(p, j)) for j in (0, 1)]
+    assert expected == pytest.approx(float(added.entropy(q)) + float(added.divergence(p, q)), rel=1e-12)
 
 
 @pytest.fixture
@@ -150,4 +151,6 @@ def test_a_command_is_a_file(beside: Path, capsys: pytest.CaptureFixture[str]) -
         'import click\n@click.command()\ndef command():\n    """Say hello."""\n    click.echo("hello")\n'
     )
     assert run(["--help"]) == 0
-    assert "hello" in capsys.readouterr().out
+    assert "Say hello." in capsys.readouterr().out
+    assert run(["hello"]) == 0
+    assert capsys.readouterr().out == "hello\n"

@@ -114,14 +114,18 @@ def test_an_array_changed_afterwards_changes_no_result(change, k):
 
 
 def test_no_more_loss_remains_than_there_is():
-    """One cell holds all rows where classes are many: what it leaves is the loss of the base rate."""
-    y, p = softmax(4000, 300, 2.5, seed=3)
+    """Cells of many classes charge every difference inside a cell; recalibrations judged by other rows do not."""
+    y, p = softmax(2000, 300, 2.5, seed=3)
     a = veracity.assess(y, p, labels=range(300))
-    assert a.losses("log")["RL"] > a.losses("log")["L"]
-    assert a.verdict == "matched"
-    assert not any("remains" in sentence for sentence in a.verdict_detail["sentences"])
+    found = a.losses("log")
+    assert 0.0 < found.RL <= found.L
+    assert pytest.approx(found.L, rel=1e-12) == found.CL + found.RL
+    assert found.CL.low == 0.0
+    assert a.verdict == "calibrated"
+    assert veracity.assess(y, p, labels=range(300), map="bins").losses("log").RL > found.L
     rng = np.random.default_rng(3)
     p = rng.beta(0.7, 1.3, 40_000)
     a = veracity.assess(rng.random(40_000) < p, p)
-    assert a.verdict == "matched"
-    assert any("What loss remains" in sentence for sentence in a.verdict_detail["sentences"])
+    assert a.verdict == "calibrated"
+    assert a.verdict_detail.gain.high < 0.01
+    assert "would save at most" in a.verdict_detail.sentences[0]

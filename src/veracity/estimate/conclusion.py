@@ -21,7 +21,8 @@ FLOOR = 0.001  # minimum probability with which an infinite log loss is shown
 def verdict(tally: Tally, recalibration: Recalibration | None = None, nothing: str = "") -> Verdict:
     """Return the calibration verdict with its sentences; `nothing` says why there is nothing to judge."""
     reason = nothing or ("" if tally.measurable else NOT_MEASURABLE) or (ONLY_SHARES if tally.shares_only else "")
-    found = replace(not_measurable(reason), zero_rows=tally.sums.zeros) if reason else _judged(tally, recalibration)
+    found = not_measurable(reason) if reason else _judged(tally, recalibration)
+    found = replace(found, zero_rows=tally.sums.zeros)
     floored = Entries.of(tally.pooled, tally.grid, FLOOR).means()["geometric_accuracy"] if found.zero_rows else 1.0
     said = sentences(
         found,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from veracity.data.records import Group, Level
+from veracity.data.records import ClassLevel, Group, Level
 from veracity.estimate.conclusion import verdict
 from veracity.estimate.expected import expected_means
 from veracity.estimate.measured import Measured, unmeasured
+from veracity.estimate.per_class import residual
 from veracity.estimate.reported import Profile
 from veracity.estimate.scores import scores
 from veracity.state.tally import Tally
@@ -32,5 +33,12 @@ def level(tally: Tally) -> Level:
         measured=measured.measured_means() if measured else unmeasured(),
         slope=measured.slope() if measured else unmeasured().decisiveness,
         verdict=verdict(tally).word,
-        level=tally.event_level,
+        level=event_level(tally),
     )
+
+
+def event_level(tally: Tally) -> ClassLevel | None:
+    """Return predicted and observed share of the event, with its z; None beyond two classes."""
+    if tally.k != 2 or not (tally.measurable and tally.sums.rows):
+        return None
+    return ClassLevel(float(tally.mean_forecast[1]), float(tally.frequencies[1]), residual(tally.classwise[1]))

@@ -46,6 +46,10 @@ ZERO_OUTCOME = "some outcomes had probability 0: no interval"
 EXPLAINED = 0.1  # of the log loss may be left over by the chain
 
 
+class NoProbabilities(ValueError):
+    """A map whose values leave the unit interval, so that no score can judge them."""
+
+
 def losses(
     rows: Forecasts,
     rule: Rule,
@@ -67,11 +71,18 @@ def losses(
     rule = rule_of(rule)
     q = ideal_of(rows) if ideal is None else ideal
     if map != AUTO:
-        return _exact(rows, rule, q, map, level)
+        try:
+            return _exact(rows, rule, q, map, level)
+        except NoProbabilities as error:
+            return _no_losses(str(error), score)
     if found is None:
-        nothing: dict[str, Any] = dict.fromkeys((*PAIRS, "remainder"), unknown(ONE_FOLD))
-        return Losses(**nothing)
+        return _no_losses(ONE_FOLD)
     return _crossfitted(rows, rule, found, q, level, score, upper)
+
+
+def _no_losses(reason: str, score: Reading | None = None) -> Losses:
+    nothing: dict[str, Any] = dict.fromkeys((*PAIRS, "remainder"), unknown(reason))
+    return Losses(**nothing if score is None else nothing | {"L": score})
 
 
 def _crossfitted(
@@ -231,7 +242,7 @@ def chain(rows: Forecasts, map: str, *, q: Ideal | None = None, prior: Floats | 
     fitted = maps.fit(map, rows)
     outside = getattr(fitted, "outside", 0)
     if outside:
-        raise ValueError(f"map: {map!r} gives {outside:,} values that are no probabilities; choose another")
+        raise NoProbabilities(f"map: {map!r} gives {outside:,} values that are no probabilities; choose another")
     cells: Any = fitted.cells(rows.probabilities) if hasattr(fitted, "cells") else None
     ideal = None if q is None else q.Q
     if ideal is not None and ideal.ndim == 1:

@@ -36,9 +36,7 @@ def per_class(
         true = np.asarray(held.true if held.true_weight is None else held.true_weight, dtype=np.float64)
         squares = mass if held.all_weight2 is None else held.all_weight2
         n, p = float(mass.sum()), np.clip(held.all_sum / np.where(mass > 0.0, mass, 1.0), 0.0, 1.0)
-        variance = float(np.sum(squares * p * (1.0 - p)))
-        excess = float(true.sum() - held.all_sum.sum())
-        z = excess / math.sqrt(variance) if variance > 0.0 else math.copysign(math.inf, excess) if excess else 0.0
+        z = residual(held)
         share = max((gains or {}).get(name, 0.0), 0.0) / total if total > 0.0 else None
         reading = slope(p, mass, true, squares, level)
         found.append((name, float(held.true.sum()), held.all_sum.sum() / n, true.sum() / n, reading, share, z))
@@ -47,6 +45,18 @@ def per_class(
         name: ClassReading(count, float(predicted), float(observed), reading, share, p)
         for (name, count, predicted, observed, reading, share, _), p in zip(found, adjusted, strict=True)
     }
+
+
+def residual(held: Histogram) -> float:
+    """Return z: the events less the expected ones, over the standard error that calibrated forecasts give them."""
+    mass = np.asarray(held.all if held.all_weight is None else held.all_weight, dtype=np.float64)
+    true = held.true if held.true_weight is None else held.true_weight
+    squares = mass if held.all_weight2 is None else held.all_weight2
+    p = np.clip(held.all_sum / np.where(mass > 0.0, mass, 1.0), 0.0, 1.0)
+    variance, excess = float(np.sum(squares * p * (1.0 - p))), float(true.sum() - held.all_sum.sum())
+    if variance > 0.0:
+        return excess / math.sqrt(variance)
+    return math.copysign(math.inf, excess) if excess else 0.0
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from veracity import kernels
 from veracity.data import Finding, Forecasts, Names, NothingLeft, merge, prepare, refuse
-from veracity.data.records import ClassLevel
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid, grid
 from veracity.state.cells import Cells, rows_of_two
@@ -182,15 +181,6 @@ class Tally:
         """(k,) weighted mean probability of each class."""
         mean: Floats = self.sums.column / self.sums.weight
         return mean
-
-    @property
-    def event_level(self) -> ClassLevel | None:
-        """Predicted and observed share of the event, with its z; two classes only."""
-        if self.k != 2 or not (self.measurable and self.sums.rows):
-            return None
-        predicted, observed = float(self.mean_forecast[1]), float(self.frequencies[1])
-        spread = max(observed * (1.0 - observed), 1e-300) / max(self.sums.n_eff, 1e-300)
-        return ClassLevel(predicted, observed, (observed - predicted) / spread**0.5)
 
     def __add__(self, other: Tally) -> Tally:
         return total((self, other))
