@@ -27,11 +27,10 @@ import json, resource, sys, time
 import polars as pl
 from veracity.data import check
 from veracity.read import open as open_source
-from veracity.read.files import batch_rows, collect_batches
 kind, path = sys.argv[1:]
 rows, start = 0, time.process_time()
 if kind == "polars":
-    for frame in collect_batches(pl.scan_parquet(path).select("p", "y"), batch_rows(2)):
+    for frame in pl.scan_parquet(path).select("p", "y").collect_batches(chunk_size=1 << 20, maintain_order=True):
         rows += frame.height
 else:
     source = open_source(path)

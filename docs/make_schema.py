@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from veracity.results.assessment import schema
+from veracity.results.schema import schema
 
 FILE = Path(__file__).parents[1] / "src/veracity/schema/assessment-1.json"
 

@@ -293,12 +293,10 @@ def test_interrupt_leaves_no_file(tmp_path: Path) -> None:
 def test_nothing_is_written_when_a_later_output_fails(
     forecasts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from veracity.cli import _deliver
-
-    def broken(document: Any) -> str:
+    def broken(result: Any) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_deliver, "_pictures", broken)
+    monkeypatch.setattr("veracity.show.pictures", broken)
     folder = forecasts.parent
     options = ["--json", str(folder / "out.json"), "--plots", str(folder / "pictures")]
     assert run(["assess", str(forecasts), *options]) == 2

@@ -15,7 +15,7 @@ import pytest
 import veracity as vc
 from veracity import engines, maps, measures, plots
 from veracity.formulas import rules
-from veracity.results.assessment import schema
+from veracity.results.schema import schema
 
 RNG = np.random.default_rng(0)
 P = RNG.beta(0.8, 1.2, 400)
@@ -144,11 +144,10 @@ def test_an_engine_is_a_file(beside: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("beside", ["veracity.cli"], indirect=True)
 def test_a_command_is_a_file(beside: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from veracity.cli import main
+    from veracity.cli import run
 
     (beside / "hello.py").write_text(
         'import click\n@click.command()\ndef command():\n    """Say hello."""\n    click.echo("hello")\n'
     )
-    with pytest.raises(SystemExit):
-        main(["--help"])
+    assert run(["--help"]) == 0
     assert "hello" in capsys.readouterr().out

@@ -23,6 +23,7 @@ _HOMES = {
     "risk_profile": "formulas.means",
     "rule": "formulas.rules",
     "ScoringRule": "formulas.rules",
+    "Chain": "formulas.chain",
     "adjust": "maps",
     "InfeasibleTarget": "maps",
     "PredictionTable": "table",

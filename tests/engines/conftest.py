@@ -76,10 +76,10 @@ def spark(java: str) -> Iterator[Any]:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """From now on, files are read so many rows at a time, in pieces of ten rows."""
+    """From now on, files are read so many rows at a time."""
 
     def cut(rows: int) -> None:
-        for name, value in (("MOST_ROWS", rows), ("FEWEST_ROWS", 1), ("CHUNK", 10)):
+        for name, value in (("MOST_ROWS", rows), ("FEWEST_ROWS", 1)):
             monkeypatch.setattr(f"veracity.read.parts.{name}", value)
 
     return cut

@@ -16,22 +16,22 @@ import polars as pl
 import pytest
 
 from veracity.engines import Engine
+from veracity.kernels import native
 from veracity.read import ReadOptions, parts, read
-from veracity.state import tally
 from veracity.state.tally import Tally
 
 BAD = [np.nan, np.inf, -np.inf, -5e-324, -0.5, 1.0 + 2.0**-52, 1.5, 1e300]
 GOOD = [0.0, -0.0, 5e-324, 2.0**-40, 2.0**-14, 0.5, 1.0 - 2.0**-14, 1.0 - 2.0**-53, 1.0]
 
 
-@pytest.fixture(params=[(1, 1, 1), (7, 3, 1), (64, 3, 8), (64, 1 << 15, 100)], ids=str)
+@pytest.fixture(params=[(1, 1), (7, 1), (64, 8), (64, 100)], ids=str)
 def uneven(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Batches, pieces of memory, and parts counted by place, all of so few rows."""
-    rows, piece, paired = request.param
+    """Batches, and parts counted by place, of so few rows."""
+    rows, paired = request.param
     with ExitStack() as small:
-        for name, value in (("MOST_ROWS", rows), ("FEWEST_ROWS", 1), ("CHUNK", piece)):
+        for name, value in (("MOST_ROWS", rows), ("FEWEST_ROWS", 1)):
             small.enter_context(patch.object(parts, name, value))
-        small.enter_context(patch.object(tally, "PAIRED", paired))
+        small.enter_context(patch.object(native, "PAIRED", paired))
         yield
 
 
@@ -126,10 +126,3 @@ def test_rows_left_out_are_counted_among_all(uneven: None, tmp_path: Path, known
     assert message in [finding.message for finding in streamed(files, **reading).findings]
     (held,) = read(files, ReadOptions(**reading)).values()
     assert (len(held), [finding.message for finding in held.findings if finding.total]) == (known, [message])
-
-
-def test_an_empty_piece_of_memory_is_no_part() -> None:
-    """Polars makes such pieces of CSV files now and then, and refuses to make them on request."""
-    frame = pl.DataFrame({"p": [0.1, 0.2, 0.3]})
-    with patch.object(pl.Series, "chunk_lengths", lambda _: [2, 0, 1]), patch.object(parts, "CHUNK", 1):
-        assert [(start, piece.height) for start, piece in parts._pieces(frame)] == [(0, 2), (2, 1)]

@@ -7,15 +7,13 @@ from typing import Any
 import click
 from click.testing import CliRunner
 
-from veracity.cli._options import READ_NAMES, files_argument, read_options, read_options_from
+from veracity.cli._options import FILES, READ, read_options_from
 from veracity.read import ReadOptions
 
 SEEN: list[Any] = []
 
 
-@click.command()
-@files_argument
-@read_options
+@click.command(params=[FILES, *READ])
 @click.option("--floor", default=0.0)
 def command(files: tuple[str, ...], **options: Any) -> None:
     SEEN.append((files, read_options_from(options), options))
@@ -68,4 +66,6 @@ def test_every_option_arrives() -> None:
 
 
 def test_names_are_the_fields_of_reading() -> None:
-    assert {*READ_NAMES, "labelled"} == set(ReadOptions.__dataclass_fields__)  # `labelled` is set by commands
+    assert {*(option.name for option in READ), "labelled"} == set(
+        ReadOptions.__dataclass_fields__
+    )  # `labelled` is set by commands

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veracity.data import Finding, Forecasts, Names, check, merge, prepare, refuse, row_sum_tolerance
+from veracity.data import Finding, Forecasts, Names, check, merge, prepare, refuse
 from veracity.data.prepare import prepare_realised
-from veracity.kernels.result import Problem
+from veracity.kernels.result import Problem, tolerance
 
 of = Forecasts.of
 
@@ -130,8 +130,8 @@ def test_rows_within_tolerance_are_not_touched() -> None:
     rescaled = of([0, 1], [[0.5, 0.6], [0.3, 0.7]], normalise=True)
     np.testing.assert_allclose(rescaled.matrix, [[5 / 11, 6 / 11], [0.3, 0.7]])
     assert rescaled.findings[0].rows == (0,)
-    assert row_sum_tolerance(np.dtype(np.float64), 1000) == 1e-6
-    assert row_sum_tolerance(np.dtype(np.float32), 1000) == 1000 * 2.0**-23
+    assert tolerance(np.dtype(np.float64), 1000) == 1e-6
+    assert tolerance(np.dtype(np.float32), 1000) == 1000 * 2.0**-23
 
 
 def test_zero_for_what_happened_is_a_finding() -> None:

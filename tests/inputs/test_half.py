@@ -15,8 +15,9 @@ import pytest
 
 import veracity as vc
 from veracity import kernels
-from veracity.data import Forecasts, row_sum_tolerance
+from veracity.data import Forecasts
 from veracity.kernels.grid import grid
+from veracity.kernels.result import tolerance
 from veracity.read import ReadOptions, read
 
 HALF = np.dtype(np.float16)
@@ -35,8 +36,8 @@ def test_the_bound_is_twice_what_rounding_does(k: int) -> None:
         rows = rng.dirichlet(np.full(k, sharpness), 2000)
         rows = rows / rows.sum(axis=1, keepdims=True)
         off = np.abs(rows.astype(np.float16).astype(np.float64).sum(axis=1) - 1.0).max()
-        assert off <= row_sum_tolerance(HALF, k) / 2
-    assert row_sum_tolerance(HALF, k) == 2.0**-10 + k * 2.0**-24
+        assert off <= tolerance(HALF, k) / 2
+    assert tolerance(HALF, k) == 2.0**-10 + k * 2.0**-24
 
 
 def given(kind: str, folder: Path) -> Any:
@@ -115,7 +116,7 @@ def test_the_pass_takes_the_bound(kernel: str) -> None:
     rows, outcomes = P.astype(np.float32), Y
     strict = kernels.scan(rows, outcomes, grid(), kernel=kernel)
     assert strict.problems["row_sum"].rows > 300
-    wide = kernels.scan(rows, outcomes, grid(), kernel=kernel, allowed=row_sum_tolerance(HALF, 6))
+    wide = kernels.scan(rows, outcomes, grid(), kernel=kernel, allowed=tolerance(HALF, 6))
     assert wide.problems["row_sum"].rows == 0
     assert wide.rows == len(rows)
     assert kernels.scan(P, outcomes, grid(), kernel=kernel).rows == len(rows)

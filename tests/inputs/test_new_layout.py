@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from veracity.cli._input import input_options
 
+from veracity.cli._options import LAYOUTS
 from veracity.read import ReadOptions, layouts, read, recognise
 
 ODDS = '''
@@ -42,10 +41,13 @@ def _odds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _choices() -> str:
-    import click
+    with pytest.raises(ValueError, match="is none of") as refused:
+        ReadOptions(layout="none of these")
+    return str(refused.value)
 
-    command = click.command()(input_options(lambda **_: None))
-    return CliRunner().invoke(command, ["--help"], terminal_width=200).output
+
+def test_the_command_line_offers_every_layout() -> None:
+    assert sorted(LAYOUTS) == sorted(["auto", *layouts.names()])
 
 
 @pytest.mark.usefixtures("_odds")

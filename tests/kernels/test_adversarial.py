@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from veracity import kernels
-from veracity.kernels import Histogram, Pair, scan
+from veracity.kernels import Histogram, scan
 from veracity.kernels.grid import WIDE, grid
 from veracity.kernels.result import tolerance
 from veracity.state.plan import Plan
@@ -238,6 +238,8 @@ def test_numbers_of_cells_that_are_none_are_refused(vectors, name, k):
 
 @pytest.mark.parametrize("damage", [lambda a: a[:-1], lambda a: a + 10**6, lambda a: a - 1])
 def test_numbers_of_parts_that_are_none_are_refused(vectors, damage):
+    from veracity.kernels.pair import Pair
+
     pair = Pair(grid(CUTS))
     known = pair._places
     pair._places = replace(known, first_part=damage(known.first_part).astype(np.int32))
@@ -250,11 +252,8 @@ def test_arrays_of_different_lengths_are_refused(compiled):
     p, y, cells = np.full((3, 2), 0.5), np.zeros(3, int), grid(CUTS)
     for change in ({"y": y[:2]}, {"weights": np.ones(2)}, {"counts": np.ones(4, int)}, {"p": np.full((4, 2), 0.5)}):
         given = {"p": p, "y": y, "weights": None, "counts": None} | change
-        task = kernels.native.Task(grid=cells, hash_limit=None, threads=1, allowed=1e-6, **given)
         with pytest.raises(ValueError, match="fit one another and the grid"):
-            task.run(None)
-    with pytest.raises(ValueError, match="fit one another and the grid"):
-        kernels.native.Task(p, y, cells, None, None, None, 1, 1e-6).run(np.empty(2))
+            kernels.native.by_row(grid=cells, threads=1, allowed=1e-6, **given)
 
 
 def test_arrays_of_a_stored_tally_are_aligned():

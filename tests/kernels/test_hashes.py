@@ -1,14 +1,13 @@
-"""Hashes of forecasts: the same in C and NumPy and in the pass, whatever the layout, precision and order of classes."""
+"""Hashes of forecasts: the same in C and NumPy, whatever the layout, precision and order of classes."""
 
 import numpy as np
 import pytest
+from veracity.state.sampling import few
 
 from veracity import kernels
 from veracity.data import Forecasts
-from veracity.kernels import forecast_hashes, scan
-from veracity.kernels.grid import grid
+from veracity.kernels import forecast_hashes
 from veracity.state.plan import Plan
-from veracity.state.sampling import few
 
 CUTS = Plan().cuts
 KERNELS = ["numpy"] + ["native"] * (kernels.native is not None)
@@ -88,39 +87,6 @@ def test_different_forecasts_rarely_collide_and_hashes_are_spread_evenly(k, kind
         shares = np.bincount((h >> np.uint64(60)).astype(int), minlength=16) / len(h)
         # Four standard deviations of a share of 1/16.
         assert np.abs(shares - 1 / 16).max() < 4 * np.sqrt(1 / 16 * 15 / 16 / len(h))
-
-
-@pytest.mark.parametrize("k", [0, 2, 10, 60, 300])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_pass_finds_the_rows_with_the_smallest_hashes(each, k, dtype):
-    rng = np.random.default_rng(3)
-    n = 2000
-    p, y = forecasts(rng, n, k, dtype), rng.integers(0, k or 2, n)
-    h = forecast_hashes(p, "numpy")
-    limit = int(np.sort(h)[n // 7])
-    expected = np.flatnonzero(h <= limit)
-    y[expected[3]] = -1  # a row with a problem
-    expected = np.delete(expected, 3)
-    weights = rng.random(n)
-    for options in ({}, {"weights": weights}, {"threads": 3}):
-        found = scan(p, y, grid(CUTS, coarse=k > 50), kernel=each, hash_limit=limit, **options)
-        assert np.array_equal(found.near, expected)
-        assert np.array_equal(found.near_hashes, h[expected])
-        assert found.near_hashes.dtype == np.uint64
-    everything = scan(p, y, grid(CUTS, coarse=k > 50), kernel=each, hash_limit=2**64 - 1)
-    assert len(everything.near) == everything.rows == n - 1
-    assert scan(p, y, grid(CUTS), kernel=each).near is None
-
-
-def test_a_large_pass_of_two_classes_finds_the_same_rows(compiled, monkeypatch):
-    rng = np.random.default_rng(4)
-    p = forecasts(rng, 5000, 0)
-    y, h = rng.integers(0, 2, 5000), forecast_hashes(p)
-    limit = int(np.sort(h)[500])
-    monkeypatch.setattr(kernels.native, "PAIRED", 1)
-    found = scan(p, y, grid(CUTS), kernel="native", threads=3, hash_limit=limit)
-    assert np.array_equal(found.near, np.flatnonzero(h <= limit))
-    assert np.array_equal(found.near_hashes, h[found.near])
 
 
 def test_what_does_not_fit_is_refused(compiled):

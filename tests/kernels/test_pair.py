@@ -5,9 +5,9 @@ import pytest
 
 from veracity import assess, kernels
 from veracity.data import prepare
-from veracity.kernels import forecast_hashes, native
+from veracity.kernels import native
 from veracity.kernels.grid import grid
-from veracity.state import tally
+from veracity.kernels.result import EXPONENTS
 from veracity.state.plan import Plan
 from veracity.state.tally import Running, Tally
 
@@ -61,7 +61,7 @@ def test_places_and_moments_give_what_the_rows_give(tools, kind, vectors):
     below = p.astype(np.float64)
     assert np.array_equal(rest.others, np.flatnonzero((realised <= 2.0**-14) | ((below < 2.0**-40) & (below > 0))))
     kept = np.setdiff1d(np.arange(len(p)), rest.others)
-    one, other = pair.result(), native.scan(p[kept], y[kept], GRID, None, None, False, None, 1)
+    one, other = pair.result(), native.scan(p[kept], y[kept], GRID, None, None, 1)
     assert one.rows == other.rows
     assert (rest.low, rest.high) == (p.min(), p.max())
     assert np.array_equal(rest.lowest, kept[other.lowest])
@@ -84,7 +84,7 @@ def test_powers_hold_where_a_cell_is_widest(tools):
     y = np.ones(len(p), dtype=np.int8)
     pair = Pair(grid())
     assert len(pair.add(p, y).others) == 0
-    direct = np.array([np.sum(p**r) for r in kernels.EXPONENTS])
+    direct = np.array([np.sum(p**r) for r in EXPONENTS])
     assert np.max(np.abs(pair.result().powers / direct - 1.0)) < 3e-13
 
 
@@ -104,20 +104,12 @@ def test_bad_labels_too(bad, kind, vectors):
     assert Pair(GRID).add(p, y) is None
 
 
-def test_near_rows_are_those_with_the_smallest_hashes(vectors):
-    p, y = smooth()
-    h = forecast_hashes(p, "numpy")
-    limit = np.sort(h)[N // 10]
-    rest = Pair(GRID).add(p, y, int(limit))
-    assert np.array_equal(rest.near, np.flatnonzero(h <= limit))
-
-
 def test_a_large_scan_is_the_same(tools, monkeypatch):
     p, y = smooth()
     p[5], p[6], y[5], y[6] = 0.0, 1e-90, True, True
-    direct = native.scan(p, y, GRID, None, None, False, None, 2)
+    direct = native.scan(p, y, GRID, None, None, 2)
     monkeypatch.setattr(native, "PAIRED", 1)
-    paired = native.scan(p, y, GRID, None, None, False, None, 3)
+    paired = native.scan(p, y, GRID, None, None, 3)
     assert np.array_equal(paired.lowest, direct.lowest)
     assert np.array_equal(paired.tiny, direct.tiny)
     assert (paired.rows, paired.low, paired.high) == (direct.rows, direct.low, direct.high)
@@ -128,22 +120,23 @@ def test_a_large_scan_is_the_same(tools, monkeypatch):
         assert np.array_equal(a.all, b.all)
         assert np.array_equal(a.true, b.true)
     p[7] = 2.0
-    assert native.scan(p, y, GRID, None, None, False, None, 3).problems["above_one"].first == (7,)
+    assert native.scan(p, y, GRID, None, None, 3).problems["above_one"].first == (7,)
 
 
 @pytest.mark.parametrize("kind", ["smooth", "rounded", "extreme", "edges", "half", "foreign"])
 def test_a_stream_counted_by_place_is_the_stream_counted_by_row(tools, monkeypatch, kind):
     p, y = kinds()[kind]
-    plan = Plan(bootstrap=9)  # for which rows are kept
+    plan = Plan()
     whole = prepare(y, p)
     at = np.sort(np.random.default_rng(5).choice(len(p), 6))
-    monkeypatch.setattr(tally, "PAIRED", 1)
+    monkeypatch.setattr(native, "PAIRED", 1)
     running = Running()
     for start, end in zip([0, *at], [*at, len(p)], strict=True):
         if end > start:
             running.count(prepare(y[start:end], p[start:end], first_row=int(start)), plan)
         if start == at[2]:
             running.tally()  # looking at the sum changes nothing
+    monkeypatch.setattr(native, "PAIRED", 1 << 60)
     one, other = running.tally(), Tally.of(whole, plan=plan)
     assert (one.cases, one.lowest, one.sums.zeros) == (other.cases, other.lowest, other.sums.zeros)
     for name in ("score", "by_class", "column", "powers"):
@@ -152,36 +145,36 @@ def test_a_stream_counted_by_place_is_the_stream_counted_by_row(tools, monkeypat
         assert np.array_equal(a.cells, b.cells)
         assert np.array_equal(a.all, b.all)
         assert np.array_equal(a.true, b.true)
-    assert one.sample.complete == other.sample.complete
-    assert np.array_equal(one.sample.rows.probabilities, other.sample.rows.probabilities)
-    assert np.array_equal(one.sample.rows.counts, other.sample.rows.counts)
+    assert one.analysis.complete == other.analysis.complete
+    assert np.array_equal(one.analysis.rows.probabilities, other.analysis.rows.probabilities)
+    assert np.array_equal(one.analysis.rows.counts, other.analysis.rows.counts)
 
 
-def test_rows_of_two_classes_are_kept_while_they_fit_or_for_a_bootstrap(monkeypatch):
+def test_rows_of_two_classes_are_kept_while_they_fit_and_are_cells_beyond(monkeypatch):
     p, y = smooth()
-    monkeypatch.setattr(tally, "PAIRED", 1)
-    monkeypatch.setattr("veracity.state.sampling.MOST_ROWS_OF_TWO", 1000)
+    monkeypatch.setattr(native, "PAIRED", 1)
+    monkeypatch.setattr("veracity.state.rows.MOST_ROWS", 1000)
+    monkeypatch.setattr("veracity.state.tally.MOST_ROWS", 1000)
 
-    def streamed(rows, plan):
+    def streamed(rows):
         running = Running()
         for start in range(0, rows, 700):
             part = slice(start, min(start + 700, rows))
-            running.count(prepare(y[part], p[part], first_row=start), plan)
+            running.count(prepare(y[part], p[part], first_row=start), Plan())
         return running.tally()
 
-    small, large, drawn = streamed(900, Plan()), streamed(9000, Plan()), streamed(9000, Plan(bootstrap=9))
-    assert (small.sample.complete, len(small.sample.rows)) == (True, 900)
-    assert (large.sample.complete, len(large.sample.rows)) == (False, 0)
-    assert (drawn.sample.complete, len(drawn.sample.rows)) == (False, 1000)
+    small, large = streamed(900), streamed(9000)
+    assert (small.complete, small.on_cells, len(small.rows)) == (True, False, 900)
+    assert (large.complete, large.on_cells, len(large.analysis.rows)) == (False, True, 0)
     both = large + small
-    assert not both.sample.complete
-    assert both.sums.rows == 9900
+    assert not both.complete
+    assert both.sums.rows == both.rows.counts.sum() == 9900
     assert assess(Tally.from_bytes(both.to_bytes())).losses("log")["AL"] >= 0.0
 
 
 def test_a_row_that_must_be_refused_is_named_in_a_stream(monkeypatch):
     p, y = smooth()
-    monkeypatch.setattr(tally, "PAIRED", 1)
+    monkeypatch.setattr(native, "PAIRED", 1)
     running = Running()
     running.count(prepare(y, p), Plan())
     p = p.copy()

@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 
 
 class Commands(click.Group):
@@ -89,7 +89,7 @@ def veracity() -> None:
       veracity assess forecasts.csv
       veracity assess forecasts.csv --report out.html
       veracity compare first.csv second.csv
-      veracity check forecasts.csv --require "reported.accuracy>=0.6"
+      veracity check forecasts.csv --require "reported.geometric_accuracy>=0.6"
       veracity table --counts "83,56;2,12"
 
     \b

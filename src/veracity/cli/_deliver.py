@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ HINT = "\nMore: --report out.html (charts, groups, risk profile)   --details (ev
 
 def answer(request: Request, outputs: Outputs, made_by: Answer, *, several: bool) -> None:
     """Make the assessments, write what was asked for, and print the summary unless standard output has a document."""
+    from veracity import show
     from veracity.results.assess import Assessments
 
     check_outputs(outputs, request.files)
@@ -29,44 +30,42 @@ def answer(request: Request, outputs: Outputs, made_by: Answer, *, several: bool
         found = made_by(request, working)
         working.now("assessing")
         result = Assessments(found) if several or len(found) > 1 else next(iter(found.values()))
-        printed_text = deliver(result, outputs)
-    to_stdout(printed_text)
+        makers = {"json": lambda: f"{result.to_json(1)}\n", "csv": lambda: show.to_csv(result)}
+        hint = "" if outputs.details else HINT if outputs.report is None else f"\nreport: {outputs.report}\n"
+        printed = deliver(result, outputs, makers, show.pictures(result), hint)
+    to_stdout(printed)
 
 
-def deliver(result: Any, outputs: Outputs) -> str | bytes:
-    """Write the files that were asked for; return the text for standard output."""
+def deliver(
+    result: Any,
+    outputs: Outputs,
+    makers: Mapping[str, Callable[[], str]],
+    pictures: Iterable[tuple[str, bytes]],
+    hint: str = "",
+) -> str | bytes:
+    """Write the files that were asked for; return the text for standard output: a document, or the answer."""
     from veracity import show
 
-    makers: dict[str, Callable[[str], bytes]] = {
-        "report": lambda path: show.report(result, Path(path).suffix.lstrip(".")),
-        "json": lambda _: f"{result.to_json(1)}\n".encode(),
-        "csv": lambda _: show.to_csv(result).encode(),
-        "markdown": lambda _: show.to_markdown(result).encode(),
+    makers = {**makers, "markdown": lambda: show.to_markdown(result)}
+    made: dict[str, str | bytes] = {
+        path: makers[option]() if option in makers else show.report(result, Path(path).suffix.lstrip("."))
+        for option, path in outputs.files.items()
     }
-    made = {path: makers[option](path) for option, path in outputs.files.items()}
-    text = made["-"] if "-" in made else _summary(result, outputs)
+    printed = made.pop("-", None)
+    if printed is None:
+        printed = f"{show.headline(result)}\n" if outputs.quiet else _answer(result, outputs.details) + hint
     with Together() as files:
         for path, content in made.items():
-            if path != "-":
-                files.add(path, content)
+            files.add(path, content)
         if outputs.plots is not None:
             folder = files.folder(outputs.plots)
-            for name, picture in show.pictures(result):
+            for name, picture in pictures:
                 files.folder((folder / name).parent)
                 files.add(folder / name, picture)
-    return text
+    return printed
 
 
-def _summary(result: Any, outputs: Outputs) -> str:
-    from veracity import show
-
-    if outputs.quiet:
-        return f"{show.headline(result)}\n"
-    hint = "" if outputs.details else HINT if outputs.report is None else f"\nreport: {outputs.report}\n"
-    return printed(result, details=outputs.details) + hint
-
-
-def printed(result: Any, *, details: bool = False) -> str:
+def _answer(result: Any, details: bool) -> str:
     """Return the answer for this terminal: its width, its colours, its characters."""
     from veracity import show
 

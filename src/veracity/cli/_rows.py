@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import OUTPUT, Request, option
+from veracity.cli._options import OUTPUT, Option, Request
 from veracity.cli._output import Together, check_file, to_stdout
 from veracity.cli._progress import Working
 from veracity.cli._work import engine_of
@@ -24,14 +24,11 @@ if TYPE_CHECKING:
 ENDINGS = (".csv", ".parquet")
 CHANGED = ("skipped_files", "soft_outcomes", "rescaled_rows")
 
-force_option = option(OUTPUT, "--force", is_flag=True, help="Overwrite outputs that exist.")
-rows_option = option(
+ROWS = Option(
     OUTPUT,
-    "-o",
-    "--output",
+    "-o --output OUT",
+    "Mapped rows, .csv or .parquet; folder/ takes a file per part; - is CSV on standard output.",
     required=True,
-    metavar="OUT",
-    help="Mapped rows, .csv or .parquet; folder/ takes a file per part; - is CSV on standard output.",
 )
 
 
@@ -132,7 +129,7 @@ def warn_of_changes(model: OneModel) -> None:
     from veracity.data.findings import LEFT_OUT
 
     tally = model.tally
-    names = {*(["label"] if model.labelled else []), *model.numbered, *(f"p_{name}" for name in tally.classes)}
+    names = {*(["label"] * model.source.layout.labelled), *model.numbered, *(f"p_{name}" for name in tally.classes)}
     taken = [name for name in model.source.passthrough if name in names]
     if taken:
         click.echo(f"warning: columns of the file give way to new ones of the same name: {', '.join(taken)}", err=True)

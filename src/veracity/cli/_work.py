@@ -18,7 +18,6 @@ from veracity.cli._progress import Working
 
 if TYPE_CHECKING:
     from veracity.engines import Engine
-    from veracity.read import Match
     from veracity.read.paths import File
     from veracity.results.assessment import Assessment
 
@@ -48,7 +47,8 @@ def compared(request: Request, working: Working) -> dict[str, Assessment]:
     engine, inputs = engine_of(request, working), _inputs(request)
     sources = {name: engine.open(files, request.reading) for name, files in inputs.items()}
     for name, source in sources.items():
-        say(_read_as(name, source.layout), request)
+        prefix = "" if len(source.layout.files) == 1 else f"{name}: "  # files in folders may have the same names
+        say(prefix + source.layout.one_line(), request)
     paired = Paired(sources)
     if len(paired.models) < 2:
         raise ValueError(
@@ -109,11 +109,6 @@ def _inputs(request: Request) -> dict[str, list[File]]:
                 raise ValueError(f"two models are called {name}\n  give the files different names")
             inputs[name] = own
     return inputs
-
-
-def _read_as(name: str, layout: Match) -> str:
-    """Return how one of several inputs was read; files in folders may have the same names."""
-    return layout.one_line() if len(layout.files) == 1 else f"{name}: {layout.one_line()}"
 
 
 def _provenance(engine: Engine, data: Sequence[File] | str, reading: str) -> Mapping[str, Any]:

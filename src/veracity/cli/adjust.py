@@ -8,51 +8,38 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import ESTIMATION, Command, Request, engine_options, files_argument, option, read_options
+from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, READ, Command, Option, Request
 from veracity.cli._output import Together, check_file
 from veracity.cli._progress import Working
-from veracity.cli._rows import (
-    check_rows_file,
-    force_option,
-    map_file_of,
-    one_model,
-    rows_option,
-    warn_of_changes,
-    write,
-)
+from veracity.cli._rows import ROWS, check_rows_file, map_file_of, one_model, warn_of_changes, write
 
 if TYPE_CHECKING:
     from veracity.engines._one_model import OneModel
 
 
-@click.command(cls=Command)
-@files_argument
-@read_options
-@option(
-    ESTIMATION,
-    "--to",
-    required=True,
-    metavar="sample|uniform|em|PRIOR.csv",
-    help="Class frequencies to match: those of the outcomes, equal ones, an estimate from the forecasts alone under "
-    "label shift, or a file of class,probability.",
+OWN = (
+    Option(
+        ESTIMATION,
+        "--to sample|uniform|em|PRIOR.csv",
+        "Class frequencies to match: those of the outcomes, equal ones, an estimate from the forecasts alone under "
+        "label shift, or a file of class,probability.",
+        required=True,
+    ),
+    Option(
+        ESTIMATION,
+        "--rule log|brier|R",
+        "Score whose loss is lowered: log multiplies, brier adds, a number r above -1 lies between and beyond.",
+        default="log",
+    ),
+    Option(
+        ESTIMATION,
+        "--trained-on sample|uniform|PRIOR.csv",
+        "For --to em: class frequencies that the model was trained on; those of the outcomes by default.",
+    ),
 )
-@option(
-    ESTIMATION,
-    "--rule",
-    default="log",
-    show_default=True,
-    metavar="log|brier|R",
-    help="Score whose loss is lowered: log multiplies, brier adds, a number r above -1 lies between and beyond.",
-)
-@option(
-    ESTIMATION,
-    "--trained-on",
-    metavar="sample|uniform|PRIOR.csv",
-    help="For --to em: class frequencies that the model was trained on; those of the outcomes by default.",
-)
-@rows_option
-@force_option
-@engine_options
+
+
+@click.command(cls=Command, params=[FILES, *READ, *OWN, ROWS, FORCE, *ENGINES])
 def command(
     files: tuple[str, ...], to: str, rule: str, trained_on: str | None, output: str, force: bool, **options: Any
 ) -> None:

@@ -6,20 +6,10 @@ from typing import Any
 
 import click
 
-from veracity.cli._options import (
-    Command,
-    Outputs,
-    Request,
-    assess_options,
-    files_argument,
-    output_options,
-)
+from veracity.cli._options import ASSESS, FILES, OUTPUTS, Command, Outputs, Request
 
 
-@click.command(cls=Command)
-@files_argument
-@assess_options
-@output_options
+@click.command(cls=Command, params=[FILES, *ASSESS, *OUTPUTS])
 def command(files: tuple[str, ...], **options: Any) -> None:
     """Say how far the probabilities in FILE can be trusted.
 

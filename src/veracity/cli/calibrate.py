@@ -7,20 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import (
-    ESTIMATION,
-    MAPS,
-    OUTPUT,
-    Command,
-    Request,
-    engine_options,
-    files_argument,
-    option,
-    read_options,
-)
+from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, MAPS, OUTPUT, READ, Command, Option, Request
 from veracity.cli._output import Together, check_file
 from veracity.cli._progress import Working
-from veracity.cli._rows import check_rows_file, force_option, one_model, rows_option, warn_of_changes, write
+from veracity.cli._rows import ROWS, check_rows_file, one_model, warn_of_changes, write
 from veracity.words import count
 
 if TYPE_CHECKING:
@@ -28,6 +18,16 @@ if TYPE_CHECKING:
     from veracity.maps import Fitted
 
 FEW = 50  # cases, of which a map says little
+NAME = Option(
+    ESTIMATION,
+    "--map",
+    "Kind of map; best is the one with the largest cross-validated gain in log loss.",
+    name="name",
+    required=True,
+    type=click.Choice([*MAPS, "best"]),
+)
+MAP_FILE = click.Argument(["map_file"], metavar="map.json")
+OUT = Option(OUTPUT, "-o --output map.json", "Fitted map; - is standard output.", required=True)
 
 
 @click.group()
@@ -41,20 +41,7 @@ def command() -> None:
     """
 
 
-@command.command(cls=Command)
-@files_argument
-@read_options
-@option(
-    ESTIMATION,
-    "--map",
-    "name",
-    required=True,
-    type=click.Choice([*MAPS, "best"]),
-    help="Kind of map; best is the one with the largest cross-validated gain in log loss.",
-)
-@option(OUTPUT, "-o", "--output", required=True, metavar="map.json", help="Fitted map; - is standard output.")
-@force_option
-@engine_options
+@command.command(cls=Command, params=[FILES, *READ, NAME, OUT, FORCE, *ENGINES])
 def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: Any) -> None:
     """Fit a map on the labelled forecasts in FILE.
 
@@ -67,7 +54,7 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
     with Working("reading") as working:
         model = one_model(request, working)
         warn_of_changes(model)
-        fitted = best(model.rows) if name == "best" else model.fit(name)
+        fitted = best(model.tally.rows) if name == "best" else model.fit(name)
     with Together() as together:
         together.add(output, fitted.to_json() + "\n")
     where = "" if output == "-" else f" → {output}"
@@ -87,13 +74,7 @@ def best(forecasts: Forecasts) -> Fitted:
     return found
 
 
-@command.command(cls=Command)
-@click.argument("map_file", metavar="map.json")
-@files_argument
-@read_options
-@rows_option
-@force_option
-@engine_options
+@command.command(cls=Command, params=[MAP_FILE, FILES, *READ, ROWS, FORCE, *ENGINES])
 def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **options: Any) -> None:
     """Apply a fitted map to the forecasts in FILE.
 

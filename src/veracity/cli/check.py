@@ -6,22 +6,20 @@ from typing import Any
 
 import click
 
-from veracity.cli._options import OUTPUT, Command, Request, assess_options, files_argument, option
+from veracity.cli._options import ASSESS, FILES, OUTPUT, Command, Option, Request
 
-
-@click.command(cls=Command)
-@files_argument
-@option(
+REQUIRE = Option(
     OUTPUT,
-    "--require",
-    "wanted",
-    metavar="NAME>=NUMBER",
+    "--require NAME>=NUMBER",
+    "Name in the JSON document, comparison and number; MODEL: in front names one model; repeatable.",
+    name="wanted",
     multiple=True,
     required=True,
-    help="Name in the JSON document, comparison and number; MODEL: in front names one model; repeatable.",
 )
-@assess_options
-@option(OUTPUT, "--quiet", is_flag=True, help="Print only what failed.")
+QUIET = Option(OUTPUT, "--quiet", "Print only what failed.", is_flag=True)
+
+
+@click.command(cls=Command, params=[FILES, REQUIRE, *ASSESS, QUIET])
 def command(files: tuple[str, ...], wanted: tuple[str, ...], quiet: bool, **options: Any) -> int:
     """Check requirements: exit 0 when all are met, 1 when one fails.
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from veracity.cli._options import CASES, ESTIMATION, INPUT, Command, Outputs, option, output_options
-from veracity.cli._output import Together, check_outputs, to_stdout
+from veracity.cli._options import CASES, ESTIMATION, INPUT, OUTPUTS, Command, Option, Outputs
+from veracity.cli._output import check_outputs, to_stdout
 
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "table_mosaic": ("table_mosaic", {}),
@@ -23,44 +24,34 @@ PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@click.command(cls=Command)
-@click.argument("files", nargs=-1, metavar="[COUNTS.csv]...")
-@option(INPUT, "--counts", metavar='"83,56;2,12"', help="The table itself: rows by ; and cells by comma.")
-@option(INPUT, "--sens", type=float, metavar="S", help="Sensitivity; with --spec and --prior instead of counts.")
-@option(INPUT, "--spec", type=float, metavar="S", help="Specificity.")
-@option(INPUT, "--prior", type=float, metavar="P", help="Prior probability (prevalence) of the event.")
-@option(
-    INPUT,
-    "--n",
-    "cases",
-    type=float,
-    metavar="N",
-    help="Number of cases behind rates or shares: gives p and intervals.",
+TABLES = click.Argument(["files"], nargs=-1, metavar="[COUNTS.csv]...")
+OWN = (
+    Option(INPUT, '--counts "83,56;2,12"', "The table itself: rows by ; and cells by comma."),
+    Option(INPUT, "--sens S", "Sensitivity; with --spec and --prior instead of counts.", type=float),
+    Option(INPUT, "--spec S", "Specificity.", type=float),
+    Option(INPUT, "--prior P", "Prior probability (prevalence) of the event.", type=float),
+    Option(INPUT, "--n N", "Number of cases behind rates or shares: gives p and intervals.", name="cases", type=float),
+    Option(INPUT, "--shares", "The numbers are shares or weights, not whole cases.", is_flag=True),
+    Option(ESTIMATION, "--train TABLE", "A file, or counts: its observed shares are the forecasts to be scored."),
+    Option(INPUT, "--rows NAMES", "Names of the forecast categories, best to worst: low,high."),
+    Option(INPUT, "--columns NAMES", "Names of the outcomes, no event to event: no,yes."),
+    Option(INPUT, "--category COL", "Column of the forecast category (tidy and case-by-case files)."),
+    Option(INPUT, "--label COL", "Column of the outcome (tidy and case-by-case files)."),
+    Option(CASES, "--count COL", "Column of the number of cases."),
+    Option(CASES, "--weight COL", "Column of the share of cases, where there are no counts."),
+    Option(CASES, "--group COL", "One table per value of this column, and all together."),
+    Option(
+        ESTIMATION,
+        "--prevalence P",
+        "Predictive values where the event has this prevalence; repeatable.",
+        type=float,
+        multiple=True,
+    ),
+    Option(ESTIMATION, "--level", "Level of the intervals.", type=float, default=0.95),
 )
-@option(INPUT, "--shares", is_flag=True, help="The numbers are shares or weights, not whole cases.")
-@option(
-    ESTIMATION,
-    "--train",
-    metavar="TABLE",
-    help="A file, or counts: its observed shares are the forecasts to be scored.",
-)
-@option(INPUT, "--rows", metavar="NAMES", help="Names of the forecast categories, best to worst: low,high.")
-@option(INPUT, "--columns", metavar="NAMES", help="Names of the outcomes, no event to event: no,yes.")
-@option(INPUT, "--category", metavar="COL", help="Column of the forecast category (tidy and case-by-case files).")
-@option(INPUT, "--label", metavar="COL", help="Column of the outcome (tidy and case-by-case files).")
-@option(CASES, "--count", metavar="COL", help="Column of the number of cases.")
-@option(CASES, "--weight", metavar="COL", help="Column of the share of cases, where there are no counts.")
-@option(CASES, "--group", metavar="COL", help="One table per value of this column, and all together.")
-@option(
-    ESTIMATION,
-    "--prevalence",
-    type=float,
-    multiple=True,
-    metavar="P",
-    help="Predictive values where the event has this prevalence; repeatable.",
-)
-@option(ESTIMATION, "--level", type=float, default=0.95, show_default=True, help="Level of the intervals.")
-@output_options
+
+
+@click.command(cls=Command, params=[TABLES, *OWN, *OUTPUTS])
 def command(**options: Any) -> None:
     """Evaluate a table of forecasts against outcomes.
 
@@ -84,20 +75,9 @@ def command(**options: Any) -> None:
     outputs = Outputs.taken_from(options)
     check_outputs(outputs)
     table = _table(**options)
-    from veracity import show
-    from veracity.cli._deliver import printed
+    from veracity.cli._deliver import deliver
 
-    with Together() as files:
-        if outputs.report is not None:
-            files.add(outputs.report, show.report(table, Path(outputs.report).suffix.lstrip(".")))
-        for option, make in (("json", table.to_json), ("csv", table.to_csv), ("markdown", table.to_markdown)):
-            path = outputs.files.get(option)
-            if path is not None:
-                files.add(path, make())
-        if outputs.plots is not None:
-            _plots(files, files.folder(outputs.plots), table)
-    if not outputs.to_stdout:
-        to_stdout(f"{show.headline(table)}\n" if outputs.quiet else printed(table))
+    to_stdout(deliver(table, outputs, {"json": table.to_json, "csv": table.to_csv}, _pictures(table)))
     written = [path for path in (*outputs.files.values(), outputs.plots) if path not in (None, "-")]
     if written and not outputs.quiet:
         click.echo("written: " + ", ".join(str(path) for path in written), err=True)
@@ -119,7 +99,7 @@ def _table(
     **where: Any,
 ) -> Any:
     from veracity.table import PredictionTable
-    from veracity.table.files import Asked
+    from veracity.table.files import Asked, parse_counts
 
     rates = {"--sens": sens, "--spec": spec, "--prior": prior}
     given = [name for name, value in rates.items() if value is not None]
@@ -146,7 +126,7 @@ def _table(
         named = {key: value for key, value in names.items() if value is not None}
         table = PredictionTable.from_rates(sens, spec, prior, cases, **named, **options)
     elif counts is not None:
-        table = _from_counts(counts, asked)
+        table = parse_counts(counts, asked)
     else:
         table = _from_files(files, asked)
     if train is None:
@@ -154,17 +134,11 @@ def _table(
     learnt = replace(asked, n=None, shares=False, group=None, weight=None, options={"level": level})
     if os.path.exists(train) or not re.fullmatch(r"[\d\s.,;−+-]+", train):
         return table.scored_with(_from_files((train,), learnt))
-    training = _from_counts(train, replace(learnt, rows=None, columns=None))
+    training = parse_counts(train, replace(learnt, rows=None, columns=None))
     if training.counts.shape != table.counts.shape:
         sizes = [" × ".join(map(str, t.counts.shape)) for t in (training, table)]
         raise ValueError(f"--train: a table of {sizes[0]}, but the table to be scored is {sizes[1]}")
     return table.scored_with(replace(training, rows=table.rows, columns=table.columns))
-
-
-def _from_counts(counts: str, asked: Any) -> Any:
-    from veracity.table.files import parse_counts
-
-    return parse_counts(counts, asked)
 
 
 def _from_files(files: tuple[str, ...], asked: Any) -> Any:
@@ -183,8 +157,8 @@ def _split(names: str | None) -> tuple[str, ...] | None:
     return None if names is None else tuple(name.strip() for name in names.split(","))
 
 
-def _plots(files: Together, folder: Path, table: Any) -> None:
-    """Every picture that this table allows, as PNG and SVG."""
+def _pictures(table: Any) -> Iterator[tuple[str, bytes]]:
+    """Yield (file name, content) of every picture that this table allows, as PNG and SVG."""
     from veracity import plots
 
     for name, (picture, options) in PICTURES.items():
@@ -193,4 +167,4 @@ def _plots(files: Together, folder: Path, table: Any) -> None:
         except ValueError:  # needs two outcomes, or stated probabilities
             continue
         for form in ("png", "svg"):
-            files.add(folder / f"{name}.{form}", plots.rendered(chart, form))
+            yield f"{name}.{form}", plots.rendered(chart, form)

@@ -6,10 +6,9 @@ Everything that enters veracity becomes a `Forecasts`; nothing downstream checks
 
 from __future__ import annotations
 
-from ..kernels.result import tolerance as row_sum_tolerance
 from .check import check, refuse
 from .columns import NothingLeft
-from .findings import Finding, merge, saying_something, zero_probability
+from .findings import Finding, merge, saying_something
 from .names import Names
 from .prepare import prepare, prepare_realised
 from .types import Forecasts
@@ -24,7 +23,5 @@ __all__ = [
     "prepare",
     "prepare_realised",
     "refuse",
-    "row_sum_tolerance",
     "saying_something",
-    "zero_probability",
 ]

@@ -128,8 +128,3 @@ def unique(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def saying_something(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Without those that only told how many rows a part had of which none was left out."""
     return tuple(finding for finding in findings if finding.count or finding.code not in LEFT_OUT)
-
-
-def zero_probability(count: int, total: int, rows: Any) -> Finding:
-    """What happened had been ruled out: legal, but it changes what every number means."""
-    return Finding.of("zero_probability", count, total, rows)

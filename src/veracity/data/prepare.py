@@ -178,12 +178,14 @@ def prepare_realised(
     missing: str = "error",
     groups: Any = None,
     case: Any = None,
+    clusters: Any = None,
+    time: Any = None,
     first_row: int = 0,
     names: Names | None = None,
     rows: Any = None,
     model: str | None = None,
 ) -> Forecasts:
-    """Only the probability given to what happened is known (token log-probabilities)."""
+    """Return forecasts of which only the probability of the outcome is known (token log-probabilities)."""
     names = names or Names()
     one_of("missing", missing, ("error", "drop"))
     one_of("scale", scale, SCALES)
@@ -200,6 +202,8 @@ def prepare_realised(
         "weights": case_weights(sample_weight, n, part.number, names),
         "counts": whole_counts(counts, n, part.number, names),
         "case": column_beside(case, n, "case", names),
+        "clusters": keys_of(column_beside(clusters, n, "clusters", names)),
+        "time": moments_of(column_beside(time, n, "time", names), names),
     }
     kept_groups = groups_of(groups, n, names)
     part.arrays |= {f"group {name}": column for name, column in kept_groups.items()}
@@ -230,6 +234,8 @@ def prepare_realised(
         log_realised=log_p,
         groups={name: part.arrays[f"group {name}"] for name in kept_groups},
         case=part.arrays["case"],
+        clusters=part.arrays["clusters"],
+        time=part.arrays["time"],
         findings=tuple(findings),
         first_row=first_row,
         rows=part.rows,

@@ -62,13 +62,6 @@ class Reading(float):
             plain["reason"] = self.reason
         return plain
 
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Reading:
-        value = plain["value"]
-        known = value is not None
-        reason = plain.get("reason")
-        return cls(float(value) if known else np.nan, plain["low"], plain["high"], plain["method"], reason, known)
-
 
 def unknown(reason: str) -> Reading:
     """What these data cannot tell."""

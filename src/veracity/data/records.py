@@ -7,34 +7,16 @@ A section knows its findings. The JSON document, its schema and the way back fol
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from .findings import Finding
 from .reading import Reading
+from .section import Section
 
 Numbers = tuple[float, ...]
 Shares = tuple[float | None, ...]  # None: undefined there
 Findings = tuple[Finding, ...]
-FINDINGS = "findings"  # the field of a section that is not part of its document
-
-
-@dataclass(frozen=True)
-class Section(Mapping[str, Any]):
-    """A record whose fields can also be listed and looked up by name; optional fields of None are left out."""
-
-    def __getitem__(self, name: str) -> Any:
-        if name in tuple(self):
-            return getattr(self, name)
-        raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        for f in fields(self):
-            if f.name != FINDINGS and not (f.default is None and getattr(self, f.name) is None):
-                yield f.name
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
 
 @dataclass(frozen=True)
@@ -130,8 +112,8 @@ class Bin(Section):
     source: float
     contribution: float
     contribution_eq17: float
-    model_decisiveness: float | None = None
-    model_robustness: float | None = None
+    model_decisiveness: float
+    model_robustness: float
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,14 @@ WHOLE = (1 << 64) - 1
 class Cases:
     """What is remembered of the cases of each model.
 
-    kind  "repeated"  keys of ids, up to a number of rows: is a case given more than once?
-          "ids"       keys and outcomes of all cases: which ones do all models have?
-          "rows"      number of cases and a sum of their keys and outcomes: are they the same for all models?
-          ""          nothing
+    wanted  "repeated"  keys of ids, up to a number of rows: is a case given more than once?
+            "ids"       keys and outcomes of all cases: which ones do all models have?
+            "rows"      number of cases and a sum of their keys and outcomes: are they the same for all models?
+            ""          nothing
     """
 
-    def __init__(self, kind: str = "") -> None:
-        self.kind = kind
+    def __init__(self, wanted: str = "") -> None:
+        self.wanted = wanted
         self.sums: dict[str, tuple[int, int]] = {}
         self.unpaired = 0  # rows that not all models have, where they are paired by row
         self._held: dict[str, list[tuple[Keys, Keys]]] | None = {}  # None: there are too many
@@ -36,15 +36,15 @@ class Cases:
     def take(self, f: Forecasts) -> Forecasts:
         """Remember the cases; return the forecasts as they are to be counted, keys taken off."""
         model = f.model or ""
-        if self.kind == "repeated":
+        if self.wanted == "repeated":
             if f.case is not None and not any(finding.code in SAID for finding in f.findings):
                 keys = keys_of_ids(f.case)
                 self._hold(model, keys, keys[:0])
             return f
-        if not self.kind:
+        if not self.wanted:
             return f
         keys, outcomes, _ = cases_of(f)
-        if self.kind == "ids":
+        if self.wanted == "ids":
             self._hold(model, keys, outcomes)
         else:
             self._sum(model, len(keys), int(mixed(keys ^ outcomes).sum(dtype=np.uint64)))
@@ -56,7 +56,7 @@ class Cases:
 
     def _hold(self, model: str, keys: Keys, outcomes: Keys) -> None:
         self._number += len(keys)
-        if self.kind == "repeated" and self._number > MOST_IDS:
+        if self.wanted == "repeated" and self._number > MOST_IDS:
             self._held = None
         if self._number > MOST_CASES:
             raise ValueError(
@@ -77,7 +77,7 @@ class Cases:
 
     def repeated(self, model: str) -> tuple[Finding, ...]:
         """Return the finding about cases that are given more than once, if there are any."""
-        if self.kind != "repeated":
+        if self.wanted != "repeated":
             return ()
         if self._held is None:
             message = f"more than {MOST_IDS:,} rows have ids: whether cases repeat was not looked at"

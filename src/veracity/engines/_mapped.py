@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,12 +54,12 @@ def frame(forecasts: Forecasts, rows: Array, *, weight: bool, count: bool) -> pl
     columns = [pl.Series("event", values.astype(str)) for name, values in forecasts.groups.items() if name == "event"]
     columns += [] if forecasts.outcomes is None else [pl.Series("label", names[forecasts.outcomes])]
     columns += [pl.Series(f"p_{name}", rows[:, j]) for j, name in enumerate(forecasts.classes)]
-    if weight:
-        held = np.ones(len(rows)) if forecasts.weights is None else forecasts.weights
-        columns.append(pl.Series("weight", held.astype(np.float64)))
-    if count:
-        held = np.ones(len(rows)) if forecasts.counts is None else forecasts.counts
-        columns.append(pl.Series("count", held.astype(np.int64)))
+    for name, wanted, held, kind in (
+        ("weight", weight, forecasts.weights, np.float64),
+        ("count", count, forecasts.counts, np.int64),
+    ):
+        if wanted:
+            columns.append(pl.Series(name, (np.ones(len(rows)) if held is None else held).astype(kind)))
     return pl.DataFrame(columns)
 
 
@@ -83,10 +83,6 @@ class Mapped:
     weight: bool = False
     count: bool = False
 
-    @property
-    def labelled(self) -> bool:
-        return self.source.layout.labelled
-
     def frames(self, part: Part) -> Iterator[pl.DataFrame]:
         """Yield the mapped rows of a part; none where it cannot be read and may be left out, as a whole."""
         if self.skip_broken and not self._readable(part):
@@ -94,7 +90,7 @@ class Mapped:
         for batch in self.source.batches(part, passthrough=self.passthrough):
             for forecasts in batch.forecasts:
                 rows = in_their_order(self.fitted, forecasts)
-                forecasts = forecasts if self.labelled else replace(forecasts, outcomes=None)
+                forecasts = forecasts if self.source.layout.labelled else replace(forecasts, outcomes=None)
                 made = frame(forecasts, rows, weight=self.weight, count=self.count)
                 if batch.passthrough is not None:  # a column with the name of a mapped one gives way
                     others = batch.passthrough.select(forecasts.numbers).drop(made.columns, strict=False)
@@ -125,17 +121,16 @@ class Mapped:
                         seen(rows, number / len(parts))
 
         names = [f"p_{name}" for name in self.classes]
-        words = (["event"] if self.source.layout.stacked else []) + (["label"] if self.labelled else [])
+        layout = self.source.layout
+        words = ["event"] * layout.stacked + ["label"] * layout.labelled
         schema: dict[str, Any] = dict.fromkeys(words, pl.String) | dict.fromkeys(names, pl.Float64)
         schema |= ({"weight": pl.Float64} if self.weight else {}) | ({"count": pl.Int64} if self.count else {})
         kept = {name: kind for name, kind in self.passthrough.items() if name not in schema}
         lazy = register_io_source(frames, schema=kept | schema)
-        if ending != ".parquet":
-            lazy = lazy.drop(not_for_csv(kept))
         if ending == ".parquet":
             lazy.sink_parquet(path, maintain_order=True)
         else:
-            lazy.sink_csv(path, maintain_order=True)
+            lazy.drop(not_for_csv(kept)).sink_csv(path, maintain_order=True)
         return rows
 
 
@@ -159,14 +154,7 @@ class Writing:
     mapped: Mapped
     folder: str
 
-    def make(self) -> Files:
-        return Files()
-
-    def merged(self, states: Iterable[bytes]) -> bytes:
-        files = Files()
-        for state in states:
-            files.merge(state)
-        return files.state()
+    make = Files
 
     def write(self, part: Part, number: int) -> bytes:
         if not Path(self.folder).is_dir():

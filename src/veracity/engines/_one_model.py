@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from veracity import maps
-from veracity.data import Finding, Forecasts
+from veracity.data import Finding
 from veracity.engines import Engine, local
 from veracity.engines._mapped import Mapped, Writing
 from veracity.engines._passes import Passes
@@ -51,13 +51,9 @@ class OneModel:
         return replace(tally, findings=(*layout.findings, *tally.findings, *counted.findings(model)))
 
     @property
-    def labelled(self) -> bool:
-        return self.source.layout.labelled
-
-    @property
     def prior(self) -> Any:
         """Return the frequencies of the outcomes."""
-        if not self.labelled:
+        if not self.source.layout.labelled:
             raise ValueError(NO_OUTCOME)
         return self.tally.sums.by_class[:, 0] / self.tally.sums.weight
 
@@ -72,11 +68,6 @@ class OneModel:
         roles, options = self.source.layout.roles, self.source.options
         counted = "count" in roles or "n" in roles or options.count is not None
         return ("weight",) * (self.tally.pooled.all_weight is not None) + ("count",) * counted
-
-    @property
-    def rows(self) -> Forecasts:
-        """Return the rows that maps are fitted on: all distinct ones where they are few, else cells or a sample."""
-        return self.tally.rows
 
     @property
     def _passes(self) -> Passes:
@@ -98,7 +89,7 @@ class OneModel:
         if name == "additive":
             return additive.fit_chunks(self._passes, wanted, classes)
         try:  # begin where the rows at hand end: from nowhere, Newton loses its way for r < 0
-            start = coherent.fit(self.rows, r=options["r"], target=wanted).shift
+            start = coherent.fit(self.tally.rows, r=options["r"], target=wanted).shift
         except maps.InfeasibleTarget:
             start = np.zeros(len(classes))
         return coherent.fit_chunks(self._passes, weight, wanted, classes, options["r"], start)
@@ -107,12 +98,12 @@ class OneModel:
         """Return class frequencies estimated from the scores alone: rounds on rows at hand, the last ones on all."""
         if self.tally.complete:
             return maps.em(self.tally.rows, trained_on)
-        start, _ = maps.em(self.rows, trained_on)
+        start, _ = maps.em(self.tally.rows, trained_on)
         return em_chunks(self._passes, trained_on, self.tally.classes, start)
 
     def fit(self, name: str) -> Fitted:
         """Return the map of this name; those that match class frequencies are fitted on all rows."""
-        return self.adjustment(rule=RULES[name]) if name in RULES else maps.fit(name, self.rows)
+        return self.adjustment(rule=RULES[name]) if name in RULES else maps.fit(name, self.tally.rows)
 
     def basis(self, fitted: Fitted) -> str:
         """Return in words what a map was fitted on."""

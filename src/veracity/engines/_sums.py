@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from veracity.data import Finding, Forecasts, check, merge, saying_something
-from veracity.data.places import coded, decoded
+from veracity.data.places import decoded
 from veracity.engines._cases import Cases
 from veracity.read import Source
-from veracity.read.pairing import Paired
+from veracity.read.pairing import Paired, with_file
 from veracity.read.parts import Batch
 from veracity.state.packing import stored_finding
 from veracity.state.plan import Plan
@@ -48,12 +48,13 @@ class Job:
     make: Callable[[], Sum]
     skip_broken: bool = False
 
-    def merged(self, states: Iterable[bytes]) -> bytes:
-        """Return one state from several."""
-        total = self.make()
-        for state in states:
-            total.merge(state)
-        return total.state()
+
+def merged(make: Callable[[], Any], states: Iterable[bytes]) -> bytes:
+    """Return the state of the sum of several, which `make()` begins."""
+    total = make()
+    for state in states:
+        total.merge(state)
+    return bytes(total.state())
 
 
 class Tallies(Sum):
@@ -72,7 +73,7 @@ class Tallies(Sum):
         self._skipped: dict[str, str] = {}
 
     def take(self, batch: Batch) -> None:
-        for forecasts in tuple(batch.forecasts):  # made one after another, then counted: each step stays in the cache
+        for forecasts in batch.forecasts:
             self._count(forecasts)
         for model, findings in batch.told:
             self._told[model] = merge((*self._told.get(model, ()), *findings))
@@ -83,7 +84,7 @@ class Tallies(Sum):
             check(f)  # the pass looks at the forecasts alone
         f = self.cases.take(f)
         try:
-            self._running.setdefault(f.model or "", Running()).count(_coded_rows(f, self._files), self._plan)
+            self._running.setdefault(f.model or "", Running()).count(with_file(f, self._files), self._plan)
         except ValueError:
             Tally.of(f, plan=self._plan)  # the message names the row of its file
             raise
@@ -137,19 +138,6 @@ class Tallies(Sum):
             message = f"{len(names):,} of the files could not be read and are left out: {shown}"
             found = (*found, Finding("skipped_files", "changes the meaning", message, len(names)))
         return found
-
-
-def _coded_rows(f: Forecasts, files: Sequence[str]) -> Forecasts:
-    """Return forecasts of one of these files with row numbers that tell the file."""
-    file = files.index(f.names.file) if f.names.file in files else 0
-    if not file:  # numbers of the first file are what they are
-        return f
-    return replace(
-        f,
-        first_row=coded(f.first_row, file),
-        rows=None if f.rows is None else coded(f.rows, file),
-        findings=tuple(replace(g, rows=tuple(coded(row, file) for row in g.rows)) for g in f.findings),
-    )
 
 
 def with_files(tally: Tally, files: Sequence[str]) -> Tally:

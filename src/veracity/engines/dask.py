@@ -17,7 +17,7 @@ from dask.delayed import Delayed, delayed
 from distributed import Client, KilledWorker, default_client, get_worker
 
 from veracity.data import Forecasts
-from veracity.engines._sums import Job, Sum
+from veracity.engines._sums import Job, Sum, merged
 from veracity.engines._worker import FAN, Done, count, open_for_workers, together
 from veracity.engines.local import Progress
 from veracity.read import Match, Part, ReadOptions, Source
@@ -70,13 +70,13 @@ class Tasks:
         self.done = Done(len(self.parts), self._progress)
         self.keys = [f"{_name(part, i)}, task {i} of {self.run}" for i, part in enumerate(self.parts)]
         # The job is part of each task: as a task of its own it would draw all others to the worker that has it.
-        counted, merged = delayed(partial(_count, self.job)), delayed(partial(_merged, self.job))
+        counted, added = delayed(partial(_count, self.job)), delayed(partial(merged, self.job.make))
         states: list[Delayed] = [
             counted(part, i, self.topic, dask_key_name=key)
             for i, (part, key) in enumerate(zip(self.parts, self.keys, strict=True))
         ]
         while len(states) > 1:
-            states = [merged(states[i : i + FAN]) for i in range(0, len(states), FAN)]
+            states = [added(states[i : i + FAN]) for i in range(0, len(states), FAN)]
         return states[0]
 
 
@@ -92,10 +92,6 @@ def _count(job: Job, part: Any, number: int, topic: str) -> bytes:
         with suppress(ValueError):  # a thread of this process, which is no worker
             get_worker().log_event(topic, number)
     return state
-
-
-def _merged(job: Job, states: Sequence[bytes]) -> bytes:
-    return job.merged(states)
 
 
 def _computed(tasks: Tasks, options: Mapping[str, Any]) -> bytes:

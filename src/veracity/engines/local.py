@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from veracity import read
 from veracity.engines._checkpoint import Checkpoint
 from veracity.engines._sums import Job, Sum
 from veracity.read import Part, ReadOptions, Source
-from veracity.read.parts import Batch, Unreadable
+from veracity.read.parts import Unreadable
 
 OPTIONS = {"checkpoint_seconds": float}
 
@@ -36,16 +37,6 @@ class Progress:
         return self.seconds * (1.0 - self.share) / self.share if self.share else None
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A batch of a part, or the news that the part is over (`ended`) or broken (`problem`)."""
-
-    part: int
-    batch: Batch | None = None
-    ended: bool = False
-    problem: str = ""
-
-
 def open(data: Any, reading: ReadOptions, how: Mapping[str, Any], options: Mapping[str, Any]) -> Source:
     """Return the source of files or of a frame."""
     return read.open(data, reading, **how)
@@ -64,46 +55,36 @@ def run(
     first, skip, rows = checkpoint.resume(total) if checkpoint else (0, 0, 0)
     every = float(options.get("checkpoint_seconds", 30.0))
     started = written = time.monotonic()
-    sizes = [part.size for part in parts]
-    passed = sum(sizes[:first])
-    # A broken part is left out whole, so its rows wait until it has been read to the end.
-    open_part = job.make() if job.skip_broken else total
-    for piece in _pieces(job, parts, first, skip):
-        here = 0.0
-        if piece.batch is not None:
-            open_part.take(piece.batch)
-            skip += piece.batch.rows
-            rows += piece.batch.rows
-            here = (piece.batch.share or 0.0) * sizes[piece.part]
-        else:
-            if piece.problem:
-                rows -= skip
-                total.skip(parts[piece.part].name, piece.problem)
-            elif job.skip_broken:
-                total.merge(open_part.state())
-            if job.skip_broken:
-                open_part = job.make()
-            first, skip, passed = piece.part + 1, 0, passed + sizes[piece.part]
+    before = list(accumulate((part.size for part in parts), initial=0))  # bytes of the parts before each
+
+    def done(part: int, skip: int, share: float) -> None:
+        """Tell and save how far the run is: rows and share of a part."""
+        nonlocal written
         if progress is not None:
-            share = (passed + here) / sum(sizes) if sum(sizes) else None
-            progress(Progress(rows, share, time.monotonic() - started))
+            so_far = before[part] + share * (before[min(part + 1, len(parts))] - before[part])
+            progress(Progress(rows, so_far / before[-1] if before[-1] else None, time.monotonic() - started))
         if checkpoint and time.monotonic() - written >= every and not (job.skip_broken and skip):
-            checkpoint.write(total, first, skip, rows)
+            checkpoint.write(total, part, skip, rows)
             written = time.monotonic()
-    if checkpoint:
-        checkpoint.remove()
-    return total
 
-
-def _pieces(job: Job, parts: Sequence[Part], first: int, skip: int) -> Iterator[Piece]:
-    for number in range(first, len(parts)):
+    for number, part in enumerate(parts[first:], first):
+        # A broken part is left out whole, so its rows wait until it has been read to the end.
+        taken = job.make() if job.skip_broken else total
         try:
-            for batch in job.source.batches(parts[number], skip):
-                yield Piece(number, batch)
+            for batch in job.source.batches(part, skip):
+                taken.take(batch)
+                skip, rows = skip + batch.rows, rows + batch.rows
+                done(number, skip, batch.share or 0.0)
         except Unreadable as problem:
             if not job.skip_broken:
                 raise
-            yield Piece(number, problem=str(problem).splitlines()[0])
+            rows -= skip
+            total.skip(part.name, str(problem).splitlines()[0])
         else:
-            yield Piece(number, ended=True)
+            if job.skip_broken:
+                total.merge(taken.state())
         skip = 0
+        done(number + 1, 0, 0.0)
+    if checkpoint:
+        checkpoint.remove()
+    return total

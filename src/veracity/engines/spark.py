@@ -21,7 +21,7 @@ from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from veracity.engines._sums import Job, Sum
+from veracity.engines._sums import Job, Sum, merged
 from veracity.engines._worker import FAN, Done, count, open_for_workers
 from veracity.engines.local import Progress
 from veracity.read import Part, ReadOptions, Source
@@ -135,7 +135,7 @@ def _of_rows(job: Job) -> Callable[[Batches], Batches]:
 def _adding(job: Job) -> Callable[[pa.Table], pa.Table]:
     def added(table: pa.Table) -> pa.Table:
         key, states = table.column("key")[0].as_py(), (value.as_py() for value in table.column("state"))
-        return pa.Table.from_batches([_state(key // FAN, _marked(partial(job.merged, states)))])
+        return pa.Table.from_batches([_state(key // FAN, _marked(partial(merged, job.make, states)))])
 
     return added
 

@@ -49,9 +49,9 @@ def right_closed(histogram: Histogram, grid: Grid) -> Curve:
 def calibration_error(tally: Tally) -> CalibrationErrors:
     """Return the mean absolute gap between forecast and frequency in 15 bins (a, b]."""
     top, pooled = (_gaps((h,), tally.grid, tally)[:, 0].tolist() for h in (tally.picks, tally.pooled))
-    *by_class, largest = _gaps(tally.classwise, class_grid(tally), tally).tolist()
+    *by_class, largest, chance = _gaps(tally.classwise, class_grid(tally), tally).tolist()
     # Classes share rows; the largest possible error of their average adds their errors up.
-    averages = [*(sum(values) / tally.k for values in by_class), max(largest)]
+    averages = [*(sum(values) / tally.k for values in by_class), max(largest), sum(chance) / tally.k]
     named = {"top_label": top, "classwise": averages, "pooled": pooled}
     z = quantile(tally.plan.level)
     return CalibrationErrors(
@@ -61,18 +61,18 @@ def calibration_error(tally: Tally) -> CalibrationErrors:
                 low=None if tally.shares_only else max(value - z * error, 0.0),
                 high=None if tally.shares_only else min(value + z * error, 1.0),
                 method="delta method, bins fixed",
-                by_chance=None,
+                by_chance=by_chance,
                 debiased=debiased,
                 max=largest,
                 bins=ERROR_BINS,
             )
-            for name, (value, debiased, error, largest) in named.items()
+            for name, (value, debiased, error, largest, by_chance) in named.items()
         }
     )
 
 
 def _gaps(histograms: Sequence[Histogram], grid: Grid, tally: Tally) -> Floats:
-    """(4, histograms): the gap, the same less what chance alone would show, the standard error, and the largest."""
+    """(5, histograms): gap, the same less what chance adds, standard error, largest gap, and gap by chance."""
     offsets, held = joined(histograms)
     every, true = ("all", "true") if held.get("all_weight") is None else ("all_weight", "true_weight")
     columns = held[every], held[true], held["all_sum"]
@@ -105,6 +105,7 @@ def reliability(tally: Tally, pooled: Curve) -> Curves:
         classwise={str(c): _points(curve, tally) for c, curve in zip(tally.classes, by_class, strict=True)},
         sharpness=tuple(map(HistogramBar, *_edges(sharp, tally), sharp.count.tolist())),
         roc=roc(tally) if tally.k == 2 else (),
+        roc_predicted=roc(tally, predicted=True) if tally.k == 2 else (),
     )
 
 
@@ -120,11 +121,16 @@ def _points(curve: Curve, tally: Tally) -> tuple[CurvePoint, ...]:
     return tuple(map(CurvePoint, *_edges(curve, tally), *columns, low, high, *(x.tolist() for x in band)))
 
 
-def roc(tally: Tally) -> tuple[RocPoint, ...]:
-    """Return rates of true and false alarms at thresholds on the grid, at most 200 of them."""
+def roc(tally: Tally, *, predicted: bool = False) -> tuple[RocPoint, ...]:
+    """Return rates of true and false alarms at thresholds on the grid, at most 200 of them.
+
+    predicted  the rates that the forecasts expect of themselves: every entry counts as an event with its probability
+    """
     h = tally.classwise[1]
-    events = h.true.astype(float) if h.true_weight is None else h.true_weight
-    others = (h.all if h.all_weight is None else h.all_weight) - events
+    every = (h.all if h.all_weight is None else h.all_weight).astype(float)
+    observed = h.true.astype(float) if h.true_weight is None else h.true_weight
+    events = h.all_sum if predicted else observed
+    others = every - events
     if not (events.sum() > 0.0 and others.sum() > 0.0):
         return ()
     hits, alarms = (np.append(np.cumsum(of[::-1])[::-1], 0.0) for of in (events, others))

@@ -44,7 +44,7 @@ def _judged(tally: Tally, recalibration: Recalibration | None) -> Verdict:
         tally.classes,
         counts=rows.counts,
         weights=rows.weights,
-        clusters=rows.case if rows.clusters is None else rows.clusters,
+        clusters=tally.dependent(rows),
         time=rows.time,
         picks_only=tally.picks_only,
         zero_rows=tally.sums.zeros,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veracity.data import Finding, zero_probability
+from veracity.data import Finding
 from veracity.data.records import Scores
 from veracity.estimate.reported import Entries
 from veracity.state.tally import MANY_CLASSES, Tally
@@ -18,9 +18,8 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
     """Return what the whole set shows: zeros, one outcome, one forecast, few events, heavy surprises."""
     s, found = tally.sums, list(tally.findings)
     if s.zeros:
-        found.insert(
-            0, zero_probability(s.zeros, max(tally.cases, s.zeros), [low.row for low in tally.lowest if low.p == 0.0])
-        )
+        rows = [low.row for low in tally.lowest if low.p == 0.0]
+        found.insert(0, Finding.of("zero_probability", s.zeros, max(tally.cases, s.zeros), rows))
     if s.rows == 1:
         found.append(Finding("one_row", "changes the meaning", "there is only one row: nothing can be compared", 1))
     if tally.measurable and s.rows > 1:
@@ -61,9 +60,9 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
             wanted -= min(cases, wanted)
         share = worst / total if total > 0.0 else 0.0
         if share >= SURPRISES_SHARE:
-            rows = tuple(low.row for low in tally.lowest[:SURPRISES])
+            rows = [low.row for low in tally.lowest[:SURPRISES]]
             message = f"the {SURPRISES} biggest misses make up {share:.0%} of the log loss"
-            found.append(Finding("surprises", "note", message, SURPRISES, rows))
+            found.append(Finding("surprises", "note", message, SURPRISES, tuple(rows)))
     return tuple(found)
 
 

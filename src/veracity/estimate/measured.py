@@ -181,10 +181,14 @@ class Measured:
         return around(slope, error, self.tally.plan.level)  # nearly no measured spread: its logarithm says nothing
 
     def bins(self) -> tuple[Bin, ...]:
-        """The bins of the published procedure."""
-        c = self.plain_curve
+        """The bins of the published procedure, with all three means of the model's side."""
+        c, true = self.plain_curve, self.profile.entries
         edges = shown(np.concatenate([c.low, c.high]), self.tally.plan.cuts)
-        columns = (x.tolist() for x in (c.count, c.true, c.model, c.source, *c.contributions()))
+        at = np.maximum(c.start.searchsorted(true.cells, "right") - 1, 0)
+        sums = [np.bincount(at, x, len(c)) for x in (true.weight, true.sums[0], true.sums[2])]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            arithmetic, power = sums[1] / sums[0], (sums[2] / sums[0]) ** -1.5
+        columns = (x.tolist() for x in (c.count, c.true, c.model, c.source, *c.contributions(), arithmetic, power))
         return tuple(map(Bin, edges[: len(c)], edges[len(c) :], *columns))
 
     def findings(self) -> tuple[Finding, ...]:

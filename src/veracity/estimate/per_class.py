@@ -76,15 +76,23 @@ def slope(p: Floats, mass: Floats, true: Floats, squares: Floats, level: float) 
     x = np.column_stack([np.ones_like(p), np.log(inside) - np.log1p(-inside)])
     if np.ptp(x[mass > 0.0, 1]) < 1e-9:
         return undefined("every forecast is the same")
-    b = np.array([0.0, 1.0])
+    b = np.zeros(2)
     for _ in range(STEPS):
         fitted = 1.0 / (1.0 + np.exp(-np.clip(x @ b, -700.0, 700.0)))
         weight = fitted * (1.0 - fitted)
         information = x.T @ ((mass * weight)[:, None] * x) + 1e-9 * np.eye(2)
         step = np.linalg.solve(information, x.T @ (true - mass * fitted))
-        b = b + np.clip(step, -2.0, 2.0)
+        least = _likelihood(x @ b, true, mass) - 1e-9
+        while _likelihood(x @ (b + step), true, mass) < least and np.abs(step).max() > CLOSE:
+            step = step / 2.0
+        b = b + step
         if np.abs(step).max() < CLOSE:
             break
     inverse = np.linalg.inv(information)
     spread = inverse @ (x.T @ ((squares * weight)[:, None] * x)) @ inverse
     return around(float(b[1]), math.sqrt(max(float(spread[1, 1]), 0.0)), level, method="maximum likelihood on cells")
+
+
+def _likelihood(z: Floats, true: Floats, mass: Floats) -> float:
+    """Log-likelihood of logits z in cells."""
+    return float(true @ z - mass @ np.logaddexp(0.0, z))

@@ -237,32 +237,6 @@ class Chain:
         total = self._sizes[:, None]
         return np.where(total > 0.0, sums / np.where(total > 0.0, total, 1.0), self.C)
 
-    def term_influences(self, rule: Rule) -> dict[str, Array]:
-        """(n,) influences of the terms: the part of each row in uncertainty, resolution, reliability and within."""
-        rule = rule_of(rule)
-        prior, calibrated, loss = (self.rows(rule, stage, "Y") for stage in "PCS")
-        value = self.terms(rule)
-        if self.cells is None:
-            centre = loss
-        else:
-            mean, r = self._centres, power_of(rule)
-            centre = np.empty(len(loss))
-            for part in self._parts():
-                f, c = mean[self.cells[part]], self.C[self.cells[part]]
-                s, y = self._stage("S", rule, part), self.outcomes[part]
-                with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                    # how a cell's divergence moves with its mean
-                    move = np.where(s == f, 0.0, (1.0 + r) * f ** (r - 1.0) * (f - c) * (s - f))
-                    centre[part] = rule.score(f, y) + move.sum(axis=1)
-        with np.errstate(invalid="ignore"):
-            rows = {
-                "uncertainty": prior,
-                "resolution": prior - calibrated,
-                "reliability": centre - calibrated,
-                "within": loss - centre,
-            }
-            return {n: v + (value[n] - self.mean(v)) if np.isfinite(value[n]) else v for n, v in rows.items()}
-
     def corrections(self, rule: Rule) -> dict[str, float]:
         """What in-sample class frequencies add to each term by chance; subtract it.
 

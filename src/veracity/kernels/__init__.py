@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import os
 from types import ModuleType
-from typing import Any
 
 from veracity.kernels.hashes import forecast_hashes
-from veracity.kernels.result import EXPONENTS, PROBLEMS, SCORES, Histogram, Histograms, Pass, Problem
+from veracity.kernels.result import Histogram, Pass
 from veracity.kernels.scan import scan
 
-__all__ = [
-    "EXPONENTS",
-    "NAME",
-    "PROBLEMS",
-    "SCORES",
-    "Histogram",
-    "Histograms",
-    "Pair",
-    "Pass",
-    "Problem",
-    "forecast_hashes",
-    "scan",
-]
+__all__ = ["NAME", "Histogram", "Pass", "forecast_hashes", "scan"]
 
 native: ModuleType | None
 try:
@@ -30,6 +17,3 @@ try:
 except ImportError:  # installed where there was no compiler
     native = None
 NAME = "numpy" if native is None or os.environ.get("VERACITY_KERNEL") == "numpy" else "native"
-Pair: Any = None  # counts two classes in parts, where the kernel is compiled
-if NAME == "native":
-    from veracity.kernels.pair import Pair

@@ -23,7 +23,7 @@ SMALLEST = np.finfo(float).tiny
 
 
 def bin_starts(h: Histogram, grid: Grid, bins: int, end_width: float) -> tuple[Ints, Ints]:
-    """The cells at which bins begin, without and with the wide ones split.
+    """Return the cells at which bins begin, without and with the wide ones split.
 
     End bins [0, w) and [1−w, 1], cells too full to share, and `bins` bins of equal true counts between.
     """
@@ -43,10 +43,10 @@ def _ends(grid: Grid, end_width: float) -> tuple[int, int]:
 
 
 def binned(h: Histogram, grid: Grid, start: Ints) -> tuple[Ints, Floats]:
-    """What the bins hold that begin at the cells `start`; those without entries are left out.
+    """Return sums over the bins that begin at the cells `start`; bins without entries are left out.
 
     (3, bins) start, entries, true entries; (8, bins) low and high edge, weight of the entries, of the true ones, and
-    of these squared, mean forecast, geometric mean forecast of the true ones, share that came true.
+    of these squared, mean forecast, geometric mean forecast of the true ones, observed frequency.
     """
     first = h.cells.searchsorted(start)
     stop = np.append(start[1:], len(grid))
@@ -65,7 +65,7 @@ def binned(h: Histogram, grid: Grid, start: Ints) -> tuple[Ints, Floats]:
         model = np.full(len(first), np.nan) if h.true_log is None else np.exp(sums(h.true_log) / true_weight)
         forecast, source = sums(h.all_sum) / weight, true_weight / weight
     if len(first) and h.cells[0] == 0 and h.true[0] > 0:
-        model[0] = 0.0  # something happened that had been ruled out
+        model[0] = 0.0  # an outcome had probability 0
     edges = grid.ends[start], grid.ends[stop]
     return np.array([start, count, true]), np.array(
         [*edges, weight, true_weight, true_weight2, forecast, model, source]

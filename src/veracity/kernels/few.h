@@ -61,21 +61,6 @@ static double dot(const double *p, const double *m, int64_t n) {
     return total(sum);
 }
 
-static void hash_block(Work *w) {
-    int64_t stride = w->stride;
-    memset(w->hash, 0, (size_t)stride * sizeof *w->hash);
-    if (w->job->one_column) {
-        for (int64_t i = 0; i < stride; i++) w->hash[i] = hash_of_one(column_of(w, 1)[i]);
-        return;
-    }
-    for (int64_t j = 0; j < w->job->k; j++) {
-        const double *restrict p = column_of(w, j);
-        uint64_t *restrict sum = w->hash;
-        for (int64_t i = 0; i < stride; i++) sum[i] += entry_hash((float)p[i]);
-    }
-    for (int64_t i = 0; i < stride; i++) w->hash[i] = hash_of_sum(w->hash[i]);
-}
-
 /* Drops rows with a problem; the number left. */
 static int64_t drop_rows(Work *w, int64_t n, const double *sum, double *pick) {
     const Job *job = w->job;
@@ -114,40 +99,39 @@ static int all_good(Work *w, int64_t n, const double *sum, const double *least, 
 
 enum { AHEAD = 24 }; /* rows: cells are asked for before they are needed */
 
-/* Adds the entries of class j of n rows to histogram h. */
-INLINE void scatter_column(const Job *job, Tables *t, int64_t h, const Rows *r, int64_t j, int64_t n, const int mass) {
+/* Adds the entries of class j of n rows. */
+INLINE void scatter_column(Histogram h, const Rows *r, int64_t j, int64_t n, const int mass) {
     const int32_t *cell = r->cell + j * r->stride;
     const double *p = r->p + j * r->stride;
-    const slot *all = t->all + h * job->grid.cells * (mass ? 4 : 2);
     for (int64_t i = 0; i < n; i++) {
-        if (i + AHEAD < n) __builtin_prefetch(all + cell[i + AHEAD] * (mass ? 4 : 2), 1);
-        add_entry(job, t, h, cell[i], p[i], mass, mass ? r->count[i] : 1, mass ? r->m[i] : 1.0, mass ? r->m2[i] : 1.0);
+        if (i + AHEAD < n) __builtin_prefetch(h.all + (int64_t)cell[i + AHEAD] * (mass ? 4 : 2), 1);
+        add_entry(h, cell[i], p[i], mass, mass ? r->count[i] : 1, mass ? r->m[i] : 1.0, mass ? r->m2[i] : 1.0);
     }
 }
 
-INLINE void scatter_true(const Job *job, Tables *t, int64_t h, const Rows *r, int64_t i, const int mass) {
-    add_true(job, t, h, r->true_cell[i], r->realised[i], r->log[i], r->power[i], mass, mass ? r->count[i] : 1,
+INLINE void scatter_true(Histogram h, const Rows *r, int64_t i, const int mass) {
+    add_true(h, r->true_cell[i], r->realised[i], r->log[i], r->power[i], mass, mass ? r->count[i] : 1,
              mass ? r->m[i] : 1.0, mass ? r->m2[i] : 1.0);
 }
 
 /* Adds the largest entry of row i, which is a true one where the pick was correct. */
-INLINE void scatter_top(const Job *job, Tables *t, int64_t h, const Rows *r, int64_t i, const int mass) {
-    add_entry(job, t, h, r->top_cell[i], r->top[i], mass, mass ? r->count[i] : 1, mass ? r->m[i] : 1.0,
-              mass ? r->m2[i] : 1.0);
-    if (r->correct[i] != 0.0) scatter_true(job, t, h, r, i, mass);
+INLINE void scatter_top(Histogram h, const Rows *r, int64_t i, const int mass) {
+    add_entry(h, r->top_cell[i], r->top[i], mass, mass ? r->count[i] : 1, mass ? r->m[i] : 1.0, mass ? r->m2[i] : 1.0);
+    if (r->correct[i] != 0.0) scatter_true(h, r, i, mass);
 }
 
 /* Adds n rows to the histograms of their classes and of the picks. */
-INLINE void scatter_block(const Job *job, Tables *t, const Rows *r, int64_t n, const int mass) {
-    int64_t k = job->k, cells = job->grid.cells;
-    for (int64_t j = 0; j < k; j++) scatter_column(job, t, j, r, j, n, mass);
+INLINE void scatter_block(const Job *job, const Tables *t, const Rows *r, int64_t n, const int mass) {
+    int64_t k = job->k;
+    const Histogram top = histogram(job, t, k);
+    for (int64_t j = 0; j < k; j++) scatter_column(histogram(job, t, j), r, j, n, mass);
     for (int64_t i = 0; i < n; i++) {
         int64_t soon = i + AHEAD < n ? i + AHEAD : i;
-        __builtin_prefetch(t->yes + (r->y[soon] * cells + r->true_cell[soon]) * (mass ? 6 : 4), 1);
-        __builtin_prefetch(t->all + (k * cells + r->top_cell[soon]) * (mass ? 4 : 2), 1);
-        __builtin_prefetch(t->yes + (k * cells + r->top_cell[soon]) * (mass ? 6 : 4), 1);
-        scatter_true(job, t, r->y[i], r, i, mass);
-        scatter_top(job, t, k, r, i, mass);
+        __builtin_prefetch(histogram(job, t, r->y[soon]).yes + r->true_cell[soon] * (mass ? 6 : 4), 1);
+        __builtin_prefetch(top.all + r->top_cell[soon] * (mass ? 4 : 2), 1);
+        __builtin_prefetch(top.yes + r->top_cell[soon] * (mass ? 6 : 4), 1);
+        scatter_true(histogram(job, t, r->y[i]), r, i, mass);
+        scatter_top(top, r, i, mass);
     }
 }
 
@@ -197,13 +181,13 @@ static void order_held(Held *held, int64_t k) {
 
 INLINE void count_held(Work *w, int64_t j, const int mass) {
     const Held *held = &w->held;
+    const Histogram only = histogram(w->job, &w->tables, 0);
     if (j == w->job->k) {
-        for (int64_t i = 0; i < held->count; i++) scatter_top(w->job, &w->tables, 0, &held->rows, i, mass);
+        for (int64_t i = 0; i < held->count; i++) scatter_top(only, &held->rows, i, mass);
         return;
     }
-    scatter_column(w->job, &w->tables, 0, &held->rows, j, held->count, mass);
-    for (int64_t i = held->first[j]; i < held->first[j + 1]; i++)
-        scatter_true(w->job, &w->tables, 0, &held->rows, held->order[i], mass);
+    scatter_column(only, &held->rows, j, held->count, mass);
+    for (int64_t i = held->first[j]; i < held->first[j + 1]; i++) scatter_true(only, &held->rows, held->order[i], mass);
 }
 
 /* Adds the held rows to the only histogram: entries of class j, or the largest ones where j is the number of classes. */
@@ -222,18 +206,17 @@ static void few_block(Work *w, int64_t start, int64_t n) {
     read_rows(w, start, n);
     int64_t stride = w->stride;
     sweep_few(w, sum, w->squares, least, best, pick);
-    if (job->hashed) hash_block(w);
     const double *low = job->one_column ? column_of(w, 1) : least, *high = job->one_column ? low : best;
     if (!all_good(w, n, sum, low, high)) n = drop_rows(w, n, sum, pick);
     if (n == 0) return;
     find_cells(&job->grid, w->p, k * stride, w->cell);
     for (int64_t i = 0; i < n; i++) {
-        int64_t top = (int64_t)pick[i] * stride + i, happened = w->y[i] * stride + i;
+        int64_t top = (int64_t)pick[i] * stride + i, outcome = w->y[i] * stride + i;
         w->top[i] = w->p[top];
         w->top_cell[i] = w->cell[top];
-        w->realised[i] = w->p[happened];
-        w->true_cell[i] = w->cell[happened];
-        w->correct[i] = top == happened;
+        w->realised[i] = w->p[outcome];
+        w->true_cell[i] = w->cell[outcome];
+        w->correct[i] = top == outcome;
     }
     add_rows(w, n);
     for (int64_t i = n; i < stride; i++) w->m[i] = 0.0;

@@ -23,7 +23,7 @@ SHIFT, TINY_SHIFT = 52 - FINE, 52 - TINY
 SPLIT = 2.0**-14
 LEAST = 2.0**-149  # smallest float32; everything smaller but above zero is one cell
 COARSE = 2.0**-22  # from here up the coarse grid has every code
-# Its only edge between 0 and COARSE. Over-confident models give next to nothing to much of what happens: without it
+# Its only edge between 0 and COARSE. Over-confident models give next to nothing to many outcomes: without it
 # their measured accuracy would be off by up to 2 % (log-odds doubled) or 15 % (tripled), with it by 1 % or 4 %.
 WIDE = (2.0**-30,)
 CHUNK = 1 << 13  # values located at a time: their temporary arrays stay in the cache
@@ -78,7 +78,7 @@ def lower_edges() -> Array:
 
 
 def _spread(cut: float, cuts: Collection[float]) -> tuple[float, float]:
-    """What stands for a cut: its float32 neighbour, unless that is 0 or 1, and 1 − p where p is the mirrored cut.
+    """Return the ends of a cut's atom: its float32 neighbour, unless that is 0 or 1, and 1 − p of a mirrored cut p.
 
     1 − 0.8 is a little less than 0.2. (The same of float32 would be so far from it that others lie between.)
     """

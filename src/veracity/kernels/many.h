@@ -48,6 +48,7 @@ static void add_columns(double *columns, const double *row, int64_t k, double m)
 INLINE void scatter_row(Work *w, const double *row, int64_t i, const int mass) {
     const Job *job = w->job;
     const Grid *g = &job->grid;
+    const Histogram pooled = histogram(job, &w->tables, 0);
     int64_t c = mass ? w->count[i] : 1;
     double m = mass ? w->m[i] : 1.0, m2 = mass ? w->m2[i] : 1.0;
     for (int64_t start = 0; start < job->k; start += ENTRIES) {
@@ -55,7 +56,7 @@ INLINE void scatter_row(Work *w, const double *row, int64_t i, const int mass) {
         find_cells(g, row + start, count, w->cell);
         for (int64_t e = 0; e < count; e++) {
             double u = row[start + e];
-            add_entry(job, &w->tables, 0, w->cell[e], u, mass, c, m, m2);
+            add_entry(pooled, w->cell[e], u, mass, c, m, m2);
             if (u < g->least_nested) continue;
             slot *r = w->tables.nested + ((start + e) * g->nested_cells + g->nested[w->cell[e]]) * (mass ? 4 : 2);
             r[0].i += c;
@@ -72,9 +73,10 @@ INLINE void scatter_ends(Work *w, int64_t n, const int mass) {
     const Job *job = w->job;
     const Rows r = {.realised = w->realised, .top = w->top, .correct = w->correct, .log = w->log, .power = w->power,
                     .m = w->m, .m2 = w->m2, .count = w->count, .true_cell = w->true_cell, .top_cell = w->top_cell};
+    const Histogram pooled = histogram(job, &w->tables, 0), top = histogram(job, &w->tables, 1);
     for (int64_t i = 0; i < n; i++) {
-        scatter_true(job, &w->tables, 0, &r, i, mass);
-        scatter_top(job, &w->tables, 1, &r, i, mass);
+        scatter_true(pooled, &r, i, mass);
+        scatter_top(top, &r, i, mass);
         int64_t nested = w->y[i] * job->grid.nested_cells + job->grid.nested[w->true_cell[i]];
         slot *yes = w->tables.nested_yes + nested * (mass ? 3 : 1);
         yes[0].i += mass ? w->count[i] : 1;
@@ -125,7 +127,6 @@ static void many_block(Work *w, int64_t start, int64_t n) {
         w->squares[kept] = squares;
         w->top[kept] = high;
         w->correct[kept] = row[y] == high && first_of_ties(row, y);
-        if (job->hashed) w->hash[kept] = hash_of_row((const char *)row, job->k, 8, 8);
         add_columns(w->columns, row, job->k, job->mass ? w->m[kept] : 1.0);
         if (job->mass)
             scatter_row(w, row, kept, 1);

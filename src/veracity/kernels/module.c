@@ -70,8 +70,6 @@ static void end_work(Work *w, int clean) {
     free(w->block_classes);
     free(w->block_columns);
     free(w->tiny.values);
-    free(w->near.values);
-    free(w->near_hashes.values);
     kernel->end(w);
     put_tables(&w->tables, clean);
 }
@@ -106,9 +104,7 @@ static void join_works(Work *a, Work *b) {
     if (b->low < a->low) a->low = b->low;
     if (b->high > a->high) a->high = b->high;
     for (int i = 0; i < PROBLEMS; i++) join_problems(&a->problems[i], &b->problems[i]);
-    int joined = join_lists(&a->tiny, &b->tiny) && join_lists(&a->near, &b->near) &&
-                 join_lists(&a->near_hashes, &b->near_hashes);
-    a->failed |= b->failed || !joined;
+    a->failed |= b->failed || !join_lists(&a->tiny, &b->tiny);
     join_tables(a->job, &a->tables, &b->tables);
 }
 
@@ -157,13 +153,11 @@ static PyObject *report(const Job *job, const Work *w, const int64_t *offsets) {
         memcpy(problems[i] + 2, w->problems[i].first, sizeof w->problems[i].first);
         values[i] = w->problems[i].value;
     }
-    return Py_BuildValue("(LNNNNNNNNNNN)", (long long)w->rows, bytes_of(sums, sizeof sums / sizeof *sums),
+    return Py_BuildValue("(LNNNNNNNNN)", (long long)w->rows, bytes_of(sums, sizeof sums / sizeof *sums),
                          bytes_of(w->classes, 6 * job->k), bytes_of(w->columns, job->k),
                          bytes_of(w->tiny.values, w->tiny.count), bytes_of(w->lowest_row, w->lowest_count),
-                         bytes_of(w->lowest, w->lowest_count), bytes_of(w->near.values, w->near.count),
-                         bytes_of(w->near_hashes.values, w->near_hashes.count),
-                         bytes_of(problems, PROBLEMS * (2 + FIRST)), bytes_of(values, PROBLEMS),
-                         bytes_of(offsets, CLASSES + 1 + job->k));
+                         bytes_of(w->lowest, w->lowest_count), bytes_of(problems, PROBLEMS * (2 + FIRST)),
+                         bytes_of(values, PROBLEMS), bytes_of(offsets, CLASSES + 1 + job->k));
 }
 
 static PyObject *pass(const Job *job, int threads, Compact *out) {
@@ -189,7 +183,7 @@ static PyObject *pass(const Job *job, int threads, Compact *out) {
 }
 
 /* The buffers of a pass, in the order of the arguments. */
-enum { P, Y, WEIGHTS, COUNTS, REALISED, CELL, EDGES, NESTED, NESTED_EDGES, CELLS, OUT };
+enum { P, Y, WEIGHTS, COUNTS, CELL, EDGES, NESTED, NESTED_EDGES, CELLS, OUT };
 enum { BUFFERS = OUT + COLUMNS };
 
 /* Whether all numbers, or -1 - a number where that is allowed, lie below the limit. */
@@ -247,7 +241,6 @@ static int read_job(Job *job, const Py_buffer *b) {
     job->counts = b[COUNTS].buf;
     job->counts_step = job->counts ? b[COUNTS].strides[0] : 0;
     job->mass = job->weights || job->counts;
-    job->realised = b[REALISED].buf;
     job->all_step = job->mass ? 4 : 2;
     job->true_step = job->mass ? 6 : 4;
     job->nested_true_step = job->mass ? 3 : 1;
@@ -255,7 +248,6 @@ static int read_job(Job *job, const Py_buffer *b) {
     good &= job->y_item == 1 || job->y_item == 2 || job->y_item == 4 || job->y_item == 8;
     for (int i = Y; i <= COUNTS; i++) good &= !b[i].obj || (b[i].ndim == 1 && b[i].shape[0] == job->n);
     for (int i = WEIGHTS; i <= COUNTS; i++) good &= !b[i].obj || b[i].itemsize == 8;
-    good &= !job->realised || b[REALISED].len == 8 * job->n;
     if (!good) return 0;
     int64_t most = most_written(job);
     good = b[CELLS].len >= 4 * most;
@@ -282,12 +274,9 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
     Job job = {0};
     int y_kind, threads, coarse;
     long long most_held;
-    unsigned long long limit;
-    if (!PyArg_ParseTuple(arguments, "OCidpLpK", &buffers, &y_kind, &threads, &job.allowed, &coarse, &most_held,
-                          &job.hashed, &limit))
+    if (!PyArg_ParseTuple(arguments, "OCidpL", &buffers, &y_kind, &threads, &job.allowed, &coarse, &most_held))
         return NULL;
     job.y_kind = (char)y_kind;
-    job.hash_limit = limit;
     if (!PyTuple_Check(buffers) || PyTuple_Size(buffers) != BUFFERS) {
         PyErr_SetString(PyExc_TypeError, "scan takes a tuple of its buffers first");
         return NULL;
@@ -297,7 +286,7 @@ static PyObject *scan(PyObject *self, PyObject *arguments) {
     memset(held, 0, sizeof held);
     for (; count < BUFFERS; count++) {
         PyObject *given = PyTuple_GetItem(buffers, count);
-        int flags = count <= COUNTS ? PyBUF_STRIDED_RO : count == REALISED || count >= CELLS ? PyBUF_CONTIG : PyBUF_ND;
+        int flags = count <= COUNTS ? PyBUF_STRIDED_RO : count >= CELLS ? PyBUF_CONTIG : PyBUF_ND;
         if (given != Py_None && PyObject_GetBuffer(given, &held[count], flags) < 0) goto release;
     }
     if (read_job(&job, held)) {
@@ -314,7 +303,7 @@ release:
     return result;
 }
 
-enum { PAIR_P, PAIR_Y, PAIR_FIRST, PAIR_EDGES, PAIR_TABLE, PAIR_OTHERS, PAIR_NEAR, PAIR_BUFFERS };
+enum { PAIR_P, PAIR_Y, PAIR_FIRST, PAIR_EDGES, PAIR_TABLE, PAIR_OTHERS, PAIR_BUFFERS };
 
 static int read_pair(Pair *a, const Py_buffer *b) {
     if (b[PAIR_P].ndim != 1 || b[PAIR_Y].ndim != 1) return 0;
@@ -331,12 +320,12 @@ static int read_pair(Pair *a, const Py_buffer *b) {
     a->table = b[PAIR_TABLE].buf;
     a->places = 2 * CODES + a->parts + 1;
     a->others = b[PAIR_OTHERS].buf;
-    a->near = b[PAIR_NEAR].buf;
+    a->low_limit = INFINITY;
     a->low = INFINITY;
     a->high = 0.0;
     return (a->item == 4 || a->item == 8) && b[PAIR_Y].shape[0] == a->n && b[PAIR_FIRST].len == 4 * CODES && b[PAIR_TABLE].len == 64 * a->places &&
            (uintptr_t)a->table % sizeof *a->table == 0 && b[PAIR_OTHERS].len >= 8 * a->n &&
-           b[PAIR_NEAR].len >= 8 * a->n && all_below(a->first_part, CODES, a->parts + 1, 0);
+           all_below(a->first_part, CODES, a->parts + 1, 0);
 }
 
 static PyObject *pair(PyObject *self, PyObject *arguments) {
@@ -345,17 +334,14 @@ static PyObject *pair(PyObject *self, PyObject *arguments) {
     Pair *a = NULL;
     Py_buffer b[PAIR_BUFFERS];
     int count = 0;
-    unsigned long long limit;
     if (posix_memalign((void **)&a, 32, sizeof *a)) return PyErr_NoMemory();
     memset(a, 0, sizeof *a);
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOpKd", &given[0], &given[1], &given[2], &given[3], &given[4], &given[5],
-                          &given[6], &a->hashed, &limit, &a->low_limit))
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &given[0], &given[1], &given[2], &given[3], &given[4], &given[5]))
         goto release;
     for (; count < PAIR_BUFFERS; count++) {
         int flags = count <= PAIR_Y ? PyBUF_STRIDED_RO : count >= PAIR_TABLE ? PyBUF_CONTIG : PyBUF_ND;
         if (PyObject_GetBuffer(given[count], &b[count], flags) < 0) goto release;
     }
-    a->hash_limit = limit;
     if (!read_pair(a, b)) {
         PyErr_SetString(PyExc_ValueError, "pair takes arrays that fit one another and the grid");
         goto release;
@@ -363,7 +349,7 @@ static PyObject *pair(PyObject *self, PyObject *arguments) {
     Py_BEGIN_ALLOW_THREADS
     kernel->count_pairs(a);
     Py_END_ALLOW_THREADS
-    result = Py_BuildValue("(iLLddNN)", a->bad, (long long)a->other_count, (long long)a->near_count, a->low, a->high,
+    result = Py_BuildValue("(iLddNN)", a->bad, (long long)a->other_count, a->low, a->high,
                            bytes_of(a->lowest_row, a->lowest_count), bytes_of(a->lowest, a->lowest_count));
 release:
     for (int i = 0; i < count; i++) PyBuffer_Release(&b[i]);

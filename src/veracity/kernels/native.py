@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from veracity.kernels import _native  # type: ignore[attr-defined]
 from veracity.kernels.grid import COARSE, Grid
-from veracity.kernels.hashes import forecast_hashes
 from veracity.kernels.pair import Pair
 from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Histogram, Histograms, Pass, Problem
 
@@ -29,6 +28,7 @@ PAIRED = 1 << 20  # rows of two classes in one column from which counting them b
 ALL = ("all", "all_sum", "all_weight", "all_weight2")
 TRUE = ("true", "true_sum", "true_log", "true_power", "true_weight", "true_weight2")
 WEIGHTED = tuple(name for name in ALL + TRUE if "weight" in name)
+NOT_OF_MANY = ("true_sum", "true_log", "true_power")  # not kept class by class beyond 50 classes
 # Name, kind, and whether it is filled where rows have neither weights nor counts.
 COLUMNS = tuple(
     (name, np.int64 if name in ("all", "true") else np.float64, name not in WEIGHTED) for name in ALL + TRUE
@@ -40,112 +40,62 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-@dataclass(frozen=True)
-class Ran:
-    """What the module returns, where histograms begin and end (pooled, top, classes), and their fields."""
-
-    found: tuple[Any, ...]
-    place: Array
-    held: dict[str, Array]
-
-
-@dataclass(frozen=True)
-class Task:
-    """The arguments of a pass."""
-
-    p: Array
-    y: Array
-    grid: Grid
-    weights: Array | None
-    counts: Array | None
-    hash_limit: int | None
-    threads: int | None
-    allowed: float
-
-    @property
-    def k(self) -> int:
-        return 2 if self.p.ndim == 1 else int(self.p.shape[1])
-
-    def most_threads(self) -> int:
-        """Return how many threads have enough to do."""
-        n, k = len(self.p), self.k
-        least = ROWS_OF_THREAD if k <= MANY else max(ROWS_OF_THREAD_OF_MANY, ENTRIES_OF_THREAD // k)
-        return max(1, min(processors(), MOST_THREADS, n // least))
-
-    def run(self, realised: Array | None) -> Ran:
-        """Return what the compiled pass finds."""
-        n, k, grid = len(self.p), self.k, self.grid
-        size = min(n, len(grid) if k <= MANY else len(grid.nested_edges))
-        # Pooled entries, picks and classes; one more cell is tried before it is kept.
-        room = min(n * (k + 1), len(grid)) + min(n, len(grid)) + k * size + 1
-        mass = self.weights is not None or self.counts is not None
-        # One large array: NumPy asks for huge pages then, and the system has few to clear.
-        spare = iter(np.empty((1 + len(COLUMNS), room), np.int64))
-        held: dict[str, Array | None] = {"cells": next(spare).view(np.int32)[:room]}
-        for name, kind, kept in COLUMNS:
-            held[name] = next(spare).view(kind) if kept or mass else None
-        made = _native.scan(
-            (
-                self.p,
-                self.y,
-                None if self.weights is None else self.weights.astype(np.float64, copy=False),
-                None if self.counts is None else self.counts.astype(np.int64, copy=False),
-                realised,
-                grid.cell_of_code,
-                grid.edges,
-                grid.nested,
-                grid.nested_edges,
-                *held.values(),
-            ),
-            self.y.dtype.kind,
-            self.threads or self.most_threads(),
-            self.allowed,
-            grid.coarse and not any(cut < COARSE for cut in grid.cuts),
-            HELD,
-            self.hash_limit is not None,
-            self.hash_limit or 0,
-        )
-        if mass and self.weights is None:
-            held |= dict.fromkeys(WEIGHTED)
-        wanted = {name: column for name, column in held.items() if column is not None}
-        return Ran(made[:-1], np.frombuffer(made[-1], np.int64), wanted)
-
-
 def scan(
     p: Array,
     y: Array,
     grid: Grid,
     weights: Array | None,
     counts: Array | None,
-    keep_realised: bool,
-    hash_limit: int | None,
     threads: int | None,
     allowed: float = 1e-6,
 ) -> Pass:
     """Return the pass over p (n,) or (n, k)."""
-    task = Task(p, y, grid, weights, counts, hash_limit, threads, allowed)
-    plain = weights is None and counts is None and not keep_realised
-    by_place = _by_place(task) if plain and p.ndim == 1 and len(p) >= PAIRED else None
-    return by_place or _by_row(task, keep_realised)
+    plain = weights is None and counts is None
+    by_place = _by_place(p, y, grid, threads, allowed) if plain and p.ndim == 1 and len(p) >= PAIRED else None
+    return by_place or by_row(p, y, grid, weights, counts, threads, allowed)
 
 
-def _by_row(task: Task, keep_realised: bool = False) -> Pass:
-    realised = np.full(len(task.p), np.nan) if keep_realised else None
-    return _made(task, task.run(realised), realised)
-
-
-def _made(task: Task, ran: Ran, realised: Array | None) -> Pass:
-    k, place, held = task.k, ran.place, ran.held
-    rows, sums, classes, by_column, tiny, lowest, lowest_realised, near, near_hashes, problems, values = ran.found
-    if k > MANY:
-        by_class = {name: column for name, column in held.items() if name not in ("true_sum", "true_log", "true_power")}
-    else:
-        by_class = held
+def by_row(
+    p: Array, y: Array, grid: Grid, weights: Array | None, counts: Array | None, threads: int | None, allowed: float
+) -> Pass:
+    """Return the pass row by row."""
+    n, k = len(p), 2 if p.ndim == 1 else int(p.shape[1])
+    size = min(n, len(grid) if k <= MANY else len(grid.nested_edges))
+    # Pooled entries, picks and classes; one more cell is tried before it is kept.
+    room = min(n * (k + 1), len(grid)) + min(n, len(grid)) + k * size + 1
+    mass = weights is not None or counts is not None
+    # One large array: NumPy asks for huge pages then, and the system has few to clear.
+    spare = iter(np.empty((1 + len(COLUMNS), room), np.int64))
+    columns: dict[str, Array | None] = {"cells": next(spare).view(np.int32)[:room]}
+    for name, kind, kept in COLUMNS:
+        columns[name] = next(spare).view(kind) if kept or mass else None
+    least = ROWS_OF_THREAD if k <= MANY else max(ROWS_OF_THREAD_OF_MANY, ENTRIES_OF_THREAD // k)
+    rows, sums, classes, by_column, tiny, lowest, lowest_realised, problems, values, offsets = _native.scan(
+        (
+            p,
+            y,
+            None if weights is None else weights.astype(np.float64, copy=False),
+            None if counts is None else counts.astype(np.int64, copy=False),
+            grid.cell_of_code,
+            grid.edges,
+            grid.nested,
+            grid.nested_edges,
+            *columns.values(),
+        ),
+        y.dtype.kind,
+        threads or max(1, min(processors(), MOST_THREADS, n // least)),
+        allowed,
+        grid.coarse and not any(cut < COARSE for cut in grid.cuts),
+        HELD,
+    )
+    absent = WEIGHTED if weights is None else ()
+    held = {name: column for name, column in columns.items() if column is not None and name not in absent}
+    by_class = {name: column for name, column in held.items() if k <= MANY or name not in NOT_OF_MANY}
+    numbers, place = np.frombuffer(sums), np.frombuffer(offsets, np.int64)
     pooled, top = (
         Histogram(**{name: column[start:end] for name, column in held.items()})
         for start, end in place[:4].reshape(2, 2).tolist()
     )
-    numbers = np.frombuffer(sums)
     return Pass(
         rows=rows,
         weight=float(numbers[0]),
@@ -160,24 +110,21 @@ def _made(task: Task, ran: Ran, realised: Array | None) -> Pass:
         tiny=np.frombuffer(tiny, np.int64),
         lowest=np.frombuffer(lowest, np.int64),
         lowest_realised=np.frombuffer(lowest_realised),
-        realised=realised,
         pooled=pooled,
         top=top,
-        classwise=Histograms(k, lambda: (place[4:], by_class)),
-        near=None if task.hash_limit is None else np.frombuffer(near, np.int64),
-        near_hashes=None if task.hash_limit is None else np.frombuffer(near_hashes, np.uint64),
+        classwise=Histograms(k, place[4:], by_class),
     )
 
 
-def _by_place(task: Task) -> Pass | None:
+def _by_place(p: Array, y: Array, grid: Grid, threads: int | None, allowed: float) -> Pass | None:
     """The pass over many rows of two classes in one column; None where some cannot be used."""
-    p, y, n = task.p, task.y, len(task.p)
-    threads = task.threads or min(processors(), MOST_THREADS, 1 + n // PAIRED)
+    n = len(p)
+    threads = threads or min(processors(), MOST_THREADS, 1 + n // PAIRED)
     starts = [n * i // threads for i in range(threads)]
     parts = [slice(start, n * (i + 1) // threads) for i, start in enumerate(starts)]
-    pairs = [Pair(task.grid) for _ in parts]
+    pairs = [Pair(grid) for _ in parts]
     with ThreadPoolExecutor(threads) as pool:
-        rests = list(pool.map(lambda pair, part: pair.add(p[part], y[part], task.hash_limit), pairs, parts))
+        rests = list(pool.map(lambda pair, part: pair.add(p[part], y[part]), pairs, parts))
     found = [rest for rest in rests if rest is not None]
     if len(found) < threads:
         return None
@@ -188,11 +135,10 @@ def _by_place(task: Task) -> Pass | None:
         return np.concatenate([start + getattr(rest, name) for start, rest in zip(starts, found, strict=True)])
 
     others = rows("others")
-    counted, rest = pairs[0].result(), _by_row(replace(task, p=p[others], y=y[others], hash_limit=None))
+    counted, rest = pairs[0].result(), by_row(p[others], y[others], grid, None, None, threads, allowed)
     lowest = np.concatenate([rows("lowest"), others[rest.lowest]])
     realised = np.concatenate([*(part.lowest_realised for part in found), rest.lowest_realised])
     order = np.lexsort((lowest, realised))[:LOWEST]
-    near = None if task.hash_limit is None else rows("near")
     both = ("rows", "weight", "weight2", "score_sums", "class_sums", "column_sums", "powers")
     return replace(
         rest,
@@ -205,8 +151,6 @@ def _by_place(task: Task) -> Pass | None:
         pooled=Histogram.merge([counted.pooled, rest.pooled]),
         top=Histogram.merge([counted.top, rest.top]),
         classwise=tuple(map(Histogram.merge, zip(counted.classwise, rest.classwise, strict=True))),
-        near=near,
-        near_hashes=None if near is None else forecast_hashes(p[near]),
     )
 
 

@@ -43,7 +43,6 @@ typedef struct {
 typedef struct {
     double sum, squares; /* the sum only to the precision of floats */
     uint32_t most, least;
-    uint64_t hash;
     int64_t listed, groups;
     uint32_t *list; /* bits of entries from 2^-22 up */
     Group *hits;
@@ -82,30 +81,8 @@ INLINE int32_t cell_of_word(const Grid *g, int32_t c) {
     return g->cell[code_of(float_of(bits_of_word((uint32_t)c << WORD_SHIFT)))];
 }
 
-/* For each set of eight lanes, those in it first: one lane in each byte. */
-#define LANE(set, l) ((uint64_t)((set) >> (l) & 1) * (l) << 8 * __builtin_popcount((set) & ((1 << (l)) - 1)))
-#define FIRST_OF(set)                                                                                        \
-    LANE(set, 0) | LANE(set, 1) | LANE(set, 2) | LANE(set, 3) | LANE(set, 4) | LANE(set, 5) | LANE(set, 6) | \
-        LANE(set, 7)
-#define FIRST_OF_4(set) FIRST_OF(set), FIRST_OF(set + 1), FIRST_OF(set + 2), FIRST_OF(set + 3)
-#define FIRST_OF_16(set) FIRST_OF_4(set), FIRST_OF_4(set + 4), FIRST_OF_4(set + 8), FIRST_OF_4(set + 12)
-#define FIRST_OF_64(set) FIRST_OF_16(set), FIRST_OF_16(set + 16), FIRST_OF_16(set + 32), FIRST_OF_16(set + 48)
-static const uint64_t LANES_FIRST[256] = {FIRST_OF_64(0), FIRST_OF_64(64), FIRST_OF_64(128), FIRST_OF_64(192)};
-
-/* Writes those of eight entries that are in a set, one after another; what follows them is overwritten. Their number. */
-INLINE int64_t compress_eight(void *to, __m256i entries, uint32_t set) {
-    __m256i first = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(LANES_FIRST + set)));
-    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32(entries, first));
-    return _mm_popcnt_u32(set);
-}
-
-/* Lanes before the given number have all bits. */
-INLINE __m256i eight_before(int64_t count) {
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-
 typedef struct {
-    __m256i high, low, above, hash; /* above: entries beyond the lower level */
+    __m256i high, low, above; /* above: entries beyond the lower level */
     __m256 sum;
     __m256d squares, more_squares, lower, both;
     int64_t listed, groups;
@@ -130,17 +107,9 @@ INLINE __m256d add_to(double *columns, __m256d x) {
     return x;
 }
 
-/* entry_hash of eight entries, in four sums. */
-INLINE __m256i add_hashes(__m256i sum, __m256i bits) {
-    __m256i other = _mm256_mullo_epi32(bits, _mm256_set1_epi32((int)KEY));
-    other = _mm256_xor_si256(other, _mm256_srli_epi32(other, 15));
-    sum = _mm256_add_epi64(sum, _mm256_mul_epu32(bits, other));
-    return _mm256_add_epi64(sum, _mm256_mul_epu32(_mm256_srli_epi64(bits, 32), _mm256_srli_epi64(other, 32)));
-}
-
 /* Eight columns of a row. Those beyond its end are zeros, and `in` has no bits for them. */
 INLINE void sweep_columns(Sweep *s, const float *row, int64_t j, __m256i in, const int whole, double *columns,
-                          uint32_t *list, Group *groups, const Ends *ends, const int hashed) {
+                          uint32_t *list, Group *groups, const Ends *ends) {
     KEEP_IN_MEMORY(ends);
     row += j;
     columns += j;
@@ -150,7 +119,6 @@ INLINE void sweep_columns(Sweep *s, const float *row, int64_t j, __m256i in, con
     __m256i beyond = _mm256_andnot_si256(in, _mm256_set1_epi32(-1));
     s->low = _mm256_min_epu32(s->low, whole ? bits : _mm256_or_si256(bits, beyond));
     s->sum = _mm256_add_ps(s->sum, x);
-    if (hashed) s->hash = add_hashes(s->hash, bits);
     uint32_t hits = eight_set(_mm256_cmpgt_epi32(bits, ends->below_hits));
     groups[s->groups] = (Group){(uint32_t)j, hits};
     s->groups += hits != 0; /* no branch: whether there are any could not be foreseen */
@@ -165,8 +133,8 @@ INLINE void sweep_columns(Sweep *s, const float *row, int64_t j, __m256i in, con
     s->listed += compress_eight(list + s->listed, bits, eight_set(_mm256_cmpgt_epi32(bits, ends->both_bits)));
 }
 
-INLINE void sweep_row(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Found *found,
-                      const int hashed) {
+/* Adds a row to the column sums and levels, and says what it found. Asks for the next row meanwhile. */
+static void sweep(const float *row, const float *next, int64_t k, double *columns, Levels *levels, Found *found) {
     const __m256i all = _mm256_set1_epi32(-1);
     const Ends ends = {_mm256_set1_epi32((int)float_bits((float)LEAST_HIT) - 1),
                        _mm256_set1_epi32((int)float_bits((float)LEVEL_ENDS[0]) - 1),
@@ -178,21 +146,18 @@ INLINE void sweep_row(const float *row, const float *next, int64_t k, double *co
     int64_t j = 0;
     for (; j + 16 <= k; j += 16) {
         __builtin_prefetch(next + j);
-        sweep_columns(&s, row, j, all, 1, columns, list, hits, &ends, hashed);
-        sweep_columns(&s, row, j + 8, all, 1, columns, list, hits, &ends, hashed);
+        sweep_columns(&s, row, j, all, 1, columns, list, hits, &ends);
+        sweep_columns(&s, row, j + 8, all, 1, columns, list, hits, &ends);
     }
-    for (; j < k; j += 8) sweep_columns(&s, row, j, eight_before(k - j), 0, columns, list, hits, &ends, hashed);
+    for (; j < k; j += 8) sweep_columns(&s, row, j, eight_before(k - j), 0, columns, list, hits, &ends);
     float sums[8];
     uint32_t high[8], low[8], above[8];
-    uint64_t hash[4];
     memcpy(sums, &s.sum, sizeof sums);
     memcpy(high, &s.high, sizeof high);
     memcpy(low, &s.low, sizeof low);
     memcpy(above, &s.above, sizeof above);
-    memcpy(hash, &s.hash, sizeof hash);
     found->sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
     found->squares = total((lanes)_mm256_add_pd(s.squares, s.more_squares));
-    found->hash = hash_of_sum(hash[0] + hash[1] + hash[2] + hash[3]);
     found->most = high[0];
     found->least = low[0];
     levels->below[0] += k;
@@ -211,27 +176,19 @@ INLINE void sweep_row(const float *row, const float *next, int64_t k, double *co
     levels->below[1] += k - s.listed;
 }
 
-/* Adds a row to the column sums and levels, and says what it found. Asks for the next row meanwhile. */
-static void sweep(const Job *job, const float *row, const float *next, double *columns, Levels *levels, Found *found) {
-    if (job->hashed)
-        sweep_row(row, next, job->k, columns, levels, found, 1);
-    else
-        sweep_row(row, next, job->k, columns, levels, found, 0);
-}
-
 /* Moves counts and sums of the words below 1/2 to the pooled histogram. Entries of divided codes are there already. */
 static void unpack_words(Work *w, Packed *x) {
-    const Job *job = w->job;
+    const Histogram pooled = histogram(w->job, &w->tables, 0);
     for (int32_t c = LISTED_CODE; c < HALF_CODE; c++) {
         uint64_t held = x->pooled[c];
-        int32_t cell = held ? cell_of_word(&job->grid, c) : -1;
+        int32_t cell = held ? cell_of_word(&w->job->grid, c) : -1;
         if (cell < 0) continue;
         uint64_t one = ONE_ENTRY + ((uint64_t)c << WORD_SHIFT); /* of an entry at the edge of the code */
         int64_t count = (int64_t)(held / one);
         uint32_t bits = bits_of_word((uint32_t)c << WORD_SHIFT);
         double edge = float_of(bits), step = (float_of(bits + 1) - edge) / (c < FINE_CODE ? 1 : 1 << FINER);
         slot *r = w->tables.all + 2 * cell;
-        if (r->i == 0) touch(job, &w->tables, 0, cell);
+        if (r->i == 0) touch(pooled, cell);
         r[0].i += count;
         r[1].d += (double)count * edge + (double)(held % one) * step;
     }
@@ -244,7 +201,7 @@ static void unpack_levels(Work *w, const Levels *levels) {
     for (int32_t cell = 0; cell <= LEVELS; cell++) { /* zero, then the levels */
         int64_t below = cell ? levels->below[cell - 1] : levels->zeros;
         slot *r = w->tables.all + 2 * cell;
-        if (below > before) touch(w->job, &w->tables, 0, cell);
+        if (below > before) touch(histogram(w->job, &w->tables, 0), cell);
         r[0].i += below - before;
         r[1].d += cell ? levels->sums[cell - 1] : 0.0;
         before = below;
@@ -277,7 +234,7 @@ static void pool_listed(Work *w, Packed *x) {
         }
         for (int64_t e = 0; e < picked; e++) {
             double u = float_of(bits_of_word(x->picked[e]));
-            add_entry(job, &w->tables, 0, cell_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
+            add_entry(histogram(job, &w->tables, 0), cell_of(&job->grid, u), u, 0, 1, 1.0, 1.0);
         }
     }
 }
@@ -296,7 +253,7 @@ static int64_t note_hits(Work *w, Packed *x, const float *row, int32_t top_cell)
             int32_t known = is_top ? top_cell : g->cell[code_of(u)], cell = resolve(g, known, u);
             pick = is_top ? j : pick;
             if (is_top ? g->edges[cell] < 0.5 && (u >= 0.5 || g->cell[code_of(u)] < 0) : u >= 0.5 || known < 0)
-                add_entry(w->job, &w->tables, 0, cell, u, 0, 1, 1.0, 1.0);
+                add_entry(histogram(w->job, &w->tables, 0), cell, u, 0, 1, 1.0, 1.0);
             Hit hit = {j * g->nested_cells + g->nested[cell], u};
             __builtin_prefetch(w->tables.nested + 2 * hit.at, 1);
             x->hits[x->hit_count++] = hit;
@@ -310,7 +267,7 @@ static void pool_tops(Work *w) {
     for (int64_t cell = g->cells - 1; g->edges[cell] >= 0.5; cell--) {
         const slot *top = w->tables.all + 2 * (g->cells + cell);
         slot *r = w->tables.all + 2 * cell;
-        if (top->i) touch(w->job, &w->tables, 0, (int32_t)cell);
+        if (top->i) touch(histogram(w->job, &w->tables, 0), (int32_t)cell);
         r[0].i += top[0].i;
         r[1].d += top[1].d;
     }
@@ -336,7 +293,6 @@ static void note_row(Work *w, Packed *x, const float *row, int64_t i) {
     const Grid *g = &w->job->grid;
     int64_t y = w->y[i];
     w->squares[i] = x->found.squares;
-    w->hash[i] = x->found.hash;
     w->realised[i] = row[y];
     w->top[i] = float_of(x->found.most);
     int32_t cell = w->true_cell[i] = cell_of(g, w->realised[i]), top = w->top_cell[i] = cell_of(g, w->top[i]);
@@ -378,7 +334,7 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         const float *row = float_row(w, start + i, 0);
         const float *next = job->direct ? (const float *)(job->p + (start + i + (i + 1 < n)) * job->row_step) : row;
-        sweep(job, row, next, columns, &levels, found);
+        sweep(row, next, job->k, columns, &levels, found);
         int inside = found->most <= ONE_FLOAT, good = check_label(w, start + i, w->y[i]);
         if (inside) {
             double low = float_of(found->least), high = float_of(found->most);
@@ -390,7 +346,7 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         if (!good) continue;
         if (!inside) {
             row = float_row(w, start + i, 1);
-            sweep(job, row, row, columns, &levels, found);
+            sweep(row, row, job->k, columns, &levels, found);
         }
         keep_row(w, kept, i);
         pool_listed(w, x);
@@ -401,7 +357,7 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
         memset(&levels, 0, sizeof levels);
         for (int64_t i = 0; i < kept; i++) {
             const float *row = float_row(w, w->row[i], 1);
-            sweep(job, row, row, columns, &levels, found);
+            sweep(row, row, job->k, columns, &levels, found);
         }
     }
     x->levels.zeros += levels.zeros;

@@ -7,7 +7,7 @@
 
 #define UNIT_BITS 0x3FF0000000000000LL
 #define UNMIRRORED 0x1p-40 /* below, 1 - p is too coarse to mirror the cells of p */
-#define SPLIT 0x1p-14 /* itself, as 1 - p, still lies in a cell of those below: too wide for powers of what happened */
+#define SPLIT 0x1p-14 /* as 1 - p it lies in a cell of those below: too wide for powers of the outcome's probability */
 enum { STEP_BITS = 5, STEP = 1 << STEP_BITS }; /* bytes of moments */
 
 #define PAIR_LABELS(type)                                \
@@ -42,16 +42,10 @@ static void pair_read(Pair *a, int64_t start, int64_t n) {
 }
 
 #if VECTOR == 32
-INLINE __m256i multiply_64(__m256i a, __m256i b) {
-    __m256i crossed = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(a, 32), b),
-                                       _mm256_mul_epu32(a, _mm256_srli_epi64(b, 32)));
-    return _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64(crossed, 32));
-}
-
 /* What is said of four rows: each lane of a mask has all bits or none. */
 typedef struct {
     __m256i bits, zero, above, yes, at_end;
-    uint32_t other, near, low;
+    uint32_t other, low;
 } FourRows;
 
 INLINE FourRows four_rows(Pair *a, int64_t i, __m256d *low, __m256d *high, __m256d *good) {
@@ -81,14 +75,6 @@ INLINE FourRows four_rows(Pair *a, int64_t i, __m256d *low, __m256d *high, __m25
     }
     __m256i x = _mm256_or_si256(_mm256_and_si256(b, mask), _mm256_set1_epi64x(UNIT_BITS));
     _mm256_storeu_pd(a->position + i, _mm256_sub_pd(_mm256_castsi256_pd(x), middle));
-    if (a->hashed) {
-        const __m256i sign = _mm256_set1_epi64x(INT64_MIN);
-        __m256i h = _mm256_xor_si256(_mm256_castpd_si256(u), _mm256_set1_epi64x((int64_t)SEED));
-        h = _mm256_xor_si256(h, _mm256_srli_epi64(h, 32));
-        h = _mm256_xor_si256(multiply_64(h, _mm256_set1_epi64x((int64_t)MULTIPLY)), sign);
-        __m256i beyond = _mm256_cmpgt_epi64(h, _mm256_xor_si256(_mm256_set1_epi64x((int64_t)a->hash_limit), sign));
-        found.near = four_set(_mm256_castsi256_pd(beyond)) ^ 15;
-    }
     if (a->low_limit > SPLIT) /* what is lower is not counted here */
         found.low = four_set(_mm256_cmp_pd(realised, _mm256_set1_pd(a->low_limit), _CMP_LT_OQ));
     __m256i ends = _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_castpd_si256(mirrored), mask), _mm256_setzero_si256());
@@ -116,9 +102,8 @@ static int pair_rows(Pair *a, int64_t n) {
         code = _mm256_add_epi32(code, _mm256_and_si256(high_halves(f.yes, g.yes), _mm256_set1_epi32((int)a->places)));
         _mm256_storeu_si256((__m256i *)(a->at + i), _mm256_slli_epi32(code, STEP_BITS));
         ((uint8_t *)a->other)[i / 8] = (uint8_t)(f.other | g.other << 4);
-        ((uint8_t *)a->is_near)[i / 8] = (uint8_t)(f.near | g.near << 4);
         ((uint8_t *)a->is_low)[i / 8] = (uint8_t)(f.low | g.low << 4);
-        any |= f.other | g.other | f.near | g.near | f.low | g.low;
+        any |= f.other | g.other | f.low | g.low;
     }
     double least[4], most[4];
     memcpy(least, &low, sizeof least);
@@ -131,11 +116,10 @@ static int pair_rows(Pair *a, int64_t n) {
     return (int)any;
 }
 #else
-/* Which rows need a closer look goes to the bits of other, is_near and is_low; whether any does. */
+/* Which rows need a closer look goes to the bits of other and is_low; whether any does. */
 static int pair_rows(Pair *a, int64_t n) {
     int any = 0;
     memset(a->other, 0, sizeof a->other);
-    memset(a->is_near, 0, sizeof a->is_near);
     memset(a->is_low, 0, sizeof a->is_low);
     for (int64_t i = 0; i < n; i++) {
         double u = a->p_block[i] + 0.0, q = 1.0 - u; /* + 0.0 makes minus zero zero */
@@ -157,11 +141,9 @@ static int pair_rows(Pair *a, int64_t n) {
         int at_end = !(bits_of(mirrored) & mask) && (above || mirrored <= u);
         a->at[i] = STEP * ((at_end ? code + (int32_t)CODES : code) + y * (int32_t)a->places);
         int other = realised <= SPLIT || (u < UNMIRRORED && u > 0.0);
-        int near = a->hashed && hash_of_one(u) <= a->hash_limit;
         int low = realised < a->low_limit;
-        any |= other | near | low;
+        any |= other | low;
         a->other[i / 64] |= (uint64_t)other << i % 64;
-        a->is_near[i / 64] |= (uint64_t)near << i % 64;
         a->is_low[i / 64] |= (uint64_t)low << i % 64;
     }
     return any;
@@ -202,7 +184,6 @@ static void pair_count(const Pair *a, int64_t n) {
 
 /* Rows of a block that need a closer look. */
 static void pair_closer(Pair *a, int64_t start, int64_t n) {
-    EACH(a->is_near, n) a->near[a->near_count++] = start + i;
     EACH(a->other, n) {
         a->others[a->other_count++] = start + i;
         a->at[i] = STEP * (int32_t)(a->places - 1);

@@ -25,10 +25,9 @@ WHOLE = ("count", "log", "brier")  # sums that a pass has for each outcome
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """Rows of a part by number: not counted, wanted for the sample, and those that gave least to what happened."""
+    """Rows of a part by number: those not counted, and those that gave least to the outcome."""
 
     others: Array
-    near: Array
     lowest: Array
     lowest_realised: Array
     low: float
@@ -36,7 +35,7 @@ class Rest:
 
 
 class Pair:
-    """The counts so far. Rows that gave 2^-14 or less to what happened, and p below 2^-40, are left to `scan`."""
+    """The counts so far. Rows that gave 2^-14 or less to the outcome, and p below 2^-40, are left to `scan`."""
 
     def __init__(self, grid: Grid) -> None:
         self._grid, self._places = grid, places(grid)
@@ -45,47 +44,27 @@ class Pair:
         start = -room.ctypes.data % 32 // 8  # moments are one vector
         self._table = room[start : start + np.prod(shape)].reshape(shape)
         self._table[:, self._places.divided, 0] = -1.0  # nothing is counted there: the kernel looks for the part
-        self._room = np.empty((2, 0), dtype=np.int64)  # kept: to ask for it and give it back would hold readers up
 
-    def add(self, p: Array, y: Array, hash_limit: int | None = None, low_limit: float = np.inf) -> Rest | None:
-        """Count rows; None where one of them cannot be used, and then some may have been counted.
-
-        hash_limit  rows whose `forecast_hashes` are at most this are `near`.
-        low_limit   rows with this or a larger probability of the outcome are not among the lowest.
-        """
-        known = self._places
-        if self._room.shape[1] < len(p):
-            self._room = np.empty((2, len(p)), dtype=np.int64)
-        others, near = self._room
-        bad, other_count, near_count, low, high, lowest, realised = _native.pair(
-            p,
-            y,
-            known.first_part,
-            known.part_edges,
-            self._table,
-            others,
-            near,
-            hash_limit is not None,
-            hash_limit or 0,
-            low_limit,
-        )
-        if bad:
-            return None
+    def add(self, p: Array, y: Array) -> Rest | None:
+        """Count rows; None where one of them cannot be used, and then some may have been counted."""
+        known, others = self._places, np.empty(len(p), dtype=np.int64)
+        found = _native.pair(p, y, known.first_part, known.part_edges, self._table, others)
+        bad, count, low, high, lowest, realised = found
         rows, values = np.frombuffer(lowest, np.int64), np.frombuffer(realised)
-        return Rest(others[:other_count].copy(), near[:near_count].copy(), rows, values, low, high)
+        return None if bad else Rest(others[:count], rows, values, low, high)
 
     def __iadd__(self, other: Pair) -> Pair:
         self._table += other._table
         return self
 
     def result(self) -> Pass:
-        """What a scan of the counted rows gives, but for the lowest."""
+        """Return what a scan of the counted rows gives, but for the lowest."""
         known, table = self._places, self._table[:, :-1].transpose(1, 0, 2)
         place, y = np.nonzero(table[:, :, 0] > 0.0)
         moments = table[place, y].T
         moments = np.vstack([moments, moments[0] * known.fourth[place]])
         middle, unit = known.middle[place], known.unit[place]
-        small = (y == 0) == known.above[place]  # whether what happened had v, the smaller probability, or 1 - v
+        small = (y == 0) == known.above[place]  # whether the outcome had v, the smaller probability, or 1 - v
         rows = Realised(
             t0=np.where(small, middle, 1.0 - middle),
             t1=np.where(small, unit, -unit),
@@ -135,7 +114,6 @@ class Pair:
             tiny=np.empty(0, np.int64),
             lowest=np.empty(0, np.int64),
             lowest_realised=np.empty(0),
-            realised=None,
             pooled=Histogram.merge(classwise),
             top=histogram(known.picked[used]),
             classwise=classwise,

@@ -50,13 +50,11 @@ typedef struct {
     int64_t n, k, row_step, column_step, y_step, weights_step, counts_step;
     int item; /* bytes of a probability: 4 or 8 */
     char y_kind;
-    int y_item, one_column, mass, hashed;
+    int y_item, one_column, mass;
     int direct; /* whether the entries of a row are neighbours in memory */
     int held;   /* whether all rows are held and then counted class by class */
     int packed; /* whether the pass is that of packed.h */
     double allowed;
-    uint64_t hash_limit;
-    double *realised;
     Grid grid;
     int64_t histograms, words; /* on the grid: classes and top, or pooled and top, or one for all; words of bits */
     int all_step, true_step, nested_true_step;
@@ -103,7 +101,7 @@ typedef struct {
     int64_t begin, end, rows;
     double weight, weight2, scores[12], powers[POWERS], low, high;
     double *classes, *columns, *block_classes, *block_columns;
-    List tiny, near, near_hashes;
+    List tiny;
     int64_t lowest_row[LOWEST];
     double lowest[LOWEST];
     int lowest_count, failed;
@@ -115,7 +113,6 @@ typedef struct {
     int64_t stride; /* of columns in p and cell */
     double p[ENTRIES + MOST_LANES], realised[ROWS], squares[ROWS], log[ROWS], root[ROWS], power[ROWS], brier[ROWS];
     double spherical[ROWS], correct[ROWS], top[ROWS], m[ROWS], m2[ROWS];
-    uint64_t hash[ROWS];
     int64_t count[ROWS], y[ROWS], row[ROWS];
     int32_t cell[ENTRIES + MOST_LANES], true_cell[ROWS], top_cell[ROWS], pick[ROWS];
 } Work;
@@ -144,13 +141,12 @@ typedef double moments __attribute__((vector_size(32), aligned(32), may_alias));
 typedef struct {
     const char *p, *y;
     int64_t n, p_step, y_step, places, parts;
-    int item, y_item, hashed;
+    int item, y_item;
     const int32_t *first_part; /* of each code that a cut divides, on its side or as seen from the other class */
     const double *part_edges;  /* lower edge of each part */
     moments *table;            /* by outcome, by place; the last place is for rows that are not counted here. Places
                                 * of divided codes have a count below zero: their rows belong to parts. */
-    uint64_t hash_limit;
-    int64_t *others, *near, other_count, near_count;
+    int64_t *others, other_count;
     double lowest[LOWEST], low, high, low_limit;
     int64_t lowest_row[LOWEST];
     int lowest_count, bad;
@@ -160,7 +156,7 @@ typedef struct {
     double copy[PAIR_ROWS], position[PAIR_ROWS];
     uint8_t labels[PAIR_ROWS];
     int32_t at[PAIR_ROWS + PAIR_AHEAD]; /* in the table, in bytes */
-    uint64_t other[PAIR_ROWS / 64], is_near[PAIR_ROWS / 64], is_low[PAIR_ROWS / 64];
+    uint64_t other[PAIR_ROWS / 64], is_low[PAIR_ROWS / 64];
 } Pair;
 
 /* The functions that are compiled for each width of vectors. */
@@ -249,15 +245,22 @@ INLINE double value_at(const char *p, int item, int64_t step, int64_t i) {
     return x;
 }
 
-INLINE void touch(const Job *job, Tables *t, int64_t h, int32_t cell) {
-    t->touched[h * job->words + (cell >> 6)] |= 1ULL << (cell & 63);
+/* One of the histograms. */
+typedef struct {
+    slot *all, *yes;
+    uint64_t *touched;
+} Histogram;
+
+INLINE Histogram histogram(const Job *job, const Tables *t, int64_t h) {
+    int64_t first = h * job->grid.cells;
+    return (Histogram){t->all + first * job->all_step, t->yes + first * job->true_step, t->touched + h * job->words};
 }
 
-/* Adds an entry u to histogram h. */
-INLINE void add_entry(const Job *job, Tables *t, int64_t h, int32_t cell, double u, int mass, int64_t c, double m,
-                      double m2) {
-    slot *r = t->all + (h * job->grid.cells + cell) * (mass ? 4 : 2);
-    if (r->i == 0) touch(job, t, h, cell);
+INLINE void touch(Histogram h, int32_t cell) { h.touched[cell >> 6] |= 1ULL << (cell & 63); }
+
+INLINE void add_entry(Histogram h, int32_t cell, double u, int mass, int64_t c, double m, double m2) {
+    slot *r = h.all + (int64_t)cell * (mass ? 4 : 2);
+    if (r->i == 0) touch(h, cell);
     r[0].i += mass ? c : 1;
     r[1].d += mass ? m * u : u;
     if (!mass) return;
@@ -266,9 +269,9 @@ INLINE void add_entry(const Job *job, Tables *t, int64_t h, int32_t cell, double
 }
 
 /* Adds what a true entry has beyond being an entry. */
-INLINE void add_true(const Job *job, Tables *t, int64_t h, int32_t cell, double u, double log, double power, int mass,
-                     int64_t c, double m, double m2) {
-    slot *r = t->yes + (h * job->grid.cells + cell) * (mass ? 6 : 4);
+INLINE void add_true(Histogram h, int32_t cell, double u, double log, double power, int mass, int64_t c, double m,
+                     double m2) {
+    slot *r = h.yes + (int64_t)cell * (mass ? 6 : 4);
     r[0].i += mass ? c : 1;
     r[1].d += mass ? m * u : u;
     r[2].d += mass ? m * log : log;

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, overload
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-SCORES = ("log", "brier", "spherical", "correct")  # the order of score_sums
 EXPONENTS = np.arange(-18, 19) / 9  # the r of powers
 TINY = 1e-80  # a realised probability below this is listed in `tiny` and left out of `powers`
 LOWEST = 20  # rows with the smallest realised probability that are kept
@@ -33,7 +31,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Entries by cell, only cells that hold any. `true` entries are those of the class that happened.
+    """Entries by cell, only cells that hold any. `true` entries are those of the outcome.
 
     c is the count of a row, w its weight. The weight fields are None without weights; the last three true sums are
     None in class-wise histograms of more than 50 classes.
@@ -60,32 +58,25 @@ class Histogram:
         order = np.argsort(place, kind="stable")
         starts = np.searchsorted(place[order], np.arange(len(cells)))
         held = {"cells": cells.astype(np.int32)}
-        for field in fields(Histogram)[1:]:
-            columns = [getattr(part, field.name) for part in parts]
+        for name in (f.name for f in fields(Histogram)[1:]):
+            columns = [getattr(part, name) for part in parts]
             if all(column is not None for column in columns):
                 column = np.concatenate(columns)[order]
-                held[field.name] = np.add.reduceat(column, starts) if len(cells) else column
+                held[name] = np.add.reduceat(column, starts) if len(cells) else column
         return Histogram(**held)
 
 
 @dataclass(frozen=True, eq=False)
 class Histograms(Sequence[Histogram]):
-    """Histograms one after another in long arrays; made, and each cut out, when asked for."""
+    """Histograms one after another in long arrays, each cut out when asked for."""
 
     size: int
-    make: Callable[[], tuple[Array, dict[str, Array]]]  # where each begins and the end; the fields of Histogram
+    offsets: Array  # where each begins, and the end
+    columns: dict[str, Array]  # the fields of Histogram
+    _made: dict[int, Histogram] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.size
-
-    @cached_property
-    def joined(self) -> tuple[Array, dict[str, Array]]:
-        """Where each histogram begins and the end; the fields of all, one after another."""
-        return self.make()
-
-    @cached_property
-    def _made(self) -> dict[int, Histogram]:
-        return {}
 
     @overload
     def __getitem__(self, i: int) -> Histogram: ...
@@ -96,20 +87,15 @@ class Histograms(Sequence[Histogram]):
             return tuple(self[j] for j in range(*i.indices(len(self))))
         j = range(len(self))[i]
         if j not in self._made:
-            offsets, joined = self.joined
-            self._made[j] = Histogram(**{name: values[offsets[j] : offsets[j + 1]] for name, values in joined.items()})
+            part = slice(self.offsets[j], self.offsets[j + 1])
+            self._made[j] = Histogram(**{name: values[part] for name, values in self.columns.items()})
         return self._made[j]
-
-    def __iter__(self) -> Iterator[Histogram]:
-        return (self[j] for j in range(len(self)))
 
 
 def joined(histograms: Sequence[Histogram]) -> tuple[Array, dict[str, Array]]:
     """Where each histogram begins and the end; the fields of all, one after another."""
     if isinstance(histograms, Histograms):
-        return histograms.joined
-    if len(histograms) == 1:
-        return np.array([0, len(histograms[0].cells)]), vars(histograms[0])
+        return histograms.offsets, histograms.columns
     offsets = np.cumsum([0, *(len(h.cells) for h in histograms)])
     names = [name for name, values in vars(histograms[0]).items() if values is not None]
     return offsets, {name: np.concatenate([getattr(h, name) for h in histograms]) for name in names}
@@ -128,19 +114,16 @@ class Pass:
     problems: dict[str, Problem]  # keys PROBLEMS
     low: float  # smallest and largest value seen, problem rows included, NaN left out; inf and -inf when there is none
     high: float
-    score_sums: Array  # (4, 3): Σcwx, Σcw²x, Σcw²x² of SCORES; log only where p_y > 0
-    class_sums: Array  # (k, 6) by what happened: Σcw, Σcw², Σcw log, Σcw² log, Σcw brier, Σcw² brier
+    score_sums: Array  # (4, 3): Σcwx, Σcw²x, Σcw²x² of log, brier, spherical, correct; log only where p_y > 0
+    class_sums: Array  # (k, 6) by outcome: Σcw, Σcw², Σcw log, Σcw² log, Σcw brier, Σcw² brier
     column_sums: Array  # (k,) Σcw p_j
     powers: Array  # (37,) Σcw p_y^r for r in EXPONENTS where p_y >= TINY
     tiny: Array  # int64 rows with p_y < TINY, ascending
     lowest: Array  # int64 rows with the smallest p_y, at most LOWEST, ties by row
     lowest_realised: Array  # their p_y
-    realised: Array | None  # (n,) p_y on request; NaN in rows with a problem
     pooled: Histogram
     top: Histogram
     classwise: Sequence[Histogram]
-    near: Array | None = None  # int64 rows without a problem whose hash is at most the limit, ascending
-    near_hashes: Array | None = None  # their uint64 hashes
 
 
 def tolerance(dtype: np.dtype[Any], k: int) -> float:

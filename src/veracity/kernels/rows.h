@@ -97,15 +97,6 @@ INLINE void keep_row(Work *w, int64_t to, int64_t from) {
     w->count[to] = w->count[from];
     w->m[to] = w->m[from];
     w->m2[to] = w->m2[from];
-    w->hash[to] = w->hash[from];
-}
-
-/* Notes the rows of n whose hash is at most the limit. */
-static void keep_near(Work *w, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        if (w->hash[i] > w->job->hash_limit) continue;
-        w->failed |= !append(&w->near, w->row[i]) || !append(&w->near_hashes, (int64_t)w->hash[i]);
-    }
 }
 
 /* Σm t^e, e = -18 .. 18, where t = p^(1/9): t^(a + 6b) as products of few powers; also t^-6 of every row. */
@@ -150,7 +141,6 @@ static void add_score(const double *x, const double *m, const double *m2, int64_
 static void add_rows(Work *w, int64_t n) {
     const Job *job = w->job;
     if (n == 0) return;
-    if (job->hashed) keep_near(w, n);
     int64_t full = (n + LANES - 1) / LANES * LANES;
     double powered[ROWS], root[ROWS];
     for (int64_t i = 0; i < full; i++) powered[i] = i < n && w->realised[i] > 0.0 ? w->realised[i] : 1.0;
@@ -160,7 +150,6 @@ static void add_rows(Work *w, int64_t n) {
         if (u < w->lowest[LOWEST - 1] || w->lowest_count < LOWEST)
             keep_lowest(w->lowest, w->lowest_row, &w->lowest_count, u, w->row[i]);
         if (u < TINY) w->failed |= !append(&w->tiny, w->row[i]);
-        if (job->realised) job->realised[w->row[i]] = u;
     }
     if (job->mass) {
         for (int64_t i = 0; i < n; i++) {

@@ -22,20 +22,17 @@ def scan(
     *,
     weights: Array | None = None,
     counts: Array | None = None,
-    keep_realised: bool = False,
-    hash_limit: int | None = None,
     allowed: float | None = None,
     threads: int | None = None,
     kernel: str | None = None,
 ) -> Pass:
     """Return sums, scores, problems and histograms of forecasts p with outcomes y, from one pass.
 
-    p           (n,) probability of column 1 of two, or (n, k); float32 or float64, any memory order.
-    y           (n,) column number of the outcome.
-    weights     (n,) float64; counts (n,) int64. Both are taken as checked.
-    hash_limit  find rows whose `forecast_hashes` are at most this (`Pass.near`).
-    allowed     how far the sum of a row may be from one; None: by the dtype of p (result.tolerance).
-    kernel      "native" or "numpy"; None takes the best there is.
+    p        (n,) probability of column 1 of two, or (n, k); float32 or float64, any memory order.
+    y        (n,) column number of the outcome.
+    weights  (n,) float64; counts (n,) int64. Both are taken as checked.
+    allowed  how far the sum of a row may be from one; None: by the dtype of p (result.tolerance).
+    kernel   "native" or "numpy"; None takes the best there is.
 
     >>> from veracity.kernels.grid import grid
     >>> one = scan(np.array([0.9, 0.8, 0.3]), np.array([1, 1, 0]), grid())
@@ -61,6 +58,6 @@ def scan(
     if kernel == "native":
         if kernels.native is None:
             raise ValueError("kernel: 'native' was not compiled in this installation; use 'numpy'")
-        found: Pass = kernels.native.scan(p, y, grid, weights, counts, keep_realised, hash_limit, threads, allowed)
+        found: Pass = kernels.native.scan(p, y, grid, weights, counts, threads, allowed)
         return found
-    return twin.scan(p, y, grid, weights, counts, keep_realised, hash_limit, allowed)
+    return twin.scan(p, y, grid, weights, counts, allowed)

@@ -22,7 +22,7 @@ SUMS = ("realised", "power", "log", "log²", "brier", "brier²", "spherical", "s
 
 @dataclass(frozen=True, eq=False)
 class Realised:
-    """Rows of some cells, t = t0 + t1 x being the probability of what happened.
+    """Rows of some cells, t = t0 + t1 x being the probability of the outcome.
 
     >>> t = 0.5 + 2.0**-13 * np.array([-0.3, 0.2])
     >>> x = (t - 0.5) * 2

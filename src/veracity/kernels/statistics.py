@@ -57,7 +57,8 @@ def gaps(
     columns: tuple[NDArray[Any], NDArray[Any], Floats],
     rows: float,
 ) -> Floats:
-    """(4, histograms): mean |frequency − forecast| in bins; less what chance adds; standard error; the largest.
+    """(5, histograms): mean |frequency − forecast| in bins; less what chance adds; standard error; the largest; and
+    the mean gap of calibrated forecasts.
 
     cells    of histograms one after another, ascending in each; histogram i is offsets[i] … offsets[i + 1].
     start    (bins,) the cell at which each bin begins, the first 0; at most 64.
@@ -89,8 +90,20 @@ def gaps(
             np.maximum((share * (gap - bias)).sum(axis=1), 0.0),
             np.sqrt(((share * error) ** 2).sum(axis=1)),
             gap.max(axis=1),
+            (share * _gap_by_chance(np.clip(total / safe, 0.0, 1.0), safe * rows)).sum(axis=1),
         ]
     )
+
+
+def _gap_by_chance(p: Floats, n: Floats) -> Floats:
+    """E|X/n − p| of a binomial X with n trials: 2 (1 − p)^(n−m) p^(m+1) (m + 1) C(n, m + 1)/n, m = ⌊np⌋ (De Moivre)."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    n = np.maximum(np.rint(n), 1.0)
+    m = np.minimum(np.floor(n * p), n - 1.0)
+    chosen = gammaln(n + 1.0) - gammaln(m + 1.0) - gammaln(n - m)
+    found: Floats = 2.0 * np.exp(xlog1py(n - m, -p) + xlogy(m + 1.0, p) + chosen) / n
+    return found
 
 
 def _sums_of_many(

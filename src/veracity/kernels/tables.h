@@ -8,15 +8,16 @@
 #endif
 
 /* Zeros of an earlier pass, since small passes would spend their time clearing. Used only with the interpreter's lock. */
-enum { MOST_KEPT = 16 << 20 }; /* bytes: enough for a thousand classes */
+enum { MOST_KEPT = 32 << 20 }; /* bytes: enough for ten classes, and for thousands */
 static void *kept_zeros;
 static size_t kept_size;
 
-/* Zeros, on huge pages where there are many: scattered updates of small pages wait for addresses. */
+/* Zeros, on huge pages where there are many: scattered updates of small pages wait for addresses. Beyond what most of
+ * the histograms will use, only pages that are written to should take memory. */
 static void *get_zeros(size_t size) {
 #if defined(__linux__)
     size_t page = (size_t)2 << 20, whole = (size + page - 1) / page * page;
-    if (size >= 2 * page) {
+    if (size >= 2 * page && size <= 64 * page) {
         void *at = aligned_alloc(page, whole);
         if (at) {
             madvise(at, whole, MADV_HUGEPAGE);
@@ -82,6 +83,7 @@ static void join_tables(const Job *job, Tables *to, Tables *from) {
     }
     int64_t nested = job->k > MANY ? job->k * job->grid.nested_cells : 0;
     for (int64_t i = 0; i < nested; i++) {
+        if (from->nested[i * job->all_step].i == 0 && from->nested_yes[i * job->nested_true_step].i == 0) continue;
         move_record(to->nested + i * job->all_step, from->nested + i * job->all_step, job->all_step);
         slot *yes = from->nested_yes + i * job->nested_true_step;
         move_record(to->nested_yes + i * job->nested_true_step, yes, job->nested_true_step);
@@ -123,7 +125,7 @@ static void add_written(const Compact *out, const Job *job, Tables *t) {
     for (int64_t i = 0; i < out->size; i++) {
         int32_t cell = out->cells[i];
         slot *all = t->all + cell * job->all_step, *yes = t->yes + cell * job->true_step;
-        touch(job, t, 0, cell);
+        touch(histogram(job, t, 0), cell);
         all->i += out->columns[0][i].i;
         for (int f = 1; f < job->all_step; f++) all[f].d += out->columns[f][i].d;
         yes->i += out->columns[ALL_COLUMNS][i].i;
@@ -146,7 +148,7 @@ static void write_nested(Compact *out, const Job *job, Tables *t, int64_t j, con
     slot left[ALL_COLUMNS];
     memcpy(left, totals, sizeof left);
     for (int64_t cell = 1; cell < cells; cell++) {
-        const slot *a = all + cell * job->all_step, *b = yes + cell * job->nested_true_step;
+        slot *a = all + cell * job->all_step, *b = yes + cell * job->nested_true_step;
         if (a->i == 0) continue;
         out->cells[at] = (int32_t)cell;
         write_columns(out, 0, at, a, job->all_step);
@@ -154,6 +156,8 @@ static void write_nested(Compact *out, const Job *job, Tables *t, int64_t j, con
         if (job->mass) write_columns(out, ALL_COLUMNS + 4, at, b + 1, 2);
         left[0].i -= a[0].i;
         for (int f = 1; f < job->all_step; f++) left[f].d -= a[f].d;
+        memset(a, 0, (size_t)job->all_step * sizeof *a);
+        memset(b, 0, (size_t)job->nested_true_step * sizeof *b);
         at++;
     }
     for (int f = 1; f < job->all_step; f++) left[f].d = left[f].d < 0.0 ? 0.0 : left[f].d;
@@ -163,8 +167,7 @@ static void write_nested(Compact *out, const Job *job, Tables *t, int64_t j, con
     if (job->mass) write_columns(out, ALL_COLUMNS + 4, lowest, yes + 1, 2);
     out->size = at;
     if (left->i == 0) drop_cell(out, lowest);
-    memset(all, 0, (size_t)(cells * job->all_step) * sizeof *all);
-    memset(yes, 0, (size_t)(cells * job->nested_true_step) * sizeof *yes);
+    if (yes->i) memset(yes, 0, (size_t)job->nested_true_step * sizeof *yes);
 }
 
 #endif

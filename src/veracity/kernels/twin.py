@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.kernels.collect import Counter, Lowest, Mass, Problems, dot, times
 from veracity.kernels.grid import Grid
-from veracity.kernels.hashes import forecast_hashes
-from veracity.kernels.parts import Counter, Lowest, Mass, Problems, dot, times
 from veracity.kernels.result import MANY, TINY, Histogram, Pass
 
 Array = NDArray[Any]
@@ -32,8 +31,8 @@ class Sweep:
         self.classwise = [Counter(len(grid)) for _ in range(k if k <= MANY else 0)]
         self.nested: dict[str, Array] = {}
 
-    def add(self, p: Array, y: Array, rows: Array, mass: Mass) -> Array:
-        """Adds good rows, p (n, columns) float64; returns what they gave to what happened."""
+    def add(self, p: Array, y: Array, rows: Array, mass: Mass) -> None:
+        """Add good rows, p (n, columns) float64."""
         n = len(p)
         columns = [1.0 - p[:, 0], p[:, 0]] if self.one_column else [p[:, j] for j in range(self.k)]
         held = mass.whole(n)
@@ -61,17 +60,16 @@ class Sweep:
             self.column_sums += p.sum(axis=0) if mass.first is None else mass.first @ p
             self.top.add(self.grid.locate(best), best, *top)
             self._many(p, y, realised, log, power, mass)
-            return realised
+            return
         self.column_sums += [dot(mass.first, column) for column in columns]
         cells = [self.grid.locate(column).astype(np.intp) for column in columns]
         self.top.add(np.where(pick == 1, cells[1], cells[0]) if self.one_column else self.grid.locate(best), best, *top)
         for j, column in enumerate(columns):
             at = np.flatnonzero(y == j)
             self.classwise[j].add(cells[j], column, mass, at, mass.at(at), log[at], power[at])
-        return realised
 
     def _rows(self, y: Array, realised: Array, squares: Array, correct: Array, mass: Mass) -> tuple[Array, Array]:
-        """Scores and powers of rows; returns ln p and p^(-2/3) of what happened, 0 where p is 0."""
+        """Add scores and powers of rows; return ln p and p^(-2/3) of the outcome, 0 where p is 0."""
         positive = realised > 0.0
         log = np.log(np.where(positive, realised, 1.0))
         miss = (1.0 - realised) ** 2
@@ -87,7 +85,7 @@ class Sweep:
         return log, self._powers(realised, root, mass) * positive
 
     def _powers(self, realised: Array, root: Array, mass: Mass) -> Array:
-        """Adds Σcw t^e, e = -18 .. 23, as products t^a t^6b: one small matrix product, not 37 powers; returns t^-6."""
+        """Add Σcw t^e, e = -18 .. 23, as products t^a t^6b: one small matrix product, not 37 powers; return t^-6."""
         use = realised >= TINY
         every = bool(use.all())
         t, m = (root, mass.first) if every else (root[use], mass.at(use).first)
@@ -106,7 +104,7 @@ class Sweep:
         return large[2] if every else root**-6.0
 
     def _many(self, p: Array, y: Array, realised: Array, log: Array, power: Array, mass: Mass) -> None:
-        """Pooled on the grid; class-wise on the nested grid, where the lowest cell follows from the totals."""
+        """Add entries pooled, and class-wise on the nested grid, whose lowest cell follows from the totals."""
         n, k = p.shape
         cells = self.grid.locate(p.ravel())
         true_cells = self.grid.locate(realised)
@@ -134,7 +132,7 @@ class Sweep:
         self.nested[name] += np.bincount(place, values, self.k * size).astype(dtype)
 
     def histograms(self) -> tuple[Histogram, tuple[Histogram, ...]]:
-        """Pooled and class-wise."""
+        """Return the pooled and the class-wise histograms."""
         if self.k <= MANY:
             classwise = tuple(counter.histogram() for counter in self.classwise)
             return Histogram.merge(classwise), classwise
@@ -147,7 +145,7 @@ class Sweep:
 
 
 def nested_histograms(held: dict[str, Array]) -> tuple[Histogram, ...]:
-    """Sparse class-wise histograms of dense (k, nested cells) arrays."""
+    """Return sparse class-wise histograms of dense (k, nested cells) arrays."""
     out = []
     for j in range(len(held["all"])):
         used = np.flatnonzero(held["all"][j])
@@ -161,21 +159,17 @@ def scan(
     grid: Grid,
     weights: Array | None,
     counts: Array | None,
-    keep_realised: bool,
-    hash_limit: int | None,
     allowed: float,
 ) -> Pass:
-    """The pass over p (n,) or (n, k), block by block."""
+    """Return the pass over p (n,) or (n, k), block by block."""
     one_column = p.ndim == 1
     n, k = len(p), 2 if one_column else p.shape[1]
     sweep = Sweep(grid, k, one_column)
-    kept = np.full(n, np.nan) if keep_realised else None
-    near, near_hashes = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     step = max(1, (BLOCK if k <= MANY else 16 * BLOCK) // k)
     for start in range(0, max(n, 1), step):
         part = slice(start, min(start + step, n))
         labels = y[part].astype(np.int64)
-        with np.errstate(invalid="ignore", over="ignore"):  # what cannot be used is told, not warned of
+        with np.errstate(invalid="ignore", over="ignore"):  # problems are reported, not warned of
             block = np.asarray(p[part], dtype=np.float64)
             block = block[:, None] if one_column else block
             sums = None if one_column else block.sum(axis=1)
@@ -184,16 +178,8 @@ def scan(
         mass = Mass(None if counts is None else counts[part], None if weights is None else weights[part])
         if good is not None:
             block, labels, rows, mass = block[good], labels[good], rows[good], mass.at(good)
-        realised = sweep.add(block, labels, rows, mass)
-        if kept is not None:
-            kept[rows] = realised
-        if hash_limit is not None:
-            hashes = forecast_hashes(block[:, 0] if one_column else block, "numpy")
-            found = hashes <= np.uint64(hash_limit)
-            near.append(rows[found])
-            near_hashes.append(hashes[found])
+        sweep.add(block, labels, rows, mass)
     pooled, classwise = sweep.histograms()
-    exponents = sweep.powers.T.ravel()[:37]
     return Pass(
         rows=sweep.rows,
         weight=sweep.weight,
@@ -204,14 +190,11 @@ def scan(
         score_sums=sweep.score_sums,
         class_sums=sweep.class_sums,
         column_sums=sweep.column_sums,
-        powers=exponents,
+        powers=sweep.powers.T.ravel()[:37],
         tiny=np.concatenate(sweep.tiny),
         lowest=sweep.lowest.rows,
         lowest_realised=sweep.lowest.realised,
-        realised=kept,
         pooled=pooled,
         top=sweep.top.histogram(),
         classwise=classwise,
-        near=None if hash_limit is None else np.concatenate(near),
-        near_hashes=None if hash_limit is None else np.concatenate(near_hashes),
     )

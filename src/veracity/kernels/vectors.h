@@ -61,6 +61,28 @@ static void log_and_root(const double *u, double *log_u, double *root, int64_t n
 INLINE uint32_t eight_set(__m256i masked) { return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(masked)); }
 INLINE uint32_t four_set(__m256d masked) { return (uint32_t)_mm256_movemask_pd(masked); }
 
+/* For each set of eight lanes, those in it first: one lane in each byte. */
+#define LANE(set, l) ((uint64_t)((set) >> (l) & 1) * (l) << 8 * __builtin_popcount((set) & ((1 << (l)) - 1)))
+#define FIRST_OF(set)                                                                                        \
+    LANE(set, 0) | LANE(set, 1) | LANE(set, 2) | LANE(set, 3) | LANE(set, 4) | LANE(set, 5) | LANE(set, 6) | \
+        LANE(set, 7)
+#define FIRST_OF_4(set) FIRST_OF(set), FIRST_OF(set + 1), FIRST_OF(set + 2), FIRST_OF(set + 3)
+#define FIRST_OF_16(set) FIRST_OF_4(set), FIRST_OF_4(set + 4), FIRST_OF_4(set + 8), FIRST_OF_4(set + 12)
+#define FIRST_OF_64(set) FIRST_OF_16(set), FIRST_OF_16(set + 16), FIRST_OF_16(set + 32), FIRST_OF_16(set + 48)
+static const uint64_t LANES_FIRST[256] = {FIRST_OF_64(0), FIRST_OF_64(64), FIRST_OF_64(128), FIRST_OF_64(192)};
+
+/* Writes those of eight entries that are in a set, one after another; what follows them is overwritten. Their number. */
+INLINE int64_t compress_eight(void *to, __m256i entries, uint32_t set) {
+    __m256i first = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(LANES_FIRST + set)));
+    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32(entries, first));
+    return _mm_popcnt_u32(set);
+}
+
+/* Lanes before the given number have all bits. */
+INLINE __m256i eight_before(int64_t count) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
 /* The high halves of four and four numbers of 64 bits, in their order. */
 INLINE __m256i high_halves(__m256i a, __m256i b) {
     __m256 both = _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xDD);

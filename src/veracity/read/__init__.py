@@ -27,13 +27,10 @@ __all__ = ["Match", "Part", "ReadOptions", "Source", "frame", "frame_of", "open"
 def open(data: Any, options: ReadOptions | None = None, **how: Any) -> Source:
     """Open files (paths, globs, folders; "-" is standard input) as parts of one set, or a frame, and recognise it."""
     options = options or ReadOptions()
-    if isinstance(data, (str, Path)) or (isinstance(data, (list, tuple)) and _are_files(data)):
+    given = data if isinstance(data, (list, tuple)) else [data]
+    if all(isinstance(item, (str, Path, File)) for item in given):
         return source_of_files(data, options, **how)
     return source_of_frame(data, options)
-
-
-def _are_files(data: Sequence[Any]) -> bool:
-    return all(isinstance(item, (str, Path, File)) for item in data)
 
 
 def recognise(data: Any, options: ReadOptions | None = None) -> Match:

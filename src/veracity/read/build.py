@@ -12,12 +12,12 @@ import polars as pl
 
 from ..data import Finding, Forecasts, Names, NothingLeft, check, prepare
 from . import layouts
-from .cases import whole_cases
 from .files import Table
 from .match import Match
 from .options import ReadOptions, canonical
 from .values import Array, codes_of_event, codes_of_labels, feature_matrix, labels, matrix, numbers_in
 
+Batch = tuple[int, Any, pl.DataFrame]  # number of the first row, numbers of all rows or None, the columns
 PIVOTED = "\0p"  # before the class in the name of a column that a layout made
 
 
@@ -65,6 +65,8 @@ class ModelRows:
             "missing": options.missing,
             "groups": {c: labels(frame[c]) for c in options.group if c in frame.columns},
             "case": self._case(),
+            "clusters": labels(frame[options.cluster]) if options.cluster else None,
+            "time": frame[options.time].to_numpy() if options.time else None,
             "first_row": self.start,
             "rows": self.numbers,
             "names": self.names,
@@ -147,7 +149,7 @@ def _versus_rest(rows: ModelRows, outcomes: Array, p: Array, given: dict[str, An
 def repeated(rows: ModelRows, times: int) -> dict[str, Any]:
     """Return the arguments of `prepare` with each row several times."""
     given = rows.arguments()
-    for name in ("sample_weight", "counts", "features", "ideal"):
+    for name in ("sample_weight", "counts", "features", "ideal", "clusters", "time"):
         given[name] = None if given[name] is None else np.repeat(given[name], times, axis=0)
     given["groups"] = {c: np.repeat(v, times) for c, v in given["groups"].items()}
     given["rows"] = np.repeat(rows.row_numbers, times)
@@ -169,22 +171,25 @@ class Builder:
         options: ReadOptions,
         weights: Array = None,
         offset: int = 0,
-        pending: dict[str, tuple[Finding, ...]] | None = None,
         passthrough: Sequence[str] = (),
     ) -> None:
         self.table, self.match, self.options = table, match, options
         self.weights, self.offset = weights, offset
-        self.pending = {} if pending is None else pending
+        self.pending: dict[str, tuple[Finding, ...]] = {}
         self.passthrough = [table.as_given(c) for c in passthrough]
         self.layout = layouts.load(match.layout)
 
     @cached_property
     def columns(self) -> list[str]:
         options = self.options
-        optional = [c for c in (options.weight, options.count, *options.group) if c in self.table.columns]
+        optional = [
+            c
+            for c in (options.weight, options.count, options.cluster, options.time, *options.group)
+            if c in self.table.columns
+        ]
         return list(dict.fromkeys([*self.match.columns, *optional, *options.feature, *self.passthrough]))
 
-    def frames(self, size: int) -> Iterator[tuple[int, Array, pl.DataFrame]]:
+    def frames(self, size: int) -> Iterator[Batch]:
         """Yield the table in batches that do not part rows which belong together."""
         if self.match.undivided:
             return whole_cases(self.table, self.match, self.columns, size)
@@ -219,3 +224,58 @@ class Builder:
         # the weights of a file belong to all rows, also to those that --where leaves out
         rows = numbers if self.options.where and numbers is not None else np.arange(start, start + frame.height)
         return self.weights[self.offset + np.asarray(rows, dtype=np.int64) - self.table.first_row]
+
+
+# -- batches of whole cases, for tables with several rows per case
+
+
+def whole_cases(table: Table, match: Match, columns: Sequence[str], size: int) -> Iterator[Batch]:
+    """Yield batches of about `size` rows that end with a case; all rows at once where those of a case are apart."""
+    keys = _keys(table, match) if "class" in match.roles and table.rows > size else None
+    if keys is None:
+        numbers, frame = table.read(columns)
+        yield table.first_row + table.passed, numbers, frame
+        return
+    held: Batch | None = None
+    for batch in table.batches(columns, size):
+        start, numbers, frame = batch if held is None else _joined(held, batch)
+        if not frame.height:
+            continue
+        marks = _marks(frame, keys)
+        others = np.flatnonzero(marks != marks[-1])
+        end = int(others[-1]) + 1 if len(others) else 0
+        if end:
+            yield start, None if numbers is None else numbers[:end], frame[:end]
+        held = start + end, None if numbers is None else numbers[end:], frame[end:]
+    if held is not None:
+        yield held
+
+
+def _joined(first: Batch, then: Batch) -> Batch:
+    numbers = None if first[1] is None else np.concatenate([first[1], then[1]])
+    return first[0], numbers, pl.concat([first[2], then[2]], how="vertical_relaxed")
+
+
+def _keys(table: Table, match: Match) -> list[str] | None:
+    """Return the columns by which all rows of a case follow one another: those of the case, or with its model."""
+    case = list(match.case)
+    tried = [[match.model_column, *case], case] if match.model_column else [case]
+    return next((keys for keys in tried if keys and _together(table, keys)), None)
+
+
+def _together(table: Table, keys: list[str]) -> bool:
+    """Whether no case comes again after another; takes eight bytes for each case."""
+    begun: list[Any] = []
+    last = None
+    for _, _, frame in table.batches(keys):
+        if frame.height:
+            marks = _marks(frame, keys)
+            begun.append(marks[np.r_[marks[0] != last, marks[1:] != marks[:-1]]])
+            last = marks[-1]
+    runs = np.concatenate(begun) if begun else np.zeros(0)
+    return len(np.unique(runs)) == len(runs)
+
+
+def _marks(frame: pl.DataFrame, keys: list[str]) -> Any:
+    # equal hashes of two cases do no harm: the cases stay together, or the file is read at once
+    return frame.select(keys).hash_rows().to_numpy()

@@ -66,9 +66,7 @@ class Columns:
     def one_probability(self, without: Sequence[str] = ()) -> str | None:
         """Return the only column that can be the probability of the event, or the only one with such a name."""
         numeric = self.where(lambda c: c.numeric, without)
-        fits = numeric if self.scale in ("logit", "log") else [c for c in numeric if c.within]
-        if self.scale == "percent":
-            fits = [c for c in numeric if c.low >= 0 and c.high <= 100]
+        fits = [c for c in numeric if c.on_scale(self.scale)]
         # a forecast by name that is out of range is still the forecast: the check says what is wrong
         named = [c for c in fits or numeric if c.key in roles.PROBABILITIES]
         named = named or [c for c in fits or numeric if roles.named_probability(c.name)]

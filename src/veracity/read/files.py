@@ -53,13 +53,8 @@ class Table:
     nested: tuple[str, ...] = ()  # keys of JSON lines whose values are lists or objects: not read
     preset: Match | None = None  # nested JSON is understood while it is flattened
     columnar: int = 0  # rows of the file, where rows and columns can be read without the others
-    filled: bool = False  # columns of the set that hold nothing here were given back to it
     written: Callable[[], pl.DataFrame] | None = None  # all rows of a short text, letter by letter
     converted: frozenset[str] = frozenset()  # columns that the lazy frame also has as they stand in the file
-
-    @property
-    def all_rows(self) -> int:
-        return self.before or self.rows
 
     @property
     def first_row(self) -> int:
@@ -119,19 +114,19 @@ class Table:
         """(number of the first row, numbers of all rows or None, the columns as numbers and text)."""
         wanted = list(dict.fromkeys(columns)) + ([ROW] if self.numbered else [])
         start = self.first_row + self.passed
-        for raw in self._frames(wanted, size or batch_rows(len(wanted))):
+        # memory is bounded by the values of a batch, however many columns there are
+        size = size or min(BATCH, max(1 << 12, BATCH_ENTRIES // max(1, len(wanted))))
+        if self.columnar and not self.numbered and len(wanted) > FEWEST_TOGETHER:
+            frames = wide_batches(self.lazy, wanted, size, self.columnar)
+        else:
+            frames = self.lazy.select(wanted).collect_batches(chunk_size=size, maintain_order=True)
+        for raw in frames:
             numbers = raw[ROW].to_numpy() if self.numbered else None
             raw = raw.drop(ROW) if self.numbered else raw
             height = raw.height
             yield start, numbers, self._typed(raw, start, numbers)
             start += height
             del raw, numbers  # polars fills this memory again with the next batch
-
-    def _frames(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
-        """Frames of at most `size` rows."""
-        if self.columnar and not self.numbered and len(columns) > FEWEST_TOGETHER:
-            return wide_batches(self.lazy, columns, size, self.columnar)
-        return collect_batches(self.lazy.select(columns), size)
 
     def read(self, columns: Sequence[str]) -> tuple[Any, pl.DataFrame]:
         """All rows of some columns, and their numbers."""
@@ -142,26 +137,28 @@ class Table:
         return numbers, pl.concat([frame for _, _, frame in parts], how="vertical_relaxed")
 
     def _typed(self, raw: pl.DataFrame, start: int, numbers: Any) -> pl.DataFrame:
-        def failure(name: str, index: int, value: Any) -> ValueError:
-            row = int(numbers[index]) if numbers is not None else start + index
-            return self.error(f"row {row}, `{name}` = {value!r}: not a number.", "correct the value, or leave it empty")
-
-        return text.typed(raw, self.kinds, failure) if self.kinds else raw
+        """Return strings as numbers where the column holds numbers."""
+        if not self.kinds:
+            return raw
+        made = []
+        for column in raw:
+            kind = self.kinds.get(column.name, "text")
+            values = column if kind == "text" or column.dtype != pl.String else text.parsed(column, kind)
+            if values.null_count() > column.null_count():
+                column = text.bare(column)
+                values = text.parsed(column, kind)
+            if values.null_count() > column.null_count():
+                index = int((values.is_null() & column.is_not_null()).arg_max() or 0)
+                row = int(numbers[index]) if numbers is not None else start + index
+                what = f"row {row}, `{column.name}` = {column[index]!r}: not a number."
+                raise self.error(what, "correct the value, or leave it empty")
+            made.append(values)
+        return pl.DataFrame(made)
 
 
 def quoted(word: str) -> str:
     """A word as a shell needs it."""
     return f"'{word}'" if any(c in word for c in ' *?[]{}|;&()$<>"!') or not word else word
-
-
-def batch_rows(columns: int) -> int:
-    """Rows of a batch: memory is bounded by its values, however many columns there are."""
-    return min(BATCH, max(1 << 12, BATCH_ENTRIES // max(1, columns)))
-
-
-def collect_batches(lazy: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
-    """The one call of polars' unstable batch iterator."""
-    yield from lazy.collect_batches(chunk_size=size, maintain_order=True)
 
 
 def some_rows(lazy: pl.LazyFrame, columns: Sequence[str], start: int, rows: int, of: int) -> pl.DataFrame:
@@ -206,7 +203,7 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
             table = of_frame(pl.read_ipc_stream(path), shown, "file")
         elif ending == ".npz" or (magic[:2] == b"PK" and ending == ""):
             table = _arrays(path, shown)
-        elif ending in (".jsonl", ".ndjson", ".json") or (ending not in TEXTS and _starts_like_json(path)):
+        elif ending in (".jsonl", ".ndjson", ".json") or (ending not in TEXTS and text.first_byte(path) == b"{"):
             from . import jsonl
 
             table = jsonl.table_of(path, shown)
@@ -254,7 +251,7 @@ def same_columns(table: Table, columns: Sequence[str], first: str) -> None:
     nothing = [pl.lit(None, dtype=pl.Float64).alias(c) for c in empty]
     if empty:
         table.lazy, table.sample = table.lazy.with_columns(nothing), table.sample.with_columns(nothing)
-        table.columns, table.empty, table.filled = (*table.columns, *empty), (), True
+        table.columns, table.empty = (*table.columns, *empty), ()
     if set(table.columns) != set(columns):
         only = [c for c in (*columns, *table.columns) if (c in columns) != (c in table.columns)]
         raise ValueError(
@@ -264,13 +261,13 @@ def same_columns(table: Table, columns: Sequence[str], first: str) -> None:
 
 
 def of_frame(frame: pl.DataFrame, name: str, style: str, **more: Any) -> Table:
-    frame = _plain(frame)
+    frame = frame.cast(_casts(frame))
     return Table(name, style, frame.lazy(), tuple(frame.columns), frame.height, frame, True, **more)
 
 
-def _casts(frame: Any) -> dict[str, Any]:
+def _casts(frame: Any) -> dict[Any, Any]:
     """What categories, dates and decimals are read as: text and floats."""
-    kinds: dict[str, Any] = {}
+    kinds: dict[Any, Any] = {}
     for name, kind in frame.collect_schema().items():
         if isinstance(kind, pl.Duration):
             kinds[name] = pl.Int64
@@ -279,11 +276,6 @@ def _casts(frame: Any) -> dict[str, Any]:
         elif isinstance(kind, pl.Decimal):
             kinds[name] = pl.Float64
     return kinds
-
-
-def _plain(frame: Any, casts: dict[str, Any] | None = None) -> Any:
-    casts = _casts(frame) if casts is None else casts
-    return frame.with_columns(pl.col(name).cast(kind) for name, kind in casts.items()) if casts else frame
 
 
 def with_given(lazy: pl.LazyFrame, converted: Iterable[str]) -> pl.LazyFrame:
@@ -295,7 +287,7 @@ def with_given(lazy: pl.LazyFrame, converted: Iterable[str]) -> pl.LazyFrame:
 def scanned(lazy: pl.LazyFrame) -> tuple[pl.LazyFrame, tuple[str, ...], frozenset[str]]:
     """Return the rows of a columnar file as they are read, its columns, and the columns that are converted."""
     casts, columns = _casts(lazy), tuple(lazy.collect_schema().names())
-    return _plain(with_given(lazy, casts), casts), columns, frozenset(casts)
+    return with_given(lazy, casts).cast(casts), columns, frozenset(casts)
 
 
 def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
@@ -315,10 +307,9 @@ def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
 
 def _text(path: Path, shown: str) -> Table:
     plain = text.opened(path, shown)
-    numbered = plain.lazy.with_row_index(ROW, offset=1)
-    lazy = (
-        numbered.filter(~pl.all_horizontal(pl.col(c).is_null() for c in plain.columns)) if plain.columns else numbered
-    )
+    lazy = plain.lazy.with_row_index(ROW, offset=1)
+    if plain.columns:
+        lazy = lazy.filter(~pl.all_horizontal(pl.col(c).is_null() for c in plain.columns))
     whole, kinds = plain.whole is not None, plain.kinds
     converted = frozenset(name for name, kind in kinds.items() if kind != "text")
     lazy = lazy if whole else with_given(lazy, converted)  # in one scan, so that what is missing stays empty
@@ -371,10 +362,8 @@ def narrow(table: Table, reading: ReadOptions) -> None:
     conditions = []
     for condition in reading.where:
         name, value = condition.split("=", 1)
-        unequal = name.endswith("!")
-        name = table.column(name.removesuffix("!").strip())
-        value = value.strip()
-        column = pl.col(name)
+        unequal, value = name.endswith("!"), value.strip()
+        column = pl.col(table.column(name.removesuffix("!").strip()))
         same = column.cast(pl.String).str.strip_chars() == value
         with suppress(ValueError):
             same = same | (column.cast(pl.Float64, strict=False) == float(value))
@@ -383,10 +372,6 @@ def narrow(table: Table, reading: ReadOptions) -> None:
     if not table.numbered:
         table.lazy, table.numbered = table.lazy.with_row_index(ROW, offset=table.first_row + table.passed), True
     table.lazy = table.lazy.filter(*conditions)
-
-
-def _starts_like_json(path: Path) -> bool:
-    return text._head(path).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{"
 
 
 def _arrays(path: Path, shown: str) -> Table:

@@ -39,6 +39,8 @@ class ReadOptions:
     group: tuple[str, ...] = ()
     ideal: str | None = None
     feature: tuple[str, ...] = ()
+    cluster: str | None = None
+    time: str | None = None
     labelled: bool = True  # False: forecasts without outcomes, to be mapped and not to be assessed
 
     def __post_init__(self) -> None:
@@ -48,7 +50,7 @@ class ReadOptions:
             given = getattr(self, name)
             if given is not None and not isinstance(given, str):
                 object.__setattr__(self, name, NAMES.join([*_texts(given, split=False), ""]))
-        for name in ("label", "weight", "count", "model"):
+        for name in ("label", "weight", "count", "model", "cluster", "time"):
             if isinstance(getattr(self, name), int):
                 object.__setattr__(self, name, str(getattr(self, name)))
         object.__setattr__(self, "cut", _limits(self.cut))
@@ -75,7 +77,8 @@ class ReadOptions:
     @property
     def given(self) -> tuple[str, ...]:
         """Columns with a role by option; no layout takes them."""
-        names = (self.label, self.count, self.model if self.model != "none" else None, self.weight)
+        pooled = self.model == "none"
+        names = (self.label, self.count, None if pooled else self.model, self.weight, self.cluster, self.time)
         return tuple(n for n in names if n) + self.id + self.group + self.feature
 
 

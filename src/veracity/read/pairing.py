@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 Keys = NDArray[np.uint64]
-ARRAYS = ("probabilities", "outcomes", "weights", "counts", "log_realised", "ideal", "features", "case", "offered")
 NAME_A_CASE = "  name the column that identifies a case:  --id COL"
 
 
@@ -30,33 +30,27 @@ def joined(parts: Sequence[Forecasts], files: Sequence[str] = ()) -> Forecasts:
     """Return parts of one set as one. With several `files`, a row's number tells its file."""
     if len(parts) == 1 and len(files) < 2:
         return parts[0]
-    first = parts[0]
-    if any(part.classes != first.classes for part in parts):
+    if any(part.classes != parts[0].classes for part in parts):
         raise ValueError("parts of one set have different classes\n  read them apart")
-    places = [files.index(part.names.file) if files else 0 for part in parts]
-    numbers = [coded(part.numbers, file) if files else part.numbers for part, file in zip(parts, places, strict=True)]
+    numbered = bool(files) or any(part.rows is not None for part in parts)
+    made = []
+    for part in parts:
+        own = with_file(part, files)
+        case = own.numbers if row_is_case(part) else part.case  # without ids the row is the case
+        made.append(replace(own, rows=own.numbers if numbered else None, case=case))
+    return replace(Forecasts.concat(made), findings=merge(finding for part in made for finding in part.findings))
 
-    def together(name: str) -> Any:
-        held = [getattr(part, name) for part in parts]
-        if all(values is None for values in held):
-            return None
-        if name == "weights":
-            held = [np.ones(len(p)) if v is None else v for p, v in zip(parts, held, strict=True)]
-        if name == "case":  # without ids the row is the case
-            held = [own if row_is_case(p) else v for p, v, own in zip(parts, held, numbers, strict=True)]
-        return np.concatenate(held)
 
-    findings = [
-        replace(f, rows=tuple(coded(row, file) for row in f.rows))
-        for part, file in zip(parts, places, strict=True)
-        for f in part.findings
-    ]
+def with_file(f: Forecasts, files: Sequence[str]) -> Forecasts:
+    """Return forecasts of one of these files with row numbers that tell the file."""
+    file = files.index(f.names.file) if f.names.file in files else 0
+    if not file:  # numbers of the first file are what they are
+        return f
     return replace(
-        first,
-        **{name: together(name) for name in ARRAYS},
-        rows=np.concatenate(numbers) if files or any(p.rows is not None for p in parts) else None,
-        groups={g: np.concatenate([part.groups[g] for part in parts]) for g in first.groups},
-        findings=merge(findings),
+        f,
+        first_row=coded(f.first_row, file),
+        rows=None if f.rows is None else coded(f.rows, file),
+        findings=tuple(replace(g, rows=tuple(coded(row, file) for row in g.rows)) for g in f.findings),
     )
 
 
@@ -64,12 +58,6 @@ def row_is_case(f: Forecasts) -> bool:
     """Return whether there are no ids, but rows of which several are one case: split outcomes, tokens of an answer."""
     parts = f.outcomes is None or any(finding.code == "soft_outcomes" for finding in f.findings)
     return parts and f.case is not None and f.rows is not None and np.array_equal(f.case, f.rows)
-
-
-def taken(f: Forecasts, index: Any) -> Forecasts:
-    """Return the rows `index` with their numbers."""
-    held: dict[str, Any] = {name: None if getattr(f, name) is None else getattr(f, name)[index] for name in ARRAYS}
-    return replace(f, **held, rows=f.numbers[index], groups={g: v[index] for g, v in f.groups.items()})
 
 
 # -- keys -----------------------------------------------------------------------------------------------------------
@@ -188,13 +176,19 @@ class Paired:
     def batches(self, part: Part, skip: int = 0) -> Iterator[Batch]:
         """Yield the forecasts of a part that count, with keys as cases."""
         for batch, made in self._keyed(part, skip):
-            keep = self._of_kept_cases if self.by_id else self._of_common_rows
-            kept, unpaired = keep([f for f, _ in made], part)
+            keyed = [f for f, _ in made]
+            chosen, unpaired = (self._of_kept_cases(keyed), 0) if self.by_id else self._of_common_rows(keyed, part)
             shown = self._shown(part)
             told = [(shown[model], findings) for model, findings in batch.told]
-            told += [(f.model or "", f.findings) for (f, _), left in zip(made, kept, strict=True) if left is None]
-            left = tuple(f for f in kept if f is not None)
-            yield replace(batch, forecasts=left, told=tuple(told), unpaired=unpaired)
+            left = []
+            for f, index in zip(keyed, chosen, strict=True):
+                if index is None:
+                    left.append(f)
+                elif len(index):
+                    left.append(replace(f.take(index), findings=f.findings))
+                else:
+                    told.append((f.model or "", f.findings))
+            yield replace(batch, forecasts=tuple(left), told=tuple(told), unpaired=unpaired)
 
     def _shown(self, part: Part) -> dict[str, str]:
         given = self._files[part.path][0]
@@ -211,35 +205,27 @@ class Paired:
                 made.append((replace(f, model=shown[f.model or ""], case=keys), f.case))
             yield batch, made
 
-    def _of_kept_cases(self, made: list[Forecasts], part: Part) -> tuple[list[Forecasts | None], int]:
+    def _of_kept_cases(self, made: list[Forecasts]) -> list[Array | None]:
+        """Return the rows whose cases count; None: all."""
         if self.kept is None:
-            return [*made], 0
-        found: list[Forecasts | None] = []
-        for f in made:
-            keys = np.asarray(f.case)
+            return [None] * len(made)
+        found: list[Array | None] = []
+        for keys in (np.asarray(f.case) for f in made):
             place = np.minimum(np.searchsorted(self.kept, keys), len(self.kept) - 1)
-            index = np.flatnonzero(self.kept[place] == keys)
-            found.append(taken(f, index) if len(index) else None)
-        return found, 0
+            found.append(np.flatnonzero(self.kept[place] == keys))
+        return found
 
-    def _of_common_rows(self, made: list[Forecasts], part: Part) -> tuple[list[Forecasts | None], int]:
-        """Return the rows that all models of one source have, and how many others there are: columns may have gaps."""
+    def _of_common_rows(self, made: list[Forecasts], part: Part) -> tuple[list[Array | None], int]:
+        """Return the rows that all models of one source have (None: all), and how many others there are."""
         rows: dict[str | None, list[Any]] = {}
         for f in made:
             rows.setdefault(f.model, []).append(f.numbers)
-        numbers = [np.concatenate(held) if len(held) > 1 else held[0] for held in rows.values()]
-        if not numbers:
-            return [], 0
-        common = every = numbers[0]
-        if len(numbers) < len(self._shown(part)):
-            return [None] * len(made), len(np.unique(np.concatenate(numbers)))
-        if all(np.array_equal(common, other) for other in numbers[1:]):
-            return [*made], 0
-        for other in numbers[1:]:
-            common, every = np.intersect1d(common, other), np.union1d(every, other)
-        places = (np.flatnonzero(np.isin(f.numbers, common)) for f in made)
-        kept = [taken(f, index) if len(index) else None for f, index in zip(made, places, strict=True)]
-        return kept, len(every) - len(common)
+        numbers = [np.concatenate(held) for held in rows.values()]
+        if len(numbers) == len(self._shown(part)) and all(np.array_equal(numbers[0], own) for own in numbers):
+            return [None] * len(made), 0
+        every = reduce(np.union1d, numbers, np.zeros(0, np.int64))
+        common = reduce(np.intersect1d, numbers) if len(numbers) == len(self._shown(part)) else every[:0]
+        return [np.flatnonzero(np.isin(f.numbers, common)) for f in made], len(every) - len(common)
 
     # -- messages: what is refused is looked up by reading again ------------------------------------------------------
 
@@ -257,7 +243,8 @@ class Paired:
         """Return the refusal of a case that is given more than once."""
         first, second = (found for found, _ in zip(self._with_key(model, key), range(2), strict=False))
         return ValueError(
-            f"case {first.shown} is given more than once for {model} ({first.place} and {second.place})\n"
+            f"case {first.shown} is given more than once for {model} "
+            f"({first.file} row {first.row} and {second.file} row {second.row})\n"
             "  name all columns that identify a case:  --id COL,COL"
         )
 
@@ -302,10 +289,6 @@ class Found:
     row: int
     outcome: Any
     shown: str
-
-    @property
-    def place(self) -> str:
-        return f"{self.file} row {self.row}"
 
 
 def _found(f: Forecasts, ids: Array | None, file: str) -> Iterator[Found]:

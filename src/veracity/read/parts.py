@@ -41,7 +41,6 @@ from .unlabelled import may_be_outcome
 from .weights import WeightsFile, weights_file
 
 ENTRIES, MOST_ROWS, FEWEST_ROWS = 1 << 23, 1 << 20, 1 << 12  # of a batch
-CHUNK = 1 << 15  # rows in a piece of memory from which it is worth its own forecasts
 PART_BYTES = 1 << 28  # a larger Parquet file is cut, where parts go to different workers
 EVERYTHING = 1 << 62  # rows of a batch that holds a whole part
 BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError)
@@ -79,28 +78,15 @@ class Part:
 class Batch:
     """Forecasts of all models in some rows of a part. `share`: how much of the part has been read, where known.
 
-    `told` holds, by model, findings about rows of which none is left; it is complete when the forecasts are taken.
+    `told` holds, by model, findings about rows of which none is left.
     """
 
-    forecasts: Iterable[Forecasts]
+    forecasts: Sequence[Forecasts]
     rows: int
     share: float | None = None
     told: Iterable[tuple[str, tuple[Finding, ...]]] = ()
     passthrough: Passthrough | None = None
     unpaired: int = 0  # rows that not all of several models have
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """Forecasts of a frame piece by piece, made by whoever counts them, while the reader reads ahead."""
-
-    builder: Builder
-    start: int
-    frames: Sequence[tuple[int, pl.DataFrame]]
-
-    def __iter__(self) -> Iterator[Forecasts]:
-        for offset, frame in self.frames:
-            yield from self.builder.forecasts(frame, self.start + offset, None, whole=False)
 
 
 class Source:
@@ -246,18 +232,13 @@ class Source:
         size = rows or min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
         # What is known of all rows may be said of all rows.
         whole = len(self._parts) == 1 and table.rows <= size and not skip
-        entire = whole or self.layout.undivided  # a batch holds several rows of one case
         done = skip
         for start, numbers, frame in builder.frames(size):
             if frame.height:
                 self._known_models(frame, table)
                 done += frame.height
                 others = Passthrough.of(table, frame, start, numbers, kept) if kept else None
-                made: Iterable[Forecasts]
-                if not entire and numbers is None and (pieces := _pieces(frame)):
-                    made = Pieces(builder, start, pieces)
-                else:
-                    made = tuple(builder.forecasts(frame, start, numbers, whole))
+                made = tuple(builder.forecasts(frame, start, numbers, whole))
                 share = min(1.0, done / table.rows) if table.rows else None
                 yield Batch(made, frame.height, share, passthrough=others)
         yield Batch((), 0, 1.0, builder.pending.items())
@@ -273,21 +254,6 @@ class Source:
                     f"model `{unknown[0]}` in `{column}` is not in {self.first}.",
                     "put the files in an order in which the first holds every model",
                 )
-
-
-def _pieces(frame: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
-    """Return a frame of numbers in pieces whose columns are contiguous in memory, so that arrays need no copy.
-
-    Empty where one piece made of many small ones costs less, or where something may be wrong with the values.
-    """
-    lengths = frame.to_series(0).chunk_lengths()
-    if len(lengths) * CHUNK > frame.height:
-        return []
-    for column in frame:
-        if column.chunk_lengths() != lengths or not column.dtype.is_numeric() or column.null_count():
-            return []
-    starts = itertools.accumulate(lengths, initial=0)
-    return [(start, frame.slice(start, length)) for start, length in zip(starts, lengths, strict=False) if length]
 
 
 def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, skip_broken: bool = False) -> Source:

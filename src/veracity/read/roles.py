@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from ..data.events import EVENT_WORDS as EVENT_WORDS
 from ..data.events import event_of as event_of
@@ -93,6 +94,12 @@ class Column:
         """Numeric, with every present value in [0, 1]."""
         return self.numeric and self.present.len() > 0 and self.low >= 0 and self.high <= 1
 
+    def on_scale(self, scale: str) -> bool:
+        """Whether all values may be forecasts on this scale."""
+        if scale == "probability":
+            return self.within
+        return self.numeric and (scale != "percent" or (self.low >= 0 and self.high <= 100))
+
     @property
     def probability(self) -> bool:
         return self.within and self.distinct > 2
@@ -115,20 +122,22 @@ class Column:
         return self.within and bool(((self.present > 0) & (self.present < 1)).any())
 
 
+def _sums(frame: pl.DataFrame, names: list[str]) -> NDArray[np.float64]:
+    """Return the sums of complete rows."""
+    sums = frame.select(pl.col(names).cast(pl.Float64)).to_numpy().sum(axis=1)
+    return np.asarray(sums[~np.isnan(sums)])
+
+
 def share_of_sums(frame: pl.DataFrame, names: list[str], total: float = 1.0) -> float:
     """Share of complete rows whose values sum to `total` within a thousandth of it."""
-    matrix = frame.select(pl.col(names).cast(pl.Float64)).to_numpy()
-    complete = matrix[~np.isnan(matrix).any(axis=1)]
-    if not len(complete):
-        return 0.0
-    return float(np.mean(np.abs(complete.sum(axis=1) - total) <= 1e-3 * total))
+    sums = _sums(frame, names)
+    return float(np.mean(np.abs(sums - total) <= 1e-3 * total)) if len(sums) else 0.0
 
 
 def off_one(frame: pl.DataFrame, names: list[str], total: float = 1.0) -> float:
     """How far the sums of complete rows, in parts of `total`, are from one on average."""
-    sums = frame.select(pl.col(names).cast(pl.Float64)).to_numpy().sum(axis=1) / total
-    complete = sums[~np.isnan(sums)]
-    return float(np.abs(complete - 1.0).mean()) if len(complete) else np.inf
+    sums = _sums(frame, names) / total
+    return float(np.abs(sums - 1.0).mean()) if len(sums) else np.inf
 
 
 def sum_to_one(frame: pl.DataFrame, names: list[str]) -> bool:

@@ -68,7 +68,8 @@ def _dialect(path: Path, shown: str, kinds: str) -> Dialect:
     if not body:
         raise ValueError(f"{shown}: the file is empty\n  it needs a line of column names and at least one row")
     delimiter = given[1] if given else _delimiter(body, shown)
-    facts = (f"delimiter {_shown(delimiter)}", *facts) if delimiter else facts
+    if delimiter:
+        facts = ("delimiter " + {"\t": "tab", " ": "blanks"}.get(delimiter, f'"{delimiter}"'), *facts)
     old_macintosh = b"\r" in head and b"\n" not in head
     rewrite = old_macintosh or delimiter == " " or encoding not in ("utf-8", "utf-8-sig")
     return Dialect(encoding, delimiter, skip, facts, rewrite)
@@ -115,7 +116,7 @@ def opened(path: Path, shown: str) -> Text:
         name = re.sub(r"_duplicated_\d+$", "", twice[0]) if twice else "the same name"
         raise ValueError(f"{shown}: two columns are called `{name}`\n  give every column a name of its own")
     blanks = bool(raw.head(1000).select(pl.any_horizontal(pl.all().str.contains(r"^\s|\s$")).any()).item())
-    clean = [(_bare(pl.col(c)) if blanks else pl.col(c)).alias(names[c]) for c in full]
+    clean = [(bare(pl.col(c)) if blanks else pl.col(c)).alias(names[c]) for c in full]
     raw = raw.select(clean)
     kinds = {c: kind_of(raw[c], delimiter != ",") for c in raw.columns}
     if any("comma" in kind for kind in kinds.values()):
@@ -141,6 +142,11 @@ def _head(path: Path) -> bytes:
         lines = pl.scan_lines(path).head(LINES * 2).collect().to_series().to_list()
         return ("\n".join(lines) + "\n").encode()
     return start
+
+
+def first_byte(path: Path) -> bytes:
+    """Return the first byte of a text that is no blank."""
+    return _head(path).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
 
 
 def _encoding(head: bytes) -> tuple[str, tuple[str, ...]]:
@@ -204,18 +210,9 @@ def _delimiter(body: list[str], shown: str) -> str | None:
     return None
 
 
-def _shown(delimiter: str) -> str:
-    return {"\t": "tab", " ": "blanks"}.get(delimiter, f'"{delimiter}"')
-
-
 def _scan(path: Path, delimiter: str, skip: int, missing: Sequence[str] = MISSING) -> pl.LazyFrame:
     return pl.scan_csv(
-        path,
-        separator=delimiter,
-        infer_schema=False,
-        skip_lines=skip,
-        null_values=list(missing),
-        glob=False,
+        path, separator=delimiter, infer_schema=False, skip_lines=skip, null_values=list(missing), glob=False
     )
 
 
@@ -270,8 +267,8 @@ def _ragged(path: Path, delimiter: str, skip: int, shown: str) -> ValueError:
     )
 
 
-def _bare(column: Any) -> Any:
-    """Strings, or an expression of them, without blanks around; the words for missing are missing."""
+def bare(column: Any) -> Any:
+    """Return strings, or an expression of them, without blanks around; the words for missing are missing."""
     return column.str.strip_chars().replace(MISSING, [None] * len(MISSING))
 
 
@@ -284,9 +281,8 @@ def kind_of(column: pl.Series, comma: bool) -> str:
     if percent:
         present = present.str.strip_suffix("%").str.strip_chars()
     few = present.head(100)
-    if few.cast(pl.Float64, strict=False).null_count() == few.len() and not bool(
-        few.str.contains(r"^[+-]?\d+,\d").any()
-    ):
+    decimal = bool(few.str.contains(r"^[+-]?\d+,\d").any())
+    if few.cast(pl.Float64, strict=False).null_count() == few.len() and not decimal:
         return "text"
     if present.cast(pl.Int64, strict=False).null_count() == 0:
         return "percent" if percent else "whole"
@@ -297,25 +293,6 @@ def kind_of(column: pl.Series, comma: bool) -> str:
     if comma and bool(present.str.contains(r"^[+-]?\d+(,\d+)?(?:[eE][+-]?\d+)?$").all()):
         return "comma percent" if percent else "comma"
     return "text"
-
-
-def typed(raw: pl.DataFrame, kinds: dict[str, str], where: Any) -> pl.DataFrame:
-    """Return strings as numbers where the column holds numbers; `where(column, index, value)` words a failure."""
-    out = []
-    for name in raw.columns:
-        column, kind = raw[name], kinds.get(name, "text")
-        if kind == "text" or column.dtype != pl.String:
-            out.append(column)
-            continue
-        numbers = parsed(column, kind)
-        if numbers.null_count() > column.null_count():
-            column = _bare(column)
-            numbers = parsed(column, kind)
-        if numbers.null_count() > column.null_count():
-            index = int((numbers.is_null() & column.is_not_null()).arg_max() or 0)
-            raise where(name, index, column[index])
-        out.append(numbers.alias(name))
-    return pl.DataFrame(out)
 
 
 def parsed(column: pl.Series, kind: str) -> pl.Series:

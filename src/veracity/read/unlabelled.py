@@ -14,7 +14,6 @@ from .columns import Columns
 from .files import Table
 from .match import Match
 from .options import ReadOptions, canonical, items_of, matching
-from .roles import Column
 
 TAKEN = ("proba", "positive_proba", "scale", "where", "missing", "normalise", "id")  # options of such forecasts
 
@@ -71,18 +70,11 @@ def _forecasts(columns: Columns, classes: tuple[str, ...]) -> ClassSet | None:
     elif not alone:
         sets = class_sets(columns, loose=bool(classes), known=classes)
         sets = [s for s in sets if not classes or set(s.classes) == set(classes)]
-        alone = [c.name for c in columns.where(lambda c: roles.named_probability(c.name) and _fits(c, columns.scale))]
+        alone = [c.name for c in columns.where(lambda c: roles.named_probability(c.name) and c.on_scale(columns.scale))]
     if len(sets) == 1 and len(sets[0].columns) > 1:
         return sets[0]
     two = classes or ("0", "1")
     return ClassSet((alone[0],), two) if not sets and len(alone) == 1 and len(two) == 2 else None
-
-
-def _fits(column: Column, scale: str) -> bool:
-    """Whether the values of a column may be forecasts on this scale."""
-    if scale == "probability":
-        return column.within
-    return column.numeric and (scale != "percent" or (column.low >= 0.0 and column.high <= 100.0))
 
 
 def may_be_outcome(values: pl.Series, classes: Sequence[Any]) -> bool:

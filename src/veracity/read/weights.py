@@ -48,7 +48,7 @@ def weights_file(name: str, files: Sequence[Path], first: Table) -> WeightsFile:
         raise held.error(
             f"{len(numeric)} columns of numbers; weights are one column.", "keep only the weights in this file"
         )
-    rows = [first.all_rows] if len(files) == 1 else [_rows(file) for file in files]
+    rows = [first.before or first.rows] if len(files) == 1 else [_rows(file) for file in files]
     if held.rows != sum(rows):
         raise held.error(f"{held.rows:,} weights for {sum(rows):,} rows.", "one weight for each row of the data")
     starts = [sum(rows[:i]) for i in range(len(rows))]

@@ -6,11 +6,11 @@ the document holds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any, TypeVar, get_type_hints
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +37,6 @@ from veracity.data.records import (
     Remedy,
     RiskProfile,
     Scores,
-    Section,
     Skill,
     Surprise,
     Verdict,
@@ -47,17 +46,14 @@ from veracity.estimate.ideal import Ideal
 from veracity.estimate.measured import Measured
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Profile
-from veracity.results.document import build, definitions, encode, parse, plain, schema_of
+from veracity.results.document import RULES, Shown, build, encode, parse, plain, rule_key, rule_of, without_intervals
+from veracity.results.schema import SCHEMA, SECTIONS, section_types
 from veracity.state.plan import FLOORS
 from veracity.state.sums import R
 from veracity.state.tally import Tally
 
-Shown = TypeVar("Shown")
-
-SCHEMA = "veracity/assessment/1"
 EMPTY = "there are no rows"
 ONE_CLASS = "there is only one class: the outcome is certain, and nothing can be compared"
-RULES = ("log", "brier")
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # of analysis rows that recalibrations are fitted on and judged by
 LOSSES = ("L", "AL", "PCL", "CL", "GL", "IL", "EL", "PEL", "RL", "PL", "remainder")
 TERMS = ("uncertainty", "resolution", "reliability", "within")
@@ -137,30 +133,18 @@ class Assessment:
     @cached_property
     def measured(self) -> Means:
         """The same means with each probability replaced by how often such forecasts came true."""
-        if self._nothing:
-            return self._no_means
-        if self._measured is None:
-            return estimate.unmeasured()
         published = self._state.plan.preset is not None
-        found = self._measured.plain_means() if published else self._measured.measured_means()
-        return self._shown(self._bootstrap.of_means("measured", found) if self._bootstrap else found)
+        return self._of_curve(Measured.plain_means if published else Measured.measured_means, "measured")
 
     @cached_property
     def measured_plain(self) -> Means:
         """The measured means by the published procedure."""
-        if self._nothing:
-            return self._no_means
-        return estimate.unmeasured() if self._measured is None else self._shown(self._measured.plain_means())
+        return self._of_curve(Measured.plain_means)
 
     @cached_property
     def divergence(self) -> Means:
         """Reported ÷ measured."""
-        if self._nothing:
-            return self._no_means
-        if self._measured is None:
-            return estimate.unmeasured()
-        found = self._measured.divergence_means()
-        return self._shown(self._bootstrap.of_means("divergence", found) if self._bootstrap else found)
+        return self._of_curve(Measured.divergence_means, "divergence")
 
     @cached_property
     def slope(self) -> Reading:
@@ -190,14 +174,12 @@ class Assessment:
     @cached_property
     def bins(self) -> tuple[Bin, ...]:
         """The bins of the published procedure."""
-        return () if self._nothing or self._measured is None else self._measured.bins()
+        return () if self._measured is None else self._measured.bins()
 
     @cached_property
     def calibration_error(self) -> CalibrationErrors:
         """Mean gaps between forecast and frequency."""
-        if self._nothing or self._measured is None:
-            return CalibrationErrors()
-        return estimate.calibration_error(self._state)
+        return CalibrationErrors() if self._measured is None else estimate.calibration_error(self._state)
 
     # -- conclusions: one cross-validation serves verdict, losses and remedies ------------------------------------
 
@@ -257,11 +239,9 @@ class Assessment:
     @cached_property
     def curves(self) -> Curves:
         """Reliability curves, sharpness and ROC."""
-        return (
-            Curves()
-            if self._nothing or self._measured is None
-            else estimate.reliability(self._state, self._measured.published_curve)
-        )
+        if self._measured is None:
+            return Curves()
+        return estimate.reliability(self._state, self._measured.published_curve)
 
     @cached_property
     def groups(self) -> Mapping[str, Group]:
@@ -391,9 +371,6 @@ class Assessment:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in _SHARED}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-
     @property
     def _state(self) -> Tally:
         if self.tally is None:
@@ -429,7 +406,7 @@ class Assessment:
         if self._unjudged:
             return None
         rows = self._state.few_rows(MOST_ROWS, MOST_ENTRIES)
-        clusters = rows.case if rows.clusters is None else rows.clusters
+        clusters = self._state.dependent(rows)
         exclude = ("multiplicative",) if rows.picks_only else ()
         return estimate.recalibration(rows, clusters=clusters, time=rows.time, exclude=exclude)
 
@@ -437,6 +414,13 @@ class Assessment:
     def _ideal(self) -> Ideal:
         """Stage Q where the data tell it: given, from equal features, from repeated outcomes."""
         return estimate.ideal(self._state.rows, seed=self._state.plan.random_state)
+
+    def _of_curve(self, means: Callable[[Measured], Means], drawn: str = "") -> Means:
+        """Return means that need the measured curve; `drawn` names those with bootstrap intervals."""
+        if self._nothing or self._measured is None:
+            return self._no_means if self._nothing else estimate.unmeasured()
+        found = means(self._measured)
+        return self._shown(self._bootstrap.of_means(drawn, found) if drawn and self._bootstrap else found)
 
     def _losses(self, key: str) -> Losses:
         tally, plan = self._state, self._state.plan
@@ -465,9 +449,8 @@ class Assessment:
             nothing: dict[str, Any] = dict.fromkeys(TERMS, unknown(self._unjudged))
             return Decomposition(**nothing, map=plan.map)
         prior = tally.frequencies
-        return self._shown(
-            estimate.decomposition(tally.rows, rule_of(key), map=plan.map, level=plan.level, prior=prior)
-        )
+        found = estimate.decomposition(tally.rows, rule_of(key), map=plan.map, level=plan.level, prior=prior)
+        return self._shown(found)
 
     @property
     def _no_means(self) -> Means:
@@ -484,73 +467,4 @@ class Assessment:
         return without_intervals(section) if self._state.shares_only else section
 
 
-NO_CASES = "the number of cases is unknown: no intervals"
 _SHARED = ("_profile", "_measured", "_bootstrap", "_recalibration", "_ideal")
-
-# Names of the document, in its order, and the attributes that hold them.
-SECTIONS = {
-    name: {"decomposition": "decompositions", "losses": "loss_terms"}.get(name, name)
-    for name in (
-        "model", "n", "classes", "floor", "level", "scores", "skill", "baseline", "reported", "expected", "measured",
-        "measured_plain", "divergence", "slope", "verdict", "verdict_detail", "risk_profile", "floors", "decomposition",
-        "losses", "decomposed_profile", "corp", "calibration_error", "curves", "bins", "adjustment", "remedies",
-        "groups", "surprises", "findings", "provenance",
-    )
-}  # fmt: skip
-
-
-def section_types() -> dict[str, Any]:
-    """Return the type of every section by its name in the document."""
-    of_fields = get_type_hints(Assessment)
-    return {
-        name: of_fields[attribute]
-        if attribute in of_fields
-        else get_type_hints(vars(Assessment)[attribute].func)["return"]
-        for name, attribute in SECTIONS.items()
-    }
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON schema of the document, from the types of its sections."""
-    kinds = section_types()
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": SCHEMA,
-        "title": "An assessment of probabilistic forecasts",
-        "type": "object",
-        "properties": {"schema": {"const": SCHEMA}, **{name: schema_of(kind) for name, kind in kinds.items()}},
-        "required": ["schema", *(name for name in kinds if name != "model")],
-        "additionalProperties": False,
-        "$defs": definitions(list(kinds.values())),
-    }
-
-
-def rule_key(rule: str | float) -> str:
-    """Return the name of a rule in documents: "log", "brier", or r as text."""
-    if isinstance(rule, str) and rule in RULES:
-        return rule
-    try:
-        r = float(rule)
-    except (TypeError, ValueError):
-        raise ValueError(f"rule: {rule!r} is none of {', '.join(RULES)}, and no number r > -1") from None
-    if not r > -1.0 or not np.isfinite(r):
-        raise ValueError(f"rule: r = {r:g}; scores are proper for r > -1")
-    return {0.0: "log", 1.0: "brier"}.get(r, repr(r))
-
-
-def rule_of(key: str) -> str | float:
-    """Return the rule that a name in documents means."""
-    return key if key in RULES else float(key)
-
-
-def without_intervals(section: Shown) -> Shown:
-    """Return the section with every interval removed, and the reason in its place."""
-    stripped: Any = section
-    if isinstance(section, Reading):
-        stripped = Reading(float(section), reason=section.reason or NO_CASES, known=section.known)
-    elif isinstance(section, Section):
-        changed = {name: without_intervals(section[name]) for name in section if name in section.__dataclass_fields__}
-        if isinstance(section, RiskProfile):
-            changed |= {name: None for name in changed if name.endswith(("_low", "_high"))}
-        stripped = replace(section, **changed)
-    return stripped  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Documents from the types: plain values, JSON text, the JSON schema, and the way back.
+"""Documents from the types: plain values, JSON text, and the way back.
 
 Readings are objects, infinities the words "inf", "-inf" and "nan"; everything follows from the annotations of records.
 """
@@ -8,20 +8,23 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from veracity.data.findings import Finding
 from veracity.data.places import Row
 from veracity.data.reading import Reading
-from veracity.data.records import FINDINGS, Scores, Section
+from veracity.data.records import RiskProfile, Scores
+from veracity.data.section import Section
 
+Shown = TypeVar("Shown")
+
+RULES = ("log", "brier")
+NO_CASES = "the number of cases is unknown: no intervals"
 WORDS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
-NUMBER: dict[str, Any] = {"$ref": "#/$defs/number"}
-READING: dict[str, Any] = {"$ref": "#/$defs/reading"}
 
 
 def plain(value: Any) -> Any:
@@ -66,6 +69,37 @@ def parse(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"text: this is no JSON ({error}); give what to_json() returned") from None
+
+
+def rule_key(rule: str | float) -> str:
+    """Return the name of a rule in documents: "log", "brier", or r as text."""
+    if isinstance(rule, str) and rule in RULES:
+        return rule
+    try:
+        r = float(rule)
+    except (TypeError, ValueError):
+        raise ValueError(f"rule: {rule!r} is none of {', '.join(RULES)}, and no number r > -1") from None
+    if not r > -1.0 or not np.isfinite(r):
+        raise ValueError(f"rule: r = {r:g}; scores are proper for r > -1")
+    return {0.0: "log", 1.0: "brier"}.get(r, repr(r))
+
+
+def rule_of(key: str) -> str | float:
+    """Return the rule that a name in documents means."""
+    return key if key in RULES else float(key)
+
+
+def without_intervals(section: Shown) -> Shown:
+    """Return the section with every interval removed, and the reason in its place."""
+    stripped: Any = section
+    if isinstance(section, Reading):
+        stripped = Reading(float(section), reason=section.reason or NO_CASES, known=section.known)
+    elif isinstance(section, Section):
+        changed = {name: without_intervals(section[name]) for name in section if name in section.__dataclass_fields__}
+        if isinstance(section, RiskProfile):
+            changed |= {name: None for name in changed if name.endswith(("_low", "_high"))}
+        stripped = replace(section, **changed)
+    return stripped  # type: ignore[no-any-return]
 
 
 # -- back to records ------------------------------------------------------------------------------------------------
@@ -140,7 +174,7 @@ def _finding(value: Any, where: str) -> Finding:
 
 def _record(kind: type, value: dict[str, Any], where: str) -> Any:
     known = hints(kind)
-    lacking = [f.name for f in fields(kind) if _is_required(f) and f.name not in value]
+    lacking = [f.name for f in fields(kind) if is_required(f) and f.name not in value]
     unknown = [name for name in value if name not in known]
     if lacking or (unknown and kind is not Scores):
         raise ValueError(f"{where}: {'without ' + lacking[0] if lacking else 'has no ' + unknown[0]}")
@@ -150,90 +184,6 @@ def _record(kind: type, value: dict[str, Any], where: str) -> Any:
     return kind(**made)
 
 
-def _is_required(f: Any) -> bool:
+def is_required(f: Any) -> bool:
+    """Return whether a field has no default."""
     return bool(f.default is MISSING and f.default_factory is MISSING)
-
-
-# -- the schema -----------------------------------------------------------------------------------------------------
-
-
-def schema_of(kind: Any) -> dict[str, Any]:
-    """Return the JSON schema of a type."""
-    origin, options = get_origin(kind), get_args(kind)
-    if kind is Any:
-        return {}
-    if origin in (Union, types.UnionType):
-        others = [option for option in options if option is not type(None)]
-        return {"anyOf": [*(schema_of(option) for option in others), {"type": "null"}]}
-    simple = {float: NUMBER, int: {"type": "integer"}, str: {"type": "string"}, bool: {"type": "boolean"}}
-    if kind in simple:
-        return dict(simple[kind])
-    if kind is Reading:
-        return dict(READING)
-    if kind is Finding:
-        return {"$ref": "#/$defs/finding"}
-    if origin is tuple:
-        return {"type": "array", "items": schema_of(options[0])}
-    if is_dataclass(kind):
-        return {"$ref": f"#/$defs/{kind.__name__}"}  # type: ignore[union-attr]
-    return {"type": "object", "additionalProperties": schema_of(options[1]) if options else {}}
-
-
-def record_schema(kind: type) -> dict[str, Any]:
-    """Return the JSON schema of a record by its fields."""
-    shown = [f for f in fields(kind) if f.name not in (FINDINGS, "others")]
-    return {
-        "type": "object",
-        "description": (kind.__doc__ or "").strip().splitlines()[0],
-        "properties": {f.name: schema_of(hints(kind)[f.name]) for f in shown},
-        "required": [f.name for f in shown if _is_required(f)],
-        "additionalProperties": READING if kind is Scores else False,
-    }
-
-
-def definitions(kinds: list[Any]) -> dict[str, Any]:
-    """Return the schemas of all records that these types lead to."""
-    found: dict[str, Any] = {}
-
-    def visit(kind: Any) -> None:
-        for option in get_args(kind):
-            visit(option)
-        if isinstance(kind, type) and issubclass(kind, Section) and kind.__name__ not in found:
-            found[kind.__name__] = record_schema(kind)
-            for hint in hints(kind).values():
-                visit(hint)
-
-    for kind in kinds:
-        visit(kind)
-    limit = {"anyOf": [NUMBER, {"type": "null"}]}
-    text = {"type": "string"}
-    found["number"] = {"anyOf": [{"type": "number"}, {"enum": list(WORDS)}]}
-    found["reading"] = {
-        "type": "object",
-        "description": "A number with its interval; value null: not identifiable, with the reason.",
-        "properties": {
-            "value": limit,
-            "low": limit,
-            "high": limit,
-            "method": {"type": ["string", "null"]},
-            "reason": text,
-        },
-        "required": ["value", "low", "high", "method"],
-        "if": {"properties": {"value": {"enum": [None, "nan"]}}},
-        "then": {"required": ["reason"]},
-        "additionalProperties": False,
-    }
-    found["finding"] = {
-        "type": "object",
-        "properties": {
-            "code": text,
-            "severity": {"enum": ["changes the meaning", "warning", "note"]},
-            "message": text,
-            "count": {"type": "integer"},
-            "rows": {"type": "array", "items": {"type": "integer"}},
-            "files": {"type": "array", "items": text},
-        },
-        "required": ["code", "severity", "message", "count", "rows"],
-        "additionalProperties": False,
-    }
-    return dict(sorted(found.items()))

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from veracity.results.assessment import SECTIONS, Assessment
+from veracity.results.assessment import Assessment
 from veracity.results.document import plain
+from veracity.results.schema import SECTIONS
 from veracity.words import VERDICTS, number
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {

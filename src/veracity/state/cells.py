@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from veracity.data import Forecasts
 from veracity.kernels import Histogram
 from veracity.kernels.cuts import round_significant
+from veracity.kernels.result import joined
 
 Array = NDArray[Any]
 
@@ -30,18 +30,18 @@ class Cells:
 
     def add(self, parts: Sequence[Histogram]) -> None:
         """Add one histogram to each."""
-        offsets, held = _joined(parts)
-        place = held["cells"] + np.repeat(np.arange(self._n) * self._size, np.diff(offsets))
+        offsets, columns = joined(parts)
+        held = {name: values[offsets[0] : offsets[-1]] for name, values in columns.items()}
+        place = held.pop("cells") + np.repeat(np.arange(self._n) * self._size, np.diff(offsets))
         weighted = "all_weight" in held
         if self._sums and weighted != ("all_weight" in self._sums):
             # A part without weights has weight one.
             lacking = self._sums if weighted else held
             lacking |= {name: lacking[count].astype(np.float64) for name, count in COUNTS.items()}
         for name, values in held.items():
-            if name != "cells":
-                if name not in self._sums:
-                    self._sums[name] = np.zeros(self._n * self._size, values.dtype)
-                self._sums[name][place] += values
+            if name not in self._sums:
+                self._sums[name] = np.zeros(self._n * self._size, values.dtype)
+            self._sums[name][place] += values
 
     def histograms(self) -> tuple[Histogram, ...]:
         """The sums, only cells that hold any."""
@@ -53,24 +53,13 @@ class Cells:
         return tuple(Histogram(**{name: values[part] for name, values in held.items()}) for part in slices)
 
 
-def _joined(parts: Sequence[Histogram]) -> tuple[Array, dict[str, Array]]:
-    """Where each histogram begins in long arrays of all, and these."""
-    offsets = np.cumsum([0, *(len(part.cells) for part in parts)])
-    names = [field.name for field in fields(Histogram) if getattr(parts[0], field.name) is not None]
-    return offsets, {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-
-
 def regrouped(h: Histogram, cells: NDArray[np.int32]) -> Histogram:
     """The histogram with its cells renamed to `cells`, ascending; those with one name become one."""
     if not len(cells):
         return h
     first = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
-    sums = {
-        name: np.add.reduceat(values, first)
-        for name in h.__dataclass_fields__
-        if name != "cells" and (values := getattr(h, name)) is not None
-    }
-    return Histogram(cells=cells[first], **sums)
+    sums = {name: np.add.reduceat(values, first) for name, values in vars(h).items() if values is not None}
+    return Histogram(**sums | {"cells": cells[first]})
 
 
 def rows_of_two(h: Histogram, edges: Array, classes: tuple[Any, ...]) -> Forecasts:

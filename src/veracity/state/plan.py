@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
 from typing import Any
@@ -60,9 +60,6 @@ class Plan:
 
     def options(self) -> dict[str, object]:
         return dict(vars(self))
-
-    def with_(self, **options: object) -> Plan:
-        return replace(self, **options)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=64)

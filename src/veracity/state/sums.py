@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,13 +70,6 @@ class Sums:
     def n_eff(self) -> float:
         """(Σw)²/Σw²: the number of rows that equal weights would need for the same precision."""
         return self.weight**2 / self.weight2 if self.weight2 else 0.0
-
-
-def totals(f: Forecasts) -> dict[str, Any]:
-    """The sums that do not depend on the forecasts."""
-    w = np.ones(len(f)) if f.weights is None else f.weights
-    c = np.ones(len(f), dtype=np.int64) if f.counts is None else f.counts
-    return {"rows": int(c.sum()), "weight": float((c * w).sum()), "weight2": float((c * w * w).sum())}
 
 
 def with_logs(sums: Sums, f: Forecasts) -> Sums:

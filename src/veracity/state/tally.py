@@ -22,7 +22,7 @@ from veracity.kernels.grid import Grid, grid
 from veracity.state.cells import Cells, rows_of_two
 from veracity.state.plan import Plan
 from veracity.state.rows import MOST_ROWS, AnalysisRows, Growing, analysis_rows
-from veracity.state.sums import Sums, totals, with_logs, with_tiny
+from veracity.state.sums import Sums, with_logs, with_tiny
 
 Floats = NDArray[np.float64]
 Groups = Mapping[str, Mapping[str, "Tally"]]
@@ -157,6 +157,13 @@ class Tally:
         """
         most = max(1, min(most, entries // max(self.k, 1)))
         return self.rows if self.on_cells or len(self.rows) <= most else self.rows.take(slice(most))
+
+    @staticmethod
+    def dependent(rows: Forecasts) -> NDArray[Any] | None:
+        """Return the clusters of rows that depend on each other: those given, or cases with several rows."""
+        if rows.clusters is not None or rows.case is None:
+            return rows.clusters
+        return rows.case if len(np.unique(rows.case)) < len(rows) else None
 
     @property
     def picks(self) -> Histogram:
@@ -365,7 +372,7 @@ def _of_forecasts(f: Forecasts, plan: Plan, held: dict[str, Any]) -> Tally:
     seen = kernels.scan(
         f.probabilities, f.outcomes, grid_of(plan, f.k), weights=f.weights, counts=f.counts, allowed=f.allowed
     )
-    refuse({name: problem for name, problem in seen.problems.items() if problem.rows}, f)
+    refuse(seen.problems, f)
     sums, pooled, classwise = Sums.of(seen), seen.pooled, seen.classwise
     if f.offered is not None:
         pooled = _without(pooled, ~f.offered, f)
@@ -391,7 +398,9 @@ def _of_realised(f: Forecasts, plan: Plan, held: dict[str, Any]) -> Tally:
     logs = f.log_realised
     assert logs is not None
     p, cells = np.exp(logs), grid_of(plan, f.k)
-    sums = with_logs(replace(Sums.zero(f.k), **totals(f)), f)
+    rows = len(f) if f.counts is None else int(f.counts.sum())
+    weights = float(f.mass.sum()), float(f.squared_mass.sum())
+    sums = with_logs(replace(Sums.zero(f.k), rows=rows, weight=weights[0], weight2=weights[1]), f)
     order = np.lexsort([np.arange(len(logs)), logs])[:LOWEST]
     return Tally(
         **held,
@@ -418,7 +427,7 @@ def _without(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -> Histogram
     """Return the histogram less the options that rows did not have; the pass counted them as exactly 0."""
     lost = absent if absent.ndim == 1 else absent.sum(axis=1)
     counts = lost if f.counts is None else lost * f.counts
-    held = {name: values.copy() for name in h.__dataclass_fields__ if (values := getattr(h, name)) is not None}
+    held = {name: values.copy() for name, values in vars(h).items() if values is not None}
     zero = held["cells"] == 0
     held["all"][zero] -= int(counts.sum())
     if f.weights is not None and "all_weight" in held:

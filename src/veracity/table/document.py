@@ -1,14 +1,13 @@
-"""A table as plain data: what JSON, terminal, report and charts show, and back."""
+"""A table as plain data: what JSON, terminal, report and charts show."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,9 +17,15 @@ from veracity.formulas import tables as formula
 from veracity.formulas.rules import rule
 from veracity.words import inert
 
-from .types import PredictionTable
+if TYPE_CHECKING:
+    from .types import PredictionTable
 
 SCHEMA = "veracity/table/1"
+NUMBERS = (
+    *("psep", "psep_forecasts", "half_brier", "brier", "divergence_score", "entropy", "conditional_entropy"),
+    *("mutual_information", "normalized_mutual_information", "g2", "df", "g2_p", "x2", "mcfadden_r2"),
+    *("sensitivity", "specificity", "thresholds"),
+)
 PROFILE = tuple(-2 + i / 9 for i in range(12, 37))  # r from −2/3 to 2
 FEW = 5.0  # expected cases in a cell below which the chi-square p is not to be trusted
 
@@ -35,31 +40,15 @@ def document(table: PredictionTable) -> dict[str, Any]:
         **_core(table),
         "findings": [{"code": f.code, "severity": f.severity, "message": f.message} for f in findings(table)],
         "prior": table.prior.tolist(),
-        "psep": table.psep,
-        "psep_forecasts": table.psep_forecasts,
         "psep_unused": _whole(table.psep_unused),
-        "half_brier": table.half_brier,
-        "brier": table.brier,
-        "divergence_score": table.divergence_score,
-        "entropy": table.entropy,
-        "conditional_entropy": table.conditional_entropy,
+        **{name: getattr(table, name) for name in NUMBERS},
         "conditional_entropies": formula.conditional_entropies(table.counts).tolist(),
         "information_inaccuracy": table.conditional_entropy,
-        "mutual_information": table.mutual_information,
-        "normalized_mutual_information": table.normalized_mutual_information,
-        "g2": table.g2,
-        "df": table.df,
-        "g2_p": table.g2_p,
-        "x2": table.x2,
         "x2_p": None if table.x2 is None else contingency.chi_square_tail(table.x2, table.df),
         "exact_p": None if exact is None else {"value": exact[0], "method": exact[1]},
-        "mcfadden_r2": table.mcfadden_r2,
-        "sensitivity": table.sensitivity,
-        "specificity": table.specificity,
         "predictive_values": table.predictive_values.tolist(),
         "likelihood_ratios": None if ratios is None else ratios.tolist(),
         "logit": _logit(table),
-        "thresholds": table.thresholds,
         "intervals": table.intervals() or None,
         "reliability_taken_as_zero": table.forecasts is None,
         "reliability_note": reliability_note(table),
@@ -84,21 +73,6 @@ def document(table: PredictionTable) -> dict[str, Any]:
         found["train"]["log_terms"] = table.train.terms("log").document()
         found["train"]["psep"] = table.train.psep
     return found
-
-
-def to_json(table: PredictionTable) -> str:
-    return json.dumps(_plain(document(table)), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def from_json(text: str) -> PredictionTable:
-    found = json.loads(text)
-    schema = found.get("schema") if isinstance(found, dict) else None
-    if schema != SCHEMA:
-        raise ValueError(f"schema: {schema!r}; a table is {SCHEMA!r}")
-    strata = {name: s if isinstance(s, str) else _rebuilt(s) for name, s in found["strata"].items()}
-    train = None if found["train"] is None else _rebuilt(found["train"])
-    prevalences = tuple(entry["prevalence"] for entry in found["prevalence"])
-    return replace(_rebuilt(found), train=train, strata=strata, prevalences=prevalences)
 
 
 def reliability_note(table: PredictionTable) -> str:
@@ -273,22 +247,8 @@ def _core(table: PredictionTable) -> dict[str, Any]:
     }
 
 
-def _rebuilt(core: dict[str, Any]) -> PredictionTable:
-    cases = core["n"] if core["unit"] == "weights" else None
-    fields = {name: core[name] for name in ("counts", "forecasts", "rows", "columns", "unit", "level", "notes")}
-    return PredictionTable(**fields, cases=cases)
-
-
 def _whole(number: float | None) -> float | int | None:
     return int(number) if number is not None and number.is_integer() else number
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 # -- CSV ----------------------------------------------------------------------------------------------------------

@@ -372,24 +372,22 @@ def _reversed(grid: np.ndarray[Any, Any]) -> bool:
 def _without_totals(
     sheet: Sheet, grid: np.ndarray[Any, Any], rows: list[str], columns: list[str]
 ) -> tuple[np.ndarray[Any, Any], list[str], list[str], tuple[str, ...]]:
+    """Leave out a last row or column of totals, once they agree with the cells."""
     notes: list[str] = []
-    if key_of(rows[-1]) in TOTALS and len(rows) > 2:
-        _sums(sheet, grid[:-1].sum(0), grid[-1], f"row {rows[-1]!r}", columns)
-        notes.append(f"Row {rows[-1]!r} holds totals and is left out.")
-        grid, rows = grid[:-1], rows[:-1]
-    if key_of(columns[-1]) in TOTALS and len(columns) > 2:
-        _sums(sheet, grid[:, :-1].sum(1), grid[:, -1], f"column {columns[-1]!r}", rows)
-        notes.append(f"Column {columns[-1]!r} holds totals and is left out.")
-        grid, columns = grid[:, :-1], columns[:-1]
+    for axis, what in enumerate(("row", "column")):
+        names, others = (columns, rows) if axis else (rows, columns)
+        if key_of(names[-1]) not in TOTALS or len(names) < 3:
+            continue
+        printed, grid = grid.take(-1, axis), np.delete(grid, -1, axis)
+        added = grid.sum(axis)
+        for i in np.flatnonzero(np.abs(added - printed) > 1e-9):
+            raise ValueError(
+                f"{sheet.name}: {what} {names[-1]!r} says {printed[i]:g} for {others[i]!r}, but the cells add up to "
+                f"{added[i]:g}; correct the one that is wrong"
+            )
+        notes.append(f"{what.capitalize()} {names[-1]!r} holds totals and is left out.")
+        rows, columns = (rows, columns[:-1]) if axis else (rows[:-1], columns)
     return grid, rows, columns, tuple(notes)
-
-
-def _sums(sheet: Sheet, added: Any, printed: Any, where: str, names: list[str]) -> None:
-    for i in np.flatnonzero(np.abs(added - printed) > 1e-9):
-        raise ValueError(
-            f"{sheet.name}: {where} says {printed[i]:g} for {names[i]!r}, but the cells add up to {added[i]:g}; "
-            "correct the one that is wrong"
-        )
 
 
 def _made(

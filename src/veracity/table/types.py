@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,8 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from veracity.formulas import tables as formula
+from veracity.results.document import encode
 
 from . import check, order
+from .document import SCHEMA, csv_lines, document
 from .numbers import Numbers
 
 Array = NDArray[np.float64]
@@ -273,21 +276,28 @@ class PredictionTable(Numbers):
 
     def document(self) -> dict[str, Any]:
         """Everything as plain data: what JSON, terminal, report and charts show."""
-        from .document import document
-
         return document(self)
 
     def to_json(self) -> str:
         """One JSON document; infinities and NaN as strings."""
-        from .document import to_json
-
-        return to_json(self)
+        return encode(self.document(), 1) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> PredictionTable:
-        from .document import from_json
+        found = json.loads(text)
+        schema = found.get("schema") if isinstance(found, dict) else None
+        if schema != SCHEMA:
+            raise ValueError(f"schema: {schema!r}; a table is {SCHEMA!r}")
+        strata = {name: s if isinstance(s, str) else cls._rebuilt(s) for name, s in found["strata"].items()}
+        train = None if found["train"] is None else cls._rebuilt(found["train"])
+        prevalences = tuple(entry["prevalence"] for entry in found["prevalence"])
+        return replace(cls._rebuilt(found), train=train, strata=strata, prevalences=prevalences)
 
-        return from_json(text)
+    @classmethod
+    def _rebuilt(cls, core: dict[str, Any]) -> PredictionTable:
+        cases = core["n"] if core["unit"] == "weights" else None
+        fields = {name: core[name] for name in ("counts", "forecasts", "rows", "columns", "unit", "level", "notes")}
+        return cls(**fields, cases=cases)
 
     def to_markdown(self) -> str:
         text: str = import_module("veracity.show").to_markdown(self)
@@ -295,8 +305,6 @@ class PredictionTable(Numbers):
 
     def to_csv(self) -> str:
         """name,value: every number under its JSON path."""
-        from .document import csv_lines
-
         return csv_lines(self.document())
 
     def __str__(self) -> str:

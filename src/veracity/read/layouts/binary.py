@@ -150,16 +150,14 @@ def _event_columns(columns: Columns, outcome: str | None) -> list[str]:
     """Return the columns that could be the probability of the event, by name if there are such."""
     numeric = columns.where(lambda c: c.numeric, [outcome] if outcome else [])
     scale = columns.scale
-    if scale == "probability":
-        fits = [c for c in numeric if c.probability]
-        logits = [c for c in numeric if "logit" in c.key.split("_")]
-        if not fits and len(logits) == 1:
-            return [logits[0].name]
-        if not fits:  # a forecast by name that is out of range is still the forecast: the check says what is wrong
-            fits = [c for c in numeric if roles.named_probability(c.name)]
-            return [c.name for c in fits] if len(fits) == 1 else []
-    else:
-        fits = [c for c in numeric if c.distinct > 2 and (scale != "percent" or (c.low >= 0 and c.high <= 100))]
+    fits = [c for c in numeric if c.distinct > 2 and c.on_scale(scale)]
+    if scale == "probability" and not fits:
+        logits = [c.name for c in numeric if "logit" in c.key.split("_")]
+        if len(logits) == 1:
+            return logits
+        # a forecast by name that is out of range is still the forecast: the check says what is wrong
+        named = [c for c in numeric if roles.named_probability(c.name)]
+        return [c.name for c in named] if len(named) == 1 else []
     named = [c for c in fits if roles.named_probability(c.name) or (scale in ("logit", "log") and scale in c.key)]
     return [c.name for c in named or fits]
 

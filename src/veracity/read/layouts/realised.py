@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...data import Forecasts, prepare_realised
-from .. import roles, tokens
+from .. import jsonl, roles
 from ..build import ModelRows
 from ..columns import Columns
 from ..files import Table
@@ -37,9 +37,9 @@ def match(columns: Columns) -> Match | None:
     )
 
 
-def flatten(rows: Callable[[], tokens.Rows], name: str, first: dict[str, Any]) -> Table | None:
+def flatten(rows: Callable[[], jsonl.Rows], name: str, first: dict[str, Any]) -> Table | None:
     """Return one row per answer or per token of JSON lines with log-probabilities."""
-    for key_of, table_of in ((tokens.likelihood_key, tokens.likelihoods), (tokens.token_key, tokens.tokens)):
+    for key_of, table_of in ((jsonl.likelihood_key, jsonl.likelihoods), (jsonl.token_key, jsonl.tokens)):
         key = key_of(first)
         if key:
             return table_of(rows(), name, key)

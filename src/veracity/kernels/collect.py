@@ -34,7 +34,7 @@ class Problems:
         self.found[name] = Problem(known.rows + len(hit), known.first + tuple(rows), column, value)
 
     def check(self, p: Array, y: Array, sums: Array | None, allowed: float, first_row: int, k: int) -> Array | None:
-        """Which rows of a block of values (rows, columns) are good; None when all are."""
+        """Return which rows of a block of values (rows, columns) are good; None when all are."""
         low, high = p.min(initial=np.inf), p.max(initial=-np.inf)
         good: Array | None = None
         if not (low >= 0.0 and high <= 1.0):
@@ -84,7 +84,7 @@ class Lowest:
 
 
 class Mass:
-    """Counts and weights of the rows of a block; None stands for ones."""
+    """Counts and weights of the rows of a block; None means ones."""
 
     def __init__(self, counts: Array | None, weights: Array | None):
         self.counts = counts

@@ -1,0 +1,138 @@
+"""The sections of the document with their types, and the JSON schema that follows from them."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import fields, is_dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from veracity.data.findings import Finding
+from veracity.data.reading import Reading
+from veracity.data.records import Scores
+from veracity.data.section import FINDINGS, Section
+from veracity.results.document import WORDS, hints, is_required
+
+SCHEMA = "veracity/assessment/1"
+NUMBER: dict[str, Any] = {"$ref": "#/$defs/number"}
+READING: dict[str, Any] = {"$ref": "#/$defs/reading"}
+
+# Names of the document, in its order, and the attributes that hold them.
+SECTIONS = {
+    name: {"decomposition": "decompositions", "losses": "loss_terms"}.get(name, name)
+    for name in (
+        "model", "n", "classes", "floor", "level", "scores", "skill", "baseline", "reported", "expected", "measured",
+        "measured_plain", "divergence", "slope", "verdict", "verdict_detail", "risk_profile", "floors", "decomposition",
+        "losses", "decomposed_profile", "corp", "calibration_error", "curves", "bins", "adjustment", "remedies",
+        "groups", "surprises", "findings", "provenance",
+    )
+}  # fmt: skip
+
+
+def section_types() -> dict[str, Any]:
+    """Return the type of every section by its name in the document."""
+    from veracity.results.assessment import Assessment
+
+    of_fields = get_type_hints(Assessment)
+    return {
+        name: of_fields[attribute]
+        if attribute in of_fields
+        else get_type_hints(vars(Assessment)[attribute].func)["return"]
+        for name, attribute in SECTIONS.items()
+    }
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of the document, from the types of its sections."""
+    kinds = section_types()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA,
+        "title": "An assessment of probabilistic forecasts",
+        "type": "object",
+        "properties": {"schema": {"const": SCHEMA}, **{name: schema_of(kind) for name, kind in kinds.items()}},
+        "required": ["schema", *(name for name in kinds if name != "model")],
+        "additionalProperties": False,
+        "$defs": definitions(list(kinds.values())),
+    }
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """Return the JSON schema of a type."""
+    origin, options = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return {}
+    if origin in (Union, types.UnionType):
+        others = [option for option in options if option is not type(None)]
+        return {"anyOf": [*(schema_of(option) for option in others), {"type": "null"}]}
+    simple = {float: NUMBER, int: {"type": "integer"}, str: {"type": "string"}, bool: {"type": "boolean"}}
+    if kind in simple:
+        return dict(simple[kind])
+    if kind is Reading:
+        return dict(READING)
+    if kind is Finding:
+        return {"$ref": "#/$defs/finding"}
+    if origin is tuple:
+        return {"type": "array", "items": schema_of(options[0])}
+    if is_dataclass(kind):
+        return {"$ref": f"#/$defs/{kind.__name__}"}  # type: ignore[union-attr]
+    return {"type": "object", "additionalProperties": schema_of(options[1]) if options else {}}
+
+
+def record_schema(kind: type) -> dict[str, Any]:
+    """Return the JSON schema of a record by its fields."""
+    shown = [f for f in fields(kind) if f.name not in (FINDINGS, "others")]
+    return {
+        "type": "object",
+        "description": (kind.__doc__ or "").strip().splitlines()[0],
+        "properties": {f.name: schema_of(hints(kind)[f.name]) for f in shown},
+        "required": [f.name for f in shown if is_required(f)],
+        "additionalProperties": READING if kind is Scores else False,
+    }
+
+
+def definitions(kinds: list[Any]) -> dict[str, Any]:
+    """Return the schemas of all records that these types lead to."""
+    found: dict[str, Any] = {}
+
+    def visit(kind: Any) -> None:
+        for option in get_args(kind):
+            visit(option)
+        if isinstance(kind, type) and issubclass(kind, Section) and kind.__name__ not in found:
+            found[kind.__name__] = record_schema(kind)
+            for hint in hints(kind).values():
+                visit(hint)
+
+    for kind in kinds:
+        visit(kind)
+    limit = {"anyOf": [NUMBER, {"type": "null"}]}
+    text = {"type": "string"}
+    found["number"] = {"anyOf": [{"type": "number"}, {"enum": list(WORDS)}]}
+    found["reading"] = {
+        "type": "object",
+        "description": "A number with its interval; value null: not identifiable, with the reason.",
+        "properties": {
+            "value": limit,
+            "low": limit,
+            "high": limit,
+            "method": {"type": ["string", "null"]},
+            "reason": text,
+        },
+        "required": ["value", "low", "high", "method"],
+        "if": {"properties": {"value": {"enum": [None, "nan"]}}},
+        "then": {"required": ["reason"]},
+        "additionalProperties": False,
+    }
+    found["finding"] = {
+        "type": "object",
+        "properties": {
+            "code": text,
+            "severity": {"enum": ["changes the meaning", "warning", "note"]},
+            "message": text,
+            "count": {"type": "integer"},
+            "rows": {"type": "array", "items": {"type": "integer"}},
+            "files": {"type": "array", "items": text},
+        },
+        "required": ["code", "severity", "message", "count", "rows"],
+        "additionalProperties": False,
+    }
+    return dict(sorted(found.items()))
