@@ -12,7 +12,8 @@ import pytest
 
 from veracity.data import Finding
 from veracity.data import records as r
-from veracity.data.reading import Reading, consistency_band, wilson
+from veracity.data.reading import Reading
+from veracity.formulas.intervals import consistency_band, wilson
 
 FLOORS = (0.05, 0.01, 0.005, 0.001, 0.0)
 GRID = tuple(float(x) for x in np.linspace(-2, 2, 37))

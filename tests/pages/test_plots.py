@@ -17,7 +17,7 @@ import pytest
 from veracity import plots
 from veracity.data import records as r
 from veracity.data.reading import Reading
-from veracity.formulas.coupled import CoupledNormal
+from veracity.formulas.distributions import CoupledNormal
 from veracity.plots import _style as style
 
 OURS = plots.names("assessment")

@@ -123,7 +123,7 @@ def test_bins_equal_plain_code(k: int, bins: int, width: float) -> None:
     p[:100] = [0.3, 0.7, *[0.0] * (k - 2)]  # crowded cells
     p[100:130] = [1.0, *[0.0] * (k - 1)]
     y = np.minimum((p.cumsum(axis=1) < rng.random((700, 1))).sum(axis=1), k - 1)
-    t = Tally.count(Forecasts(p, y, tuple(range(k))), Plan(bins=bins, end_width=width))
+    t = Tally.of(Forecasts(p, y, tuple(range(k))), plan=Plan(bins=bins, end_width=width))
     curve = curves.fit("bins", t.pooled, t.grid, bins=bins, end_width=width, split=False)
     count, true = by_plain_code(t, p, y, bins, width)
     np.testing.assert_array_equal(curve.count, count)
@@ -264,7 +264,7 @@ def drawn(example: str, n: int, draws: int) -> tuple[Tally, ...]:
     found = []
     for seed in range(draws):
         f = simulate(f"n17-{example}", n, seed=seed)
-        found.append(Tally.count(replace(f, probabilities=np.clip(f.matrix, 0.01, 0.99)), Plan(preset="N17")))
+        found.append(Tally.of(replace(f, probabilities=np.clip(f.matrix, 0.01, 0.99)), plan=Plan(preset="N17")))
     return tuple(found)
 
 

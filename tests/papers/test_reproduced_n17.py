@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import veracity as vc
 from papers import Options, n17
 from papers._experiment import DIMENSIONS, ceiling, experiment
 from papers._population import Population
@@ -84,10 +85,8 @@ def test_simulation_meets_the_population(name):
 
 
 def test_histogram_is_the_preset_of_assess():
-    from veracity.results.assessment import assess
-
     f = simulate("n17-tail-0", 3000, seed=6)
-    a = assess(f, preset="N17")
+    a = vc.assess(f, preset="N17")
     model, _, _ = n17.histogram(f)
     reported = [float(getattr(a.reported, name)) for name in ("decisiveness", "geometric_accuracy", "robustness")]
     np.testing.assert_allclose(model, reported, atol=1e-9)
