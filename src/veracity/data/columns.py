@@ -45,6 +45,16 @@ def is_masked(values: Any) -> bool:
     return kind is not None and isinstance(values, kind)
 
 
+def _unmasked(values: Any, name: str, remedy: str, names: Names) -> Any:
+    """Return the values of a masked array that hides none; anything else as it is."""
+    if not is_masked(values):
+        return values
+    hidden = int(np.ma.getmaskarray(values).sum())
+    if hidden:
+        raise names.error(f"{name} is a masked array with {many(hidden, 'masked value')}.", remedy)
+    return values.data
+
+
 def numbers(values: Any, name: str, names: Names) -> Array:
     """A float32 or float64 array without a copy where it already is one."""
     array = as_given(values, name, names)
@@ -53,14 +63,7 @@ def numbers(values: Any, name: str, names: Names) -> Array:
 
 def as_given(values: Any, name: str, names: Names) -> Array:
     """A float16, float32 or float64 array without a copy where it already is one."""
-    if is_masked(values):
-        hidden = int(np.ma.getmaskarray(values).sum())
-        if hidden:
-            raise names.error(
-                f"{name} is a masked array with {many(hidden, 'masked value')}.",
-                f'to leave these rows out give {name}.filled(np.nan) and missing="drop"',
-            )
-        values = values.data
+    values = _unmasked(values, name, f'to leave these rows out give {name}.filled(np.nan) and missing="drop"', names)
     try:
         array = np.asarray(values)
     except (ValueError, TypeError, RuntimeError) as problem:
@@ -110,23 +113,12 @@ def _from_objects(array: Array, name: str, names: Names) -> Array:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value if not _is_na(value) else True
-
-
-def _is_na(value: Any) -> bool:
-    return type(value).__name__ in ("NAType", "NaTType")
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, row: RowOf, names: Names) -> Outcome:
     """Column numbers of the outcomes, by the rule: integers within 0…k-1 are column numbers, else labels."""
-    if is_masked(y):
-        hidden = int(np.ma.getmaskarray(y).sum())
-        if hidden:
-            raise names.error(
-                f"{names.outcome} is a masked array with {many(hidden, 'masked value')}.",
-                "leave these rows out of all arrays",
-            )
-        y = np.asarray(y.data)
+    y = np.asarray(_unmasked(y, names.outcome, "leave these rows out of all arrays", names))
     if y.ndim != 1:
         raise names.error(f"{names.outcome} has {y.ndim} dimensions; it needs one.", "give one outcome per row: (n,)")
     if y.dtype.kind == "c":
@@ -324,9 +316,7 @@ def case_weights(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
     """Importance: finite, not negative, not all zero."""
     if values is None:
         return None
-    w = numbers(values, names.weight, names)
-    _fits(w, n, names.weight, names)
-    _not_negative(w, names.weight, row, names)
+    w = _not_negative(values, n, names.weight, row, names)
     if not w.any():
         what = f"{names.called(names.weight)}: {_all(n, 'weight')} zero."
         problem = names.error(what, "leave the weights out to count every row once")
@@ -345,18 +335,15 @@ def whole_counts(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
     """How many times each row stands: whole numbers, not negative, not all zero."""
     if values is None:
         return None
-    counts = numbers(values, names.count, names)
-    _fits(counts, n, names.count, names)
-    _not_negative(counts, names.count, row, names)
+    counts = _not_negative(values, n, names.count, row, names)
     broken = counts != np.trunc(counts)
+    i = int(np.argmax(broken if broken.any() else counts))
     if broken.any():
-        i = int(np.argmax(broken))
         raise names.error(
             f"{names.cell(names.count, row(i))} = {number(counts[i])}: a count is a whole number.",
             f"importance that is not a number of cases:  {names.option('weight', '…')}",
         )
-    if counts.max() > LARGEST:
-        i = int(np.argmax(counts))
+    if counts[i] > LARGEST:
         raise names.error(
             f"{names.cell(names.count, row(i))} = {number(counts[i])}: too large for a number of cases.",
             "importance that is not a number of cases is a weight",
@@ -371,13 +358,12 @@ def _all(n: int, what: str) -> str:
     return f"the only {what} is" if n == 1 else f"all {n:,} {what}s are"
 
 
-def _fits(values: Array, n: int, name: str, names: Names) -> None:
+def _not_negative(given: Any, n: int, name: str, row: RowOf, names: Names) -> Array:
+    """Return n finite numbers from 0."""
+    values = numbers(given, name, names)
     if values.ndim != 1 or len(values) != n:
         shape = f"{len(values):,} values" if values.ndim == 1 else f"shape {values.shape}"
         raise names.error(f"{names.called(name)} has {shape}, {names.forecast} {n:,} rows.", "one value for each row")
-
-
-def _not_negative(values: Array, name: str, row: RowOf, names: Names) -> None:
     bad = ~((values >= 0) & np.isfinite(values))
     if bad.any():
         i = int(np.argmax(bad))
@@ -386,3 +372,4 @@ def _not_negative(values: Array, name: str, row: RowOf, names: Names) -> None:
             f"{names.cell(name, row(i))} = {number(values[i])}: {kind} ({int(bad.sum()):,} of {len(values):,} values).",
             "correct the value, or leave the row out",
         )
+    return values

@@ -18,8 +18,8 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
     """Return what the whole set shows: zeros, one outcome, one forecast, few events, heavy surprises."""
     s, found = tally.sums, list(tally.findings)
     if s.zeros:
-        rows = [low.row for low in tally.lowest if low.p == 0.0]
-        found.insert(0, Finding.of("zero_probability", s.zeros, max(tally.cases, s.zeros), rows))
+        zeros = [low.row for low in tally.lowest if low.p == 0.0]
+        found.insert(0, Finding.of("zero_probability", s.zeros, max(tally.cases, s.zeros), zeros))
     if s.rows == 1:
         found.append(Finding("one_row", "changes the meaning", "there is only one row: nothing can be compared", 1))
     if tally.measurable and s.rows > 1:

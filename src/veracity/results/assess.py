@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from importlib import import_module
 from time import perf_counter
 from typing import Any
 
@@ -15,7 +14,8 @@ from veracity import __version__, kernels, maps
 from veracity.data import Forecasts, prepare
 from veracity.data.records import Provenance
 from veracity.results.assessment import Assessment
-from veracity.results.document import encode, parse
+from veracity.results.document import parse
+from veracity.results.presented import Presented
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
@@ -33,8 +33,8 @@ OF_FRAME = {  # arguments beside arrays, and the option that names the columns o
 }
 
 
-@dataclass(frozen=True)
-class Assessments:
+@dataclass(frozen=True, repr=False)
+class Assessments(Presented):
     """Assessments of several models, by name."""
 
     models: Mapping[str, Assessment]
@@ -48,9 +48,6 @@ class Assessments:
     def document(self) -> dict[str, Any]:
         return {"schema": SEVERAL, "models": {name: a.document() for name, a in self.models.items()}}
 
-    def to_json(self, indent: int | None = None) -> str:
-        return encode(self.document(), indent)
-
     @classmethod
     def from_json(cls, text: str) -> Assessments:
         """Return the assessments that `to_json` wrote."""
@@ -60,21 +57,9 @@ class Assessments:
             raise ValueError(f"text: not a document of schema {SEVERAL!r}")
         return cls({name: Assessment.from_document(one) for name, one in models.items()})
 
-    def report(self, path: Any) -> None:
-        """Write the report, one HTML file that opens offline."""
-        import_module("veracity.show").write(self, path)
-
-    def plot(self, name: str = "compare") -> Any:
+    def plot(self, name: str | None = "compare") -> Any:
         """Return a picture by name, an Altair chart."""
-        return import_module("veracity.plots").chart(name, self)
-
-    def _repr_html_(self) -> str:
-        html: str = import_module("veracity.show").to_notebook(self)
-        return html
-
-    def __repr__(self) -> str:
-        text: str = import_module("veracity.show").to_terminal(self, 100)
-        return text
+        return super().plot(name)
 
 
 def assess(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -47,6 +46,7 @@ from veracity.estimate.measured import Measured
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Profile
 from veracity.results.document import RULES, Shown, build, encode, parse, plain, rule_key, rule_of, without_intervals
+from veracity.results.presented import Presented
 from veracity.results.schema import SCHEMA, SECTIONS, section_types
 from veracity.state.plan import FLOORS
 from veracity.state.sums import R
@@ -60,8 +60,8 @@ TERMS = ("uncertainty", "resolution", "reliability", "within")
 FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
 
 
-@dataclass(frozen=True, eq=False)
-class Assessment:
+@dataclass(frozen=True, eq=False, repr=False)
+class Assessment(Presented):
     """Everything that can be said about one set of forecasts.
 
     >>> from veracity import assess
@@ -296,9 +296,6 @@ class Assessment:
         held = {name: getattr(self, attribute) for name, attribute in SECTIONS.items()}
         return {"schema": SCHEMA, **plain(held)}
 
-    def to_json(self, indent: int | None = None) -> str:
-        return encode(self.document(), indent)
-
     @classmethod
     def from_json(cls, text: str) -> Assessment:
         """Return the assessment that `to_json` wrote."""
@@ -347,24 +344,6 @@ class Assessment:
         from veracity.read import frame_of
 
         return frame_of(self.rows())
-
-    # -- for people -----------------------------------------------------------------------------------------------
-
-    def plot(self, name: str | None = None) -> Any:
-        """Return a picture by name, an Altair chart; without a name reliability, and the names are printed."""
-        return import_module("veracity.plots").chart(name, self)
-
-    def report(self, path: Any) -> None:
-        """Write the report, one HTML file that opens offline."""
-        import_module("veracity.show").write(self, path)
-
-    def _repr_html_(self) -> str:
-        html: str = import_module("veracity.show").to_notebook(self)
-        return html
-
-    def __repr__(self) -> str:
-        text: str = import_module("veracity.show").to_terminal(self, 100)
-        return text
 
     # -- what sections share --------------------------------------------------------------------------------------
 

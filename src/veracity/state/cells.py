@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from veracity.data import Forecasts
 from veracity.kernels import Histogram
 from veracity.kernels.cuts import round_significant
+from veracity.kernels.grid import Grid
 from veracity.kernels.result import joined
 
 Array = NDArray[Any]
@@ -77,3 +78,34 @@ def rows_of_two(h: Histogram, edges: Array, classes: tuple[Any, ...]) -> Forecas
         weights = np.maximum(mass[some] / counts[some], 0.0)
     outcomes = np.repeat([1, 0], len(p))[some]
     return Forecasts(np.concatenate([p, p])[some], outcomes, classes, weights, counts[some])
+
+
+def without_absent(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -> Histogram:
+    """Return the histogram less the options that rows did not have; the pass counted them as exactly 0."""
+    lost = absent if absent.ndim == 1 else absent.sum(axis=1)
+    counts = lost if f.counts is None else lost * f.counts
+    held = {name: values.copy() for name, values in vars(h).items() if values is not None}
+    zero = held["cells"] == 0
+    held["all"][zero] -= int(counts.sum())
+    if f.weights is not None and "all_weight" in held:
+        held["all_weight"][zero] -= float(counts @ f.weights)
+        held["all_weight2"][zero] -= float(counts @ f.weights**2)
+    some = held["all"] > 0
+    return Histogram(**{name: values[some] for name, values in held.items()})
+
+
+def true_entries(f: Forecasts, p: Array, grid: Grid) -> Histogram:
+    """Return the histogram of true entries alone, where nothing is known of the others."""
+    cells, place = np.unique(grid.locate(p), return_inverse=True)
+    mass, mass2 = f.mass[: len(p)], f.squared_mass[: len(p)]
+    above = p > 0.0
+    safe = np.where(above, p, 1.0)
+
+    def sums(values: Any) -> Any:
+        return np.bincount(place, weights=values, minlength=len(cells))
+
+    counts = sums(np.ones(len(p)) if f.counts is None else f.counts[: len(p)]).astype(np.int64)
+    weight, weight2 = (sums(mass), sums(mass2)) if f.weights is not None else (None, None)
+    logs, powers = sums(mass * above * np.log(safe)), sums(mass * above * safe ** (-2 / 3))
+    mean = sums(mass * p)
+    return Histogram(cells.astype(np.int32), counts, counts, mean, mean, logs, powers, weight, weight, weight2, weight2)

@@ -18,7 +18,7 @@ from veracity import kernels
 from veracity.data import Finding, Forecasts, Names, NothingLeft, merge, prepare, refuse
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid, grid
-from veracity.state.cells import Cells, rows_of_two
+from veracity.state.cells import Cells, rows_of_two, true_entries, without_absent
 from veracity.state.plan import Plan
 from veracity.state.rows import MOST_ROWS, AnalysisRows, Growing, analysis_rows
 from veracity.state.sums import Sums, with_logs, with_tiny
@@ -365,8 +365,8 @@ def _of_forecasts(f: Forecasts, plan: Plan, held: dict[str, Any]) -> Tally:
     refuse(seen.problems, f)
     sums, pooled, classwise = Sums.of(seen), seen.pooled, seen.classwise
     if f.offered is not None:
-        pooled = _without(pooled, ~f.offered, f)
-        classwise = tuple(_without(h, ~f.offered[:, j], f) for j, h in enumerate(classwise))
+        pooled = without_absent(pooled, ~f.offered, f)
+        classwise = tuple(without_absent(h, ~f.offered[:, j], f) for j, h in enumerate(classwise))
     if f.log_realised is not None:
         sums = with_logs(sums, f)
     elif len(seen.tiny):
@@ -395,8 +395,8 @@ def _of_realised(f: Forecasts, plan: Plan, held: dict[str, Any]) -> Tally:
     return Tally(
         **held,
         sums=sums,
-        pooled=_histogram(f, p, cells),
-        top=_histogram(f, p[:0], cells),
+        pooled=true_entries(f, p, cells),
+        top=true_entries(f, p[:0], cells),
         classwise=(),
         lowest=_lowest(f, order, p[order]),
         cases=sums.rows,
@@ -411,37 +411,6 @@ def _lowest(f: Forecasts, at: NDArray[Any], p: Floats) -> tuple[Low, ...]:
     weights = np.ones(len(at)) if f.weights is None else f.weights[at]
     columns = (x.tolist() for x in (p, np.array([f.row(i) for i in at]), outcomes, counts, weights))
     return tuple(map(Low, *columns))
-
-
-def _without(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -> Histogram:
-    """Return the histogram less the options that rows did not have; the pass counted them as exactly 0."""
-    lost = absent if absent.ndim == 1 else absent.sum(axis=1)
-    counts = lost if f.counts is None else lost * f.counts
-    held = {name: values.copy() for name, values in vars(h).items() if values is not None}
-    zero = held["cells"] == 0
-    held["all"][zero] -= int(counts.sum())
-    if f.weights is not None and "all_weight" in held:
-        held["all_weight"][zero] -= float(counts @ f.weights)
-        held["all_weight2"][zero] -= float(counts @ f.weights**2)
-    some = held["all"] > 0
-    return Histogram(**{name: values[some] for name, values in held.items()})
-
-
-def _histogram(f: Forecasts, p: Floats, cells_of: Grid) -> Histogram:
-    """Return the histogram of true entries alone, where nothing is known of the others."""
-    cells, place = np.unique(cells_of.locate(p), return_inverse=True)
-    mass, mass2 = f.mass[: len(p)], f.squared_mass[: len(p)]
-    above = p > 0.0
-    safe = np.where(above, p, 1.0)
-
-    def sums(values: Any) -> Any:
-        return np.bincount(place, weights=values, minlength=len(cells))
-
-    counts = sums(np.ones(len(p)) if f.counts is None else f.counts[: len(p)]).astype(np.int64)
-    weight, weight2 = (sums(mass), sums(mass2)) if f.weights is not None else (None, None)
-    logs, powers = sums(mass * above * np.log(safe)), sums(mass * above * safe ** (-2 / 3))
-    mean = sums(mass * p)
-    return Histogram(cells.astype(np.int32), counts, counts, mean, mean, logs, powers, weight, weight, weight2, weight2)
 
 
 def _cases(f: Forecasts) -> int:
