@@ -192,7 +192,7 @@ def at_most(share: float) -> str:
 
 def _digits(share: float) -> int:
     rest = 100.0 * min(share, 1.0 - share)
-    if rest <= 0.0 or rest >= 0.995:
+    if rest <= 1e-7 or rest >= 0.995:  # rounding of a sum is no share
         return 0
     return min(-math.floor(math.log10(rest)) + (share < 0.001), 9)
 
