@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 
 from veracity.engines import Engine
+from veracity.kernels import native
 from veracity.read import ReadOptions, parts, read
-from veracity.state import tally
 from veracity.state.tally import Tally
 
 BAD = [np.nan, np.inf, -np.inf, -5e-324, -0.5, 1.0 + 2.0**-52, 1.5, 1e300]
@@ -31,7 +31,7 @@ def uneven(request: pytest.FixtureRequest) -> Iterator[None]:
     with ExitStack() as small:
         for name, value in (("MOST_ROWS", rows), ("FEWEST_ROWS", 1), ("CHUNK", piece)):
             small.enter_context(patch.object(parts, name, value))
-        small.enter_context(patch.object(tally, "PAIRED", paired))
+        small.enter_context(patch.object(native, "PAIRED", paired))
         yield
 
 

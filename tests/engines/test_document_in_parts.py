@@ -83,7 +83,7 @@ def test_document_of_files_is_equal_on_every_engine(engine: Any, tmp_path: Path,
     for i, rows in enumerate(np.array_split(np.arange(n), 7)):
         frame[rows].write_parquet(tmp_path / f"part{i}.parquet")
     (made,) = engines.assess([str(tmp_path)], engine=engine.name, options=engine.options).values()
-    (held,) = engines.assess([frame], engine="local").values() if engine.name == "local" else [None]
+    (held,) = engines.assess(frame, engine="local").values() if engine.name == "local" else [None]
     memory = document(vc.assess(y, p, labels=[str(j) for j in range(k)] if made.classes[0] == "0" else list(range(k))))
     found = document(made)
     told = {finding["code"] for finding in memory["findings"]}

@@ -26,7 +26,7 @@ def counts(tally: Tally) -> tuple[Any, ...]:
 
 def only(made: dict[str, Any]) -> Tally:
     (one,) = made.values()
-    tally: Tally = one._tally
+    tally: Tally = one.tally
     return tally
 
 

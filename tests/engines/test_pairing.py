@@ -26,7 +26,7 @@ def paired(*paths: Path, **options: Any) -> tuple[dict[str, Tally], str]:
 
 def realised(tally: Tally) -> list[float]:
     """The probabilities that the outcomes had, in order."""
-    return sorted(np.repeat(tally.sample.rows.realised, tally.sample.rows.counts).tolist())
+    return sorted(np.repeat(tally.rows.realised, tally.rows.counts).tolist())
 
 
 @pytest.fixture
