@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from veracity.state.sampling import few
 
 from veracity import kernels
 from veracity.data import Forecasts
 from veracity.kernels import forecast_hashes, scan
 from veracity.kernels.grid import grid
 from veracity.state.plan import Plan
+from veracity.state.sampling import few
 
 CUTS = Plan().cuts
 KERNELS = ["numpy"] + ["native"] * (kernels.native is not None)
