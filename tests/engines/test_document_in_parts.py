@@ -19,6 +19,11 @@ from veracity.state.tally import Tally, total
 FITTED = ("losses", "remedies", "adjustment", "verdict_detail", "decomposed_profile", "corp")
 # Rows have other numbers in another order or in parts.
 ROWS = re.compile(r"\b[Rr]ows? [\d, …]+( of [\w.]+)?")
+# Sections that list nothing by class, which an order of classes would move.
+WITHOUT_CLASSES = (
+    "scores", "skill", "reported", "expected", "measured", "measured_plain", "divergence", "slope", "verdict",
+    "risk_profile", "floors", "decomposition", "losses", "calibration_error", "decomposed_profile", "bins", "remedies",
+)  # fmt: skip
 SIZES = [(2, 900), (10, 700), (60, 400), pytest.param(10, 140_000, marks=pytest.mark.slow)]  # the last: not all rows
 
 
@@ -73,6 +78,16 @@ def test_document_is_equal_in_memory_in_parts_and_in_any_order(k: int, n: int) -
     same(whole, document(vc.assess(parts)), "")
     order = np.random.default_rng(1).permutation(n)
     same(whole, document(vc.assess(y[order], p[order], labels=labels)), "")
+
+
+@pytest.mark.parametrize(("k", "n"), [(10, 700), (60, 400)])
+def test_numbers_are_equal_for_any_order_of_classes(k: int, n: int) -> None:
+    y, p = forecasts(k, n)
+    names = np.array([f"c{j:02}" for j in range(k)])
+    order = np.random.default_rng(5).permutation(k)
+    one, other = (document(vc.assess(names[y], p[:, at], labels=list(names[at]))) for at in (np.arange(k), order))
+    for section in WITHOUT_CLASSES:
+        same(one[section], other[section], section)
 
 
 @pytest.mark.parametrize(("k", "n"), [(2, 900), (10, 700), (60, 400)])
