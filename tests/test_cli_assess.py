@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,18 +47,23 @@ def veracity(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
 
 
-def test_summary_says_the_verdict_first_and_never_the_bare_word(
+def test_summary_says_the_verdict_first_and_one_thing_is_called_accuracy(
     forecasts: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["assess", str(forecasts), "--group", "site", "--remedies"]) == 0
+    assert run(["assess", str(forecasts), "--group", "site"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("Over-confident.")
+    lines = out.splitlines()
+    assert lines[0].startswith(f"risk.csv · {N} cases · 2 classes: no, yes")
+    assert lines[2].startswith("✗ Over-confident   ")
     assert err.startswith(f"read risk.csv: {N} rows · outcome outcome")
-    for words in ("average        (decisiveness)", "typical        (geometric accuracy)", "slope", "log loss (nats)"):
+    for words in ("average (decisiveness)", "typical (geometric mean)", "Calibration slope", "Log loss", "baseline"):
         assert words in out
-    for words in ("always saying the base rate", "What would help", "By site", "add --report"):
+    for words in ("→ Fix", "veracity calibrate fit risk.csv --map", "By site", "--report out.html", "--details"):
         assert words in out
-    assert re.findall(r"(?<!geometric )(?<!prediction )\baccuracy", out + err, flags=re.IGNORECASE) == []
+    # Accuracy is the share of correct picks and nothing else.
+    assert re.findall(r"\baccuracy.*", out + err, flags=re.IGNORECASE) == [
+        line for line in lines if line.startswith("Accuracy ")
+    ]
     assert "\x1b" not in out  # no colours into a file
 
 
@@ -69,8 +75,9 @@ def test_summary_fits_the_terminal(
     assert run(["assess", str(forecasts), "--group", "site"]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= columns
-    assert out.partition("By site")[2].count("over-confident\n") == 2  # the last word of both sites, whole
-    assert ("stated ÷ borne out" in out) == (columns >= 112)
+    groups = out.partition("By site")[2]
+    assert groups.count("over-confident\n") == 2  # the last word of both sites, whole
+    assert ("interval" in groups.partition("\n")[0]) == (columns >= 80)
 
 
 def test_quiet_prints_one_line(forecasts: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,16 +122,16 @@ def test_markdown_has_groups_remedies_and_the_floor(tmp_path: Path, capsys: pyte
     p = rng.random(300)
     rows = [f"{int(u < q)},{q:.4f},{'AB'[i % 2]}|x" for i, (u, q) in enumerate(zip(rng.random(300), p, strict=True))]
     (tmp_path / "f.csv").write_text("\n".join(["y,p,site", *rows]) + "\n")
-    options = ["--group", "site", "--remedies", "--floor", "0.05", "--markdown", "-"]
+    options = ["--group", "site", "--floor", "0.05", "--markdown", "-"]
     assert run(["assess", str(tmp_path / "f.csv"), *options]) == 0
     out = capsys.readouterr().out
     assert "| By site | cases |" in out
     assert "| A\\|x | 150 |" in out
-    assert "| What would help (cross-fitted) |" in out
-    assert "Slope " in out
-    assert "no probability counts below the floor 0.05" in out
+    assert "| Recalibration | gain in log loss |" in out
+    assert "| Calibration slope |" in out
+    assert "no probability counts below 0.05" in out
     assert run(["assess", str(tmp_path / "f.csv"), "--floor", "0.05"]) == 0
-    assert "no probability counts below the floor 0.05" in capsys.readouterr().out
+    assert "no probability counts below 0.05" in capsys.readouterr().out
 
 
 def test_csv_and_markdown_hold_the_numbers_of_the_json(forecasts: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,8 +153,13 @@ def test_csv_and_markdown_hold_the_numbers_of_the_json(forecasts: Path, capsys: 
             held = held[part]
         assert float(table[name]["value"]) == held["value"]
         assert float(table[name]["high"] or "nan") == pytest.approx(held["high"] or float("nan"), nan_ok=True)
-    assert f"| {document['reported']['accuracy']['value']:.3f} |" in printed["markdown"]
-    assert printed["markdown"].startswith("### veracity: ")
+    scores = document["scores"]
+    assert f"| Log loss ↓ | {scores['log_loss']['value']:.2f} |" in printed["markdown"]
+    assert f"| Accuracy ↑ | {100 * scores['accuracy']['value']:.1f} % |" in printed["markdown"]
+    typical = (document[name]["geometric_accuracy"]["value"] for name in ("reported", "expected", "measured"))
+    row = " | ".join(f"{100 * value:.0f} %" for value in typical)
+    assert f"| typical (geometric mean) | {row} |" in printed["markdown"]
+    assert printed["markdown"].startswith("### risk: forecast quality\n")
 
 
 @pytest.mark.slow
@@ -210,9 +222,12 @@ def test_zero_probabilities_are_said_before_the_verdict(tmp_path: Path, capsys: 
     path = write_forecasts(tmp_path / "zero.csv", zeros=True)
     assert run(["assess", str(path)]) == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[0].startswith("1 of 300 outcomes had been ruled out")
+    lines = out.splitlines()
+    assert lines[2].startswith("✗ It ruled out what happened in 1 of 300 cases (row ")
+    assert "so its log loss is infinite" in lines[2]
+    assert out.index("infinite") < out.index("Over-confident")
     assert "∞" in out
-    assert "with floor 0.005" in out
+    assert "With a minimum probability of 0.1 % it would be 0.8" in " ".join(out.split())
 
 
 def test_several_files_are_parts_of_one_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -293,7 +308,8 @@ def test_interrupt_leaves_no_file(tmp_path: Path) -> None:
 def test_nothing_is_written_when_a_later_output_fails(
     forecasts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(result: Any) -> str:
+    def broken(result: Any) -> Iterator[tuple[str, bytes]]:
+        yield "reliability.svg", b"<svg/>"
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("veracity.show.pictures", broken)
@@ -359,8 +375,11 @@ def test_confidence_in_picks_is_of_the_picks(tmp_path, monkeypatch, capsys):
         picks = document["scores"]["accuracy"]
         assert picks["value"] == pytest.approx(right.mean())
         assert picks["low"] < right.mean() < picks["high"]
-        level = f"it says {confidence.mean():.3g}, {right.mean():.3g} of them are right."
-        assert f"It is too sure of its picks: {level}" in capsys.readouterr().out
+        level = (
+            f"It says {100 * confidence.mean():.0f} % on average; {100 * right.mean():.0f} % of its picks are right."
+        )
+        assert document["verdict_detail"]["sentences"] == [f"**Over-confident.** {level}"]
+        assert level in " ".join(capsys.readouterr().out.split())
     edges = np.linspace(0, 1, 16)
     cell = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, 14)
     gaps = [abs((confidence - right)[cell == b].sum()) for b in range(15)]
@@ -376,9 +395,11 @@ def test_two_classes_are_told_in_terms_of_the_event(tmp_path, monkeypatch, capsy
     pl.DataFrame({"died": y, "risk": p}).write_csv("f.csv")
     assert run(["assess", "f.csv"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    high, low = p >= 0.9, p < 0.1
-    assert f"above 0.9 it says {p[high].mean():.3g}, and {y[high].mean():.3g} happens" in said
-    assert f"below 0.1 it says {p[low].mean():.3g}, and {y[low].mean():.3g} happens" in said
+    some = (p >= 0.8) & (p < 0.95)
+    stated, observed = 100 * p[some].mean(), 100 * y[some].mean()
+    assert f"When it says 80–95 % ({stated:.0f} % on average), it happens {observed:.0f} % of the time" in said
+    assert f"{(1 - y[some]).sum()} misses where {(1 - p[some]).sum():.0f} were expected" in said
+    assert f"It predicts {100 * p.mean():.0f} % on average; {100 * y.mean():.0f} % happened." in said
 
 
 def test_the_summary_needs_no_whole_document(
@@ -392,4 +413,4 @@ def test_the_summary_needs_no_whole_document(
     monkeypatch.setattr(Assessment, "document", refused)
     for more in ([], ["--quiet"], ["--group", "site"]):
         assert run(["assess", str(forecasts), *more]) == 0
-        assert capsys.readouterr().out.startswith("Over-confident.")
+        assert "Over-confident" in capsys.readouterr().out

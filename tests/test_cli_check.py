@@ -16,8 +16,12 @@ DOCUMENT: dict[str, Any] = {
     "schema": "veracity/assessment/1",
     "model": "gam",
     "n": 100,
-    "verdict": "matched",
-    "reported": {"accuracy": READING, "decisiveness": READING, "robustness": {**READING, "low": None, "high": None}},
+    "verdict": "calibrated",
+    "reported": {
+        "geometric_accuracy": READING,
+        "decisiveness": READING,
+        "robustness": {**READING, "low": None, "high": None},
+    },
     "scores": {"accuracy": {**READING, "value": 0.9}, "log_loss": {**READING, "value": math.inf}},
     "losses": {"log": {"GL": {"value": None, "low": None, "high": None, "method": None, "reason": "needs --ideal"}}},
     "groups": {"a.b": {"c.d": {"slope": READING}}},
@@ -40,8 +44,8 @@ def met(text: str, document: dict[str, Any] = DOCUMENT) -> list[bool]:
         ("n==100", True),
         ("n = 100", True),
         ("n!=100", False),
-        ("verdict==matched", True),
-        ("verdict!=matched", False),
+        ("verdict==calibrated", True),
+        ("verdict!=calibrated", False),
         ("scores.log_loss<1e9", False),
         ("scores.log_loss>1e9", True),
         ("groups.a.b.c.d.slope>0.5", True),
@@ -59,10 +63,11 @@ def test_requirements(text: str, wanted: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("accuracy>=0.5", "two things"),
-        ("gam:accuracy>=0.5", "two things"),
-        ("robustness>=0.5", "two things"),
-        ("reported.acuracy>=0.5", "did you mean `reported.geometric_accuracy`"),
+        ("accuracy>=0.5", "did you mean `scores.accuracy`"),
+        ("gam:accuracy>=0.5", "did you mean `scores.accuracy`"),
+        ("robustness>=0.5", "several things here: reported.robustness, expected.robustness, measured.robustness"),
+        ("geometric_accuracy>=0.5", "several things here: reported.geometric_accuracy"),
+        ("reported.geometric_acuracy>=0.5", "did you mean `reported.geometric_accuracy`"),
         ("reported>=0.5", "no number `reported`"),
         ("forest:reported.geometric_accuracy>=0.5", "no model `forest`"),
     ],
@@ -73,7 +78,17 @@ def test_names_that_mean_nothing_or_two_things(text: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["reported.geometric_accuracy", ">=3", "a>=b", "a>=nan", "verdict>=1", "verdict!=overconfident", ""]
+    "text",
+    [
+        "reported.geometric_accuracy",
+        ">=3",
+        "a>=b",
+        "a>=nan",
+        "verdict>=1",
+        "verdict!=overconfident",
+        "verdict==matched",
+        "",
+    ],
 )
 def test_what_is_no_requirement(text: str) -> None:
     with pytest.raises(ValueError, match="--require"):
@@ -81,7 +96,7 @@ def test_what_is_no_requirement(text: str) -> None:
 
 
 def test_every_model_must_meet_it_unless_one_is_named() -> None:
-    worse = {**DOCUMENT, "reported": {"accuracy": {**READING, "value": 0.4}}}
+    worse = {**DOCUMENT, "reported": {"geometric_accuracy": {**READING, "value": 0.4}}}
     both = {"schema": "veracity/assessments/1", "models": {"gam": DOCUMENT, "gam:2": worse}}
     assert met("reported.geometric_accuracy>=0.5", both) == [True, False]
     assert met("gam:2:reported.geometric_accuracy>=0.5", both) == [False]
@@ -111,13 +126,16 @@ def test_exit_codes_and_lines(forecasts: str, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.count("\n") == 1
     assert run(["check", forecasts, "--require", "accuracy>=0.1"]) == 2
     err = capsys.readouterr().err
-    assert "veracity check: `accuracy` is two things here: reported.geometric_accuracy = 0.5" in err
-    assert "(share of correct picks). Name one." in err
+    assert "veracity check: --require: no number `accuracy` in the document; did you mean `scores.accuracy`?" in err
+    assert run(["check", forecasts, "--require", "decisiveness>=0.1"]) == 2
+    err = capsys.readouterr().err
+    assert "`decisiveness` is several things here: reported.decisiveness, expected.decisiveness" in err
+    assert "Name one." in err
     assert run(["check", forecasts]) == 2
     assert "--require" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("common", "ours"), [("ece", "calibration_error.top_label.debiased"), ("AUROC", "scores.auc")])
+@pytest.mark.parametrize(("common", "ours"), [("ece", "calibration_error.top_label"), ("AUROC", "scores.auc")])
 def test_common_names_lead_to_ours(tmp_path, capsys, common, ours):
     rows = "".join(f"{i % 2},{0.1 + 0.01 * i}\n" for i in range(60))
     (tmp_path / "f.csv").write_text("y,p\n" + rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -29,9 +30,11 @@ def test_models_are_named_by_file_and_ranked(models: list[Path], capsys: pytest.
     assert run(["compare", *map(str, models)]) == 0
     out, err = capsys.readouterr()
     assert "250 cases, paired by row" in err
-    table = out.partition("lowest log loss first")[2]
-    assert table.index("calm") < table.index("sharp")
-    assert "sharp: Over-confident." in out
+    assert out.splitlines()[2].startswith("✓ Best   calm has the lowest log loss, ")
+    table = [line.split() for line in out.partition("\nModel ")[2].splitlines()[1:3]]
+    assert [row[0] for row in table] == ["calm", "sharp"]
+    assert table[1][-1] == "over-confident"
+    assert "Lowest log loss first." in out
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100, 140])
@@ -54,17 +57,22 @@ def test_groups_of_every_model(
     assert max(map(len, block[1:])) <= columns
     assert run(["compare", *arguments, "--json", "-"]) == 0
     models = json.loads(capsys.readouterr().out)["models"]
-    assert block[0].split()[:3] == ["model", "cases", "typical"]
+    assert block[0].split()[:4] == ["model", "cases", "log", "loss"]
     expected = [(level, name) for level in (sites[0], "south") for name in ("calm", "sharp")]
-    for line, (level, name) in zip(block[1:], expected, strict=True):
-        part = models[name]["groups"]["site"][level]
-        typical = part["reported"]["geometric_accuracy"]
+    lines = [line for line in block[1:] if " calm " in line or " sharp " in line]  # others continue a long name
+    for line, (level, name) in zip(lines, expected, strict=True):
+        part = models[name]["groups"]["site"]["levels"][level]
+        loss = part["scores"]["log_loss"]
+        shown = re.search(r" (\d\.\d+)(?= |$)", line)
+        assert shown is not None
         assert f" {name} " in line
         assert f" {part['n']} " in line
-        assert f" {typical['value']:.3f} " in line
-        assert (f"{typical['low']:.3f} … {typical['high']:.3f}" in line) == (columns >= 80)
-        assert line.endswith(part["verdict"])
-        assert line.startswith(f"  {level[:5]}") == (name == "calm")
+        digits = len(shown[1]) - 2
+        assert shown[1] == f"{loss['value']:.{digits}f}"
+        assert (f"{loss['low']:.{digits}f}–{loss['high']:.{digits}f}" in line) == (columns >= 140)
+        assert part["verdict"].startswith(line.rpartition("  ")[2])
+        assert line.endswith(part["verdict"]) or columns == 60
+        assert line.startswith(level[:5]) == (name == "calm")
 
 
 def test_json_holds_every_model(models: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,7 +88,7 @@ def test_page_and_pictures_of_several(models: list[Path], tmp_path: Path) -> Non
     out = tmp_path / "out.html"
     assert run(["compare", *map(str, models), "--report", str(out), "--plots", str(tmp_path / "p"), "--quiet"]) == 0
     page = out.read_text()
-    assert page.index("Models side by side") < page.index('id="m1"') < page.index('id="m2"')
+    assert page.index("calm has the lowest log loss") < page.index(">calm</h") < page.index(">sharp</h")
     made = {str(path.relative_to(tmp_path / "p")) for path in (tmp_path / "p").rglob("*.svg")}
     assert {"compare.svg", "risk_profile.svg", "calm/reliability.svg", "sharp/reliability.svg"} <= made
 
@@ -112,10 +120,10 @@ def test_different_outcomes_are_refused(models: list[Path], capsys: pytest.Captu
 
 @pytest.mark.shared
 def test_four_real_models_in_columns(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """ENS gave probability 0 to six days with rain: its log loss is infinite and it stands last."""
+    """ENS gave probability 0 to six days with rain: its log loss is infinite and it is ranked last."""
     assert run(["compare", str(shared / "niamey_precip_2016" / "niamey.csv")]) == 0
     out = capsys.readouterr().out
-    lines = out.partition("lowest log loss first")[2].splitlines()
+    lines = out.partition("\nModel ")[2].splitlines()
     names = [line.split()[0] for line in lines if line.startswith(("Logistic", "EMOS", "ENS", "EPC"))]
     assert sorted(names) == ["EMOS", "ENS", "EPC", "Logistic"]
     assert names[-1] == "ENS"

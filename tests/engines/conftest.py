@@ -91,8 +91,8 @@ def by_passes(monkeypatch: pytest.MonkeyPatch, small_batches: Callable[[int], No
 
     def cut() -> None:
         small_batches(64)
-        for name in ("MOST_ROWS", "MOST_ROWS_OF_TWO"):
-            monkeypatch.setattr(f"veracity.state.sampling.{name}", 100)
+        for module in ("rows", "tally"):
+            monkeypatch.setattr(f"veracity.state.{module}.MOST_ROWS", 100)
 
     return cut
 

@@ -134,7 +134,7 @@ def test_columns_with_gaps(
         assert found[name]["scores"]["log_loss"]["value"] == pytest.approx(
             one["scores"]["log_loss"]["value"], rel=1e-12
         )
-        assert found[name]["measured"]["accuracy"]["value"] == one["measured"]["accuracy"]["value"]
+        assert found[name]["measured"]["geometric_accuracy"]["value"] == one["measured"]["geometric_accuracy"]["value"]
     every = gaps.filter(pl.any_horizontal(pl.col("calm", "sharp").is_not_null())).height
     assert said(err) == f"{whole.height:,} of {every:,} cases are in all 2 models, paired by row"
 
@@ -243,7 +243,14 @@ def test_check(
     engine: Any, here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut
 ) -> None:
     cases.select("y", pl.col("calm").alias("p")).write_parquet("calm.parquet")
-    command = ["check", "calm.parquet", "--require", "scores.log_loss<=0.69", "--require", "reported.accuracy>=0.9"]
+    command = [
+        "check",
+        "calm.parquet",
+        "--require",
+        "scores.log_loss<=0.69",
+        "--require",
+        "reported.geometric_accuracy>=0.9",
+    ]
     assert run(command) == 1
     expected = capsys.readouterr().out
     small_batches(200)

@@ -19,6 +19,11 @@ from veracity.state.tally import Tally, total
 FITTED = ("losses", "remedies", "adjustment", "verdict_detail", "decomposed_profile", "corp")
 # Rows have other numbers in another order or in parts.
 ROWS = re.compile(r"\b[Rr]ows? [\d, …]+( of [\w.]+)?")
+# Sections that list nothing by class, which an order of classes would move.
+WITHOUT_CLASSES = (
+    "scores", "skill", "reported", "expected", "measured", "measured_plain", "divergence", "slope", "verdict",
+    "risk_profile", "floors", "decomposition", "losses", "calibration_error", "decomposed_profile", "bins", "remedies",
+)  # fmt: skip
 SIZES = [(2, 900), (10, 700), (60, 400), pytest.param(10, 140_000, marks=pytest.mark.slow)]  # the last: not all rows
 
 
@@ -75,6 +80,16 @@ def test_document_is_equal_in_memory_in_parts_and_in_any_order(k: int, n: int) -
     same(whole, document(vc.assess(y[order], p[order], labels=labels)), "")
 
 
+@pytest.mark.parametrize(("k", "n"), [(10, 700), (60, 400)])
+def test_numbers_are_equal_for_any_order_of_classes(k: int, n: int) -> None:
+    y, p = forecasts(k, n)
+    names = np.array([f"c{j:02}" for j in range(k)])
+    order = np.random.default_rng(5).permutation(k)
+    one, other = (document(vc.assess(names[y], p[:, at], labels=list(names[at]))) for at in (np.arange(k), order))
+    for section in WITHOUT_CLASSES:
+        same(one[section], other[section], section)
+
+
 @pytest.mark.parametrize(("k", "n"), [(2, 900), (10, 700), (60, 400)])
 def test_document_of_files_is_equal_on_every_engine(engine: Any, tmp_path: Path, k: int, n: int) -> None:
     y, p = forecasts(k, n)
@@ -83,7 +98,7 @@ def test_document_of_files_is_equal_on_every_engine(engine: Any, tmp_path: Path,
     for i, rows in enumerate(np.array_split(np.arange(n), 7)):
         frame[rows].write_parquet(tmp_path / f"part{i}.parquet")
     (made,) = engines.assess([str(tmp_path)], engine=engine.name, options=engine.options).values()
-    (held,) = engines.assess([frame], engine="local").values() if engine.name == "local" else [None]
+    (held,) = engines.assess(frame, engine="local").values() if engine.name == "local" else [None]
     memory = document(vc.assess(y, p, labels=[str(j) for j in range(k)] if made.classes[0] == "0" else list(range(k))))
     found = document(made)
     told = {finding["code"] for finding in memory["findings"]}

@@ -109,11 +109,11 @@ def test_a_killed_run_goes_on(parts: Path, tmp_path: Path, one_file: bool, monke
     (whole,) = engines.assess(data).values()
     assert rows[0] > 3000  # it did not begin again
     assert not kept.exists()
-    assert bits({"": resumed._tally}) == bits({"": whole._tally})
+    assert bits({"": resumed.tally}) == bits({"": whole.tally})
     assert {n: float(v) for n, v in resumed.measured.items()} == {n: float(v) for n, v in whole.measured.items()}
     for name in ("score", "powers", "column"):
         np.testing.assert_allclose(
-            getattr(resumed._tally.sums, name), getattr(whole._tally.sums, name), rtol=1e-12, atol=1e-12
+            getattr(resumed.tally.sums, name), getattr(whole.tally.sums, name), rtol=1e-12, atol=1e-12
         )
 
 
@@ -183,7 +183,7 @@ def test_a_damaged_file_is_left_out_by_choice(engine: Any, parts: Path, tmp_path
     (parts / "part00.parquet").unlink()
     (parts / "part11.parquet").unlink()
     (rest,) = engines.assess(parts).values()
-    assert bits({"": made._tally}) == bits({"": rest._tally})
+    assert bits({"": made.tally}) == bits({"": rest.tally})
 
 
 def test_a_file_that_vanishes_is_named(engine: Any, parts: Path) -> None:

@@ -26,7 +26,7 @@ def counts(tally: Tally) -> tuple[Any, ...]:
 
 def only(made: dict[str, Any]) -> Tally:
     (one,) = made.values()
-    tally: Tally = one._tally
+    tally: Tally = one.tally
     return tally
 
 
@@ -40,7 +40,9 @@ def test_dask_dataframe(cluster: Any, folder: Callable[[str], Path]) -> None:
     expected = engines.assess(folder("grouped"), ReadOptions(group=("site",)))
     assert counts(only(found)) == counts(only(expected))
     (made,), (other,) = found.values(), expected.values()
-    assert {k: v["n"] for k, v in made.groups["site"].items()} == {k: v["n"] for k, v in other.groups["site"].items()}
+    assert {k: v.n for k, v in made.groups["site"].levels.items()} == {
+        k: v.n for k, v in other.groups["site"].levels.items()
+    }
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ def data(folder: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.Monk
 def same(found: dict[str, Any], expected: dict[str, Any]) -> None:
     (one,), (other,) = found.values(), expected.values()
     assert one.n == other.n
-    assert one._tally.sums.weight == pytest.approx(other._tally.sums.weight, rel=1e-13)
+    assert one.tally.sums.weight == pytest.approx(other.tally.sums.weight, rel=1e-13)
     for name in ("decisiveness", "geometric_accuracy", "robustness"):
         assert float(one.reported[name]) == pytest.approx(float(other.reported[name]), rel=1e-12)
         assert float(one.measured[name]) == pytest.approx(float(other.measured[name]), rel=1e-12)
@@ -47,7 +47,7 @@ def test_weights_beside_the_data(data: Path, where: tuple[str, ...]) -> None:
     same(engines.assess(data / "parts", beside), expected)
     (in_memory,) = read(sorted((data / "parts").iterdir()), beside).values()
     (made,) = expected.values()
-    assert made._tally.sums.weight == pytest.approx(in_memory.mass.sum(), rel=1e-13)
+    assert made.tally.sums.weight == pytest.approx(in_memory.mass.sum(), rel=1e-13)
 
 
 def test_weights_in_a_text_beside_texts(data: Path) -> None:

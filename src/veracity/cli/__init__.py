@@ -89,7 +89,7 @@ def veracity() -> None:
       veracity assess forecasts.csv
       veracity assess forecasts.csv --report out.html
       veracity compare first.csv second.csv
-      veracity check forecasts.csv --require "reported.geometric_accuracy>=0.6"
+      veracity check forecasts.csv --require "scores.accuracy>=0.6"
       veracity table --counts "83,56;2,12"
 
     \b

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Answer = Callable[[Request, Working], Mapping[str, "Assessment"]]
 
-HINT = "\nMore: --report out.html (charts, groups, risk profile)   --details (every measure)\n"
+HINTS = ("More: --report out.html (charts, groups, risk profile)", "--details (every measure)")
 
 
 def answer(request: Request, outputs: Outputs, made_by: Answer, *, several: bool) -> None:
@@ -31,7 +31,7 @@ def answer(request: Request, outputs: Outputs, made_by: Answer, *, several: bool
         working.now("assessing")
         result = Assessments(found) if several or len(found) > 1 else next(iter(found.values()))
         makers = {"json": lambda: f"{result.to_json(1)}\n", "csv": lambda: show.to_csv(result)}
-        hint = "" if outputs.details else HINT if outputs.report is None else f"\nreport: {outputs.report}\n"
+        hint = "" if outputs.details else _hint() if outputs.report is None else f"\nreport: {outputs.report}\n"
         printed = deliver(result, outputs, makers, show.pictures(result), hint)
     to_stdout(printed)
 
@@ -65,11 +65,20 @@ def deliver(
     return printed
 
 
+def _hint() -> str:
+    """Return what else there is, on one line if it fits the terminal."""
+    line = "   ".join(HINTS)
+    return f"\n{line}\n" if len(line) <= _width() else f"\n{HINTS[0]}\n      {HINTS[1]}\n"
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((100, 24)).columns
+
+
 def _answer(result: Any, details: bool) -> str:
     """Return the answer for this terminal: its width, its colours, its characters."""
     from veracity import show
 
     terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size((100, 24)).columns
     unicode = not terminal or "utf" in (sys.stdout.encoding or "utf-8").lower()
-    return show.to_terminal(result, width, details=details, colour=terminal, unicode=unicode)
+    return show.to_terminal(result, _width(), details=details, colour=terminal, unicode=unicode)

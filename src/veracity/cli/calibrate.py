@@ -11,7 +11,6 @@ from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, MAPS, OUTPU
 from veracity.cli._output import Together, check_file
 from veracity.cli._progress import Working
 from veracity.cli._rows import ROWS, check_rows_file, one_model, warn_of_changes, write
-from veracity.words import count
 
 if TYPE_CHECKING:
     from veracity.data import Forecasts
@@ -61,6 +60,8 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
     click.echo(f"{fitted.text}, fitted on {model.basis(fitted)}{where}", err=True)
     cases = model.tally.cases
     if fitted.needs_labels and cases < FEW:
+        from veracity.words import count
+
         click.echo(f"  {count(cases, 'case')}: another sample of so few would give quite another map", err=True)
 
 

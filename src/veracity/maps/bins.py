@@ -119,12 +119,17 @@ def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> Bins:
 def cells_by_pick(
     pick: Array, value: Array, counts: Array | None, k: int, most: int
 ) -> tuple[list[Array], list[Array]]:
-    """Edges and cell numbers for each predicted class; classes picked too seldom share cells, in their order."""
+    """Edges and cell numbers for each predicted class; classes picked too seldom share cells, the seldomest first.
+
+    The order of the classes does not matter: equally seldom ones are ordered by their mean probability.
+    """
     least = PER_BIN * k
     rows = np.bincount(pick, weights=counts, minlength=k).astype(int)
     edges, numbers = [np.empty(0)] * k, [np.zeros(1, np.int64)] * k
     cells, waiting = 0, []
-    for group in np.flatnonzero(rows < least):
+    means = np.bincount(pick, weights=value if counts is None else value * counts, minlength=k) / np.maximum(rows, 1)
+    by_rows = np.lexsort((means, rows))
+    for group in by_rows[rows[by_rows] < least]:
         waiting.append(group)
         numbers[group] = np.full(1, cells)
         if rows[waiting].sum() >= least:

@@ -193,7 +193,7 @@ def numbers(held: Any, path: str = "") -> Iterator[str]:
 
 
 COMMON = {  # what others call our numbers
-    "ece": "calibration_error.top_label.value",
+    "ece": "calibration_error.top_label",
     "mce": "calibration_error.top_label.max",
     "accuracy": "scores.accuracy",
     "logloss": "scores.log_loss",

@@ -259,7 +259,7 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
         Column(loss.label.lower()),
         Column("interval", rank=2),
     ]
-    columns += [Column("predicted"), Column("observed")] if levelled else [Column("gave"), Column("expected")]
+    columns += [Column(name, rank=1) for name in (("predicted", "observed") if levelled else ("gave", "expected"))]
     rows: list[tuple[Cell, ...]] = []
     for level, part in ordered[:MOST_GROUPS]:
         if levelled:
