@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from veracity import maps
 from veracity.data import Forecasts
-from veracity.data.reading import Reading, undefined, unknown
+from veracity.data.reading import Reading, undefined
 from veracity.data.records import (
     Adjusted,
     Adjustment,
@@ -22,15 +22,7 @@ from veracity.data.records import (
     PlainTerms,
 )
 from veracity.estimate.folds import Hashes, forecast_hashes
-from veracity.estimate.ladder import (
-    AUTO,
-    BOTH_INFINITE,
-    SAME_ROWS,
-    NoProbabilities,
-    chain,
-    chance_of_adjustment,
-    row_mean,
-)
+from veracity.estimate.ladder import AUTO, BOTH_INFINITE, SAME_ROWS, chain, chance_of_adjustment, row_mean
 from veracity.estimate.recalibration import Recalibration, Rule, fit_rows, repeated, select
 from veracity.formulas.chain import Chain
 from veracity.formulas.chain import corp as corp_terms
@@ -64,11 +56,7 @@ def decomposition(
     `prior` are the class frequencies where they are known better than from these rows.
     """
     rule, map = rule_of(rule), cells_of(rows, map)
-    try:
-        steps = chain(rows, map, prior=prior)
-    except NoProbabilities as error:
-        nothing: dict[str, Any] = dict.fromkeys(TERMS, unknown(str(error)))
-        return Decomposition(**nothing, map=map)
+    steps = chain(rows, map, prior=prior)
     values = steps.terms(rule)
     spread = row_mean(rows, steps.rows(rule, "P", "Y"), level)
 
@@ -97,10 +85,7 @@ def decomposed_profile(
     """
     hashes = forecast_hashes(rows)
     some = _some(rows, hashes, PROFILE_ENTRIES)
-    try:
-        steps = chain(some, cells_of(rows, map), prior=prior)
-    except NoProbabilities:
-        return DecomposedProfile(())
+    steps = chain(some, cells_of(rows, map), prior=prior)
     few = None if rows.k > MANY_CLASSES else _some(rows, hashes, ADJUSTED_ENTRIES)
     if map != AUTO or found is None:
         return _exact_profile(steps if few is some else replace(steps, A=None, _held={}), few)

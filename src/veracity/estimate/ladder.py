@@ -71,18 +71,11 @@ def losses(
     rule = rule_of(rule)
     q = ideal_of(rows) if ideal is None else ideal
     if map != AUTO:
-        try:
-            return _exact(rows, rule, q, map, level)
-        except NoProbabilities as error:
-            return _no_losses(str(error), score)
+        return _exact(rows, rule, q, map, level)
     if found is None:
-        return _no_losses(ONE_FOLD)
+        nothing: dict[str, Any] = dict.fromkeys((*PAIRS, "remainder"), unknown(ONE_FOLD))
+        return Losses(**nothing)
     return _crossfitted(rows, rule, found, q, level, score, upper)
-
-
-def _no_losses(reason: str, score: Reading | None = None) -> Losses:
-    nothing: dict[str, Any] = dict.fromkeys((*PAIRS, "remainder"), unknown(reason))
-    return Losses(**nothing if score is None else nothing | {"L": score})
 
 
 def _crossfitted(

@@ -42,6 +42,7 @@ from veracity.data.records import (
 )
 from veracity.estimate.bootstrap import Bootstrap
 from veracity.estimate.ideal import Ideal
+from veracity.estimate.ladder import NoProbabilities
 from veracity.estimate.measured import Measured
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Profile
@@ -215,7 +216,10 @@ class Assessment(Presented):
             return DecomposedProfile(())
         tally, found = self._state, self._recalibration
         rows = tally.rows if found is None else found.rows
-        return estimate.decomposed_profile(rows, found, map=tally.plan.map, prior=tally.frequencies)
+        try:
+            return estimate.decomposed_profile(rows, found, map=tally.plan.map, prior=tally.frequencies)
+        except NoProbabilities:
+            return DecomposedProfile(())
 
     @cached_property
     def corp(self) -> Corp:
@@ -404,32 +408,31 @@ class Assessment(Presented):
     def _losses(self, key: str) -> Losses:
         tally, plan = self._state, self._state.plan
         if self._unjudged:
-            nothing: dict[str, Any] = dict.fromkeys(LOSSES, unknown(self._unjudged))
-            return Losses(**nothing)
+            return no_losses(self._unjudged)
         score = {"log": self.scores.log_loss, "brier": self.scores.brier}.get(key)
         upper = None
         if key == "log" and plan.map == "auto" and self.verdict_detail.gain.high is not None and score is not None:
             upper = self.verdict_detail.gain.high * float(score)
-        found = estimate.losses(
-            tally.rows,
-            rule_of(key),
-            self._recalibration,
-            map=plan.map,
-            level=plan.level,
-            score=score,
-            upper=upper,
-            ideal=self._ideal,
-        )
+        options: dict[str, Any] = {"map": plan.map, "level": plan.level, "score": score, "upper": upper}
+        try:
+            found = estimate.losses(tally.rows, rule_of(key), self._recalibration, **options, ideal=self._ideal)
+        except NoProbabilities as error:
+            found = no_losses(str(error), score)
         return self._shown(found)
 
     def _decomposition(self, key: str) -> Decomposition:
         tally, plan = self._state, self._state.plan
-        if self._unjudged:
-            nothing: dict[str, Any] = dict.fromkeys(TERMS, unknown(self._unjudged))
-            return Decomposition(**nothing, map=plan.map)
-        prior = tally.frequencies
-        found = estimate.decomposition(tally.rows, rule_of(key), map=plan.map, level=plan.level, prior=prior)
-        return self._shown(found)
+        reason = self._unjudged
+        if not reason:
+            prior = tally.frequencies
+            try:
+                return self._shown(
+                    estimate.decomposition(tally.rows, rule_of(key), map=plan.map, level=plan.level, prior=prior)
+                )
+            except NoProbabilities as error:
+                reason = str(error)
+        nothing: dict[str, Any] = dict.fromkeys(TERMS, unknown(reason))
+        return Decomposition(**nothing, map=plan.map)
 
     @property
     def _no_means(self) -> Means:
