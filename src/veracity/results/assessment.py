@@ -450,3 +450,9 @@ class Assessment(Presented):
 
 
 _SHARED = ("_profile", "_measured", "_bootstrap", "_recalibration", "_ideal")
+
+
+def no_losses(reason: str, score: Reading | None = None) -> Losses:
+    """Return losses of which at most the whole is known."""
+    nothing: dict[str, Any] = dict.fromkeys(LOSSES, unknown(reason))
+    return Losses(**nothing if score is None else nothing | {"L": score})
