@@ -9,7 +9,7 @@ from veracity.estimate.expected import expected_at, expected_means
 from veracity.estimate.findings import findings
 from veracity.estimate.groups import group
 from veracity.estimate.ideal import ideal
-from veracity.estimate.ladder import losses
+from veracity.estimate.ladder import losses, no_losses
 from veracity.estimate.measured import NOT_MEASURABLE, measured_by, unmeasured
 from veracity.estimate.per_class import per_class
 from veracity.estimate.profile import risk_profile
@@ -32,6 +32,7 @@ __all__ = [
     "ideal",
     "losses",
     "measured_by",
+    "no_losses",
     "no_scores",
     "per_class",
     "recalibration",

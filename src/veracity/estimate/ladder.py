@@ -73,9 +73,14 @@ def losses(
     if map != AUTO:
         return _exact(rows, rule, q, map, level)
     if found is None:
-        nothing: dict[str, Any] = dict.fromkeys((*PAIRS, "remainder"), unknown(ONE_FOLD))
-        return Losses(**nothing)
+        return no_losses(ONE_FOLD)
     return _crossfitted(rows, rule, found, q, level, score, upper)
+
+
+def no_losses(reason: str, score: Reading | None = None) -> Losses:
+    """Return losses of which at most the whole is known."""
+    nothing: dict[str, Any] = dict.fromkeys((*PAIRS, "remainder"), unknown(reason))
+    return Losses(**nothing if score is None else nothing | {"L": score})
 
 
 def _crossfitted(

@@ -56,7 +56,6 @@ from veracity.state.tally import Tally
 EMPTY = "there are no rows"
 ONE_CLASS = "there is only one class: the outcome is certain, and nothing can be compared"
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # of analysis rows that recalibrations are fitted on and judged by
-LOSSES = ("L", "AL", "PCL", "CL", "GL", "IL", "EL", "PEL", "RL", "PL", "remainder")
 TERMS = ("uncertainty", "resolution", "reliability", "within")
 FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
 
@@ -408,7 +407,7 @@ class Assessment(Presented):
     def _losses(self, key: str) -> Losses:
         tally, plan = self._state, self._state.plan
         if self._unjudged:
-            return no_losses(self._unjudged)
+            return estimate.no_losses(self._unjudged)
         score = {"log": self.scores.log_loss, "brier": self.scores.brier}.get(key)
         upper = None
         if key == "log" and plan.map == "auto" and self.verdict_detail.gain.high is not None and score is not None:
@@ -417,7 +416,7 @@ class Assessment(Presented):
         try:
             found = estimate.losses(tally.rows, rule_of(key), self._recalibration, **options, ideal=self._ideal)
         except NoProbabilities as error:
-            found = no_losses(str(error), score)
+            found = estimate.no_losses(str(error), score)
         return self._shown(found)
 
     def _decomposition(self, key: str) -> Decomposition:
@@ -450,9 +449,3 @@ class Assessment(Presented):
 
 
 _SHARED = ("_profile", "_measured", "_bootstrap", "_recalibration", "_ideal")
-
-
-def no_losses(reason: str, score: Reading | None = None) -> Losses:
-    """Return losses of which at most the whole is known."""
-    nothing: dict[str, Any] = dict.fromkeys(LOSSES, unknown(reason))
-    return Losses(**nothing if score is None else nothing | {"L": score})
