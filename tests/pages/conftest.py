@@ -292,7 +292,8 @@ def make(y: Any, p: Any, classes: Any, *, groups: Any = None, **changes: Any) ->
 
 def binned(b: int, entries: Any, truth: Any) -> r.Bin:
     edges = b / 20, (b + 1) / 20
-    return r.Bin(*edges, len(truth), int(truth.sum()), float(entries.mean()), float(truth.mean()), 0.01 * b, 0.02)
+    model, source = float(entries.mean()), float(truth.mean())
+    return r.Bin(*edges, len(truth), int(truth.sum()), model, source, 0.01 * b, 0.02, model, model)
 
 
 def grouped(y: Any, p: Any, classes: Any, values: Any) -> r.Group:
