@@ -423,11 +423,9 @@ class Assessment(Presented):
         tally, plan = self._state, self._state.plan
         reason = self._unjudged
         if not reason:
-            prior = tally.frequencies
+            options: dict[str, Any] = {"map": plan.map, "level": plan.level, "prior": tally.frequencies}
             try:
-                return self._shown(
-                    estimate.decomposition(tally.rows, rule_of(key), map=plan.map, level=plan.level, prior=prior)
-                )
+                return self._shown(estimate.decomposition(tally.rows, rule_of(key), **options))
             except NoProbabilities as error:
                 reason = str(error)
         nothing: dict[str, Any] = dict.fromkeys(TERMS, unknown(reason))
