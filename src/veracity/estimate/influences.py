@@ -29,7 +29,8 @@ REPORTED = np.array(list(MEANS.values()))
 STEP = 3
 SPARSE = R[::STEP]  # the r of standard errors along the profile; −2/3, 0 and 1 are among them
 SPARSE_ZERO, SPARSE_DIVISOR = ZERO // STEP, DIVISOR[::STEP]
-ROWS, ENTRIES = 2000, 300_000  # up to which every row is looked at; beyond, a sample of so many
+ROWS, ENTRIES = 2000, 300_000  # up to which every row is looked at
+SAMPLED = 6000  # rows of a sample: repeated forecasts come with all their outcomes, so it holds fewer forecasts
 FEWEST_ROWS = 30  # of a sample, however many classes
 
 
@@ -223,7 +224,7 @@ def sample_of_rows(tally: Tally) -> Forecasts:
     if tally.k == 2:
         h = tally.classwise[1]
         return rows_of_two(regrouped(h, tally.grid.nested[h.cells]), tally.grid.nested_edges, tally.classes)
-    return tally.rows.take(slice(min(ROWS, max(ENTRIES // tally.k, FEWEST_ROWS))))
+    return tally.rows.take(slice(min(SAMPLED, max(ENTRIES // tally.k, FEWEST_ROWS))))
 
 
 def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, Ints]:
