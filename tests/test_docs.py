@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -12,6 +13,7 @@ import pytest
 
 from veracity.formulas.rules import RULES
 from veracity.measures import MEASURES, quantities
+from veracity.results.schema import schema
 
 
 @pytest.fixture
@@ -44,3 +46,8 @@ def test_no_label_means_two_things(generator: ModuleType) -> None:
     assert len(labels) == len(quantities())
     prose = re.sub(r"`[^`]*`", "", generator.text())
     assert len(re.findall(r"(?<!geometric )\baccuracy\b", prose, re.IGNORECASE)) == 2  # its label, in both tables
+
+
+def test_shipped_schema_follows_from_the_types(root: Path) -> None:
+    shipped = (root / "src/veracity/schema/assessment-1.json").read_text()
+    assert json.loads(shipped) == json.loads(json.dumps(schema())), "run: python docs/make_schema.py"

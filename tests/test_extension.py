@@ -15,7 +15,7 @@ import pytest
 import veracity as vc
 from veracity import engines, maps, measures, plots
 from veracity.formulas import rules
-from veracity.results.assessment import schema
+from veracity.results.schema import schema
 
 RNG = np.random.default_rng(0)
 P = RNG.beta(0.8, 1.2, 400)
