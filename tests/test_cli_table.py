@@ -339,3 +339,14 @@ def test_all_cases_are_not_those_without_the_event(tmp_path, monkeypatch, capsys
         assert run(["table", "fields.csv", *more, "--json", "-"]) == 0
         found.append(json.loads(capsys.readouterr().out)["counts"])
     assert found == [[[112, 8], [60, 22], [15, 40]], [[120, 8], [82, 22], [55, 40]]]
+
+
+def test_cells_of_a_diagnostic_test_are_its_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["table", "--tp", "12", "--fp", "2", "--fn", "56", "--tn", "83", "--json", "-"]) == 0
+    by_cells = json.loads(capsys.readouterr().out)
+    names = ["--rows", "negative,positive", "--columns", "no event,event"]
+    assert run(["table", "--counts", "83,56;2,12", *names, "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out) == by_cells
+    assert by_cells["sensitivity"] == pytest.approx(12 / 68)
+    assert run(["table", "--tp", "12", "--fp", "2"]) == 2
+    assert "all of --tp, --fp, --fn and --tn" in capsys.readouterr().err

@@ -27,6 +27,10 @@ PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
 TABLES = click.Argument(["files"], nargs=-1, metavar="[COUNTS.csv]...")
 OWN = (
     Option(INPUT, '--counts "83,56;2,12"', "The table itself: rows by ; and cells by comma."),
+    Option(INPUT, "--tp N", "True positives; with --fp, --fn and --tn instead of counts.", type=int),
+    Option(INPUT, "--fp N", "False positives.", type=int),
+    Option(INPUT, "--fn N", "False negatives.", type=int),
+    Option(INPUT, "--tn N", "True negatives.", type=int),
     Option(INPUT, "--sens S", "Sensitivity; with --spec and --prior instead of counts.", type=float),
     Option(INPUT, "--spec S", "Specificity.", type=float),
     Option(INPUT, "--prior P", "Prior probability (prevalence) of the event.", type=float),
@@ -61,6 +65,7 @@ def command(**options: Any) -> None:
     \b
     Examples:
       veracity table --counts "83,56;2,12" --rows "not at risk,at risk" --columns "no disease,disease"
+      veracity table --tp 12 --fp 2 --fn 56 --tn 83
       veracity table counts.csv --report out.html
       veracity table --sens .83 --spec .84 --prior .36 --prevalence .05 --prevalence .85
       veracity table --counts "9,3;3,14" --train "98,6;18,28"
@@ -96,11 +101,22 @@ def _table(
     columns: str | None,
     prevalence: tuple[float, ...],
     level: float,
+    tp: int | None,
+    fp: int | None,
+    fn: int | None,
+    tn: int | None,
     **where: Any,
 ) -> Any:
     from veracity.table import PredictionTable
     from veracity.table.files import Asked, parse_counts
 
+    cells = {"--tp": tp, "--fp": fp, "--fn": fn, "--tn": tn}
+    lacking = [name for name, value in cells.items() if value is None]
+    if len(lacking) < 4:
+        if lacking or counts is not None:
+            raise ValueError("a 2 × 2 table needs all of --tp, --fp, --fn and --tn, and no --counts beside them")
+        counts = f"{tn},{fn};{fp},{tp}"
+        rows, columns = rows or "negative,positive", columns or "no event,event"
     rates = {"--sens": sens, "--spec": spec, "--prior": prior}
     given = [name for name, value in rates.items() if value is not None]
     ways = [bool(files), counts is not None, bool(given)]
@@ -108,7 +124,7 @@ def _table(
         said = "several ways of giving a table at once" if sum(ways) else "no table given"
         raise ValueError(
             f"{said}; give one:\n  a file:  veracity table counts.csv\n"
-            '  counts:  veracity table --counts "83,56;2,12"\n'
+            '  counts:  veracity table --counts "83,56;2,12"      cells:  --tp 12 --fp 2 --fn 56 --tn 83\n'
             "  rates:   veracity table --sens .83 --spec .84 --prior .36"
         )
     if given and len(given) < 3:
