@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.stats import foldnorm
+from scipy.stats import binom, foldnorm
 
 from veracity.kernels.statistics import gaps, mixed_errors, power_moments, row_bins, row_moves, true_cells
 from veracity.state.tally import Tally
@@ -51,7 +51,9 @@ def test_gaps_are_those_of_the_bins(whole: bool) -> None:
         gap, error, share = np.abs(c - forecast), np.sqrt(c * (1.0 - c) / (3.0 * weight)), weight / weight.sum()
         noisy = [foldnorm.mean(g / e, scale=e) if e > 0.0 else g for g, e in zip(gap, error, strict=True)]
         debiased = max(share @ (2.0 * gap - noisy), 0.0)
-        expected = [share @ gap, debiased, np.sqrt(((share * error) ** 2).sum()), gap.max()]
+        trials = np.maximum(np.rint(3.0 * weight), 1)
+        chance = [binom(n, p).expect(lambda x, n=n, p=p: abs(x / n - p)) for n, p in zip(trials, forecast, strict=True)]
+        expected = [share @ gap, debiased, np.sqrt(((share * error) ** 2).sum()), gap.max(), share @ chance]
         assert found[:, h] == pytest.approx(expected, rel=1e-11, abs=1e-14)
 
 

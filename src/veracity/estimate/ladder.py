@@ -150,6 +150,8 @@ def chance_of_adjustment(rows: Forecasts, r: float, folds: int | None = None) ->
     gap = mass @ rest
     varied = (rest * mass[:, None]).T @ rest - np.outer(gap, gap)
     n = maps.effective_rows(rows) * (1.0 if folds is None else 1.0 - 1.0 / folds)
+    if np.trace(curved) < 1e-200:  # only certain forecasts: nothing moves
+        return 0.0
     # Rows of H sum to zero: its smallest eigenvalue is rounding, which the default limit of 1e-15 may invert.
     inverse = np.linalg.pinv(curved, rcond=1e-12, hermitian=True)
     return 0.5 * (1.0 + r) * float(np.trace(inverse @ varied)) / n

@@ -415,4 +415,5 @@ def mixture_weights(realised: Array, rows: Array, pseudo: Array) -> Array:
 def _room(x: Array, step: Array) -> float:
     """The longest multiple of a step that keeps x from falling below 0."""
     down = step < 0.0
-    return float((x[down] / -step[down]).min(initial=np.inf))
+    with np.errstate(over="ignore"):  # a step next to nothing may be as long as it likes
+        return float((x[down] / -step[down]).min(initial=np.inf))
