@@ -239,7 +239,8 @@ class Recalibration:
             return mean, np.nan
         influence = shares * (values - mean)
         if self.folds.cluster is None:
-            return mean, float(np.sqrt((influence**2 / self.folds.copies).sum()))
+            with np.errstate(over="ignore"):  # of r < 0 and outcomes that were next to impossible
+                return mean, float(np.sqrt((influence**2 / self.folds.copies).sum()))
         sums = np.bincount(self.folds.cluster, weights=influence)
         number = np.count_nonzero(np.bincount(self.folds.cluster))
         return mean, float(np.sqrt((sums**2).sum() * number / (number - 1))) if number > 1 else np.nan
