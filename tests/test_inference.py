@@ -142,8 +142,9 @@ PATHS: dict[str, tuple[Callable[[vc.Assessment], Reading], bool, float]] = {
 
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_errors_equal_the_infinitesimal_jackknife(k: int, weighted: bool) -> None:
+def test_errors_equal_the_infinitesimal_jackknife(k: int, weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """√Σ (dθ/dw_i)²: how each reading moves when one row weighs a little more (edges do not depend on weights)."""
+    monkeypatch.setattr("veracity.estimate.measured.FEWEST_FOR_SLOPE", 0)  # the error is known for few cases, too
     n, step = 300, 1e-4
     f = simulate(f"dirichlet-{k}-sharp", n, seed=k)
     w = np.random.default_rng(1).gamma(4.0, size=n) if weighted else np.ones(n)
@@ -416,3 +417,10 @@ def test_cases_that_decide_are_the_same_counted_or_repeated() -> None:
     rows = np.repeat(np.arange(100), counts)
     (repeated,) = [f for f in vc.assess(y[rows], p[rows]).findings if f.code == "rows_decide"]
     assert (repeated.message, repeated.count) == (told.message, told.count)
+
+
+def test_the_spread_ratio_of_few_cases_has_no_interval_and_the_reason() -> None:
+    f = simulate("dirichlet-3-sharp", 900, seed=1)
+    few, enough = vc.assess(f).slope, vc.assess(simulate("dirichlet-3-sharp", 1100, seed=1)).slope
+    assert (few.low, few.reason) == (None, "below 1,000 cases its interval does not hold")
+    assert enough.low < enough < enough.high

@@ -59,6 +59,7 @@ def curves_of(tally: Tally) -> tuple[Curve, Curve]:
     return equal_true_bins(histogram, tally.grid, bins, plan.end_width)
 
 
+FEWEST_FOR_SLOPE = 1000  # cases, before the spread ratio has an interval
 NO_VARIATION = "the outcomes do not vary: no interval"
 
 
@@ -176,6 +177,8 @@ class Measured:
         slope, error = measured / reported, self.influences.slope_error
         if error == 0.0:
             return Reading(slope, reason=NO_VARIATION)
+        if self.tally.cases < FEWEST_FOR_SLOPE:
+            return Reading(slope, reason=f"below {FEWEST_FOR_SLOPE:,} cases its interval does not hold")
         if slope > 2.0 * error:
             return around_log(slope, error / slope, self.tally.plan.level)
         return around(slope, error, self.tally.plan.level)  # nearly no measured spread: its logarithm says nothing
