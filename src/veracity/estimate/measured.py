@@ -15,7 +15,7 @@ from veracity.data.reading import Reading, around, around_log, undefined, unknow
 from veracity.data.records import Bin, Means
 from veracity.estimate.curves import Curve, equal_true_bins, equal_width, fit, number_of_bins, shown
 from veracity.estimate.influences import Influences
-from veracity.estimate.reported import AT, NONE, Profile, three
+from veracity.estimate.reported import AT, ENOUGH, Profile, three
 from veracity.formulas.intervals import quantile
 from veracity.kernels import Histogram
 from veracity.state.cells import regrouped
@@ -59,7 +59,7 @@ def curves_of(tally: Tally) -> tuple[Curve, Curve]:
     return equal_true_bins(histogram, tally.grid, bins, plan.end_width)
 
 
-FEWEST_FOR_SLOPE = 1000  # cases, before the spread ratio has an interval
+FEW_DECIDE = f"a few rows decide it: no interval holds below {ENOUGH:,} cases"
 NO_VARIATION = "the outcomes do not vary: no interval"
 
 
@@ -137,10 +137,15 @@ class Measured:
         return reading
 
     def measured(self, name: str) -> Reading:
+        """By the bias-corrected procedure."""
+        if self._few_decide(name) and self.influences.measured_errors[AT[name]] > 0.0:
+            return Reading(float(self.values[AT[name]]), reason=FEW_DECIDE)
         return self._reading(float(self.values[AT[name]]), AT[name])
 
     def plain(self, name: str) -> Reading:
         """By the published procedure; the errors are those of `measured`, whose wide lower bins are split."""
+        if self.tally.cases < ENOUGH:
+            return Reading(self.plain_values[name], reason="too biased in few cases for an interval; see measured")
         reading = self._reading(self.plain_values[name], AT[name])
         reading.method = reading.method and f"{reading.method}, errors of measured"
         return reading
@@ -163,9 +168,13 @@ class Measured:
         reported, measured = float(self.profile.values[at]), float(self.values[at])
         if not measured > 0.0:
             return undefined("nothing was measured to divide by")
-        if self.profile.failures[at] == NONE or reported == 0.0:
-            return Reading(reported / measured, reason="the reported mean has no interval")
+        if self._few_decide(name) or self.profile.failures[at] or reported == 0.0:
+            return Reading(reported / measured, reason="the reported mean has no interval that holds")
         return around_log(reported / measured, self.influences.divergence_errors[name], self.tally.plan.level)
+
+    def _few_decide(self, name: str) -> bool:
+        """Whether a few cases decide a mean, so that no interval holds."""
+        return bool(self.profile.failures[AT[name]]) and self.tally.cases < ENOUGH
 
     def slope(self) -> Reading:
         """Measured spread ÷ reported spread (CQ's orientation): below 1 is over-confident."""
@@ -177,8 +186,8 @@ class Measured:
         slope, error = measured / reported, self.influences.slope_error
         if error == 0.0:
             return Reading(slope, reason=NO_VARIATION)
-        if self.tally.cases < FEWEST_FOR_SLOPE:
-            return Reading(slope, reason=f"below {FEWEST_FOR_SLOPE:,} cases its interval does not hold")
+        if self.tally.cases < ENOUGH:
+            return Reading(slope, reason=f"below {ENOUGH:,} cases its interval does not hold")
         if slope > 2.0 * error:
             return around_log(slope, error / slope, self.tally.plan.level)
         return around(slope, error, self.tally.plan.level)  # nearly no measured spread: its logarithm says nothing

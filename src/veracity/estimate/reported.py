@@ -30,6 +30,7 @@ ZERO = AT["geometric_accuracy"]  # r = 0, where formulas take logarithms; r < 0 
 DIVISOR = np.where(R == 0.0, 1.0, R)
 SIZE = np.abs(DIVISOR)
 SHORT, NONE = 1, 2  # how an interval of a mean with r < 0 can fail: too short, or not to be had
+ENOUGH = 1000  # cases, from which an interval that is a little too short is shown
 COARSE_ABOVE = 2000  # cells of entries, before they are brought together for spread and skewness
 NAMED = 5  # of the lowest rows, where more decide a mean
 MOSTLY = 0.5  # rows decide a mean when they make up half of its power sum
@@ -203,6 +204,8 @@ class Profile:
     def reading(self, name: str) -> Reading:
         at = AT[name]
         value, low, high = float(self.values[at]), float(self.limits[0][at]), float(self.limits[1][at])
+        if self.failures[at] == SHORT and self.tally.sums.n_eff < ENOUGH and value > 0.0:
+            return Reading(value, reason=f"a few rows decide it: no interval holds below {ENOUGH:,} cases")
         if math.isfinite(low) and math.isfinite(high):
             return Reading(value, low, high, HALL if R[at] < 0.0 else DELTA)
         if self.tally.sums.zeros and value == 0.0:
