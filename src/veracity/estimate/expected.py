@@ -29,7 +29,7 @@ from veracity.state.tally import Tally
 Floats = NDArray[np.float64]
 
 LEAST_R = -0.5  # below, a few surprises decide, and calibrated forecasts look under-confident: nothing is claimed
-MOST_ENTRIES = 400_000  # of rows from which variances are taken
+MOST_ENTRIES = 40_000  # of rows from which variances are taken
 WIDE = 2.0**-5  # relative width of a cell beyond which its mean does not tell its powers
 
 
@@ -91,7 +91,7 @@ def _within_cells(entries: Floats, place: NDArray[np.int64], mean: Floats, every
 
 def from_sums(mean_powers: Floats, r: Floats) -> Floats:
     """Return the generalized means whose mean powers these are; at r = 0 the mean logarithm."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(r == 0.0, np.exp(mean_powers), mean_powers ** (1.0 / np.where(r == 0.0, 1.0, r)))
 
 
