@@ -119,8 +119,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "one-hot": (
         lambda: of([[1, 0], [0, 1]], [[0.4, 0.6], [0.5, 0.5]]),
-        "y_true is one-hot (a 1 in the column of what happened); outcomes have shape (n,).\n"
-        "  give y_true.argmax(axis=1)",
+        "y_true is one-hot (a 1 in the column of the outcome); outcomes have shape (n,).\n  give y_true.argmax(axis=1)",
     ),
     "shares of a case": (
         lambda: of([[0.7, 0.7], [0.2, 0.8]], [[0.4, 0.6], [0.5, 0.5]]),

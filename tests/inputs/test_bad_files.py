@@ -433,7 +433,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         "label,p_a,p_b,p_c\n" + ABSENT,
         {"absent": "nan"},
-        "x.csv: row 3: what happened (`p_c`) was not offered there.\n  correct the outcome, or leave the row out",
+        "x.csv: row 3: the outcome (`p_c`) was not offered there.\n  correct the outcome, or leave the row out",
     ),
 }
 

@@ -1,14 +1,15 @@
-"""The one input type: forecasts with what happened, validated once.
+"""The one input type: forecasts with outcomes, validated once.
 
 Everything that enters veracity becomes a `Forecasts`; nothing downstream checks its input again.
-`prepare` settles shapes, labels and scales; `check` looks at every value; `refuse` words what a kernel saw.
+`prepare` settles shapes, labels and scales; `check` looks at every value; `refuse` raises the message for the problems
+that a kernel counted.
 """
 
 from __future__ import annotations
 
 from .check import check, refuse
 from .columns import NothingLeft
-from .findings import Finding, merge, saying_something
+from .findings import Finding, merge, without_empty
 from .names import Names
 from .prepare import prepare, prepare_realised
 from .types import Forecasts
@@ -23,5 +24,5 @@ __all__ = [
     "prepare",
     "prepare_realised",
     "refuse",
-    "saying_something",
+    "without_empty",
 ]

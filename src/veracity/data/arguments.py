@@ -1,4 +1,4 @@
-"""Arguments as arrays that fit one another: shapes, lengths, order, the names of columns."""
+"""Arguments as arrays of matching shapes, lengths and order; class names from the columns of a frame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .types import Array
 
 
 def forecast_matrix(y_proba: Any, names: Names) -> Array:
-    """(n,) or (n, k >= 2) floats in their own precision; the shape is checked, the values are not."""
+    """Return (n,) or (n, k >= 2) floats in their own precision; the shape is checked, the values are not."""
     p = as_given(y_proba, names.forecast, names)
     what = names.forecast
     if p.ndim not in (1, 2):
@@ -32,8 +32,8 @@ def forecast_matrix(y_proba: Any, names: Names) -> Array:
     return p
 
 
-def not_swapped(y: Array, p: Array, names: Names) -> None:
-    """The two arguments in the wrong order: fractions as outcomes and nothing but whole numbers as forecasts."""
+def refuse_swapped(y: Array, p: Array, names: Names) -> None:
+    """Refuse fractions as outcomes with only whole numbers as forecasts: the arguments are in the wrong order."""
     if y.ndim == 2 and p.ndim == 1 and len(y) == len(p) and y.shape[1] > 1 and y.dtype.kind == "f":
         swapped = bool(np.all(p == np.trunc(p)))
     elif y.ndim == 1 and p.ndim == 1 and len(y) == len(p) and y.dtype.kind == "f":
@@ -47,15 +47,15 @@ def not_swapped(y: Array, p: Array, names: Names) -> None:
         )
 
 
-def in_one_order(y_true: Any, y_proba: Any, names: Names) -> None:
-    """Two pandas objects whose rows bear the same names in another order would be compared crosswise."""
+def refuse_reordered(y_true: Any, y_proba: Any, names: Names) -> None:
+    """Refuse two pandas objects with the same index in different orders: their rows do not correspond."""
     ours: Any = getattr(y_true, "index", None)
     theirs: Any = getattr(y_proba, "index", None)
     if not (hasattr(ours, "sort_values") and hasattr(theirs, "sort_values")) or ours.equals(theirs):
         return
     try:
         crossed = len(ours) == len(theirs) and ours.sort_values().equals(theirs.sort_values())
-    except TypeError:  # names of rows that cannot be sorted
+    except TypeError:  # an index of mixed types cannot be sorted
         return
     if crossed:
         raise names.error(
@@ -65,7 +65,7 @@ def in_one_order(y_true: Any, y_proba: Any, names: Names) -> None:
 
 
 def named_columns(y_proba: Any, y: Array, labels: Any, names: Names) -> Any:
-    """The columns of a frame name the classes, whatever their order, where outcomes are words."""
+    """Return the classes by the column names of a frame, or `labels` where there are no column names to use."""
     columns = getattr(y_proba, "column_names", None) or getattr(y_proba, "columns", None)
     if columns is None or y.ndim != 1:
         return labels
@@ -76,7 +76,7 @@ def named_columns(y_proba: Any, y: Array, labels: Any, names: Names) -> Any:
     seen = {v for v in y.tolist() if isinstance(v, str)}
     if not seen:
         return labels
-    classes = _without_what_they_share(list(columns), seen)
+    classes = _without_common_affixes(list(columns), seen)
     if classes is None:
         raise names.error(
             f"the columns of {names.forecast} are {listed(columns)}, the outcomes {listed(sorted(seen))}.",
@@ -85,26 +85,26 @@ def named_columns(y_proba: Any, y: Array, labels: Any, names: Names) -> Any:
     return classes
 
 
-def _without_what_they_share(columns: list[Any], seen: set[str]) -> list[Any] | None:
-    """The columns as they are named, or p_cat, p_dog as cat, dog, and cat_proba too, if outcomes are among them."""
+def _without_common_affixes(columns: list[Any], seen: set[str]) -> list[Any] | None:
+    """Return the column names, without a common prefix or suffix (p_cat, cat_proba) if the outcomes need it."""
     if seen <= set(columns):
         return columns
     text = [str(c) for c in columns]
-    for start in range(_alike(text) + 1):
-        for end in range(_alike([c[::-1] for c in text]) + 1):
+    for start in range(_common_length(text) + 1):
+        for end in range(_common_length([c[::-1] for c in text]) + 1):
             classes = [c[start : len(c) - end] for c in text]
             if seen <= set(classes):
                 return classes
     return None
 
 
-def _alike(words: list[str]) -> int:
-    """How many letters all words begin with."""
+def _common_length(words: list[str]) -> int:
+    """Return the length of the common prefix of all words."""
     return len(list(takewhile(lambda letters: len(set(letters)) == 1, zip(*words, strict=False))))
 
 
 def _numbered_columns(columns: list[str], y: Array, names: Names) -> list[int] | None:
-    """Columns 2, 0, 1 or p2, p0, p1 of a frame are the classes 2, 0, 1, not the numbers of their places."""
+    """Return the class numbers of columns such as 2, 0, 1 or p2, p0, p1; None where they are the column positions."""
     matches = [re.fullmatch(r"(.*?)(\d+)", c) for c in columns]
     if len({m[1] if m else c for m, c in zip(matches, columns, strict=True)}) != 1 or not all(matches):
         return None
@@ -121,6 +121,7 @@ def _numbered_columns(columns: list[str], y: Array, names: Names) -> list[int] |
 
 
 def array_of(values: Any, name: str) -> Array:
+    """Return the values as one array; labels of mixed types stay objects."""
     try:
         array = np.asarray(values)
         if (
@@ -134,7 +135,8 @@ def array_of(values: Any, name: str) -> Array:
         raise ValueError(f"{name}: not one array ({problem}).\n  rows of different lengths cannot be read") from None
 
 
-def column_beside(values: Any, n: int, name: str, names: Names) -> Array | None:
+def row_column(values: Any, n: int, name: str, names: Names) -> Array | None:
+    """Return a column with one value for each of the n rows, or None."""
     if values is None:
         return None
     array = array_of(values, name)
@@ -176,25 +178,28 @@ def moments_of(values: Array | None, names: Names) -> Array | None:
 
 
 def groups_of(groups: Any, n: int, names: Names) -> dict[str, Array | None]:
+    """Return the group columns by name."""
     if groups is None:
         return {}
     if not hasattr(groups, "items"):
         raise names.error(f"groups is a {type(groups).__name__}.", 'give names with their columns:  groups={"site": …}')
-    return {str(name): column_beside(column, n, f"groups[{name!r}]", names) for name, column in groups.items()}
+    return {str(name): row_column(column, n, f"groups[{name!r}]", names) for name, column in groups.items()}
 
 
-def as_forecast(ideal: Any, p: Array, name: str, names: Names) -> Array | None:
+def ideal_matrix(ideal: Any, p: Array, names: Names) -> Array | None:
+    """Return the ideal probabilities, which have the shape of the forecasts p, or None."""
     if ideal is None:
         return None
-    values = numbers(ideal, name, names)
+    values = numbers(ideal, "ideal", names)
     if values.shape != p.shape:
         raise names.error(
-            f"{name} has shape {values.shape}, {names.forecast} {p.shape}: they need the same.",
+            f"ideal has shape {values.shape}, {names.forecast} {p.shape}: they need the same.",
             "one ideal probability for each forecast",
         )
     return values
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is none of the choices."""
     if value not in choices:
         raise ValueError(f"{name}: {value!r} is none of {', '.join(map(repr, choices))}")

@@ -1,4 +1,4 @@
-"""The look at every value, and the messages that refuse."""
+"""The check of every value, and the messages for bad ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .findings import FIRST, Finding
 from .names import Names, number
 from .types import Array, Forecasts
 
-SAID = ("soft_outcomes", "separate_events")  # findings that already say why rows share a case
+EXPLAINED = ("soft_outcomes", "separate_events")  # findings that already say why rows share a case
 
 
 def check(forecasts: Forecasts) -> Forecasts:
-    """Refuse values that are no probabilities; add the findings that need a look at every row."""
+    """Return the forecasts with the findings that need every row; refuse values that are no probabilities."""
     if forecasts.probabilities is None:
         return _check_realised(forecasts)
     low, high = _refuse_values(forecasts.probabilities, forecasts, forecasts.names)
@@ -24,21 +24,21 @@ def check(forecasts: Forecasts) -> Forecasts:
         named = replace(forecasts.names, forecast="ideal", columns=())
         try:
             _refuse_values(forecasts.ideal, forecasts, named)
-        except ValueError as problem:  # the scale is for the forecast: the ideal has none
+        except ValueError as problem:  # --scale would not help: it is for the forecast alone
             raise ValueError(f"{str(problem).splitlines()[0]}\n  give the ideal as probabilities") from None
     return replace(forecasts, findings=forecasts.findings + _findings(forecasts, low, high))
 
 
 def refuse(problems: Mapping[str, Problem], forecasts: Forecasts) -> None:
-    """Raise the message for what a kernel found; nothing when it found nothing.
+    """Raise the message for the problems that a kernel counted, if any.
 
-    The message is composed by looking again, here: an error may cost a second pass, and the words stay in one place.
+    A second look at the values composes the message: an error may cost another pass, and the words stay in one place.
     """
     found = {kind: problem for kind, problem in problems.items() if problem.rows}
     if not found:
         return
     check(forecasts)
-    if "row_sum" in found:  # a sum so near what is allowed that the order of its terms decides
+    if "row_sum" in found:  # a sum so near the tolerance that the order of its terms decides
         off = found["row_sum"]
         assert off.value is not None
         raise _not_one(off.rows, off.first[0], off.value, forecasts, forecasts.names)
@@ -61,7 +61,7 @@ def _refuse_values(p: Array, forecasts: Forecasts, names: Names) -> tuple[float,
 
 
 def _outside(p: Array, forecasts: Forecasts, names: Names) -> ValueError:
-    """The message for values that are missing, infinite, below 0 or above 1, the first kind that there is."""
+    """Return the message for missing, infinite, negative or too large values, whichever comes first in this list."""
     if np.isnan(p).any():
         return _missing(p, forecasts, names)
     infinite, negative, above = np.isinf(p), p < 0, p > 1
@@ -95,6 +95,7 @@ def _outside(p: Array, forecasts: Forecasts, names: Names) -> ValueError:
 
 
 def _not_one(count: int, first: int, total: float, forecasts: Forecasts, names: Names) -> ValueError:
+    """Return the message for rows that do not sum to one."""
     return names.error(
         f"{count:,} of {len(forecasts):,} rows do not sum to one "
         f"(first: row {forecasts.row(first)}, sum {number(total)}).",
@@ -103,6 +104,7 @@ def _not_one(count: int, first: int, total: float, forecasts: Forecasts, names: 
 
 
 def _missing(p: Array, forecasts: Forecasts, names: Names) -> ValueError:
+    """Return the message for missing probabilities."""
     bad = np.isnan(p.reshape(len(p), -1))
     rows = np.flatnonzero(bad.any(axis=1))
     columns = np.flatnonzero(bad.any(axis=0))
@@ -118,7 +120,7 @@ def _missing(p: Array, forecasts: Forecasts, names: Names) -> ValueError:
 
 
 def _check_realised(forecasts: Forecasts) -> Forecasts:
-    """Only the probability of what happened is known: it lies in [0, 1], its logarithm is not above 0."""
+    """Return forecasts with realised probabilities alone, checked to lie in [0, 1]."""
     names, log_p = forecasts.names, forecasts.log_realised
     assert log_p is not None
     missing, above = np.isnan(log_p), log_p > 0
@@ -146,7 +148,7 @@ def _findings(forecasts: Forecasts, low: float, high: float) -> tuple[Finding, .
         found.append(Finding.of("constant_forecast", n, n))
     if n > 1 and y[-1] == y[0] and all(bool(np.all(y[i : i + 4096] == y[0])) for i in range(0, n, 4096)):
         found.append(Finding.of("one_outcome", n, n, outcome=str(forecasts.classes[int(y[0])])))
-    if forecasts.case is not None and not any(f.code in SAID for f in forecasts.findings):
+    if forecasts.case is not None and not any(f.code in EXPLAINED for f in forecasts.findings):
         _, inverse, times = np.unique(forecasts.case, return_inverse=True, return_counts=True)
         shared = np.flatnonzero(times[inverse] > 1)
         if len(shared):
@@ -160,7 +162,7 @@ def _zero(forecasts: Forecasts) -> tuple[Finding, ...]:
     if forecasts.log_realised is not None:
         where = np.flatnonzero(forecasts.log_realised == -np.inf)
     elif p is not None and y is not None and p.ndim == 1:
-        ends = np.flatnonzero((p == 0) | (p == 1))  # few: the outcomes of the others need no look
+        ends = np.flatnonzero((p == 0) | (p == 1))  # few: only their outcomes need comparing
         where = ends[p[ends] != y[ends]]
     else:
         where = np.flatnonzero(forecasts.realised == 0)

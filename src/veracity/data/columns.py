@@ -1,4 +1,4 @@
-"""Single columns of the input: outcomes to column numbers, weights, counts, numbers that are numbers."""
+"""Single columns of the input: outcomes as column numbers, weights, counts, and arrays of numbers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .findings import Finding
 from .names import Names, listed, many, number
 from .types import Array
 
-LARGEST = 2**53  # beyond, a float is no exact number
+LARGEST = 2**53  # beyond, floats skip integers
 LIGHTEST, HEAVIEST = 1e-100, 1e100  # of the largest weight: squares, and sums of them, stay within the range of floats
-RowOf = Callable[[int], int]  # the number that people know a row by
+RowOf = Callable[[int], int]  # position → row number in messages
 
 
 class NothingLeft(ValueError):
-    """Every row would be left out; `finding` says why. One batch of many may do without."""
+    """No row is left; `finding` says why. One batch of many may be empty, a whole input may not."""
 
     def __init__(self, message: str, finding: Finding) -> None:
         super().__init__(message)
@@ -29,24 +29,24 @@ class NothingLeft(ValueError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened: column numbers, or shares (n, k) where some outcomes are between 0 and 1."""
+    """Outcomes as column numbers, or as shares (n, k) where some lie between 0 and 1."""
 
     codes: Array
     classes: tuple[Any, ...]
     shares: Array | None = None
     missing: Array | None = None
-    swap: bool = False  # the two columns of the forecast change places so that the event comes second
+    swap: bool = False  # exchange the two columns of the forecast so that the event comes second
     findings: tuple[Finding, ...] = ()
 
 
 def is_masked(values: Any) -> bool:
-    """A masked array, without importing what makes them: that takes longer than to read a million rows."""
+    """Return whether this is a masked array, without importing numpy.ma: that takes longer than a million rows."""
     kind = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)  # None too while another thread imports it
     return kind is not None and isinstance(values, kind)
 
 
 def _unmasked(values: Any, name: str, remedy: str, names: Names) -> Any:
-    """Return the values of a masked array that hides none; anything else as it is."""
+    """Return the values of a masked array without masked values; anything else as it is."""
     if not is_masked(values):
         return values
     hidden = int(np.ma.getmaskarray(values).sum())
@@ -56,13 +56,13 @@ def _unmasked(values: Any, name: str, remedy: str, names: Names) -> Any:
 
 
 def numbers(values: Any, name: str, names: Names) -> Array:
-    """A float32 or float64 array without a copy where it already is one."""
+    """Return a float32 or float64 array, without a copy where the values already are one."""
     array = as_given(values, name, names)
     return array.astype(np.float32) if array.dtype == np.float16 else array
 
 
 def as_given(values: Any, name: str, names: Names) -> Array:
-    """A float16, float32 or float64 array without a copy where it already is one."""
+    """Return a float16, float32 or float64 array, without a copy where the values already are one."""
     values = _unmasked(values, name, f'to leave these rows out give {name}.filled(np.nan) and missing="drop"', names)
     try:
         array = np.asarray(values)
@@ -117,7 +117,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, row: RowOf, names: Names) -> Outcome:
-    """Column numbers of the outcomes, by the rule: integers within 0…k-1 are column numbers, else labels."""
+    """Return the outcomes as column numbers: integers within 0…k-1 are column numbers, anything else is a label."""
     y = np.asarray(_unmasked(y, names.outcome, "leave these rows out of all arrays", names))
     if y.ndim != 1:
         raise names.error(f"{names.outcome} has {y.ndim} dimensions; it needs one.", "give one outcome per row: (n,)")
@@ -126,7 +126,7 @@ def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, ro
     order = _given_labels(labels, k, names) if labels is not None else None
     y, missing = _present(y)
     if missing is not None and missing.all():
-        if not names.whole:  # other batches may have some
+        if not names.whole:  # other batches may have outcomes
             return Outcome(np.zeros(len(y), int), order or tuple(range(k)), missing=missing)
         raise names.error(
             f"all {len(y):,} outcomes in {names.called(names.outcome)} are missing.", "there is nothing to assess"
@@ -148,7 +148,7 @@ def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, ro
         return Outcome(1 - y if swap else y, classes, missing=missing, swap=swap)
     if y.dtype.kind in "iu" and plain:
         seen = y if missing is None else y[~missing]
-        if seen.view(seen.dtype.str.replace("i", "u")).max() < k:  # as unsigned, what is below zero is beyond k
+        if seen.view(seen.dtype.str.replace("i", "u")).max() < k:  # negative numbers are huge as unsigned ones
             classes, swap = _event_second(tuple(range(k)), pos_label, k, names)
             return Outcome(1 - y.astype(np.int8) if swap else y, classes, missing=missing, swap=swap)
     return _by_label(y, k, order, pos_label, missing, one_column, row, names)
@@ -183,7 +183,7 @@ def _by_label(
             )
         order = values
         words = event_of([str(v) for v in values]) if one_column and pos_label is None else None
-        if words is not None:  # yes and no, in any order of the letters
+        if words is not None:  # yes and no in any language, whichever sorts first
             order = values if words[1] == str(values[1]) else values[::-1]
         elif one_column and pos_label is None:
             findings = (Finding.of("event", event=repr(values[1]), option=f"pos_label={values[0]!r}"),)
@@ -216,7 +216,7 @@ def _by_label(
 
 
 def _event_second(order: tuple[Any, ...], pos_label: Any, k: int, names: Names) -> tuple[tuple[Any, ...], bool]:
-    """The classes with the event last of two, and whether that changed their order."""
+    """Return the classes with the event last of two, and whether that changed their order."""
     if pos_label is None:
         return order, False
     if k != 2:
@@ -244,7 +244,7 @@ def _given_labels(labels: Any, k: int, names: Names) -> tuple[Any, ...]:
 
 
 def _present(y: Array) -> tuple[Array, Array | None]:
-    """The outcomes, and which are missing (None: none)."""
+    """Return the outcomes, and which are missing; None if all are present."""
     if y.dtype.kind == "f":
         missing = np.isnan(y)
         return y, missing if missing.any() else None
@@ -267,7 +267,7 @@ def _small(values: Array) -> bool:
 def _fractions(
     y: Array, missing: Array | None, order: tuple[Any, ...] | None, k: int, row: RowOf, names: Names
 ) -> Array | None:
-    """None when every outcome is a whole number; the shares of the second class when all lie within [0, 1]."""
+    """Return the outcomes as shares of the second class if all lie within [0, 1]; None if all are whole numbers."""
     seen = y if missing is None else y[~missing]
     broken = seen != np.trunc(seen)
     infinite = ~np.isfinite(seen)
@@ -285,7 +285,7 @@ def _fractions(
 
 
 def shares_of(y: Array, k: int, labels: Any, row: RowOf, names: Names) -> Outcome:
-    """(n, k) outcomes: shares of a case per class (annotators); a matrix of 0 and 1 only is one-hot and refused."""
+    """Return (n, k) outcomes as shares of a case per class (annotators); a one-hot matrix is refused."""
     order = _given_labels(labels, k, names) if labels is not None else tuple(range(k))
     if y.shape[1] == 1:
         raise names.error(
@@ -298,7 +298,7 @@ def shares_of(y: Array, k: int, labels: Any, row: RowOf, names: Names) -> Outcom
     shares = numbers(y.astype(float) if y.dtype.kind == "b" else y, names.outcome, names).astype(np.float64)
     if np.all((shares == 0) | (shares == 1)) and np.all(shares.sum(axis=1) == 1):
         raise names.error(
-            f"{names.outcome} is one-hot (a 1 in the column of what happened); outcomes have shape (n,).",
+            f"{names.outcome} is one-hot (a 1 in the column of the outcome); outcomes have shape (n,).",
             f"give {names.outcome}.argmax(axis=1)",
         )
     with np.errstate(invalid="ignore"):
@@ -313,7 +313,7 @@ def shares_of(y: Array, k: int, labels: Any, row: RowOf, names: Names) -> Outcom
 
 
 def case_weights(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
-    """Importance: finite, not negative, not all zero."""
+    """Return importance weights: finite, not negative, not all zero."""
     if values is None:
         return None
     w = _not_negative(values, n, names.weight, row, names)
@@ -332,7 +332,7 @@ def case_weights(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
 
 
 def whole_counts(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
-    """How many times each row stands: whole numbers, not negative, not all zero."""
+    """Return how many cases each row counts as: whole numbers, not negative, not all zero."""
     if values is None:
         return None
     counts = _not_negative(values, n, names.count, row, names)

@@ -1,4 +1,4 @@
-"""Which of two labels is the event, by their words."""
+"""The event among two labels, by words such as yes and no."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVENT_WORDS = {
 
 
 def event_of(labels: Sequence[str]) -> tuple[str, str] | None:
-    """(the other, the event) of two labels, or of the one that was seen; None when the words do not say.
+    """Return (other, event) of two labels, or of one and its counterpart; None where the words do not decide.
 
     >>> event_of(("No", "Yes"))
     ('No', 'Yes')

@@ -1,4 +1,4 @@
-"""Findings: what a reader must know about the data or a number."""
+"""Findings: facts that a reader must know about the data or a number."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-FIRST = 20  # rows named in a finding
+FIRST = 20  # rows named in a finding: a screenful
 
 # {count} and {total} are filled in when a finding is made and again when findings of several parts are merged.
 TEXTS = {
     "zero_probability": (
         "changes the meaning",
         "{count} of {total} outcomes had been ruled out (probability 0): log loss is infinite and the typical "
-        "probability of what happened is 0, whatever the other rows say",
+        "probability of the outcome is 0, whatever the other rows say",
     ),
     "missing_rows": ("changes the meaning", "{count} of {total} rows have missing values and are left out"),
     "soft_outcomes": (
@@ -85,7 +85,7 @@ LEFT_OUT = ("missing_rows", "zero_weight", "zero_count", "soft_omitted")
 
 @dataclass(frozen=True)
 class Finding:
-    """Something a reader must know about the data or a number."""
+    """A fact that a reader must know about the data or a number."""
 
     code: str
     severity: str  # "changes the meaning" | "warning" | "note"
@@ -97,6 +97,7 @@ class Finding:
 
     @classmethod
     def of(cls, code: str, count: int = 0, total: int = 0, rows: Any = (), **details: Any) -> Finding:
+        """Return the finding of this code, its message filled in."""
         severity, text = TEXTS[code]
         message = text.format(count=f"{count:,}", total=f"{total:,}", **details)
         first = tuple(row if isinstance(row, int) else int(row) for row in rows[:FIRST])  # a Row keeps its file
@@ -104,7 +105,7 @@ class Finding:
 
 
 def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings of several parts as one list: one of each kind, with the counts of all parts."""
+    """Return the findings of several parts, one of each kind, with the counts of all parts."""
     kinds: dict[tuple[str, Any], list[Finding]] = {}
     for finding in findings:
         kinds.setdefault((finding.code, finding.details), []).append(finding)
@@ -125,6 +126,6 @@ def unique(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(dict.fromkeys(findings))
 
 
-def saying_something(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Without those that only told how many rows a part had of which none was left out."""
+def without_empty(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings without those about left-out rows that left out none."""
     return tuple(finding for finding in findings if finding.count or finding.code not in LEFT_OUT)

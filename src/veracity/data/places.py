@@ -1,4 +1,4 @@
-"""Rows of several files: one number that says which file and which row, and how people are told."""
+"""Row numbers across several files: one integer for file and row, printed as "17 of part03.csv"."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-BITS = 40  # of a number that hold the row; those above hold the file
+BITS = 40  # for the row, a trillion; the 23 above hold the file
 ROW = (1 << BITS) - 1
 
 
 def coded(rows: Any, file: int) -> Any:
-    """Numbers of rows in one file, as numbers among all files."""
+    """Return row numbers of one file as numbers among all files."""
     return (rows.astype(np.int64) if isinstance(rows, np.ndarray) else rows) + (file << BITS)
 
 
@@ -41,10 +41,10 @@ class Row(int):
 
 
 def decoded(row: int, files: Sequence[str]) -> int:
-    """The row with its file; without files, the row alone."""
+    """Return the row with its file; without files, the row alone."""
     return Row(row & ROW, files[row >> BITS]) if files else row & ROW
 
 
 def file_of(row: int) -> str | None:
-    """Return the file of a row that knows it."""
+    """Return the file of a row, or None where there is only one."""
     return row.file if isinstance(row, Row) else None

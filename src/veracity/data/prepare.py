@@ -13,16 +13,16 @@ import numpy as np
 from ..kernels.result import tolerance
 from .arguments import (
     array_of,
-    as_forecast,
-    column_beside,
     forecast_matrix,
     groups_of,
-    in_one_order,
+    ideal_matrix,
     keys_of,
     moments_of,
     named_columns,
-    not_swapped,
     one_of,
+    refuse_reordered,
+    refuse_swapped,
+    row_column,
 )
 from .columns import case_weights, codes_of, is_masked, numbers, shares_of, whole_counts
 from .findings import Finding
@@ -30,7 +30,7 @@ from .names import Names, many
 from .rows import Rows, from_logs, normalised, not_offered
 from .types import Array, Forecasts
 
-FEW = 20  # rows, of which none has more than one per cent, by chance
+FEW = 20  # so many true percentages, all of at most one, are too unlikely
 SCALES = ("probability", "percent", "logit", "log")
 
 
@@ -59,10 +59,10 @@ def prepare(
     model: str | None = None,
     classes: tuple[Any, ...] | None = None,
 ) -> Forecasts:
-    """Everything but the look at each probability; see `Forecasts.of` for the arguments.
+    """Return forecasts whose probabilities are not yet checked; see `Forecasts.of` for the arguments.
 
-    rows: the numbers of the rows where they are not first_row, first_row + 1, …; absent: NaN means "not offered";
-    classes: what the classes are called where outcomes are numbers of columns.
+    rows: the row numbers where they are not first_row, first_row + 1, …; absent: NaN means "not offered";
+    classes: the names of the classes where outcomes are column numbers.
     """
     names = names or Names()
     one_of("missing", missing, ("error", "drop"))
@@ -72,8 +72,8 @@ def prepare(
     half = p.dtype == np.float16
     p = p.astype(np.float32) if half else p
     y = y_true if is_masked(y_true) else array_of(y_true, names.outcome)
-    not_swapped(y, p, names)
-    in_one_order(y_true, y_proba, names)
+    refuse_swapped(y, p, names)
+    refuse_reordered(y_true, y_proba, names)
     if y.ndim == 0 or len(y) != len(p):
         raise names.error(
             f"{names.outcome} has {many(y.size if y.ndim == 0 else len(y), 'outcome')}, "
@@ -95,15 +95,14 @@ def prepare(
         "shares": outcome.shares,
         "weights": case_weights(sample_weight, n, part.number, names),
         "counts": whole_counts(counts, n, part.number, names),
-        "ideal": as_forecast(ideal, p, "ideal", names),
-        "features": column_beside(features, n, "features", names),
-        "case": column_beside(case, n, "case", names),
-        "clusters": keys_of(column_beside(clusters, n, "clusters", names)),
-        "time": moments_of(column_beside(time, n, "time", names), names),
+        "ideal": ideal_matrix(ideal, p, names),
+        "features": row_column(features, n, "features", names),
+        "case": row_column(case, n, "case", names),
+        "clusters": keys_of(row_column(clusters, n, "clusters", names)),
+        "time": moments_of(row_column(time, n, "time", names), names),
     }
     kept_groups = groups_of(groups, n, names)
     part.arrays |= {f"group {name}": column for name, column in kept_groups.items()}
-
     if absent:
         p, part.arrays["offered"] = not_offered(p, outcome.codes, scale, part, names)
         part.arrays["p"] = p
@@ -185,7 +184,7 @@ def prepare_realised(
     rows: Any = None,
     model: str | None = None,
 ) -> Forecasts:
-    """Return forecasts of which only the probability of the outcome is known (token log-probabilities)."""
+    """Return forecasts with realised probabilities alone, such as token log-probabilities."""
     names = names or Names()
     one_of("missing", missing, ("error", "drop"))
     one_of("scale", scale, SCALES)
@@ -193,7 +192,7 @@ def prepare_realised(
     if p.ndim != 1 or not len(p):
         raise names.error(
             f"{names.forecast} has shape {p.shape}; it needs (n,).",
-            "give the probability of what happened, one for each row",
+            "give the probability of the outcome, one for each row",
         )
     n = len(p)
     part = Rows(n, first_row, rows=None if rows is None else np.asarray(rows))
@@ -201,9 +200,9 @@ def prepare_realised(
         "p": p,
         "weights": case_weights(sample_weight, n, part.number, names),
         "counts": whole_counts(counts, n, part.number, names),
-        "case": column_beside(case, n, "case", names),
-        "clusters": keys_of(column_beside(clusters, n, "clusters", names)),
-        "time": moments_of(column_beside(time, n, "time", names), names),
+        "case": row_column(case, n, "case", names),
+        "clusters": keys_of(row_column(clusters, n, "clusters", names)),
+        "time": moments_of(row_column(time, n, "time", names), names),
     }
     kept_groups = groups_of(groups, n, names)
     part.arrays |= {f"group {name}": column for name, column in kept_groups.items()}

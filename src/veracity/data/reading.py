@@ -16,9 +16,9 @@ LARGEST_LOG = 709.0  # beyond, exponentials overflow
 
 
 class Reading(float):
-    """A number with an interval: acts as a float, and has .low, .high, .method and, where something lacks, .reason.
+    """A float with an interval, .low and .high, its .method, and the .reason for a missing value or interval.
 
-    `known` is False where the data cannot tell the value (it is then NaN, and null in JSON).
+    `known` is False where the value cannot be identified from the data (it is then NaN, and null in JSON).
     """
 
     __slots__ = ("high", "known", "low", "method", "reason")
@@ -64,23 +64,24 @@ class Reading(float):
 
 
 def unknown(reason: str) -> Reading:
-    """What these data cannot tell."""
+    """Return the reading of a quantity that cannot be identified from the data."""
     return Reading(np.nan, reason=reason, known=False)
 
 
 def undefined(reason: str) -> Reading:
-    """What has no value here."""
+    """Return the reading of a quantity without a value."""
     return Reading(np.nan, reason=reason)
 
 
 def exponential(x: float) -> float:
+    """Return e^x, infinite instead of an overflow."""
     return math.exp(x) if x < LARGEST_LOG else math.inf
 
 
 def around(
     value: float, error: float, level: float, bounds: tuple[float, float] = (-np.inf, np.inf), method: str = DELTA
 ) -> Reading:
-    """value ± z·error, within the bounds that the quantity has by definition."""
+    """Return value ± z·error, within the bounds that the quantity has by definition."""
     if not math.isfinite(value):
         return Reading(value, reason="infinite: no interval" if math.isinf(value) else "undefined")
     if not math.isfinite(error):
@@ -90,7 +91,7 @@ def around(
 
 
 def around_log(value: float, log_error: float, level: float, method: str = DELTA) -> Reading:
-    """value times or divided by exp(z·error): for positive quantities."""
+    """Return the value with the interval value·exp(±z·error), for positive quantities."""
     if not value > 0.0 or not math.isfinite(value) or not math.isfinite(log_error):
         return around(value, math.nan, level)
     factor = exponential(quantile(level) * log_error)

@@ -187,7 +187,7 @@ class ConfidenceTest(Section):
 
 @dataclass(frozen=True)
 class ShapeTest(Section):
-    """The range of probability whose frequency is most significantly wrong, where there is one."""
+    """The range of probability whose frequency is most significantly wrong, if any."""
 
     p: float | None
     low: float | None = None
@@ -341,7 +341,7 @@ class Curves(Section):
 
 @dataclass(frozen=True)
 class Adjusted(Section):
-    """What matching the class frequencies does under one rule: factors or shifts, and the loss after it."""
+    """The effect of matching the class frequencies under one rule: factors or shifts, and the loss after it."""
 
     weights: Mapping[str, float] | None = None
     shift: Mapping[str, float] | None = None
@@ -367,7 +367,7 @@ class Gain(Section):
 
 @dataclass(frozen=True)
 class Remedy(Section):
-    """A recalibration: what it gains on cases it was not fitted to, what it needs, and the command that does it."""
+    """A recalibration: its gain on cases it was not fitted to, its requirements, and the command that applies it."""
 
     map: str
     parameters: str
@@ -422,7 +422,7 @@ class Group(Section):
 
 @dataclass(frozen=True)
 class Surprise(Section):
-    """A case that gave little to its outcome."""
+    """A case whose outcome had a low probability."""
 
     row: int
     outcome: str | None

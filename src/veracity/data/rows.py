@@ -1,4 +1,4 @@
-"""All arrays of one input by their rows: left out, split, rescaled, turned into probabilities together."""
+"""The rows of one input while it is prepared: left out, split, rescaled, turned into probabilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .types import Array
 
 @dataclass
 class Rows:
-    """All arrays that share their rows, and which rows are left."""
+    """The arrays of one input, which share their rows, with the numbers of the rows that are left."""
 
     n: int
     first_row: int
@@ -33,8 +33,9 @@ class Rows:
         self.arrays = {name: None if values is None else values[index] for name, values in self.arrays.items()}
 
     def leave_out(self, out: Array, code: str, names: Names) -> list[Finding]:
+        """Leave out the rows where `out` holds; return the finding that counts them."""
         total = len(out)
-        if not out.any():  # of many parts each says how many rows it had, so that all are counted
+        if not out.any():  # each of many parts states its rows, so that the total is that of all parts
             return [] if names.whole else [Finding.of(code, 0, total)]
         gone = self.numbers()[out]
         if len(gone) == total:
@@ -48,7 +49,7 @@ class Rows:
         return [Finding.of(code, len(gone), total, gone)]
 
     def settle_soft(self, shares: Array, soft: str, names: Names) -> list[Finding]:
-        """Outcomes between 0 and 1: split into fractions of one case per class, left out, or refused."""
+        """Split outcomes between 0 and 1 into fractions of one case per class, leave them out, or refuse them."""
         between: Array = np.asarray(((shares > 0) & (shares < 1)).any(axis=1))
         total, found = len(shares), self.numbers()[between]
         self.arrays["y"] = np.argmax(shares, axis=1)
@@ -73,7 +74,7 @@ class Rows:
 
 
 def from_logs(p: Array, y: Array, scale: str, part: Rows, names: Names) -> tuple[Array, Array]:
-    """Probabilities from logits or log-probabilities, and the log-probability of what happened without underflow."""
+    """Return probabilities from logits or log-probabilities, and the outcome's log-probability without underflow."""
     from scipy.special import expit, log_expit, log_softmax
 
     z = p.astype(np.float64)
@@ -108,7 +109,7 @@ def from_logs(p: Array, y: Array, scale: str, part: Rows, names: Names) -> tuple
 
 
 def not_offered(p: Array, y: Array, scale: str, part: Rows, names: Names) -> tuple[Array, Array]:
-    """Options that a row did not have: they hold nothing and enter no bin."""
+    """Return the forecasts with probability 0 for missing options, and (n, k) which options were offered."""
     if p.ndim == 1:
         raise names.error("options that differ by row need one column per option.")
     offered: Array = ~np.isnan(p)
@@ -116,7 +117,7 @@ def not_offered(p: Array, y: Array, scale: str, part: Rows, names: Names) -> tup
     if lost.any():
         i = int(np.argmax(lost))
         raise names.error(
-            f"row {part.number(i)}: what happened (`{names.columns[int(y[i])] if names.columns else int(y[i])}`) "
+            f"row {part.number(i)}: the outcome (`{names.columns[int(y[i])] if names.columns else int(y[i])}`) "
             "was not offered there.",
             "correct the outcome, or leave the row out",
         )
@@ -124,7 +125,7 @@ def not_offered(p: Array, y: Array, scale: str, part: Rows, names: Names) -> tup
 
 
 def normalised(p: Array, allowed: float, part: Rows, names: Names) -> tuple[Array, list[Finding]]:
-    """Rows that do not sum to one divided by their sum; the others are not touched."""
+    """Return the forecasts with rows that do not sum to one divided by their sum; the others are unchanged."""
     if p.ndim == 1:
         return p, []
     sums = p.sum(axis=1, dtype=np.float64)

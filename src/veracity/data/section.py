@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-FINDINGS = "findings"  # the field of a section that is not part of its document
+FINDINGS = "findings"  # not part of a section's document: listed once for all sections
 
 
 @dataclass(frozen=True)
 class Section(Mapping[str, Any]):
-    """A record whose fields can also be listed and looked up by name; optional fields of None are left out."""
+    """A record and a mapping of its fields by name, without optional fields of None."""
 
     def __getitem__(self, name: str) -> Any:
         if name in tuple(self):

@@ -25,7 +25,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Forecasts:
-    """Forecast probabilities with outcomes. Build with `Forecasts.of`; the fields are taken as checked.
+    """Forecast probabilities with outcomes, already checked: build with `Forecasts.of`.
 
     probabilities  (n,) the probability of classes[1] for two classes given as one column, or (n, k) with k >= 2;
                    None when only the realised probabilities are known. The input's dtype and memory are kept,
@@ -50,8 +50,8 @@ class Forecasts:
     shares_only: bool = False  # weights are shares of an unknown number of cases
     findings: tuple[Finding, ...] = ()
     first_row: int = 0  # number of the first row in messages: 0 for arrays, 1 for files
-    rows: Array | None = None  # the number of every row, where rows were left out or split
-    offered: Array | None = None  # (n, k) bool: options that a row had, where they differ by row; others hold 0
+    rows: Array | None = None  # row numbers, where rows were left out or split
+    offered: Array | None = None  # (n, k) bool: the options of each row, where they differ; others have probability 0
     model: str | None = None
     half: bool = False  # the input had half precision: rows may be further from one (kernels.result.tolerance)
     names: Names = field(default_factory=Names)  # how messages call the outcome, the forecast, the options
@@ -79,7 +79,7 @@ class Forecasts:
         first_row: int = 0,
         names: Names | None = None,
     ) -> Forecasts:
-        """Forecasts from outcomes and probabilities, every value checked.
+        """Return forecasts from outcomes and probabilities, every value checked.
 
         y_proba is (n,), the probability of the second of two classes, or (n, k) with a column per class.
         Integers within 0…k-1 in y_true are column numbers; other labels, sorted, must be exactly k (else `labels`).
@@ -144,12 +144,12 @@ class Forecasts:
         return replace(first, **columns, findings=())
 
     def row(self, index: int) -> int:
-        """The number that people know a row by: counted from 0 in arrays, from 1 in files."""
+        """Return the row number for messages: counted from 0 in arrays, from 1 in files."""
         return int(self.rows[index]) if self.rows is not None else self.first_row + int(index)
 
     @property
     def numbers(self) -> Array:
-        """The numbers of all rows."""
+        """The row numbers of all rows."""
         return self.rows if self.rows is not None else np.arange(self.first_row, self.first_row + len(self))
 
     def __len__(self) -> int:
@@ -163,7 +163,7 @@ class Forecasts:
 
     @property
     def allowed(self) -> float:
-        """How far the sum of a row may be from one, by the precision of the input."""
+        """The largest distance of a row's sum from one, by the precision of the input."""
         assert self.probabilities is not None
         return tolerance(np.dtype(np.float16) if self.half else self.probabilities.dtype, self.k)
 

@@ -109,12 +109,12 @@ class Engine:
 
     def count(self, source: Source, plan: Plan | None = None, **how: Any) -> Tallies:
         """Return the tally of each model, in one pass; `how` are options of `total`."""
-        from veracity.data.check import SAID
+        from veracity.data.check import EXPLAINED
         from veracity.engines._sums import Tallies
         from veracity.state.plan import Plan
 
         plan = plan or Plan()
-        has_ids = source.layout.case and not any(finding.code in SAID for finding in source.layout.findings)
+        has_ids = source.layout.case and not any(finding.code in EXPLAINED for finding in source.layout.findings)
         make = partial(Tallies, plan, source.files, cases="repeated" if has_ids else "")
         counted: Tallies = self.total(source, make, plan=plan, **how)
         return counted

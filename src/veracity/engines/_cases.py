@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from veracity.data import Finding, Forecasts
-from veracity.data.check import SAID
+from veracity.data.check import EXPLAINED
 from veracity.read.pairing import Keys, cases_of, keys_of_ids, mixed
 
 MOST_CASES = 1 << 25  # of all models together, where they are paired by id
@@ -37,7 +37,7 @@ class Cases:
         """Remember the cases; return the forecasts as they are to be counted, keys taken off."""
         model = f.model or ""
         if self.wanted == "repeated":
-            if f.case is not None and not any(finding.code in SAID for finding in f.findings):
+            if f.case is not None and not any(finding.code in EXPLAINED for finding in f.findings):
                 keys = keys_of_ids(f.case)
                 self._hold(model, keys, keys[:0])
             return f

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from veracity.data import Finding, Forecasts, check, merge, saying_something
+from veracity.data import Finding, Forecasts, check, merge, without_empty
 from veracity.data.places import decoded
 from veracity.engines._cases import Cases
 from veracity.read import Source
@@ -126,7 +126,7 @@ class Tallies(Sum):
         made = {model: running.tally() for model, running in self._running.items()}
         for model, tally in made.items():
             told = merge((*tally.findings, *self._told.get(model, ())))
-            made[model] = replace(tally, findings=saying_something(told))
+            made[model] = replace(tally, findings=without_empty(told))
         return made
 
     def findings(self, model: str) -> tuple[Finding, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from ..data import Finding, Forecasts, check, merge, saying_something
+from ..data import Finding, Forecasts, check, merge, without_empty
 from .build import Builder
 from .files import (
     NoRows,
@@ -186,7 +186,7 @@ class Source:
         for model, parts in held.items():
             if parts:
                 whole = joined(parts, self.files)
-                findings = saying_something(merge((*told[model], *whole.findings)))
+                findings = without_empty(merge((*told[model], *whole.findings)))
                 made[model] = check(replace(whole, findings=findings))
         if not made:
             raise ValueError(f"{self.first}: no row is left.\n  look at missing values and at the model column")
