@@ -13,6 +13,8 @@ from .columns import as_given, numbers
 from .names import Names, listed, many
 from .types import Array
 
+QUARTER = re.compile(r"^(\d{4})[ -]?[Qq]([1-4])$")
+
 
 def forecast_matrix(y_proba: Any, names: Names) -> Array:
     """Return (n,) or (n, k >= 2) floats in their own precision; the shape is checked, the values are not."""
@@ -160,18 +162,32 @@ def keys_of(values: Array | None) -> Array | None:
 
 
 def moments_of(values: Array | None, names: Names) -> Array | None:
-    """Return times as numbers: dates and date texts as days, numbers as they are."""
-    if values is None:
-        return None
+    """Return times as numbers: dates and date texts (also 1968Q4) as days, numbers as they are."""
+    found = None if values is None else _moments(values, names)
+    if found is not None and not np.isfinite(found).all():
+        missing = ~np.isfinite(found)
+        raise names.error(
+            f"time: {many(int(missing.sum()), 'row')} without a time (first: row {int(np.argmax(missing)) + 1}).",
+            "fill them in, or leave these rows out",
+        )
+    return found
+
+
+def _first_month(quarter: re.Match[str]) -> str:
+    return f"{quarter[1]}-{3 * int(quarter[2]) - 2:02d}"
+
+
+def _moments(values: Array, names: Names) -> Array:
     try:
         if values.dtype.kind in "OU":
             texts = values.astype(str)
             try:
                 return texts.astype(np.float64)
             except ValueError:
-                values = texts.astype("datetime64[us]")
+                values = np.array([QUARTER.sub(_first_month, text) for text in texts.tolist()], "datetime64[us]")
         if values.dtype.kind == "M":
-            return values.astype("datetime64[us]").astype(np.int64) / 86_400e6
+            days: Array = values.astype("datetime64[us]").astype(np.int64) / 86_400e6
+            return np.where(np.isnat(values), np.nan, days)
         return values.astype(np.float64)
     except (TypeError, ValueError) as problem:
         raise names.error(f"time: neither numbers nor dates ({problem}).", "give dates such as 2024-05-31") from None

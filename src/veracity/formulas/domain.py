@@ -150,3 +150,10 @@ def table(n: ArrayLike) -> Array:
         if empty.size:
             raise ValueError(f"counts: {what} {empty[0]} has no cases; leave it out")
     return a
+
+
+def whole_number(name: str, value: int, least: int, most: int) -> int:
+    """A whole number between two limits, both allowed."""
+    if isinstance(value, bool) or value != int(value) or not least <= value <= most:
+        raise ValueError(f"{name}: {value!r} is no whole number from {least} to {most}")
+    return int(value)
