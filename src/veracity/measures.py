@@ -70,7 +70,7 @@ class Measure(Quantity):
     needs: str = "forecasts"  # "realised": the probabilities of the outcomes suffice; "two classes"
     rows: Callable[[Forecasts], Floats] | None = None
     value: Callable[[Floats], float] = lambda means: float(means[0])
-    whole: Callable[[Forecasts], float] | None = None  # where the measure is no function of means of rows
+    whole: Callable[[Forecasts], float] | None = None  # for measures that are no function of means of rows
     of: Callable[[Any], Reading] | None = None  # from a tally, where its sums give it
 
     def __call__(self, forecasts: Forecasts) -> float:
@@ -84,7 +84,7 @@ class Measure(Quantity):
             return self.whole(forecasts)
         assert self.rows is not None, f"measure {self.name}: give rows or whole"
         rows, mass = self.rows(forecasts), forecasts.mass
-        counted = mass > 0.0  # a row without weight takes no part, even where it is infinite
+        counted = mass > 0.0  # a row without weight is left out, even where it is infinite
         share = mass[counted] / mass[counted].sum()
         return float(self.value(share @ rows[counted]))
 
@@ -112,7 +112,7 @@ def _correct(f: Forecasts) -> Floats:
 
 
 def _area(f: Forecasts) -> float:
-    """Share of pairs of an event and a non-event in which the event had the higher probability, ties ½."""
+    """Return the share of pairs of event and non-event in which the event had the higher probability, ties ½."""
     assert f.outcomes is not None
     p = f.matrix[:, 1]
     order = np.argsort(p, kind="stable")
@@ -125,7 +125,7 @@ def _area(f: Forecasts) -> float:
 
 
 def mean_of_power(r: float, name: str, **described: Any) -> Measure:
-    """P_r, the generalized mean of the probability given to the outcome."""
+    """Return the measure P_r, the generalized mean of the probability given to the outcome."""
 
     def rows(f: Forecasts) -> Floats:
         log = _log_realised(f)
@@ -144,7 +144,7 @@ def mean_of_power(r: float, name: str, **described: Any) -> Measure:
 
 
 def power_score(r: float) -> Measure:
-    """The proper score of the power family at r: 0 is the log loss, 1 the Brier score."""
+    """Return the proper score of the power family at r: 0 is the log loss, 1 the Brier score."""
     return Measure(
         name=f"power({r:.3g})", label=f"Power score at r = {r:.3g}", better=LOWER, proper=True,
         bounds=(0.0, (1.0 + r) / r if r > 0.0 else np.inf), gloss="Lower is better; rewards honest probabilities.",
@@ -153,7 +153,7 @@ def power_score(r: float) -> Measure:
 
 
 def risk_profile(r: Any) -> tuple[Measure, ...]:
-    """P_r for every r."""
+    """Return P_r for every r."""
     return tuple(mean_of_power(float(one), f"P_{float(one):.3g}") for one in r)
 
 
@@ -200,7 +200,7 @@ DECISIVENESS = mean_of_power(
 )  # fmt: skip
 GEOMETRIC_ACCURACY = mean_of_power(
     0.0, "geometric_accuracy", label="Typical probability of the outcome", paper="geometric mean; geometric accuracy",
-    gloss="exp(−log loss): the probability it typically gave to what happened.",
+    gloss="exp(−log loss): the probability it typically gave to the outcome.",
     formula="(∏ pᵢ)^(1/n) = exp(−log loss)", cite="CQ eq 2 with ρ = 0; N17 eq 6; RP eq 2.6",
 )  # fmt: skip
 ROBUSTNESS = mean_of_power(
@@ -237,7 +237,7 @@ SHORT_MEANS = {name: words.partition(" ")[0] for name, words in MEANS.items()}
 
 
 def _described(section: str, **named: tuple[str, str, str, str, str]) -> list[Quantity]:
-    """name=(label, paper, gloss, formula, source)"""
+    """Return the quantities of a section from name=(label, paper, gloss, formula, source)."""
     return [
         Quantity(name=name, section=section, label=label, paper=paper, gloss=gloss, formula=formula, cite=cite)
         for name, (label, paper, gloss, formula, cite) in named.items()

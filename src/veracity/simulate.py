@@ -34,7 +34,7 @@ class Simulation:
 
 
 def simulate(name: str, n: int | None = None, *, seed: int = 0) -> Forecasts:
-    """n rows drawn from the source `name`; equal seeds give equal rows."""
+    """Return n rows drawn from the source `name`; equal seeds give equal rows."""
     if name not in SIMULATIONS:
         from difflib import get_close_matches
 
@@ -59,7 +59,7 @@ class TwoClasses:
 
     source: tuple[CoupledNormal, CoupledNormal]
     model: tuple[CoupledNormal, CoupledNormal]
-    amplitude: float = 1.0  # factor on the model's orange density, as if orange had other odds
+    amplitude: float = 1.0  # factor on the model's orange density: a wrong prior
 
     def log_odds(self, x: Any) -> Any:
         """ln of the model's odds for orange."""
@@ -75,7 +75,7 @@ class TwoClasses:
 
 
 def _from_log_odds(log_odds: Array, y: NDArray[np.int64]) -> Forecasts:
-    """Both probabilities, each from the log odds: 1 - p would lose the small one."""
+    """Return forecasts with both probabilities from the log odds: 1 - p would lose the small one."""
     p = np.exp(np.column_stack([-np.logaddexp(0.0, log_odds), -np.logaddexp(0.0, -log_odds)]))
     return Forecasts(probabilities=p, outcomes=y, classes=(0, 1))
 
@@ -145,10 +145,10 @@ class Fitted:
 def ten_dimensions(
     generator: Generator, reading: str = "A", test: int = 1000
 ) -> tuple[Fitted, Array, NDArray[np.int64]]:
-    """One draw of the experiment: the fitted models, the test points (2 × test, 10) and their classes.
+    """Return one draw of the experiment: the fitted models, the test points (2 × test, 10) and their classes.
 
     Reading A: 25 training points and a full covariance per class. B: 25 points in total (13 + 12) and one pooled
-    covariance. Means 0 and 1 in every coordinate, unit variances (what the papers leave open was found by fit).
+    covariance. Means 0 and 1 in every coordinate, unit variances (the papers leave these open; found by fit).
     """
     if reading not in ("A", "B"):
         raise ValueError(f"reading: {reading!r} is neither 'A' nor 'B'")
@@ -177,7 +177,7 @@ def _few_points(reading: str, tail: str, d: int) -> Callable[[int, Generator], F
 
 
 def _outcomes(p: Array, generator: Generator) -> NDArray[np.int64]:
-    """One class per row, drawn from the row."""
+    """Return one class per row, drawn with the row's probabilities."""
     below = p.cumsum(axis=1) < generator.random((len(p), 1))
     return np.asarray(np.minimum(below.sum(axis=1), p.shape[1] - 1))
 
@@ -188,7 +188,7 @@ def softmax(z: Array) -> Array:
 
 
 def _dirichlet(k: int, concentration: float, sharpness: float = 1.0) -> Callable[[int, Generator], Forecasts]:
-    """Rows from a Dirichlet, outcomes from the rows; the forecast is the row to the power `sharpness`."""
+    """Return a source of Dirichlet rows with outcomes drawn from them; forecasts are rows to the power `sharpness`."""
 
     def draw(n: int, generator: Generator) -> Forecasts:
         p = generator.dirichlet(np.full(k, concentration), n)
@@ -205,10 +205,10 @@ ROWS_AT_ONCE = 2000
 
 
 def _network(k: int, strength: float, sharpness: float) -> Callable[[int, Generator], Forecasts]:
-    """A softmax network: normal logits times a strength that varies from image to image; outcomes from the softmax.
+    """Return a source like a softmax network: normal logits times a strength that varies from image to image.
 
-    `strength` sets the share of correct picks; the reported softmax takes `sharpness` times the logits, so 1 is
-    calibrated and 2 over-confident (temperature 1/2).
+    Outcomes are drawn from the softmax. `strength` sets the share of correct picks; the reported softmax takes
+    `sharpness` times the logits, so 1 is calibrated and 2 over-confident (temperature 1/2).
     """
 
     def draw(n: int, generator: Generator) -> Forecasts:
@@ -290,7 +290,7 @@ def _kf15_model(number: int) -> Callable[[int, Generator], Forecasts]:
 
 
 def random_task(generator: Generator, n: int, k: int) -> tuple[Array, Array]:
-    """Scores (n, k) and target (k,) of KF15 Table 4: uniform numbers, rows made to sum to one."""
+    """Return scores (n, k) and target (k,) of KF15 Table 4: uniform numbers, rows divided by their sum."""
     scores, target = generator.random((n, k)), generator.random(k)
     return scores / scores.sum(axis=1, keepdims=True), target / target.sum()
 

@@ -22,7 +22,7 @@ from veracity.formulas.rules import rule as rule_of
 Array = NDArray[Any]
 Rule = str | float | ScoringRule
 
-BLOCK = 1 << 17  # entries handled at a time
+BLOCK = 1 << 17  # entries at a time: a few arrays of so many stay in the cache
 PAIRS = {  # KF15 Table 2
     "L": "SY",
     "AL": "SA",
@@ -123,7 +123,7 @@ class Chain:
         return out
 
     def mean(self, rows: Array) -> float:
-        """Weighted mean; rows without mass take no part even where they are infinite."""
+        """Return the weighted mean; rows without mass are left out even where they are infinite."""
         counted = self.shares > 0.0
         return float(self.shares[counted] @ rows[counted])
 
@@ -139,7 +139,7 @@ class Chain:
         return self.mean(self.rows(rule, from_, to))
 
     def losses(self, rule: Rule) -> dict[str, float | None]:
-        """The ten losses of KF15 Table 2 and the remainder L − AL − PCL − GL − IL; None where a stage is unknown.
+        """Return the ten losses of KF15 Table 2 and the remainder L − AL − PCL − GL − IL; None without the stage.
 
         Without Q the remainder is L − AL − PCL − RL; without A it is L − CL − RL. Infinite on both sides is NaN.
         """
@@ -169,10 +169,10 @@ class Chain:
             return np.asarray(rows + (value - self.mean(rows)) if np.isfinite(value) else rows)
 
     def terms(self, rule: Rule) -> dict[str, float]:
-        """loss = uncertainty − resolution + reliability + within (HB17; Stephenson et al. 2008 for `within`).
+        """Return the terms of loss = uncertainty − resolution + reliability + within (HB17; Stephenson et al. 2008).
 
-        With cells, reliability is the divergence of their class frequencies from their mean score, and `within` is
-        what the spread of scores inside cells adds; for `brier` it is within_variance − within_covariance.
+        With cells, reliability is the divergence of their class frequencies from their mean score, and `within` the
+        effect of the spread of scores inside cells; for `brier` it is within_variance − within_covariance.
         Without cells reliability is the divergence row by row and `within` the remainder.
         """
         rule = rule_of(rule)
@@ -218,7 +218,7 @@ class Chain:
 
     @cached_property
     def _counted(self) -> bool:
-        """Whether C is what these outcomes give in the cells: then terms need one pass over the rows."""
+        """Whether C holds the class frequencies of these outcomes in the cells: then one pass gives all terms."""
         if self.cells is None or self.prior is not None:
             return False
         key = self.cells * self.k + self.outcomes
@@ -238,7 +238,7 @@ class Chain:
         return np.where(total > 0.0, sums / np.where(total > 0.0, total, 1.0), self.C)
 
     def corrections(self, rule: Rule) -> dict[str, float]:
-        """What in-sample class frequencies add to each term by chance; subtract it.
+        """Return the bias of each term from in-sample class frequencies, to be subtracted.
 
         Brier: Ferro & Fricker 2012, without bias. Log and other r: the second-order term, (classes − 1)/2n a cell for
         the log score (Miller & Madow). Cells of one row tell nothing about their own error and count as zero for Brier.
@@ -258,7 +258,7 @@ class Chain:
         return {"uncertainty": -whole, "resolution": held - whole, "reliability": held, "CL": held, "RL": -held}
 
     def profile(self, rs: Sequence[float]) -> dict[str, list[float | None]]:
-        """Every term along the risk axis as shares of the uncertainty at that r; one C for all r."""
+        """Return every term for each r as a share of the uncertainty at that r; one C for all r."""
         out: dict[str, list[float | None]] = {"r": [float(r) for r in rs]}
         for r in rs:
             rule = rule_of(float(r))

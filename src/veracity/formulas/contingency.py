@@ -40,7 +40,7 @@ def clopper_pearson(x: ArrayLike, n: ArrayLike, level: float) -> tuple[Array, Ar
 
 
 def fisher_p(n: ArrayLike) -> float:
-    """Fisher's exact p of a 2 × 2 table of counts, two-sided: the tables with these margins that are no likelier.
+    """Return Fisher's two-sided exact p of a 2 × 2 table: the mass of tables with these margins and no higher mass.
 
     >>> round(fisher_p([[3, 1], [1, 3]]), 6)
     0.485714
@@ -56,7 +56,7 @@ def fisher_p(n: ArrayLike) -> float:
 
 
 def permutation_p(n: ArrayLike, draws: int, seed: int) -> float:
-    """Share of tables with the same margins, drawn at random, whose G² is at least as large; the table itself counts.
+    """Return the share of random tables with the same margins, this one included, whose G² is at least as large.
 
     >>> permutation_p([[3, 1], [1, 3]], 999, 0) > 0.4
     True

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 TINY = 1e-150  # a smaller deformation changes nothing, and its products would leave the normal floats
 
 
-# ---- one deformation, four names: r, kappa, q, nu -------------------------------------------------------------------
+# ---- one deformation under the names r, kappa and q -----------------------------------------------------------------
 
 
 def risk_from_coupling(kappa: float, alpha: float = 2.0, d: int = 1) -> float:
@@ -142,7 +142,7 @@ def coupled_probabilities(p: ArrayLike, r: float) -> Array:
 
 
 def average_probability(p: ArrayLike, r: float) -> float:
-    """P_r(P^(r), p) = (sum p^{1-r})^{-1/r} = P_{-r}(p, p): what every entropy below says as a probability (RP 2.8).
+    """P_r(P^(r), p) = (sum p^{1-r})^{-1/r} = P_{-r}(p, p): every entropy below as a probability (RP 2.8).
 
     >>> round(average_probability([0.5, 0.25, 0.25], 0.0), 6), round(average_probability([0.25] * 4, -0.5), 12)
     (0.353553, 0.25)
@@ -214,7 +214,7 @@ def _dimension(d: int) -> int:
 
 
 def checked_coupling(kappa: float, d: int) -> float:
-    """kappa if it lies above -1/d, with a deformation too small to matter as 0."""
+    """Return kappa, checked to lie above -1/d; a negligible one becomes 0."""
     kappa = domain.above("kappa", kappa, -1.0 / _dimension(d))
     return kappa if abs(kappa) > TINY else 0.0
 

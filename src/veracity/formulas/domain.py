@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[Any]
 
-ROW_SUM_TOLERANCE = 1e-3  # formulas catch confusion of scale or axis; how exact rows must be is decided at the door
+ROW_SUM_TOLERANCE = 1e-3  # enough to catch a wrong scale or axis; `Forecasts` decides how exact rows must be
 
 
 def first(array: Array, bad: Array) -> str:
-    """The first bad value and where it stands, for a message."""
+    """Return the first bad value with its place, for a message."""
     index = tuple(int(i) for i in np.argwhere(bad)[0])
     place = "" if not index else f" at index {index[0] if len(index) == 1 else index}"
     return f"{np.asarray(array)[index]!s}{place}"
@@ -25,7 +25,7 @@ def refuse(name: str, array: Array, bad: Array, rule: str) -> None:
 
 
 def numbers(name: str, x: ArrayLike) -> Array:
-    """float64, whatever holds them; words and ragged rows are refused."""
+    """Return a float64 array; text and ragged rows are refused."""
     try:
         return np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):
@@ -33,7 +33,7 @@ def numbers(name: str, x: ArrayLike) -> Array:
 
 
 def known(name: str, x: ArrayLike) -> Array:
-    """Any number, infinities included."""
+    """Return numbers without NaN; infinities are allowed."""
     a = numbers(name, x)
     refuse(name, a, np.isnan(a), "is not a number")
     return a
@@ -75,7 +75,7 @@ def filled(name: str, a: Array) -> Array:
 
 
 def shares(name: str, weights: ArrayLike | None, n: int) -> Array:
-    """Weights that sum to one; equal ones for None."""
+    """Return weights that sum to one; equal ones for None."""
     if weights is None:
         return np.full(n, 1.0 / n)
     w = nonnegative(name, weights)
@@ -88,14 +88,14 @@ def shares(name: str, weights: ArrayLike | None, n: int) -> Array:
 
 
 def power(name: str, r: ArrayLike) -> Array:
-    """Powers of a mean: any real number and both infinities."""
+    """Return powers of a mean: any real numbers and both infinities."""
     a = numbers(name, r)
     refuse(name, a, np.isnan(a), "is no power of a mean")
     return a
 
 
 def above(name: str, x: float, bound: float = -np.inf) -> float:
-    """One finite number above a bound."""
+    """Return one finite number above a bound."""
     try:
         value = float(x)
     except (TypeError, ValueError):
@@ -106,7 +106,7 @@ def above(name: str, x: float, bound: float = -np.inf) -> float:
 
 
 def broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that arguments of these shapes share."""
+    """Return the broadcast shape of the arguments."""
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
@@ -115,7 +115,7 @@ def broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def affine_rows(name: str, x: ArrayLike) -> Array:
-    """Rows on the last axis that sum to one, inside the simplex or not."""
+    """Return rows on the last axis that sum to one, inside the simplex or not."""
     a = finite(name, x)
     if a.ndim == 0 or a.shape[-1] == 0:
         raise ValueError(f"{name}: shape {a.shape} has no classes on its last axis; give rows of probabilities")
@@ -127,12 +127,12 @@ def affine_rows(name: str, x: ArrayLike) -> Array:
 
 
 def simplex_rows(name: str, x: ArrayLike) -> Array:
-    """Probability rows on the last axis."""
+    """Return probability rows on the last axis."""
     return affine_rows(name, nonnegative(name, x))
 
 
 def classes(name: str, y: ArrayLike, k: int) -> Array:
-    """Column numbers 0 … k−1."""
+    """Return column numbers 0 … k−1."""
     a = np.asarray(y)
     if a.dtype.kind not in "iu":
         raise ValueError(f"{name}: {a.dtype} values are no column numbers; give integers 0 to {k - 1}")
@@ -141,7 +141,7 @@ def classes(name: str, y: ArrayLike, k: int) -> Array:
 
 
 def table(n: ArrayLike) -> Array:
-    """Counts or shares of cases, forecast categories by outcomes, none of them empty."""
+    """Return counts or shares of cases, forecast categories by outcomes, none of them empty."""
     a = nonnegative("counts", n)
     if a.ndim != 2 or a.shape[0] < 1 or a.shape[1] < 2:
         raise ValueError(f"counts: shape {a.shape} is no table of forecast categories by two or more outcomes")

@@ -37,7 +37,7 @@ def wilson(share: ArrayLike, n: ArrayLike, level: float) -> tuple[Any, Any]:
 
 
 def hall(error: Floats, skewness: Floats, n: float, level: float) -> tuple[Floats, Floats]:
-    """How far below and above a mean its interval reaches, corrected for skewness by Hall's cubic transformation.
+    """Return the distances from a mean to the ends of its interval, by Hall's cubic transformation for skewness.
 
     T = (mean − μ)/error is made symmetric by g(T) = ((1 + hT)³ − 1)/(3h) + γ/(6√n), h = γ/(3√n); its inverse at the
     normal quantiles gives the interval.
@@ -54,7 +54,7 @@ def hall(error: Floats, skewness: Floats, n: float, level: float) -> tuple[Float
 
 
 def consistency_band(forecast: Floats, count: Floats, level: float) -> tuple[Floats, Floats]:
-    """Where the observed share lies, at `level`, if outcomes are drawn from the forecasts of a bin."""
+    """Return the interval of the observed share at `level` if outcomes are drawn from the forecasts of a bin."""
     from scipy.special import bdtrik
 
     tail = (1.0 - level) / 2.0

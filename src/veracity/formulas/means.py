@@ -43,7 +43,7 @@ def log_generalized_mean(log_p: ArrayLike, r: ArrayLike, weights: ArrayLike | No
 
 
 def _log_mean(x: Array, w: Array) -> Callable[[float], Array]:
-    """The function r → ln P_r of the logarithms x: all that does not depend on r is done once."""
+    """Return the function r → ln P_r of the logarithms x; everything independent of r is computed once."""
     low, high = x.min(axis=-1), x.max(axis=-1)
     zero = np.isneginf(x) if np.isneginf(low).any() else None
     if zero is None:
@@ -109,7 +109,7 @@ def risk_profile(p: ArrayLike, r: ArrayLike = R_GRID, weights: ArrayLike | None 
 
 
 def decisiveness(p: ArrayLike, weights: ArrayLike | None = None) -> Any:
-    """Arithmetic mean (r = 1) of the probabilities given to what happened. RP after (3.5).
+    """Arithmetic mean (r = 1) of the probabilities given to the outcomes. RP after (3.5).
 
     >>> decisiveness([0.25, 0.75])
     0.5
@@ -127,7 +127,7 @@ def geometric_accuracy(p: ArrayLike, weights: ArrayLike | None = None) -> Any:
 
 
 def robustness(p: ArrayLike, weights: ArrayLike | None = None) -> Any:
-    """−2/3 mean: the conjugate of decisiveness, ruled by the smallest probabilities. RP after (3.5).
+    """−2/3 mean: the conjugate of decisiveness, dominated by the smallest probabilities. RP after (3.5).
 
     >>> robustness([0.0, 1.0])
     0.0

@@ -1,6 +1,6 @@
 """Strictly proper scoring rules, each built from a convex generator (theory: Savage, Gneiting & Raftery 2007).
 
-Symbols: p forecast, q truth, y the column that happened, g generator (negative entropy), b a shift of the gradient.
+Symbols: p forecast, q truth, y column of the outcome, g generator (negative entropy), b a shift of the gradient.
 The power family g_r(p) = (Σ p^(1+r) − 1)/r, r > −1, joins the log score (r = 0) and the Brier score (r = 1).
 """
 
@@ -21,14 +21,14 @@ from veracity.formulas.means import power_log
 Rows = Callable[[Array], Array]
 Pairs = Callable[[Array, Array], Array]
 
-ROUNDING = 1e-14  # of a total of many entries; what is missing to one is put right at the end
-FASTEST = 1e150  # of an entry at the edge, so that sums stay finite
+ROUNDING = 1e-14  # of a total of many entries; the last step restores the sum of one
+FASTEST = 1e150  # derivative of an entry at the edge, so that sums stay finite
 MOST_STEPS = 200  # Newton needs about 10, halving alone 60
 
 
 @dataclass(frozen=True, eq=False)
 class ScoringRule:
-    """A strictly proper score, lower is better, zero for certainty that came true. Classes on the last axis.
+    """A strictly proper score, lower is better, zero for a certain and correct forecast. Classes on the last axis.
 
     key         the name or number that `rule` finds it by
     generator   g(p), one number a row, 0 at the corners
@@ -36,7 +36,7 @@ class ScoringRule:
     offset      ⟨∇g(p), p⟩ − g(p), one number a row
     bregman     (p, q) → g(q) − g(p) − ⟨∇g(p), q − p⟩, written so that no term cancels
     inverse     u → the row with sum one whose gradient is u + c·1 (or the nearest row of the simplex)
-    unit        what one unit of a shift adds to the gradient: b adds to ln p at r = 0 and to p at r = 1
+    unit        change of the gradient for a shift of one: b adds to ln p at r = 0 and to p at r = 1
     rows        the domain check of its rows
     """
 
@@ -62,7 +62,7 @@ class ScoringRule:
         bounds: tuple[float, float] = (0.0, np.inf),
         cite: str = "",
     ) -> ScoringRule:
-        """A rule from its generator and gradient alone; with the inverse gradient its rows can be shifted too.
+        """Return a rule from its generator and gradient; with the inverse gradient its rows can be shifted too.
 
         >>> square = ScoringRule.of("square", lambda p: (p**2).sum(-1) - 1, lambda x, p: 2 * x)
         >>> round(float(square.score([0.1, 0.9], 1)), 12)
@@ -95,11 +95,11 @@ class ScoringRule:
     def __repr__(self) -> str:
         return f"<ScoringRule {self.name}>"
 
-    def __reduce__(self) -> Any:  # functions do not travel between processes, names and numbers do
+    def __reduce__(self) -> Any:  # functions cannot be pickled: send the name or number
         return rule, (self.key,)
 
     def score(self, p: ArrayLike, y: ArrayLike) -> Any:
-        """Loss of forecast p when class y (column number) happened: d(p, e_y)."""
+        """Loss of forecast p when class y (column number) is the outcome: d(p, e_y)."""
         p = self.rows("p", p)
         y = domain.classes("y", y, p.shape[-1])
         shape = domain.broadcast(p=p.shape[:-1], y=y.shape)
@@ -253,7 +253,7 @@ def _length(p: Array) -> Array:
 
 def _power_inverse(u: Array, r: float) -> Array:
     a = _meet_total(u, lambda v: _power_total(v, r), float(power_log(1.0 / u.shape[-1], r)), monotone=r <= 1.0)
-    # For r > 1 entries at the edge move faster than c can be resolved: what is missing to one belongs to them.
+    # For r > 1 entries at the edge move faster than c can be resolved: the rest of the sum belongs to them.
     with np.errstate(divide="ignore", over="ignore"):
         speed = np.where(a > 0.0, a ** (1.0 - r), 0.0)
     finite = np.minimum(speed, FASTEST)
@@ -266,7 +266,7 @@ def _share(a: Array) -> Array:
 
 
 def _power_total(v: Array, r: float) -> tuple[Array, Array, Array]:
-    """Entries A of link v, how far their total is from one on the link's scale, and its derivative in v + c."""
+    """Return entries A of link v, the distance of their total from one on the link's scale, and its derivative."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         a = np.exp(np.log1p(np.maximum(r * v, -1.0)) / r)
         total = a.sum(axis=-1, keepdims=True)
@@ -283,7 +283,7 @@ def _sphere(v: Array) -> tuple[Array, Array, Array]:
 def _meet_total(
     u: Array, total: Callable[[Array], tuple[Array, Array, Array]], smallest: float, *, monotone: bool
 ) -> Array:
-    """The entries A(u + c) with the c at which their total is met: Newton from above, inside a bracket.
+    """Return the entries A(u + c) with the c at which they sum to one: Newton from above, inside a bracket.
 
     The link of a sure class is 0, so c = −max u makes the largest entry one and the total at least one;
     `smallest` is the largest entry's link when all share equally. The total is convex in c where `monotone`,
@@ -309,7 +309,7 @@ def _meet_total(
 
 
 def rule(which: str | float | ScoringRule) -> ScoringRule:
-    """A scoring rule by name ("log", "brier", "half_brier", "spherical"), by its number r, or itself.
+    """Return a scoring rule by name ("log", "brier", "half_brier", "spherical"), by its number r, or itself.
 
     >>> rule("log") is rule(0)
     True

@@ -2,7 +2,7 @@
 
 n  (k, K)  how many cases of forecast category i had outcome j, or their shares; categories from best to worst,
            outcomes from no event to event
-f  (k, K)  the probabilities that category i stands for
+f  (k, K)  the forecast probabilities of category i
 d  (k, K)  the frequencies observed in category i: the predictive values
 """
 
@@ -29,13 +29,13 @@ def prior(n: ArrayLike) -> Array:
 
 
 def category_shares(n: ArrayLike) -> Array:
-    """How often each category was forecast, Pr(f_i)."""
+    """Share of cases in each forecast category, Pr(f_i)."""
     n = domain.table(n)
     return np.asarray(n.sum(1) / n.sum())
 
 
 def predictive_values(n: ArrayLike) -> Array:
-    """What followed each forecast, Pr(o_j | f_i) (HB17 Table 1).
+    """Share of each outcome after each forecast, Pr(o_j | f_i) (HB17 Table 1).
 
     >>> predictive_values([[83, 56], [2, 12]])[:, 1].round(3)
     array([0.403, 0.857])
@@ -45,7 +45,7 @@ def predictive_values(n: ArrayLike) -> Array:
 
 
 def likelihoods(n: ArrayLike) -> Array:
-    """What had been forecast before each outcome, Pr(f_i | o_j)."""
+    """Share of each forecast before each outcome, Pr(f_i | o_j)."""
     n = domain.table(n)
     return np.asarray(n / n.sum(0))
 
@@ -64,7 +64,7 @@ def specificity(n: ArrayLike) -> Array:
 
 
 def likelihood_ratios(n: ArrayLike) -> Array:
-    """How much each forecast multiplies the odds of the event, Pr(f_i | o_2) / Pr(f_i | o_1); two outcomes."""
+    """Factor on the odds of the event by each forecast, Pr(f_i | o_2) / Pr(f_i | o_1); two outcomes."""
     no_event, event = likelihoods(n).T
     with np.errstate(divide="ignore"):
         return np.asarray(event / no_event)
@@ -167,7 +167,7 @@ def degrees_of_freedom(n: ArrayLike) -> int:
 
 
 def log_likelihoods(n: ArrayLike) -> tuple[float, float]:
-    """Of the saturated logistic model (forecast category as a factor) and of the model with the prior alone."""
+    """Log-likelihoods of the saturated logistic model (category as a factor) and of the prior alone."""
     n = domain.table(n)
 
     def log_likelihood(p: Array) -> float:
@@ -185,7 +185,7 @@ def mcfadden_r2(n: ArrayLike) -> float:
 def saturated_logit(n: ArrayLike) -> tuple[Array, Array]:
     """Coefficients (k, K−1) of the saturated logistic model against the first outcome, and their standard errors.
 
-    Row 0 is the intercept b₀, the log odds in the best category; row i is b_i, what category i adds. Empty cells
+    Row 0 is the intercept b₀, the log odds in the best category; row i is b_i, the effect of category i. Empty cells
     give infinite coefficients with infinite standard errors.
 
     >>> saturated_logit([[64, 7], [2, 27]])[0].ravel().round(3)
@@ -200,7 +200,7 @@ def saturated_logit(n: ArrayLike) -> tuple[Array, Array]:
 
 
 def cell_divergences(f: ArrayLike, rule: ScoringRule) -> Array:
-    """D_B(o_j ‖ f_i): the score of category i when outcome j happens (HB17 eq 3)."""
+    """D_B(o_j ‖ f_i): the score of category i for outcome j (HB17 eq 3)."""
     f = np.asarray(f, float)
     return np.asarray(rule.divergence(f[:, None, :], np.eye(f.shape[1])))
 
@@ -233,7 +233,7 @@ def reliabilities(n: ArrayLike, f: ArrayLike, rule: ScoringRule) -> Array:
 
 
 def curve(p: ArrayLike, rule: ScoringRule) -> Array:
-    """The convex curve g of the tangent diagrams over the event's probability p, two outcomes (HB17 Figs 1–4).
+    """Height of the convex curve g of the tangent diagrams at the event's probability p (HB17 Figs 1–4).
 
     g is the negative entropy; for the half Brier score HB17 draws p² instead, which differs by the straight line p
     and so has the same divergences.

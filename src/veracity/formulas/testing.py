@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-LARGE = 1e4  # a noncentral χ² beyond is normal to three digits of its bound
+LARGE = 1e4  # beyond, the normal approximation gives the bound to three digits
 
 
 def weighted_holm(p: Mapping[str, float], weights: Mapping[str, float], level: float = 0.05) -> set[str]:
