@@ -14,6 +14,6 @@ __all__ = ["NAME", "Histogram", "Pass", "forecast_hashes", "scan"]
 native: ModuleType | None
 try:
     from veracity.kernels import native
-except ImportError:  # installed where there was no compiler
+except ImportError:  # installed without a compiler
     native = None
 NAME = "numpy" if native is None or os.environ.get("VERACITY_KERNEL") == "numpy" else "native"

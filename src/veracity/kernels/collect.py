@@ -1,4 +1,4 @@
-"""What the NumPy pass collects block by block: problems, masses, the lowest rows and histograms."""
+"""Collectors of the NumPy pass, filled block by block: problems, masses, the lowest rows and histograms."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Array = NDArray[Any]
 
 
 class Problems:
-    """Collects rows that cannot be used."""
+    """The rows that cannot be used, by kind of problem."""
 
     def __init__(self) -> None:
         self.found = dict.fromkeys(PROBLEMS, Problem())
         self.low, self.high = np.inf, -np.inf
 
     def note(self, name: str, bad: Array, first_row: int, values: Array) -> None:
-        """Adds the rows of a block where `bad` (rows, or rows by columns) holds."""
+        """Add the rows of a block where `bad` (rows, or rows by columns) holds."""
         hit = np.flatnonzero(bad if bad.ndim == 1 else bad.any(axis=1))
         if len(hit) == 0:
             return
@@ -66,7 +66,7 @@ class Problems:
 
 
 class Lowest:
-    """Keeps the rows with the smallest realised probability, ties by row."""
+    """The rows with the smallest realised probability so far, ties by row."""
 
     def __init__(self) -> None:
         self.rows, self.realised = np.empty(0, np.int64), np.empty(0)
@@ -95,7 +95,7 @@ class Mass:
             self.second = weights * self.first
 
     def whole(self, n: int) -> tuple[int, float, float]:
-        """Σc, Σcw, Σcw² of the n rows."""
+        """Return Σc, Σcw, Σcw² of the n rows."""
         rows = n if self.counts is None else int(self.counts.sum())
         if self.first is None or self.second is None:
             return rows, float(n), float(n)
@@ -119,7 +119,7 @@ def times(mass: Array | None, x: Array) -> Array:
 
 
 class Counter:
-    """One histogram in the making: of few entries sparse parts, of many a sum for every cell."""
+    """A histogram that grows: sparse parts for few entries, a sum for every cell for many."""
 
     def __init__(self, size: int):
         self.size = size
@@ -127,7 +127,7 @@ class Counter:
         self.dense: dict[str, Array] = {}
 
     def add(self, cells: Array, p: Array, mass: Mass, at: Array, true: Mass, log: Array, power: Array) -> None:
-        """Entries p in cells; those at `at` are true, with their mass, ln p and p^(-2/3)."""
+        """Add entries p in cells; those at `at` are true, with their mass, ln p and p^(-2/3)."""
         few = len(cells) < self.size // 8
         if few:  # sorting few entries is cheaper than a sum for every cell
             names, cells = np.unique(cells, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Bins on cells of the grid: where those of equal true counts begin, and what any hold.
+"""Bins on cells of the grid: the first cells of bins with equal true counts, and sums over bins.
 
 Everything is decided from integer counts, so that rows in memory, streamed or on a cluster give the same bins.
 """
@@ -38,7 +38,7 @@ def bin_starts(h: Histogram, grid: Grid, bins: int, end_width: float) -> tuple[I
 
 @lru_cache(maxsize=64)
 def _ends(grid: Grid, end_width: float) -> tuple[int, int]:
-    """The cells between the end bins: the first, and the one after the last."""
+    """Return the first cell between the end bins, and the one after the last."""
     return (grid.atom(end_width), grid.atom(1.0 - end_width)) if end_width > 0.0 else (0, len(grid))
 
 
@@ -73,7 +73,7 @@ def binned(h: Histogram, grid: Grid, start: Ints) -> tuple[Ints, Floats]:
 
 
 class Cutter:
-    """Where to cut the sorted true entries of a histogram."""
+    """Cuts between the sorted true entries of a histogram."""
 
     def __init__(self, histogram: Histogram, grid: Grid) -> None:
         some = (histogram.true > 0).nonzero()[0]
@@ -93,7 +93,7 @@ class Cutter:
         return found
 
     def equal_population(self, bins: int, left: int, right: int) -> Ints:
-        """Cells from `left` to `right` in bins of equal true counts, what lies beyond in a bin each."""
+        """Return the first cells of bins of equal true counts from `left` to `right`, with a bin on either side."""
         middle = (self.cells >= left) & (self.cells < right)
         full = middle & (self.true * bins > self.before[-1])
         overfull = self.cells[full]
@@ -112,7 +112,7 @@ class Cutter:
         return found[found < self.last]
 
     def cut(self, entry: Ints) -> Ints:
-        """The grid cells at which a bin begins so that true entries number entry−1 and entry part, ties going up."""
+        """Return the cells at which a bin begins that separate true entries number entry−1 and entry; ties go up."""
         a = self.before.searchsorted(entry - 1, side="right") - 1
         b = np.minimum(self.before.searchsorted(entry, side="right") - 1, len(self.cells) - 1)
         low, high = self.cells[a], self.cells[b]
@@ -124,7 +124,7 @@ class Cutter:
         return between
 
     def split(self, start: Ints) -> Ints:
-        """Halves of bins whose edges differ too much, and halves of these, while each keeps entries enough."""
+        """Return the first cells after halving bins with too wide edges, as long as both halves keep enough entries."""
         found = [start]
         lower, upper = start, np.append(start[1:], self.last)
         while True:
@@ -141,7 +141,7 @@ class Cutter:
 
 
 def round_significant(x: Floats) -> Floats:
-    """x to 40 significant bits."""
+    """Return x rounded to 40 significant bits."""
     mantissa, exponent = np.frexp(x)
     rounded: Floats = np.ldexp(np.round(mantissa * 2.0**40), exponent - 40)
     return rounded

@@ -1,6 +1,6 @@
 """The fixed grid of probabilities: fine near 0 and near 1, the same for all data, found by shifting float bits.
 
-A *code* is what the bits give: below 1/2 the exponent and leading mantissa bits of p, from 1/2 up those of 1 - p,
+A *code* is made of float bits: below 1/2 the exponent and leading mantissa bits of p, from 1/2 up those of 1 - p,
 which is exact there. A *cell* is a code, or a part of one where a given cut divides it, or (on the coarse grid) a
 run of them. Cells are half-open, [edges[i], edges[i + 1]), so histograms on them add in any order.
 """
@@ -45,7 +45,7 @@ CODES = 2 * HALF_CODE
 
 
 def codes(u: Array) -> Array:
-    """Code of each probability in an array of float64: p below 1/2 counted up from 0, 1 - p down from the end."""
+    """Return the code of each float64 probability: p below 1/2 counted up from 0, 1 - p down from the end."""
     above = u >= 0.5
     bits = np.where(above, 1.0 - u, u).view(np.int64)
     bits -= above  # turns (a, b] of 1 - p into the codes of [a, b)
@@ -63,7 +63,7 @@ def codes(u: Array) -> Array:
 
 @cache
 def lower_edges() -> Array:
-    """Smallest float of each code; codes near 1 that hold no float share the edge of the next one."""
+    """Return the smallest float of each code; codes near 1 without any float share the edge of the next one."""
     lines = np.concatenate(
         [
             np.arange(LEAST_BITS, SPLIT_BITS, 1 << TINY_SHIFT),
@@ -90,7 +90,7 @@ def _spread(cut: float, mirrors: Array) -> tuple[float, float]:
 
 
 def _cut_edges(cuts: tuple[float, ...]) -> Array:
-    """Edges that make every cut an atom; cuts so close that their atoms would overlap share one."""
+    """Return edges that make every cut an atom; cuts so close that their atoms would overlap share one."""
     atoms: list[tuple[float, float]] = []
     mirrors = np.sort(1.0 - np.array(cuts, dtype=np.float64))
     for low, high in sorted(_spread(cut, mirrors) for cut in cuts):
@@ -125,7 +125,7 @@ class Grid:
 
     @cached_property
     def ends(self) -> Array:
-        """Where each cell begins, and where the last one ends."""
+        """Lower edges of the cells, and the upper edge of the last."""
         return np.append(self.edges, 1.0)
 
     @cached_property
@@ -134,11 +134,11 @@ class Grid:
         return np.isin(np.arange(len(self)), [self.atom(cut) for cut in self.cuts])
 
     def is_wide(self, cell: int) -> bool:
-        """Whether a cell holds what the full grid keeps apart."""
+        """Return whether a cell covers several cells of the full grid."""
         return self.coarse and cell > 0 and bool(self.edges[cell] < COARSE)
 
     def locate(self, u: Array) -> Array:
-        """Cell of each probability: np.searchsorted(edges, u, side="right") - 1, but fast.
+        """Return the cell of each probability: np.searchsorted(edges, u, side="right") - 1, but fast.
 
         >>> fine = grid((0.2,))
         >>> bool(fine.locate(np.float32(0.2)) == fine.locate(0.2) == fine.atom(0.2))
@@ -157,20 +157,20 @@ class Grid:
         return cells.reshape(u.shape)
 
     def atom(self, cut: float) -> int:
-        """Cell of a cut, which holds nothing but the cut, its float32 neighbour, and 1 − p of a mirrored cut."""
+        """Return the cell of a cut, with only the cut, its float32 neighbour, and 1 − p of a mirrored cut."""
         if cut not in self.cuts:
             raise ValueError(f"cut: {cut!r} is not one of the grid's cuts {self.cuts}")
         return int(np.searchsorted(self.edges, cut, side="right")) - 1
 
 
 def _containing(wide: Array, edges: Array) -> Array:
-    """The wide cell in which each cell begins."""
+    """Return the wide cell in which each cell begins."""
     return (np.searchsorted(wide, edges, side="right") - 1).astype(np.int32)
 
 
 @lru_cache(maxsize=64)
 def grid(cuts: tuple[float, ...] = (), coarse: bool = False) -> Grid:
-    """The grid with these cuts; `coarse` has only a few wide cells below 2^-22 (for very many classes)."""
+    """Return the grid with these cuts; `coarse` has only a few wide cells below 2^-22 (for very many classes)."""
     if not all(0.0 < cut < 1.0 for cut in cuts):
         raise ValueError(f"cuts: {cuts!r} must lie between 0 and 1; 0 and 1 are atoms already")
     lower, given = lower_edges(), _cut_edges(cuts)

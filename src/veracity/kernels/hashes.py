@@ -1,4 +1,4 @@
-"""64 bits from a forecast alone, which decide whether its rows are analysis rows, however the rows were cut into parts.
+"""64-bit hashes of forecasts, which choose the analysis rows independently of the parts that rows come in.
 
 The hash of a row is that of Σ_j b_j · m(b_j), where b_j has the bits of p_j in float32 and m mixes them, so it does not
 depend on the order of classes. One column of two classes, which may be next to 1, is hashed in float64.

@@ -1,4 +1,4 @@
-"""The pass in C: what goes to the compiled module and what comes back."""
+"""The pass in C: arrays to the compiled module, and its results as a `Pass`."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def by_row(
 
 
 def _by_place(p: Array, y: Array, grid: Grid, threads: int | None, allowed: float) -> Pass | None:
-    """The pass over many rows of two classes in one column; None where some cannot be used."""
+    """Return the pass over many rows of two classes in one column; None where some cannot be used."""
     n = len(p)
     threads = threads or min(processors(), MOST_THREADS, 1 + n // PAIRED)
     starts = [n * i // threads for i in range(threads)]
@@ -155,7 +155,7 @@ def _by_place(p: Array, y: Array, grid: Grid, threads: int | None, allowed: floa
 
 
 def _problems(numbers: Array, values: Array) -> dict[str, Problem]:
-    """Of each kind: rows, column of the first, first rows."""
+    """Return the problems by kind, from numbers of rows, column of the first, and first rows."""
     found = dict.fromkeys(PROBLEMS, Problem())
     if not numbers[:, 0].any():
         return found

@@ -1,4 +1,4 @@
-"""Two classes in one column, counted by place and outcome with the moments of where in its cell each row lies.
+"""Two classes in one column, counted by place and outcome with moments of the positions of rows in their cells.
 
 In a cell that is narrow for its distance from 0, every smooth function of a probability is its Taylor series around the
 middle. So Σ1, Σx, Σx², Σx³ of the positions x give the sum of any score and any power to 3e-13 and better, of all
@@ -25,7 +25,7 @@ WHOLE = ("count", "log", "brier")  # sums that a pass has for each outcome
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """Rows of a part by number: those not counted, and those that gave least to the outcome."""
+    """Row numbers of a part: rows not counted here, and those with the lowest realised probability."""
 
     others: Array
     lowest: Array
@@ -46,7 +46,7 @@ class Pair:
         self._table[:, self._places.divided, 0] = -1.0  # nothing is counted there: the kernel looks for the part
 
     def add(self, p: Array, y: Array) -> Rest | None:
-        """Count rows; None where one of them cannot be used, and then some may have been counted."""
+        """Count rows and return the rest; None where a row cannot be used, and then some may have been counted."""
         known, others = self._places, np.empty(len(p), dtype=np.int64)
         found = _native.pair(p, y, known.first_part, known.part_edges, self._table, others)
         bad, count, low, high, lowest, realised = found
@@ -58,7 +58,7 @@ class Pair:
         return self
 
     def result(self) -> Pass:
-        """Return what a scan of the counted rows gives, but for the lowest."""
+        """Return the pass over the counted rows, without the lowest."""
         known, table = self._places, self._table[:, :-1].transpose(1, 0, 2)
         place, y = np.nonzero(table[:, :, 0] > 0.0)
         moments = table[place, y].T
@@ -86,7 +86,7 @@ class Pair:
         held = _Held(np.cumsum(new) - 1, y, len(used))
 
         def histogram(second: Array | bool) -> Histogram:
-            """Entries of the second column where `second` holds, else of the first."""
+            """Return the histogram of entries of the second column where `second` holds, else of the first."""
             second = np.broadcast_to(second, len(used))
             return self._histogram(
                 np.where(second, known.cell[used], known.other_cell[used]),
@@ -120,7 +120,7 @@ class Pair:
         )
 
     def _histogram(self, cell: Array, **columns: Array) -> Histogram:
-        """Places of one cell together."""
+        """Return the histogram with the places of each cell added."""
         dense = {name: np.bincount(cell, values, len(self._grid)) for name, values in columns.items()}
         used = np.flatnonzero(dense["all"])
         held = {name: values[used] for name, values in dense.items()}
@@ -140,6 +140,6 @@ class _Held:
         return np.bincount(self.which, values, self.places)
 
     def of(self, outcome: Array, values: Array) -> Array:
-        """The values of one outcome, which may differ by place."""
+        """Return the values of one outcome, which may differ by place."""
         mine = (self.y == 1) == outcome[self.which]
         return np.bincount(self.which[mine], values[mine], self.places)

@@ -1,4 +1,4 @@
-"""Places of a probability p of two classes: what its code says of the cells of p and of 1 - p together.
+"""Places of a probability p of two classes: intervals in which the cells of p and of 1 - p are both fixed.
 
 Codes mirror each other but for rounding: 1 - p of a p at the lower end of a code may lie in the next cell, and a cut on
 one side divides a code on the other. So a place is a code, its lower end, or a part of a code that a cut divides on
@@ -30,7 +30,7 @@ class Places:
     picked: Array  # whether p > 1/2
     middle: Array
     unit: Array  # v = middle + unit x
-    fourth: Array  # what is taken as the mean of x^4
+    fourth: Array  # assumed mean of x^4
     divided: Array  # places of divided codes, whose rows belong to parts
     first_part: Array  # of each divided code
     part_edges: Array
@@ -70,7 +70,7 @@ def places(grid: Grid) -> Places:
 
 
 def _breaks(grid: Grid, lower: Array) -> dict[int, list[float]]:
-    """Where in a code the cell of p or that of 1 - p changes, for codes that a cut divides on either side."""
+    """Return where in a code the cell of p or of 1 - p changes, for codes that a cut divides on either side."""
     first = grid.cell_of_code
     found: dict[int, list[float]] = {}
     for code in np.flatnonzero((first < 0) | (first[::-1] < 0)).tolist():
@@ -87,7 +87,7 @@ def _breaks(grid: Grid, lower: Array) -> dict[int, list[float]]:
 
 
 def _smallest(low: float, high: float, edge: float) -> float:
-    """The smallest float p from low to high with 1 - p < edge, by halving their bits."""
+    """Return the smallest float p from low to high with 1 - p < edge, by halving their bits."""
     a, b = int(np.float64(low).view(np.int64)), int(np.float64(high).view(np.int64))
     while b - a > 1:
         between = (a + b) // 2
@@ -99,7 +99,7 @@ def _smallest(low: float, high: float, edge: float) -> float:
 
 
 def _middles(lower: Array, code: Array) -> tuple[Array, Array, Array]:
-    """Middle, unit and half width in units of codes below 1/2; zero itself has no width."""
+    """Return middle, unit, and half width in units, of codes below 1/2; zero itself has no width."""
     low, half = lower[code], np.where(code < SPLIT_CODE, 2.0 ** (-TINY - 1), 2.0 ** (-FINE - 1))
     unit = np.where(code < 2, 0.0, np.exp2(np.floor(np.log2(np.maximum(low, LEAST)))))
     return np.where(code < 2, 0.0, low + unit * half), unit, half

@@ -1,4 +1,4 @@
-"""What one pass over the forecasts gives: sums, problems and histograms, all plain NumPy arrays."""
+"""The result of one pass over the forecasts: sums, problems and histograms as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Entries by cell, only cells that hold any. `true` entries are those of the outcome.
+    """Entries by cell, without empty cells. `true` entries are those of the outcome.
 
     c is the count of a row, w its weight. The weight fields are None without weights; the last three true sums are
     None in class-wise histograms of more than 50 classes.
@@ -51,7 +51,7 @@ class Histogram:
 
     @staticmethod
     def merge(parts: Sequence[Histogram]) -> Histogram:
-        """The histogram of all parts together."""
+        """Return the histogram of all parts together."""
         if len(parts) == 1:
             return parts[0]
         cells, place = np.unique(np.concatenate([part.cells for part in parts]), return_inverse=True)
@@ -68,7 +68,7 @@ class Histogram:
 
 @dataclass(frozen=True, eq=False)
 class Histograms(Sequence[Histogram]):
-    """Histograms one after another in long arrays, each cut out when asked for."""
+    """Histograms stored one after another in long arrays, each a slice made on request."""
 
     size: int
     offsets: Array  # where each begins, and the end
@@ -93,7 +93,7 @@ class Histograms(Sequence[Histogram]):
 
 
 def joined(histograms: Sequence[Histogram]) -> tuple[Array, dict[str, Array]]:
-    """Where each histogram begins and the end; the fields of all, one after another."""
+    """Return the offsets of histograms joined one after another, and their fields as long arrays."""
     if isinstance(histograms, Histograms):
         return histograms.offsets, histograms.columns
     offsets = np.cumsum([0, *(len(h.cells) for h in histograms)])
@@ -103,7 +103,7 @@ def joined(histograms: Sequence[Histogram]) -> tuple[Array, dict[str, Array]]:
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """Everything one sweep over the rows can know. Rows with a problem count in `problems` and nowhere else.
+    """The sums of one pass over the rows. Rows with a problem count in `problems` and nowhere else.
 
     c is the count of a row (1 if none), w its weight (1 if none).
     """
@@ -112,7 +112,7 @@ class Pass:
     weight: float  # Σcw
     weight2: float  # Σcw²
     problems: dict[str, Problem]  # keys PROBLEMS
-    low: float  # smallest and largest value seen, problem rows included, NaN left out; inf and -inf when there is none
+    low: float  # smallest and largest value, problem rows included, without NaN; inf and -inf without any value
     high: float
     score_sums: Array  # (4, 3): Σcwx, Σcw²x, Σcw²x² of log, brier, spherical, correct; log only where p_y > 0
     class_sums: Array  # (k, 6) by outcome: Σcw, Σcw², Σcw log, Σcw² log, Σcw brier, Σcw² brier
@@ -127,7 +127,7 @@ class Pass:
 
 
 def tolerance(dtype: np.dtype[Any], k: int) -> float:
-    """How far a row may be from one: 1e-6; in float32 also k 2^-23, twice the error of a sequential float32 sum.
+    """Return the largest distance of a row's sum from one: 1e-6; in float32 also k 2^-23, twice its summation error.
 
     In float16 2^-10 + k 2^-24: twice what rounding does to the sum, 2^-11 of each entry and 2^-25 of one near 0.
     """

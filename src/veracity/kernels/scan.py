@@ -1,4 +1,4 @@
-"""The door to the pass: checks shapes and types, and takes the kernel in C or that in NumPy."""
+"""The entry to the pass: checks shapes and types, and chooses the kernel in C or in NumPy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def scan(
     y        (n,) column number of the outcome.
     weights  (n,) float64; counts (n,) int64. Both are taken as checked.
     allowed  how far the sum of a row may be from one; None: by the dtype of p (result.tolerance).
-    kernel   "native" or "numpy"; None takes the best there is.
+    kernel   "native" or "numpy"; None takes "native" if it was compiled.
 
     >>> from veracity.kernels.grid import grid
     >>> one = scan(np.array([0.9, 0.8, 0.3]), np.array([1, 1, 0]), grid())

@@ -1,4 +1,4 @@
-"""Sums of functions of probabilities from the moments of where in narrow cells they lie: Taylor series, term by term.
+"""Sums of functions of probabilities from the moments of their positions in narrow cells, by Taylor series.
 
 A series is an array of its first five coefficients, each an array over cells.
 """
@@ -38,7 +38,7 @@ class Realised:
     moments: Array  # (5, cells) Σx^j
 
     def blocks(self) -> list[Realised]:
-        """The cells a few at a time; at least one block."""
+        """Yield the cells a few at a time; at least one block."""
         starts = range(0, max(len(self.t0), 1), BLOCK)
         return [Realised(*(getattr(self, f.name)[..., i : i + BLOCK] for f in fields(self))) for i in starts]
 
@@ -50,7 +50,7 @@ class Realised:
         return np.array([np.ones_like(step), step, square, square * step, square * square])
 
     def sums(self) -> dict[str, Array]:
-        """In each cell Σ t, Σ t^(-2/3), and of each score and its square."""
+        """Return, for each cell, Σ t, Σ t^(-2/3), and the sums of each score and its square."""
         step = self._step
         log = -np.array([self.log0, step[1], -step[2] / 2, step[3] / 3, -step[4] / 4])
         t, rest = _line(self.t0, self.t1), _line(self.rest0, -self.t1)
@@ -63,7 +63,7 @@ class Realised:
         return {name: np.einsum("jn,jn->n", series, self.moments) for name, series in wanted.items()}
 
     def powers(self) -> Array:
-        """Σ t^r over all cells for r in EXPONENTS."""
+        """Return Σ t^r over all cells for r in EXPONENTS."""
         scaled = self.moments * self._step
         root, power = np.exp(self.log0 / 9), np.exp(EXPONENTS[0] * self.log0)
         found = []

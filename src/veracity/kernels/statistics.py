@@ -40,7 +40,7 @@ def power_moments(t: Floats, share: Floats, powers: int) -> Floats:
 
 
 def true_cells(h: Histogram) -> tuple[Ints, Floats]:
-    """The cells with true entries: (2, cells) their numbers and counts, (4, cells) Σw, Σw p, Σw ln p, Σw p^(−2/3)."""
+    """Return cells with true entries: (2, cells) numbers and counts, (4, cells) Σw, Σw p, Σw ln p, Σw p^(−2/3)."""
     assert h.true_sum is not None
     assert h.true_log is not None
     assert h.true_power is not None
@@ -77,7 +77,7 @@ def gaps(
     safe = np.where(weight > 0.0, weight, 1.0)
     observed, gap = true / safe, np.abs(true - total) / safe
     error = np.sqrt(np.maximum(observed * (1.0 - observed), 0.0) / (safe * rows))
-    # A gap of normal noise around `gap` is on average this large (folded normal): what exceeds it is bias.
+    # A gap with normal noise is on average this large (folded normal); its excess over `gap` is bias.
     varies = error > 0.0
     z = gap / np.where(varies, error, 1.0)
     noisy = error * math.sqrt(2.0 / math.pi) * np.exp(-z * z / 2.0) + gap * erf(z / math.sqrt(2.0))
@@ -134,7 +134,7 @@ def row_moves(
 
     p      (rows, k) probabilities of any kind of float, y (rows,) the column of the true entry.
     edges  (bins,) where each bin begins; what lies below the first is in the first.
-    own, every  (bins, m) what the true entry adds and each entry takes off; m is at most 16.
+    own, every  (bins, m) added for the true entry, and subtracted for each entry; m is at most 16.
 
     >>> filled = np.empty((3, 1))
     >>> row_moves(np.array([[0.2, 0.8]]), np.array([1]), np.array([0.0, 0.5]), np.eye(2), np.eye(2), filled)
@@ -151,7 +151,7 @@ def row_moves(
 def mixed_errors(x: Floats, share: Floats, square: Floats, mixes: Floats) -> Floats:
     """√Σ square·(Σ_c mix_c (x_c − mean of x_c))² of each mix of columns, means weighted by `share`.
 
-    x      (m, rows) at most 16 columns; what a mix takes 0 of may be infinite.
+    x      (m, rows) at most 16 columns; those with 0 in a mix may be infinite.
     mixes  (mixes, m) how much of each column; at most 32.
 
     >>> half = np.array([0.5, 0.5])
@@ -168,7 +168,7 @@ def mixed_errors(x: Floats, share: Floats, square: Floats, mixes: Floats) -> Flo
 
 
 def row_bins(p: NDArray[Any], y: NDArray[Any], edges: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """(rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
+    """Return (rows, bins) numbers of entries of a row in each bin, and the bin of the true entry."""
     rows, bins = np.arange(len(p)), np.zeros(p.shape, dtype=np.int64)
     if len(edges) > 1:
         above = p >= edges[1]  # with many classes most entries lie in the first bin

@@ -13,8 +13,8 @@ from veracity.kernels.result import MANY, TINY, Histogram, Pass
 
 Array = NDArray[Any]
 
-BLOCK = 1 << 18  # entries worked on at a time: large against the grid, small against memory
-INNER = 1 << 13  # rows of which scores are made at a time: their arrays stay in the cache
+BLOCK = 1 << 18  # entries at a time: many against the grid's cells, few against memory
+INNER = 1 << 13  # rows scored at a time: their arrays stay in the cache
 
 
 class Sweep:
@@ -140,7 +140,7 @@ class Sweep:
         totals = {"all": self.rows, "all_sum": self.column_sums}
         totals |= {"all_weight": self.weight, "all_weight2": self.weight2}
         for name in held.keys() & totals.keys():
-            held[name][:, 0] = np.maximum(totals[name] - held[name].sum(axis=1), 0)  # rounding may leave less
+            held[name][:, 0] = np.maximum(totals[name] - held[name].sum(axis=1), 0)  # rounding may make it negative
         return self.pooled.histogram(), nested_histograms(held)
 
 

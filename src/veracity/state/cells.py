@@ -1,4 +1,4 @@
-"""Histograms that grow, become coarser, or stand for rows."""
+"""Histograms: growing sums of them, coarser ones, and forecasts made from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Cells:
         self._sums: dict[str, Array] = {}
 
     def add(self, parts: Sequence[Histogram]) -> None:
-        """Add one histogram to each."""
+        """Add one histogram to each sum."""
         offsets, columns = joined(parts)
         held = {name: values[offsets[0] : offsets[-1]] for name, values in columns.items()}
         place = held.pop("cells") + np.repeat(np.arange(self._n) * self._size, np.diff(offsets))
@@ -45,7 +45,7 @@ class Cells:
             self._sums[name][place] += values
 
     def histograms(self) -> tuple[Histogram, ...]:
-        """The sums, only cells that hold any."""
+        """Return the sums, without empty cells."""
         used = np.flatnonzero(self._sums["all"])
         which, cells = np.divmod(used, self._size)
         held = {"cells": cells.astype(np.int32), **{name: values[used] for name, values in self._sums.items()}}
@@ -55,7 +55,7 @@ class Cells:
 
 
 def regrouped(h: Histogram, cells: NDArray[np.int32]) -> Histogram:
-    """The histogram with its cells renamed to `cells`, ascending; those with one name become one."""
+    """Return the histogram with new cell numbers, ascending; cells with equal numbers are added."""
     if not len(cells):
         return h
     first = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))
@@ -64,9 +64,10 @@ def regrouped(h: Histogram, cells: NDArray[np.int32]) -> Histogram:
 
 
 def rows_of_two(h: Histogram, edges: Array, classes: tuple[Any, ...]) -> Forecasts:
-    """Forecasts of two classes, given the cells of the second: a row per cell and outcome, its mean probability.
+    """Return forecasts of two classes from the histogram of the second: a row per cell and outcome.
 
-    The mean without its last bits, which depend on how the sum was made, and not below the edge where its cell begins.
+    A row has the mean probability of its cell, without the last bits, which depend on the order of summation, and not
+    below the cell's lower edge.
     """
     every = h.all if h.all_weight is None else h.all_weight
     p = np.clip(round_significant(h.all_sum / np.where(every > 0, every, 1.0)), edges[h.cells], 1.0)
@@ -81,7 +82,7 @@ def rows_of_two(h: Histogram, edges: Array, classes: tuple[Any, ...]) -> Forecas
 
 
 def without_absent(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -> Histogram:
-    """Return the histogram less the options that rows did not have; the pass counted them as exactly 0."""
+    """Return the histogram without the options that were not offered, which the pass counted as probability 0."""
     lost = absent if absent.ndim == 1 else absent.sum(axis=1)
     counts = lost if f.counts is None else lost * f.counts
     held = {name: values.copy() for name, values in vars(h).items() if values is not None}
@@ -95,7 +96,7 @@ def without_absent(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -> His
 
 
 def true_entries(f: Forecasts, p: Array, grid: Grid) -> Histogram:
-    """Return the histogram of true entries alone, where nothing is known of the others."""
+    """Return the histogram of realised probabilities, where the others are unknown."""
     cells, place = np.unique(grid.locate(p), return_inverse=True)
     mass, mass2 = f.mass[: len(p)], f.squared_mass[: len(p)]
     above = p > 0.0

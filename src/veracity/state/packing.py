@@ -1,4 +1,4 @@
-"""Tallies as bytes: a line of JSON and the arrays, with a checksum. No code is stored, and all is checked when read."""
+"""Tallies as bytes: a line of JSON and the arrays, with a checksum. No code is stored; reading checks everything."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class _Arrays:
             raise ValueError(DAMAGED.format(f"an array of {dtype}"))
         array = np.frombuffer(self._body, dtype, size, self._offset).reshape(value["shape"])
         self._offset += size * dtype.itemsize
-        return array if array.flags.aligned else array.copy()  # C reads numbers only where they may lie
+        return array if array.flags.aligned else array.copy()  # C needs aligned numbers
 
 
 def _tally(state: dict[str, Any], arrays: _Arrays) -> Tally:
@@ -153,11 +153,11 @@ def _check(tally: Tally, cells: Grid) -> None:
 
 
 def fingerprint(cells: Grid) -> int:
-    """Return a number that differs between grids: cells are numbers, so tallies add only where these agree."""
+    """Return a number that differs between grids: tallies add only on the same cells."""
     return crc32(cells.nested_edges.tobytes(), crc32(cells.edges.tobytes()))
 
 
 def stored_finding(stored: dict[str, Any]) -> Finding:
-    """Return the finding that `asdict` turned into plain values."""
+    """Return the finding from the plain values of `asdict`."""
     details = tuple((name, value) for name, value in stored.get("details", ()))
     return Finding(**{**stored, "rows": tuple(stored["rows"]), "details": details})

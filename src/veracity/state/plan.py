@@ -13,7 +13,7 @@ ERROR_BINS = 15  # bins of a calibration error, the number other libraries repor
 
 @dataclass(frozen=True)
 class Plan:
-    """How an assessment is made. Tallies made with different plans refuse to add."""
+    """The options of an assessment; tallies with different plans refuse to add."""
 
     floor: float = 0.0
     end_width: float = 0.005
@@ -50,12 +50,12 @@ class Plan:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Floor and ceiling of model probabilities: N17 clips on both sides, otherwise only below."""
+        """Floor and ceiling of the probabilities: N17 clips on both sides, other plans only below."""
         return (self.floor, 1.0 - self.floor) if self.preset == "N17" else (self.floor, 1.0)
 
     @property
     def cuts(self) -> tuple[float, ...]:
-        """Given edges: each becomes an atom of the grid, so that [a, b) and (a, b] are both exact."""
+        """Given edges, each an atom of the grid, so that [a, b) and (a, b] are both exact."""
         return _cuts(self.floor, self.end_width, self.preset)
 
     def options(self) -> dict[str, object]:

@@ -23,7 +23,7 @@ Hashes = NDArray[np.uint64]
 
 MOST_ROWS = 1 << 17
 MOST_ENTRIES = 4_000_000
-# Columns that rows of different content differ in, besides the forecast and the outcome.
+# Columns that distinguish rows, besides the forecast and the outcome.
 CONTENT = ("weights", "log_realised", "ideal", "features", "case", "clusters", "time", "offered")
 
 
@@ -36,7 +36,7 @@ class AnalysisRows:
 
 
 def capacity(k: int) -> int:
-    """The largest number of analysis rows of k classes."""
+    """Return the largest number of analysis rows of k classes."""
     return max(1, min(MOST_ROWS, MOST_ENTRIES // max(k, 1)))
 
 
@@ -48,13 +48,13 @@ def analysis_rows(f: Forecasts) -> AnalysisRows:
 
 
 class Growing:
-    """The analysis rows of parts that arrive one after another. A long stream's rows are ruled out by hash alone."""
+    """The analysis rows of parts that arrive one after another; late in a stream the hash alone excludes most rows."""
 
     def __init__(self) -> None:
         self._parts: list[Forecasts] = []
         self._hashes: list[Hashes] = []
         self._waiting, self._cases, self._complete = 0, 0, True
-        self._limit: np.uint64 | None = None  # a forecast with a larger hash is left out, whatever comes
+        self._limit: np.uint64 | None = None  # forecasts with a larger hash can no longer be analysis rows
 
     def add(self, f: Forecasts, complete: bool = True) -> None:
         """Add rows; `complete` says that they are all rows of their part."""
@@ -101,7 +101,7 @@ class Growing:
 
 
 def is_plain_pair(f: Forecasts) -> bool:
-    """Whether cells of the grid say all that these forecasts of two classes hold."""
+    """Return whether the cells of the grid hold everything about these forecasts of two classes."""
     return f.k == 2 and f.probabilities is not None and all(getattr(f, name) is None for name in CONTENT)
 
 
@@ -140,7 +140,7 @@ def _copy(values: Any) -> Any:
 
 
 def _numbered(features: NDArray[Any]) -> NDArray[np.float64]:
-    """Return features as numbers: words by their keys."""
+    """Return features as numbers: text by its 64-bit keys."""
     if features.dtype.kind in "fiub":
         return np.array(features, dtype=np.float64)
     columns = features.reshape(len(features), -1).T

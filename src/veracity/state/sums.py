@@ -1,4 +1,4 @@
-"""The moments of a tally: weighted sums over rows, exact whatever the parts."""
+"""The moments of a tally: weighted sums over rows, which add over parts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Sums:
 
 
 def with_logs(sums: Sums, f: Forecasts) -> Sums:
-    """The log score and the powers from log-probabilities, which do not underflow."""
+    """Return the sums with log score and powers from log-probabilities, which do not underflow."""
     logs = f.log_realised
     assert logs is not None
     above = np.isfinite(logs)
@@ -90,7 +90,7 @@ def with_logs(sums: Sums, f: Forecasts) -> Sums:
 
 
 def with_tiny(sums: Sums, f: Forecasts, rows: NDArray[np.int64]) -> Sums:
-    """The powers of rows whose p^r would leave the range of floats, as logarithms."""
+    """Return the sums with the powers of rows whose p^r would leave the range of floats, as logarithms."""
     with np.errstate(divide="ignore"):
         logs = f.log_realised[rows] if f.log_realised is not None else np.log(f.realised[rows])
     w, c = f.mass[rows], np.ones(len(f), dtype=np.int64)[rows] if f.counts is None else f.counts[rows]

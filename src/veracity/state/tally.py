@@ -28,13 +28,13 @@ Groups = Mapping[str, Mapping[str, "Tally"]]
 
 MANY_CLASSES = 50  # beyond, class-wise histograms are nested
 VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-22
-LOWEST = 20  # rows kept that gave least to their outcome
-SPLIT = ("soft_outcomes", "no_number_of_cases")  # findings about rows of which several are one case
-DERIVED = ("zero_probability", "constant_forecast", "one_outcome")  # findings that the sums give again
+LOWEST = 20  # lowest realised probabilities that are kept: a screenful
+SPLIT = ("soft_outcomes", "no_number_of_cases")  # findings about several rows for one case
+DERIVED = ("zero_probability", "constant_forecast", "one_outcome")  # findings that follow from the sums
 
 
 class Low(NamedTuple):
-    """A row that gave little to its outcome; outcome −1: not known."""
+    """A row whose outcome had a low probability; outcome −1: not known."""
 
     p: float
     row: int
@@ -144,7 +144,7 @@ class Tally:
 
     @property
     def basis(self) -> str:
-        """What numbers from the analysis rows rest on, in words; empty where that is every row."""
+        """The sample behind numbers from the analysis rows, in words; empty where it is every row."""
         if self.complete:
             return ""
         return "cells of the grid" if self.on_cells else f"a sample of {len(self.rows):,} rows"
@@ -166,7 +166,7 @@ class Tally:
 
     @property
     def picks(self) -> Histogram:
-        """Probabilities of the picks, with those that were right."""
+        """Histogram of the picks' probabilities; true entries are correct picks."""
         return self.classwise[1] if self.picks_only else self.top
 
     @property
@@ -211,7 +211,7 @@ class Tally:
 
 
 class Running:
-    """A sum of tallies that grows in place: what a stream is counted into."""
+    """A sum of tallies that grows in place, for streams."""
 
     def __init__(self) -> None:
         self._first: Tally | None = None
@@ -220,7 +220,7 @@ class Running:
         self._findings: tuple[Finding, ...] = ()
         self._cases = 0
         self._rows = Growing()
-        self._groups: dict[str, dict[str, list[Tally]]] = {}  # there may be thousands of levels: added at the end
+        self._groups: dict[str, dict[str, list[Tally]]] = {}  # perhaps thousands of levels: added at the end
         self._waiting = 0
 
     def count(self, f: Forecasts, plan: Plan) -> None:
@@ -302,7 +302,7 @@ def total(tallies: Iterable[Tally]) -> Tally:
 
 
 def _restored(data: bytes, lowest: tuple[Low, ...], findings: tuple[Finding, ...]) -> Tally:
-    """Return a pickled tally; rows that know their file keep it."""
+    """Return a pickled tally; rows of several files keep their file."""
     return replace(Tally.from_bytes(data), lowest=lowest, findings=findings)
 
 
@@ -384,7 +384,7 @@ def _of_forecasts(f: Forecasts, plan: Plan, held: dict[str, Any]) -> Tally:
 
 
 def _of_realised(f: Forecasts, plan: Plan, held: dict[str, Any]) -> Tally:
-    """Only the probability of the outcome is known: moments, and true entries without frequencies."""
+    """Return the tally of realised probabilities alone: moments, and true entries without frequencies."""
     logs = f.log_realised
     assert logs is not None
     p, cells = np.exp(logs), grid_of(plan, f.k)
