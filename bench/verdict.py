@@ -18,7 +18,7 @@ import numpy as np
 
 from bench import row
 from bench._truth import Floats, draw, removable, stated, truth
-from veracity.data.records import Verdict
+from veracity.data.verdict import Verdict
 from veracity.estimate.verdict import judge
 
 DRAWS = 200

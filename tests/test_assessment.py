@@ -286,6 +286,12 @@ def test_other_curves_measure_the_same_of_calibrated_forecasts(curve: str, group
     # 20,000 calibrated rows: sampling error about 0.003; wide bins and in-sample isotonic curves add about 0.003.
     for name in MEANS:
         assert found[name] == pytest.approx(a.reported[name], abs=0.012 if curve == "width" else 0.008)
+    if groups == "per class":
+        for j, means in enumerate(found["classes"].values()):
+            realised = p[y == j, j]
+            for name, r in zip(MEANS, (1.0, 0.0, -2.0 / 3.0), strict=True):
+                # About 6,700 cases a class: sampling error 0.005, and bins as above.
+                assert means[name] == pytest.approx(float(vc.generalized_mean(realised, r)), abs=0.02)
     if (curve, groups) == ("bins", "pooled"):
         assert found == pytest.approx(dict(a.measured), rel=1e-12)
     with pytest.raises(ValueError, match="no curve is called"):

@@ -12,7 +12,7 @@ import pytest
 
 import veracity as vc
 from veracity.data import Forecasts
-from veracity.data.records import ClassLevel, ConfidenceTest, LevelTest, Verdict
+from veracity.data.verdict import ClassLevel, ConfidenceTest, LevelTest, Verdict
 from veracity.estimate.conclusion import verdict
 from veracity.estimate.verdict import judge, state_of, word_of
 from veracity.simulate import simulate

@@ -263,6 +263,12 @@ OTHERS: list[Quantity] = [
         formula="((1/n) Σᵢ Σⱼ pᵢⱼ^(1+r))^(1/r)", cite="Spiegelhalter 1986 at r = 1", percent=True,
     ),
     Quantity(
+        name="expected_scores", section="", label="Score expected by the model itself",
+        gloss="The mean score that calibrated forecasts with these probabilities would have.",
+        formula="(1/n) Σᵢ e_r(pᵢ); observed − expected = ((1+r)/r) (1/n) Σᵢ (Σⱼ pᵢⱼ^(1+r) − p_y^r)",
+        cite="Spiegelhalter 1986 at r = 1",
+    ),
+    Quantity(
         name="measured", section="", label="After perfect recalibration", paper="measured", percent=True,
         gloss="The same mean with each probability replaced by how often such forecasts came true.",
         formula="pᵢ replaced by the observed frequency in its bin, corrected for the bias of few cases per bin",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from veracity.data.records import ClassLevel, Range, Verdict
+from veracity.data.verdict import ClassLevel, Range, Verdict
 
 NAMED_ROWS = 5
 NAMED_CLASSES = 2  # of those predicted too often, and of those predicted too rarely

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from veracity.data import Finding
-from veracity.data.records import Baseline, Gain, Group, Remedy, Scores, Skill, Surprise, Verdict
+from veracity.data.records import Baseline, ExpectedScore, Gain, Group, Remedy, Scores, Skill, Surprise
+from veracity.data.verdict import Verdict
 
 PAPERS = {
     "N17": "K. P. Nelson (2017), Assessing probabilistic inference by comparing the generalized mean of the model and "
@@ -43,6 +44,7 @@ VERDICTS = (
 )
 
 RULES = {"log": "log loss", "brier": "Brier score"}
+SCORE_OF = {"log": "log_loss", "brier": "brier"}
 GOOD, BAD, ACTION, NOTICE = "✓", "✗", "→", "!"
 MARK_OF_STATE = {"found": BAD, "slight": NOTICE, "calibrated": GOOD, "none found": GOOD, "not measurable": NOTICE}
 LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apart as a title
@@ -270,6 +272,24 @@ def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | 
     if share < 0:
         return Said(BAD, "Worse than the baseline", f"{against}, which always predicts the class frequencies.")
     return Said(GOOD, "Useful", f"{against} ({percent(share, 0)} better).")
+
+
+def expectation(scores: Scores | None, expected: Mapping[str, ExpectedScore] | None, verdict: Verdict | None) -> str:
+    """Return whether the log loss was worse or better than the forecasts expected of themselves.
+
+    A direction is named only where the calibration verdict found something and chance does not explain the difference.
+    """
+    rule = judged_by(scores)
+    found, observed = (expected or {}).get(rule), None if scores is None else scores[SCORE_OF[rule]]
+    if found is None or found.expected is None or finite(observed) is None:
+        return ""
+    name, gap = RULES[rule], abs(float(found.excess))
+    both = f"{name} {number(observed)}, expected {number(found.expected, decimals(observed))}"
+    named = verdict is not None and verdict.state in ("found", "slight")
+    if not named or found.p is None or found.p >= SIGNIFICANT:
+        return f"About as good as it expected of itself: {both}."
+    word = "Worse" if found.excess > 0.0 else "Better"
+    return f"{word} than it expected of itself: {both}, a difference of {number(gap, decimals(found.excess))}."
 
 
 def _beside(x: float, reading: Any) -> str:

@@ -8,7 +8,7 @@ import pytest
 import veracity as vc
 from bench._truth import draw, stated, truth
 from veracity.data import Forecasts
-from veracity.estimate.expected import expected_at, expected_band, expected_profile, score_excess
+from veracity.estimate.expected import expected_at, expected_band, expected_profile, expected_score
 from veracity.formulas.rules import rule
 from veracity.state.sums import R
 
@@ -72,7 +72,10 @@ def test_excess_is_the_difference_of_realised_and_expected_scores(kind: str, r: 
     scoring = rule({0.0: "log", 1.0: "brier"}.get(r, r))
     expected = (p * np.stack([scoring.score(p, np.full(400, j)) for j in range(p.shape[1])], axis=1)).sum(axis=1)
     difference = float((scoring.score(p, y) - expected).mean())
-    assert score_excess(vc.Tally.of(y, p), r).score == pytest.approx(difference, rel=1e-5, abs=1e-6)  # from cells
+    found = expected_score(vc.Tally.of(y, p), r)
+    assert float(found.excess) == pytest.approx(difference, rel=1e-5, abs=1e-6)  # from cells
+    assert found.expected == pytest.approx(float(expected.mean()), rel=1e-5)
+    assert found.expected == pytest.approx(float(np.mean(scoring.entropy(p))), rel=1e-5)
 
 
 def test_excess_of_the_brier_score_has_spiegelhalters_z() -> None:
@@ -80,7 +83,7 @@ def test_excess_of_the_brier_score_has_spiegelhalters_z() -> None:
     p = stated(p, "T", 1.4)
     q = p[:, 1]
     z = ((y - q) * (1 - 2 * q)).sum() / np.sqrt(((1 - 2 * q) ** 2 * q * (1 - q)).sum())
-    assert score_excess(vc.Tally.of(y, p), 1.0).z == pytest.approx(z, rel=1e-4)  # from cells
+    assert expected_score(vc.Tally.of(y, p), 1.0).z == pytest.approx(z, rel=1e-4)  # from cells
 
 
 def test_band_holds_the_reported_profile_of_calibrated_forecasts() -> None:
@@ -103,3 +106,51 @@ def test_expected_means_need_r_above_minus_one() -> None:
     p, y = source("bin", 50, 7)
     with pytest.raises(ValueError, match="r > -1"):
         expected_at(vc.Tally.of(y, p), -1.0)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("bin", 1.0), ("bin", 1.5), ("k5", 1.5)])
+def test_interval_of_the_excess_holds_the_true_excess(kind: str, size: float) -> None:
+    q = truth(kind, 200_000, np.random.default_rng(7))
+    p = stated(q, "T", size)
+    true = {
+        r: float(np.sum(q * _scores(p, r), axis=1).mean() - np.sum(p * _scores(p, r), axis=1).mean())
+        for r in (0.0, 1.0)
+    }
+    held = []
+    for seed in range(150):
+        rng = np.random.default_rng([9, seed])
+        q = truth(kind, 300, rng)
+        a = vc.assess(draw(q, rng), stated(q, "T", size), labels=list(range(q.shape[1])))
+        readings = [(a.expected_score(r).excess, true[r]) for r in true]
+        held.append([reading.low <= value <= reading.high for reading, value in readings])
+    assert (np.mean(held, axis=0) >= 0.90).all()  # 95 % nominally; 150 draws have a standard error of 1.8 %
+
+
+def _scores(p: np.ndarray, r: float) -> np.ndarray:
+    scoring = rule({0.0: "log", 1.0: "brier"}[r])
+    return np.stack([scoring.score(p, np.full(len(p), j)) for j in range(p.shape[1])], axis=1)
+
+
+def test_document_holds_expected_scores_and_the_excess_along_the_profile() -> None:
+    p, y = source("k5", 400, 9)
+    a = vc.assess(y, stated(p, "T", 1.6))
+    found = a.document()
+    assert found["expected_scores"]["log"]["excess"]["value"] == pytest.approx(
+        float(a.scores.log_loss) - found["expected_scores"]["log"]["expected"], rel=1e-6
+    )
+    profile = a.risk_profile
+    at = profile.r.index(0.0)
+    assert profile.score_excess[at] == pytest.approx(float(a.expected_score("log").excess), rel=1e-9)
+    assert profile.score_excess[at] > profile.score_excess_by_chance[at] > 0.0  # log-odds times 1.6
+    assert np.isnan(profile.score_excess[0])
+    assert a.expected_score("log").p < 1e-6
+    assert vc.Assessment.from_json(a.to_json()) == a
+
+
+def test_excess_is_infinite_where_an_outcome_was_ruled_out() -> None:
+    a = vc.assess([0, 1, 0, 1], [0.2, 0.0, 0.4, 0.9])
+    found = a.expected_score("log").excess
+    assert np.isinf(found)
+    assert found.low is None
+    assert found.reason
+    assert np.isfinite(a.expected_score("brier").excess)

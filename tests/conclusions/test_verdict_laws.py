@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bench._truth import draw, stated, truth
-from veracity.data.records import Verdict
+from veracity.data.verdict import Verdict
 from veracity.estimate.cases import RANGES, Many, Two, prepared, ranges_of
 from veracity.estimate.slope import fit
 from veracity.estimate.verdict import blocks, judge, run_tests, spread_zeros

@@ -11,7 +11,7 @@ import pytest
 import veracity as vc
 from bench.verdict import plain
 from veracity.data.reading import Reading
-from veracity.data.records import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
+from veracity.data.verdict import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
 from veracity.estimate.conclusion import verdict
 from veracity.verdict_words import percent, range_name, sentences
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from veracity.estimate.calibration import calibration_error, reliability
 from veracity.estimate.conclusion import verdict
 from veracity.estimate.decomposition import adjustment, corp, decomposed_profile, decomposition
-from veracity.estimate.expected import expected_at, expected_means
+from veracity.estimate.expected import expected_at, expected_means, expected_score
 from veracity.estimate.findings import findings
 from veracity.estimate.groups import group
 from veracity.estimate.ideal import ideal
@@ -16,6 +16,7 @@ from veracity.estimate.profile import risk_profile
 from veracity.estimate.recalibration import recalibration
 from veracity.estimate.remedies import remedies
 from veracity.estimate.scores import baseline, no_scores, scores, skill
+from veracity.estimate.source import source_divergence, source_means, with_source
 
 __all__ = [
     "NOT_MEASURABLE",
@@ -27,6 +28,7 @@ __all__ = [
     "decomposition",
     "expected_at",
     "expected_means",
+    "expected_score",
     "findings",
     "group",
     "ideal",
@@ -41,6 +43,9 @@ __all__ = [
     "risk_profile",
     "scores",
     "skill",
+    "source_divergence",
+    "source_means",
     "unmeasured",
     "verdict",
+    "with_source",
 ]

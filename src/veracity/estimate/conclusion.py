@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from veracity.data.records import Verdict
+from veracity.data.verdict import Verdict
 from veracity.estimate.measured import NOT_MEASURABLE
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Entries

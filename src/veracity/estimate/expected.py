@@ -11,17 +11,18 @@ the score test of the calibration slope at r = 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from veracity.data import Forecasts
-from veracity.data.reading import Reading, unknown
-from veracity.data.records import Means
+from veracity.data.reading import Reading, around, unknown
+from veracity.data.records import ExpectedScore, Means
 from veracity.estimate.measured import NOT_MEASURABLE
 from veracity.estimate.reported import MEANS, three
+from veracity.estimate.scores import zeros_reason
 from veracity.formulas.intervals import quantile
+from veracity.formulas.rules import power
 from veracity.kernels import Histogram
 from veracity.state.sums import R
 from veracity.state.tally import Tally
@@ -29,17 +30,10 @@ from veracity.state.tally import Tally
 Floats = NDArray[np.float64]
 
 LEAST_R = -0.5  # below, a few surprises decide, and calibrated forecasts look under-confident: nothing is claimed
-MOST_ENTRIES = 40_000  # of rows from which variances are taken
+MOST_ENTRIES = 40_000  # of rows from which variances along the profile are taken
+ENTRIES_OF_A_RULE = 400_000  # of rows from which the variance of one score is taken
+FEW_DECIDE = "a few surprises decide the realised mean at this r: no interval"
 WIDE = 2.0**-5  # relative width of a cell beyond which its mean does not tell its powers
-
-
-@dataclass(frozen=True)
-class Excess:
-    """How far the mean score of parameter r exceeds its expectation, and in standard errors under the forecasts."""
-
-    r: float
-    score: float
-    z: float
 
 
 def means_of(histogram: Histogram, edges: Floats, r: Floats, cases: float, rows: Floats | None = None) -> Floats:
@@ -121,14 +115,12 @@ def band(expected: Floats, spread: Floats, r: Floats, n: float, z: float) -> tup
     return np.where(claimed, low, np.nan), np.where(claimed, high, np.nan)
 
 
-def excess(expected: float, realised: float, spread: float, r: float, n: float) -> Excess:
-    """Return realised less expected score of parameter r, from the two generalized means."""
-    if r == 0.0:
-        difference = float(np.log(expected) - np.log(realised)) if realised > 0.0 else np.inf
-    else:
-        difference = (1.0 + r) / r * (expected**r - realised**r)
-    error = (1.0 if r == 0.0 else abs(1.0 + r) / abs(r)) * float(np.sqrt(spread / n))
-    return Excess(r, difference, difference / error if error > 0.0 else np.nan)
+def excess_scores(expected: Floats, realised: Floats, r: Floats) -> Floats:
+    """Return observed less expected mean score, ((1 + r)/r)(Σ p^{1+r} − p_y^r), from the two generalized means."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        divisor = np.where(r == 0.0, 1.0, r)
+        powers = (1.0 + r) / divisor * (expected**r - realised**r)
+        return np.where(r == 0.0, np.log(expected) - np.log(realised), powers)
 
 
 # -- of a tally -----------------------------------------------------------------------------------------------------
@@ -151,30 +143,77 @@ def expected_at(tally: Tally, r: float) -> Reading:
     value = float(_values(tally, powers)[0])
     low, high = (float(end[0]) for end in _band(tally, powers, np.array([value])))
     if np.isnan(low):
-        return Reading(value, reason="a few surprises decide the realised mean at this r: no band")
+        return Reading(value, reason=FEW_DECIDE)
     return Reading(value, low, high, "where calibrated forecasts would be")
 
 
-def score_excess(tally: Tally, r: float) -> Excess:
-    """Return how far the mean score of parameter r > −1 exceeds the one that the forecasts expect, with its z."""
-    powers = np.array([r])
-    spread = row_spread(_few_rows(tally).matrix, _few_rows(tally).mass, powers)
-    expected, realised = float(_values(tally, powers)[0]), _realised(tally, r)
-    return excess(expected, realised, float(spread[0]), r, tally.sums.n_eff)
+def expected_score(tally: Tally, parameter: float) -> ExpectedScore:
+    """Return the score of a parameter r > −1 that the forecasts expect of themselves, and the excess of the observed.
+
+    The interval is that of the difference; z and p are those of calibrated forecasts, whose difference varies by the
+    forecasts alone.
+    """
+    if not tally.measurable:
+        return ExpectedScore(None, unknown(NOT_MEASURABLE))
+    r, n, rule = np.array([parameter]), tally.sums.n_eff, power(parameter)
+    expected, realised = _values(tally, r), _realised(tally, r)
+    entropy = float(-np.log(expected[0]) if parameter == 0.0 else (1.0 - expected[0] ** parameter) / parameter)
+    difference = float(excess_scores(expected, realised, r)[0])
+    if not np.isfinite(difference):
+        return ExpectedScore(entropy, Reading(difference, reason=zeros_reason(tally.sums)))
+    if parameter < LEAST_R:
+        return ExpectedScore(entropy, Reading(difference, reason=FEW_DECIDE))
+    rows = _few_rows(tally, ENTRIES_OF_A_RULE)
+    assert rows.outcomes is not None
+    residual = np.asarray(rule.score(rows.matrix, rows.outcomes)) - np.asarray(rule.entropy(rows.matrix))
+    spread, n_rows = float(row_spread(rows.matrix, rows.mass, r)[0]), rows.mass.sum() ** 2 / rows.squared_mass.sum()
+    share = rows.squared_mass / rows.squared_mass.sum()
+    varies = float(share @ (residual - rows.mass @ residual / rows.mass.sum()) ** 2)
+    scaled = np.sqrt(varies / (1.0 - 1.0 / n_rows) / n) if n_rows > 1.0 + 1e-9 else np.nan
+    excess = around(difference, float(scaled), tally.plan.level)
+    error = _score_scale(parameter) * float(np.sqrt(spread / n))
+    if not error > 0.0:
+        return ExpectedScore(entropy, excess)
+    z = difference / error
+    return ExpectedScore(entropy, excess, z, float(2.0 * ndtr(-abs(z))))
 
 
-def _realised(tally: Tally, r: float) -> float:
-    """Return the generalized mean of the probability of the outcome."""
+def _score_scale(r: float) -> float:
+    """Return by how much a score changes with p_y^r; with ln p_y for r = 0."""
+    return 1.0 if r == 0.0 else (1.0 + r) / abs(r)
+
+
+def excess_profile(tally: Tally) -> tuple[Floats, Floats]:
+    """Return observed less expected scores along the risk profile, and how far those of calibrated forecasts reach.
+
+    NaN below r = −½, where a few surprises decide.
+    """
+    expected, claimed = _values(tally, R), R >= LEAST_R
+    found = np.where(claimed, excess_scores(expected, _realised(tally, R), R), np.nan)
+    reach = np.full(len(R), np.nan)
+    scale = np.array([_score_scale(r) for r in R[claimed]])
+    reach[claimed] = quantile(tally.plan.level) * scale * np.sqrt(_spread(tally, R[claimed]) / tally.sums.n_eff)
+    return found, reach
+
+
+def _realised(tally: Tally, r: Floats) -> Floats:
+    """Return the generalized means of the probability of the outcome: exact along the profile, elsewhere from cells."""
     sums, h = tally.sums, tally.pooled
-    if sums.zeros and r <= 0.0:
-        return 0.0
-    if r == 0.0:
-        return float(np.exp(-sums.score[0, 0] / sums.weight))
     some = h.true > 0
     weight = (h.true.astype(np.float64) if h.true_weight is None else h.true_weight)[some]
     assert h.true_sum is not None
-    mean = h.true_sum[some] / weight
-    return float((weight @ mean**r / sums.weight) ** (1.0 / r))
+    mean, found = h.true_sum[some] / weight, []
+    for one in r:
+        at = int(np.argmin(np.abs(R - one)))
+        if sums.zeros and one <= 0.0:
+            found.append(0.0)
+        elif one == 0.0:
+            found.append(float(np.exp(-sums.score[0, 0] / sums.weight)))
+        elif abs(R[at] - one) < 1e-12:
+            found.append(float(np.exp((sums.log_powers[at] - np.log(sums.weight)) / one)))
+        else:
+            found.append(float((weight @ mean**one / sums.weight) ** (1.0 / one)))
+    return np.array(found)
 
 
 def expected_profile(tally: Tally) -> Floats:
@@ -194,11 +233,15 @@ def _values(tally: Tally, r: Floats) -> Floats:
 
 
 def _band(tally: Tally, r: Floats, expected: Floats) -> tuple[Floats, Floats]:
-    rows, claimed = _few_rows(tally), r >= LEAST_R
-    spread = np.full(len(r), np.nan)
-    spread[claimed] = row_spread(rows.matrix, rows.mass, r[claimed])
+    claimed, spread = r >= LEAST_R, np.full(len(r), np.nan)
+    spread[claimed] = _spread(tally, r[claimed])
     return band(expected, spread, r, tally.sums.n_eff, quantile(tally.plan.level))
 
 
-def _few_rows(tally: Tally) -> Forecasts:
-    return tally.rows.take(slice(max(1, MOST_ENTRIES // tally.k))) if not tally.on_cells else tally.rows
+def _spread(tally: Tally, r: Floats) -> Floats:
+    rows = _few_rows(tally)
+    return row_spread(rows.matrix, rows.mass, r)
+
+
+def _few_rows(tally: Tally, entries: int = MOST_ENTRIES) -> Forecasts:
+    return tally.rows.take(slice(max(1, entries // tally.k))) if not tally.on_cells else tally.rows

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from veracity.data.records import ClassLevel, Group, Level
+from veracity.data.records import Group, Level
+from veracity.data.verdict import ClassLevel
 from veracity.estimate.conclusion import verdict
 from veracity.estimate.expected import expected_means
 from veracity.estimate.measured import Measured, unmeasured

@@ -217,8 +217,11 @@ class Measured:
         return tuple(found)
 
 
-def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, float]:
-    """Measured means by the curve of that name, fitted on all entries pooled or on each class by itself."""
+def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, Any]:
+    """Return measured means by the curve of that name, fitted on all entries pooled or on each class by itself.
+
+    "per class" adds `classes`: the three means of each class that was observed, over the cases of that class.
+    """
     if not tally.measurable:
         raise ValueError(NOT_MEASURABLE)
     if groups not in ("pooled", "per class"):
@@ -227,19 +230,33 @@ def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, float]:
         raise ValueError(f"groups: 'per class' is offered up to {MANY_CLASSES} classes; these are {tally.k}")
     plan = tally.plan
     bins = number_of_bins(tally.sums.n_eff) if plan.bins == "auto" else int(plan.bins)
-    parts = (pooled(tally),) if groups == "pooled" else tally.classwise
+    parts = (
+        {"": pooled(tally)} if groups == "pooled" else dict(zip(map(str, tally.classes), tally.classwise, strict=True))
+    )
     options: dict[str, dict[str, Any]] = {
         "bins": {"bins": bins, "end_width": plan.end_width, "split": True},
         "width": {"cuts": tuple(i / ERROR_BINS for i in range(1, ERROR_BINS))},
     }
-    fitted = [fit(curve, h, tally.grid, **options.get(curve, {})) for h in parts if h.true.sum()]
+    fitted = {name: fit(curve, h, tally.grid, **options.get(curve, {})) for name, h in parts.items() if h.true.sum()}
     r = np.array([R[AT[name]] for name in AT])
-    weight = np.array([c.true_weight.sum() for c in fitted]) / sum(c.true_weight.sum() for c in fitted)
+    weight = np.array([c.true_weight.sum() for c in fitted.values()])
     # A curve that smooths is not the frequencies of bins, so the correction for few rows a bin is for bins only.
-    means = np.array([c.means(r, plan.floor) if curve == "isotonic" else c.corrected(r, plan.floor) for c in fitted])
-    logs = np.exp(weight @ np.log(means))
-    powers = (weight @ means ** np.where(r == 0.0, 1.0, r)) ** (1.0 / np.where(r == 0.0, 1.0, r))
-    return dict(zip(AT, np.where(r == 0.0, logs, powers).tolist(), strict=True))
+    means = np.array(
+        [c.means(r, plan.floor) if curve == "isotonic" else c.corrected(r, plan.floor) for c in fitted.values()]
+    )
+    overall = generalized(means, weight / weight.sum(), r)
+    found: dict[str, Any] = dict(zip(AT, overall.tolist(), strict=True))
+    if groups == "per class":
+        found["classes"] = {
+            name: dict(zip(AT, each.tolist(), strict=True)) for name, each in zip(fitted, means, strict=True)
+        }
+    return found
+
+
+def generalized(means: Floats, share: Floats, r: Floats) -> Floats:
+    """Return the generalized means of parts (parts, r) that hold these shares of the cases."""
+    power = np.where(r == 0.0, 1.0, r)
+    return np.where(r == 0.0, np.exp(share @ np.log(means)), (share @ means**power) ** (1.0 / power))
 
 
 def unmeasured() -> Means:

@@ -6,7 +6,7 @@ from typing import Any
 
 from veracity.data.records import RiskProfile
 from veracity.estimate.bootstrap import Bootstrap
-from veracity.estimate.expected import expected_band, expected_profile
+from veracity.estimate.expected import excess_profile, expected_band, expected_profile
 from veracity.estimate.measured import Measured
 from veracity.estimate.reported import Profile
 from veracity.state.sums import R
@@ -17,6 +17,7 @@ def risk_profile(tally: Tally, profile: Profile, measured: Measured | None, boot
     """Return the generalized means for every r of the grid with their intervals."""
     low, high = bootstrap.reported_limits() if bootstrap else profile.limits
     band = expected_band(tally) if measured else None
+    excess = excess_profile(tally) if measured else None
     columns = {
         "expected": expected_profile(tally) if measured else None,
         "expected_low": band[0] if band else None,
@@ -27,6 +28,8 @@ def risk_profile(tally: Tally, profile: Profile, measured: Measured | None, boot
         "measured": measured.values if measured else None,
         "measured_low": measured.limits[0] if measured else None,
         "measured_high": measured.limits[1] if measured else None,
+        "score_excess": excess[0] if excess else None,
+        "score_excess_by_chance": excess[1] if excess else None,
     }
     held: dict[str, Any] = {name: None if x is None else tuple(x.tolist()) for name, x in columns.items()}
     return RiskProfile(tuple(R.tolist()), **held)

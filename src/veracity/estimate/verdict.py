@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data.reading import Reading, unknown
-from veracity.data.records import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
+from veracity.data.verdict import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
 from veracity.estimate.cases import DRAWS, EDGES, Many, Two, normal, prepared, ranges_of
 from veracity.estimate.slope import (
     PER_CLASS,

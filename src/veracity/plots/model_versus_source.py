@@ -13,7 +13,7 @@ from veracity.words import finite
 
 OF, ORDER, TITLE, FOLDED = "assessment", 60, "Model versus source", True
 COLUMNS = {
-    "source": ("source: observed", ".4~g"),
+    "source": ("source", ".4~g"),
     "model": ("model: predicted", ".4~g"),
     "low": ("bin from", ".4~g"),
     "high": ("bin to", ".4~g"),
@@ -26,16 +26,25 @@ MOST_CLASSES = 6
 
 
 def rows(result: Any) -> style.Rows:
-    return [
-        {**dict(one), "contribution": finite(one.contribution)}
+    """Return the bins; where source probabilities are given, their mean in a bin is its source."""
+    found = [
+        {
+            **dict(one),
+            "source": one.source if one.ideal is None else one.ideal,
+            "contribution": finite(one.contribution),
+        }
         for one in result.bins or ()
-        if finite(one.model) is not None and finite(one.source) is not None
     ]
+    return [row for row in found if finite(row["model"]) is not None and finite(row["source"]) is not None]
+
+
+def _given(result: Any) -> bool:
+    return any(one.ideal is not None for one in result.bins or ())
 
 
 def means(result: Any) -> style.Rows:
     """Return the three means that are known on both sides, model and source."""
-    model, source = result.reported, result.measured
+    model, source = result.reported, result.source if _given(result) else result.measured
     if model is None or source is None:
         return []
     marks = [
@@ -51,7 +60,8 @@ def caption(result: Any) -> str:
     if not bins:
         return ""
     high = sum(row["model"] > row["source"] for row in bins)
-    return f"{high} of {len(bins)} bins lie above the dashed line: predicted higher than observed."
+    against = "the given source probability" if _given(result) else "observed"
+    return f"{high} of {len(bins)} bins lie above the dashed line: predicted higher than {against}."
 
 
 def _by_class(result: Any) -> style.Rows:
@@ -83,7 +93,8 @@ def named(marks: style.Rows, x: alt.X, y: alt.Y, across: str = "source") -> list
 def chart(result: Any) -> style.Chart:
     """Bubbles: bins, larger where they cost more log loss; marks: the means, their line against 45° (N17 Fig 3)."""
     bins = style.present(rows(result), "model_versus_source", "bins")
-    x = alt.X("source:Q", scale=style.PROBABILITY, title="Source: observed frequency of such forecasts")
+    source = "given probability, mean of the bin" if _given(result) else "observed frequency of such forecasts"
+    x = alt.X("source:Q", scale=style.PROBABILITY, title=f"Source: {source}")
     y = alt.Y("model:Q", scale=style.PROBABILITY, title="Model: predicted probability")
     layers: list[style.Chart] = [
         style.diagonal(),

@@ -28,6 +28,7 @@ from veracity.data.records import (
     Curves,
     DecomposedProfile,
     Decomposition,
+    ExpectedScore,
     FloorMeans,
     Group,
     Losses,
@@ -38,25 +39,33 @@ from veracity.data.records import (
     Scores,
     Skill,
     Surprise,
-    Verdict,
 )
-from veracity.estimate.bootstrap import Bootstrap
-from veracity.estimate.ideal import Ideal
+from veracity.data.verdict import Verdict
 from veracity.estimate.ladder import NoProbabilities
 from veracity.estimate.measured import Measured
-from veracity.estimate.recalibration import Recalibration
-from veracity.estimate.reported import Profile
-from veracity.results.document import RULES, Shown, build, encode, parse, plain, rule_key, rule_of, without_intervals
+from veracity.results.document import (
+    RULES,
+    build,
+    encode,
+    parameter_of,
+    parse,
+    plain,
+    readings,
+    rule_key,
+    rule_of,
+)
 from veracity.results.presented import Presented
 from veracity.results.schema import SCHEMA, SECTIONS, section_types
+from veracity.results.shared import Shared
 from veracity.state.plan import FLOORS
 from veracity.state.sums import R
 from veracity.state.tally import Tally
 
-EMPTY = "there are no rows"
-ONE_CLASS = "there is only one class: the outcome is certain, and nothing can be compared"
-MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # of analysis rows that recalibrations are fitted on and judged by
 TERMS = ("uncertainty", "resolution", "reliability", "within")
+FLAT = (
+    *("scores", "skill", "reported", "expected", "expected_scores", "measured", "measured_plain", "divergence"),
+    *("source", "source_divergence", "slope", "verdict_detail", "decomposition", "losses"),
+)
 FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
 
 
@@ -98,37 +107,48 @@ class Assessment(Presented):
     @cached_property
     def scores(self) -> Scores:
         """Proper scores, accuracy and ranking."""
-        if self._nothing:
-            nothing = Finding("one_class" if self.n else "empty", "changes the meaning", self._nothing)
-            return replace(estimate.no_scores(self._state, self._nothing), findings=(*self._state.findings, nothing))
+        if self._shared.nothing:
+            nothing = Finding("one_class" if self.n else "empty", "changes the meaning", self._shared.nothing)
+            return replace(
+                estimate.no_scores(self._state, self._shared.nothing), findings=(*self._state.findings, nothing)
+            )
         found = estimate.scores(self._state)
-        found = self._bootstrap.of_scores(found) if self._bootstrap else found
-        return self._shown(replace(found, findings=estimate.findings(self._state, found, self._profile.entries)))
+        found = self._shared.bootstrap.of_scores(found) if self._shared.bootstrap else found
+        return self._shared.shown(
+            replace(found, findings=estimate.findings(self._state, found, self._shared.profile.entries))
+        )
 
     @cached_property
     def skill(self) -> Skill:
         """Improvement on the baseline as a share of its loss."""
-        if self._nothing:
-            return Skill(undefined(self._nothing), undefined(self._nothing))
-        return self._shown(estimate.skill(self._state, self.baseline))
+        if self._shared.nothing:
+            return Skill(undefined(self._shared.nothing), undefined(self._shared.nothing))
+        return self._shared.shown(estimate.skill(self._state, self.baseline))
 
     @cached_property
     def baseline(self) -> Baseline:
         """Scores of always predicting the class frequencies."""
-        return Baseline() if self._nothing else estimate.baseline(self._state)
+        return Baseline() if self._shared.nothing else estimate.baseline(self._state)
 
     @cached_property
     def reported(self) -> Means:
         """The three means of the probability given to the outcome."""
-        if self._nothing:
+        if self._shared.nothing:
             return self._no_means
-        found = self._profile.means()
-        return self._shown(self._bootstrap.of_means("reported", found) if self._bootstrap else found)
+        found = self._shared.profile.means()
+        return self._shared.shown(
+            self._shared.bootstrap.of_means("reported", found) if self._shared.bootstrap else found
+        )
 
     @cached_property
     def expected(self) -> Means:
         """The same means as the forecaster expects of itself."""
-        return self._no_means if self._nothing else self._shown(estimate.expected_means(self._state))
+        return self._no_means if self._shared.nothing else self._shared.shown(estimate.expected_means(self._state))
+
+    @cached_property
+    def expected_scores(self) -> Mapping[str, ExpectedScore]:
+        """The score that the forecasts expect of themselves by rule, and how far the observed one exceeds it."""
+        return {key: self.expected_score(key) for key in (*RULES, *self._shared.further)}
 
     @cached_property
     def measured(self) -> Means:
@@ -147,39 +167,51 @@ class Assessment(Presented):
         return self._of_curve(Measured.divergence_means, "divergence")
 
     @cached_property
+    def source(self) -> Means:
+        """The same means of the source probabilities, where they are given (`ideal`)."""
+        return self._no_means if self._shared.nothing else self._shared.shown(estimate.source_means(self._state))
+
+    @cached_property
+    def source_divergence(self) -> Means:
+        """Reported ÷ source."""
+        return self._no_means if self._shared.nothing else estimate.source_divergence(self.reported, self.source)
+
+    @cached_property
     def slope(self) -> Reading:
         """Spread ratio of N17 and CQ: (decisiveness − robustness) measured ÷ reported."""
-        if self._nothing:
-            return undefined(self._nothing)
-        if self._measured is None:
+        if self._shared.nothing:
+            return undefined(self._shared.nothing)
+        if self._shared.measured is None:
             return estimate.unmeasured().decisiveness
-        found = self._measured.slope()
-        return self._shown(self._bootstrap.of_slope(found) if self._bootstrap else found)
+        found = self._shared.measured.slope()
+        return self._shared.shown(self._shared.bootstrap.of_slope(found) if self._shared.bootstrap else found)
 
     @cached_property
     def risk_profile(self) -> RiskProfile:
         """The generalized mean for every r: expected, reported and measured."""
-        if self._nothing:
+        if self._shared.nothing:
             none = (np.nan,) * len(R)
-            return RiskProfile(tuple(R.tolist()), *(none for _ in range(9)))
-        return self._shown(estimate.risk_profile(self._state, self._profile, self._measured, self._bootstrap))
+            return RiskProfile(tuple(R.tolist()), *(none for _ in range(11)))
+        return self._shared.shown(
+            estimate.risk_profile(self._state, self._shared.profile, self._shared.measured, self._shared.bootstrap)
+        )
 
     @cached_property
     def floors(self) -> tuple[FloorMeans, ...]:
         """The reported means with minimum probabilities (CQ Table 2)."""
-        if self._nothing:
+        if self._shared.nothing:
             return tuple(FloorMeans(floor, np.nan, np.nan, np.nan) for floor in FLOORS)
-        return self._profile.floors
+        return self._shared.profile.floors
 
     @cached_property
     def bins(self) -> tuple[Bin, ...]:
         """The bins of the published procedure."""
-        return () if self._measured is None else self._measured.bins()
+        return () if self._shared.measured is None else estimate.with_source(self._shared.measured.bins(), self._state)
 
     @cached_property
     def calibration_error(self) -> CalibrationErrors:
         """Mean gaps between forecast and frequency."""
-        return CalibrationErrors() if self._measured is None else estimate.calibration_error(self._state)
+        return CalibrationErrors() if self._shared.measured is None else estimate.calibration_error(self._state)
 
     # -- conclusions: one cross-validation serves verdict, losses and remedies ------------------------------------
 
@@ -191,29 +223,31 @@ class Assessment(Presented):
     @cached_property
     def verdict_detail(self) -> Verdict:
         """Can the probabilities be taken at face value? Tests, sizes and sentences."""
-        return self._shown(estimate.verdict(self._state, self._recalibration, self._nothing))
+        return self._shared.shown(estimate.verdict(self._state, self._shared.recalibration, self._shared.nothing))
 
     @cached_property
     def remedies(self) -> tuple[Remedy, ...]:
         """What each recalibration gains on cases it was not fitted to, best first."""
-        return () if self._unjudged else estimate.remedies(self._recalibration, level=self._state.plan.level)
+        return (
+            () if self._shared.unjudged else estimate.remedies(self._shared.recalibration, level=self._state.plan.level)
+        )
 
     @cached_property
     def loss_terms(self) -> Mapping[str, Losses]:
         """The losses of KF15 by rule: log, Brier, and the r of the plan."""
-        return {key: self._losses(key) for key in (*RULES, *self._further)}
+        return {key: self._losses(key) for key in (*RULES, *self._shared.further)}
 
     @cached_property
     def decompositions(self) -> Mapping[str, Decomposition]:
         """Uncertainty − resolution + reliability by rule."""
-        return {key: self._decomposition(key) for key in (*RULES, *self._further)}
+        return {key: self._decomposition(key) for key in (*RULES, *self._shared.further)}
 
     @cached_property
     def decomposed_profile(self) -> DecomposedProfile:
         """Terms of the loss along r as shares of the baseline's loss."""
-        if self._unjudged:
+        if self._shared.unjudged:
             return DecomposedProfile(())
-        tally, found = self._state, self._recalibration
+        tally, found = self._state, self._shared.recalibration
         rows = tally.rows if found is None else found.rows
         try:
             return estimate.decomposed_profile(rows, found, map=tally.plan.map, prior=tally.frequencies)
@@ -223,28 +257,28 @@ class Assessment(Presented):
     @cached_property
     def corp(self) -> Corp:
         """Miscalibration, discrimination and uncertainty with isotonic recalibration."""
-        return Corp() if self._unjudged else estimate.corp(self._state.rows)
+        return Corp() if self._shared.unjudged else estimate.corp(self._state.rows)
 
     @cached_property
     def adjustment(self) -> Adjustment:
         """What prior correction does: factors or shifts, and the loss after it."""
-        return Adjustment() if self._unjudged else estimate.adjustment(self._state.rows)
+        return Adjustment() if self._shared.unjudged else estimate.adjustment(self._state.rows)
 
     @cached_property
     def per_class(self) -> Mapping[str, ClassReading]:
         """Predicted and observed frequency, slope and share of the miscalibration of each class."""
-        if self._unjudged:
+        if self._shared.unjudged:
             return {}
-        found = self._recalibration
+        found = self._shared.recalibration
         gains = None if found is None else found.gains_by_class("log")
         return estimate.per_class(self._state.classwise, self.classes, gains=gains, level=self._state.plan.level)
 
     @cached_property
     def curves(self) -> Curves:
         """Reliability curves, sharpness and ROC."""
-        if self._measured is None:
+        if self._shared.measured is None:
             return Curves()
-        return estimate.reliability(self._state, self._measured.published_curve)
+        return estimate.reliability(self._state, self._shared.measured.published_curve)
 
     @cached_property
     def groups(self) -> Mapping[str, Group]:
@@ -280,13 +314,22 @@ class Assessment(Presented):
 
     def expected_at(self, r: float) -> Reading:
         """Return the expected mean of the probability of the outcome at r > −1."""
-        return self._shown(estimate.expected_at(self._state, r))
+        return self._shared.shown(estimate.expected_at(self._state, r))
+
+    def expected_score(self, rule: str | float = "log") -> ExpectedScore:
+        """Return the score that the forecasts expect of themselves under "log", "brier" or any r > −1."""
+        key = rule_key(rule)
+        if "expected_scores" in vars(self) and key in self.expected_scores:
+            return self.expected_scores[key]
+        if self._shared.nothing:
+            return ExpectedScore(None, undefined(self._shared.nothing))
+        return self._shared.shown(estimate.expected_score(self._state, parameter_of(key)))
 
     def measured_at(self, r: float) -> Reading:
         """Return the measured mean of the probability of the outcome at r."""
-        if self._measured is None:
-            return unknown(self._nothing or estimate.NOT_MEASURABLE)
-        return self._shown(self._measured.at(r))
+        if self._shared.measured is None:
+            return unknown(self._shared.nothing or estimate.NOT_MEASURABLE)
+        return self._shared.shown(self._shared.measured.at(r))
 
     def measured_by(self, curve: str = "bins", groups: str = "pooled") -> dict[str, Any]:
         """Return the measured means by another curve (bins, width, isotonic), of all entries or "per class"."""
@@ -326,21 +369,7 @@ class Assessment(Presented):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the readings as a flat table: name, value, low, high, method, reason."""
-        table: list[dict[str, Any]] = []
-
-        def walk(path: str, value: Any) -> None:
-            if isinstance(value, Reading):
-                table.append({"name": path, "reason": None, **value.to_dict()})
-            elif isinstance(value, Mapping):
-                for key in value:
-                    walk(f"{path}.{key}", value[key])
-
-        for name in ("scores", "skill", "reported", "expected", "measured", "measured_plain", "divergence", "slope"):
-            walk(name, getattr(self, name))
-        walk("verdict_detail", self.verdict_detail)
-        walk("decomposition", self.decompositions)
-        walk("losses", self.loss_terms)
-        return table
+        return [row for name in FLAT for row in readings(getattr(self, SECTIONS[name]), name)]
 
     def to_frame(self) -> Any:
         """Return the readings as a polars frame: name, value, low, high, method, reason."""
@@ -351,7 +380,7 @@ class Assessment(Presented):
     # -- what sections share --------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in _SHARED}
+        return {name: value for name, value in vars(self).items() if name != "_shared"}
 
     @property
     def _state(self) -> Tally:
@@ -360,72 +389,42 @@ class Assessment(Presented):
         return self.tally
 
     @cached_property
-    def _nothing(self) -> str:
-        """Why there is nothing to assess, if there is nothing."""
-        return "" if self._state.sums.rows else ONE_CLASS if self._state.cases else EMPTY
-
-    @cached_property
-    def _profile(self) -> Profile:
-        return Profile(self._state)
-
-    @cached_property
-    def _measured(self) -> Measured | None:
-        return Measured(self._state, self._profile) if self._state.measurable and not self._nothing else None
-
-    @cached_property
-    def _bootstrap(self) -> Bootstrap | None:
-        curve = self._measured.curve if self._measured else None
-        return Bootstrap(self._state, curve) if self._state.plan.bootstrap else None
-
-    @cached_property
-    def _unjudged(self) -> str:
-        """Why forecasts cannot be compared with outcomes, if they cannot."""
-        return self._nothing or ("" if self._state.measurable else estimate.NOT_MEASURABLE)
-
-    @cached_property
-    def _recalibration(self) -> Recalibration | None:
-        """The one cross-validation that verdict, losses and remedies share."""
-        if self._unjudged:
-            return None
-        rows = self._state.few_rows(MOST_ROWS, MOST_ENTRIES)
-        clusters = self._state.dependent(rows)
-        exclude = ("multiplicative",) if rows.picks_only else ()
-        return estimate.recalibration(rows, clusters=clusters, time=rows.time, exclude=exclude)
-
-    @cached_property
-    def _ideal(self) -> Ideal:
-        """Stage Q where the data tell it: given, from equal features, from repeated outcomes."""
-        return estimate.ideal(self._state.rows, seed=self._state.plan.random_state)
+    def _shared(self) -> Shared:
+        return Shared(self._state)
 
     def _of_curve(self, means: Callable[[Measured], Means], drawn: str = "") -> Means:
         """Return means that need the measured curve; `drawn` names those with bootstrap intervals."""
-        if self._nothing or self._measured is None:
-            return self._no_means if self._nothing else estimate.unmeasured()
-        found = means(self._measured)
-        return self._shown(self._bootstrap.of_means(drawn, found) if drawn and self._bootstrap else found)
+        if self._shared.nothing or self._shared.measured is None:
+            return self._no_means if self._shared.nothing else estimate.unmeasured()
+        found = means(self._shared.measured)
+        return self._shared.shown(
+            self._shared.bootstrap.of_means(drawn, found) if drawn and self._shared.bootstrap else found
+        )
 
     def _losses(self, key: str) -> Losses:
         tally, plan = self._state, self._state.plan
-        if self._unjudged:
-            return estimate.no_losses(self._unjudged)
+        if self._shared.unjudged:
+            return estimate.no_losses(self._shared.unjudged)
         score = {"log": self.scores.log_loss, "brier": self.scores.brier}.get(key)
         upper = None
         if key == "log" and plan.map == "auto" and self.verdict_detail.gain.high is not None and score is not None:
             upper = self.verdict_detail.gain.high * float(score)
         options: dict[str, Any] = {"map": plan.map, "level": plan.level, "score": score, "upper": upper}
         try:
-            found = estimate.losses(tally.rows, rule_of(key), self._recalibration, **options, ideal=self._ideal)
+            found = estimate.losses(
+                tally.rows, rule_of(key), self._shared.recalibration, **options, ideal=self._shared.ideal
+            )
         except NoProbabilities as error:
             found = estimate.no_losses(str(error), score)
-        return self._shown(found)
+        return self._shared.shown(found)
 
     def _decomposition(self, key: str) -> Decomposition:
         tally, plan = self._state, self._state.plan
-        reason = self._unjudged
+        reason = self._shared.unjudged
         if not reason:
             options: dict[str, Any] = {"map": plan.map, "level": plan.level, "prior": tally.frequencies}
             try:
-                return self._shown(estimate.decomposition(tally.rows, rule_of(key), **options))
+                return self._shared.shown(estimate.decomposition(tally.rows, rule_of(key), **options))
             except NoProbabilities as error:
                 reason = str(error)
         nothing: dict[str, Any] = dict.fromkeys(TERMS, unknown(reason))
@@ -433,17 +432,5 @@ class Assessment(Presented):
 
     @property
     def _no_means(self) -> Means:
-        none = undefined(self._nothing)
+        none = undefined(self._shared.nothing)
         return Means(none, none, none)
-
-    @property
-    def _further(self) -> tuple[str, ...]:
-        """The r of the plan beyond log and Brier, as names."""
-        return tuple(key for r in self._state.plan.r if (key := rule_key(r)) not in RULES)
-
-    def _shown(self, section: Shown) -> Shown:
-        """Return the section, without intervals where the number of cases is unknown."""
-        return without_intervals(section) if self._state.shares_only else section
-
-
-_SHARED = ("_profile", "_measured", "_bootstrap", "_recalibration", "_ideal")

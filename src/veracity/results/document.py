@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -87,6 +87,20 @@ def rule_key(rule: str | float) -> str:
 def rule_of(key: str) -> str | float:
     """Return the rule that a name in documents means."""
     return key if key in RULES else float(key)
+
+
+def parameter_of(key: str) -> float:
+    """Return the r of a rule by its name in documents."""
+    return {"log": 0.0, "brier": 1.0}[key] if key in RULES else float(key)
+
+
+def readings(section: Any, path: str) -> Iterator[dict[str, Any]]:
+    """Yield every reading of a section as a flat row: name, value, low, high, method, reason."""
+    if isinstance(section, Reading):
+        yield {"name": path, "reason": None, **section.to_dict()}
+    elif isinstance(section, Mapping):
+        for key in section:
+            yield from readings(section[key], f"{path}.{key}")
 
 
 def without_intervals(section: Shown) -> Shown:

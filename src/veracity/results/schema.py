@@ -20,10 +20,11 @@ READING: dict[str, Any] = {"$ref": "#/$defs/reading"}
 SECTIONS = {
     name: {"decomposition": "decompositions", "losses": "loss_terms"}.get(name, name)
     for name in (
-        "model", "n", "classes", "floor", "level", "scores", "skill", "baseline", "reported", "expected", "measured",
-        "measured_plain", "divergence", "slope", "verdict", "verdict_detail", "risk_profile", "floors", "decomposition",
-        "losses", "decomposed_profile", "corp", "calibration_error", "curves", "bins", "adjustment", "remedies",
-        "groups", "surprises", "findings", "provenance",
+        "model", "n", "classes", "floor", "level", "scores", "skill", "baseline", "reported", "expected",
+        "expected_scores", "measured", "measured_plain", "divergence", "source", "source_divergence", "slope",
+        "verdict", "verdict_detail", "risk_profile", "floors", "decomposition", "losses", "decomposed_profile", "corp",
+        "calibration_error", "curves", "bins", "adjustment", "remedies", "groups", "surprises", "findings",
+        "provenance",
     )
 }  # fmt: skip
 

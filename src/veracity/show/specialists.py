@@ -42,6 +42,7 @@ def part(a: Any, charts: Sequence[str]) -> Details:
     tables = [
         _other_scores(a),
         _means(a),
+        _expected_scores(a),
         _tests(a),
         _losses(a),
         _terms(a),
@@ -178,6 +179,22 @@ def _means(a: Any) -> Table | None:
         spread = f"{shown(ratio, a.slope).text} ({limits})" if limits else shown(ratio, a.slope).text
         notes.append(f"{ratio.full} {spread}: {ratio.gloss[:1].lower()}{ratio.gloss[1:]}")
     return without_empty(Table("The three means", tuple(columns), tuple(rows), tuple(notes)))
+
+
+def _expected_scores(a: Any) -> Table | None:
+    """Return the scores that the forecasts expect of themselves, and how far the observed ones exceed them."""
+    rows: list[tuple[Cell, ...]] = []
+    for rule, name in words.SCORE_OF.items():
+        found = (a.expected_scores or {}).get(rule)
+        if found is not None and found.expected is not None and a.scores is not None and name in a.scores:
+            digits = words.decimals(found.excess)
+            p = "" if found.p is None else words.chance(found.p)
+            cells = (Value(a.scores[name], digits=digits), Value(found.expected, digits=digits), Value(found.excess))
+            rows.append((Label(RULES[rule]), *cells, Interval(found.excess), p))
+    titles = ("observed", "expected", "difference", words.level(a.level), "p")
+    columns = (Column("Score expected by the model itself", number=False), *(Column(title) for title in titles))
+    said = words.expectation(a.scores, a.expected_scores, a.verdict_detail)
+    return Table("Score expected by the model itself", columns, tuple(rows), (said,) if said else ()) if rows else None
 
 
 def _tests(a: Any) -> Table | None:

@@ -1,0 +1,75 @@
+"""Source probabilities that are given (`ideal`): their three means, and their mean in every bin of the forecasts.
+
+The model probability of N17 is source × divergence. Without given source probabilities the measured means estimate the
+source from frequencies of the same forecasts; with them it is known, and what forecasts do not tell apart counts too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.data import Forecasts
+from veracity.data.reading import Reading, undefined, unknown
+from veracity.data.records import Bin, Means
+from veracity.estimate.reported import Profile, three
+from veracity.state.tally import Tally
+
+Floats = NDArray[np.float64]
+
+NOT_GIVEN = "no source probabilities were given (ideal)"
+
+
+def ideal_matrix(rows: Forecasts) -> Floats | None:
+    """Return the given source probabilities (n, k), or None."""
+    if rows.ideal is None:
+        return None
+    ideal = np.asarray(rows.ideal, dtype=np.float64)
+    return ideal if ideal.ndim == 2 else np.column_stack([1.0 - ideal, ideal])
+
+
+def source_means(tally: Tally) -> Means:
+    """Return the three means of the source probability of the outcome, with the intervals of reported means."""
+    rows = tally.rows
+    ideal = ideal_matrix(rows) if rows.probabilities is not None else None
+    if ideal is None:
+        return three(lambda name: unknown(NOT_GIVEN))
+    source = Forecasts(ideal, rows.outcomes, rows.classes, weights=rows.weights, counts=rows.counts)
+    found = Profile(Tally.of(source, plan=replace(tally.plan, bootstrap=None)))
+
+    def reading(name: str) -> Reading:
+        held = found.reading(name)
+        method = ", ".join(part for part in (held.method, tally.basis) if part) if held.method else held.method
+        return Reading(float(held), held.low, held.high, method, held.reason)
+
+    return three(reading)
+
+
+def source_divergence(reported: Means, source: Means) -> Means:
+    """Return reported ÷ source for the three means."""
+
+    def ratio(name: str) -> Reading:
+        if not source[name].known:
+            return unknown(NOT_GIVEN)
+        if not source[name] > 0.0:
+            return undefined("the source probability is 0: nothing to divide by")
+        return Reading(float(reported[name]) / float(source[name]), reason="a ratio of two means: no interval")
+
+    return three(ratio)
+
+
+def with_source(bins: tuple[Bin, ...], tally: Tally) -> tuple[Bin, ...]:
+    """Return the bins with the mean given source probability of their entries; unchanged where none is given."""
+    rows = tally.rows
+    ideal = ideal_matrix(rows) if rows.probabilities is not None else None
+    if ideal is None or not bins:
+        return bins
+    entries, mass = rows.matrix.ravel(), np.repeat(rows.mass, tally.k)
+    place = np.clip(np.searchsorted([one.low for one in bins], entries, side="right") - 1, 0, len(bins) - 1)
+    weight = np.bincount(place, mass, len(bins))
+    sums = np.bincount(place, mass * ideal.ravel(), len(bins))
+    return tuple(
+        replace(one, ideal=float(sums[i] / weight[i]) if weight[i] > 0.0 else None) for i, one in enumerate(bins)
+    )

@@ -1,0 +1,64 @@
+"""Observed less expected score for every risk parameter, beside what chance explains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from veracity.plots import _style as style
+from veracity.words import expectation, finite
+
+OF, ORDER, TITLE, FOLDED = "assessment", 75, "Observed less expected score", True
+COLUMNS = {
+    "r": ("risk parameter r", ".3~f"),
+    "excess": ("observed − expected score", ".4~g"),
+    "chance": ("by chance, either side", ".4~g"),
+    "ratio": ("times what chance explains", ".3~g"),
+}
+
+
+def rows(result: Any) -> style.Rows:
+    profile = result.risk_profile
+    if profile is None or not profile.score_excess or not profile.score_excess_by_chance:
+        return []
+    held = zip(profile.r, profile.score_excess, profile.score_excess_by_chance, strict=True)
+    return [
+        {"r": r, "excess": excess, "chance": chance, "ratio": excess / chance}
+        for r, excess, chance in held
+        if finite(excess) is not None and finite(chance)
+    ]
+
+
+def caption(result: Any) -> str:
+    """Return whether the log loss was worse or better than expected, where chance does not explain it."""
+    return expectation(result.scores, result.expected_scores, result.verdict_detail)
+
+
+def chart(result: Any) -> style.Chart:
+    """Observed less expected score over r in [-1/2, 2], divided by the reach of calibrated forecasts."""
+    points = style.present(rows(result), "expected_scores", "expected scores")
+    x = alt.X("r:Q", title=style.RISK_AXIS, scale=alt.Scale(domain=[-0.5, 2], nice=False))
+    most = max(1.5, *(1.1 * abs(row["ratio"]) for row in points))
+    y = alt.Y(
+        "ratio:Q",
+        title=["Times what chance explains", "← better · worse than expected →"],
+        scale=alt.Scale(domain=[-most, most], nice=False),
+    )
+    band = alt.Chart(style.data([{"low": -1.0, "high": 1.0}])).mark_rect(style="band")
+    named = alt.Chart(style.data([{"r": r, "name": n} for r, n in ((0, "log"), (1, "Brier"))]))
+    base = alt.Chart(style.data(points))
+    return alt.layer(
+        band.encode(y=alt.Y("low:Q"), y2="high:Q"),
+        alt.Chart(style.data([{"y": 0.0}])).mark_rule(style="reference").encode(y="y:Q"),
+        named.mark_rule(style="guide", opacity=0.6).encode(x="r:Q"),
+        named.mark_text(style="note", align="left", dx=4, dy=2, baseline="top", fontSize=11).encode(
+            x="r:Q", y=alt.value(0), text="name:N"
+        ),
+        base.mark_line(strokeWidth=2).encode(x=x, y=y),
+        base.mark_point(filled=True, size=40, opacity=1).encode(x=x, y=y, tooltip=style.tips(COLUMNS)),
+    ).properties(
+        width=style.WIDTH,
+        height=style.HEIGHT,
+        title=style.title(TITLE, "Grey: where 95 % of calibrated forecasts would lie. Above: worse than expected."),
+    )

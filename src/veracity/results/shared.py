@@ -1,0 +1,76 @@
+"""What several sections of an assessment share: each is estimated once, when first asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from veracity import estimate
+from veracity.estimate.bootstrap import Bootstrap
+from veracity.estimate.ideal import Ideal
+from veracity.estimate.measured import Measured
+from veracity.estimate.recalibration import Recalibration
+from veracity.estimate.reported import Profile
+from veracity.results.document import RULES, Shown, rule_key, without_intervals
+from veracity.state.tally import Tally
+
+EMPTY = "there are no rows"
+ONE_CLASS = "there is only one class: the outcome is certain, and nothing can be compared"
+MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # of analysis rows that recalibrations are fitted on and judged by
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """The estimates of one tally that more than one section needs."""
+
+    tally: Tally
+
+    @cached_property
+    def nothing(self) -> str:
+        """Why there is nothing to assess; empty where there is something."""
+        return "" if self.tally.sums.rows else ONE_CLASS if self.tally.cases else EMPTY
+
+    @cached_property
+    def unjudged(self) -> str:
+        """Why forecasts cannot be compared with outcomes; empty where they can."""
+        return self.nothing or ("" if self.tally.measurable else estimate.NOT_MEASURABLE)
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The reported means along the risk profile."""
+        return Profile(self.tally)
+
+    @cached_property
+    def measured(self) -> Measured | None:
+        """The measured means, where forecasts can be compared with frequencies."""
+        return None if self.unjudged else Measured(self.tally, self.profile)
+
+    @cached_property
+    def bootstrap(self) -> Bootstrap | None:
+        """The resampled rows, where the plan asks for them."""
+        curve = self.measured.curve if self.measured else None
+        return Bootstrap(self.tally, curve) if self.tally.plan.bootstrap else None
+
+    @cached_property
+    def recalibration(self) -> Recalibration | None:
+        """The one cross-validation of verdict, losses and remedies."""
+        if self.unjudged:
+            return None
+        rows = self.tally.few_rows(MOST_ROWS, MOST_ENTRIES)
+        clusters = self.tally.dependent(rows)
+        exclude = ("multiplicative",) if rows.picks_only else ()
+        return estimate.recalibration(rows, clusters=clusters, time=rows.time, exclude=exclude)
+
+    @cached_property
+    def ideal(self) -> Ideal:
+        """Stage Q where the data tell it: given, from equal features, from repeated outcomes."""
+        return estimate.ideal(self.tally.rows, seed=self.tally.plan.random_state)
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """The r of the plan beyond log and Brier, by their names in documents."""
+        return tuple(key for r in self.tally.plan.r if (key := rule_key(r)) not in RULES)
+
+    def shown(self, section: Shown) -> Shown:
+        """Return the section, without intervals where the number of cases is unknown."""
+        return without_intervals(section) if self.tally.shares_only else section
