@@ -94,14 +94,14 @@ def test_the_ladder_steps_meet_and_never_run_below_zero(kind: str, filled: Calla
         assert upper["from"] == pytest.approx(lower["to"], abs=1e-12)
     assert steps[-2]["from"] == pytest.approx(steps[-1]["to"], abs=1e-9)  # what is left is the refinement loss
     large = replace(result.losses("log"), AL=Reading(9.0), PCL=Reading(2.0), remainder=Reading(-10.0))
-    drawn = plots.module("loss_ladder").rows(replace(result, by_rule={"log": large}))
+    drawn = plots.module("loss_ladder").rows(replace(result, loss_terms={"log": large}))
     assert min(min(step["from"], step["to"]) for step in drawn) >= 0.0
 
 
 def test_an_infinite_log_loss_is_drawn_as_brier(two: Any) -> None:
     infinite = replace(two.losses("log"), L=Reading(np.inf))
     zero = (r.Surprise(3, "yes", 0.0), *two.surprises)
-    result = replace(two, by_rule={"log": infinite, "brier": two.losses("brier")}, surprises=zero)
+    result = replace(two, loss_terms={"log": infinite, "brier": two.losses("brier")}, surprises=zero)
     assert "Brier" in str(plots.chart("loss_ladder", result).to_dict()["title"])
     assert "ruled out" in json.dumps(plots.chart("surprises", result).to_dict())
     assert "ruled out" in plots.module("surprises").caption(result)

@@ -251,7 +251,7 @@ def test_prints_to_a_small_file_whatever_the_misses(browser: Any, ten: Any, tmp_
     with Opened(browser, _written(result, tmp_path), unfold=True) as opened:
         assert len(opened.page.pdf(format="A4")) < 1_000_000
         far = "[...document.querySelectorAll('.chart path')].map(p => p.getBoundingClientRect().height)"
-        assert max(opened.eval(far)) < 1_000
+        assert max(opened.eval(far)) < 1_500  # lines end at twice the height of the picture, 600 pixels here
 
 
 @pytest.mark.parametrize("which", ["two", "several"])

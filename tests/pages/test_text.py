@@ -45,7 +45,7 @@ def test_answer_begins_with_verdict_usefulness_fix_and_notes(filled: Callable[..
     said = [block for block in show.first_screen(result) if isinstance(block, Sentence)]
     assert [s.title for s in said] == ["Over-confident", "Useful", "Fix", "Note"]
     assert [s.mark for s in said] == ["✗", "✓", "→", "!"]
-    assert said[2].command == "veracity calibrate fit x.csv --map temperature -o map.json"
+    assert said[2].command == "veracity calibrate fit FILE --map temperature -o map.json"
 
 
 def test_worse_than_the_baseline_is_said_first_of_all(filled: Callable[..., Any]) -> None:
@@ -146,7 +146,8 @@ def test_markdown_has_sentences_scores_means_groups_and_remedies(filled: Callabl
         "| Log loss ↓ |",
         "it expected",
         "| By site |",
-        "temperature 1.9",
+        "| Recalibration |",
+        "labelled cases",
         "below 0.01",
     ):
         assert wanted in text
@@ -269,9 +270,10 @@ def test_every_class_has_a_row_and_of_many_the_worst_ten(filled: Callable[..., A
 
 def test_groups_that_do_not_differ_are_not_named(filled: Callable[..., Any]) -> None:
     result = filled("over", groups=True)
-    said = [b.title for b in show.first_screen(result) if isinstance(b, Sentence)]
-    assert "Groups" in said
-    group = replace(result.groups["site"], differ=r.Difference(0.4, "permuted labels"))
+    group = replace(result.groups["site"], differ=r.Difference(0.004, "permuted labels"), worst="north")
+    differing = replace(result, groups={"site": group})
+    assert "Groups" in [b.title for b in show.first_screen(differing) if isinstance(b, Sentence)]
+    group = replace(group, differ=r.Difference(0.4, "permuted labels"))
     alike = replace(result, groups={"site": group})
     assert "Groups" not in [b.title for b in show.first_screen(alike) if isinstance(b, Sentence)]
 
