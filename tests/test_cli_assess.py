@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -48,9 +49,10 @@ def veracity(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str
 
 
 def test_summary_says_the_verdict_first_and_one_thing_is_called_accuracy(
-    forecasts: Path, capsys: pytest.CaptureFixture[str]
+    forecasts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(["assess", str(forecasts), "--group", "site"]) == 0
+    monkeypatch.chdir(forecasts.parent)
+    assert run(["assess", forecasts.name, "--group", "site"]) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[0].startswith(f"risk.csv · {N} cases · 2 classes: no, yes")
@@ -67,12 +69,50 @@ def test_summary_says_the_verdict_first_and_one_thing_is_called_accuracy(
     assert "\x1b" not in out  # no colours into a file
 
 
+@pytest.mark.parametrize("kind", ["columns", "names", "patterns", "missing", "parquet"])
+def test_the_proposed_fix_is_a_command_that_runs(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files in other folders, models in columns or by name, options without which the file is refused."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(0, 1.2, 800)
+    y = (rng.random(800) < 1 / (1 + np.exp(-x))).astype(int)
+    sharp, sharper = (1 / (1 + np.exp(-power * x)) for power in (2.0, 3.0))
+    frame, options = pl.DataFrame({"obs": y, "sharp": sharp, "sharper": sharper}), []
+    if kind == "names":
+        frame = pl.concat([
+            pl.DataFrame({"model": [name] * 800, "case": range(800), "obs": y, "p": p})
+            for name, p in (("it's sharp", sharp), ("sharper", sharper))
+        ])  # fmt: skip
+        options = ["--id", "case"]
+    elif kind == "patterns":
+        made = {f"{m}_{j}": (p if j else 1 - p) for m, p in (("a", sharp), ("b", sharper)) for j in (0, 1)}
+        frame, options = pl.DataFrame({"amount": y * 3.0, **made}), ["--proba", "{model}_*", "--cut", "0.5"]
+        options += ["--label", "amount"]
+    elif kind == "missing":
+        frame = pl.DataFrame({"obs": y, "p": [None, *sharp[1:]]})
+        options = ["--missing", "drop"]
+    elif kind == "parquet":
+        frame = pl.DataFrame({"obs": y, "p": sharp})
+    (tmp_path / "in a folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    name = f"in a folder/set.{'parquet' if kind == 'parquet' else 'csv'}"
+    frame.write_parquet(name) if kind == "parquet" else frame.write_csv(name)
+    assert run(["assess", name, *options, "--details"]) == 0
+    proposed = re.findall(r"^ *(veracity (?:calibrate fit|adjust) .*)$", capsys.readouterr().out, re.MULTILINE)
+    assert len(proposed) == (1 if kind in ("missing", "parquet") else 2)
+    for command in proposed:
+        assert run([*shlex.split(command)[1:], "--force"]) == 0, command
+        assert "800" in (err := capsys.readouterr().err) or "799" in err
+
+
 @pytest.mark.parametrize("columns", [60, 80, 100, 120, 140])
 def test_summary_fits_the_terminal(
     columns: int, forecasts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert run(["assess", str(forecasts), "--group", "site"]) == 0
+    monkeypatch.chdir(forecasts.parent)
+    assert run(["assess", forecasts.name, "--group", "site"]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= columns
     groups = out.partition("By site")[2]

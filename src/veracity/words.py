@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from veracity.data import Finding
+from veracity.data.reading import Reading
 from veracity.data.records import Baseline, ExpectedScore, Gain, Group, Remedy, Scores, Skill, Surprise
 from veracity.data.verdict import Verdict
 
@@ -47,10 +47,12 @@ RULES = {"log": "log loss", "brier": "Brier score"}
 SCORE_OF = {"log": "log_loss", "brier": "brier"}
 GOOD, BAD, ACTION, NOTICE = "✓", "✗", "→", "!"
 MARK_OF_STATE = {"found": BAD, "slight": NOTICE, "calibrated": GOOD, "none found": GOOD, "not measurable": NOTICE}
+ENOUGH = 3  # decimals of a score; more only where the interval is that narrow
 LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apart as a title
 MOST_ROWS = 3  # row numbers named in a sentence
 TINY = 1e-6  # a probability of the outcome below which a single case is worth a note
 SIGNIFICANT = 0.05
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # beginnings that a spreadsheet would compute
 
 
@@ -86,11 +88,18 @@ def ends(reading: Any) -> tuple[float, float] | None:
 
 
 def decimals(reading: Any) -> int:
-    """Return as many decimals as show two digits of the uncertainty; three where it is not known."""
+    """Return the decimals that show two digits of the uncertainty, or one beyond the third decimal; three where it is
+    not known.
+
+    >>> from veracity.data.reading import Reading
+    >>> [decimals(Reading(0.1, 0.1 - half, 0.1 + half)) for half in (0.12, 0.022, 0.0071, 0.00071)]
+    [2, 3, 3, 4]
+    """
     limits = ends(reading)
     half = (limits[1] - limits[0]) / 2.0 if limits else 0.0
     if half > 0.0 and math.isfinite(half):
-        return min(max(1 - math.floor(math.log10(half)), 0), 5)
+        first = -math.floor(math.log10(half))  # the decimal of the first digit
+        return min(max(min(first + 1, ENOUGH), first, 0), 5)
     size = abs(value(reading) or 0.0)
     return 3 if size < 10 else 1 if size < 1000 else 0
 
@@ -177,6 +186,18 @@ def level(share: float | None) -> str:
     return f"{100 * (share or 0.95):g} %"
 
 
+def day(moment: Any) -> str:
+    """Return the day of a date in ISO 8601, empty where there is none.
+
+    >>> day("2026-11-08T01:02:03+00:00"), day(None)
+    ('8 Nov 2026', '')
+    """
+    if not moment:
+        return ""
+    year, month, number_of_day = (int(part) for part in str(moment)[:10].split("-"))
+    return f"{number_of_day} {MONTHS[month - 1]} {year}"
+
+
 def chance(p: float) -> str:
     """Return a probability in words that need no scientific notation.
 
@@ -188,6 +209,26 @@ def chance(p: float) -> str:
     if p < TINY:
         return "less than one in a million"
     return f"1 in {float(f'{1 / p:.2g}'):,.0f}" if p < 0.001 else percent(p, 1)
+
+
+def p_value(p: float | None) -> str:
+    """Return a p-value with the digits that matter.
+
+    >>> [p_value(p) for p in (0.00001, 0.0123, 0.42, None)]
+    ['< 0.001', '0.012', '0.42', '–']
+    """
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def p_equals(p: float) -> str:
+    """
+    >>> p_equals(0.00001), p_equals(0.0123)
+    ('p < 0.001', 'p = 0.012')
+    """
+    shown = p_value(p)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
 
 def plain(text: str) -> str:
@@ -314,18 +355,48 @@ def remedy_name(remedy: Remedy) -> str:
     return (remedy.parameters or remedy.map.replace("_", " ")).replace(" -", " −")
 
 
-def fix(remedies: Sequence[Remedy] | None, rule: str = "log", file: str | None = None) -> Said | None:
-    """Return the best recalibration with its command for this file; "No recalibration helps" where none does."""
+def fix(remedies: Sequence[Remedy] | None, rule: str = "log", *, wanted: bool = False) -> Said | None:
+    """Return the best recalibration with its command for FILE; where none helps clearly, that is said.
+
+    `wanted`: miscalibration was found, so that "nothing to fix" would contradict it.
+    """
     if not remedies:
         return None
     best = best_remedy(remedies, rule)
-    if best is None:
+    if best is not None:
+        remedy, gain = best
+        share = f", {percent(gain.share, 0)}" if finite(gain.share) is not None else ""
+        text = f"{capital(remedy_name(remedy))} cuts the {RULES[rule]} by {gain_text(gain)}{share}."
+        return Said(ACTION, "Fix", text, remedy.command or "")
+    unclear = largest_gain(remedies, rule) if wanted else None
+    if not wanted:
         return Said(GOOD, "Nothing to fix", "No recalibration helps.")
-    remedy, gain = best
-    share = f", {percent(gain.share, 0)}" if finite(gain.share) is not None else ""
-    text = f"{capital(remedy_name(remedy))} cuts the {RULES[rule]} by {gain_text(gain)}{share}."
-    command = (remedy.command or "").replace(" FILE ", f" {shlex.quote(file or 'FILE')} ")
-    return Said(ACTION, "Fix", text, command)
+    if unclear is None:
+        return Said(
+            NOTICE, "No fix found", f"No recalibration lowered the {RULES[rule]} of cases it was not fitted to."
+        )
+    remedy, gain = unclear
+    text = f"No recalibration helps clearly. The best, {remedy_name(remedy)}, changes the {RULES[rule]} by "
+    return Said(NOTICE, "No clear fix", f"{text}{change_text(gain)}.")
+
+
+def largest_gain(remedies: Iterable[Remedy], rule: str = "log") -> tuple[Remedy, Gain] | None:
+    """Return the recalibration with the largest gain, whatever its interval; None where none gains."""
+    gains = [(remedy, remedy.log if rule == "log" else remedy.brier) for remedy in remedies]
+    known = [pair for pair in gains if (finite(pair[1].gain) or 0.0) > 0.0]
+    return max(known, key=lambda pair: pair[1].gain or 0.0) if known else None
+
+
+def change_text(gain: Gain) -> str:
+    """Return a gain as the change of the loss.
+
+    >>> change_text(Gain(0.009, -0.007, 0.025))
+    '−0.009 (−0.025 to 0.007)'
+    """
+    held = Reading(gain.gain or 0.0, gain.low, gain.high)
+    turned = Reading(-held, None if held.high is None else -held.high, None if held.low is None else -held.low)
+    limits = interval(turned)
+    return f"{number(turned)} ({limits})" if limits else number(turned)
 
 
 def gain_text(gain: Gain) -> str:
@@ -342,8 +413,8 @@ def worst_group(groups: Any) -> Said | None:
     for column, group in (groups or {}).items():
         if _differs(group) and group.worst in group.levels:
             loss = group.levels[group.worst].scores.log_loss
-            p = "p < 0.001" if group.differ.p < 0.001 else f"p = {group.differ.p:.3f}"
-            text = f"{column} = {group.worst} has the highest log loss, {number(loss)}; groups differ ({p})."
+            differ = f"groups differ ({p_equals(group.differ.p)})"
+            text = f"{column} = {group.worst} has the highest log loss, {number(loss)}; {differ}."
             return Said(NOTICE, "Groups", text)
     return None
 

@@ -8,6 +8,7 @@ from veracity.data import Finding
 from veracity.data.records import Scores
 from veracity.estimate.reported import Entries
 from veracity.state.tally import MANY_CLASSES, Tally
+from veracity.words import percent
 
 SURPRISES, SURPRISES_SHARE = 5, 0.1  # the largest ones, and their share of the log loss before it is a finding
 FEW_EVENTS, FEW_IN_BINS = 20, 5
@@ -38,7 +39,7 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
         auc, picks = scores.auc, scores.accuracy
         assert picks is not None
         if tally.k > 2 and s.rows >= FEWEST_TO_RANK and picks.high is not None and picks.high < 1.0 / tally.k:
-            shares = {"share": f"{picks:.1%}", "chance": f"{1.0 / tally.k:.1%}"}
+            shares = {"share": percent(float(picks), 1), "chance": percent(1.0 / tally.k, 1)}
             found.append(Finding.of("picks_below_chance", s.rows, s.rows, **shares))
         if s.rows >= FEW_EVENTS and _only_certain(tally):
             found.append(Finding.of("only_certain", s.rows, s.rows))
@@ -61,7 +62,7 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
         share = worst / total if total > 0.0 else 0.0
         if share >= SURPRISES_SHARE:
             rows = [low.row for low in tally.lowest[:SURPRISES]]
-            message = f"the {SURPRISES} biggest misses make up {share:.0%} of the log loss"
+            message = f"the {SURPRISES} biggest misses make up {percent(share, 0)} of the log loss"
             found.append(Finding("surprises", "note", message, SURPRISES, tuple(rows)))
     return tuple(found)
 

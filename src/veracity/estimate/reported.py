@@ -21,6 +21,7 @@ from veracity.kernels.statistics import power_moments, true_cells
 from veracity.state.plan import FLOORS
 from veracity.state.sums import R
 from veracity.state.tally import LOWEST, Low, Tally
+from veracity.words import chance
 
 Floats = NDArray[np.float64]
 
@@ -229,17 +230,17 @@ class Profile:
             rows = tuple(low.row for low in self.tally.lowest[:NAMED])
             floored = self.floors[FLOORS.index(0.005)].robustness
             message = "a few rows with very low probabilities decide the pessimistic average, so it has no interval"
-            if f"{floored:.3g}" != f"{self.values[at]:.3g}":
-                message += f"; with a minimum probability of 0.005 it is {floored:.3g}, not {self.values[at]:.3g}"
-            found.append(Finding("heavy_tail", "warning", message, len(rows), rows))
+            is_now, would_be = chance(float(self.values[at])), chance(float(floored))
+            if is_now != would_be:
+                message += f": it is {is_now}, with a minimum probability of 0.5 % {would_be}"
+            found.append(Finding("heavy_tail", "note", message, len(rows), rows))
         if decides is not None and f"{decides[2]:.3g}" != f"{self.values[at]:.3g}":
             cases, rows, without = decides
-            one = cases == 1
-            message = (
-                f"{'one case decides' if one else f'{cases} cases decide'} the pessimistic average: without "
-                f"{'it' if one else f'the {cases} worst'} it is {without:.3g}, not {self.values[at]:.3g}"
-            )
-            found.append(Finding("rows_decide", "warning", message, cases, rows))
+            message = f"{'one case decides' if cases == 1 else f'{cases} cases decide'} the pessimistic average"
+            is_now, would_be = chance(float(self.values[at])), chance(float(without))
+            if is_now != would_be:
+                message += f": it is {is_now}, without {'it' if cases == 1 else 'them'} {would_be}"
+            found.append(Finding("rows_decide", "note", message, cases, rows))
         return tuple(found)
 
     @cached_property

@@ -35,9 +35,9 @@ class Beta(Formula):
     @property
     def text(self) -> str:
         if len(self.coefficients) > 1:
-            return "beta, class by class"
+            return "beta calibration, class by class"
         a, b, c = self.coefficients[0]
-        return f"beta a {a:.2f}, b {b:.2f}, c {c:.2f}"
+        return f"beta calibration (a {a:.2f}, b {b:.2f}, c {c:.2f})"
 
     def rows(self, p: Array) -> Array:
         return applied(

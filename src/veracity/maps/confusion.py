@@ -34,7 +34,7 @@ class Confusion(Formula):
 
     @property
     def text(self) -> str:
-        return f"confusion map (keeps {np.diag(self.matrix).mean():.0%} of a class on average)"
+        return f"confusion map (keeps {100 * np.diag(self.matrix).mean():.0f} % of a class on average)"
 
     def rows(self, p: Array) -> Array:
         q = p @ self.matrix

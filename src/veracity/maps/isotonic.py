@@ -53,7 +53,7 @@ class Isotonic(Formula):
     @property
     def text(self) -> str:
         levels = sum(len(np.unique(v)) for v in self.values)
-        return f"isotonic ({levels} levels)"
+        return f"isotonic regression ({levels} levels)"
 
     def rows(self, p: Array) -> Array:
         out = np.empty_like(p)

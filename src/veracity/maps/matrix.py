@@ -33,7 +33,7 @@ class Matrix(Formula):
 
     @property
     def text(self) -> str:
-        return f"matrix scaling ({self.k * (self.k + 1)} numbers)"
+        return f"matrix scaling ({self.k * (self.k + 1)} parameters)"
 
     def rows(self, p: Array) -> Array:
         return softmax(logs(p) @ self.slopes.T + self.intercepts)[0]

@@ -36,9 +36,9 @@ class Platt(Formula):
     @property
     def text(self) -> str:
         if len(self.coefficients) > 1:
-            return "Platt, class by class"
+            return "Platt scaling, class by class"
         slope, intercept = self.coefficients[0]
-        return f"Platt slope {slope:.2f}, intercept {intercept:.2f}"
+        return f"Platt scaling (slope {slope:.2f}, intercept {intercept:.2f})"
 
     def rows(self, p: Array) -> Array:
         return applied(p, lambda x, c: np.asarray(expit(c[0] * log_odds(x) + c[1])), self.coefficients)

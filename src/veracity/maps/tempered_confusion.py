@@ -33,7 +33,9 @@ class TemperedConfusion(Formula):
     @property
     def text(self) -> str:
         kept = np.diag(self.matrix).mean()
-        return f"temperature {self.temperature:.2f}, then confusion map (keeps {kept:.0%} of a class on average)"
+        return (
+            f"temperature {self.temperature:.2f}, then confusion map (keeps {100 * kept:.0f} % of a class on average)"
+        )
 
     def rows(self, p: Array) -> Array:
         q = sharpened(p, 1.0 / self.temperature) @ self.matrix

@@ -33,7 +33,7 @@ class Vector(Formula):
 
     @property
     def text(self) -> str:
-        return f"vector scaling ({2 * self.k} numbers)"
+        return f"vector scaling ({2 * self.k} parameters)"
 
     def rows(self, p: Array) -> Array:
         return softmax(logs(p) * self.slopes + self.intercepts)[0]

@@ -7,7 +7,7 @@ from typing import Any
 
 from veracity import plots, words
 from veracity.measures import MEANS, quantity, scores
-from veracity.show import specialists
+from veracity.show import commands, specialists
 from veracity.show.blocks import (
     Block,
     Card,
@@ -33,7 +33,7 @@ from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 
 TITLE = "Forecast quality"
 MOST_NOTES = 4
-MOST_GROUPS = 12
+MOST_GROUPS = 15
 
 
 def summary(a: Any) -> list[Block]:
@@ -76,10 +76,10 @@ def heading(a: Any) -> Heading:
         files,
         count(a.n, "case") if a.n is not None else "",
         f"{count(len(classes), 'class', 'classes')}: {named}" if classes else "",
-        str(made.date or "")[:10] if made is not None else "",
     ]
     name = str(a.model or "")
-    return Heading(f"{name}: {TITLE.lower()}" if name else TITLE, " · ".join(part for part in parts if part))
+    title = f"{name}: {TITLE.lower()}" if name else TITLE
+    return Heading(title, " · ".join(part for part in parts if part), words.day(made.date) if made is not None else "")
 
 
 def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
@@ -98,16 +98,19 @@ def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
     notes += words.notes([f for f in a.findings or () if f.code not in codes], told)
     known = [said for said in notes if said is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
-    rest = [None if worse else useful, words.fix(a.remedies, words.judged_by(a.scores), _input(a)), *known[:MOST_NOTES]]
+    rest = [None if worse else useful, _fix(a), *known[:MOST_NOTES]]
     rest += [more] if len(known) > MOST_NOTES else []
     return lead, [Sentence(*said) for said in rest if said is not None]
 
 
-def _input(a: Any) -> str | None:
-    """Return the path of the input where there is only one."""
-    if a.provenance is None or len(a.provenance.inputs) != 1:
-        return None
-    return str(a.provenance.inputs[0].get("path") or "") or None
+def _fix(a: Any) -> words.Said | None:
+    """Return the best recalibration with a command that runs on the same input."""
+    found = a.verdict_detail is not None and a.verdict_detail.state == "found"
+    said = words.fix(a.remedies, words.judged_by(a.scores), wanted=found)
+    if said is None or a.provenance is None:
+        return said
+    typed, reading = a.provenance.command, str(a.provenance.reading or "")
+    return said._replace(command=commands.ready(said.command, typed, reading, a.model))
 
 
 def cards(a: Any) -> Cards:
@@ -122,9 +125,8 @@ def _useful_card(a: Any) -> Card | None:
         return None
     gain = a.skill.log if finite(a.skill.log) is not None else a.skill.brier
     answers = {GOOD: f"Yes, {percent(gain, 0)}", BAD: f"No, {percent(abs(gain), 0)} worse"}
-    return Card(
-        "Better than the baseline?", answers.get(said.mark, "Not clear"), said.text.partition(" for the")[0], said.mark
-    )
+    detail = said.text.partition(" for the")[0].replace("Log", "log").replace(" against ", " vs ")
+    return Card("Better than the baseline?", answers.get(said.mark, "Not clear"), detail, said.mark)
 
 
 def _calibration_card(a: Any) -> Card | None:
@@ -146,19 +148,31 @@ def _fix_card(a: Any) -> Card | None:
         return None
     rule = words.judged_by(a.scores)
     best = words.best_remedy(a.remedies, rule)
-    if best is None:
+    if best is not None:
+        remedy, gain = best
+        saved = f"{words.RULES[rule]} −{number(gain.gain, words.decimals(gain))}"
+        return Card("Fixable?", "Yes", f"{words.remedy_name(remedy)}: {saved}", words.ACTION)
+    if a.verdict_detail is None or a.verdict_detail.state != "found":
         return Card("Fixable?", "Nothing to fix", "no recalibration helps", GOOD)
-    remedy, gain = best
-    saved = number(gain.gain, words.decimals(gain))
-    return Card("Fixable?", "Yes", f"{words.remedy_name(remedy)}: {words.RULES[rule]} −{saved}", words.ACTION)
+    unclear = words.largest_gain(a.remedies, rule)
+    if unclear is None:
+        return Card("Fixable?", "Not clearly", "no recalibration helps", NOTICE)
+    return Card("Fixable?", "Not clearly", f"best: {words.RULES[rule]} {words.change_text(unclear[1])}", NOTICE)
 
 
 def _sure_card(a: Any) -> Card | None:
     gave, expected = (getattr(side, "geometric_accuracy", None) for side in (a.reported, a.expected))
     if finite(gave) is None:
         return None
-    said = f"expected {percent(expected, 0)}" if finite(expected) is not None else "to the outcome"
-    return Card("How sure, typically?", f"gave {percent(gave, 0)}", said)
+    digits = _percent_digits([gave, expected])
+    said = f"expected {percent(expected, digits)}" if finite(expected) is not None else "to the outcome"
+    return Card("How sure, typically?", f"gave {percent(gave, digits)}", said)
+
+
+def _percent_digits(shares: Sequence[Any]) -> int:
+    """Return the decimals of shares beside each other: none, or one where all are below 10 %."""
+    known = [share for share in map(finite, shares) if share]
+    return int(bool(known) and max(known) < 0.1)
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
@@ -227,16 +241,17 @@ def means_table(a: Any) -> Table | None:
     if not known:
         return None
     rows: list[tuple[Cell, ...]] = [
-        (
-            Label(MEANS[name], quantity(f"reported.{name}").gloss),
-            *(Value(side[name], percent=True, digits=0) for _, side in known),
-        )
+        (Label(MEANS[name], quantity(f"reported.{name}").gloss), *_shares([side[name] for _, side in known]))
         for name in MEANS
         if name in a.reported
     ]
     notes = [text for text in (words.minimum(a.floor),) if text]
     columns = (Column("Probability of the outcome", number=False), *(Column(title) for title, _ in known))
     return Table("Probability of the outcome", columns, tuple(rows), tuple(notes))
+
+
+def _shares(beside: Sequence[Any]) -> list[Value]:
+    return [Value(share, percent=True, digits=_percent_digits(beside)) for share in beside]
 
 
 def _any_known(side: Any) -> bool:
@@ -257,7 +272,7 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
         Column(f"By {column}", number=False),
         Column("cases"),
         Column(loss.label.lower()),
-        Column("interval", rank=2),
+        Column(f"{words.level(a.level)} interval", rank=2),
     ]
     columns += [Column(name, rank=1) for name in (("predicted", "observed") if levelled else ("gave", "expected"))]
     rows: list[tuple[Cell, ...]] = []
@@ -270,9 +285,11 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
         cells: list[Cell] = [Value(part.n, digits=0), Value(held, digits=digits), Interval(held, digits=digits)]
         cells += [Value(x, percent=True, digits=0) for x in pair]
         rows.append((Label(str(level)), *cells, str(part.verdict or "")))
-    notes = [f"{count(len(ordered) - MOST_GROUPS, 'smaller group')} not shown."] if len(ordered) > MOST_GROUPS else []
+    left_out = len(ordered) - MOST_GROUPS
+    notes = (
+        [f"{count(left_out, 'more group')} with at most {ordered[MOST_GROUPS][1].n:,} cases."] if left_out > 0 else []
+    )
     if group.differ is not None and group.differ.p is not None:
         differ = "The groups differ" if group.differ.p < words.SIGNIFICANT else "The groups do not differ significantly"
-        p = "p < 0.001" if group.differ.p < 0.001 else f"p = {group.differ.p:.3f}"
-        notes.insert(0, f"{differ} in log loss ({p}, {group.differ.method}).")
+        notes.insert(0, f"{differ} in log loss ({words.p_equals(group.differ.p)}, {group.differ.method}).")
     return Table(f"By {column}", (*columns, Column("verdict", number=False)), tuple(rows), tuple(notes))

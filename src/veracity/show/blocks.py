@@ -60,10 +60,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Heading:
-    """The title of an answer, with what it is about in small print."""
+    """The title of an answer, with what it is about in small print, and the day it was made where a page says so."""
 
     text: str
     note: str = ""
+    date: str = ""
 
 
 @dataclass(frozen=True)

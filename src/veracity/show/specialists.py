@@ -88,7 +88,11 @@ def remedy_table(a: Any, helpful: bool = True) -> Table | None:
         Column("Recalibration" if helpful else "Recalibration without gain", number=False),
         Column("gain in log loss"),
     ]
-    columns += [Column("interval"), Column("gain in Brier score", rank=1), Column("needs", number=False, rank=2)]
+    columns += [
+        Column(f"{words.level(a.level)} interval"),
+        Column("gain in Brier score", rank=1),
+        Column("needs", number=False, rank=2),
+    ]
     rows: list[tuple[Cell, ...]] = []
     digits = [fewest([gain_reading(remedy[name]) for remedy in chosen]) for name in ("log", "brier")]
     for remedy in chosen:
@@ -126,7 +130,7 @@ def class_table(a: Any) -> Table | None:
             Value(one.observed, percent=True, digits=1),
             shown(slope, one.slope),
             Value(one.share, percent=True, digits=0),
-            Value(one.p, digits=3),
+            words.p_value(one.p),
         )
         for name, one in ordered
     ]
@@ -206,7 +210,7 @@ def _tests(a: Any) -> Table | None:
         "Confidence: too extreme or too cautious?": detail.confidence.p,
         "Shape: is a range of probabilities wrong?": detail.shape.p,
     }
-    rows: list[tuple[Cell, ...]] = [(Label(name), Value(p, digits=3), "") for name, p in tests.items()]
+    rows: list[tuple[Cell, ...]] = [(Label(name), words.p_value(p), "") for name, p in tests.items()]
     for name in ("slope", "intercept", "ratio"):
         held, described = getattr(detail, name), quantity(f"verdict_detail.{name}")
         if finite(held) is not None:

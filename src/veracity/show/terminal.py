@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 LEAST, MOST = 60, 120  # columns
 TIE = "\ue000"  # stands for a space where no line may end
+LEAST_TEXT = 12  # columns that a text keeps in a crowded table
 MOST_NUMBERS = 24  # rows of a picture that are printed instead of it
 COLOURS = {"✓": "green", "✗": "red", "→": "blue", "!": "yellow"}
 PLAIN = {  # where the terminal has no Unicode
@@ -178,8 +180,7 @@ def _wrap(console: Console, text: str, width: int) -> list[Text]:
 
 
 def _table(console: Console, table: Table, width: int) -> None:
-    """Print a table without its least important columns where it would be too wide."""
-    from rich.cells import cell_len
+    """Print a table; where it would be too wide, titles get several lines, then the least important columns go."""
     from rich.table import Table as Grid
 
     kept = list(range(len(table.columns)))
@@ -188,18 +189,28 @@ def _table(console: Console, table: Table, width: int) -> None:
     )
     cells = [[_cell(cell, names) for cell in row] for row in table.rows]
     titles = [clean(column.title) for column in table.columns]
+    longest = [max((cell_len(row[i]) for row in cells), default=0) for i in kept]
 
     def wide() -> int:
-        return sum(max([cell_len(titles[i]), *(cell_len(row[i]) for row in cells)]) + 2 for i in kept) - 2
+        return sum(max(longest[i], _lines_width(titles[i])) + 2 for i in kept) - 2
 
+    if wide() > width:
+        for i in kept:
+            if table.columns[i].number:
+                words = titles[i].split()
+                room = max([longest[i], *(cell_len(word) for word in words)])
+                titles[i] = "\n".join(textwrap.wrap(titles[i], room, break_long_words=False))
     while wide() > width and (ranked := [i for i in kept if table.columns[i].rank]):
         kept.remove(max(ranked, key=lambda i: (table.columns[i].rank, i)))
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(titles[i] for i in kept))
     for i in kept:
         number = table.columns[i].number
+        title = _text("", "bold").append("\n".join(clean(line) for line in titles[i].split("\n")))
+        least = None if number else min(longest[i], LEAST_TEXT)
         grid.add_column(
-            _text(titles[i], "bold"), justify="right" if number else "left", no_wrap=number, overflow="fold"
-        )
+            title, justify="right" if number else "left", vertical="bottom", no_wrap=number, overflow="fold",
+            min_width=least,
+        )  # fmt: skip
     for row in cells:
         grid.add_row(*(_text(row[i]) for i in kept))
     console.print(grid)
@@ -207,10 +218,21 @@ def _table(console: Console, table: Table, width: int) -> None:
         _wrapped(console, note, width, "  ")
 
 
+def _lines_width(text: str) -> int:
+    return max(cell_len(line) for line in text.split("\n"))
+
+
 def _cell(cell: Cell, names: int) -> str:
     if isinstance(cell, Label):
         return clean(f"{cell.name:<{names}} {cell.arrow}".rstrip())
     return clean(cell) if isinstance(cell, str) else cell.text
+
+
+def cell_len(text: str) -> int:
+    """Return the columns that a text takes on screen."""
+    from rich.cells import cell_len as measured
+
+    return measured(text)
 
 
 def _text(text: str, style: str = "") -> Text:
