@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -53,7 +54,7 @@ MOST_ROWS = 3  # row numbers named in a sentence
 TINY = 1e-6  # a probability of the outcome below which a single case is worth a note
 SIGNIFICANT = 0.05
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # beginnings that a spreadsheet would compute
+FORMULA = tuple("=+-@＝＋－＠")  # beginnings that a spreadsheet would compute
 
 
 class Said(NamedTuple):
@@ -255,10 +256,29 @@ def sentence(text: str) -> str:
 def inert(text: str) -> str:
     """Return text that a spreadsheet shows instead of computing it.
 
-    >>> inert("=1+1"), inert("scores.brier")
-    ("'=1+1", 'scores.brier')
+    >>> inert("=1+1"), inert("\\n =1+1"), inert("scores.brier")
+    ("'=1+1", "'  =1+1", 'scores.brier')
     """
-    return f"'{text}" if text.startswith(FORMULA) else text
+    text = clean(text)
+    return f"'{text}" if text.strip(" '\"\N{REPLACEMENT CHARACTER}").startswith(FORMULA) else text
+
+
+def clean(text: str) -> str:
+    """Return text without control characters, which could move the cursor, reverse the line or end a file's format.
+
+    >>> clean("a\\x1b[2Jb\\u202ec")
+    'a�[2Jb�c'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(" " if c in "\n\t\r" else "\N{REPLACEMENT CHARACTER}" if _is_control(c) else c for c in text)
+
+
+def _is_control(c: str) -> bool:
+    """Whether a character is no text: controls, surrogates, line separators, directions, what no character is."""
+    if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or "\u202a" <= c <= "\u202e" or "\u2066" <= c <= "\u2069":
+        return True
+    return (ord(c) & 0xFFFE) == 0xFFFE or "\ufdd0" <= c <= "\ufdef"
 
 
 # -- sentences --------------------------------------------------------------------------------------------------------

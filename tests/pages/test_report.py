@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -123,6 +125,40 @@ def test_every_chart_draws_without_errors_or_requests(
         assert len(drawn) >= 8
         assert all(marks > 2 for _, marks in drawn), drawn
         assert opened.eval("window.hit") is None, "a name from the data was run"
+
+
+@pytest.mark.browser
+def test_only_the_scripts_of_the_page_run_and_nothing_reaches_the_network(
+    browser: Any, two: Any, tmp_path: Path
+) -> None:
+    with socket.create_server(("localhost", 0)) as listener:
+        listener.settimeout(0.2)
+        address = f"http://localhost:{listener.getsockname()[1]}/x.png"
+        put = f"<script>window.hit = 3</script><img src=x onerror='window.hit = 4'><img src='{address}'>"
+        (tmp_path / "page.html").write_text(show.to_html(two).replace("<main>", f"<main>{put}"), encoding="utf-8")
+        with Opened(browser, tmp_path / "page.html") as opened:
+            assert opened.eval("window.hit") is None
+            assert opened.errors, "the policy says what it refused"
+            assert all("Content Security Policy" in error for error in opened.errors), opened.errors
+            assert opened.eval(f"fetch('{address}').then(() => 'sent', () => 'refused')") == "refused"
+        with pytest.raises(TimeoutError):
+            listener.accept()
+
+
+@pytest.mark.browser
+def test_interpreted_pictures_are_those_that_run_as_programs(browser: Any, ten: Any, tmp_path: Path) -> None:
+    marks = "[...document.querySelectorAll('.chart svg.marks')].map(s => s.outerHTML)"
+    page = show.to_html(ten)
+    run = re.sub("<meta http-equiv=.Content-Security-Policy.*?>", "", page).replace("ast: true,", "")
+    assert run.count("ast: true") == page.count("ast: true") - 1
+    drawn = []
+    for name, text in (("interpreted.html", page), ("run.html", run)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        with Opened(browser, tmp_path / name, unfold=True) as opened:
+            assert opened.errors == []
+            drawn.append([re.sub(r"(clip|gradient_)\d+", r"\1", svg) for svg in opened.eval(marks)])
+    assert len(drawn[0]) >= 8
+    assert drawn[0] == drawn[1]
 
 
 @pytest.mark.browser
@@ -327,7 +363,7 @@ def test_written_whole_or_not_at_all(two: Any, tmp_path: Path, monkeypatch: pyte
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "replace", full)  # a disk that is really full: tests/prove/test_faults.py
     with pytest.raises(OSError, match="No space"):
         show.write(two, target)
     assert [p.name for p in tmp_path.iterdir()] == ["page.html"]

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from veracity import PredictionTable, measures, show
+from veracity import PredictionTable, measures, plots, show, words
 from veracity.data import Finding
 from veracity.data import records as r
 from veracity.data.reading import Reading
 from veracity.measures import Measure, scores
-from veracity.show import terminal
+from veracity.show import markdown, terminal
 from veracity.show.blocks import Cards, Chart, Details, Heading, Sentence, Table, walk
 
 ESCAPE = "\x1b[2Jred\x07\u202e"
@@ -126,6 +126,46 @@ def test_control_characters_never_reach_the_terminal(filled: Callable[..., Any])
         assert "\u202e" not in text
     table = PredictionTable([[8, 2], [1, 9]], rows=[ESCAPE, "b"], columns=["no", "yes"])
     assert "\x1b" not in str(table)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("`a` and `b", "\\`a\\` and \\`b"),
+        ("\\*not bold\\*", "\\\\\\*not bold\\\\\\*"),
+        ("see https://example.org/x", "see https<!-- -->://example.org/x"),
+        ("www.example.org", "www<!-- -->.example.org"),
+        ("@team fixes #12", "@<!-- -->team fixes #<!-- -->12"),
+        ("# title", "\\# title"),
+        ("a\x00b\u202ec\ud800", "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c\N{REPLACEMENT CHARACTER}"),
+    ],
+)
+def test_markdown_makes_no_code_link_mention_or_heading_of_names(given: str, shown: str) -> None:
+    assert markdown.safe(given) == shown
+
+
+def test_spreadsheets_compute_no_cell(filled: Callable[..., Any]) -> None:
+    names = ("=1+1", "@SUM(A1)", "-2+3", "\t=1", "\n=1", " +1", "＝1", "'=1")
+    models = SimpleNamespace(models={name: filled("over") for name in names})
+    cells = [row[0] for row in csv.reader(io.StringIO(show.to_csv(models)))][1:]
+    assert {cell[0] for cell in cells} == {"'"}
+
+
+def test_pictures_and_pages_of_names_with_control_characters_are_made_without_them(filled: Callable[..., Any]) -> None:
+    bad = "\x00\x01\x1b[31m\x7f\x9b\u2028\ufffe\ud800\u202e"
+    result = filled("over", classes=["no", f"yes{bad}"], model=f"m{bad}")
+    drawn = plots.rendered(plots.chart("reliability", result), "svg").decode()
+    shown = show.to_html(result).partition("</main>")[0]
+    assert not {*bad} - {*"[31m"} & {*drawn, *shown}
+
+
+def test_folders_of_models_are_their_own_and_inside() -> None:
+    names = ["..", ".", "", "a b", "a/b", "A_b", "a_b_2", "/etc/passwd", "-rf", "x\x1b[2J", "é", "e\u0301", "y" * 300]
+    held = show.safe_names(names, taken={"compare"})
+    assert list(held) == names
+    assert len({name.casefold() for name in held.values()}) == len(names)
+    assert all(re.fullmatch(r"[\w+][\w.+-]{0,70}", name) for name in held.values()), held
+    assert show.safe_names(["compare"], taken={"compare"}) == {"compare": "compare_2"}
 
 
 def test_markdown_takes_names_as_text(filled: Callable[..., Any]) -> None:
@@ -292,7 +332,7 @@ def test_nothing_is_folded_on_the_first_screen(filled: Callable[..., Any]) -> No
 
 
 def test_clean_keeps_letters_of_every_script() -> None:
-    assert terminal.clean("naïve 模型 مرحبا") == "naïve 模型 مرحبا"
+    assert words.clean("naïve 模型 مرحبا") == "naïve 模型 مرحبا"
 
 
 def test_a_summary_does_not_import_the_libraries_of_the_pictures(filled: Callable[..., Any]) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 
 import click
 
+from veracity.cli._child import in_child
+
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 
 
@@ -122,23 +124,44 @@ def run(arguments: Sequence[str]) -> int:
         at = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{os.path.basename(at.filename)}, line {at.lineno}"
         return _say(f"this should not happen: {type(error).__name__}: {error} ({place})")
+    except SystemExit:
+        raise
+    except BaseException as error:  # a compiled library gave up
+        return _say(f"this should not happen: {type(error).__name__}: {str(error).partition(chr(10))[0]}")
 
 
 def _say(message: str, code: int = BAD_INPUT) -> int:
+    message = message if message.startswith("veracity ") else f"veracity: {message}"
+    if not all(line.isprintable() for line in message.split("\n")):
+        from veracity.words import clean
+
+        message = "\n".join(map(clean, message.split("\n")))
     with contextlib.suppress(OSError):  # standard error may be closed too
-        click.echo(message if message.startswith("veracity ") else f"veracity: {message}", err=True)
+        click.echo(message, err=True)
     return code
 
 
+def _open_streams() -> None:
+    """Let standard streams that are closed lead nowhere: a file that is opened later must not become one of them."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY if number == 0 else os.O_WRONLY)  # takes the lowest number that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))
+
+
 def main() -> None:
-    """The program: `run` with the words that were typed."""
+    """The program: `run` with the words that were typed, in a child process."""
+    _open_streams()
     # Threads of a BLAS wait busily and help nothing here; the kernel has its own. NumPy reads this when imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     warnings.simplefilter("ignore", RuntimeWarning)  # what a number's trouble means to people is said as a finding
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without "…" shows "?" instead of failing
-    code = run(sys.argv[1:])
+    code = in_child(lambda: run(sys.argv[1:]), _say)
     try:
         sys.stdout.flush()
     except OSError:

@@ -60,6 +60,8 @@ def deliver(
         if outputs.plots is not None:
             folder = files.folder(outputs.plots)
             for name, picture in pictures:
+                if not (folder / name).resolve().is_relative_to(folder.resolve()):
+                    raise ValueError(f"--plots {folder}: {name} leads out of the folder; give another one")
                 files.folder((folder / name).parent)
                 files.add(folder / name, picture)
     return printed

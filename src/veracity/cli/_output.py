@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 import stat
 import sys
 import tempfile
@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+import click
 
 from veracity.cli._options import Outputs
 
@@ -92,13 +94,15 @@ class Together:
 
     def made(self, path: str | Path, write: Callable[[Path], Any]) -> None:
         """What `write` puts into the file that it is given becomes `path`."""
+        from veracity.data.whole_files import part_of
+
         target = Path(path)
         try:
             if target.exists() and not _regular(target):  # a device or a named pipe cannot be renamed over
                 write(target)
                 return
             target = Path(os.path.realpath(target))  # through a link, to what it names
-            part = target.with_name(f".{target.name}.{os.getpid()}.part")
+            part = part_of(target)
             self._waiting.append((part, target))
             write(part)
         except OSError as error:
@@ -106,8 +110,10 @@ class Together:
 
     def made_folder(self, path: str | Path, write: Callable[[Path], Any]) -> None:
         """What `write` puts into the folder that it is given becomes the folder `path`."""
+        from veracity.data.whole_files import part_of
+
         target = Path(os.path.realpath(path))
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        part = part_of(target)
         self._waiting.append((part, target))
         part.mkdir()
         write(part)
@@ -122,18 +128,26 @@ class Together:
         return target
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if kind is None:
-            while self._waiting:
-                os.replace(*self._waiting[0])
+        from veracity.data.whole_files import discard, put
+
+        try:
+            while kind is None and self._waiting:
+                put(*self._waiting[0])
                 del self._waiting[0]
-            return
-        for part, _target in self._waiting:
-            if part.is_dir():
-                shutil.rmtree(part, ignore_errors=True)
-            else:
-                part.unlink(missing_ok=True)
-        for made in reversed(self._folders):
-            made.rmdir()
+        finally:
+            for part, _target in self._waiting:
+                discard(part)
+            failed = kind is not None or bool(self._waiting)
+            for made in reversed(self._folders if failed else []):
+                with contextlib.suppress(OSError):  # one that holds a file stays
+                    made.rmdir()
+
+
+def tell(message: str, *, err: bool = True) -> None:
+    """Print lines for people, on standard error unless told otherwise, without control characters from the data."""
+    from veracity.words import clean
+
+    click.echo("\n".join(map(clean, message.split("\n"))), err=err)
 
 
 def to_stdout(content: str | bytes) -> None:

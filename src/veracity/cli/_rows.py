@@ -9,10 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from veracity.cli._options import OUTPUT, Option, Request
-from veracity.cli._output import Together, check_file, to_stdout
+from veracity.cli._output import Together, check_file, tell, to_stdout
 from veracity.cli._progress import Working
 from veracity.cli._work import engine_of
 
@@ -77,7 +75,7 @@ def one_model(
     engine, files, reading = engine_of(request, working), listed(list(request.files)), request.reading
 
     def counted(source: Source) -> OneModel:
-        click.echo(source.layout.one_line("not used" if outcomes == "needed" else "kept"), err=True)
+        tell(source.layout.one_line("not used" if outcomes == "needed" else "kept"))
         model = OneModel(engine, source)
         _ = model.tally  # every value is looked at
         return model
@@ -108,7 +106,7 @@ def write(model: OneModel, fitted: Fitted, output: str, together: Together) -> i
     text = not is_folder(output) and not output.lower().endswith(".parquet")
     lost = not_for_csv(model.source.passthrough) if text else []
     if lost:
-        click.echo(f"warning: CSV cannot hold {', '.join(lost)}: left out; write .parquet to keep them", err=True)
+        tell(f"warning: CSV cannot hold {', '.join(lost)}: left out; write .parquet to keep them")
     if output == "-":
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch, "rows.csv")
@@ -132,7 +130,7 @@ def warn_of_changes(model: OneModel) -> None:
     names = {*(["label"] * model.source.layout.labelled), *model.numbered, *(f"p_{name}" for name in tally.classes)}
     taken = [name for name in model.source.passthrough if name in names]
     if taken:
-        click.echo(f"warning: columns of the file give way to new ones of the same name: {', '.join(taken)}", err=True)
+        tell(f"warning: columns of the file give way to new ones of the same name: {', '.join(taken)}")
     for finding in tally.findings:
         if finding.code in (*LEFT_OUT, *CHANGED):
-            click.echo(f"warning: {finding.message}", err=True)
+            tell(f"warning: {finding.message}")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from veracity.cli._options import Request
+from veracity.cli._output import tell
 from veracity.cli._progress import Working
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def engine_of(request: Request, working: Working) -> Engine:
 
 def say(line: str, request: Request) -> None:
     if not request.quiet:
-        click.echo(line, err=True)
+        tell(line)
 
 
 def _data(request: Request) -> list[File] | str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, READ, Command, Option, Request
-from veracity.cli._output import Together, check_file
+from veracity.cli._output import Together, check_file, tell
 from veracity.cli._progress import Working
 from veracity.cli._rows import ROWS, check_rows_file, map_file_of, one_model, warn_of_changes, write
 
@@ -77,7 +77,7 @@ def command(
         model = one_model(request, working, outcomes="asked" if asked else "unused")
         if to == "em":
             target, finding = model.label_shift(frequencies(trained_on or "sample", model, "--trained-on"))
-            click.echo(f"warning: {finding.message}", err=True)
+            tell(f"warning: {finding.message}")
         else:
             target = frequencies(to, model, "--to")
         fitted = model.adjustment(target, rule=wanted_rule)
@@ -86,7 +86,7 @@ def command(
         write(model, fitted, output, together)
         warn_of_changes(model)
         printed = summary(model, target, fitted)
-    click.echo(printed, err=output == "-", nl=False)
+    tell(printed.rstrip("\n"), err=output == "-")
 
 
 def number_or_name(rule: str) -> str | float:

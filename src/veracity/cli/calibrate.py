@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, MAPS, OUTPUT, READ, Command, Option, Request
-from veracity.cli._output import Together, check_file
+from veracity.cli._output import Together, check_file, tell
 from veracity.cli._progress import Working
 from veracity.cli._rows import ROWS, check_rows_file, one_model, warn_of_changes, write
 
@@ -57,12 +57,12 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
     with Together() as together:
         together.add(output, fitted.to_json() + "\n")
     where = "" if output == "-" else f" → {output}"
-    click.echo(f"{fitted.text}, fitted on {model.basis(fitted)}{where}", err=True)
+    tell(f"{fitted.text}, fitted on {model.basis(fitted)}{where}")
     cases = model.tally.cases
     if fitted.needs_labels and cases < FEW:
         from veracity.words import count
 
-        click.echo(f"  {count(cases, 'case')}: another sample of so few would give quite another map", err=True)
+        tell(f"  {count(cases, 'case')}: another sample of so few would give quite another map")
 
 
 def best(forecasts: Forecasts) -> Fitted:
@@ -97,4 +97,4 @@ def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **opt
         warn_of_changes(model)
         number = write(model, fitted, output, together)
     if output != "-":
-        click.echo(f"{fitted.text}, applied to {number:,} rows → {output}", err=True)
+        tell(f"{fitted.text}, applied to {number:,} rows → {output}")

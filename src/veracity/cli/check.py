@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from veracity.cli._options import ASSESS, FILES, OUTPUT, Command, Option, Request
+from veracity.cli._output import tell
 
 REQUIRE = Option(
     OUTPUT,
@@ -47,5 +48,5 @@ def command(files: tuple[str, ...], wanted: tuple[str, ...], quiet: bool, **opti
             raise ValueError(f"veracity check: {error}") from None
     for outcome in outcomes:
         if not (quiet and outcome.met):
-            click.echo(str(outcome))
+            tell(str(outcome), err=False)
     return 0 if all(outcome.met for outcome in outcomes) else 1

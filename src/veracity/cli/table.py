@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from veracity.cli._options import CASES, ESTIMATION, INPUT, OUTPUTS, Command, Option, Outputs
-from veracity.cli._output import check_outputs, to_stdout
+from veracity.cli._output import check_outputs, tell, to_stdout
 
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "table_mosaic": ("table_mosaic", {}),
@@ -85,7 +85,7 @@ def command(**options: Any) -> None:
     to_stdout(deliver(table, outputs, {"json": table.to_json, "csv": table.to_csv}, _pictures(table)))
     written = [path for path in (*outputs.files.values(), outputs.plots) if path not in (None, "-")]
     if written and not outputs.quiet:
-        click.echo("written: " + ", ".join(str(path) for path in written), err=True)
+        tell("written: " + ", ".join(str(path) for path in written))
 
 
 def _table(

@@ -157,7 +157,10 @@ def keys_of(values: Array | None) -> Array | None:
     if values is None or values.dtype == np.uint64:
         return values
     labels, place = np.unique(values.astype(str), return_inverse=True)
-    keys = [int.from_bytes(blake2b(label.encode(), digest_size=8).digest(), "little") for label in labels.tolist()]
+    keys = [
+        int.from_bytes(blake2b(label.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
+        for label in labels.tolist()
+    ]
     return np.array(keys, dtype=np.uint64)[place.ravel()]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from veracity.data.whole_files import write_whole
 from veracity.engines._sums import Sum
 from veracity.read import Part, ReadOptions
 from veracity.state.plan import Plan
@@ -59,15 +60,7 @@ class Checkpoint:
         """Replace the file at once, so that it is whole whenever the run is killed."""
         head = json.dumps({"of": self._of, "part": part, "skip": skip, "rows": rows}).encode()
         body = len(head).to_bytes(8, "little") + head + total.state()
-        new = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-        try:
-            with new.open("wb") as file:
-                file.write(MAGIC + crc32(body).to_bytes(4, "little") + body)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(new, self.path)
-        finally:
-            new.unlink(missing_ok=True)
+        write_whole(self.path, MAGIC + crc32(body).to_bytes(4, "little") + body, safely=True)
 
     def remove(self) -> None:
         """Delete the file, which has served."""

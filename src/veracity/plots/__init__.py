@@ -9,6 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from veracity import words
+from veracity.data.whole_files import write_whole
+
 FIRST = "reliability"
 FORMATS = ("html", "png", "svg", "pdf", "json")
 
@@ -55,7 +58,16 @@ def chart(name: str | None, result: Any, *, theme: str = "light", **options: Any
 
 def save(chart: Any, path: str | Path, **options: Any) -> None:
     """Write a chart as html (whole, no network), png, svg, pdf or json, by the ending of the name."""
-    Path(path).write_bytes(rendered(chart, Path(path).suffix.lstrip("."), **options))
+    write_whole(path, rendered(chart, Path(path).suffix.lstrip("."), **options))
+
+
+def _clean(spec: Any) -> Any:
+    """Return a picture whose text has no control characters, of which the renderer would die."""
+    if isinstance(spec, dict):
+        return {name: _clean(held) for name, held in spec.items()}
+    if isinstance(spec, list):
+        return [_clean(held) for held in spec]
+    return words.clean(spec) if isinstance(spec, str) else spec
 
 
 def rendered(chart: Any, form: str, *, scale: float = 2.0) -> bytes:
@@ -66,7 +78,7 @@ def rendered(chart: Any, form: str, *, scale: float = 2.0) -> bytes:
 
     if form not in FORMATS:
         raise ValueError(f"save: {form!r} is none of the endings {', '.join(FORMATS)}")
-    spec = chart.to_dict()
+    spec = _clean(chart.to_dict())
     if form == "json":
         return json.dumps(spec, ensure_ascii=False, indent=1).encode()
     if form == "svg":

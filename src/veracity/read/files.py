@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,9 @@ TOGETHER, SLICE_BYTES = 1 << 26, 1 << 28  # their values in the whole file, whic
 ALL_ROWS = 1 << 31  # polars takes no longer slices
 ROW = "\0row"  # the number of a row, where rows are left out before they are read
 GIVEN = "\0given "  # before the name of a column that is converted: the same as in the file
+
+
+BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError)
 
 
 class NoRows(ValueError):
@@ -187,6 +191,7 @@ def wide_batches(lazy: pl.LazyFrame, columns: Sequence[str], size: int, of: int)
 def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Table:
     """A file as a table; its kind is known by its ending, or by its first bytes."""
     shown = shown or path.name
+    sys.audit("veracity.read", shown)
     if path.stat().st_size == 0:
         raise ValueError(f"{shown}: the file is empty\n  it needs a line of column names and at least one row")
     with path.open("rb") as file:
@@ -211,7 +216,7 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
             raise ValueError(f"{shown}: a zip archive\n  unpack it, or save the sheet of a workbook as CSV")
         else:
             table = _text(path, shown)
-    except (pl.exceptions.PolarsError, OSError, EOFError) as problem:
+    except BROKEN as problem:
         raise ValueError(
             f"{shown}: damaged, cut short, or not what its name says\n"
             "  write it again, or give it the ending of its kind"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ import polars as pl
 from ..data import Finding, Forecasts, check, merge, without_empty
 from .build import Builder
 from .files import (
+    BROKEN,
     NoRows,
     Table,
     filtered,
@@ -43,7 +45,6 @@ from .weights import WeightsFile, weights_file
 ENTRIES, MOST_ROWS, FEWEST_ROWS = 1 << 23, 1 << 20, 1 << 12  # of a batch
 PART_BYTES = 1 << 28  # a larger Parquet file is cut, where parts go to different workers
 EVERYTHING = 1 << 62  # rows of a batch that holds a whole part
-BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError)
 
 
 class Unreadable(ValueError):
@@ -157,6 +158,7 @@ class Source:
         if part.frames is not None:
             yield from self._of_frames(part, rows, passthrough)
             return
+        sys.audit("veracity.read", part.name)
         try:
             table = self._opened(part, skip)
             if table is not None:

@@ -6,6 +6,7 @@ Readings are objects, infinities the words "inf", "-inf" and "nan"; everything f
 from __future__ import annotations
 
 import json
+import re
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
@@ -24,6 +25,7 @@ Shown = TypeVar("Shown")
 
 RULES = ("log", "brier")
 NO_CASES = "the number of cases is unknown: no intervals"
+_HALVES = re.compile("[\ud800-\udfff]")
 WORDS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
 
 
@@ -50,7 +52,10 @@ def _plain_finding(finding: Finding) -> dict[str, Any]:
 
 def encode(document: Any, indent: int | None = None) -> str:
     """Return JSON text; infinities and NaN become the words "inf", "-inf", "nan"."""
-    return json.dumps(_words(document), ensure_ascii=False, allow_nan=False, indent=indent)
+    held = _words(document)
+    text = json.dumps(held, ensure_ascii=False, allow_nan=False, indent=indent)
+    # half a character, which a name may hold, cannot be written as such
+    return text if text.isascii() or not _HALVES.search(text) else json.dumps(held, allow_nan=False, indent=indent)
 
 
 def _words(value: Any) -> Any:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator
 from html import escape
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from veracity import plots
+from veracity.data.whole_files import write_whole
 from veracity.show.blocks import Block
+from veracity.words import clean
 
 PAGES = ("jinja2", "markupsafe", "altair", "vl_convert")  # libraries of pages and pictures
 
@@ -70,7 +74,7 @@ def headline(result: Any) -> str:
     from veracity.show.answer import sentences
 
     if hasattr(result, "models"):
-        return "\n".join(f"{terminal.clean(str(name))}: {headline(a)}" for name, a in result.models.items())
+        return "\n".join(f"{clean(str(name))}: {headline(a)}" for name, a in result.models.items())
     return terminal.headline(first_screen(result) if _is_table(result) else sentences(result)[0])
 
 
@@ -125,12 +129,7 @@ def write(result: Any, path: str | Path) -> None:
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {target.parent.name}; make it first")
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(report(result, target.suffix.lstrip(".")))
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(target, report(result, target.suffix.lstrip(".")))
 
 
 def pictures(result: Any, forms: tuple[str, ...] = ("png", "svg")) -> Iterator[tuple[str, bytes]]:
@@ -141,7 +140,8 @@ def pictures(result: Any, forms: tuple[str, ...] = ("png", "svg")) -> Iterator[t
     if models is not None:
         wanted.append(("", result, "risk_profile"))
         names = plots.names("assessment")
-        wanted += [(f"{safe_name(model)}/", a, name) for model, a in models.items() for name in names]
+        folders = safe_names(models, taken={"compare", "risk_profile"})
+        wanted += [(f"{folders[model]}/", a, name) for model, a in models.items() for name in names]
     for folder, one, name in wanted:
         try:
             chart = plots.chart(name, one)
@@ -151,10 +151,17 @@ def pictures(result: Any, forms: tuple[str, ...] = ("png", "svg")) -> Iterator[t
             yield f"{folder}{name}.{form}", plots.rendered(chart, form)
 
 
-def safe_name(name: str) -> str:
-    """Return a model's name as the name of a folder.
+def safe_names(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
+    """Return models' names as names of folders: each its own, none hidden or outside the folder they are in.
 
-    >>> safe_name("../a b:c")
-    '.._a_b_c'
+    >>> safe_names(["gam", "..", "a b", "a/b", "A_B"])
+    {'gam': 'gam', '..': 'model', 'a b': 'a_b', 'a/b': 'a_b_2', 'A_B': 'A_B_3'}
     """
-    return re.sub(r"[^\w.+-]", "_", name)[:80] or "model"
+    held: dict[str, str] = {}
+    used = {name.casefold() for name in taken}  # some file systems know no capitals
+    for name in names:
+        plain = re.sub(r"[^\w.+-]", "_", unicodedata.normalize("NFC", name))[:60].strip("._-") or "model"
+        number = next(i for i in count(1) if (plain if i == 1 else f"{plain}_{i}").casefold() not in used)
+        held[name] = plain if number == 1 else f"{plain}_{number}"
+        used.add(held[name].casefold())
+    return held

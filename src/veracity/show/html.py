@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -46,23 +47,41 @@ def page(blocks: Sequence[Block]) -> str:
     view = [*first, *sections]
     charts = {item["id"]: item["spec"] for item in _figures(view)}
     heading = next((block for block in blocks if isinstance(block, Heading)), Heading(NO_TITLE))
-    return _template("page.html").render(
+    scripts = [runtime() if charts else "", _file("page.js")]
+    made = _template("page.html").render(
+        policy=Markup(content_policy(scripts)),
         title=heading.text,
         first=first,
         sections=sections,
         contents=[item for item in sections if item["kind"] in ("table", "details")],
         style=Markup(_file("style.css")),
-        script=Markup(_file("page.js")),
-        runtime=Markup(runtime()) if charts else "",
+        scripts=[Markup(script) for script in scripts],
         charts=Markup(inline_json(charts)),
         themes=Markup(inline_json(THEMES)),
+    )
+    shown, close, rest = made.partition("</main>")
+    return f"{_clean(shown)}{close}{rest}"
+
+
+def content_policy(scripts: Sequence[str]) -> str:
+    """Return the content security policy of a page: these scripts and no others, no network, no evaluated text."""
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
     )
 
 
 def fragment(blocks: Sequence[Block]) -> str:
     """Return headline, cards, chart and tables as a piece of HTML without scripts."""
     view = [item for item in _views(blocks, 4, still=True) if item is not None]
-    return _template("notebook.html").render(view=view)
+    return _clean(_template("notebook.html").render(view=view))
+
+
+def _clean(page: str) -> str:
+    """Return a page without control characters, of which the data may have some."""
+    return "\n".join(map(words.clean, page.split("\n")))
 
 
 def _views(
@@ -190,7 +209,9 @@ def inline_json(value: Any) -> str:
 
 
 def _drawable(value: Any) -> Any:
-    """Return a value with the digits a picture can show, without infinities and undefined numbers."""
+    """Return a value with the digits a picture can show, without infinities, undefined numbers and controls."""
+    if isinstance(value, str):
+        return words.clean(value)
     if isinstance(value, float):
         return float(f"{value:.7g}") if math.isfinite(value) else None
     if isinstance(value, dict):

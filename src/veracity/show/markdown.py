@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from veracity.show.blocks import Block, Cell, Details, FindingBlock, Heading, Label, Sentence, Table
-from veracity.show.terminal import clean
-from veracity.words import finding
+from veracity.words import clean, finding
+
+MARKS = re.compile(r"([\\`*_~|\[\]])")
+BEGINS = re.compile(r"^([#+=-])(?=[\s#+=-]|$)")  # of a heading, a list or a line
+LINKS = re.compile(r"(?i)(https?|ftp|www|@|#)(://|\.|\w)")  # what a reader of Markdown makes an address or a mention
+BAR = r"\|"
 
 
 def render(blocks: Sequence[Block], level: int = 3) -> str:
@@ -20,7 +25,7 @@ def _lines(blocks: Sequence[Block], level: int) -> Iterator[str]:
             yield from (f"{'#' * level} {safe(block.text)}", "", safe(block.note), "")
         elif isinstance(block, Sentence):
             title = f"**{safe(block.title)}.** " if block.title else ""
-            yield f"{'>' if block.lead else '-'} {block.mark} {title}{safe(block.text, emphasis=True)}"
+            yield f"{'>' if block.lead else '-'} {block.mark} {title}{emphasised(block.text)}"
             yield from ([">"] if block.lead else [])
             yield from (["", f"      {clean(block.command)}", ""] if block.command else [])
         elif isinstance(block, FindingBlock):
@@ -43,7 +48,7 @@ def _table(table: Table) -> Iterator[str]:
     for row in table.rows:
         yield _row([_cell(cell) for cell in row])
     yield ""
-    yield from (f"{safe(note, emphasis=True)}  " for note in table.notes)
+    yield from (f"{emphasised(note)}  " for note in table.notes)
 
 
 def _row(cells: list[str]) -> str:
@@ -56,12 +61,33 @@ def _cell(cell: Cell) -> str:
     return safe(cell) if isinstance(cell, str) else cell.text
 
 
-def safe(text: str, emphasis: bool = False) -> str:
-    """Return text that Markdown, and the HTML inside it, take as text.
+def safe(text: str) -> str:
+    """Return text that Markdown, and the HTML inside it, take as text: no emphasis, no link, no mention.
 
     >>> safe("<b>*a*|b</b>")
     '&lt;b&gt;\\\\*a\\\\*\\\\|b&lt;/b&gt;'
+    >>> safe("@all see www.example.org")
+    '@<!-- -->all see www<!-- -->.example.org'
     """
-    out = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
-    out = out.replace("[", "\\[").replace("]", "\\]")
-    return out if emphasis else out.replace("*", "\\*").replace("_", "\\_").replace("`", "\\`")
+    out = MARKS.sub(r"\\\1", clean(text)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return LINKS.sub(r"\1<!-- -->\2", BEGINS.sub(r"\\\1", out))
+
+
+def emphasised(text: str) -> str:
+    """Return a sentence whose **bold** and `code` stay such; everything else in it is text.
+
+    >>> emphasised("**Bad** `a|b` c_d_e")
+    '**Bad** `a\\\\|b` c\\\\_d\\\\_e'
+    """
+    return "**".join(_coded(part) for part in text.split("**")) if text.count("**") % 2 == 0 else _coded(text)
+
+
+def _coded(text: str) -> str:
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:  # one that has no other is a character
+        return safe(text)
+    return "".join(_code(piece) if i % 2 else safe(piece) for i, piece in enumerate(pieces))
+
+
+def _code(text: str) -> str:
+    return f"`{clean(text).replace('|', BAR)}`" if text.strip() and "<" not in text else safe(f"`{text}`")

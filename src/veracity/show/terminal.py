@@ -22,7 +22,7 @@ from veracity.show.blocks import (
     Value,
     walk,
 )
-from veracity.words import finding
+from veracity.words import clean, finding
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,23 +62,6 @@ def headline(blocks: Sequence[Block]) -> str:
     lead = [block for block in walk(blocks) if isinstance(block, Sentence) and block.lead]
     said = " ".join(f"{s.title}. {s.text}".strip() if s.title else s.text for s in lead)
     return clean(said.replace("**", ""))
-
-
-def clean(text: str) -> str:
-    """Return text without control characters, which could move the cursor or reverse the line.
-
-    >>> clean("a\\x1b[2Jb\\u202ec")
-    'a�[2Jb�c'
-    """
-    bad = ("Cc", "Cs", "Zl", "Zp")
-    return "".join(
-        " "
-        if c in "\n\t"
-        else "�"
-        if unicodedata.category(c) in bad or "\u202a" <= c <= "\u202e" or "\u2066" <= c <= "\u2069"
-        else c
-        for c in text
-    )
 
 
 def _ascii(text: str) -> str:
