@@ -1,7 +1,8 @@
 """How often intervals hold the truth: `python -m bench.coverage [draws]` prints a table; nominal 95 %, at least 90 %.
 
-The truth of a reading is its value for 400,000 cases of the same source. Grid: 300 and 2,000 cases, calibrated and
-over-confident forecasts (log-odds times 1.5), 2 and 5 classes.
+The truth of a reading is its value for 400,000 cases of the same source; of the losses, and of what recalibration could
+remove, it follows from the true probabilities. Grid: 300 and 2,000 cases, calibrated and over-confident forecasts
+(log-odds times 1.5), 2 and 5 classes. Of losses that are stated as "at least" or "at most" that end is looked at.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench import row
 from bench._truth import draw, stated, truth
 from veracity import Assessment, assess
+from veracity.formulas.rules import rule as rule_of
+
+Floats = NDArray[np.float64]
 
 DRAWS, LEAST, MANY = 200, 0.90, 400_000
 SECTIONS = ("scores", "skill", "reported", "measured", "measured_plain", "divergence")
@@ -21,32 +26,62 @@ GRID = [(kind, size, n) for kind in ("bin", "k5") for size in (1.0, 1.5) for n i
 
 
 def readings(a: Assessment) -> dict[str, Any]:
-    """Return all readings with intervals that one pass gives, and the calibration slope."""
+    """Return all readings with intervals that one pass gives, those at other r, and those of the verdict."""
     found = {f"{s}.{name}": reading for s in SECTIONS for name, reading in getattr(a, s).items() if name != "others"}
+    found |= {f"expected_scores.{rule}.excess": one.excess for rule, one in a.expected_scores.items()}
+    found |= {f"measured_at({r:g})": a.measured_at(r) for r in (-0.5, 0.5)}
+    detail = a.verdict_detail
+    found |= {f"verdict_detail.{name}": detail[name] for name in ("slope", "intercept", "ratio") if name in detail}
+    found |= {f"per_class.{name}.slope": one.slope for name, one in list(a.per_class.items())[1:2]}
     return found | {"slope": a.slope}
 
 
-def assessed(kind: str, size: float, n: int, seed: int) -> Assessment:
+def losses(a: Assessment, q: Floats, p: Floats) -> dict[str, tuple[Any, float]]:
+    """Return the losses with an interval, each with its true value for these forecasts."""
+    found: dict[str, tuple[Any, float]] = {}
+    for name in ("log", "brier"):
+        rule = rule_of(name)
+        best = float(np.mean(rule.entropy(q)))
+        whole = float(np.mean(np.sum(q * scores_of(rule, p), axis=1)))
+        held = a.losses(name)
+        found |= {f"losses.{name}.CL": (held.CL, whole - best), f"losses.{name}.L": (held.L, whole)}
+        found |= {f"losses.{name}.RL": (held.RL, best), f"losses.{name}.AL": (held.AL, 0.0)}
+    loss = float(np.mean(np.sum(q * scores_of(rule_of("log"), p), axis=1)))
+    share = 1.0 - float(np.mean(rule_of("log").entropy(q))) / loss
+    return found | {"verdict_detail.gain": (a.verdict_detail.gain, share)}
+
+
+def scores_of(rule: Any, p: Floats) -> Floats:
+    """Return the score of every class of every row."""
+    return np.stack([np.asarray(rule.score(p, np.full(len(p), j))) for j in range(p.shape[1])], axis=1)
+
+
+def assessed(kind: str, size: float, n: int, seed: int) -> tuple[Assessment, Floats, Floats]:
+    """Return the assessment of drawn outcomes, the true probabilities and the stated ones."""
     rng = np.random.default_rng([seed, n])
     q = truth(kind, n, rng)
     p = stated(q, "T", size)
-    made: Assessment = assess(draw(q, rng), p, labels=list(range(p.shape[1])))
-    return made
+    return assess(draw(q, rng), p, labels=list(range(p.shape[1]))), q, p
 
 
 def table(draws: int = DRAWS) -> dict[str, list[tuple[int, int]]]:
     """Return, for each reading, (intervals that hold the truth, intervals shown) by cell of the grid."""
     found: dict[str, list[tuple[int, int]]] = {}
-    for kind, size, n in GRID:
-        truths = readings(assessed(kind, size, MANY, 10_000))
-        held = {name: [0, 0] for name in truths}
+    for cell, (kind, size, n) in enumerate(GRID):
+        many, q, p = assessed(kind, size, MANY, 10_000)
+        truths = readings(many) | {name: true for name, (_, true) in losses(many, q, p).items()}
         for seed in range(draws):
-            for name, reading in readings(assessed(kind, size, n, seed)).items():
-                if reading.low is not None and reading.high is not None:
-                    held[name][1] += 1
-                    held[name][0] += bool(reading.low <= truths[name] <= reading.high)
-        for name, (hits, shown) in held.items():
-            found.setdefault(name, []).append((hits, shown))
+            a = assessed(kind, size, n, seed)[0]
+            shown = readings(a) | {name: reading for name, (reading, _) in losses(a, q, p).items()}
+            for name, reading in shown.items():
+                held = found.setdefault(name, [(0, 0)] * len(GRID))
+                if reading is not None and (reading.low is not None or reading.high is not None):
+                    low, high = (
+                        end if end is not None else side
+                        for end, side in zip((reading.low, reading.high), (-np.inf, np.inf), strict=True)
+                    )
+                    hit = bool(low <= truths[name] <= high)
+                    held[cell] = (held[cell][0] + hit, held[cell][1] + 1)
     return found
 
 

@@ -168,7 +168,8 @@ class Measured:
         reported, measured = float(self.profile.values[at]), float(self.values[at])
         if not measured > 0.0:
             return undefined("nothing was measured to divide by")
-        if self._few_decide(name) or self.profile.failures[at] or reported == 0.0:
+        few = R[at] < 0.0 and self.tally.cases < ENOUGH  # the lowest bins of few cases decide both sides
+        if few or self.profile.failures[at] or reported == 0.0:
             return Reading(reported / measured, reason="the reported mean has no interval that holds")
         return around_log(reported / measured, self.influences.divergence_errors[name], self.tally.plan.level)
 
