@@ -97,7 +97,6 @@ from veracity.maps._fitted import Formula
 @dataclass(frozen=True, eq=False)
 class Halfway(Formula):
     prior: np.ndarray
-    name = "halfway"
     def rows(self, p):
         return (p + self.prior) / 2.0
 

@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ._fitted import as_rows, blocks
+from ._fitted import Array, as_rows, blocks
 from ._support import InfeasibleTarget
 
-Array = NDArray[Any]
 Chunks = Callable[[], Iterable[tuple[Array, Array]]]  # a pass: rows (m, k) with their shares of the whole mass
 Sums = tuple[Any, ...]  # of arrays, or of whatever adds
 Work = Callable[[Array, Array], Sums]  # (rows, shares) → what they add

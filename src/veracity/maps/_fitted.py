@@ -64,8 +64,11 @@ class Fitted(ABC):
 
     classes: tuple[Any, ...]
 
-    name: ClassVar[str] = ""
+    name: ClassVar[str] = ""  # of the file that defines the map
     needs_labels: ClassVar[bool] = True
+
+    def __init_subclass__(cls) -> None:
+        cls.name = cls.__module__.rpartition(".")[2]
 
     @property
     def k(self) -> int:

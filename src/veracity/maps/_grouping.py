@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity.data import Forecasts
 
-from ._fitted import as_rows, blocks
-
-Array = NDArray[Any]
+from ._fitted import Array, as_rows, blocks
 
 MOST_COPIES = 1 << 22
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.data import Finding, Forecasts
 
 from ._dual import Chunks, in_memory, moments
+from ._fitted import Array
 from ._target import checked_target, scores_of
 from .multiplicative import tilt
-
-Array = NDArray[Any]
 
 CHANGE = 1e-10  # of a frequency in one round
 MOST_ROUNDS = 5000

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from veracity.data import Forecasts
 
+from ._fitted import Array
 from ._newton import Measured, minimise, solved
-
-Array = NDArray[Any]
 
 FLOOR = 1e-12  # logarithms of smaller forecasts are taken here: an exact zero is no infinite evidence
 

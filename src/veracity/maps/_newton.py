@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from ._fitted import Array
+
 Measured = tuple[float, Array, Any]  # loss, gradient, and what `direction` needs of the point
 
 MOST_STEPS = 50

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity.data import Forecasts
 
-from ._fitted import as_rows
+from ._fitted import Array, as_rows
 from ._grouping import row_mass
 from ._logistic import logs
 from ._newton import Measured, minimise, solved
 from ._target import scores_of
-
-Array = NDArray[Any]
 
 MOST_PRODUCTS = 60  # of conjugate gradients in one Newton step
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from ._fitted import Array
 
 TOLERANCE = 1e-9  # of mass, where target and weights are not whole numbers of rows
 MOST_ENTRIES = 20_000_000  # of patterns; beyond, the solver itself finds out

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.data import Forecasts
 
 from ._dual import Chunks, summed
+from ._fitted import Array
 from ._support import blocks_of_support
-
-Array = NDArray[Any]
 
 
 def checked_target(target: ArrayLike, classes: tuple[Any, ...]) -> Array:

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.data import Forecasts
 
 from ._dual import Chunks, in_memory, mean_of, summed
-from ._fitted import Formula
+from ._fitted import Array, Formula
 from ._target import checked_target, scores_of
-
-Array = NDArray[Any]
 
 LABEL = "prior correction by a shift"
 
@@ -26,7 +24,6 @@ class Additive(Formula):
     shift: Array
     outside: int
 
-    name: ClassVar[str] = "additive"
     needs_labels: ClassVar[bool] = False
     edge: ClassVar[int] = 0
 

@@ -7,18 +7,16 @@ probability, at least 10·k rows a cell; classes picked too seldom share cells.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.data import Forecasts
 
-from ._fitted import Fitted, as_rows, blocks, checked_rows
+from ._fitted import Array, Fitted, as_rows, blocks, checked_rows
 from ._grouping import class_means, effective_rows
 from ._target import scores_of
-
-Array = NDArray[Any]
 
 FEWEST, MOST = 5, 50  # bins when their number is not given
 PER_BIN = 10  # rows a bin, times the number of classes beyond two
@@ -53,8 +51,6 @@ class Bins(Fitted):
     edges: tuple[Array, ...]
     numbers: tuple[Array, ...]
     means: Array
-
-    name: ClassVar[str] = "bins"
 
     @property
     def text(self) -> str:

@@ -12,17 +12,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.data import Forecasts
 from veracity.formulas.rules import power
 
 from ._dual import Chunks, in_memory, laplacian_direction, narrowed, solve, summed
-from ._fitted import Formula
+from ._fitted import Array, Formula
 from ._target import blocks_and_levels, checked_target, scores_of
 from .multiplicative import log_weights, tilt
-
-Array = NDArray[Any]
 
 INSIDE_STEPS = 200
 
@@ -107,7 +105,6 @@ class Coherent(Formula):
     steps: int
     edge: int
 
-    name: ClassVar[str] = "coherent"
     needs_labels: ClassVar[bool] = False
     outside: ClassVar[int] = 0
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity.data import Forecasts
 
-from ._fitted import Formula, as_rows
+from ._fitted import Array, Formula, as_rows
 from ._grouping import row_mass
 from ._target import scores_of
-
-Array = NDArray[Any]
 
 LABEL = "confusion map"
 
@@ -29,8 +25,6 @@ class Confusion(Formula):
     """matrix M (k, k): the share of each class (row) that is given to each class (column)."""
 
     matrix: Array
-
-    name: ClassVar[str] = "confusion"
 
     @property
     def text(self) -> str:

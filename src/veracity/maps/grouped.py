@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.data import Forecasts
 
-from ._fitted import Fitted, as_rows, checked_rows
+from ._fitted import Array, Fitted, as_rows, checked_rows
 from ._grouping import class_means, equal_rows
 from ._target import scores_of
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +24,6 @@ class Grouped(Fitted):
     seen: Array
     means: Array
     decimals: int | None
-
-    name: ClassVar[str] = "grouped"
 
     @property
     def text(self) -> str:

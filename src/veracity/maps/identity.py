@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from veracity.data import Forecasts
 
-from ._fitted import Formula
-
-Array = NDArray[Any]
+from ._fitted import Array, Formula
 
 
 @dataclass(frozen=True, eq=False)
 class Identity(Formula):
-    name: ClassVar[str] = "identity"
     needs_labels: ClassVar[bool] = False
 
     def rows(self, p: Array) -> Array:

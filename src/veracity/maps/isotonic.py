@@ -6,18 +6,15 @@ Beyond two classes each class against the rest, then normalised, as scikit-learn
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from veracity.data import Forecasts
 
-from ._fitted import Formula
+from ._fitted import Array, Formula
 from ._target import scores_of
-
-Array = NDArray[Any]
 
 
 def pooled_adjacent(x: Array, y: Array, mass: Array, rows: Array | None = None, k: int = 2) -> tuple[Array, Array]:
@@ -47,8 +44,6 @@ class Isotonic(Formula):
 
     knots: tuple[Array, ...]
     values: tuple[Array, ...]
-
-    name: ClassVar[str] = "isotonic"
 
     @property
     def text(self) -> str:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity.data import Forecasts
 
 from . import temperature
-from ._fitted import Formula
+from ._fitted import Array, Formula
 from ._logistic import logs
 from ._softmax import full_fit, log_scores, softmax
-
-Array = NDArray[Any]
 
 LABEL = "matrix scaling"
 
@@ -28,8 +24,6 @@ class Matrix(Formula):
 
     slopes: Array
     intercepts: Array
-
-    name: ClassVar[str] = "matrix"
 
     @property
     def text(self) -> str:

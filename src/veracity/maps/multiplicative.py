@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.data import Forecasts
 
 from ._dual import Chunks, in_memory, mean_of, narrowed, solve
-from ._fitted import Formula
+from ._fitted import Array, Formula
 from ._target import blocks_and_levels, checked_target, scores_of
-
-Array = NDArray[Any]
 
 LABEL = "prior correction"
 
@@ -53,7 +51,6 @@ class Multiplicative(Formula):
     level: Array
     steps: int
 
-    name: ClassVar[str] = "multiplicative"
     needs_labels: ClassVar[bool] = False
     outside: ClassVar[int] = 0
     edge: ClassVar[int] = 0

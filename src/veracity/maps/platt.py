@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from veracity.data import Forecasts
 
-from ._fitted import Formula
+from ._fitted import Array, Formula
 from ._grouping import row_mass
 from ._logistic import applied, logistic, logs, one_versus_rest
 from ._target import scores_of
-
-Array = NDArray[Any]
 
 LABEL = "Platt scaling"
 
@@ -30,8 +26,6 @@ class Platt(Formula):
     """coefficients (1, 2) or (k, 2): slope and intercept on the log odds of each class against the rest."""
 
     coefficients: Array
-
-    name: ClassVar[str] = "platt"
 
     @property
     def text(self) -> str:

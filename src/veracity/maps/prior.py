@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity.data import Forecasts
 
-from ._fitted import Formula
+from ._fitted import Array, Formula
 from ._grouping import effective_rows, smoothed
 from ._target import scores_of
-
-Array = NDArray[Any]
 
 LABEL = "class frequencies"
 
@@ -24,8 +20,6 @@ class Prior(Formula):
     """frequencies (k,) of the classes."""
 
     frequencies: Array
-
-    name: ClassVar[str] = "prior"
 
     @property
     def text(self) -> str:

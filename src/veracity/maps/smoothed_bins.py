@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -15,8 +14,6 @@ from ._grouping import row_mass, smoothed
 
 @dataclass(frozen=True, eq=False)
 class SmoothedBins(plain.Bins):
-    name: ClassVar[str] = "smoothed_bins"
-
     @property
     def text(self) -> str:
         return f"smoothed {super().text}"

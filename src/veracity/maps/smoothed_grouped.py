@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.data import Forecasts
 
 from . import grouped
-from ._fitted import Fitted, as_rows, checked_rows
+from ._fitted import Array, Fitted, as_rows, checked_rows
 from ._grouping import equal_rows, row_mass, smoothed
-
-Array = NDArray[Any]
 
 LABEL = "frequencies of equal forecasts"
 
@@ -25,8 +22,6 @@ class SmoothedGrouped(Fitted):
 
     seen: Array
     means: Array
-
-    name: ClassVar[str] = "smoothed_grouped"
 
     @property
     def text(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from veracity.data import Forecasts
 
@@ -13,8 +12,6 @@ from ._grouping import row_mass
 
 @dataclass(frozen=True, eq=False)
 class SmoothedIsotonic(isotonic.Isotonic):
-    name: ClassVar[str] = "smoothed_isotonic"
-
     @property
     def text(self) -> str:
         return f"smoothed {super().text}"

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity.data import Forecasts
 
-from ._fitted import Formula, as_rows, blocks
+from ._fitted import Array, Formula, as_rows, blocks
 from ._target import scores_of
-
-Array = NDArray[Any]
 
 LABEL = "temperature scaling"
 
@@ -35,8 +31,6 @@ class Temperature(Formula):
     """p ∝ p^(1/temperature); above 1 makes forecasts more cautious."""
 
     temperature: float
-
-    name: ClassVar[str] = "temperature"
 
     @property
     def text(self) -> str:

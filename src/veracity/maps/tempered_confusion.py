@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity.data import Forecasts
 
 from . import temperature
-from ._fitted import Formula
+from ._fitted import Array, Formula
 from ._grouping import row_mass
 from .confusion import exchange
 from .temperature import sharpened
-
-Array = NDArray[Any]
 
 LABEL = "temperature and confusion map"
 
@@ -27,8 +23,6 @@ class TemperedConfusion(Formula):
 
     temperature: float
     matrix: Array
-
-    name: ClassVar[str] = "tempered_confusion"
 
     @property
     def text(self) -> str:
