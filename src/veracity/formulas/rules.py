@@ -22,7 +22,6 @@ Rows = Callable[[Array], Array]
 Pairs = Callable[[Array, Array], Array]
 
 ROUNDING = 1e-14  # of a total of many entries; the last step restores the sum of one
-FASTEST = 1e150  # derivative of an entry at the edge, so that sums stay finite
 MOST_STEPS = 200  # Newton needs about 10, halving alone 60
 
 
@@ -195,7 +194,7 @@ spherical = ScoringRule(
     gradient=lambda x, p: x / _length(p),
     offset=lambda p: np.ones(p.shape[:-1]),
     bregman=lambda p, q: _length(q)[..., 0] * _sum((p / _length(p) - q / _length(q)) ** 2) / 2.0,
-    inverse=lambda u: _share(_meet_total(u, _sphere, 1.0 / np.sqrt(u.shape[-1]) - 1.0, monotone=True)),
+    inverse=lambda u: _share(_meet_total(u, _sphere, 1.0 / np.sqrt(u.shape[-1]) - 1.0)),
     unit=1.0,
     rows=domain.simplex_rows,
     bounds=(0.0, 1.0),
@@ -252,13 +251,52 @@ def _length(p: Array) -> Array:
 
 
 def _power_inverse(u: Array, r: float) -> Array:
-    a = _meet_total(u, lambda v: _power_total(v, r), float(power_log(1.0 / u.shape[-1], r)), monotone=r <= 1.0)
-    # For r > 1 entries at the edge move faster than c can be resolved: the rest of the sum belongs to them.
-    with np.errstate(divide="ignore", over="ignore"):
-        speed = np.where(a > 0.0, a ** (1.0 - r), 0.0)
-    finite = np.minimum(speed, FASTEST)
-    a = np.maximum(a + _share(finite) * (1.0 - a.sum(axis=-1, keepdims=True)), 0.0)
-    return _share(a)
+    if r > 1.0:
+        return _steep_inverse(u, r)
+    return _share(_meet_total(u, lambda v: _power_total(v, r), float(power_log(1.0 / u.shape[-1], r))))
+
+
+def _steep_inverse(u: Array, r: float) -> Array:
+    """Return rows (1 + r(u + c))₊^{1/r} with sum one for r > 1, where each entry rises infinitely steeply from zero.
+
+    Sorted, the number m of positive entries is found by halving; then the smallest one, a, is the unknown: the
+    others are r-norms of a and their excess over it, so their sum is convex in a and Newton comes down from a = 1/m.
+    """
+    v = u.reshape(-1, u.shape[-1])
+    order = np.argsort(-v, axis=1)
+    s = r * np.take_along_axis(v, order, axis=1)
+    n, k = s.shape
+    here = np.arange(n)
+    over = np.empty((n, k))
+
+    def entries(rows: Array, m: Array, a: Array) -> Array:
+        """Return the m largest entries when the smallest of these is a."""
+        lowest = s[rows, m - 1][:, None]
+        with np.errstate(invalid="ignore"):
+            over = s[rows] - lowest + (a**r)[:, None]
+        return np.where(np.arange(k) < m[:, None], np.maximum(over, 0.0), 0.0) ** (1.0 / r)
+
+    # The sum when entry m is just zero rises with m: keep the largest m at which it is below one.
+    low, high = np.ones(n, np.int64), np.maximum(np.isfinite(s).sum(axis=1), 1)
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        fits = entries(here, middle, np.zeros(n)).sum(axis=1) < 1.0
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
+    a, left = 1.0 / low, here
+    for _ in range(60):
+        found = entries(left, low[left], a[left])
+        over[left] = found
+        excess = found.sum(axis=1) - 1.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rises = np.where(found > 0.0, (a[left][:, None] / found) ** (r - 1.0), 0.0).sum(axis=1)
+        going = np.abs(excess) > 2e-15
+        left, step = left[going], (excess / np.maximum(rises, 1.0))[going]  # the smallest entry itself rises by one
+        if not left.size:
+            break
+        a[left] = np.maximum(a[left] - step, 0.0)
+    out = np.empty_like(over)
+    np.put_along_axis(out, order, over / over.sum(axis=1, keepdims=True), axis=1)
+    return out.reshape(u.shape)
 
 
 def _share(a: Array) -> Array:
@@ -280,25 +318,22 @@ def _sphere(v: Array) -> tuple[Array, Array, Array]:
     return a, length - 1.0, a.sum(axis=-1, keepdims=True) / length
 
 
-def _meet_total(
-    u: Array, total: Callable[[Array], tuple[Array, Array, Array]], smallest: float, *, monotone: bool
-) -> Array:
+def _meet_total(u: Array, total: Callable[[Array], tuple[Array, Array, Array]], smallest: float) -> Array:
     """Return the entries A(u + c) with the c at which they sum to one: Newton from above, inside a bracket.
 
     The link of a sure class is 0, so c = −max u makes the largest entry one and the total at least one;
-    `smallest` is the largest entry's link when all share equally. The total is convex in c where `monotone`,
-    so that Newton cannot overshoot; elsewhere every third step halves the bracket.
+    `smallest` is the largest entry's link when all share equally. The total is convex in c, so Newton cannot overshoot.
     """
     rows = (u - u.max(axis=-1, keepdims=True)).reshape(-1, u.shape[-1])
     out = np.empty_like(rows)
     left = np.arange(len(rows))
     high = np.zeros((len(rows), 1))
     low, c = high + smallest, high
-    for step in range(MOST_STEPS):
+    for _ in range(MOST_STEPS):
         a, excess, slope = total(rows[left] + c)
         high, low = np.where(excess > 0.0, c, high), np.where(excess < 0.0, c, low)
         newton, middle = c - excess / slope, (low + high) / 2.0
-        inside = (newton > low) & (newton < high) & (monotone or step % 3 < 2)
+        inside = (newton > low) & (newton < high)
         after = np.where(inside, newton, middle)
         going = ((np.abs(excess) > ROUNDING) & (after != c))[:, 0]
         out[left] = a

@@ -34,48 +34,6 @@ def nearest_in_simplex(v: Array) -> Array:
     return np.asarray(np.maximum(v + np.take_along_axis(c, held, axis=-1), 0.0))
 
 
-def steep_rows(v: Array, r: float) -> Array:
-    """Rows (1 + r(v + c))₊^{1/r} with sum one for r > 1, where each entry rises infinitely steeply from zero.
-
-    Sorted, the number m of positive entries is found by halving; then the smallest one, a, is the unknown: the
-    others are r-norms of (a, what they exceed it by), so their sum is convex in a and Newton comes down from a = 1/m.
-    """
-    order = np.argsort(-v, axis=1)
-    s = r * np.take_along_axis(v, order, axis=1)
-    n, k = s.shape
-    here = np.arange(n)
-    over = np.empty((n, k))
-
-    def entries(rows: Array, m: Array, a: Array) -> Array:
-        """The m largest entries when the smallest of these is a."""
-        lowest = s[rows, m - 1][:, None]
-        with np.errstate(invalid="ignore"):
-            over = s[rows] - lowest + (a**r)[:, None]
-        return np.where(np.arange(k) < m[:, None], np.maximum(over, 0.0), 0.0) ** (1.0 / r)
-
-    # The sum when entry m is just zero rises with m: keep the largest m at which it is below one.
-    low, high = np.ones(n, np.int64), np.maximum(np.isfinite(s).sum(axis=1), 1)
-    while (low < high).any():
-        middle = (low + high + 1) // 2
-        fits = entries(here, middle, np.zeros(n)).sum(axis=1) < 1.0
-        low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
-    a, left = 1.0 / low, here
-    for _ in range(60):
-        found = entries(left, low[left], a[left])
-        over[left] = found
-        excess = found.sum(axis=1) - 1.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rises = np.where(found > 0.0, (a[left][:, None] / found) ** (r - 1.0), 0.0).sum(axis=1)
-        going = np.abs(excess) > 2e-15
-        left, step = left[going], (excess / np.maximum(rises, 1.0))[going]  # the smallest entry itself rises by one
-        if not left.size:
-            break
-        a[left] = np.maximum(a[left] - step, 0.0)
-    out = np.empty_like(over)
-    np.put_along_axis(out, order, over / over.sum(axis=1, keepdims=True), axis=1)
-    return out
-
-
 def shifted(rows: Array, b: Array, r: float, level: Array | None = None) -> Array:
     """The rows of the simplex whose gradient is ∇g(S) + b + c(S)·1."""
     rule = power(r)
@@ -83,8 +41,6 @@ def shifted(rows: Array, b: Array, r: float, level: Array | None = None) -> Arra
     if level is not None:
         reach = np.where(rows > 0.0, level, -1.0).max(axis=1)
         v[level != reach[:, None]] = -np.inf
-    if r > 1.0:
-        return steep_rows(v, r)
     if r == 1.0:
         return nearest_in_simplex(v)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
