@@ -238,7 +238,7 @@ def test_one_column_without_outcomes_is_for_the_second_of_two_classes(tmp_path, 
         ({"proba_a": [0.5, 1.9], "proba_b": [0.3, -1.0], "proba_c": [0.2, 0.1]}, "bad.csv"),
         ({"proba_a": [0.5, 0.9], "proba_b": [0.5, 0.1]}, "bad.csv"),
         ({"proba_a": [0.5, None], "proba_b": [0.3, 0.5], "proba_c": [0.2, 0.5]}, "missing"),
-        ({"p_true": [0.5, 0.9, 0.7]}, "only the probability of what happened"),
+        ({"p_true": [0.5, 0.9, 0.7]}, "only the probability of the outcome"),
     ],
 )
 def test_what_is_no_forecast_without_outcomes_is_refused(labelled, columns, said, capsys):

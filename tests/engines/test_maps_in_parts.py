@@ -199,5 +199,5 @@ def test_refusals(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "several.csv: 2 models, m1, m2; a map belongs to one" in capsys.readouterr().err
     pl.DataFrame({"logprob": [-1.0, -2.0]}).write_csv("logs.csv")
     assert run(["adjust", "logs.csv", "--to", "sample", "-o", "x.csv"]) == 2
-    assert "only the probability of what happened is known" in capsys.readouterr().err
+    assert "only the probability of the outcome is known" in capsys.readouterr().err
     assert left(tmp_path) == ["full", "logs.csv", "several.csv"]

@@ -36,5 +36,5 @@ def test_adjustment_to_a_class_ruled_out(folder: Callable[[str], Path], by_passe
 
 
 def test_adjustment_needs_every_class(folder: Callable[[str], Path]) -> None:
-    with pytest.raises(ValueError, match="only the probability of what happened is known"):
+    with pytest.raises(ValueError, match="only the probability of the outcome is known"):
         Engine().one_model(folder("logs")).adjustment()

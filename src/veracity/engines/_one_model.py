@@ -47,7 +47,7 @@ class OneModel:
         counted = self.engine.count(self.source)
         ((model, tally),) = counted.tallies().items()
         if not tally.measurable:
-            raise ValueError(f"{shown}: only the probability of what happened is known; maps need whole rows")
+            raise ValueError(f"{shown}: only the probability of the outcome is known; maps need whole rows")
         return replace(tally, findings=(*layout.findings, *tally.findings, *counted.findings(model)))
 
     @property

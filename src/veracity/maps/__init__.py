@@ -54,18 +54,18 @@ def _module(name: str) -> Any:
 
 
 def label(name: str) -> str:
-    """Return what people call the map of that name."""
+    """Return the label of the map of that name."""
     return str(getattr(_module(name), "LABEL", name.replace("_", " ")))
 
 
 def fit(name: str, forecasts: Forecasts, **options: Any) -> Fitted:
-    """Fit the map of that name."""
+    """Return the map of that name, fitted."""
     fitted: Fitted = _module(name).fit(forecasts, **options)
     return fitted
 
 
 def from_json(text: str) -> Fitted:
-    """A fitted map from what `to_json` wrote."""
+    """Return the fitted map that `to_json` wrote."""
     try:
         document = json.loads(text)
         schema, name, classes, parameters = (document[key] for key in ("schema", "map", "classes", "parameters"))
@@ -79,7 +79,7 @@ def from_json(text: str) -> Fitted:
 
 
 def adjustment(rule: str | float | ScoringRule) -> tuple[str, dict[str, float]]:
-    """Name and options of the adjustment that is coherent with a scoring rule."""
+    """Return name and options of the adjustment that is coherent with a scoring rule."""
     key = rule_of(rule).key
     if isinstance(key, float):
         return "coherent", {"r": key}
@@ -89,7 +89,7 @@ def adjustment(rule: str | float | ScoringRule) -> tuple[str, dict[str, float]]:
 
 
 def adjust(y_proba: ArrayLike, target: ArrayLike, rule: str | float | ScoringRule = "log") -> Fitted:
-    """Fit the map that moves the mean score of every class to its target with the least loss (KF15 section 4).
+    """Return the map that moves the mean score of every class to its target with the least loss (KF15 section 4).
 
     rule: "log" or 0 multiplies and renormalises, "brier" or 1 adds, another r > −1 shifts the gradient of that score.
     The result is callable on rows and has `.shift`, `.weights` (r = 0), `.outside` and `.edge`.

@@ -16,18 +16,18 @@ from ._fitted import Array, as_rows, blocks
 from ._support import InfeasibleTarget
 
 Chunks = Callable[[], Iterable[tuple[Array, Array]]]  # a pass: rows (m, k) with their shares of the whole mass
-Sums = tuple[Any, ...]  # of arrays, or of whatever adds
-Work = Callable[[Array, Array], Sums]  # (rows, shares) → what they add
+Sums = tuple[Any, ...]  # of arrays, or of anything that adds
+Work = Callable[[Array, Array], Sums]  # (rows, shares) → their part of the sums
 Place = Callable[[Array, Array], tuple[Array, Array, Array | float]]  # (rows, b) → A, h, Σh
 Rows = Callable[[Array], Array]
 Moments = Callable[[Array], tuple[Array, Array]]  # b → mean A, couplings
 
 TOLERANCE = 1e-12
 MOST_STEPS = 500
-PATIENCE, ROUNDING = 8, 1e-6  # steps without progress, and the gap that is then put down to rounding of large shifts
-DENSE = 200  # classes up to which the couplings are kept as a matrix
-MOST_DENSE = 4000  # likewise, where there is no way without
-MOST_HELD = 16_000_000  # entries of adjusted rows that are kept for one Newton step
+PATIENCE, ROUNDING = 8, 1e-6  # after so many steps without progress, a gap this small is rounding of large shifts
+DENSE = 200  # classes up to which a matrix of couplings is cheaper than conjugate gradients
+MOST_DENSE = 4000  # classes up to which the matrix, 128 MB, serves where conjugate gradients fail
+MOST_HELD = 16_000_000  # entries of adjusted rows kept for one Newton step: 128 MB
 
 
 class Unsolved(InfeasibleTarget):
@@ -50,14 +50,14 @@ class _Stuck(Exception):
 
 
 def in_memory(scores: Array, shares: Array, k: int) -> Chunks:
-    """Chunks of arrays; the input's dtype and its one column for two classes are kept until a block is used."""
+    """Return chunks of arrays in memory, converted to (m, k) float64 block by block."""
     if scores.ndim == 2 and scores.dtype == np.float64 and scores.size <= 1 << 17:
         return lambda: ((scores, shares),)
     return lambda: ((as_rows(scores[part], k), shares[part]) for part in blocks(len(scores), k))
 
 
 def summed(chunks: Chunks, work: Work, zero: Sums) -> Sums:
-    """zero + Σ work(rows, shares) over all chunks; chunks of a cluster have it done where the rows are."""
+    """Return zero + Σ work(rows, shares) over all chunks; those of a cluster are added where the rows are."""
     if hasattr(chunks, "summed"):
         return cast(Sums, chunks.summed(work, zero))
     for rows, shares in chunks():
@@ -66,7 +66,7 @@ def summed(chunks: Chunks, work: Work, zero: Sums) -> Sums:
 
 
 def narrowed(chunks: Chunks, kept: Array) -> Chunks:
-    """Only some columns."""
+    """Return the chunks with these columns alone."""
     if hasattr(chunks, "narrowed"):
         return cast(Chunks, chunks.narrowed(kept))
     return lambda: ((rows[:, kept], shares) for rows, shares in chunks())
@@ -79,7 +79,7 @@ def mean_of(chunks: Chunks, k: int) -> Array:
 
 
 def moments(chunks: Chunks, place: Place, b: Array, *, couplings: bool = True) -> tuple[Array, Array]:
-    """One pass: mean A and, when asked, the couplings."""
+    """Return, from one pass, mean A and the couplings if wanted."""
     k = len(b)
 
     def work(rows: Array, shares: Array) -> Sums:
@@ -91,9 +91,9 @@ def moments(chunks: Chunks, place: Place, b: Array, *, couplings: bool = True) -
 
 
 def hessian_of(chunks: Chunks, place: Place, b: Array) -> Rows:
-    """v → the Hessian at b times v, without a k × k matrix.
+    """Return v → the Hessian at b times v, without a k × k matrix.
 
-    Rows at hand are placed once; those of a cluster, or too many, anew for every product.
+    Rows in memory are placed once; those of a cluster, or too many, anew for every product.
     """
 
     def work(rows: Array, shares: Array, v: Array) -> Sums:
@@ -119,7 +119,7 @@ def _product(h: Array, shares: Array, total: Array | float, v: Array) -> Array:
 
 
 def laplacian_direction(coupling: Array, gap: Array, members: list[Array]) -> Array | None:
-    """−H⁻¹ gap with the class of the largest diagonal pinned in every block; None where couplings vanish."""
+    """Return −H⁻¹ gap with the class of the largest diagonal pinned in every block; None where couplings vanish."""
     off = coupling.copy()
     np.fill_diagonal(off, 0.0)
     degree = off.sum(axis=1)
@@ -141,7 +141,7 @@ def laplacian_direction(coupling: Array, gap: Array, members: list[Array]) -> Ar
 def line_search(
     measure: Moments, target: Array, b: Array, d: Array, slope: float, far: bool
 ) -> tuple[float, tuple[Array, Array]]:
-    """A step from b along d after which the slope is not much steeper up than it was down, and what was measured there.
+    """Return a step from b along d after which the slope up is not much steeper than it was down, and its moments.
 
     `far`: where the links of small scores have no common scale, go on while it is still steep downhill.
     """
@@ -174,7 +174,7 @@ def newton(
     direction: Callable[[Array, Array, Array], Array | None],
     fallback: Rows,
 ) -> tuple[Array, int]:
-    """Shift b with |mean A − target| < 1e-12, and the number of steps.
+    """Return the shift b with |mean A − target| < 1e-12, and the number of steps.
 
     members    the class numbers of each block
     cap        of the range of one step
@@ -191,10 +191,10 @@ def newton(
         )
         d = direction(coupling, gap, b)
         if np.abs(gap).max() < TOLERANCE:
-            # The couplings are at hand: one more step costs no pass and takes the gap to rounding.
+            # One more step with the known couplings costs no pass and takes the gap to rounding.
             return (b + d if d is not None and np.ptp(d) < 1e-4 else b), step
         if far and since >= PATIENCE and closest < ROUNDING:
-            return best, step  # as near as shifts of this size can be written down
+            return best, step  # shifts of this size have no closer float
         if d is None or not gap @ d < 0.0:
             d = fallback(mean)
         spread = max(float(np.ptp(d[block])) for block in members)
@@ -215,10 +215,10 @@ def solve(
     far: bool = False,
     fallback: Rows,
 ) -> tuple[Array, int]:
-    """Newton with the matrix of couplings, or beyond 200 classes with conjugate gradients and no matrix.
+    """Return shift and steps by Newton with the matrix of couplings, or beyond 200 classes with conjugate gradients.
 
-    Conjugate gradients take a pass for every step of theirs: chunks that are read anew each time say how many classes
-    are better kept `dense`. Where scores are of many sizes they do not arrive, and the matrix serves after all.
+    Each step of conjugate gradients is a pass: chunks that are read anew each time have a higher limit, `dense`. Where
+    scores of very different sizes make them fail, the matrix serves after all.
     """
     k = len(target)
     members = [np.flatnonzero(block == label) for label in range(block.max() + 1)]

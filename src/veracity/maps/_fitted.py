@@ -1,4 +1,4 @@
-"""What every fitted map is: plain numbers, callable on rows, JSON both ways."""
+"""The base of fitted maps: parameters, callable on rows, JSON both ways."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCK = 1 << 17  # entries handled at a time: a few copies of a block stay in ca
 
 
 def as_rows(block: Array, k: int) -> Array:
-    """(m, k) float64 of a block; one column means the probability of the second of two classes."""
+    """Return a block as (m, k) float64; one column means the probability of the second of two classes."""
     p = np.asarray(block, dtype=np.float64)
     if p.ndim == 2:
         return p
@@ -28,13 +28,13 @@ def as_rows(block: Array, k: int) -> Array:
 
 
 def blocks(n: int, k: int) -> Iterator[slice]:
-    """Slices of n rows that keep the working arrays small."""
+    """Yield slices of n rows that keep the working arrays small."""
     size = max(1, BLOCK // max(k, 1))
     return (slice(start, start + size) for start in range(0, n, size))
 
 
 def checked_rows(rows: ArrayLike, k: int) -> Array:
-    """Rows for a fitted map: (n, k), or (n,) for two classes, finite."""
+    """Return rows for a fitted map: (n, k), or (n,) for two classes, finite."""
     p = np.atleast_1d(rows)
     if p.dtype.kind not in "fiu" or p.shape[1:] not in ((k,), () if k == 2 else (k,)):
         raise ValueError(
@@ -48,7 +48,7 @@ def checked_rows(rows: ArrayLike, k: int) -> Array:
 
 
 def plain(value: Any) -> Any:
-    """Values that JSON can hold, infinities as words."""
+    """Return JSON values, infinities as words."""
     if isinstance(value, np.ndarray):
         return [plain(v) for v in value.tolist()]
     if isinstance(value, (list, tuple)):
@@ -60,7 +60,7 @@ def plain(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Fitted(ABC):
-    """A map from rows to rows with its numbers, which subclasses add."""
+    """A map from rows to rows; subclasses add its parameters as fields."""
 
     classes: tuple[Any, ...]
 
@@ -105,7 +105,7 @@ class Fitted(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Formula(Fitted):
-    """A map that computes its rows block by block; other maps look rows up."""
+    """A map given by a formula, computed block by block; other maps look rows up."""
 
     @abstractmethod
     def rows(self, p: Array) -> Array:

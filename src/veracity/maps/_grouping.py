@@ -1,4 +1,4 @@
-"""Which rows are exactly equal, and how many rows a set of rows is worth."""
+"""Groups of equal rows, their class frequencies, and effective numbers of rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_COPIES = 1 << 22
 
 
 def equal_rows(p: Array) -> tuple[Array, Array]:
-    """Group number of each row and the first row of each group; −0.0 equals 0.0.
+    """Return the group number of each row and the first row of each group; −0.0 equals 0.0.
 
     Rows are sorted by a 64-bit hash of their bits, which is quick, and then compared exactly.
     """
@@ -40,7 +40,7 @@ def equal_rows(p: Array) -> tuple[Array, Array]:
 
 
 def class_means(label: Array, groups: int, outcomes: Array, mass: Array, prior: Array) -> Array:
-    """(groups, k) weighted class frequencies; the overall ones where a group has no mass."""
+    """Return (groups, k) weighted class frequencies; the overall ones where a group has no mass."""
     k = len(prior)
     sums = np.bincount(label * k + outcomes, weights=mass, minlength=groups * k).reshape(groups, k)
     total = sums.sum(axis=1, keepdims=True)
@@ -48,7 +48,7 @@ def class_means(label: Array, groups: int, outcomes: Array, mass: Array, prior: 
 
 
 def copies(forecasts: Forecasts) -> Array:
-    """The number of each row as often as it counts; of very many, evenly chosen ones."""
+    """Return row numbers, each repeated by its count; evenly chosen ones beyond 4 million."""
     if forecasts.counts is None:
         return np.arange(len(forecasts))
     total = int(forecasts.counts.sum())
@@ -59,19 +59,19 @@ def copies(forecasts: Forecasts) -> Array:
 
 
 def effective_rows(forecasts: Forecasts) -> float:
-    """n_eff = (Σw)²/Σw², a count being so many rows."""
+    """Return n_eff = (Σw)²/Σw², a count being so many rows."""
     weights = np.ones(len(forecasts)) if forecasts.weights is None else forecasts.weights
     squares = float((forecasts.mass * weights).sum())
     return float(forecasts.mass.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
 
 def row_mass(forecasts: Forecasts) -> Array:
-    """(n,) mass of each row in units of rows: the sum is the effective number of rows."""
+    """Return (n,) masses in units of rows: their sum is the effective number of rows."""
     total = float(forecasts.mass.sum())
     return np.asarray(forecasts.mass * (effective_rows(forecasts) / total if total > 0.0 else 0.0))
 
 
 def smoothed(means: Array, rows: Array) -> Array:
-    """(…, k) class frequencies counted in so many rows with one more row that gives every class the same: no zeros."""
+    """Return (…, k) class frequencies after one more row with equal shares of all classes, so that none is zero."""
     n = np.asarray(rows, dtype=np.float64)[..., None]
     return np.asarray((n * means + 1.0 / means.shape[-1]) / (n + 1.0))

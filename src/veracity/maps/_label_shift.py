@@ -14,13 +14,13 @@ from ._fitted import Array
 from ._target import checked_target, scores_of
 from .multiplicative import tilt
 
-CHANGE = 1e-10  # of a frequency in one round
+CHANGE = 1e-10  # of a frequency in one round, below which the rounds have converged
 MOST_ROUNDS = 5000
 ABSENT = 1e-6  # a frequency below this is on its way to zero
 
 
 def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, Finding]:
-    """Class frequencies here, when the model's own were `trained_on`, and a warning about what that assumes.
+    """Return class frequencies here, given those the model was `trained_on`, and a warning about the assumptions.
 
     Rounds of π ← mean over rows of S·π/trained_on, normalised: they climb the likelihood of π. Labels are not used.
     A maximum at the edge of the simplex means that label shift does not describe the scores: ValueError.
@@ -32,7 +32,7 @@ def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, Finding]:
 def em_chunks(
     chunks: Chunks, trained_on: ArrayLike, classes: tuple[Any, ...], start: Array | None = None
 ) -> tuple[Array, Finding]:
-    """From passes over rows (m, k) with their shares of the mass, one for each round.
+    """Return the same from passes over rows (m, k) with their shares of the mass, one for each round.
 
     From a `start` near the estimate the rounds are Newton steps, of which a few do: ln π moves by M⁻¹(mean A − π) with
     M = mean A Aᵀ.
@@ -72,6 +72,6 @@ def em_chunks(
 
 
 def _newton(pi: Array, found: Array, coupling: Array) -> Array:
-    """One step, where it exists and is short; otherwise the plain round."""
+    """Return the frequencies after a Newton step if it is short, else after the plain round."""
     step = np.linalg.lstsq(coupling, found - pi)[0]
     return np.asarray(pi * np.exp(step) if np.abs(step).max() < 0.5 else found)

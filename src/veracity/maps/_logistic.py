@@ -12,7 +12,7 @@ from veracity.data import Forecasts
 from ._fitted import Array
 from ._newton import Measured, minimise, solved
 
-FLOOR = 1e-12  # logarithms of smaller forecasts are taken here: an exact zero is no infinite evidence
+FLOOR = 1e-12  # smallest forecast before a logarithm: an exact zero is no infinite evidence
 
 
 def logs(p: Array) -> Array:
@@ -43,7 +43,7 @@ def logistic(features: Array, targets: Array, rows: Array, ridge: float = 0.0, c
 
 
 def one_versus_rest(forecasts: Forecasts, curve: Callable[[Array, Array], Array]) -> Array:
-    """Coefficients (1, c) of the second of two classes, or (k, c) of each class against the rest.
+    """Return coefficients (1, c) of the second of two classes, or (k, c) of each class against the rest.
 
     curve  (probability of the class, whether it was the outcome) → coefficients
     """
@@ -57,7 +57,7 @@ def one_versus_rest(forecasts: Forecasts, curve: Callable[[Array, Array], Array]
 
 
 def applied(p: Array, curve: Callable[[Array, Array], Array], coefficients: Array) -> Array:
-    """(m, k) rows from the curves of one class against the rest, normalised beyond two classes."""
+    """Return (m, k) rows from the curves of each class against the rest, normalised beyond two classes."""
     if len(coefficients) == 1:
         positive = curve(p[:, 1], coefficients[0])
         return np.column_stack([1.0 - positive, positive])

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._fitted import Array
 
-Measured = tuple[float, Array, Any]  # loss, gradient, and what `direction` needs of the point
+Measured = tuple[float, Array, Any]  # loss, gradient, and a state for `direction`
 
 MOST_STEPS = 50
 TOLERANCE = 1e-9  # of the gradient, for each row
@@ -43,13 +43,13 @@ def minimise(
         if found[0] > loss + 1e-12 * abs(loss):
             return x
         x, (loss, gradient, state) = x + t * step, found
-        if done:  # the last step, from a point that was near enough, squares what was missing
+        if done:  # the last step, from a point within the tolerance, squares its error
             return x
     return x
 
 
 def solved(hessian: Array, gradient: Array) -> Array:
-    """Return −H⁻¹ gradient; directions without curvature stay where they are."""
+    """Return −H⁻¹ gradient, 0 along directions without curvature."""
     try:
         step = -np.linalg.solve(hessian, gradient)
         if np.isfinite(step).all() and gradient @ step < 0.0:

@@ -12,11 +12,11 @@ from ._logistic import logs
 from ._newton import Measured, minimise, solved
 from ._target import scores_of
 
-MOST_PRODUCTS = 60  # of conjugate gradients in one Newton step
+MOST_PRODUCTS = 60  # of conjugate gradients in one Newton step; a few are usual
 
 
 def softmax(z: Array) -> tuple[Array, Array]:
-    """Rows e^z/Σe^z, and ln Σe^z."""
+    """Return rows e^z/Σe^z, and ln Σe^z."""
     top = z.max(axis=1, keepdims=True)
     q = np.exp(z - top)
     total = (q @ np.ones(q.shape[1]))[:, None]  # quicker than a sum along rows
@@ -38,7 +38,7 @@ def log_scores(forecasts: Forecasts) -> tuple[Array, Array, Array, Array]:
 
 
 def diagonal_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float) -> Array:
-    """(2k,) slopes and intercepts of z_j = slope_j x_j + intercept_j with the least log loss.
+    """Return (2k,) slopes and intercepts of z_j = slope_j x_j + intercept_j with the least log loss.
 
     `ridge` adds ½ ridge (coefficient − centre)².
     """
@@ -72,7 +72,7 @@ def diagonal_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float) -
 
 
 def full_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float, start: Array | None = None) -> Array:
-    """(k, d) weights W of z = x Wᵀ with the least log loss, x (n, d), and ½ ridge |W − centre|² added.
+    """Return (k, d) weights W of z = x Wᵀ with the least log loss plus ½ ridge |W − centre|², x (n, d).
 
     Newton steps by conjugate gradients: no matrix of k·d parameters is built. The curvature of each class alone makes
     a few products enough.
@@ -105,7 +105,7 @@ def full_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float, start
         step, left = np.zeros_like(gradient), -gradient
         near = np.einsum("kij,kj->ki", inverse, left)
         along, size = near, float(np.vdot(left, near))
-        goal = 1e-6 * size * min(1.0, size / rows.sum())  # the nearer, the more exactly
+        goal = 1e-6 * size * min(1.0, size / rows.sum())  # tighter near the minimum
         for _ in range(MOST_PRODUCTS):
             curved = product(along)
             t = size / float(np.vdot(along, curved))

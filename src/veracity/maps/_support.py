@@ -1,4 +1,4 @@
-"""Can rows with zeros have given column means? Decided exactly by maximum flow (theory: KF15, Theorem 1 with zeros).
+"""Feasibility of given column means for rows with zeros, decided exactly by maximum flow (KF15, Theorem 1 with zeros).
 
 With h(J) = share of rows that give some class of J a positive score − target mass of J: no matrix with the rows'
 zeros, row sums one and column means `target` exists iff h(J) < 0 for some J; weights exist iff h(J) = 0 only for sets J
@@ -14,7 +14,7 @@ import numpy as np
 from ._fitted import Array
 
 TOLERANCE = 1e-9  # of mass, where target and weights are not whole numbers of rows
-MOST_ENTRIES = 20_000_000  # of patterns; beyond, the solver itself finds out
+MOST_ENTRIES = 20_000_000  # of patterns; beyond, the solver itself detects infeasibility
 CAPACITY = 2**31 - 1  # the flow solver counts in 32-bit integers
 
 
@@ -31,7 +31,7 @@ class InfeasibleTarget(ValueError):
 
 
 def whole_capacities(mass: Array, target: Array) -> tuple[Array, Array] | None:
-    """Mass of patterns and classes as integers with one total, where both are whole numbers of some unit."""
+    """Return the mass of patterns and classes as integers with equal totals, if both are multiples of some unit."""
     total = mass.sum()
     if not np.array_equal(mass, np.rint(mass)):
         return None
@@ -51,12 +51,12 @@ def rounded_capacities(mass: Array, target: Array) -> tuple[Array, Array]:
 
 
 def supply(patterns: Array, mass: Array, chosen: Array) -> float:
-    """Share of rows that give any chosen class a positive score."""
+    """Return the share of rows with a positive score for any chosen class."""
     return float(mass[patterns[:, chosen].any(axis=1)].sum() / mass.sum())
 
 
 def blocks_of_support(patterns: Array, mass: Array, target: Array, classes: tuple[Any, ...]) -> tuple[Array, Array]:
-    """Block and level of each class, or InfeasibleTarget.
+    """Return block and level of each class, or raise InfeasibleTarget.
 
     patterns (m, k) bool: the distinct supports of rows, with their mass (m,); target (k,) all positive.
     Classes of one block have finite weight ratios. In a row only the classes of the highest level in its support keep
@@ -81,7 +81,7 @@ def blocks_of_support(patterns: Array, mass: Array, target: Array, classes: tupl
     flow = maximum_flow(capacity, source, sink)
 
     if flow.flow_value < columns.sum():
-        # Classes that can still send flow to the sink: the smallest set that wants more than there is.
+        # Classes that can still send flow to the sink: the smallest set that wants more mass than its rows have.
         residual = csr_array(capacity - flow.flow)
         residual.data[residual.data < 0] = 0
         residual.eliminate_zeros()
@@ -91,7 +91,7 @@ def blocks_of_support(patterns: Array, mass: Array, target: Array, classes: tupl
         if need - have > (0.0 if whole is not None else TOLERANCE):
             raise InfeasibleTarget(tuple(c for c, short in zip(classes, chosen, strict=True) if short), need, have)
 
-    if whole is None:  # rounding hides which entries are forced to zero: the solver finds their limit by itself
+    if whole is None:  # rounding hides which entries are forced to zero: the solver approaches their limit
         return connected_components(support, directed=False)[1][m:], np.zeros(k, int)
     sent = np.asarray(flow.flow[row + 1, m + 1 + column]).ravel() > 0
     back = csr_array((np.ones(sent.sum(), np.int8), (m + column[sent], row[sent])), shape=support.shape)
@@ -100,7 +100,7 @@ def blocks_of_support(patterns: Array, mass: Array, target: Array, classes: tupl
 
 
 def levels(above: Array, below: Array) -> Array:
-    """Longest path down from each block along the forced-zero entries above → below."""
+    """Return the longest path down from each block along the forced-zero entries above → below."""
     level = np.zeros(max(above.max(), below.max()) + 1, int)
     steps = np.unique(np.column_stack([above, below])[above != below], axis=0)
     for _ in range(len(level)):

@@ -1,4 +1,4 @@
-"""Scores and targets of an adjustment, checked; and what zeros among the scores allow."""
+"""Scores and targets of an adjustment, checked; and the targets that zeros among the scores allow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._support import blocks_of_support
 
 
 def checked_target(target: ArrayLike, classes: tuple[Any, ...]) -> Array:
-    """(k,) class probabilities that sum to one; one number means the second of two classes."""
+    """Return (k,) class probabilities that sum to one; one number means the second of two classes."""
     k = len(classes)
     try:
         pi = np.asarray(target, dtype=np.float64)
@@ -36,7 +36,7 @@ def checked_target(target: ArrayLike, classes: tuple[Any, ...]) -> Array:
 
 
 def checked_scores(y_proba: ArrayLike) -> Array:
-    """(n, k) or (n,) scores without bad values or all-zero rows; float32 is kept, half precision is too coarse."""
+    """Return (n, k) or (n,) scores without bad values or all-zero rows; float16 becomes float64."""
     p = np.asarray(y_proba)
     if p.dtype.kind not in "fiub":
         raise ValueError(f"y_proba: {p.dtype} values are no numbers; give probabilities of shape (n, k)")
@@ -64,7 +64,7 @@ def checked_scores(y_proba: ArrayLike) -> Array:
 
 def scores_of(forecasts: Forecasts) -> Array:
     if forecasts.probabilities is None:
-        raise ValueError("only the probability of what happened is known; maps need the whole row of probabilities")
+        raise ValueError("only the probability of the outcome is known; maps need the whole row of probabilities")
     return forecasts.probabilities
 
 
@@ -86,7 +86,7 @@ def support(rows: Array, shares: Array) -> tuple[Patterns]:
 
 
 def blocks_and_levels(chunks: Chunks, mass: float, target: Array, classes: tuple[Any, ...]) -> tuple[Array, Array]:
-    """Block and level of each class from the zeros among the scores; raises InfeasibleTarget.
+    """Return block and level of each class from the zeros among the scores; raises InfeasibleTarget.
 
     One pass over the rows. `mass` is their whole mass, so that counts become whole numbers again.
     """

@@ -1,4 +1,4 @@
-"""Adjustment coherent with the Brier score: A = S + b (KF15 4.1). It may leave [0, 1] and is then no probability."""
+"""Adjustment coherent with the Brier score: A = S + b (KF15 4.1). Values outside [0, 1] are no probabilities."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Additive(Formula):
 
 
 def fit_chunks(chunks: Chunks, target: ArrayLike, classes: tuple[Any, ...]) -> Additive:
-    """From two passes over rows (m, k) with their shares of the mass: a stream, or arrays in blocks."""
+    """Return the map from two passes over rows (m, k) with their shares of the mass: a stream, or arrays in blocks."""
     pi = checked_target(target, classes)
     shift = pi - mean_of(chunks, len(classes))
     (outside,) = summed(chunks, lambda rows, _: (int(((rows + shift < 0.0) | (rows + shift > 1.0)).sum()),), (0,))
@@ -44,7 +44,7 @@ def fit_chunks(chunks: Chunks, target: ArrayLike, classes: tuple[Any, ...]) -> A
 
 
 def fit(forecasts: Forecasts, *, target: ArrayLike | None = None) -> Additive:
-    """b = target − mean S; the target is the class frequencies of the outcomes when none is given.
+    """Return the shift b = target − mean S; the default target is the class frequencies of the outcomes.
 
     >>> S = np.array([.9] * 4 + [.3] * 4)
     >>> fit(Forecasts(np.column_stack([S, 1 - S]), None, (1, 2)), target=[.625, .375]).shift.round(6).tolist()

@@ -23,7 +23,7 @@ PER_BIN = 10  # rows a bin, times the number of classes beyond two
 
 
 def equal_population_edges(values: Array, counts: Array | None, bins: int, least: int = 1) -> Array:
-    """Inner edges that cut the values into bins of `array_split` sizes, each with `least` rows or more; ties go up."""
+    """Return inner edges of bins with `array_split` sizes, each with `least` rows or more; ties go up."""
     order = None if counts is None else np.argsort(values, kind="stable")
     ordered = np.sort(values) if order is None else values[order]
     upto = np.arange(len(values) + 1) if counts is None else np.concatenate([[0], np.cumsum(counts[order])])
@@ -79,7 +79,7 @@ class Bins(Fitted):
 
 
 def projected(p: Array, k: int) -> tuple[Array, Array]:
-    """Group and value that a row is binned by: the positive class, or the picked class and its probability."""
+    """Return group and value for binning: one group and the positive class, or the picked class and its probability."""
     if k == 2:
         return np.zeros(len(p), np.intp), np.asarray(p if p.ndim == 1 else p[:, 1], dtype=np.float64)
     rows = as_rows(p, k)
@@ -88,7 +88,7 @@ def projected(p: Array, k: int) -> tuple[Array, Array]:
 
 
 def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> Bins:
-    """Cells of equal row counts (weights do not move edges, counts do) and the weighted class frequencies in them.
+    """Return cells of equal row counts (weights do not move edges, counts do) with weighted class frequencies.
 
     `bins` is their number: of all for two classes, of each predicted class otherwise; "auto" is one for every ten rows
     (10·k beyond two classes), 5 to 50 in all for two classes.
@@ -115,9 +115,9 @@ def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> Bins:
 def cells_by_pick(
     pick: Array, value: Array, counts: Array | None, k: int, most: int
 ) -> tuple[list[Array], list[Array]]:
-    """Edges and cell numbers for each predicted class; classes picked too seldom share cells, the seldomest first.
+    """Return edges and cell numbers for each predicted class; rarely picked classes share cells, the rarest first.
 
-    The order of the classes does not matter: equally seldom ones are ordered by their mean probability.
+    The order of the classes does not matter: equally rare ones are ordered by their mean probability.
     """
     least = PER_BIN * k
     rows = np.bincount(pick, weights=counts, minlength=k).astype(int)
@@ -137,7 +137,7 @@ def cells_by_pick(
         edges[group] = equal_population_edges(value[mine], share, min(most, rows[group] // least), least)
         numbers[group] = cells + np.arange(len(edges[group]) + 1)
         cells += len(numbers[group])
-    # The last ones are too few even together: they join the last shared cell, or the unsurest of the class picked most.
+    # Too few even together, the last ones join the last shared cell, or the least sure cell of the class picked most.
     joined = numbers[int(np.argmax(rows))][:1] if shared == 0 and cells else np.full(1, max(shared - 1, 0))
     for group in waiting:
         numbers[group] = joined

@@ -26,7 +26,7 @@ INSIDE_STEPS = 200
 
 
 def nearest_in_simplex(v: Array) -> Array:
-    """The row of the simplex nearest to each row: v + c, floored at zero, with sum one."""
+    """Return the nearest row of the simplex to each row: v + c, floored at zero, with sum one."""
     falling = -np.sort(-v, axis=-1)
     with np.errstate(invalid="ignore"):
         c = (1.0 - np.cumsum(falling, axis=-1)) / np.arange(1, v.shape[-1] + 1)
@@ -35,7 +35,7 @@ def nearest_in_simplex(v: Array) -> Array:
 
 
 def shifted(rows: Array, b: Array, r: float, level: Array | None = None) -> Array:
-    """The rows of the simplex whose gradient is ∇g(S) + b + c(S)·1."""
+    """Return the rows of the simplex with gradient ∇g(S) + b + c(S)·1."""
     rule = power(r)
     v = rule.gradient(rows, rows) / rule.unit + b
     if level is not None:
@@ -52,7 +52,7 @@ class Coherent(Formula):
     """Rows with gradient ∇g(S) + shift.
 
     shift   (k,) in units in which it adds to ln S at r = 0 and to S at r = 1; −inf for a class the target rules out
-    edge    how many values of the fitted rows touch zero though their score did not (r > 0)
+    edge    number of values of the fitted rows that touch zero though their score did not (r > 0)
     """
 
     r: float
@@ -72,7 +72,7 @@ class Coherent(Formula):
         return shifted(p, self.shift, self.r, self.level if self.level.any() else None)
 
     def multipliers(self, rows: ArrayLike) -> Array:
-        """(n, k) μ ≥ 0: how much more than the shift the gradient rose where a value touches zero."""
+        """Return (n, k) μ ≥ 0: the excess of the gradient's rise over the shift where a value touches zero."""
         p = np.asarray(rows, dtype=np.float64)
         a, rule = self.rows(p), power(self.r)
         if self.r <= 0.0:
@@ -86,10 +86,10 @@ class Coherent(Formula):
 
 @np.errstate(over="ignore", invalid="ignore")  # powers of scores next to 0 leave the range of floats
 def start_inside(chunks: Chunks, target: Array, block: Array, level: Array, r: float) -> Array:
-    """A shift near the solution for r < 0, where the links of small scores are of many sizes.
+    """Return a shift near the solution for r < 0, where the links of small scores have very different sizes.
 
     Newton on A itself, from the multiplicative adjustment: rows keep sum one and columns their means, and A stays
-    positive, while its gradient comes ever nearer to ∇g(S) + b + c. (From no shift at all, Newton on b loses its way.)
+    positive, while its gradient approaches ∇g(S) + b + c. (From no shift at all, Newton on b does not converge.)
     """
     u, _ = log_weights(chunks, target, block, level)
     forced = level if level.any() else None
@@ -167,7 +167,7 @@ def fit_chunks(
 def fit(
     forecasts: Forecasts, *, r: float = 0.5, target: ArrayLike | None = None, start: Array | None = None
 ) -> Coherent:
-    """The shift for the target class frequencies; those of the outcomes when none are given.
+    """Return the shift for the target class frequencies, by default those of the outcomes.
 
     `start` is a shift to begin from, such as that of a neighbouring r.
 

@@ -1,4 +1,4 @@
-"""Confusion map: p' = p M with rows of M that sum to one, as if labels were exchanged at random by M."""
+"""Confusion map: p' = p M with rows of M that sum to one: labels exchanged at random with probabilities M."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._target import scores_of
 
 LABEL = "confusion map"
 
-KEEP = 5.0  # pseudo-rows of each class that keep their label
+KEEP = 5.0  # pseudo-rows of each class that keep their label: a class with few rows hardly changes
 MOST_ROUNDS = 300
 TOLERANCE = 1e-9  # change of an entry in one round
 
@@ -36,7 +36,7 @@ class Confusion(Formula):
 
 
 def exchange(p: Array, outcomes: Array, rows: Array) -> Array:
-    """(k, k) M with the largest likelihood of p M, by EM with pseudo-rows that keep labels and rule nothing out.
+    """Return (k, k) M with the largest likelihood of p M, by EM with pseudo-rows that keep every entry positive.
 
     Two rounds of EM and a step along their extrapolation make one (Varadhan & Roland 2008, SQUAREM).
     """

@@ -18,7 +18,7 @@ from ._target import scores_of
 class Grouped(Fitted):
     """seen (g, k): the distinct score vectors; means (g, k): the class frequencies among their rows.
 
-    decimals: to how many digits rows were rounded before they were compared; None is exact equality.
+    decimals: digits to which rows were rounded before the comparison; None is exact equality.
     """
 
     seen: Array
@@ -30,7 +30,7 @@ class Grouped(Fitted):
         return f"grouped ({len(self.seen)} distinct rows)"
 
     def cells(self, rows: ArrayLike) -> Array:
-        """(n,) number of the equal fitted row."""
+        """Return (n,) numbers of the equal fitted rows."""
         p = as_rows(checked_rows(rows, self.k), self.k)
         cell = numbers_of(self.seen, rounded(p, self.decimals))
         unseen = np.flatnonzero(cell < 0)
@@ -46,7 +46,7 @@ class Grouped(Fitted):
 
 
 def numbers_of(seen: Array, p: Array) -> Array:
-    """(n,) number of the row of `seen` that equals each row of p; −1 where no row does."""
+    """Return (n,) the number of the row of `seen` that equals each row of p; −1 if none does."""
     label, _ = equal_rows(np.concatenate([seen, p]))
     number = np.full(label.max() + 1, -1)
     number[label[: len(seen)]] = np.arange(len(seen))
@@ -58,7 +58,7 @@ def rounded(p: Array, decimals: int | None) -> Array:
 
 
 def fit(forecasts: Forecasts, *, decimals: int | None = None) -> Grouped:
-    """Groups of equal rows. With `decimals`, rows that round alike are one group; their spread is then a term."""
+    """Return class frequencies of groups of equal rows; with `decimals`, of rows that round alike."""
     scores, outcomes = rounded(scores_of(forecasts), decimals), forecasts.outcomes
     assert outcomes is not None
     label, first = equal_rows(scores)

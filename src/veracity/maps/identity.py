@@ -1,4 +1,4 @@
-"""The map that changes nothing: what every remedy is compared with."""
+"""The map that changes nothing, with which every remedy is compared."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The monotone map that fits best under every proper score at once (two classes: pool adjacent violators).
 
-Beyond two classes each class against the rest, then normalised, as scikit-learn does; that is no optimum any more.
+Beyond two classes each class against the rest, then normalised, as in scikit-learn, which is no longer optimal.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ._target import scores_of
 
 
 def pooled_adjacent(x: Array, y: Array, mass: Array, rows: Array | None = None, k: int = 2) -> tuple[Array, Array]:
-    """Knots of the monotone curve of y on x: both ends of every level.
+    """Return the knots of the monotone curve of y on x: both ends of every level.
 
     With `rows`, their mass in rows, each level c of n rows becomes (n c + 1/k)/(n + 1).
     """
@@ -70,7 +70,7 @@ class Isotonic(Formula):
 
 
 def between(p: Array, knots: Array, values: Array) -> Array:
-    """Straight between knots; knots of next to nothing may be too close for a slope, and the lower one serves."""
+    """Return values on straight lines between knots; knots too close for a slope give the lower one's value."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = np.asarray(np.interp(p, knots, values))
     lost = ~np.isfinite(found)
@@ -79,7 +79,7 @@ def between(p: Array, knots: Array, values: Array) -> Array:
 
 
 def normalised(rows: Array) -> Array:
-    """Rows divided by their sum; equal shares where all curves gave zero."""
+    """Return rows divided by their sum; equal shares where all curves gave zero."""
     total = rows.sum(axis=1, keepdims=True)
     return np.where(total > 0.0, rows / np.where(total > 0.0, total, 1.0), 1.0 / rows.shape[1])
 

@@ -16,11 +16,11 @@ from ._target import blocks_and_levels, checked_target, scores_of
 
 LABEL = "prior correction"
 
-STEP_CAP = 8.0  # of the range of log weights in one step
+STEP_CAP = 8.0  # range of log weights in one step: the quadratic model does not reach further
 
 
 def tilt(rows: Array, u: Array, level: Array | None = None) -> Array:
-    """Rows in proportion to e^u·S; with levels, only the classes of the highest level in a row's support stay."""
+    """Return rows in proportion to e^u·S; with levels, only with the classes of the highest level in their support."""
     if level is not None and level.any():
         reach = np.where(rows > 0.0, level, -1.0).max(axis=1)
         rows = np.where(level == reach[:, None], rows, 0.0)
@@ -80,7 +80,7 @@ class Multiplicative(Formula):
 
 
 def log_weights(chunks: Chunks, target: Array, block: Array, level: Array) -> tuple[Array, int]:
-    """u with mean A = target, and the Newton steps it took."""
+    """Return u with mean A = target, and the number of Newton steps."""
     forced = level if level.any() else None
 
     def place(rows: Array, u: Array) -> tuple[Array, Array, float]:
@@ -95,7 +95,7 @@ def log_weights(chunks: Chunks, target: Array, block: Array, level: Array) -> tu
 
 
 def fit_chunks(chunks: Chunks, mass: float, target: ArrayLike, classes: tuple[Any, ...]) -> Multiplicative:
-    """From passes over rows (m, k) with their shares of the mass: a stream, or arrays in blocks."""
+    """Return the map from passes over rows (m, k) with their shares of the mass: a stream, or arrays in blocks."""
     k = len(classes)
     pi = checked_target(target, classes)
     kept = pi > 0.0
@@ -111,7 +111,7 @@ def fit_chunks(chunks: Chunks, mass: float, target: ArrayLike, classes: tuple[An
 
 
 def fit(forecasts: Forecasts, *, target: ArrayLike | None = None) -> Multiplicative:
-    """Weights for the target class frequencies; those of the outcomes when none are given. KF15 section 4.1.
+    """Return the weights for the target class frequencies, by default those of the outcomes. KF15 section 4.1.
 
     >>> S = np.array([.9] * 4 + [.3] * 4)
     >>> fitted = fit(Forecasts(np.column_stack([S, 1 - S]), None, (1, 2)), target=[.625, .375])

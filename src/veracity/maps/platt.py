@@ -39,7 +39,7 @@ class Platt(Formula):
 
 
 def fit(forecasts: Forecasts) -> Platt:
-    """Targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2) instead of 1 and 0 keep the slope finite on separable rows."""
+    """Return the curves fitted to targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2), which keep slopes finite."""
     scores_of(forecasts)
     rows = row_mass(forecasts)
 

@@ -1,4 +1,4 @@
-"""Class frequencies of bins, each with one pseudo-row shared by all classes: nothing is ruled out."""
+"""Class frequencies of bins, each with one pseudo-row shared by all classes, so that none is zero."""
 
 from __future__ import annotations
 

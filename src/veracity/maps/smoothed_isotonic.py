@@ -1,4 +1,4 @@
-"""Isotonic curves whose levels have one pseudo-row shared by all classes: nothing is ruled out."""
+"""Isotonic curves whose levels have one pseudo-row shared by all classes, so that none is zero."""
 
 from __future__ import annotations
 

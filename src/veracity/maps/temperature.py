@@ -15,12 +15,12 @@ LABEL = "temperature scaling"
 
 IMPOSSIBLE = -1e100  # the logarithm of 0, whose powers stay finite
 RANGE = 10.0  # of ln(1/T): beyond it the map is a hard pick or the same row for all
-NEWTON, MOST_STEPS = 12, 100  # a root that so many Newton steps do not find is far out: halving finds it
-NEAR = 1e-8  # a Newton step this short squares what was missing
+NEWTON, MOST_STEPS = 12, 100  # a root beyond the reach of so many Newton steps is found by halving
+NEAR = 1e-8  # a Newton step this short leaves an error of its square
 
 
 def sharpened(p: Array, beta: float) -> Array:
-    """Rows in proportion to p^β; zeros stay zero."""
+    """Return rows in proportion to p^β; zeros stay zero."""
     with np.errstate(divide="ignore"):
         q = np.exp(beta * np.log(p / p.max(axis=1, keepdims=True)))
     return np.asarray(q / q.sum(axis=1, keepdims=True))
@@ -60,7 +60,7 @@ def fit(forecasts: Forecasts, *, start: float = 1.0) -> Temperature:
     ones = np.ones(k)
 
     def derivatives(log_beta: float) -> tuple[float, float]:
-        """First and second derivative of the log loss in β."""
+        """Return the first and second derivative of the log loss in β."""
         first = second = 0.0
         for logs, realised, share in parts:
             q = np.exp(np.exp(log_beta) * logs)

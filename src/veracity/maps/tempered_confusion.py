@@ -37,7 +37,7 @@ class TemperedConfusion(Formula):
 
 
 def fit(forecasts: Forecasts) -> TemperedConfusion:
-    """Return the best temperature, and the exchange of labels that suits the rows it gives."""
+    """Return the best temperature, and the best exchange of labels after it."""
     fitted = temperature.fit(forecasts)
     assert forecasts.outcomes is not None
     matrix = exchange(fitted(forecasts.probabilities), forecasts.outcomes, row_mass(forecasts))  # type: ignore[arg-type]
