@@ -122,14 +122,15 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         "won,lost,p\n1,0,0.2\n0,1,0.7\n1,0,0.4\n",
         {},
-        "x.csv: two columns could be the outcome: `won`, `lost` (they differ in 3 of 3 rows).\n  choose:  --label won",
+        "x.csv: two columns could be the outcome: `won`, `lost` (they differ in 3 of 3 rows).\n"
+        "  choose:  --label lost   or   --label won",
     ),
     "two known outcomes": (
         "x.csv",
         "truth,label,p\n1,0,0.2\n0,1,0.7\n1,0,0.4\n",
         {},
         "x.csv: two columns could be the outcome: `truth`, `label` (they differ in 3 of 3 rows).\n"
-        "  choose:  --label truth",
+        "  choose:  --label label   or   --label truth",
     ),
     "two sets of classes": (
         "x.csv",
@@ -256,14 +257,16 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         "id,p\n1,0.25\n2,0.5\n3,0.75\n",
         {},
-        "x.csv: `p` could be the forecast, but no column holds outcomes: `id` (numbers), `p` (a probability)\n"
-        "  add a column of what happened, such as 0 and 1, or give the file that holds it",
+        "x.csv: `p` could be the forecast, but no column holds outcomes.\n"
+        "  columns:  probabilities `p`; numbers `id`\n"
+        "  add a column of what happened, such as 0 and 1, or give the file that holds it:  --label-file FILE",
     ),
     "the forecast in another role": (
         "x.csv",
         "y,p\n" + ROWS,
         {"group": "p"},
-        "x.csv: not clear which column is the outcome and which the forecast: `y` (two values), `p` (a probability)\n"
+        "x.csv: not clear which column is the outcome and which the forecast.\n"
+        "  columns:  probabilities `p`; two values `y`\n"
         "  `p` was given another role, and no other column holds probabilities",
     ),
     "pattern without an outcome": (
@@ -351,7 +354,8 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         "y,p\n" + ROWS,
         {"layout": "long"},
-        "x.csv: the columns do not fit the layout long: `y` (two values), `p` (a probability)\n"
+        "x.csv: the columns do not fit the layout long.\n"
+        "  columns:  probabilities `p`; two values `y`\n"
         "  name the columns with --label and --proba, or leave --layout out",
     ),
     "lm-eval without options": (
@@ -364,7 +368,8 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         "y,p\n" + ROWS,
         {"layout": "tall"},
-        "layout: 'tall' is none of 'auto', 'binary', 'counts', 'lm-eval', 'long', 'pairs', 'realised', 'top', 'wide'",
+        "layout: 'tall' is none of 'auto', 'binary', 'counts', 'ensemble', 'lm-eval', 'long', 'pairs', 'realised', "
+        "'top', 'wide'",
     ),
     "class twice in a case": (
         "x.csv",

@@ -78,7 +78,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         {},
         "one probability column `fcst`, but `obs` has three values (-9999, 0, 1). "
         "An outcome for one probability has two values.\n"
-        "  if one value is the event:  --label obs --versus-rest 1      without these rows:  --where 'obs!=-9999'",
+        "  without these rows:  --label obs --where 'obs!=-9999'      "
+        "if one value is the event:  --label obs --versus-rest 1",
     ),
     "decimal comma in quotes": (
         lines("dead,risk", Y, [f'"{p}"'.replace(".", ",") for p in P]),
@@ -119,20 +120,23 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "soft outcomes or forecasts": (
         lines("y,p", P[::-1], P),
         {},
-        "not clear which column is the outcome and which the forecast: `y` (a probability), `p` (a probability)\n"
+        "not clear which column is the outcome and which the forecast.\n"
+        "  columns:  probabilities `y`, `p`\n"
         "  outcomes between 0 and 1:  veracity assess x.csv --label y --positive-proba p",
     ),
     "logits of no name": (
         lines("label,score", Y, P * 9 - 3),
         {},
-        "not clear which column is the outcome and which the forecast: `label` (two values), `score` (numbers)\n"
+        "not clear which column is the outcome and which the forecast.\n"
+        "  columns:  two values `label`; numbers `score`\n"
         "  if `score` holds logits:  veracity assess x.csv --label label --positive-proba score --scale logit",
     ),
     "table of counts": (
         "forecast,no,yes\nlow,83,2\nhigh,56,12\n",
         {},
-        "not clear which column is the outcome and which the forecast: `forecast` (two values), `no` (two values), "
-        "`yes` (two values)\n  if these are numbers of cases by forecast and outcome:  veracity table x.csv",
+        "not clear which column is the outcome and which the forecast.\n"
+        "  columns:  two values `forecast`, `no`, `yes`\n"
+        "  if these are numbers of cases by forecast and outcome:  veracity table x.csv",
     ),
     "hub without outcomes": (
         HUB,
@@ -144,7 +148,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         QUANTILES,
         {},
         "`output_type_id` does not hold the classes of `observed` (fractions).\n"
-        "  keep the rows of class probabilities:  --where output_type=pmf",
+        "  quantiles and means are no probabilities of classes: give the rows of output_type pmf",
     ),
     "measured outcome": (
         lines("pop,rain_mm", P, RAIN),
@@ -166,10 +170,10 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "members of an ensemble": (
         lines("observation," + ",".join(f"member.{i}" for i in range(1, 8)), *[np.array(RAIN) + i for i in range(8)]),
         {},
-        "not clear which column is the outcome and which the forecast: `observation` (numbers), "
-        "`member.1`…`member.7` (7 columns of numbers)\n"
-        "  7 members of an ensemble are no probabilities: make them one first, such as the share of members above a "
-        "limit",
+        "not clear which column is the outcome and which the forecast.\n"
+        "  columns:  numbers `observation`, `member.1`…`member.7` (7 columns)\n"
+        "  if 7 members forecast `observation`, and the event is above 4:  veracity assess x.csv --label observation "
+        "--members 'member.*' --exceeds 4",
     ),
     "numbers in single quotes": (
         lines("y,p", Y, [f"'{p}'" for p in P]),
@@ -181,8 +185,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         .with_columns(pl.Series("result", np.array(["home", "draw", "away"])[K]))
         .write_csv(),
         {},
-        "not clear which column is the outcome and which the forecast: `home_prob` (a probability), `draw_prob` "
-        "(a probability), `away_prob` (a probability), `result` (3 values)\n"
+        "not clear which column is the outcome and which the forecast.\n"
+        "  columns:  probabilities `home_prob`, `draw_prob`, `away_prob`; text `result`\n"
         "  for example:  veracity assess x.csv --label result --proba '*_prob'",
     ),
     "two outcomes, one with a known event": (

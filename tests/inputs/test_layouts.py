@@ -278,7 +278,6 @@ def test_an_outcome_by_name_is_not_passed_over(tmp_path: Path) -> None:
         "x.csv: one probability column `p`, but `result` has three values (away, draw, home). "
         "An outcome for one probability has two values.\n"
         "  if one value is the event:  --label result --versus-rest draw"
-        "      if another is the outcome:  --label neutral"
     )
     _, f = one(path, label="result", versus_rest="home")
     np.testing.assert_array_equal(f.outcomes, [1, 0, 0, 1])

@@ -71,10 +71,10 @@ def test_without_its_file_the_layout_is_unknown(tmp_path: Path) -> None:
 
 
 def test_the_order_of_precedence_is_the_documented_one() -> None:
-    order = ["lm-eval", "counts", "long", "pairs", "wide", "top", "binary", "realised"]
+    order = ["ensemble", "lm-eval", "counts", "long", "pairs", "wide", "top", "binary", "realised"]
     assert list(layouts.by_precedence()) == order
     assert layouts.__doc__ is not None
-    assert f"Precedence: {', '.join(f'{i} {name}' for i, name in enumerate(order, 1))}." in layouts.__doc__
+    assert f"Precedence: {', '.join(f'{i} {name}' for i, name in enumerate(order))}." in layouts.__doc__
 
 
 @pytest.mark.parametrize("name", layouts.names())

@@ -151,7 +151,8 @@ def test_percentages_of_several_models_get_a_command_that_works(
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     p = rng.integers(0, 101, (60, 2))
-    pl.DataFrame({"outbreak": rng.integers(0, 2, 60), "Anna": p[:, 0], "Ben": p[:, 1]}).write_csv("pct.csv")
+    outbreak = (100 * rng.random(60) < p[:, 0]).astype(int)  # a column without relation to them is not suggested
+    pl.DataFrame({"outbreak": outbreak, "Anna": p[:, 0], "Ben": p[:, 1]}).write_csv("pct.csv")
     for more in ([], ["--scale", "percent"]):
         assert run(["compare", "pct.csv", *more]) == 2
         remedy = capsys.readouterr().err.splitlines()[-1].partition(":  veracity ")[2]

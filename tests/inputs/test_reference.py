@@ -169,11 +169,12 @@ REFUSED = {
     ),
     "pop_tampere/pop_daily.csv": (
         "pop_daily.csv: two sets of class columns: p24_cat0…p24_cat2 and p48_cat0…p48_cat2.\n"
-        "  as two models:  veracity assess pop_daily.csv --proba '{model}_cat*'      one of them:  --proba 'p24_cat*'"
+        "  as two models:  veracity assess pop_daily.csv --proba '{model}_cat*' --missing drop --cut 0,4.1      "
+        "one of them:  --proba 'p24_cat*' --missing drop --cut 0,4.1"
     ),
     "wilks_pop_table/wilks_table.csv": (
         "wilks_table.csv: `obs_freq` is a frequency: the share of cases of each row is needed.\n"
-        "  choose:  --weight p_y_as_in_R_docs      --weight p_y_corrected"
+        "  choose:  --weight p_y_as_in_R_docs   or   --weight p_y_corrected"
     ),
     "verification_misc/disc_dat.csv": (
         "disc_dat.csv: one probability column `frcst`, but `group.id` has three values (0, 1, 2). "
@@ -185,22 +186,22 @@ REFUSED = {
         "  veracity table finley_1884.csv"
     ),
     "verification_misc/precip_ensemble.parquet": (
-        "precip_ensemble.parquet: not clear which column is the outcome and which the forecast: "
-        "`effective_time` (numbers), `lead_time` (numbers), `observation` (numbers), "
-        "`ensemble.forecast.1`…`ensemble.forecast.51` (51 columns of numbers)\n"
-        "  51 members of an ensemble are no probabilities: make them one first, such as the share of "
-        "members above a limit"
+        "precip_ensemble.parquet: not clear which column is the outcome and which the forecast.\n"
+        "  columns:  numbers `effective_time`, `lead_time`, `observation`, "
+        "`ensemble.forecast.1`…`ensemble.forecast.51` (51 columns)\n"
+        "  if 51 members forecast `observation`, and the event is above 6:  veracity assess precip_ensemble.parquet "
+        "--label observation --members 'ensemble.forecast.*' --exceeds 6"
     ),
     "recession_spf_probit/recession.csv": (
-        "recession.csv: not clear which column is the outcome and which the forecast: `dt` (183 values), "
-        "`probit` (a probability), `spf` (a probability), `recession` (two values)\n"
+        "recession.csv: not clear which column is the outcome and which the forecast.\n"
+        "  columns:  probabilities `probit`, `spf`; two values `recession`; text `dt`\n"
         "  as 2 models:  veracity compare recession.csv --label recession      "
-        "one of them:  --label recession --positive-proba probit"
+        "one of them:  --label recession --positive-proba spf"
     ),
     "spf_recession_long/spf_long.parquet": (
         "spf_long.parquet: two columns could be the outcome: `gdp.last.recess`, `gdp.first.recess` "
         "(they differ in 5,560 of 38,239 rows).\n"
-        "  choose:  --label gdp.last.recess"
+        "  choose:  --label gdp.first.recess   or   --label gdp.last.recess"
     ),
     "yardstick/weights-hpc-cv.csv": (
         "nothing to assess in weights-hpc-cv.csv: one column `weight`, no outcome and no probability.   "

@@ -60,6 +60,14 @@ TEXTS = {
         "changes the meaning",
         "rows look dependent ({count} columns of separate yes/no events, stacked); the intervals assume they are not",
     ),
+    "ensemble": (
+        "note",
+        "probabilities are {rule}, m of M members in a class: no class is ruled out because no member is in it",
+    ),
+    "raw_shares": (
+        "changes the meaning",
+        "probabilities are the plain share of members: exactly 0 and 1 where all members agree",
+    ),
     "worse_than_chance": (
         "changes the meaning",
         "higher forecasts go with fewer events: is this the probability of the other outcome? {option}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -13,6 +14,7 @@ from .files import Table
 from .match import Match, run_of
 from .options import ReadOptions, canonical, items_of, matching
 from .roles import Column
+from .suggest import Proposal, Refusal, command
 
 
 class Columns:
@@ -24,7 +26,7 @@ class Columns:
 
     def __init__(self, table: Table, options: ReadOptions, model: str) -> None:
         self.table, self.options, self.model = table, options, model
-        self.error, self.option, self.command = table.error, table.option, table.command
+        self.error, self.option = table.error, table.option
         self.all = {name: Column(name, table.sample[name]) for name in table.sample.columns}
         self.forced = options.layout != "auto"
         self.scale = options.scale or "probability"
@@ -37,6 +39,14 @@ class Columns:
         if options.ideal:
             taken |= {c for _, _, c in self.matched("ideal", options.ideal)}
         self.free = {name: column for name, column in self.all.items() if name not in taken}
+
+    def refuse(self, what: str, *proposals: Proposal, **how: Any) -> Refusal:
+        """Return a refusal with proposals, which are tried before they are printed."""
+        return Refusal(what, *proposals, **how)
+
+    def command(self, verb: str = "assess", **given: Any) -> str:
+        """Return a whole command with these options beside those given."""
+        return command(self.table.names(), replace(self.options, **given), verb)
 
     def without(self, names: Iterable[str]) -> Columns:
         """Return the same columns with fewer of them free."""

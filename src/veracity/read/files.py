@@ -17,6 +17,7 @@ from . import text
 from .match import Match
 from .options import ReadOptions, nearest
 from .paths import KNOWN, TEXTS, extension, stem
+from .suggest import quoted
 
 BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
 SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
@@ -74,6 +75,8 @@ class Table:
         """The column of this name, or an error that lists what there is."""
         if name in self.columns:
             return name
+        if name in self.empty:
+            raise self.error(f"column `{name}` is empty.", "fill it, or choose another column")
         shown = ", ".join(self.columns[:12]) + (", …" if len(self.columns) > 12 else "")
         raise self.error(f"no column `{name}`{nearest(name, self.columns)}   columns: {shown}")
 
@@ -90,14 +93,6 @@ class Table:
         kept = [name for name in names if name in every.columns]
         lazy = held.with_columns(rows[name].alias(GIVEN + name) for name in kept).lazy()
         return replace(self, lazy=lazy, converted=frozenset(kept), written=None)
-
-    def command(self, *options: tuple[str, Any], verb: str = "assess") -> str:
-        """A ready command with these options."""
-        if self.style == "file":
-            words = " ".join(f"--{name.replace('_', '-')} {quoted(str(value))}" for name, value in options)
-            return f"veracity {verb} {quoted(self.name)} {words}".rstrip()
-        words = ", ".join(f'{name}="{value}"' for name, value in options)
-        return f"{verb}(frame, {words})"
 
     def companion(self, words: Sequence[str]) -> str | None:
         """The file beside this one whose name is the same without such a word: hpc_cv.csv for weights-hpc-cv.csv."""
@@ -158,11 +153,6 @@ class Table:
                 raise self.error(what, "correct the value, or leave it empty")
             made.append(values)
         return pl.DataFrame(made)
-
-
-def quoted(word: str) -> str:
-    """A word as a shell needs it."""
-    return f"'{word}'" if any(c in word for c in ' *?[]{}|;&()$<>"!') or not word else word
 
 
 def some_rows(lazy: pl.LazyFrame, columns: Sequence[str], start: int, rows: int, of: int) -> pl.DataFrame:

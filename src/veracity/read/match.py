@@ -37,6 +37,7 @@ class Match:
     labelled: bool = True  # False: outcomes are not known
     picks_only: bool = False  # the event is "the pick was right"
     shares_only: bool = False  # weights are shares of an unknown number of cases
+    derived: bool = False  # probabilities are computed from the columns, which hold something else
     stacked: bool = False  # each row holds several separate yes/no events
     undivided: bool = False  # rows belong together: a batch must not part them
     certain: bool = False  # columns with names of this layout only: no other layout is looked for
@@ -70,7 +71,7 @@ class Match:
     @property
     def row_is_forecast(self) -> bool:
         """Whether each row is one forecast of one model, whatever its outcome."""
-        special = self.roles or self.outcomes or self.undivided or self.picks_only or self.model_column
+        special = self.roles or self.outcomes or self.undivided or self.picks_only or self.model_column or self.derived
         return not special and bool(self.classes) and len(self.models) == 1
 
     def _forecast(self) -> str:

@@ -41,19 +41,28 @@ class ReadOptions:
     feature: tuple[str, ...] = ()
     cluster: str | None = None
     time: str | None = None
+    pick: str | None = None  # column of the picked label: the probability is the confidence in it
+    label_file: str | None = None  # outcomes in a file of their own, paired with the rows by position
+    no_header: bool = False  # the first line of a text file is a row
+    members: str | None = None  # columns of the members of an ensemble
+    exceeds: tuple[Any, ...] = ()  # limits that turn members into probabilities; a last "raw": their plain share
     labelled: bool = True  # False: forecasts without outcomes, to be mapped and not to be assessed
 
     def __post_init__(self) -> None:
         for name in ("id", "where", "versus_rest", "order", "group", "feature"):
             object.__setattr__(self, name, _texts(getattr(self, name), split=name != "where"))
-        for name in ("proba", "positive_proba", "ideal"):  # Python may give lists of names
+        for name in ("proba", "positive_proba", "ideal", "members"):  # Python may give lists of names
             given = getattr(self, name)
             if given is not None and not isinstance(given, str):
                 object.__setattr__(self, name, NAMES.join([*_texts(given, split=False), ""]))
-        for name in ("label", "weight", "count", "model", "cluster", "time"):
+        for name in ("label", "weight", "count", "model", "cluster", "time", "pick"):
             if isinstance(getattr(self, name), int):
                 object.__setattr__(self, name, str(getattr(self, name)))
-        object.__setattr__(self, "cut", _limits(self.cut))
+        object.__setattr__(self, "cut", _limits("cut", self.cut))
+        limits, raw = _without_raw(self.exceeds)
+        object.__setattr__(self, "exceeds", (*_limits("exceeds", limits), *raw))
+        if bool(self.members) != bool(self.exceeds[:1] != ("raw",) and self.exceeds):
+            raise ValueError("members and exceeds belong together\n  write --members PATTERN --exceeds X")
         if self.positive is not None:
             object.__setattr__(self, "positive", canonical(self.positive))
         for name, choices in (
@@ -78,7 +87,8 @@ class ReadOptions:
     def given(self) -> tuple[str, ...]:
         """Columns with a role by option; no layout takes them."""
         pooled = self.model == "none"
-        names = (self.label, self.count, None if pooled else self.model, self.weight, self.cluster, self.time)
+        model = None if pooled else self.model
+        names = (self.label, self.count, model, self.weight, self.cluster, self.time, self.pick)
         return tuple(n for n in names if n) + self.id + self.group + self.feature
 
 
@@ -91,13 +101,22 @@ def _texts(value: Any, split: bool) -> tuple[str, ...]:
     return tuple(part.strip() for item in parts for part in item if part.strip())
 
 
-def _limits(value: Any) -> tuple[float, ...]:
+def _without_raw(value: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return limits without the word raw, and the word if it was among them."""
+    if isinstance(value, (int, float)):
+        return value, ()
+    words = _texts(value, split=True)
+    return tuple(word for word in words if word != "raw"), ("raw",) if "raw" in words else ()
+
+
+def _limits(name: str, value: Any) -> tuple[float, ...]:
     try:
         limits = tuple(float(x) for x in ([value] if isinstance(value, (int, float)) else _texts(value, split=True)))
     except ValueError:
-        raise ValueError(f"cut: {value!r} is no list of numbers\n  write limits such as 0.2,4.4") from None
+        raise ValueError(f"{name}: {value!r} is no list of numbers\n  write limits such as 0.2,4.4") from None
     if list(limits) != sorted(set(limits)):
-        raise ValueError(f"cut: {', '.join(f'{x:g}' for x in limits)} must rise\n  write the limits from low to high")
+        shown = ", ".join(f"{x:g}" for x in limits)
+        raise ValueError(f"{name}: {shown} must rise\n  write the limits from low to high")
     return limits
 
 

@@ -6,20 +6,46 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ..data import Finding
+from ..data import Finding, check
 from ..data.names import many
 from . import layouts, roles, unlabelled
+from .build import Builder
 from .classes import given_sets
 from .columns import Columns
-from .files import Table
+from .files import Table, filtered, of_frame
 from .match import Match, run_of
 from .options import ReadOptions
-from .refusals import listing, unclear
+from .refusals import refuse_missing
 from .roles import Column
+from .suggest import Proposal, Refusal
+from .unclear import listing, unclear
+
+TRIED_ROWS, TRIED_ENTRIES, TRIED_FEWEST = 20_000, 2_000_000, 200  # of a proposal before it is printed
 
 
 def recognise(table: Table, options: ReadOptions, model: str) -> Match:
     """Return how the columns of a table are understood; `model`: a name where the table holds only one."""
+    try:
+        return _recognised(table, options, model)
+    except Refusal as refusal:
+        raise refusal.settled(table.names(), options, lambda tried: attempt(table, tried, model)) from None
+
+
+def attempt(table: Table, options: ReadOptions, model: str) -> None:
+    """Read and check the first rows with these options; raises ValueError if that fails."""
+    rows = min(TRIED_ROWS, max(TRIED_FEWEST, TRIED_ENTRIES // max(1, len(table.columns))))
+    few = of_frame(table.sample.head(rows), table.name, table.style, preset=table.preset, empty=table.empty)
+    few = filtered(few, options)
+    found = _recognised(few, options, model)
+    if options.weight not in few.columns:  # a file of weights
+        options = replace(options, weight=None)
+    builder = Builder(few, found, options)
+    for start, numbers, frame in builder.frames(rows):
+        for forecasts in builder.forecasts(frame, start, numbers, True):
+            check(forecasts)
+
+
+def _recognised(table: Table, options: ReadOptions, model: str) -> Match:
     # Separate events are a group that has no column.
     by_event = "event" in options.group and "event" not in table.columns
     if by_event:
@@ -42,15 +68,17 @@ def _match(columns: Columns) -> Match:
             found = replace(found, layout=name)
             if not (found.certain or columns.forced or columns.options.label):
                 _refuse_rival(columns, found, asked)
+            refuse_missing(columns, found.models)
             return _with_extras(columns, _with_models(columns, _with_remarks(columns, found)))
     if not columns.forced:
         raise unclear(columns)
     file = columns.table.style == "file"
-    raise columns.error(
-        f"the columns do not fit the layout {columns.options.layout}: {listing(columns)}",
-        "name the columns with --label and --proba, or leave --layout out"
+    raise columns.refuse(
+        f"the columns do not fit the layout {columns.options.layout}.",
+        otherwise="name the columns with --label and --proba, or leave --layout out"
         if file
         else "name the columns with label= and proba=, or leave layout out",
+        listing=listing(columns),
     )
 
 
@@ -84,15 +112,12 @@ def _refuse_rival(columns: Columns, found: Match, later: Iterable[tuple[str, Any
             continue
         if rival is not None and rival.outcome and len(rival.models) == 1:
             forecast = rival.forecasts[0]
-            other = columns.option("positive_proba", forecast)
-            try:
-                _match(Columns(columns.table, replace(columns.options, positive_proba=forecast), columns.model))
-            except ValueError:  # several columns could be its outcome
-                other = f"{columns.option('label', rival.outcome)} {other}"
-            raise columns.error(
+            raise columns.refuse(
                 f"two readings: classes {run_of(found.models[0][1])} with outcome `{found.outcome}`, "
                 f"or `{forecast}` with outcome `{rival.outcome}`.",
-                f"choose:  {columns.option('label', found.outcome)}   or   {other}",
+                Proposal("choose", {"label": found.outcome}),
+                Proposal("choose", {"positive_proba": forecast}),
+                Proposal("choose", {"label": rival.outcome, "positive_proba": forecast}),
             )
 
 

@@ -31,7 +31,14 @@ CASES = ("n", "count", "cases", "total")
 EVENTS = ("events", "positives")
 FREQUENCIES = ("obs_freq", "event_rate")
 REALISED = ("p_true", "logprob", "token_logprob", "log_prob", "logp", "p_realised", "true_prob", "token_logprobs")
-RIGHT = ("correct", "is_correct")
+RIGHT = ("correct", "is_correct", "was_correct", "right", "is_right", "hit", "exact_match")
+CONFIDENCES = ("confidence", "conf", "certainty", "model_confidence", "verbalised_confidence", "verbalized_confidence")
+# outcomes that are neither the event nor its absence
+VOID = {
+    *("annulled", "void", "voided", "n/a", "na", "none", "cancelled", "canceled", "withdrawn", "unknown", "unresolved"),
+    *("pending", "ambiguous", "invalid", "missing", "postponed", "abandoned", "undecided", "not resolved", "?", "-"),
+}
+SENTINELS = {"-1", "-9", "-99", "-999", "-9999", "-99999", "9", "99", "999", "9999", "99999"}  # codes for missing
 
 MANY = 1000  # a column with more distinct values than this is no set of labels
 
@@ -56,8 +63,17 @@ class Column:
 
     @cached_property
     def present(self) -> pl.Series:
+        """Values that are not missing; a blank text is missing."""
         kept = self.values.drop_nulls()
+        if kept.dtype == pl.String:
+            return kept.filter(kept.str.contains(r"\S"))
         return kept.drop_nans() if kept.dtype.is_float() else kept
+
+    @cached_property
+    def text(self) -> pl.Series:
+        """Labels of all rows as text, null where missing."""
+        seen = self.present.unique().to_list()
+        return self.values.replace_strict(seen, [canonical(v) for v in seen], default=None, return_dtype=pl.String)
 
     @cached_property
     def distinct(self) -> int:

@@ -9,7 +9,7 @@ A layout is a module with
     OPTION                      (optional) the option that only this layout takes: given, no other layout is asked
     flatten(rows, name, first)  (optional) nested JSON lines of this layout as a flat table, else None
 
-Precedence: 1 lm-eval, 2 counts, 3 long, 4 pairs, 5 wide, 6 top, 7 binary, 8 realised.
+Precedence: 0 ensemble, 1 lm-eval, 2 counts, 3 long, 4 pairs, 5 wide, 6 top, 7 binary, 8 realised.
 """
 
 from __future__ import annotations

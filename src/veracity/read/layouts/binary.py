@@ -11,8 +11,9 @@ from ..build import ModelRows, prepared
 from ..columns import Columns
 from ..match import Match, run_of, short
 from ..options import labels_of
-from ..refusals import more_than_two, two_outcomes
+from ..refusals import more_than_two, refuse_codes, related, two_outcomes, void_outcomes
 from ..roles import Column
+from ..suggest import Proposal
 
 RULE, OPTION = 7, "positive_proba"
 OBVIOUS = ("1", "true")  # events that need no mention
@@ -36,9 +37,9 @@ def match(columns: Columns) -> Match | None:
     two = columns.where(lambda c: c.two_valued and not columns.is_pick(c), forecasts)
     if len(two) == 1:
         _refuse_swapped(columns, two[0], forecasts[0])
-        return event(columns, two[0].name, forecasts)
+        return event(columns, two[0].name, forecasts) if related(columns, two[0], forecasts) else None
     if two:
-        raise two_outcomes(columns, two)
+        raise two_outcomes(columns, two, forecasts)
     several = columns.where(lambda c: _few_labels(columns, c), forecasts)
     if len(several) == 1:
         raise more_than_two(columns, several[0], forecasts[0])
@@ -59,6 +60,9 @@ def event(columns: Columns, outcome: str, forecasts: Sequence[str]) -> Match:
             raise columns.error(f"{len(options.cut)} limits for one probability column.", "one limit makes two classes")
         note = f"event = above {options.cut[0]:g}"
     elif options.versus_rest:
+        void = void_outcomes(columns, column)
+        if void is not None:
+            raise void
         note = f"event = {' or '.join(options.versus_rest)}"
     elif column.fractions or (column.numeric and set(column.labels) <= {"0", "1"} and options.positive is None):
         note = "event = 1"
@@ -71,6 +75,8 @@ def event(columns: Columns, outcome: str, forecasts: Sequence[str]) -> Match:
     one = len(forecasts) == 1
     words = set(roles.key_of(forecasts[0]).split("_")) if one and not options.scale else set()
     scale = "logit" if "logit" in words else "log" if words & {"logprob", "logp"} else columns.scale
+    if scale == "probability":
+        refuse_codes(columns, forecasts)
     return Match(
         tuple((columns.model if one else c, (c,)) for c in forecasts),
         classes,
@@ -93,7 +99,7 @@ def named_outcome(columns: Columns) -> str | None:
         known = columns.where(lambda c: c.key in roles.OUTCOMES and bool(c.labels))
     known = known or columns.where(lambda c: c.key in roles.WEAK_OUTCOMES and c.two_valued)
     if len(known) > 1:
-        raise two_outcomes(columns, known)
+        raise two_outcomes(columns, known, [c.name for c in columns.where(lambda c: c.probability and c not in known)])
     return known[0].name if known else None
 
 
@@ -105,7 +111,7 @@ def outcome_for(columns: Columns, forecasts: Sequence[str]) -> str:
     _refuse_other_outcome(columns, forecasts)
     two = columns.where(lambda c: c.two_valued and not columns.is_pick(c), forecasts)
     if len(two) > 1:
-        raise two_outcomes(columns, two)
+        raise two_outcomes(columns, two, forecasts)
     if not two:
         raise columns.error(
             "no column with two values for the outcome.",
@@ -118,20 +124,19 @@ def refuse_realised(columns: Columns, outcome: str | None, forecasts: Sequence[s
     """Refuse an outcome with a column named for the realised probability: of which of the two is it?"""
     if outcome is None or len(forecasts) != 1 or columns.forced or roles.key_of(forecasts[0]) not in roles.REALISED:
         return
-    raise columns.error(
+    raise columns.refuse(
         f"`{forecasts[0]}` beside the outcome `{outcome}`: the probability of the event, or of what happened?",
-        f"of the event:  {columns.option('positive_proba', forecasts[0])}      "
-        f"of what happened:  {columns.option('layout', 'realised')}",
+        Proposal("of the event", {"positive_proba": forecasts[0]}),
+        Proposal("of what happened", {"layout": "realised"}),
     )
 
 
 def _refuse_swapped(columns: Columns, outcome: Column, forecast: str) -> None:
     if roles.key_of(forecast) in roles.OUTCOMES and roles.named_probability(outcome.name):
-        options = ("label", outcome.name), ("positive_proba", forecast)
-        raise columns.error(
+        raise columns.refuse(
             f"`{forecast}` holds probabilities and `{outcome.name}` {' and '.join(outcome.labels)}: "
             "their names say the opposite.",
-            f"if the names are wrong:  {columns.command(*options)}",
+            Proposal("if the names are wrong", {"label": outcome.name, "positive_proba": forecast}, "assess"),
         )
 
 
@@ -178,8 +183,11 @@ def _event_last(columns: Columns, column: Column, forecast: str) -> tuple[str, s
         raise more_than_two(columns, column, forecast)
     pair = roles.event_of(labels)
     if pair is None:
-        options = "   or   ".join(columns.option("positive", v) for v in labels)
-        raise columns.error(
-            f"outcome `{column.name}` holds {' and '.join(labels)}; which one does `{forecast}` forecast?   {options}"
+        p, proposals = columns.all[forecast].values, []
+        for label in labels:
+            mean = p.filter((column.text == label).fill_null(False)).mean() if p.dtype.is_numeric() else None
+            proposals.append(Proposal("", {"positive": label}, likely=float(mean or 0.0)))  # type: ignore[arg-type]
+        raise columns.refuse(
+            f"outcome `{column.name}` holds {' and '.join(labels)}; which one does `{forecast}` forecast?", *proposals
         )
     return pair

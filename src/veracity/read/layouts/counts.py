@@ -12,6 +12,7 @@ from .. import roles
 from ..build import ModelRows, prepared, repeated
 from ..columns import Columns
 from ..match import Match
+from ..suggest import Proposal
 from ..values import Array, numbers_in
 from . import binary
 
@@ -53,14 +54,13 @@ def _frequency(columns: Columns, frequency: str, n: str | None) -> Match | None:
         return None
     if not options.weight and not options.count:
         shares = columns.where(lambda c: c.within, (forecast, frequency))
-        if n:
-            what, remedy = "number", f"choose:  {columns.option('count', n)}"
-        elif shares:
-            what = "share"
-            remedy = "choose:  " + "      ".join(columns.option("weight", c.name) for c in shares[:3])
-        else:
-            what, remedy = "share", f"give it with {columns.option('weight', 'COL')}"
-        raise columns.error(f"`{frequency}` is a frequency: the {what} of cases of each row is needed.", remedy)
+        proposals = [Proposal("choose", {"weight": c.name}) for c in shares]
+        raise columns.refuse(
+            f"`{frequency}` is a frequency: the {'number' if n else 'share'} of cases of each row is needed.",
+            *([Proposal("choose", {"count": n})] if n else proposals),
+            otherwise=f"give it with {columns.option('weight', 'COL')}",
+            most=3,
+        )
     found = _match(columns, forecast, frequency, "observed frequency (rule 2)", {"frequency": frequency})
     return found if options.count else replace(found, findings=(Finding.of("no_number_of_cases"),), shares_only=True)
 

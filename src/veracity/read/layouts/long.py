@@ -12,6 +12,7 @@ from ..build import PIVOTED, ModelRows, prepared
 from ..columns import Columns
 from ..match import Match, short
 from ..options import canonical, labels_of
+from ..suggest import Proposal
 
 RULE = 3
 NAMES = (("predicted_label", "predicted"), ("output_type_id", "value"))  # class and probability; the second of hubs
@@ -59,9 +60,10 @@ def _require_classes(columns: Columns, klass: str, outcome: str | None) -> None:
         )
     labels = columns.all[klass].labels
     if not set(columns.all[outcome].labels) <= set(labels) or not labels:
-        raise columns.error(
+        raise columns.refuse(
             f"`{klass}` does not hold the classes of `{outcome}` ({short(labels) or 'fractions'}).",
-            f"keep the rows of class probabilities:  {columns.option('where', 'output_type=pmf')}",
+            Proposal("keep the rows of class probabilities", {"where": ("output_type=pmf",)}),
+            otherwise="quantiles and means are no probabilities of classes: give the rows of output_type pmf",
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import polars as pl
 
@@ -10,38 +12,132 @@ from .. import roles
 from ..build import ModelRows, prepared
 from ..columns import Columns
 from ..match import Match
+from ..roles import Column
+from ..suggest import Proposal
 
 RULE = 6
+ANSWERS = ("answer", "response", "prediction", "choice", "model_answer", "predicted_answer", "pick", "output")
 
 
 def match(columns: Columns) -> Match | None:
-    """`confidence` with `correct`, or with a label and a predicted label that share values."""
-    confidence = columns.first(("confidence",), lambda c: c.numeric)
+    """A label, a picked label with the same values and one probability, whatever their names; or `correct` with one."""
+    confidence = _confidence(columns)
     if confidence is None:
         return None
-    correct = columns.first(roles.RIGHT, lambda c: c.outcome_like)
-    pick = columns.first(roles.PICKS, lambda c: bool(c.labels))
-    names = (*roles.OUTCOMES, *roles.WEAK_OUTCOMES)
-    label = columns.options.label or columns.first(names, lambda c: bool(c.labels))
-    labels: tuple[str, ...] = ()
-    if correct:
-        label, note, found = correct, "event = the pick was right", {}
+    correct = columns.first(roles.RIGHT, lambda c: c.outcome_like) if not columns.options.pick else None
+    if correct and columns.options.label in (None, correct):
         labels = roles.event_of(columns.all[correct].labels) or ("0", "1")
-    elif pick and label and set(columns.all[pick].labels) & set(columns.all[label].labels):
-        note, found = f"event = {label} is {pick}", {"pick": pick}
-    else:
+        return _match(columns, confidence, correct, "event = the pick was right", labels=labels)
+    found = _label_and_pick(columns, confidence)
+    if found is None:
         return None
+    label, pick = found
+    return _match(columns, confidence, label, f"event = {label} is {pick}", roles={"pick": pick})
+
+
+def _match(columns: Columns, confidence: str, outcome: str, note: str, **more: object) -> Match:
     return Match(
         ((columns.model, (confidence,)),),
         ("wrong", "right"),
-        label,
-        labels=labels,
-        roles=found,
+        outcome,
+        scale=columns.options.scale or "probability",
         findings=(Finding.of("pick_only"),),
         picks_only=True,
         certain=True,
         outcome_note=note,
         why="confidence of the pick (rule 6)",
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _confidence(columns: Columns) -> str | None:
+    """Return the column given, the one that is called a confidence, or the only probability."""
+    given = columns.options.positive_proba
+    if given:
+        found = [c for _, _, c in columns.matched("positive_proba", given)]
+        return found[0] if len(found) == 1 and (columns.options.pick or columns.forced) else None
+    named = columns.first(roles.CONFIDENCES, lambda c: c.numeric)
+    if named:
+        return named
+    inside = columns.where(lambda c: c.on_scale(columns.scale) and c.distinct > 2)
+    probable = [c for c in inside if roles.named_probability(c.name)] if len(inside) > 1 else inside
+    return probable[0].name if len(probable) == 1 else None
+
+
+def _label_and_pick(columns: Columns, confidence: str) -> tuple[str, str] | None:
+    """Return the label and the picked label; None if there is no such pair, or if the probability is the event's."""
+    options = columns.options
+    if options.pick:
+        pick = columns.all[columns.table.column(options.pick)]
+        label = options.label and columns.all[columns.table.column(options.label)]
+        fits = [label] if label else columns.where(lambda c: _comparable(c, pick), (confidence,))
+        fits = [c for c in fits if c.key in roles.OUTCOMES] or fits
+        if len(fits) != 1:
+            raise columns.error(
+                f"no single column holds the labels that `{pick.name}` picks.",
+                f"name it:  {columns.option('label', 'COL')}",
+            )
+        return fits[0].name, pick.name
+    possible = [*columns.where(lambda c: bool(c.labels) or c.values.dtype == pl.String, (confidence,))]
+    if options.label in columns.all:
+        possible.append(columns.all[str(options.label)])
+    names = (*roles.OUTCOMES, *roles.WEAK_OUTCOMES)
+    labels = [c for c in possible if c.name == options.label] or [c for c in possible if c.key in names]
+    picks = [c for c in possible if columns.is_pick(c) or c.key in ANSWERS]
+    for label in sorted(labels, key=lambda c: names.index(c.key) if c.key in names else -1):
+        pairs = [pick for pick in picks if pick.name != label.name and _comparable(label, pick)]
+        if pairs and _is_confidence(columns, confidence, label, pairs[0]):
+            return label.name, pairs[0].name
+    return _by_values(possible)
+
+
+def _by_values(possible: list[Column]) -> tuple[str, str] | None:
+    """Return the only two columns that hold the same three or more labels and agree more often than by chance."""
+    several = [c for c in possible if 3 <= len(c.labels) <= 100 and c.key not in roles.IDS]
+    pairs = []
+    for a, b in combinations(several[:20], 2):
+        if set(a.labels) & set(b.labels) and _comparable(a, b):
+            n = a.text.len()
+            expected = sum(a.times.get(v, 0) / n * b.times.get(v, 0) / n for v in a.labels)
+            if _agree(a, b) > expected + 3 * (expected * (1 - expected) / n) ** 0.5:  # three standard errors
+                pairs.append((a.name, b.name))
+    return pairs[0] if len(pairs) == 1 else None
+
+
+def _comparable(label: Column, pick: Column) -> bool:
+    """Whether two columns hold the same labels: nearly all of one are among the other's, and they agree by row."""
+    if label.name == pick.name or label.numeric != pick.numeric or label.fractions or pick.fractions:
+        return False
+    agree = _agree(label, pick)
+    if label.labels and pick.labels and len(label.labels) <= 100:
+        few, many = sorted((set(label.labels), set(pick.labels)), key=len)
+        return len(few & many) >= 0.5 * len(few) and agree < 1.0
+    return 0.05 <= agree < 1.0  # texts of answers: some are right word by word
+
+
+def _agree(a: Column, b: Column) -> float:
+    """Return the share of rows in which two columns hold the same label."""
+    return int((a.text == b.text).fill_null(False).sum()) / max(1, a.text.len())
+
+
+def _is_confidence(columns: Columns, confidence: str, label: Column, pick: Column) -> bool:
+    """Whether the probability is the confidence in the pick and not the probability of one label."""
+    if roles.key_of(confidence) in roles.CONFIDENCES or not label.two_valued:
+        return True
+    p, said = columns.all[confidence].values.cast(pl.Float64), pick.text
+    sides = [p.filter((said == value).fill_null(False)).drop_nulls().to_numpy() for value in label.labels]
+    if any(len(side) == 0 for side in sides):
+        return False
+    first, second = sides
+    if first.min() >= second.max() or second.min() >= first.max():
+        return False  # one label is picked above a threshold: the probability of that label
+    if min(first.min(), second.min()) >= 0.5:
+        return True
+    raise columns.refuse(
+        f"`{confidence}` beside the label `{label.name}` and the pick `{pick.name}`: the probability of one label, or "
+        "the confidence in the pick?",
+        Proposal("in the pick", {"pick": pick.name}),
+        Proposal("of a label", {"label": label.name, "positive_proba": confidence}),
     )
 
 
@@ -49,7 +145,5 @@ def build(rows: ModelRows) -> Forecasts:
     pick = rows.match.roles.get("pick")
     if pick is None:
         return prepared(rows, rows.outcomes())
-    label, said = rows.frame[str(rows.match.outcome)], rows.frame[pick]
-    if not (label.dtype.is_numeric() and said.dtype.is_numeric()):
-        label, said = label.cast(pl.String), said.cast(pl.String)
-    return prepared(rows, (label == said).cast(pl.Float64).fill_null(np.nan).to_numpy())
+    label, said = Column("label", rows.frame[str(rows.match.outcome)]), Column("pick", rows.frame[pick])
+    return prepared(rows, (label.text == said.text).cast(pl.Float64).fill_null(np.nan).to_numpy())

@@ -12,8 +12,9 @@ from ..classes import ClassSet, class_sets, given_sets
 from ..columns import Columns
 from ..match import Match, run_of, short
 from ..options import labels_of
-from ..refusals import called_otherwise, sums_off, two_outcomes
+from ..refusals import called_otherwise, refuse_codes, sums_off, two_outcomes
 from ..roles import Column
+from ..suggest import Proposal
 from . import binary
 
 RULE, OPTION = 5, "proba"
@@ -35,10 +36,11 @@ def match(columns: Columns) -> Match | None:
     if others and not proba:
         where = " and ".join(f"{s.columns[0]}…{s.columns[-1]}" for s in sets[:2])
         pattern = "{model}" + _common_end(chosen.stem, others[0].stem) + "*"
-        raise columns.error(
+        raise columns.refuse(
             f"two sets of class columns: {where}.",
-            f"as two models:  {columns.command(('proba', pattern))}      "
-            f"one of them:  {columns.option('proba', chosen.stem + '*')}",
+            Proposal("as two models", {"proba": pattern}, "assess"),
+            Proposal("one of them", {"proba": chosen.stem + "*"}),
+            otherwise=f"name the columns of one of them:  {columns.option('proba', 'PATTERN')}",
         )
     if any(set(s.classes) != set(chosen.classes) for s in others):
         raise columns.error(
@@ -56,6 +58,8 @@ def build(rows: ModelRows) -> Forecasts:
 def _match(columns: Columns, sets: list[ClassSet], outcome: str) -> Match:
     options = columns.options
     order = _event_last(columns, columns.ordered(sets[0].classes))
+    if (options.scale or sets[0].scale) == "probability":
+        refuse_codes(columns, [name for s in sets for name in s.columns])
     event = ""
     if options.cut:
         note = _cut_note(columns, order)
@@ -86,9 +90,10 @@ def _event_last(columns: Columns, order: tuple[str, ...]) -> tuple[str, ...]:
     """Return two classes with the event last, more classes as they are."""
     positive = columns.options.positive
     if len(order) != 2 and positive is not None:
-        raise columns.error(
+        raise columns.refuse(
             f"--positive is for two classes; there are {len(order)}.",
-            f"one class against the others:  {columns.option('versus_rest', positive)}",
+            Proposal("one class against the others", {"positive": None, "versus_rest": positive}),
+            otherwise=f"name one of the classes {short(order)}:  {columns.option('versus_rest', 'LABEL')}",
         )
     if len(order) != 2 or columns.options.order:
         return order
@@ -116,7 +121,7 @@ def _outcome(columns: Columns, chosen: ClassSet) -> str | None:
     known = [c for c in fits if c in named]
     fits = known if len(known) == 1 else fits
     if len(fits) > 1:
-        raise two_outcomes(columns, fits)
+        raise two_outcomes(columns, fits, taken, chosen.classes)
     if fits:
         return fits[0].name
     if len(named) == 1 and _mostly(named[0], chosen.classes):
@@ -147,8 +152,16 @@ def _other_labels(columns: Columns, column: Column, chosen: ClassSet) -> ValueEr
     what = f"outcome `{column.name}` holds {short(labels, ', ')}, the classes are {short(classes, ', ')}."
     pair = roles.event_of(labels) if len(labels) == 2 else None
     if len(classes) == 2 and pair:
-        options = "   or   ".join(columns.option("positive_proba", c) for c in chosen.columns)
-        return columns.error(what, f"name the probability of {pair[1]}:  {options}")
+        event = (column.text == pair[1]).fill_null(False)
+        means = [columns.all[c].values.filter(event).mean() for c in chosen.columns]
+        when = f"name the probability of {pair[1]}"
+        return columns.refuse(
+            what,
+            *(
+                Proposal(when, {"positive_proba": c}, likely=float(mean or 0.0))  # type: ignore[arg-type]
+                for c, mean in zip(chosen.columns, means, strict=True)
+            ),
+        )
     if len(labels) == len(classes) and chosen.stem:
         alike = run_of([chosen.stem + label for label in labels])
         return columns.error(what, f"name each column after its class: {alike}")
@@ -165,11 +178,15 @@ def _needs_cut(columns: Columns, column: Column, chosen: ClassSet) -> ValueError
     ranked = np.sort(column.present.to_numpy())
     limits = [f"{x:g}" for x in ranked[np.minimum((shares * len(ranked)).astype(int), len(ranked) - 1)]]
     arrows = ", ".join(f"≤ {x} → {c}" for x, c in zip(limits, classes, strict=False))
-    return columns.error(
+    return columns.refuse(
         f"outcome `{column.name}` is a number ({column.low:g} to {column.high:g}, {column.distinct} values), "
         f"the classes are {', '.join(classes)}.",
-        f"give the limits between the classes:  {columns.option('cut', ','.join(limits))}"
-        f"        ({arrows}, above → {classes[-1]})",
+        Proposal(
+            "give the limits between the classes",
+            {"cut": ",".join(limits)},
+            note=f"{arrows}, above → {classes[-1]}",
+        ),
+        otherwise=f"give the limits between the classes:  {columns.option('cut', 'X,…')}",
     )
 
 

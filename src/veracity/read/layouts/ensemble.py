@@ -1,0 +1,108 @@
+"""Members of an ensemble and a measured outcome: the share of members above a limit is the probability of exceeding it.
+
+With limits x1 < x2 < …, m_c of M members in class c give (m_c + 1/3)/(M + k/3) for k classes, so that no class is ruled
+out because no member is in it; two classes: (m + 1/3)/(M + 2/3). `raw` gives m_c/M.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from ...data import Finding, Forecasts, prepare
+from .. import roles
+from ..build import ModelRows
+from ..columns import Columns
+from ..match import Match, run_of
+from ..options import ReadOptions
+from ..values import Array, matrix, numbers_in
+
+RULE, OPTION = 0, "members"
+PRIOR = 1 / 3  # of a member in each class (Tukey's plotting position for two)
+
+
+def match(columns: Columns) -> Match | None:
+    """The columns of --members, and a column of numbers for the outcome."""
+    options = columns.options
+    if not options.members:
+        return None
+    members = tuple(c for _, _, c in columns.matched("members", options.members) if c != options.label)
+    outcome = _outcome(columns, members)
+    limits = [f"{x:g}" for x in _limits(options)]
+    between = [f"{low}–{high}" for low, high in pairwise(limits)]
+    several = len(limits) > 1
+    labels = (f"≤{limits[0]}", *between, f">{limits[-1]}") if several else ("0", "1")
+    return Match(
+        ((columns.model, members),),
+        labels if several else (0, 1),
+        outcome,
+        labels=labels,
+        findings=(_rule(len(labels), "raw" in options.exceeds),),
+        certain=True,
+        derived=True,
+        outcome_note=f"classes {' '.join(labels)}" if several else f"event = above {limits[0]}",
+        event="" if several else f"event = {outcome} above {limits[0]}",
+        why=f"share of {len(members)} members",
+    )
+
+
+def _limits(options: ReadOptions) -> tuple[float, ...]:
+    return tuple(x for x in options.exceeds if x != "raw")
+
+
+def _rule(k: int, plain: bool) -> Finding:
+    if plain:
+        return Finding.of("raw_shares")
+    return Finding.of("ensemble", rule="(m + 1/3)/(M + 2/3)" if k == 2 else f"(m + 1/3)/(M + {k}/3)")
+
+
+def _outcome(columns: Columns, members: tuple[str, ...]) -> str:
+    """Return the outcome that is given, or the only one with a known name, or the only other column of numbers."""
+    if columns.options.label:
+        name = columns.table.column(columns.options.label)
+        if not columns.all[name].numeric:
+            raise columns.error(f"outcome `{name}` holds text: it exceeds no limit.", "name the measured outcome")
+        return name
+    numeric = columns.where(lambda c: c.numeric and c.key not in roles.IDS, members)
+    known = [c for c in numeric if c.key in roles.OUTCOMES]
+    found = known if len(known) == 1 else numeric
+    if len(found) != 1:
+        raise columns.error(
+            f"no single column of numbers beside {run_of(members)} could be the outcome.",
+            f"name it:  {columns.option('label', 'COL')}",
+        )
+    return found[0].name
+
+
+def build(rows: ModelRows) -> Forecasts:
+    limits = _limits(rows.options)
+    p = probabilities(matrix(rows.frame, rows.columns), limits, "raw" in rows.options.exceeds)
+    measured = numbers_in(rows.frame[str(rows.match.outcome)])
+    outcomes = np.searchsorted(limits, measured, side="left").astype(float)
+    outcomes[np.isnan(measured)] = np.nan
+    whole = not np.isnan(outcomes).any()
+    return prepare(
+        outcomes.astype(np.int64) if whole else outcomes,
+        p[:, 1] if p.shape[1] == 2 else p,
+        classes=rows.match.classes,
+        **rows.arguments(),
+    )
+
+
+def probabilities(members: Array, limits: tuple[float, ...], plain: bool = False) -> Array:
+    """Return (n, k) probabilities of the classes between limits; NaN where every member is missing.
+
+    >>> probabilities(np.array([[0.0, 3.0, 5.0]]), (1.0,)).round(4).tolist()
+    [[0.3636, 0.6364]]
+    """
+    members = members.reshape(len(members), -1).astype(np.float64)
+    above = np.stack([(members > x).sum(axis=1) for x in limits], axis=1)
+    present = (~np.isnan(members)).sum(axis=1)
+    edges = np.column_stack([present, above, np.zeros(len(members), dtype=np.int64)])
+    counts = (edges[:, :-1] - edges[:, 1:]).astype(np.float64)
+    prior = 0.0 if plain else PRIOR
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = (counts + prior) / (present[:, None] + prior * counts.shape[1])
+    p[present == 0] = np.nan
+    return p

@@ -1,0 +1,297 @@
+"""Refusal of columns that no layout fits: all columns by kind, and the likeliest commands."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from ..data import Forecasts, check
+from . import roles
+from .classes import DIGITS, class_sets
+from .columns import Columns
+from .match import run_of
+from .refusals import agreement_of, called_otherwise, more_than_two, ranked, sums_off
+from .roles import Column
+from .suggest import Proposal
+
+MEMBERS = 6  # fewer numbered columns are not taken for the members of an ensemble
+LISTED = 200  # columns that a message names
+
+
+def listing(columns: Columns) -> str:
+    """Return all columns by kind."""
+    kinds: dict[str, list[str]] = {}
+    for first, last, size in _runs(columns)[:LISTED]:
+        shown = f"`{first}`…`{last}` ({size} columns)" if size > 1 else f"`{first}`"
+        kinds.setdefault(_kind(columns.all[first]), []).append(shown)
+    kinds["empty"] = [f"`{name}`" for name in columns.table.empty[:LISTED]]
+    kinds["nested"] = [f"`{name}`" for name in columns.table.nested[:LISTED]]
+    order = ("probabilities", "two values", "numbers", "text", "empty", "nested")
+    more = ", …" if len(columns.all) > LISTED else ""
+    return "columns:  " + "; ".join(f"{kind} {', '.join(kinds[kind])}" for kind in order if kinds.get(kind)) + more
+
+
+def _kind(column: Column) -> str:
+    if column.probability:
+        return "probabilities"
+    if column.two_valued:
+        return "two values"
+    return "numbers" if column.numeric else "text" if column.present.len() else "empty"
+
+
+def _runs(columns: Columns) -> list[tuple[str, str, int]]:
+    """Return (first, last, number) of columns; long numbered runs, such as ensemble members, are one entry."""
+    stems = {name: match[1] for name, c in columns.all.items() if c.numeric and (match := DIGITS.match(name))}
+    sizes: dict[str, int] = {}
+    for stem in stems.values():
+        sizes[stem] = sizes.get(stem, 0) + 1
+    runs: list[tuple[str, str, int]] = []
+    for name in columns.all:
+        stem = stems.get(name)
+        if runs and stem is not None and sizes[stem] >= MEMBERS and stems.get(runs[-1][0]) == stem:
+            runs[-1] = (runs[-1][0], name, runs[-1][2] + 1)
+        else:
+            runs.append((name, name, 1))
+    return runs
+
+
+def unclear(columns: Columns) -> ValueError:
+    """Return the refusal of columns that no layout fits, with the likeliest commands."""
+    if len(columns.all) == 1:
+        return _one_column(columns)
+    for column in columns.free.values():
+        _require_plain_numbers(columns, column)
+    loose = class_sets(columns, loose=True)
+    if len(loose) == 1:
+        return sums_off(columns, loose[0])
+    _check_range(columns)
+    one = columns.where(lambda c: c.probability)
+    possible = columns.where(lambda c: c.key not in roles.IDS)
+    if columns.table.style == "file" and len(one) == len(possible) == 1 and not columns.table.empty:
+        return columns.refuse(
+            f"`{one[0].name}` could be the forecast, but no column holds outcomes.",
+            otherwise="add a column of what happened, such as 0 and 1, or give the file that holds it:  "
+            + columns.option("label_file", "FILE"),
+            listing=listing(columns),
+        )
+    if not one:
+        proposals, otherwise = _without_probability(columns)
+    else:
+        special = _special(columns, one)
+        if special is not None:
+            return special
+        proposals, otherwise = _with_probability(columns, one), _name_both(columns, one)
+    return columns.refuse(
+        "not clear which column is the outcome and which the forecast.",
+        *proposals,
+        otherwise=otherwise,
+        listing=listing(columns),
+    )
+
+
+def _name_both(columns: Columns, one: list[Column]) -> str:
+    return f"name both:  {columns.command(label='COL', positive_proba=one[0].name)}"
+
+
+def _special(columns: Columns, one: list[Column]) -> ValueError | None:
+    """Return the refusal of an outcome that is known by its name and does not suit the probabilities."""
+    outcomes = columns.where(lambda c: c.key in roles.OUTCOMES)
+    labelled = [c for c in outcomes if len(c.labels) == len(one) > 2]
+    if len(labelled) == 1 and roles.sum_to_one(columns.table.sample, [c.name for c in one]) and not _stem_of(columns):
+        return called_otherwise(columns, labelled[0], [c.name for c in one])
+    single = [c for c in outcomes if len(c.labels) == 1]
+    if len(single) == len(one) == 1:
+        name, value = single[0].name, single[0].labels[0]
+        return columns.refuse(
+            f"outcome `{name}` holds nothing but {value}.",
+            Proposal("if this is the event", {"label": name, "positive": value}),
+        )
+    measured = columns.where(lambda c: c.numeric and c not in one and c.key not in roles.IDS)
+    measured = [c for c in measured if c in outcomes] or measured
+    if len(measured) == len(one) == 1 and not measured[0].labels:
+        return more_than_two(columns, measured[0], one[0].name)
+    return None
+
+
+def _with_probability(columns: Columns, one: list[Column]) -> list[Proposal]:
+    """Return proposals for columns of which some lie within [0, 1], the likeliest first."""
+    names = [c.name for c in one]
+    two = columns.where(lambda c: c.two_valued and not columns.is_pick(c))
+    best = ranked(columns, two, names)
+    if best and len(one) > 1:
+        label, (first, *_) = (
+            best[0].name,
+            sorted(one, key=lambda c: -agreement_of(columns, best[0], [c.name], ()).value),
+        )
+        return [
+            Proposal(f"as {len(one)} models", {"label": label}, "compare"),
+            Proposal("one of them", {"label": label, "positive_proba": first.name}),
+        ]
+    proposals = [Proposal("for example", {"label": c.name, "positive_proba": names[0]}, "assess") for c in best[:1]]
+    before = _stem_of(columns)
+    if before:
+        proposals.append(Proposal("for example", {"label": before[0], "proba": before[1]}, "assess"))
+    soft = [c for c in one if c.key in roles.OUTCOMES]
+    if len(soft) == 1 and len(one) == 2:
+        (other,) = (c.name for c in one if c is not soft[0])
+        given = {"label": soft[0].name, "positive_proba": other}
+        proposals.append(Proposal("outcomes between 0 and 1", given, "assess"))
+    return proposals
+
+
+def _stem_of(columns: Columns) -> tuple[str, str] | None:
+    """Return the outcome and the pattern of columns that begin with the class: home_prob, draw_prob, away_prob."""
+    names = [c.name for c in columns.where(lambda c: c.within)]
+    for column in columns.free.values():
+        labels = column.labels if 2 <= len(column.labels) <= 20 else ()
+        ends = [{name[len(label) :] for name in names if name.startswith(label)} for label in labels]
+        common = set.intersection(*ends) - {""} if ends else set()
+        if common:
+            return column.name, "*" + min(common)
+    return None
+
+
+def _without_probability(columns: Columns) -> tuple[list[Proposal], str]:
+    """Return proposals, and a remedy if none works, for columns of which none lies within [0, 1]."""
+    table = columns.table
+    two = columns.where(lambda c: c.outcome_like and c.distinct == 2 and not columns.is_pick(c))
+    counted = [c for c in columns.all.values() if c.numeric and c.labels and c.low >= 0]
+    if len(columns.all) == len(counted) + 1 >= 3 and table.style == "file" and table.rows <= 50:
+        return [], f"if these are numbers of cases by forecast and outcome:  veracity table {table.name}"
+    proposals = [*_counts_of_annotators(columns), *_members(columns)]
+    numeric = columns.where(lambda c: c.numeric and c.distinct > 2 and c.key not in roles.IDS)
+    for outcome in ranked(columns, two, [c.name for c in numeric])[:1] if numeric else ():
+        percent = [c.name for c in numeric if c.low >= 0 and 1 < c.high <= 100]
+        if len(numeric) == 1:
+            only = numeric[0]
+            scale = "log" if only.high <= 0 else "percent" if only.low >= 0 and only.high <= 100 else "logit"
+            held = {"log": "log-probabilities", "percent": "percentages", "logit": "logits"}[scale]
+            given = {"label": outcome.name, "positive_proba": only.name, "scale": scale}
+            proposals.append(Proposal(f"if `{only.name}` holds {held}", given, "assess"))
+        elif len(percent) > 1:
+            given = {"label": outcome.name, "positive_proba": ",".join(percent), "scale": "percent"}
+            when = f"if {run_of(percent)} hold percentages of as many models"
+            proposals.append(Proposal(when, given, "compare"))
+    if table.nested:
+        return proposals, (
+            f"nested values are not read ({run_of(table.nested)}): options are "
+            '"options": {"A": -1.2, …} with "answer", tokens "token_logprobs": [-0.5, …] or '
+            '"logprobs": {"content": [{"logprob": -0.5}, …]}'
+        )
+    taken = [name for name, c in columns.all.items() if name not in columns.free and c.probability]
+    if taken:
+        return proposals, f"`{taken[0]}` was given another role, and no other column holds probabilities"
+    return proposals, "no column holds probabilities (numbers between 0 and 1); percentages need " + columns.option(
+        "scale", "percent"
+    )
+
+
+def _numbered(columns: Columns) -> dict[str, list[Column]]:
+    """Return the numbered columns of numbers by their stem."""
+    stems: dict[str, list[Column]] = {}
+    for column in columns.where(lambda c: c.numeric):
+        match = DIGITS.match(column.name)
+        if match:
+            stems.setdefault(match[1], []).append(column)
+    return stems
+
+
+def _counts_of_annotators(columns: Columns) -> list[Proposal]:
+    """Return the proposal for whole numbers of votes per class beside a column of these classes."""
+    sets = class_sets(columns, loose=True, any_values=True)
+    proposals = []
+    for chosen in sets:
+        votes = [columns.all[name] for name in chosen.columns]
+        if all(c.labels and c.low >= 0 for c in votes):
+            when = f"if {run_of(chosen.columns)} count the votes for each class"
+            pattern = f"{chosen.stem}*" if chosen.stem else ",".join(chosen.columns)
+            proposals.append(Proposal(when, {"proba": pattern, "normalise": True}, "assess"))
+    return proposals
+
+
+def _members(columns: Columns) -> list[Proposal]:
+    """Return the proposal for the members of an ensemble beside a measured outcome, with a limit that is exceeded."""
+    proposals = []
+    for stem, members in _numbered(columns).items():
+        if len(members) < MEMBERS:
+            continue
+        mean = columns.table.sample.select(pl.mean_horizontal([c.name for c in members])).to_series()
+        others = columns.where(
+            lambda c: c.numeric and c.distinct > 2 and c.key not in roles.IDS, [c.name for c in members]
+        )
+        found = [(c, _correlation(c.values, mean)) for c in others]
+        likely = [c for c, rho in sorted(found, key=lambda item: -item[1]) if rho > 0]
+        for outcome in likely[:1]:
+            upper = float(outcome.present.quantile(0.75) or 0.0)  # about a quarter of the cases is above
+            limit = float(f"{upper:.1g}") if float(f"{upper:.1g}") < outcome.high else float(f"{upper:.3g}")
+            given = {"label": outcome.name, "members": f"{stem}*", "exceeds": f"{limit:g}"}
+            when = f"if {len(members)} members forecast `{outcome.name}`, and the event is above {limit:g}"
+            proposals.append(Proposal(when, given, "assess"))
+    return proposals
+
+
+def _correlation(values: pl.Series, mean: pl.Series) -> float:
+    both = pl.DataFrame({"a": values.cast(pl.Float64), "b": mean}).drop_nulls().drop_nans()
+    if both.height < 3 or both["a"].n_unique() < 2 or both["b"].n_unique() < 2:
+        return 0.0
+    return float(np.corrcoef(both["a"].to_numpy(), both["b"].to_numpy())[0, 1])
+
+
+def _one_column(columns: Columns) -> ValueError:
+    table, (only,) = columns.table, columns.all.values()
+    if table.nested:
+        return columns.error(
+            f"one column `{only.name}`, no outcome and no probability.", _without_probability(columns)[1]
+        )
+    no = "no outcome" if only.within else "no outcome and no probability"
+    no = "no probability" if only.key in roles.OUTCOMES else no
+    empty = next((f" ({fact})" for fact in table.facts if fact.startswith("empty")), "")
+    what = f"nothing to assess in {table.name}: one column `{only.name}`, {no}{empty}."
+    weights = table.style == "file" and only.key in roles.WEIGHTS
+    if empty:
+        what += "\n  fill the empty column, or give the file that holds its values"
+    elif only.within:
+        what += f"\n  if it is the probability of what happened:  {columns.option('layout', 'realised')}"
+    elif not weights:
+        what += "\n  a table needs a column of outcomes and one of probabilities, and a delimiter between them"
+    if weights:
+        data = table.companion(roles.WEIGHTS) or "FILE"
+        what += f"   weights for another file:  veracity assess {data} --weight {table.name}"
+    return ValueError(what)
+
+
+def _require_plain_numbers(columns: Columns, column: Column) -> None:
+    """Refuse a column of probabilities by name that holds a few words; the message names the first."""
+    values, present = column.values, column.present
+    if values.dtype != pl.String or not roles.named_probability(column.name):
+        return
+
+    def refuse(odd: pl.Series, what: str, remedy: str) -> None:
+        index = int(odd.fill_null(False).arg_max() or 0)
+        row = index + columns.table.first_row
+        raise columns.error(f"row {row}, `{column.name}` = {values[index]!r}: {what}", remedy)
+
+    percent = present.str.ends_with("%")
+    if 0.5 < float(percent.sum()) / max(1, percent.len()) < 1:
+        refuse(~values.str.ends_with("%"), "without the % sign of the other values.", "write it like the others")
+    if 2 * present.str.contains(r"^\d+,\d+$").sum() > present.len():
+        raise columns.error(
+            f"`{column.name}` has decimal commas ({present[0]!r}) and the columns are separated by commas.",
+            "save the file with another delimiter, such as ;",
+        )
+    numbers = values.cast(pl.Float64, strict=False)
+    if present.len() and numbers.count() == present.len():
+        raise columns.error(f"`{column.name}` holds numbers written as text ({present[0]!r}).", "write them as numbers")
+    strange = not numbers.count() and bool(present.str.contains(r"\d").all())  # '0.5' in quotes, 0·5
+    if numbers.count() * 2 >= present.len() > numbers.count() or strange:
+        refuse(numbers.is_null() & values.is_not_null(), "not a number.", "correct the value, or leave it empty")
+
+
+def _check_range(columns: Columns) -> None:
+    """Check columns named after the classes of an outcome that hold no probabilities: the check says what is wrong."""
+    sets = class_sets(columns, loose=True, any_values=True)
+    if len(sets) == 1 and not _counts_of_annotators(columns):
+        table, (chosen,) = columns.table, sets
+        p = table.sample.select(pl.col(chosen.columns).cast(pl.Float64)).to_numpy()
+        names = table.names(columns=chosen.columns, whole=table.whole)
+        check(Forecasts(p, np.zeros(len(p), int), chosen.classes, first_row=table.first_row, names=names))
