@@ -1,18 +1,20 @@
-"""Write src/veracity/schema/assessment-1.json from the types of the sections."""
+"""Write the JSON schemas in src/veracity/schema from the types of the sections."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from veracity.results.schema import schema
+from veracity.results.schema import comparison_schema, schema
 
-FILE = Path(__file__).parents[1] / "src/veracity/schema/assessment-1.json"
+FOLDER = Path(__file__).parents[1] / "src/veracity/schema"
+SCHEMAS = {"assessment-1.json": schema, "comparison-1.json": comparison_schema}
 
 
-def text() -> str:
-    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+def text(name: str) -> str:
+    return json.dumps(SCHEMAS[name](), indent=1, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":
-    FILE.write_text(text())
+    for name in SCHEMAS:
+        (FOLDER / name).write_text(text(name))

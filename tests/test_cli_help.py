@@ -59,12 +59,13 @@ def examples(text: str) -> list[str]:
     return re.findall(r"^\s+(veracity .+)$", text.partition("Examples:")[2], flags=re.MULTILINE)
 
 
-FORECASTS = "truth,p_no,p_yes,site\n" + "".join(
-    f"{'yes' if i % 3 else 'no'},{0.4 - 0.2 * (i % 2):.1f},{0.6 + 0.2 * (i % 2):.1f},{'ab'[i % 2]}\n"
+FORECASTS = "truth,p_no,p_yes,site,patient\n" + "".join(
+    f"{'yes' if i % 3 else 'no'},{0.4 - 0.2 * (i % 2):.1f},{0.6 + 0.2 * (i % 2):.1f},{'ab'[i % 2]},{i // 4}\n"
     for i in range(120)
 )
-MODELS = "question,outcome,gam,forest\n" + "".join(
-    f"{i},{int(i % 3 > 0)},{0.5 + 0.1 * (i % 4):.2f},{0.7 - 0.1 * (i % 4):.2f}\n" for i in range(120)
+MODELS = "question,date,outcome,gam,forest\n" + "".join(
+    f"{i},2024-{1 + i // 28:02}-{1 + i % 28:02},{int(i % 3 > 0)},{0.5 + 0.1 * (i % 4):.2f},{0.7 - 0.1 * (i % 4):.2f}\n"
+    for i in range(120)
 )
 LONG = "question,forecaster,outcome,risk\n" + "".join(
     f"{i},{who},{int(i % 3 > 0)},{0.5 + 0.1 * (i % 4) * sign:.2f}\n"

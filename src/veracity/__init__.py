@@ -15,6 +15,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Assessment": "results.assessment",
     "assess": "results.assess",
+    "Comparison": "results.comparison",
+    "compare": "results.compare",
     "Tally": "state.tally",
     "Forecasts": "data",
     "Finding": "data",

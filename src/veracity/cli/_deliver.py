@@ -14,14 +14,15 @@ from veracity.cli._progress import Working
 
 if TYPE_CHECKING:
     from veracity.results.assessment import Assessment
+    from veracity.results.comparison import Comparison
 
-Answer = Callable[[Request, Working], Mapping[str, "Assessment"]]
+Answer = Callable[[Request, Working], "Mapping[str, Assessment] | Comparison"]
 
 HINTS = ("More: --report out.html (charts, groups, risk profile)", "--details (every measure)")
 
 
-def answer(request: Request, outputs: Outputs, made_by: Answer, *, several: bool) -> None:
-    """Make the assessments, write what was asked for, and print the summary unless standard output has a document."""
+def answer(request: Request, outputs: Outputs, made_by: Answer) -> None:
+    """Make the result, write what was asked for, and print the summary unless standard output has a document."""
     from veracity import show
     from veracity.results.assess import Assessments
 
@@ -29,7 +30,9 @@ def answer(request: Request, outputs: Outputs, made_by: Answer, *, several: bool
     with Working("reading", quiet=request.quiet) as working:
         found = made_by(request, working)
         working.now("assessing")
-        result = Assessments(found) if several or len(found) > 1 else next(iter(found.values()))
+        result: Any = found
+        if isinstance(found, Mapping):
+            result = Assessments(found) if len(found) > 1 else next(iter(found.values()))
         makers = {"json": lambda: f"{result.to_json(1)}\n", "csv": lambda: show.to_csv(result)}
         hint = "" if outputs.details else _hint() if outputs.report is None else f"\nreport: {outputs.report}\n"
         printed = deliver(result, outputs, makers, show.pictures(result), hint)

@@ -140,6 +140,7 @@ PLAN = (
     Option(ESTIMATION, "--r R", "Further risk parameter; repeatable.", type=float, multiple=True),
     Option(ESTIMATION, "--level", "Level of the intervals.", type=float, default=0.95),
     Option(ESTIMATION, "--bootstrap N", "Intervals by resampling the cases N times.", type=int),
+    Option(ESTIMATION, "--lags L", "Intervals in time by Bartlett weights of L lags instead of cosines.", type=int),
     Option(ESTIMATION, "--seed", "Seed of all random numbers.", type=int, default=0),
 )
 FORCE = Option(OUTPUT, "--force", "Overwrite outputs that exist.", is_flag=True)
@@ -205,15 +206,18 @@ class Request:
     quiet: bool = False
 
     @classmethod
-    def taken_from(cls, files: tuple[str, ...], options: dict[str, Any], quiet: bool = False) -> Request:
-        """Take the options of reading, estimation and engine out of a command's; the others stay."""
+    def taken_from(cls, files: tuple[str, ...], options: dict[str, Any], quiet: bool = False, **plan: Any) -> Request:
+        """Take the options of reading, estimation and engine out of a command's; the others stay.
+
+        `plan` holds options of estimation that the command has beyond the common ones.
+        """
         for text in options["engine_option"]:
             if "=" not in text:
                 raise ValueError(f"--engine-option: {text!r} is no option of an engine\n  write NAME=VALUE")
         own = dict(text.split("=", 1) for text in options.pop("engine_option"))
-        plan = plan_from(options) if "floor" in options else None
+        planned = plan_from(options, **plan) if "floor" in options else None
         engine, checkpoint = options.pop("engine"), options.pop("checkpoint", None)
-        return cls(files, read_options_from(options), plan, engine, own, checkpoint, quiet)
+        return cls(files, read_options_from(options), planned, engine, own, checkpoint, quiet)
 
 
 def read_options_from(options: dict[str, Any]) -> ReadOptions:
@@ -224,11 +228,11 @@ def read_options_from(options: dict[str, Any]) -> ReadOptions:
     return ReadOptions(**{name: value for name, value in given.items() if name and value is not None})
 
 
-def plan_from(options: dict[str, Any]) -> Plan:
+def plan_from(options: dict[str, Any], **more: Any) -> Plan:
     """Take the options of estimation out of a command's; the others stay."""
     from veracity.state.plan import Plan
 
-    given = {option.name: options.pop(option.name) for option in PLAN}
+    given = {option.name: options.pop(option.name) for option in PLAN} | more
     try:
         return Plan(random_state=given.pop("seed"), **given)
     except ValueError as problem:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from veracity.engines import Engine
     from veracity.read.paths import File
     from veracity.results.assessment import Assessment
+    from veracity.results.comparison import Comparison
 
 HASHED = 1 << 30  # bytes of a file up to which its hash is part of the provenance
 
@@ -38,11 +39,14 @@ def assessed(request: Request, working: Working) -> dict[str, Assessment]:
     return assessments(source, counted, made, started)
 
 
-def compared(request: Request, working: Working) -> dict[str, Assessment]:
-    """Return the assessment of each model on the cases that all have: each FILE is a model, or one holds several."""
+def compared(request: Request, working: Working, reference: str | None = None) -> Comparison:
+    """Return the comparison on the cases that all models have: each FILE is a model, or one holds several."""
     from veracity.engines import assessments
     from veracity.engines._compare import count_paired
+    from veracity.estimate.compare import Dependence
     from veracity.read.pairing import Paired
+    from veracity.results.compare import comparison
+    from veracity.state.plan import Plan
 
     started = time.perf_counter()
     engine, inputs = engine_of(request, working), _inputs(request)
@@ -60,7 +64,14 @@ def compared(request: Request, working: Working) -> dict[str, Assessment]:
     say(sentence, request)
     reading = "\n".join([*(source.layout.describe() for source in sources.values()), sentence])
     made = _provenance(engine, [file for files in inputs.values() for file in files], reading)
-    return assessments(paired, counted, made, started)
+    models = assessments(paired, counted, made, started)
+    reading_options, plan = request.reading, request.plan or Plan()
+    kind = "cluster" if reading_options.cluster else "time" if reading_options.time else None
+    column = reading_options.cluster or reading_options.time or ""
+    dependence = Dependence(kind, plan.lags, plan.horizon, column, "--")
+    paired_by = f"id {', '.join(paired.layout_of(next(iter(paired.models))).case)}" if paired.by_id else "row"
+    options: dict[str, Any] = {"reference": reference, "paired_by": paired_by, "files": paired.files}
+    return comparison({name: models[name] for name in paired.models}, counted.pairs, dependence, **options)
 
 
 def engine_of(request: Request, working: Working) -> Engine:

@@ -31,4 +31,4 @@ def command(files: tuple[str, ...], **options: Any) -> None:
     from veracity.cli._deliver import answer
     from veracity.cli._work import assessed
 
-    answer(request, outputs, assessed, several=False)
+    answer(request, outputs, assessed)

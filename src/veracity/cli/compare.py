@@ -1,4 +1,4 @@
-"""`veracity compare`: several models on the same cases, side by side."""
+"""`veracity compare`: which of several models is better on the same cases, and by how much?"""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from typing import Any
 
 import click
 
-from veracity.cli._options import ASSESS, FILES, OUTPUTS, Command, Outputs, Request
+from veracity.cli._options import ASSESS, ESTIMATION, FILES, OUTPUTS, Command, Option, Outputs, Request
+
+REFERENCE = Option(ESTIMATION, "--reference MODEL", "Compare every model with this one only.")
+HORIZON = Option(
+    ESTIMATION, "--horizon H", "Forecasts are made H steps ahead: Diebold–Mariano tests; needs --time.", type=int
+)
 
 
-@click.command(cls=Command, params=[FILES, *ASSESS, *OUTPUTS])
-def command(files: tuple[str, ...], **options: Any) -> None:
-    """Assess several models on the same cases, side by side.
+@click.command(cls=Command, params=[FILES, *ASSESS, REFERENCE, HORIZON, *OUTPUTS])
+def command(files: tuple[str, ...], reference: str | None, horizon: int | None, **options: Any) -> None:
+    """Say which model is better on the same cases, and by how much.
 
     Each FILE is a model named by its stem; one FILE may hold several, in columns or by a column that names the model.
     Of several FILEs a folder is one model in parts. Cases are paired by --id, else by row; only cases that all models
@@ -21,13 +26,15 @@ def command(files: tuple[str, ...], **options: Any) -> None:
     Examples:
       veracity compare first.csv second.csv
       veracity compare models.csv --positive-proba 'gam,forest' --report out.html
+      veracity compare models.csv --positive-proba 'gam,forest' --time date --reference gam
+      veracity compare first.csv second.csv --cluster patient --group site
       veracity compare first.csv second.csv --checkpoint state
       veracity compare long.csv --model forecaster --id question --csv -
     """
     outputs = Outputs.taken_from(options)
-    request = Request.taken_from(files, options, outputs.quiet)
+    request = Request.taken_from(files, options, outputs.quiet, horizon=horizon)
 
     from veracity.cli._deliver import answer
     from veracity.cli._work import compared
 
-    answer(request, outputs, compared, several=True)
+    answer(request, outputs, lambda asked, working: compared(asked, working, reference))

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from veracity.engines import Engine
+from veracity.engines._pairs import Beginning, PairedTallies
 from veracity.engines._sums import Tallies
 from veracity.read.pairing import NAME_A_CASE, Paired
+from veracity.results.compare import scorer_of
 from veracity.state.plan import Plan
 
 
-def count_paired(engine: Engine, source: Paired, plan: Plan | None = None, **how: Any) -> tuple[Tallies, str]:
-    """Return the tallies of all models on the cases that all have, and a sentence that counts these cases.
+def count_paired(engine: Engine, source: Paired, plan: Plan | None = None, **how: Any) -> tuple[PairedTallies, str]:
+    """Return tallies and paired differences on the cases that all models have, and a sentence that counts these cases.
 
     One pass; a second one where some models lack cases of others.
     """
     plan = plan or Plan()
     source.same_classes()
-    make = partial(Tallies, plan, source.files, cases="ids" if source.by_id else "rows")
-    counted: Tallies = engine.total(source, make, plan=plan, **how)
+    names = tuple(source.models)
+    scorer = scorer_of(source.layout_of(names[0]).classes, plan)
+    make = Beginning(plan, source.files, "ids" if source.by_id else "rows", names, scorer)
+    counted: PairedTallies = engine.total(source, make, plan=plan, **how)
+    counted.pairs.settle()
     if not source.by_id:
         return counted, _same_rows(source, counted)
     common, cases = _common_cases(source, counted)
     if cases > len(common):
         source.kept = common
         counted = engine.total(source, make, doing="counting common cases")
+        counted.pairs.settle()
     return counted, f"{len(common):,} of {cases:,} cases are in all {len(source.models)} models"
 
 

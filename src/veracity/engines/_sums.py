@@ -163,3 +163,13 @@ def _unpacked(state: bytes) -> tuple[dict[str, Any], list[bytes]]:
         bodies.append(state[at : at + size])
         at += size
     return head, bodies
+
+
+def packed_with(state: bytes, more: bytes) -> bytes:
+    """Return two states as one; `unpacked_with` takes them apart."""
+    return len(state).to_bytes(8, "little") + state + more
+
+
+def unpacked_with(data: bytes) -> tuple[bytes, bytes]:
+    end = 8 + int.from_bytes(data[:8], "little")
+    return data[8:end], data[end:]

@@ -115,6 +115,10 @@ class Recalibration:
         out /= out.sum(axis=1, keepdims=True)
         return out
 
+    def mapped(self, fold: int, p: Array, stage: str, rule: Rule = "log") -> Array:
+        """Return rows as stage A or C that was fitted without the fold."""
+        return self._pooled(fold, p) if stage == "C" else self._adjustments(rule_of(rule))[fold](p)
+
     def part(self, chosen: Array | None) -> Recalibration:
         """Return the same fits, judged on some rows only; None is all."""
         if chosen is None:
@@ -156,9 +160,16 @@ class Recalibration:
 
         None where there are too few cases, or where zeros among the forecasts rule the frequencies out.
         """
-        name, options = maps.adjustment(rule_of(rule))
-        if self.why_not_adjusted or (name == "coherent" and self.rows.k > MANY_CLASSES):
+        found = self._adjustments(rule_of(rule))
+        if all(fitted.name == "identity" for fitted in found.values()):
             return None
+        return self._by_fold(lambda fold, p: found[fold](p))
+
+    def _adjustments(self, rule: ScoringRule) -> dict[int, maps.Fitted]:
+        """Return the adjustment fitted without each fold; none where there are too few cases."""
+        name, options = maps.adjustment(rule)
+        if self.why_not_adjusted or (name == "coherent" and self.rows.k > MANY_CLASSES):
+            return {}
         few = None if name != "coherent" else fit_rows(forecast_hashes(self.rows), self.rows.k, COHERENT_ENTRIES)
         found: dict[int, maps.Fitted] = {}
         for fold in self.fitted:
@@ -167,9 +178,7 @@ class Recalibration:
             else:
                 rest = _without(self.rows, self.folds, fold, few)
                 found[fold] = adjusted_to_outcomes(name, rest, **options) or maps.fit("identity", rest)
-        if all(fitted.name == "identity" for fitted in found.values()):
-            return None
-        return self._by_fold(lambda fold, p: found[fold](p))
+        return found
 
     def scores(self, rule: Rule, stage: str = "C") -> Array | None:
         """(entries,) score of stage S, A or C, or of the member of that name; None where there is no stage A."""

@@ -12,7 +12,7 @@ from veracity.data.records import Scores
 from veracity.data.section import FINDINGS, Section
 from veracity.results.document import WORDS, hints, is_required
 
-SCHEMA = "veracity/assessment/1"
+SCHEMA, COMPARISON = "veracity/assessment/1", "veracity/comparison/1"
 NUMBER: dict[str, Any] = {"$ref": "#/$defs/number"}
 READING: dict[str, Any] = {"$ref": "#/$defs/reading"}
 
@@ -54,6 +54,32 @@ def schema() -> dict[str, Any]:
         "required": ["schema", *(name for name in kinds if name != "model")],
         "additionalProperties": False,
         "$defs": definitions(list(kinds.values())),
+    }
+
+
+def comparison_schema() -> dict[str, Any]:
+    """Return the JSON schema of the document of a comparison."""
+    from veracity.data.comparison import ComparisonRecord
+
+    whole = schema()
+    own = record_schema(ComparisonRecord)
+    own["properties"]["findings"] = {"type": "array", "items": {"$ref": "#/$defs/finding"}}
+    own["required"].append("findings")
+    shared = {name: whole.pop(name) for name in ("$defs", "$schema")}
+    whole.pop("$id")
+    return {
+        "$schema": shared["$schema"],
+        "$id": COMPARISON,
+        "title": "A comparison of probabilistic forecasts on the same cases",
+        "type": "object",
+        "properties": {
+            "schema": {"const": COMPARISON},
+            "models": {"type": "object", "additionalProperties": {"$ref": "#/$defs/assessment"}},
+            "comparison": own,
+        },
+        "required": ["schema", "models", "comparison"],
+        "additionalProperties": False,
+        "$defs": {**shared["$defs"], **definitions([ComparisonRecord]), "assessment": whole},
     }
 
 

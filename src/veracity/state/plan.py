@@ -24,6 +24,8 @@ class Plan:
     bootstrap: int | None = None
     random_state: int = 0  # None: another seed each time
     r: tuple[float, ...] = ()  # further risk parameters of losses and decompositions
+    lags: int | None = None  # of intervals in time: Bartlett weights instead of cosines
+    horizon: int | None = None  # steps ahead that compared forecasts are made: Diebold–Mariano
 
     def __post_init__(self) -> None:
         if self.preset not in (None, "CQ", "N17"):
@@ -44,6 +46,12 @@ class Plan:
         object.__setattr__(self, "r", tuple(float(r) for r in self.r))
         if not all(r > -1.0 for r in self.r):
             raise ValueError(f"r: {min(self.r):g}; scores are proper for r > -1")
+        for name, least in (("lags", 0), ("horizon", 1)):
+            value: Any = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
+                raise ValueError(f"{name}: {value!r} is no whole number from {least}")
+        if self.lags is not None and self.horizon is not None:
+            raise ValueError("horizon: give it or lags, not both")
         seed: Any = self.random_state
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0):
             raise ValueError(f"random_state: {self.random_state!r} is no whole number from 0; it is the seed of draws")

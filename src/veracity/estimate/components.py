@@ -1,0 +1,148 @@
+"""Values of single cases whose means are the components of a loss, so that components can be compared pair by pair.
+
+Fits are held fixed: a case is judged by the recalibrations of its model that were fitted without its fold. Cases that
+took part in no fit are judged by any of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.data import Forecasts
+from veracity.estimate.cases import Cases, Many, Two, ranges_of
+from veracity.estimate.folds import forecast_hashes, row_hashes
+from veracity.estimate.paired import score_of
+from veracity.estimate.recalibration import Recalibration
+from veracity.estimate.slope import PER_CLASS, RIDGE, fit
+from veracity.estimate.verdict import TINY, spread_zeros
+from veracity.formulas.rules import rule as rule_of
+from veracity.kernels.hashes import SEED, mix
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+NAMES = ("CL", "AL", "RL", "slope")
+NO_FOLDS = "too few cases for a cross-validation"
+ONE_CLASS = "only one class was observed"
+
+
+def components(rows: Forecasts, found: Recalibration | None, rule: str | float = "log") -> dict[str, Floats | str]:
+    """(n,) values of the rows by component, or the reason why there are none."""
+    values: dict[str, Floats | str] = dict.fromkeys(("CL", "AL", "RL"), NO_FOLDS)
+    if found is not None:
+        judged = _Judged(rows, found)
+        before = judged.scores(rule, "S")
+        after, adjusted = judged.scores(rule, "C"), judged.scores(rule, "A")
+        assert before is not None
+        assert after is not None
+        with np.errstate(invalid="ignore"):
+            values |= {"CL": before - after, "RL": after}
+            no_frequencies = found.why_not_adjusted or "the class frequencies cannot be matched"
+            values["AL"] = no_frequencies if adjusted is None else before - adjusted
+    return values | {"slope": slope_values(rows)}
+
+
+class _Judged:
+    """Rows of compared cases, judged by the cross-validation of their model."""
+
+    def __init__(self, rows: Forecasts, found: Recalibration) -> None:
+        self.rows, self.found = rows, found
+        own, theirs = content(rows), content(found.rows)
+        order = np.argsort(theirs, kind="stable")
+        place = np.minimum(np.searchsorted(theirs, own, sorter=order), len(theirs) - 1)
+        self.match = order[place]
+        self.known = theirs[self.match] == own  # rows that the folds hold
+        used = np.array(found.folds.used)
+        assert rows.case is not None
+        self.fold = used[(mix(rows.case) >> np.uint64(33)).astype(np.int64) % len(used)]
+
+    def scores(self, rule: str | float, stage: str) -> Floats | None:
+        """(n,) score of stage S, A or C; None where there is no stage A."""
+        if stage == "S":
+            return score_of(self.rows, str(rule))
+        folds = self.found.folds
+        entries = self.found.scores(rule, stage)
+        if entries is None:
+            return None
+        number = len(self.found.rows)
+        copies = np.bincount(folds.row, weights=folds.copies, minlength=number)
+        with np.errstate(invalid="ignore"):
+            sums = np.bincount(folds.row, weights=entries * folds.copies, minlength=number)
+        values: Floats = (sums / np.maximum(copies, 1.0))[self.match]
+        others = np.flatnonzero(~self.known)
+        if len(others):
+            values[others] = self._applied(rule, stage, others)
+        return values
+
+    def _applied(self, rule: str | float, stage: str, rows: Array) -> Floats:
+        found, matrix = self.found, self.rows.matrix
+        assert self.rows.outcomes is not None
+        out = np.empty(len(rows))
+        for fold in found.fitted:
+            here = np.flatnonzero(self.fold[rows] == fold)
+            if len(here):
+                chosen = rows[here]
+                mapped = found.mapped(fold, matrix[chosen], stage, rule)
+                out[here] = rule_of(rule).score(mapped, self.rows.outcomes[chosen])
+        return out
+
+
+def content(rows: Forecasts) -> Array:
+    """(n,) 64 bits of forecast, outcome, weight, cluster and time."""
+    key = row_hashes(rows, forecast_hashes(rows))
+    for column in (rows.clusters, rows.time):
+        if column is not None:
+            bits = column if column.dtype == np.uint64 else (column.astype(np.float64) + 0.0).view(np.uint64)
+            key = mix(key * SEED ^ bits)
+    return key
+
+
+def slope_values(rows: Forecasts) -> Floats | str:
+    """(n,) values whose weighted mean is the calibration slope b, each off by its influence; or why there are none."""
+    p, y = np.asarray(rows.probabilities, dtype=np.float64), np.asarray(rows.outcomes)
+    if len(np.unique(y)) < 2:
+        return ONE_CLASS
+    weight = np.ones(len(y)) if rows.weights is None else rows.weights
+    count = np.ones(len(y)) if rows.counts is None else rows.counts.astype(np.float64)
+    if rows.k == 2:
+        p = rows.positive
+        p = np.where((p > 0.0) & (p < 1.0), np.clip(p, TINY, 1.0 - TINY), p)
+    if (rows.realised <= 0.0).any():
+        p = spread_zeros(p, int(count.sum()))
+    scaled = weight * ((count * weight).sum() / (count * weight**2).sum())
+    held = Cases(y.astype(np.int64), count, scaled, None)
+    cases: Two | Many
+    if rows.k == 2:
+        cases = Two.of(p, held, ranges_of(p)).for_fit(p)
+    else:
+        p = p / p.sum(axis=1, keepdims=True)
+        cases = Many.of(p, held, ranges_of(p), np.arange(len(y))).for_fit(p)
+    k = cases.levels
+    several = k == 1 or cases.n >= PER_CLASS * k
+    found = fit(cases, p, level=several, scalar=True)
+    if k not in found.free:
+        return "the forecasts do not vary, so they have no calibration slope"
+    influence = _influences(cases, p, found.p, found.free, several)
+    b = 1.0 + float(found.theta[k])
+    mass = cases.mass
+    return np.asarray(b + (influence / mass) * mass.sum() - influence.sum())
+
+
+def _influences(cases: Two | Many, p: Floats, fitted: Floats, free: Array, several: bool) -> Floats:
+    """(n,) what each row adds to the estimate of b: its residuals times a row of the inverse information."""
+    k = cases.levels
+    bend = cases.covariance(fitted, cases.mass, several, ranges=False)[np.ix_(free, free)] + RIDGE * np.eye(len(free))
+    target = np.zeros(len(free))
+    target[list(free).index(k)] = 1.0
+    direction = np.zeros(k + 1)
+    direction[free] = np.linalg.solve(bend, target)
+    if isinstance(cases, Two):
+        residual = (cases.y - fitted) * (direction[0] + direction[1] * cases.x)
+    else:
+        weights = direction[:k] + direction[k] * cases.x
+        residual = weights[cases.at_outcome] - np.einsum("ij,ij->i", fitted, weights)
+    found: Floats = cases.mass * residual
+    return found

@@ -1,0 +1,129 @@
+"""`compare`: from arrays, frames or forecasts of several models to a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from veracity.data import Forecasts, check, prepare
+from veracity.estimate.compare import Dependence
+from veracity.estimate.paired import Scorer
+from veracity.kernels.hashes import SEED, mix
+from veracity.results.assess import _columns, assessment
+from veracity.results.assessment import Assessment
+from veracity.results.comparison import Comparison
+from veracity.results.document import rule_key
+from veracity.state.pairs import Pairs
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
+
+OF_PLAN = tuple(f.name for f in fields(Plan))
+
+
+def compare(
+    y_true: Any,
+    y_proba: Mapping[str, Any] | None = None,
+    *,
+    reference: str | None = None,
+    sample_weight: Any = None,
+    counts: Any = None,
+    labels: Any = None,
+    pos_label: Any = None,
+    groups: Any = None,
+    clusters: Any = None,
+    time: Any = None,
+    **options: Any,
+) -> Comparison:
+    """Return which model is better, by how much, and where, from the same cases.
+
+    y_true and {model: probabilities}, each (n,) or (n, k); or one frame that holds several models, with label=, proba=
+    and the other reading options. Other options are those of `assess` (floor, level, map, r, lags, horizon, …).
+    """
+    started = perf_counter()
+    plan = Plan(**{name: options.pop(name) for name in OF_PLAN if name in options})
+    if y_proba is None:
+        held = _of_frame(y_true, options, groups=groups, clusters=clusters, time=time)
+    else:
+        if options:
+            raise TypeError(f"compare() has no option {next(iter(options))!r}")
+        if not isinstance(y_proba, Mapping):
+            raise TypeError('y_proba: give the probabilities of each model by name, such as {"a": …, "b": …}')
+        shared = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
+        shared |= {"groups": _columns(groups), "clusters": clusters, "time": time}
+        held = {str(name): check(prepare(y_true, p, **shared)) for name, p in y_proba.items()}
+    kind = "cluster" if clusters is not None else "time" if time is not None else None
+    return compared(held, plan, Dependence(kind, plan.lags, plan.horizon), reference=reference, started=started)
+
+
+def compared(
+    models: Mapping[str, Forecasts],
+    plan: Plan,
+    dependence: Dependence,
+    *,
+    reference: str | None = None,
+    started: float | None = None,
+) -> Comparison:
+    """Return the comparison of forecasts with the same rows."""
+    if len(models) < 2:
+        raise ValueError(f"compare: {len(models)} model; a comparison needs two\n  assess one model with assess()")
+    first_name, first = next(iter(models.items()))
+    for name, f in models.items():
+        if f.classes != first.classes:
+            raise ValueError(
+                f"{first_name} and {name} have different classes\n  models are compared on the same classes"
+            )
+        if not np.array_equal(f.numbers, first.numbers):
+            raise ValueError(
+                f"{first_name} and {name} do not hold the same rows\n  leave the same rows out of all models"
+            )
+        if not f.picks_only and not np.array_equal(np.asarray(f.outcomes), np.asarray(first.outcomes)):
+            raise ValueError(
+                f"{first_name} and {name} have different outcomes\n  a comparison needs one outcome per case"
+            )
+    pairs = Pairs(tuple(models), scorer_of(first.classes, plan))
+    pairs.take([replace(f, model=name, case=_keys(f)) for name, f in models.items()])
+    pairs.settle()
+    made = {name: assessment(Tally.of(f, plan=plan), model=name, started=started) for name, f in models.items()}
+    return comparison(made, pairs, dependence, reference=reference)
+
+
+def comparison(
+    models: Mapping[str, Assessment], pairs: Pairs, dependence: Dependence, *, reference: str | None = None, **how: Any
+) -> Comparison:
+    """Return the comparison of counted models; an unknown reference and too few clusters or times are refused."""
+    if reference is not None and reference not in models:
+        near = get_close_matches(reference, list(models), n=1)
+        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(models)}"
+        raise ValueError(f"{dependence.dashes}reference {reference}: no such model; {hint}")
+    assert pairs.moments is not None
+    dependence.check(pairs.moments.keyed)
+    return Comparison(models, pairs, reference=reference, dependence=dependence, **how)
+
+
+def scorer_of(classes: Sequence[Any], plan: Plan) -> Scorer:
+    """Return the scores that are summed over pairs; without classes only the probabilities of outcomes are known."""
+    return Scorer(len(classes), bool(classes), tuple(rule_key(r) for r in plan.r if r not in (0.0, 1.0)))
+
+
+def _keys(f: Forecasts) -> Any:
+    """Return the keys of the cases: of the case where several rows are one, else of the row."""
+    rows = np.asarray(f.numbers)
+    return mix(mix(rows.astype(np.uint64) + SEED) * SEED)
+
+
+def _of_frame(data: Any, options: dict[str, Any], **given: Any) -> dict[str, Forecasts]:
+    from veracity.read import ReadOptions, frame
+
+    names = {"groups": "group", "clusters": "cluster", "time": "time"}
+    options = options | {names[name]: value for name, value in given.items() if value is not None}
+    known = [f.name for f in fields(ReadOptions)]
+    for option in options:
+        if option not in known:
+            raise TypeError(f"compare() has no option {option!r} for a frame; there are {', '.join(known)}")
+    found = frame(data, ReadOptions(**options))
+    return dict(found)

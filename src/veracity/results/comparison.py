@@ -1,0 +1,298 @@
+"""The comparison: models on the same cases, their paired differences, ranking and what decides, as a frozen result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+
+from veracity.data import Finding, Forecasts
+from veracity.data.comparison import CasesNeeded, ComparisonRecord, Differences
+from veracity.data.findings import unique
+from veracity.estimate import compare as estimates
+from veracity.estimate.compare import Dependence
+from veracity.estimate.components import NAMES as COMPONENTS
+from veracity.estimate.components import components
+from veracity.estimate.paired import EXCESS, Scorer, comparable, score_of
+from veracity.measures import HIGHER
+from veracity.results.assessment import Assessment
+from veracity.results.document import build, encode, parse, plain, rule_key, rule_of
+from veracity.results.presented import Presented
+from veracity.results.schema import COMPARISON as SCHEMA
+from veracity.state.keyed import CLUSTER
+from veracity.state.pairs import CaseScores, Moments, Pairs
+
+FROM_JSON = "this comparison was read from a document that does not hold this; make it again from the forecasts"
+INDEPENDENT = Dependence()
+OWN_PICKS = "each model is judged by its own picks: log loss and Brier score are about different events"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Presented):
+    """Several models on the same cases.
+
+    >>> from veracity import compare
+    >>> c = compare([0, 1, 1, 0], {"a": [0.2, 0.7, 0.9, 0.4], "b": [0.3, 0.6, 0.6, 0.5]})
+    >>> d = c.differences("brier")[0]
+    >>> d.a, d.b, round(d.value, 6)
+    ('a', 'b', -0.18)
+    """
+
+    models: Mapping[str, Assessment]
+    pairs: Pairs | None = None  # None where the comparison was read from a document
+    paired_by: str = "row"
+    reference: str | None = None
+    dependence: Dependence = INDEPENDENT
+    files: tuple[str, ...] = ()  # of rows that know their file
+
+    def __getitem__(self, name: str) -> Assessment:
+        return self.models[name]
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    # -- what follows from the pairs ------------------------------------------------------------------------------
+
+    @cached_property
+    def record(self) -> ComparisonRecord:
+        """Everything that follows from pairing the cases."""
+        scores = [name for name in self._scorer.names if name != EXCESS]
+        moments = self._moments
+        log = self.differences("log")
+        return ComparisonRecord(
+            cases=moments.cases,
+            paired_by=self.paired_by,
+            method=self.dependence.method(moments.keyed),
+            reference=self.reference,
+            differences={name: self.differences(name) for name in scores},
+            components={name: self.components(name) for name in (*COMPONENTS, EXCESS)} if self._measurable else {},
+            ranking={name: self.ranking(name) for name in scores},
+            deciding_rows=estimates.deciding(
+                self._pairs.extremes, log, self._names, moments, self._first.classes, self.files
+            ),
+            cases_needed=self.cases_needed(),
+            groups=self._groups,
+            findings=self._findings,
+        )
+
+    def differences(self, rule: str | float = "log") -> Differences:
+        """Return the paired differences a − b of a score: "log", "brier", "accuracy", …, or any r > −1.
+
+        Of an r that the plan does not hold, from the sample of cases.
+        """
+        if self.pairs is None:
+            stored: Differences = self._stored("differences", _key(rule))
+            return stored
+        moments, score = self._of_rule(_key(rule))
+        return self._differences(moments, score)
+
+    def components(self, name: str, rule: str | float = "log") -> Differences:
+        """Return the paired differences of CL, AL, RL, slope, or expected_minus_realised."""
+        if name not in (*COMPONENTS, EXCESS):
+            raise ValueError(f"component: {name!r} is none of {', '.join((*COMPONENTS, EXCESS))}")
+        key = _key(rule)
+        if self.pairs is None:
+            stored: Differences = self._stored("components", name if key == "log" else "")
+            return stored
+        if name == EXCESS:
+            return self._differences(self._moments, self._scorer.names.index(EXCESS))
+        moments, reasons = self._log_components if key == "log" else self._components(key)
+        return self._differences(moments, COMPONENTS.index(name), reasons[name])
+
+    def ranking(self, rule: str | float = "log") -> tuple[tuple[str, ...], ...]:
+        """Return tiers of models by a score, best first; models of one tier cannot be told from its best."""
+        if self.pairs is None:
+            stored: tuple[tuple[str, ...], ...] = self._stored("ranking", _key(rule))
+            return stored
+        moments, score = self._of_rule(_key(rule))
+        known = comparable(self._scorer.k, self._measurable)
+        better = "higher" if _key(rule) in known and known[_key(rule)].better == HIGHER else "lower"
+        return estimates.ranking(moments, score, self._names, self.dependence, self._level, better=better)
+
+    def cases_needed(self, difference: float | None = None, rule: str | float = "log") -> tuple[CasesNeeded, ...]:
+        """Return the cases at which the difference of each pair, or the given one, is seen with 80 % power."""
+        if self.pairs is None:
+            if difference is None and _key(rule) == "log":
+                return self.record.cases_needed
+            raise AttributeError(FROM_JSON)
+        moments, _ = self._of_rule(_key(rule))
+        return estimates.cases_needed(self.differences(rule), moments, self._level, difference)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What must be known about the pairing, and about the models."""
+        return unique([*self.record.findings, *(f for a in self.models.values() for f in a.findings)])
+
+    # -- as data --------------------------------------------------------------------------------------------------
+
+    def document(self) -> dict[str, Any]:
+        record = {**plain(self.record), "findings": plain(self.record.findings)}
+        models = {name: a.document() for name, a in self.models.items()}
+        return {"schema": SCHEMA, "models": models, "comparison": record}
+
+    @classmethod
+    def from_json(cls, text: str) -> Comparison:
+        """Return the comparison that `to_json` wrote."""
+        document = parse(text)
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+            raise ValueError(f"text: not a document of schema {SCHEMA!r}")
+        for part in ("models", "comparison"):
+            if not isinstance(document.get(part), dict):
+                raise ValueError(f"text: without {part}")
+        models = {name: Assessment.from_document(one) for name, one in document["models"].items()}
+        record = build(ComparisonRecord, document["comparison"], "comparison")
+        made = cls(models, None, record.paired_by, record.reference)
+        vars(made)["record"] = record
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Comparison):
+            return NotImplemented
+        mine, theirs = (
+            encode({"models": c._plain_models(), "comparison": c.document()["comparison"]}) for c in (self, other)
+        )
+        return mine == theirs
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _plain_models(self) -> dict[str, Any]:
+        return {name: {**a.document(), "provenance": None} for name, a in self.models.items()}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the differences as a flat table: name, a, b, value, low, high, z, p, p_adjusted, reason."""
+        held = {f"differences.{name}": found for name, found in self.record.differences.items()}
+        held |= {f"components.{name}": found for name, found in self.record.components.items()}
+        for column, levels in self.record.groups.items():
+            held |= {f"groups.{column}.{level}": found for level, found in levels.items()}
+        return [{"name": name, "reason": None, **plain(d)} for name, found in held.items() for d in found]
+
+    def plot(self, name: str | None = "differences") -> Any:
+        """Return a picture by name, an Altair chart."""
+        return super().plot(name)
+
+    # -- what sections share --------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_log_components", "_samples")}
+
+    @property
+    def _pairs(self) -> Pairs:
+        if self.pairs is None:
+            raise AttributeError(FROM_JSON)
+        return self.pairs
+
+    @property
+    def _scorer(self) -> Scorer:
+        scorer: Scorer = self._pairs.scorer
+        return scorer
+
+    @property
+    def _moments(self) -> Moments:
+        assert self._pairs.moments is not None
+        return self._pairs.moments
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self._pairs.models
+
+    @property
+    def _first(self) -> Assessment:
+        return next(iter(self.models.values()))
+
+    @property
+    def _level(self) -> float:
+        return self._first.level
+
+    @property
+    def _measurable(self) -> bool:
+        return self._scorer.measurable
+
+    def _stored(self, part: str, name: str) -> Any:
+        held = getattr(self.record, part)
+        if name not in held:
+            raise AttributeError(FROM_JSON)
+        return held[name]
+
+    def _differences(self, moments: Moments, score: int, reason: str = "") -> Differences:
+        options: dict[str, Any] = {"reference": self.reference, "reason": reason}
+        return estimates.differences(moments, score, self._names, self.dependence, self._level, **options)
+
+    def _of_rule(self, key: str) -> tuple[Moments, int]:
+        """Return the sums that hold a score, and its place among them."""
+        names = self._scorer.names
+        if key in names:
+            return self._moments, names.index(key)
+        if not self._measurable:
+            raise ValueError(f"rule: {key!r} needs the forecasts of all classes; only those of the outcomes are known")
+        float(key)  # a name that is no score was refused before
+        return self._stacked({name: score_of(f, key)[:, None] for name, f in self._samples.items()}), 0
+
+    @cached_property
+    def _samples(self) -> dict[str, Forecasts]:
+        """The rows of the sampled cases that all models have."""
+        rows = {name: f for name in self._names if (f := self._pairs.samples[name].rows()) is not None}
+        common = reduce(np.intersect1d, (np.asarray(f.case) for f in rows.values()))
+        return {name: f.take(np.flatnonzero(np.isin(np.asarray(f.case), common))) for name, f in rows.items()}
+
+    def _stacked(self, values: Mapping[str, Any]) -> Moments:
+        """Return the sums of values (rows, columns) of the sampled cases."""
+        held = [CaseScores.of(f, values[name], self._by(f)) for name, f in self._samples.items()]
+        first = held[0]
+        by = None if first.by is None or self.dependence.kind is None else (self.dependence.kind, first.by)
+        return Moments.of(np.stack([one.scores.T for one in held], axis=1), first.cases, first.weight, by)
+
+    def _by(self, f: Forecasts) -> Any:
+        return f.clusters if self.dependence.kind == CLUSTER else f.time
+
+    @cached_property
+    def _log_components(self) -> tuple[Moments, dict[str, str]]:
+        return self._components("log")
+
+    def _components(self, key: str) -> tuple[Moments, dict[str, str]]:
+        reasons = dict.fromkeys(COMPONENTS, "")
+        values = {}
+        for name, f in self._samples.items():
+            found = components(f, self.models[name]._shared.recalibration, rule_of(key))
+            columns = []
+            for part in COMPONENTS:
+                held = found[part]
+                if isinstance(held, str):
+                    reasons[part] = reasons[part] or f"{name}: {held}"
+                columns.append(np.zeros(len(f)) if isinstance(held, str) else held)
+            values[name] = np.column_stack(columns)
+        return self._stacked(values), reasons
+
+    @cached_property
+    def _groups(self) -> dict[str, dict[str, Differences]]:
+        """Differences in log loss of each level; without tests where a level has too few clusters or times."""
+        found: dict[str, dict[str, Differences]] = {}
+        for column, levels in self._pairs.groups.items():
+            found[column] = {}
+            for level, moments in sorted(levels.items()):
+                few = moments.keyed is not None and len(moments.keyed) < estimates.FEWEST_CLUSTERS
+                reason = f"{len(moments.keyed)} clusters or times: too few" if few and moments.keyed is not None else ""
+                found[column][level] = self._differences(moments, 0, reason)
+        return found
+
+    @cached_property
+    def _findings(self) -> tuple[Finding, ...]:
+        moments = self._moments
+        u = None if moments.keyed is None else estimates.influences(moments, 0)
+        found = [*estimates.findings_of_time(moments.keyed, self.dependence, u)]
+        if all(a.tally is not None and a.tally.picks_only for a in self.models.values()):
+            found.append(Finding("own_picks", "changes the meaning", OWN_PICKS))
+        sample = self._pairs.samples[self._names[0]]
+        if not sample.complete and self._measurable:
+            n = len(np.unique(np.asarray(next(iter(self._samples.values())).case)))
+            message = f"components are compared in a sample of {n:,} of {moments.cases:,} cases"
+            found.append(Finding("sampled_components", "note", message, n))
+        return tuple(found)
+
+
+def _key(rule: str | float) -> str:
+    """Return the name of a score in comparisons: that of a measure, or r as text."""
+    known = comparable(2, True)
+    return rule if isinstance(rule, str) and rule in known else rule_key(rule)

@@ -1,0 +1,352 @@
+"""The mergeable state of a comparison: sums of paired differences, and the same sample of cases of every model.
+
+Cases are known by 64-bit keys. Whatever order the models come in, a case is added as soon as all models have given its
+scores; models in columns of one set never wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.data import Forecasts
+from veracity.state.case_sample import SAMPLED, Sample
+from veracity.state.keyed import CLUSTER, TIME, KeyedSums, added
+from veracity.state.plain_bytes import packed, unpacked
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Scorer = Any  # Forecasts → (n, scores); a function at the top of a module, so that it travels to workers
+
+AT_ONCE = 1 << 22  # differences computed together
+WAIT = 1 << 18  # cases that wait before those of other models are looked for
+EXTREMES = 20  # cases with the largest differences, either way
+MOST_LEVELS = 1_000  # of a group
+
+
+@dataclass(frozen=True, eq=False)
+class CaseScores:
+    """Scores of cases of one model. Rows that share a case (split outcomes, tokens of an answer) are one."""
+
+    keys: Array
+    cases: Array  # how many equal cases each stands for
+    weight: Floats  # of all of them
+    scores: Floats  # (n, scores)
+    rows: Array  # numbers that people know
+    outcomes: Array
+    by: Array | None  # cluster, else time
+    groups: Mapping[str, Array] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, f: Forecasts, scores: Floats, by: Array | None) -> CaseScores:
+        assert f.case is not None
+        keys = f.case
+        starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
+        cases = np.ones(len(f), np.int64) if f.counts is None else f.counts.astype(np.int64)
+        outcomes = np.full(len(f), -1, np.int64) if f.outcomes is None else f.outcomes.astype(np.int64)
+        weight = f.mass
+        if len(starts) < len(keys):
+            whole = np.add.reduceat(weight, starts)
+            scores = np.add.reduceat(scores * weight[:, None], starts, axis=0) / whole[:, None]
+            weight = whole
+        groups = {name: np.asarray(values)[starts].astype(str) for name, values in f.groups.items()}
+        by = None if by is None else by[starts]
+        return cls(keys[starts], cases[starts], weight, scores, f.numbers[starts], outcomes[starts], by, groups)
+
+    def take(self, index: Any) -> CaseScores:
+        held = {name: getattr(self, name)[index] for name in ("keys", "cases", "weight", "scores", "rows", "outcomes")}
+        by = None if self.by is None else self.by[index]
+        return CaseScores(**held, by=by, groups={name: values[index] for name, values in self.groups.items()})
+
+    @classmethod
+    def concat(cls, parts: Sequence[CaseScores]) -> CaseScores:
+        if len(parts) == 1:
+            return parts[0]
+        names = ("keys", "cases", "weight", "scores", "rows", "outcomes")
+        held = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        by = None if parts[0].by is None else np.concatenate([part.by for part in parts])
+        groups = {name: np.concatenate([part.groups[name] for part in parts]) for name in parts[0].groups}
+        return cls(**held, by=by, groups=groups)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums over paired cases.
+
+    total     (scores, models) Σw x over finite x; infinite: how many are not
+    pairs     (scores, pairs, 3) Σw d, Σw² d, Σw² d² of differences that are finite; w² is the number of cases times
+              the squared weight of one
+    """
+
+    cases: int
+    weight: float
+    weight2: float
+    total: Floats
+    infinite: Array
+    pairs: Floats
+    keyed: KeyedSums | None = None
+
+    def __add__(self, other: Moments) -> Moments:
+        keyed = [part.keyed for part in (self, other) if part.keyed is not None]
+        return Moments(
+            self.cases + other.cases,
+            self.weight + other.weight,
+            self.weight2 + other.weight2,
+            self.total + other.total,
+            self.infinite + other.infinite,
+            self.pairs + other.pairs,
+            added(keyed) if keyed else None,
+        )
+
+    @classmethod
+    def of(cls, x: Floats, cases: Array, weight: Floats, by: tuple[str, Array] | None) -> Moments:
+        """Return the sums of scores x (scores, models, cases)."""
+        scores, models, n = x.shape
+        first, second = pairs_of(models)
+        w2 = weight**2 / np.maximum(cases, 1)
+        finite = np.isfinite(x)
+        safe = np.where(finite, x, 0.0)
+        pairs = np.zeros((scores, len(first), 3))
+        step = max(1, AT_ONCE // max(len(first), 1))
+        for start in range(0, n, step):
+            part = slice(start, start + step)
+            w, square = weight[part], w2[part]
+            for s in range(scores):
+                d = safe[s, first, part] - safe[s, second, part]
+                if not finite[s, :, part].all():
+                    d[~(finite[s, first, part] & finite[s, second, part])] = 0.0
+                pairs[s, :, 0] += d @ w
+                pairs[s, :, 1] += d @ square
+                pairs[s, :, 2] += np.square(d) @ square
+        keyed = None
+        if by is not None:
+            columns = (safe * weight).reshape(scores * models, n).T
+            keyed = KeyedSums.of(*by, cases, weight, columns)
+        return cls(
+            int(cases.sum()),
+            float(weight.sum()),
+            float(w2.sum()),
+            safe @ weight,
+            (~finite * cases).sum(axis=2),
+            pairs,
+            keyed,
+        )
+
+
+def pairs_of(models: int) -> tuple[Array, Array]:
+    """Return the first and the second model of every pair, in order."""
+    found = np.array(list(combinations(range(models), 2)), dtype=np.int64).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """Cases with the largest and smallest weighted differences of the first score, pair by pair."""
+
+    pair: Array
+    difference: Floats  # of one case
+    weight: Floats
+    row: Array
+    outcome: Array
+
+    @classmethod
+    def of(cls, x: Floats, case: CaseScores) -> Extremes:
+        """Return those of scores x (models, cases)."""
+        found = []
+        for pair, (a, b) in enumerate(zip(*pairs_of(len(x)), strict=True)):
+            with np.errstate(invalid="ignore"):
+                d = x[a] - x[b]
+            known = np.flatnonzero(np.isfinite(d) & (d != 0.0))
+            pull = d[known] * case.weight[known]
+            if len(known) > 4 * EXTREMES:
+                edge = np.argpartition(pull, (EXTREMES, len(pull) - EXTREMES - 1))
+                known = known[np.concatenate([edge[: EXTREMES + 1], edge[-EXTREMES - 1 :]])]
+            found.append(
+                (np.full(len(known), pair), d[known], case.weight[known], case.rows[known], case.outcomes[known])
+            )
+        return cls(*(np.concatenate(column) for column in zip(*found, strict=True)))._fewest()
+
+    def _fewest(self) -> Extremes:
+        pull = self.difference * self.weight
+        order = np.lexsort([self.row, pull, self.pair])
+        pair = self.pair[order]
+        first = np.searchsorted(pair, pair, "left")
+        last = np.searchsorted(pair, pair, "right")
+        place = np.arange(len(pair))
+        kept = order[(place - first < EXTREMES) | (last - place <= EXTREMES)]
+        return self._take(kept)
+
+    def _take(self, index: Array) -> Extremes:
+        return Extremes(*(getattr(self, name)[index] for name in ("pair", "difference", "weight", "row", "outcome")))
+
+    def __add__(self, other: Extremes) -> Extremes:
+        names = ("pair", "difference", "weight", "row", "outcome")
+        return Extremes(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in names))._fewest()
+
+    def of_pair(self, pair: int) -> Extremes:
+        """Return those of one pair, the smallest difference first."""
+        return self._take(np.flatnonzero(self.pair == pair))
+
+
+class Pairs:
+    """Sums of paired differences of several models, growing in place.
+
+    models   names, in the order of the comparison
+    scorer   scores of the rows of forecasts, the first of them the log loss: (n, scores)
+    """
+
+    def __init__(self, models: Sequence[str], scorer: Scorer) -> None:
+        self.models, self.scorer = tuple(models), scorer
+        self.moments: Moments | None = None
+        self.groups: dict[str, dict[str, Moments]] = {}
+        self.extremes: Extremes | None = None
+        self.samples: dict[str, Sample] = {name: Sample() for name in self.models}
+        self._waiting: dict[str, list[CaseScores]] = {name: [] for name in self.models}
+        self._number = 0
+        self.kind: str | None = None
+
+    def take(self, forecasts: Iterable[Forecasts]) -> None:
+        """Add rows, whose `case` is the key of their case, of any models."""
+        for f in forecasts:
+            if f.model not in self._waiting or not len(f):
+                continue
+            by, self.kind = (
+                (f.clusters, CLUSTER) if f.clusters is not None else (f.time, TIME if f.time is not None else None)
+            )
+            made = CaseScores.of(f, self.scorer(f), by)
+            self._waiting[f.model].append(made)
+            self._number += len(made)
+            self.samples[f.model].add(replace(f, findings=()))
+        lengths = {sum(map(len, parts)) for parts in self._waiting.values()}
+        if len(lengths) == 1 or self._number > WAIT:
+            self._match(only_equal=self._number <= WAIT)
+
+    def _match(self, only_equal: bool = False) -> None:
+        """Add the cases that all models have given."""
+        if not all(self._waiting.values()):
+            return
+        held = {name: CaseScores.concat(parts) for name, parts in self._waiting.items()}
+        first = next(iter(held.values()))
+        if all(np.array_equal(first.keys, one.keys) for one in held.values()):
+            self._waiting, self._number = {name: [] for name in self.models}, 0
+            self._fold(list(held.values()))
+            return
+        if only_equal:
+            return
+        common = reduce(np.intersect1d, (one.keys for one in held.values()))
+        self._waiting, self._number = {name: [] for name in self.models}, 0
+        chosen = []
+        for name, one in held.items():
+            order = np.argsort(one.keys, kind="stable")
+            place = np.searchsorted(one.keys, common, sorter=order)
+            chosen.append(one.take(order[place]))
+            left = np.ones(len(one), bool)
+            left[order[place]] = False
+            if left.any():
+                self._waiting[name].append(one.take(left))
+        if len(common):
+            self._fold(chosen)
+
+    def _fold(self, held: list[CaseScores]) -> None:
+        first = held[0]
+        if any(not np.allclose(one.weight, first.weight, rtol=1e-9, atol=0.0) for one in held[1:]):
+            raise ValueError(
+                "models give the same cases different weights or counts\n"
+                "  a paired comparison needs one weight per case: give the same column to all"
+            )
+        x = np.stack([one.scores.T for one in held], axis=1)  # (scores, models, cases)
+        by = None if first.by is None or self.kind is None else (self.kind, first.by)
+        found = Moments.of(x, first.cases, first.weight, by)
+        self.moments = found if self.moments is None else self.moments + found
+        extremes = Extremes.of(x[0], first)
+        self.extremes = extremes if self.extremes is None else self.extremes + extremes
+        for column, values in first.groups.items():
+            levels, place = np.unique(values, return_inverse=True)
+            own = self.groups.setdefault(column, {})
+            for i, level in enumerate(levels.tolist()):
+                index = np.flatnonzero(place == i)
+                keyed = None if by is None else (by[0], by[1][index])
+                part = Moments.of(x[:, :, index], first.cases[index], first.weight[index], keyed)
+                own[level] = own[level] + part if level in own else part
+            if len(own) > MOST_LEVELS:
+                raise ValueError(f"group {column}: more than {MOST_LEVELS:,} values\n  give a column with fewer")
+
+    def settle(self) -> None:
+        """Add what waits and can be paired."""
+        self._match()
+
+    def merge(self, other: Pairs) -> None:
+        """Add another state of the same models."""
+        self.kind = self.kind or other.kind
+        if other.moments is not None:
+            self.moments = other.moments if self.moments is None else self.moments + other.moments
+        if other.extremes is not None:
+            self.extremes = other.extremes if self.extremes is None else self.extremes + other.extremes
+        for column, levels in other.groups.items():
+            own = self.groups.setdefault(column, {})
+            for level, part in levels.items():
+                own[level] = own[level] + part if level in own else part
+        for name in self.models:
+            rows = other.samples[name].rows()
+            if rows is not None:
+                self.samples[name].add(rows, other.samples[name].complete)
+            self._waiting[name] += other._waiting[name]
+        self._number = sum(len(part) for parts in self._waiting.values() for part in parts)
+        self._match()
+
+    def to_bytes(self) -> bytes:
+        """Return the state as bytes that hold no code."""
+        rows = {name: (sample.rows(), sample.complete) for name, sample in self.samples.items()}
+        return packed(
+            {
+                "kind": self.kind,
+                "moments": None if self.moments is None else _stored(self.moments),
+                "groups": {c: {v: _stored(m) for v, m in levels.items()} for c, levels in self.groups.items()},
+                "extremes": None if self.extremes is None else dict(vars(self.extremes)),
+                "samples": {
+                    name: None
+                    if f is None
+                    else {
+                        **{c: getattr(f, c) for c in SAMPLED},
+                        "complete": complete,
+                        "classes": list(f.classes),
+                        "picks_only": f.picks_only,
+                        "groups": f.groups,
+                    }
+                    for name, (f, complete) in rows.items()
+                },
+                "waiting": {name: [dict(vars(part)) for part in parts] for name, parts in self._waiting.items()},
+            }
+        )
+
+    def add_bytes(self, data: bytes) -> None:
+        """Add the state that `to_bytes` wrote."""
+        held = unpacked(data)
+        other = Pairs(self.models, self.scorer)
+        other.kind = held["kind"]
+        other.moments = None if held["moments"] is None else _restored(held["moments"])
+        other.groups = {c: {v: _restored(m) for v, m in levels.items()} for c, levels in held["groups"].items()}
+        other.extremes = None if held["extremes"] is None else Extremes(**held["extremes"])
+        for name, rows in held["samples"].items():
+            if rows is not None:
+                complete = rows.pop("complete")
+                other.samples[name] = Sample(Forecasts(**{**rows, "classes": tuple(rows["classes"])}), complete)
+        other._waiting = {name: [CaseScores(**part) for part in parts] for name, parts in held["waiting"].items()}
+        self.merge(other)
+
+
+def _stored(moments: Moments) -> dict[str, Any]:
+    return {**vars(moments), "keyed": None if moments.keyed is None else dict(vars(moments.keyed))}
+
+
+def _restored(held: dict[str, Any]) -> Moments:
+    return Moments(**{**held, "keyed": None if held["keyed"] is None else KeyedSums(**held["keyed"])})

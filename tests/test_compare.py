@@ -1,0 +1,341 @@
+"""`compare`: paired differences, components, ranking, and what decides."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+import veracity as vc
+from veracity.results.schema import comparison_schema
+from veracity.state.pairs import Pairs
+
+Floats = NDArray[np.float64]
+
+
+def softmax(z: Floats) -> Floats:
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    found: Floats = e / e.sum(axis=1, keepdims=True)
+    return found
+
+
+def example(n: int = 600, k: int = 3, seed: int = 1) -> tuple[NDArray[np.int64], dict[str, Floats]]:
+    """Outcomes of known probabilities; a model that knows them, one that is too extreme, one with noise."""
+    rng = np.random.default_rng(seed)
+    z = 1.3 * rng.standard_normal((n, k))
+    truth = softmax(z)
+    y = (truth.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+    noisy = softmax(z + 0.8 * rng.standard_normal((n, k)))
+    return y, {"true": truth, "sharp": softmax(2.0 * z), "noisy": noisy}
+
+
+def losses(y: NDArray[np.int64], p: Floats) -> dict[str, Floats]:
+    hot = np.eye(p.shape[1])[y]
+    return {
+        "log": -np.log(p[np.arange(len(y)), y]),
+        "brier": ((p - hot) ** 2).sum(axis=1),
+        "accuracy": (p.argmax(axis=1) == y).astype(float),
+    }
+
+
+def test_differences_are_those_of_the_rows() -> None:
+    y, models = example()
+    c = vc.compare(y, models)
+    rows = {name: losses(y, p) for name, p in models.items()}
+    for rule in ("log", "brier", "accuracy"):
+        found = c.differences(rule)
+        assert [(d.a, d.b) for d in found] == [("true", "sharp"), ("true", "noisy"), ("sharp", "noisy")]
+        for d in found:
+            x = rows[d.a][rule] - rows[d.b][rule]
+            if not x.any():  # sharpening changes no pick
+                assert (rule, d.p, d.reason) == ("accuracy", 1.0, "the two give every case the same")
+                continue
+            t = stats.ttest_1samp(x, 0.0)
+            n = len(x)
+            assert d.value == pytest.approx(x.mean(), rel=1e-12)
+            # SciPy divides by n − 1 where the standard error here divides by n.
+            assert d.z == pytest.approx(t.statistic * math.sqrt(n / (n - 1)), rel=1e-9)
+            assert d.p == pytest.approx(2 * stats.t.sf(abs(d.z or 0.0), n - 1), rel=1e-9)
+            low, high = t.confidence_interval(0.95)
+            half = (high - low) / 2 * math.sqrt((n - 1) / n)
+            assert (d.low, d.high) == pytest.approx((d.value - half, d.value + half), rel=1e-9)
+
+
+def test_any_r_agrees_with_the_sums_of_the_plan() -> None:
+    y, models = example()
+    asked, planned = vc.compare(y, models), vc.compare(y, models, r=(-0.5,))
+    for one, other in zip(asked.differences(-0.5), planned.differences(-0.5), strict=True):
+        assert one.value == pytest.approx(other.value, rel=1e-12)
+        assert one.z == pytest.approx(other.z, rel=1e-9)
+    assert "-0.5" in planned.record.differences
+    with pytest.raises(ValueError, match="proper for r > -1"):
+        asked.differences(-2.0)
+
+
+def test_components_are_differences_of_the_assessments() -> None:
+    y, models = example()
+    c = vc.compare(y, models)
+    for d in c.components("CL"):
+        a, b = (c.models[name]._shared.recalibration for name in (d.a, d.b))
+        assert a is not None
+        assert b is not None
+        assert d.value == pytest.approx(a.gain("log")[0] - b.gain("log")[0], abs=1e-12)
+    for d in c.components("slope"):
+        a_slope, b_slope = (float(c.models[name].verdict_detail.slope) for name in (d.a, d.b))
+        assert d.value == pytest.approx(a_slope - b_slope, abs=1e-9)  # Newton steps from sums in another order
+    log = {(d.a, d.b): d.value for d in c.differences("log")}
+    for cl, rl in zip(c.components("CL"), c.components("RL"), strict=True):
+        assert cl.value + rl.value == pytest.approx(log[cl.a, cl.b], abs=1e-12)
+    for d in c.components("expected_minus_realised"):
+        x = [-(p * np.log(p)).sum(axis=1) + np.log(p[np.arange(len(y)), y]) for p in (models[d.a], models[d.b])]
+        assert d.value == pytest.approx((x[0] - x[1]).mean(), rel=1e-10)
+    with pytest.raises(ValueError, match="component: 'GL' is none of CL, AL, RL, slope"):
+        c.components("GL")
+
+
+def test_ranking_names_ties_and_the_winner() -> None:
+    y, models = example(3000)
+    models["copy"] = softmax(np.log(models["true"]) + 1e-3 * np.random.default_rng(5).standard_normal((3000, 3)))
+    c = vc.compare(y, models)
+    assert set(c.ranking("log")[0]) == {"true", "copy"}
+    assert {"sharp", "noisy"} == {name for tier in c.ranking("log")[1:] for name in tier}
+    assert c.record.ranking["log"] == c.ranking("log")
+
+
+def test_reference_is_the_second_of_every_pair() -> None:
+    y, models = example()
+    c, all_pairs = vc.compare(y, models, reference="sharp"), vc.compare(y, models)
+    assert [(d.a, d.b) for d in c.differences("log")] == [("true", "sharp"), ("noisy", "sharp")]
+    other = next(d for d in all_pairs.differences("log") if (d.a, d.b) == ("sharp", "noisy"))
+    mine = c.differences("log")[1]
+    assert (mine.value, mine.low, mine.high) == (-other.value, -(other.high or 0), -(other.low or 0))
+    assert [(d.a, d.b) for d in c.record.deciding_rows] == [("true", "sharp"), ("noisy", "sharp")]
+    with pytest.raises(ValueError, match="reference shrp: no such model; did you mean `sharp`"):
+        vc.compare(y, models, reference="shrp")
+
+
+def test_deciding_rows_are_the_largest_differences() -> None:
+    y, models = example()
+    c = vc.compare(y, models)
+    rows = {name: losses(y, p)["log"] for name, p in models.items()}
+    for found in c.record.deciding_rows:
+        d = rows[found.a] - rows[found.b]
+        sign = np.sign(d.sum())
+        order = np.argsort(-sign * d, kind="stable")[: len(found.rows)]
+        assert [row.row for row in found.rows] == order.tolist()
+        assert [row.share for row in found.rows] == pytest.approx((d[order].cumsum() / d.sum()).tolist(), rel=1e-9)
+        assert [row.outcome for row in found.rows] == [str(y[i]) for i in order]
+
+
+def test_cases_needed_give_the_power() -> None:
+    """With so many cases 80 % of draws see a difference of this size, by the normal approximation."""
+    y, models = example()
+    c = vc.compare(y, models)
+    d, needed = c.differences("log")[1], c.cases_needed()[1]
+    assert d.z is not None
+    assert needed.cases is not None
+    z = abs(d.z) * math.sqrt(needed.cases / len(y))
+    assert z == pytest.approx(stats.norm.ppf(0.975) + stats.norm.ppf(0.8), rel=1e-2)  # a whole number of cases
+    other = c.cases_needed(difference=2 * d.value)[1].cases
+    assert other == pytest.approx(needed.cases / 4, abs=1)
+
+
+def test_weights_and_counts_count_as_rows() -> None:
+    y, models = example(200)
+    counts = np.random.default_rng(3).integers(1, 4, len(y))
+    a = vc.compare(y, models, counts=counts)
+    b = vc.compare(np.repeat(y, counts), {name: np.repeat(p, counts, axis=0) for name, p in models.items()})
+    for rule in ("log", "brier", "accuracy"):
+        for one, other in zip(a.differences(rule), b.differences(rule), strict=True):
+            assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high), rel=1e-10)
+    weights = counts / 7.0
+    c = vc.compare(y, models, sample_weight=weights)
+    rows = {name: losses(y, p)["log"] for name, p in models.items()}
+    for found in c.differences("log"):
+        d, w = rows[found.a] - rows[found.b], weights / weights.sum()
+        error = math.sqrt((w**2 * (d - w @ d) ** 2).sum())
+        assert found.value == pytest.approx(w @ d, rel=1e-12)
+        assert found.z == pytest.approx(w @ d / error, rel=1e-10)
+
+
+def test_clusters_and_times_are_those_of_the_formulas() -> None:
+    from veracity.formulas import differences as formulas
+
+    y, models = example(300)
+    rng = np.random.default_rng(9)
+    rows = {name: losses(y, p)["log"] for name, p in models.items()}
+    groups, order = rng.integers(0, 40, 300), rng.permutation(300)
+    clustered, timed = vc.compare(y, models, clusters=groups), vc.compare(y, models, time=order)
+    for found, other in zip(clustered.differences("log"), timed.differences("log"), strict=True):
+        u = formulas.influences(rows[found.a] - rows[found.b])
+        error = formulas.cluster_error(np.bincount(groups, weights=u))[0]
+        assert found.z == pytest.approx(found.value / error, rel=1e-9)
+        error, df = formulas.cosine_error(u[np.argsort(order)])
+        assert other.z == pytest.approx(other.value / error[0], rel=1e-9)
+        assert other.p == pytest.approx(2 * stats.t.sf(abs(other.z or 0.0), df), rel=1e-9)
+    assert clustered.record.method == "paired t, 40 clusters"
+    assert timed.record.method == "paired t in time, 18 equally weighted cosines"
+
+
+def test_infinite_losses_are_named_and_not_tested() -> None:
+    y, models = example(400)
+    wrong = models["noisy"].copy()
+    wrong[7] = np.eye(3)[(y[7] + 1) % 3]
+    c = vc.compare(y, {**models, "noisy": wrong})
+    by_pair = {(d.a, d.b): d for d in c.differences("log")}
+    lost = by_pair["true", "noisy"]
+    assert lost.value == -math.inf
+    assert (lost.low, lost.p, lost.p_adjusted) == (None, None, None)
+    assert lost.reason == "infinite in 1 case: not tested"
+    assert by_pair["true", "sharp"].p is not None
+    assert c.ranking("log")[-1] == ("noisy",)
+    assert all(d.p is not None for d in c.differences("brier"))
+
+
+def test_equal_models_do_not_differ() -> None:
+    y, models = example(100)
+    c = vc.compare(y, {"a": models["true"], "b": models["true"].copy()})
+    d = c.differences("log")[0]
+    assert (d.value, d.p, d.reason) == (0.0, 1.0, "the two give every case the same")
+    assert c.ranking("log") == (("a", "b"),)
+    assert c.cases_needed()[0].cases is None
+
+
+def test_document_goes_both_ways_and_fits_the_schema() -> None:
+    y, models = example(300)
+    c = vc.compare(y, models, groups={"site": np.arange(300) % 2}, time=np.arange(300))
+    text = c.to_json()
+    jsonschema.Draft202012Validator(comparison_schema()).validate(json.loads(text))
+    back = vc.Comparison.from_json(text)
+    assert back == c
+    assert back.differences("brier") == c.differences("brier")
+    assert back.ranking("log") == c.ranking("log")
+    assert back.components("CL") == c.components("CL")
+    assert back.cases_needed() == c.cases_needed()
+    with pytest.raises(AttributeError, match="make it again from the forecasts"):
+        back.differences(0.3)
+    assert pickle.loads(pickle.dumps(c)) == c == copy.deepcopy(c)
+    assert set(c.record.groups["site"]) == {"0", "1"}
+    with pytest.raises(ValueError, match="schema 'veracity/comparison/1'"):
+        vc.Comparison.from_json("{}")
+
+
+def test_groups_hold_the_differences_of_their_rows() -> None:
+    y, models = example(300)
+    site = np.where(np.arange(300) < 120, "north", "south")
+    c = vc.compare(y, models, groups={"site": site})
+    for name, found in c.record.groups["site"].items():
+        alone = vc.compare(y[site == name], {m: p[site == name] for m, p in models.items()}, labels=[0, 1, 2])
+        for one, other in zip(found, alone.differences("log"), strict=True):
+            assert (one.value, one.z) == pytest.approx((other.value, other.z), rel=1e-9)
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "few clusters": ({"clusters": np.arange(100) % 9}, "cluster: 9 clusters; intervals need at least 10"),
+    "few times": ({"time": np.arange(100) % 5}, "time: 5 different times; intervals in time need at least 10"),
+    "lags without time": ({"lags": 3}, "lags 3: cases in time are needed\n  add time"),
+    "too many lags": ({"lags": 100, "time": np.arange(100)}, "lags 100: there are only 100 times"),
+    "horizon and lags": ({"lags": 3, "horizon": 2, "time": np.arange(100)}, "horizon: give it or lags, not both"),
+    "missing time": (
+        {"time": np.where(np.arange(100) == 4, np.nan, np.arange(100.0))},
+        "time: 1 row without a time (first: row 5).",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_dependence_is_refused_with_its_reason(case: str) -> None:
+    y, models = example(100)
+    options, message = BAD[case]
+    with pytest.raises(ValueError) as caught:
+        vc.compare(y, models, **options)
+    assert str(caught.value).startswith(message)
+
+
+def test_one_model_or_other_classes_are_refused() -> None:
+    y, models = example(50)
+    with pytest.raises(ValueError, match="a comparison needs two"):
+        vc.compare(y, {"true": models["true"]})
+    with pytest.raises(TypeError, match="give the probabilities of each model by name"):
+        vc.compare(y, models["true"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="has no option 'colour'"):
+        vc.compare(y, models, colour=1)
+
+
+def test_repeated_times_and_gaps_are_findings() -> None:
+    y, models = example(100)
+    time = np.arange(100.0)
+    time[50:] += 20
+    time[3] = 2
+    codes = {f.code: f for f in vc.compare(y, models, time=time).record.findings}
+    assert codes["repeated_times"].message == (
+        "`time`: 2 of 100 cases share their time with another; cases of one time are taken together"
+    )
+    assert codes["gaps_in_time"].count == 2  # after the repeated time, and of 20
+    slow = np.repeat(np.random.default_rng(3).random(10) < 0.5, 10).astype(int)
+    p = np.where(np.repeat(np.arange(10) % 2 == 0, 10), 0.8, 0.3)
+    found = vc.compare(slow, {"a": p, "b": np.full(100, 0.5)}, time=np.arange(100)).record.findings
+    assert "persistent_differences" in {f.code for f in found}
+
+
+@pytest.mark.parametrize("cut", [1, 2, 7])
+def test_pairs_in_parts_and_in_any_order_are_those_of_the_whole(cut: int) -> None:
+    """Cases of one model may come before those of another, in another order; sums agree to rounding."""
+    from dataclasses import replace
+
+    from veracity.data import prepare
+    from veracity.estimate.paired import Scorer
+    from veracity.results.compare import _keys
+
+    y, models = example(500)
+    site, person = {"site": np.arange(500) % 3}, np.arange(500) % 60
+    held = {n: prepare(y, p, groups=site, clusters=person) for n, p in models.items()}
+    keyed = {n: replace(f, model=n, case=_keys(f)) for n, f in held.items()}
+    scorer = Scorer(3, True)
+    whole = Pairs(tuple(models), scorer)
+    whole.take(keyed.values())
+    rng = np.random.default_rng(cut)
+    states = []
+    for f in keyed.values():
+        order = rng.permutation(500)
+        for piece in np.array_split(order, cut):
+            part = Pairs(tuple(models), scorer)
+            part.take([f.take(piece)])
+            states.append(part.to_bytes())
+    total = Pairs(tuple(models), scorer)
+    for i in rng.permutation(len(states)):
+        total.add_bytes(states[i])
+    assert whole.moments is not None
+    assert total.moments is not None
+    assert total.moments.cases == whole.moments.cases == 500
+    assert total.moments.pairs == pytest.approx(whole.moments.pairs, rel=1e-12)
+    assert total.moments.keyed is not None
+    assert whole.moments.keyed is not None
+    assert total.moments.keyed.values == pytest.approx(whole.moments.keyed.values, rel=1e-12)
+    assert total.groups["site"]["1"].pairs == pytest.approx(whole.groups["site"]["1"].pairs, rel=1e-12)
+    mine, theirs = (pairs.samples["sharp"].rows() for pairs in (total, whole))
+    assert mine is not None
+    assert theirs is not None
+    assert np.array_equal(mine.matrix, theirs.matrix)
+
+
+@pytest.mark.shared
+def test_reference_numbers_of_the_recession_forecasts(shared: Path) -> None:
+    d = pl.read_csv(shared / "recession_spf_probit" / "recession.csv")
+    y, models = d["recession"].to_numpy(), {name: d[name].to_numpy() for name in ("spf", "probit")}
+    independent = vc.compare(y, models).differences("log")[0]
+    lagged = vc.compare(y, models, time=d["dt"].to_numpy(), lags=4).differences("log")[0]
+    # Printed to ten decimals.
+    assert independent.value == pytest.approx(-0.1404077242, abs=5e-11)
+    assert independent.z == pytest.approx(-2.8546606427, abs=5e-11)
+    assert lagged.z == pytest.approx(-2.2291641682, abs=5e-11)
