@@ -9,6 +9,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from veracity.data import Finding
@@ -108,8 +109,8 @@ def decimals(reading: Any) -> int:
 def number(reading: Any, digits: int | None = None) -> str:
     """Return a number with the digits its interval supports, never in scientific notation.
 
-    >>> [number(x) for x in (0.71138, 2.6e-5, 2.6e-14, 1.0, 12.345, 98765.4, float("inf"), None)]
-    ['0.711', '0.00003', '<0.000001', '1.000', '12.3', '98,765', '∞', '–']
+    >>> [number(x) for x in (0.71138, 2.6e-5, 2.6e-14, 1.0, 12.345, 98765.4, 0.0, float("inf"), None)]
+    ['0.711', '0.00003', '<0.000001', '1.000', '12.3', '98,765', '0', '∞', '–']
     """
     x = value(reading)
     if x is None:
@@ -118,6 +119,9 @@ def number(reading: Any, digits: int | None = None) -> str:
         return "undefined"
     if math.isinf(x):
         return "∞" if x > 0 else "−∞"
+    limits = ends(reading)
+    if x == 0.0 and (limits is None or limits[0] == limits[1]):
+        return "0"
     return _fixed(x, decimals(reading) if digits is None else digits)
 
 
@@ -128,6 +132,29 @@ def _fixed(x: float, digits: int) -> str:
         text = f"{size:.{digits}f}" if size >= 1e-6 else "<0.000001"
         return f"−{text}" if x < 0 and size >= 1e-6 else text
     return f"−{size:,.{digits}f}" if x < 0 and round(size, digits) else f"{size:,.{digits}f}"
+
+
+def in_full(x: float) -> str:
+    """Return a number that was given, with all its digits and without scientific notation.
+
+    >>> in_full(0.01), in_full(1e-06), in_full(0.0125), in_full(3.0)
+    ('0.01', '0.000001', '0.0125', '3')
+    """
+    return f"{Decimal(repr(float(x))):f}".removesuffix(".0")
+
+
+def share(x: float) -> str:
+    """Return a share in percent with the digits of its distance from 0 and 1, or as 1 in so many where it is tiny.
+
+    >>> share(0.254), share(0.0034), share(0.00001), share(0.9997), share(0.99999999)
+    ('25 %', '0.3 %', '1 in 100,000', '99.97 %', '>99.99 %')
+    """
+    if 0.0 < x < 0.001:
+        return chance(x)
+    if 0.9999 <= x < 1.0:
+        return f">{99.99} %"
+    rest = 100.0 * min(x, 1.0 - x)
+    return f"{100.0 * x:.{0 if rest == 0.0 or rest >= 0.995 else -math.floor(math.log10(rest))}f} %"
 
 
 def percent(reading: Any, digits: int | None = None) -> str:
@@ -476,4 +503,6 @@ def finding(found: Finding) -> str:
 
 def minimum(floor: float | None) -> str:
     """Return what a minimum probability does to the means, empty where there is none."""
-    return f"In these means no probability counts below {floor:g}; the scores have no minimum." if floor else ""
+    if not floor:
+        return ""
+    return f"In these means no probability counts below {in_full(floor)}; the scores have no minimum."

@@ -115,36 +115,68 @@ def test_several_models_share_a_picture(two: Any, filled: Callable[..., Any]) ->
         assert "dull" in text
 
 
-DIRECTIONS = {
-    "over": ("all below the line", "above the line"),
-    "under": ("all above the line", "below the line"),
-}
+def shares(caption: str, start: str) -> tuple[float, float]:
+    """Return predicted and observed share after these words, in percent."""
+    found = re.search(rf"{start}: ([\d.]+) % predicted on average, ([\d.]+) % (?:right|happened)", caption)
+    assert found, caption
+    return float(found[1]), float(found[2])
 
 
-@pytest.mark.parametrize("kind", DIRECTIONS)
-def test_captions_say_which_way_the_picks_are_wrong(kind: str, filled: Callable[..., Any]) -> None:
+BELOW, ABOVE = "less often than predicted", "more often than predicted"
+
+
+@pytest.mark.parametrize(("kind", "said", "unsaid"), [("over", BELOW, ABOVE), ("under", ABOVE, BELOW)])
+def test_captions_say_which_way_the_picks_are_wrong(
+    kind: str, said: str, unsaid: str, filled: Callable[..., Any]
+) -> None:
     """Three classes: the chart is of the picks, above the line too cautious, below it too sure."""
-    said, unsaid = DIRECTIONS[kind]
-    caption = plots.module("reliability").caption(filled(kind, n=4000, k=3))
-    assert said in caption
+    result = filled(kind, n=4000, k=3)
+    caption = plots.module("reliability").caption(result)
+    predicted, right = shares(caption, "Picks")
+    assert (right < predicted) == (kind == "over")
+    assert f"right {said}" in caption
     assert unsaid not in caption
-    gave, expected = ("gave", "expected") if kind == "over" else ("expected", "gave")
-    rows = {row["side"]: row["mean"] for row in plots.module("risk_profile").rows(filled(kind, k=3)) if row["r"] == 0}
-    assert rows[gave] < rows[expected]
+    profile = plots.module("risk_profile").caption(result)
+    assert ("less than" in profile, "more than" in profile) == (kind == "over", kind == "under")
+    assert "Recalibration saves" in plots.module("loss_ladder").caption(result)
 
 
-def test_caption_of_a_bias_says_that_points_are_below(filled: Callable[..., Any]) -> None:
-    """Two classes, the event predicted too often: its observed shares lie below the line."""
-    caption = plots.module("reliability").caption(filled("biased", n=4000))
-    assert "all below the line" in caption
-    assert "it happened" in caption
+@pytest.mark.parametrize("kind", ["over", "under", "biased"])
+def test_captions_of_two_classes_say_which_forecasts_are_too_high(kind: str, filled: Callable[..., Any]) -> None:
+    """Too sure: low forecasts happen more often, high ones less often; too cautious: the reverse; biased: all less."""
+    caption = plots.module("reliability").caption(filled(kind, n=4000))
+    low, high = (shares(caption, start) for start in ("below 50 %", "of 50 % or more"))
+    assert (low[1] > low[0], high[1] > high[0]) == {
+        "over": (True, False), "under": (False, True), "biased": (False, False)
+    }[kind]  # fmt: skip
+    assert ("all below the line" in caption) == (kind == "biased")
 
 
-def test_caption_of_calibrated_forecasts_claims_no_deviation(filled: Callable[..., Any]) -> None:
-    result = filled("calibrated", n=300, seed=1)
-    points = [replace(p, observed=(p.band_low + p.band_high) / 2) for p in result.curves.classwise["yes"]]
-    inside = replace(result, curves=replace(result.curves, classwise={"yes": tuple(points)}))
-    assert "no deviation beyond chance" in plots.module("reliability").caption(inside)
+@pytest.mark.parametrize("k", [2, 3, 10])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_captions_of_calibrated_forecasts_claim_no_deviation(k: int, seed: int, filled: Callable[..., Any]) -> None:
+    result = filled("calibrated", n=1500, k=k, seed=seed)
+    assert result.verdict_detail.state in ("calibrated", "none found")  # these seeds are no false alarms
+    caption = plots.module("reliability").caption(result)
+    assert re.search("inside the grey band of chance|no deviation beyond chance", caption)
+    assert not re.search(f"{BELOW}|{ABOVE}|largest gap", caption)
+    assert not re.search("saves [0-9]", plots.module("loss_ladder").caption(result))
+
+
+def test_points_inside_the_band_do_not_contradict_a_verdict(two: Any) -> None:
+    points = [replace(p, observed=(p.band_low + p.band_high) / 2) for p in two.curves.classwise["yes"]]
+    inside = replace(two, curves=replace(two.curves, classwise={"yes": tuple(points)}))
+    assert "the tests, which use all cases together, see more" in plots.module("reliability").caption(inside)
+    fine = replace(inside, verdict_detail=replace(two.verdict_detail, state="calibrated"))
+    assert plots.module("reliability").caption(fine).endswith("inside the grey band of chance.")
+
+
+def test_a_small_probability_is_an_error_suspected_only_where_chance_does_not_explain_it(two: Any) -> None:
+    def caption(p: float) -> str:
+        return plots.module("surprises").caption(replace(two, surprises=(r.Surprise(3, "yes", p),)))
+
+    assert caption(0.02) == f"Row 3 gave its outcome 2.0 %, the least of {two.n:,} cases."
+    assert "errors in the data" in caption(1e-6)
 
 
 @pytest.mark.parametrize("kind", ["over", "under", "biased", "calibrated"])

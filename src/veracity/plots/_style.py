@@ -87,6 +87,7 @@ DARK = _theme(
 )
 THEMES = {"light": LIGHT, "dark": DARK}
 
+CODES = ("1", "1.0", "true", "yes", "event")  # labels that say only that it happened
 RISK_AXIS = ["Risk parameter r", "← punishes misses · forgives them →"]
 PROBABILITY = alt.Scale(domain=[0, 1], nice=False)
 GAVE, EXPECTED, RECALIBRATED = "gave", "expected", "recalibrated"  # the three sides of every mean
@@ -115,6 +116,12 @@ def present(rows: Rows, name: str, what: str) -> Rows:
 def event(result: Any) -> str | None:
     """Return the name of the event where there are two classes, else None."""
     return str(result.classes[1]) if result.classes and len(result.classes) == 2 else None
+
+
+def event_name(result: Any) -> str:
+    """Return what titles and sentences call the event: its label, or "the event" where that is a code."""
+    name = event(result)
+    return "the event" if name is None or name.lower() in CODES else name
 
 
 def reading(found: Any) -> dict[str, float | None]:

@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
+from veracity.words import percent
 
 OF, ORDER, TITLE = "table", 30, "Attributes"
 COLUMNS = {
@@ -32,8 +33,8 @@ def caption(result: Any) -> str:
     better = sum(abs(point["observed"] - point["stated"]) < abs(point["observed"] - base) for point in points)
     high = sum(point["stated"] > point["observed"] for point in points)
     return (
-        f"{better} of {len(points)} forecasts are nearer to what was observed than the prevalence ({base:.0%}) is; "
-        f"{high} were predicted higher than observed."
+        f"{better} of {len(points)} forecasts are nearer to the observed share than the prevalence "
+        f"({percent(base, 0)}) is; {high} were predicted higher than observed."
     )
 
 

@@ -52,5 +52,5 @@ def chart(result: Any) -> style.Chart:
     return alt.layer(*layers).properties(
         width=style.WIDTH,
         height=style.HEIGHT,
-        title=style.title(TITLE, f"{said}Each bar holds about as many outcomes."),
+        title=style.title(TITLE, f"{said}All bars hold about the same number of outcomes."),
     )

@@ -46,8 +46,8 @@ def caption(result: Any) -> str:
     if total <= 0.0:
         return ""
     return (
-        f"At r = 0 stands the log loss, at 1 the Brier score. Of the log loss {percent(max(part, 0.0) / total, 0)} is "
-        f"miscalibration, and the whole is {percent(total, 0)} of the loss of the baseline."
+        f"r = 0 is the log loss, r = 1 the Brier score. The log loss is {percent(total, 0)} of the baseline's, and "
+        f"{percent(max(part, 0.0) / total, 0)} of it is miscalibration."
     )
 
 
@@ -93,7 +93,9 @@ def chart(result: Any) -> style.Chart:
         for i, (name, label) in enumerate(PARTS.items())
     ]
     top = max(1.05, min(1.05 * tallest, CUT))
-    cut = f" Cut at {CUT:.0%}: misses make the loss much larger on the left." if tallest > CUT else ""
+    cut = (
+        f" Cut at {CUT:.0f} times the baseline: misses make the loss much larger on the left." if tallest > CUT else ""
+    )
     base = alt.Chart(style.data(long))
     x = alt.X(
         "r:Q",

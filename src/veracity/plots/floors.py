@@ -26,9 +26,12 @@ def caption(result: Any) -> str:
     first, last = sweep[0], sweep[-1]
     change = {name: (last[name] or 0.0) - (first[name] or 0.0) for name in MEANS}
     name = max(change, key=lambda mean: change[mean])
+    least, was, would_be = (percent(share, 0) for share in (last["floor"], first[name], last[name]))
+    if was == would_be:
+        return f"A minimum probability of {least} would hardly change the three means."
     return (
-        f"A minimum of {percent(last['floor'], 1)} moves the {SHORT_MEANS[name]} probability from "
-        f"{percent(first[name], 0)} to {percent(last[name], 0)}: so much of it is due to the cases below that minimum."
+        f"A minimum probability of {least} would raise the {SHORT_MEANS[name]} probability from {was} to {would_be}: "
+        f"the difference is due to cases that gave their outcome less than {least}."
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
-from veracity.words import number, percent
+from veracity.words import SIGNIFICANT, number, p_equals, percent
 
 OF, ORDER, TITLE = "assessment", 10, "Groups"
 COLUMNS = {
@@ -45,11 +45,13 @@ def caption(result: Any) -> str:
             continue
         worst = group.levels[group.worst]
         p = group.differ.p if group.differ is not None else None
-        differ = "" if p is None else " The groups differ" if p < 0.05 else " The groups do not differ significantly"
+        differ = (
+            " The groups differ" if p is not None and p < SIGNIFICANT else " The groups do not differ significantly"
+        )
         said.append(
             f"By {column}: the highest log loss is that of {group.worst} ({number(worst.scores.log_loss)}; "
             f"gave {percent(worst.reported.geometric_accuracy, 0)} typically)."
-            + (f"{differ} (p = {p:.3f})." if p is not None else "")
+            + (f"{differ} ({p_equals(p)})." if p is not None else "")
         )
     return " ".join(said)
 
@@ -79,5 +81,5 @@ def chart(result: Any) -> style.Chart:
                 ),
             ).properties(width=style.WIDTH - 60, height=34 * len(order))
         )
-    note = "Given far below expected: over-confident in this group."
+    note = "Given below expected: the group was forecast worse than the model expected. Lines: intervals."
     return alt.vconcat(*panels).properties(title=style.title(TITLE, note))

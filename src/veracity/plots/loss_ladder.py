@@ -8,7 +8,7 @@ import altair as alt
 
 from veracity.measures import quantity
 from veracity.plots import _style as style
-from veracity.words import finite, number, percent
+from veracity.words import decimals, finite, number, percent, value
 
 OF, ORDER, TITLE = "assessment", 40, "Loss ladder"
 COLUMNS = {
@@ -71,7 +71,7 @@ def _step(name: str, held: Any, start: float, stop: float) -> dict[str, Any]:
         "to": stop,
         "remedy": REMEDIES[name],
         "kind": SAVED if name in ("AL", "PCL", "GL") else LEFT,
-        "label": f"{part}: {number(held)}",
+        "label": f"{part}: {number(held) if abs(value(held) or 0.0) >= NEGLIGIBLE else 'nothing'}",
     }
 
 
@@ -80,12 +80,18 @@ def caption(result: Any) -> str:
     rule, losses = _losses(result)
     if losses is None:
         return ""
-    saved, total = finite(losses.CL) or 0.0, float(losses.L)
-    if saved <= 0.0 or total <= 0.0:
-        return f"Recalibration saves nothing of the {RULES[rule]} of {number(losses.L)}."
+    saved, total, least = finite(losses.CL) or 0.0, float(losses.L), finite(losses.CL.low)
+    whole = f"the {RULES[rule]} of {number(losses.L)}"
+    if total <= 0.0:
+        return f"There is nothing to save: the {RULES[rule]} is 0."
+    if saved < NEGLIGIBLE:
+        return f"Recalibration would save nothing of {whole}; all of it needs a better model, or is chance."
+    if least is not None and least <= 0.0:
+        return f"It is not certain that recalibration saves anything; {whole} needs a better model, or is chance."
+    certain = f" (at least {number(least, decimals(losses.CL))})" if least is not None else ""
     return (
-        f"Recalibration saves at least {number(losses.CL)} of the {RULES[rule]} of {number(losses.L)} "
-        f"({percent(saved / total, 0)}); the rest needs a better model, or is chance."
+        f"Recalibration saves {number(losses.CL)}{certain} of {whole}, {percent(saved / total, 0)}; "
+        "the rest needs a better model, or is chance."
     )
 
 

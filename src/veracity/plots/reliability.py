@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 
 from veracity.data.records import CurvePoint
 from veracity.plots import _style as style
-from veracity.words import count, percent
+from veracity.words import count, share
 
 OF, ORDER, TITLE = "assessment", 0, "Reliability"
+SEVERAL = 3  # points outside the band from which on their side is told
 MANY = 20_000  # forecasts in a bar from which on the axis counts in thousands
 COLUMNS = {
     "forecast": ("predicted on average", ".4~g"),
@@ -40,35 +42,63 @@ def rows(result: Any) -> style.Rows:
 
 
 def caption(result: Any) -> str:
-    """Return how many points are outside the band of chance, on which side, and the gap that concerns most cases."""
-    points = _points(result)
-    outside = [point for point in points if not point.band_low <= point.observed <= point.band_high]
+    """Return predicted against observed as the picture shows it, and whether chance explains the difference."""
+    points = [point for point in _points(result) if point.count]
     if not points:
         return ""
+    picks = style.event(result) is None
+    if picks:
+        said = f"Picks: {_means(points, 'right')}."
+    else:
+        halves = {"below 50 %": [p for p in points if p.forecast < 0.5]}
+        halves["of 50 % or more"] = [p for p in points if p.forecast >= 0.5]
+        parts = [f"{name}: {_means(half, 'happened')}" for name, half in halves.items() if half]
+        said = f"Forecasts {'; '.join(parts)}."
+    return f"{said} {_outside(points, picks, getattr(result.verdict_detail, 'state', None))}"
+
+
+def _means(points: Sequence[CurvePoint], verb: str) -> str:
+    """Return the mean forecast and the share of outcomes of some points."""
+    n = sum(point.count for point in points)
+    predicted = sum(point.count * point.forecast for point in points) / n
+    observed = sum(point.count * point.observed for point in points) / n
+    return f"{share(predicted)} predicted on average, {share(observed)} {verb}"
+
+
+def _outside(points: Sequence[CurvePoint], picks: bool, state: str | None) -> str:
+    """Return how many points are outside the band, on which side, and the largest gap, as far as the tests agree."""
+    outside = [point for point in points if not point.band_low <= point.observed <= point.band_high]
+    found = state in ("found", "slight")
     if not outside:
-        return f"All {len(points)} points lie inside the grey band: no deviation beyond chance."
+        said = f"All {len(points)} points lie inside the grey band of chance"
+        return f"{said}; the tests, which use all cases together, see more." if found else f"{said}."
+    said = f"{len(outside)} of {count(len(points), 'point')} {'lies' if len(outside) == 1 else 'lie'} outside the band"
+    if state is not None and not found:
+        return f"{said}; all cases together show no deviation beyond chance."
     below = sum(point.observed < point.forecast for point in outside)
-    where = "all below" if below == len(outside) else "all above" if below == 0 else f"{below} below"
+    verb, where = "right" if picks else "happened", ""
+    if len(outside) >= SEVERAL:
+        where = f", {below} of them below the line"
+        if below in (0, len(outside)):
+            side, amount = ("below", "less") if below else ("above", "more")
+            where = f", all {side} the line ({verb} {amount} often than predicted)"
     largest = max(outside, key=lambda point: point.count * abs(point.forecast - point.observed))
-    verb = "it was right" if style.event(result) is None else "it happened"
-    said = f"{len(outside)} of {len(points)} points lie outside the grey band of chance, {where} the line."
-    if len(outside) == 1:
-        side = "below" if below else "above"
-        said = f"1 of {count(len(points), 'point')} lies outside the grey band of chance, {side} the line."
-    return (
-        f"{said} The largest gap: where it says {percent(largest.forecast, 0)} on average, {verb} "
-        f"{percent(largest.observed, 0)} of the time ({count(largest.count, 'forecast')})."
-    )
+    gap = f"{share(largest.forecast)} predicted, {share(largest.observed)} {verb}"
+    return f"{said}{where}. The largest gap: {gap} in {count(largest.count, 'forecast')}."
 
 
 def chart(result: Any) -> style.Chart:
     """Reliability diagram above the number of forecasts (band: outcomes redrawn from the forecasts)."""
     points = style.present(rows(result), "reliability", "reliability curve")
     event = style.event(result)
-    said = "Predicted probability of the pick" if event is None else f"Predicted probability of {event}"
-    happened = "Share of picks that were right" if event is None else f"Observed share of {event}"
+    said = (
+        "Predicted probability of the pick" if event is None else f"Predicted probability of {style.event_name(result)}"
+    )
+    happened = "Share of picks that were right" if event is None else f"Observed share of {style.event_name(result)}"
     above, below = ("too cautious", "too sure") if event is None else ("predicted too low", "predicted too high")
-    x = alt.X("forecast:Q", scale=style.PROBABILITY, title=said, axis=alt.Axis(format=".0%"))
+    bars = [dict(bar) for bar in result.curves.sharpness]
+    above_bars = None if bars else said  # the bars have the same axis with its title
+    x = alt.X("forecast:Q", scale=style.PROBABILITY, title=above_bars, axis=alt.Axis(format=".0%"))
     y = alt.Y("observed:Q", scale=style.PROBABILITY, title=happened, axis=alt.Axis(format=".0%"))
     base = alt.Chart(style.data(points))
     curve = alt.layer(
@@ -89,7 +119,6 @@ def chart(result: Any) -> style.Chart:
         height=style.HEIGHT,
         title=style.title(TITLE, "Grey band: where calibrated forecasts would be. Dots: larger for more forecasts."),
     )
-    bars = [dict(bar) for bar in result.curves.sharpness]
     if not bars:
         return alt.vconcat(curve)
     thousands = max(bar["count"] for bar in bars) >= MANY

@@ -35,8 +35,8 @@ def caption(result: Any) -> str:
     if area is None:
         return ""
     return (
-        f"The area under the observed curve is {number(result.scores.auc)}: so often did a case with the event have a "
-        "higher probability than one without. It does not say whether the probabilities are right."
+        f"The area under the observed curve is {number(result.scores.auc)}: the share of pairs in which the case with "
+        "the event had the higher probability. It does not say whether the probabilities are right."
     )
 
 
@@ -44,21 +44,21 @@ def chart(result: Any) -> style.Chart:
     """ROC curve: the share of events called against the share of non-events called."""
     points = style.present(rows(result), "roc", "ROC curve (it needs two classes)")
     names = [name for name in (OBSERVED, PREDICTED) if any(row["curve"] == name for row in points)]
-    event = style.event(result) or "the event"
+    event = style.event_name(result)
     legend = None if len(names) == 1 else alt.Legend()
     curve = (
         alt.Chart(style.data(points))
         .mark_line(strokeWidth=2)
         .encode(
-            x=alt.X("false_positive_rate:Q", scale=style.PROBABILITY, title="False alarms (share of others called)"),
-            y=alt.Y("true_positive_rate:Q", scale=style.PROBABILITY, title=f"Hits (share of {event} called)"),
+            x=alt.X("false_positive_rate:Q", scale=style.PROBABILITY, title="False alarms (share of the other cases)"),
+            y=alt.Y("true_positive_rate:Q", scale=style.PROBABILITY, title=f"Hits (share of the cases of {event})"),
             order=alt.Order("place:Q"),
             color=alt.Color("curve:N", scale=style.categories(names), title=None, legend=legend),
             strokeDash=alt.StrokeDash("curve:N", scale=style.dashes(names), title=None, legend=legend),
             tooltip=style.tips(COLUMNS),
         )
     )
-    note = "Above the dashed line: better than a coin. Says nothing about calibration."
+    note = "Dashed diagonal: a coin."
     return alt.layer(style.diagonal(), curve).properties(
         width=style.WIDTH, height=style.HEIGHT, title=style.title(TITLE, note)
     )

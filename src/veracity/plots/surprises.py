@@ -7,10 +7,11 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
-from veracity.words import chance, place
+from veracity.words import chance, count, place
 
 OF, ORDER, TITLE = "assessment", 20, "Biggest misses"
 COLUMNS = {"row": ("row", ""), "outcome": ("outcome", ""), "probability": ("probability of the outcome", ".4~g")}
+UNLIKELY = 0.05  # calibrated forecasts would have a miss like the biggest one in fewer sets than this
 GIVEN, RULED_OUT = "probability given", "ruled out (probability 0)"
 
 
@@ -29,7 +30,10 @@ def caption(result: Any) -> str:
     zeros = sum(case.probability == 0 for case in found)
     worst = f"{place(found[0])} gave its outcome {chance(found[0].probability)}"
     said = f"{zeros} of these outcomes had been ruled out (probability 0)" if zeros else worst
-    return f"{said}. Look at these cases first: they may be errors in the data."
+    others = max(len(result.classes or ()) - 1, 1)
+    if found[0].probability * others * (result.n or 0) < UNLIKELY:
+        return f"{said}. Look at these cases first: they may be errors in the data."
+    return f"{said}, the least of {count(result.n, 'case')}."
 
 
 def chart(result: Any) -> style.Chart:
@@ -48,7 +52,7 @@ def chart(result: Any) -> style.Chart:
     ]
     zeros = len(positive) < len(drawn)
     order = [row["name"] for row in drawn]
-    y = alt.Y("name:N", sort=order, title="Row: outcome", axis=alt.Axis(labelLimit=200, labelOverlap=False))
+    y = alt.Y("name:N", sort=order, title="Row and its outcome", axis=alt.Axis(labelLimit=200, labelOverlap=False))
     x = alt.X(
         "at:Q",
         scale=alt.Scale(type="log", domain=[edge if zeros else min(positive) / 1.5, 1]),

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.words import in_full
+
 NO_EVENT = (
     *("no", "false", "0", "none", "negative", "neg", "negativ", "absent", "no event", "control", "nein", "non", "-"),
     *("no disease", "healthy", "well", "gesund", "sain", "low", "low risk", "not at risk", "test negative", "test -"),
@@ -76,7 +78,7 @@ def given(argument: str, names: Sequence[Any], seen: list[str]) -> list[int]:
 
 def probability_names(f: NDArray[np.float64]) -> tuple[str, ...]:
     """Categories named by their probability: short where that tells them apart."""
-    for show in ("{:.6g}".format, repr):
+    for show in (lambda p: in_full(float(f"{p:.6g}")), in_full):
         found = [show(float(row[-1])) if len(row) == 2 else " / ".join(show(float(p)) for p in row) for row in f]
         if len(set(found)) == len(found):
             break

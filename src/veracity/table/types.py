@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from veracity.formulas import tables as formula
 from veracity.results.document import encode
+from veracity.words import in_full
 
 from . import check, order
 from .document import SCHEMA, csv_lines, document
@@ -96,8 +97,9 @@ class PredictionTable(Numbers):
         shares = formula.shares_from_rates(*(check.rate(name, value) for name, value in rates))
         if n is not None and not 0 < n < math.inf:
             raise ValueError(f"n: {n!r} is no number of cases")
-        cells = f"its cells are expected counts of {n:g} cases" if n else "its cells are shares of all cases"
-        note = f"Computed from sensitivity {sens:g}, specificity {spec:g} and prior {prior:g}: {cells}."
+        cells = f"its cells are expected counts of {in_full(n)} cases" if n else "its cells are shares of all cases"
+        given = [f"{name} {in_full(x)}" for name, x in (("sensitivity", sens), ("specificity", spec), ("prior", prior))]
+        note = f"Computed from {given[0]}, {given[1]} and {given[2]}: {cells}."
         return cls(shares, unit="weights", cases=n, **{"notes": (note,), **options})
 
     @classmethod
