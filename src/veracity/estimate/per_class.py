@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,35 +29,70 @@ def per_class(
 ) -> dict[str, ClassReading]:
     """Return the readings of every class from its histogram; `gains` are its row gains of the recalibration, summed.
 
-    p compares Σp with the number of events by the normal approximation, adjusted by Holm over the classes.
+    p compares Σp with the number of events, adjusted by Holm over the classes. Outcomes of forecasts that are too
+    extreme vary by more than the forecasts say, so the larger of their variance and that of the fitted slope counts.
     """
     found, total = [], sum(max(gain, 0.0) for gain in (gains or {}).values())
     for name, held in zip(map(str, classes), histograms, strict=True):
-        mass = np.asarray(held.all if held.all_weight is None else held.all_weight, dtype=np.float64)
-        true = np.asarray(held.true if held.true_weight is None else held.true_weight, dtype=np.float64)
-        squares = mass if held.all_weight2 is None else held.all_weight2
-        n, p = float(mass.sum()), np.clip(held.all_sum / np.where(mass > 0.0, mass, 1.0), 0.0, 1.0)
-        z = residual(held)
+        cells = Cells.of(held)
+        fitted = None if cells.unfit else fit_slope(cells)
+        reading = undefined(cells.unfit) if fitted is None else fitted.reading(level)
+        z = cells.residual(0.0 if fitted is None else fitted.variance)
         share = max((gains or {}).get(name, 0.0), 0.0) / total if total > 0.0 else None
-        reading = slope(p, mass, true, squares, level)
-        found.append((name, float(held.true.sum()), held.all_sum.sum() / n, true.sum() / n, reading, share, z))
+        found.append((name, float(held.true.sum()), cells.predicted, cells.observed, reading, share, z))
     adjusted = holm([math.erfc(abs(one[-1]) / math.sqrt(2.0)) for one in found])
     return {
-        name: ClassReading(count, float(predicted), float(observed), reading, share, p)
+        name: ClassReading(count, predicted, observed, reading, share, p)
         for (name, count, predicted, observed, reading, share, _), p in zip(found, adjusted, strict=True)
     }
 
 
+@dataclass(frozen=True)
+class Cells:
+    """The forecasts of one class by cell: mean probability, weight, weight of the events, squared weights."""
+
+    p: Floats
+    mass: Floats
+    true: Floats
+    squares: Floats
+    cases: float  # number of forecasts, unweighted
+    expected: float  # Σ w p
+
+    @classmethod
+    def of(cls, held: Histogram) -> Cells:
+        """Return the cells of a histogram."""
+        mass = np.asarray(held.all if held.all_weight is None else held.all_weight, dtype=np.float64)
+        true = np.asarray(held.true if held.true_weight is None else held.true_weight, dtype=np.float64)
+        squares = mass if held.all_weight2 is None else held.all_weight2
+        p = np.clip(held.all_sum / np.where(mass > 0.0, mass, 1.0), 0.0, 1.0)
+        return cls(p, mass, true, squares, float(held.all.sum()), float(held.all_sum.sum()))
+
+    @property
+    def predicted(self) -> float:
+        return self.expected / float(self.mass.sum())
+
+    @property
+    def observed(self) -> float:
+        return float(self.true.sum() / self.mass.sum())
+
+    @property
+    def unfit(self) -> str:
+        """Why no slope can be fitted; empty where one can."""
+        if min(float(self.true.sum()), float((self.mass - self.true).sum())) < FEWEST:
+            return f"fewer than {FEWEST} events or non-events"
+        x = logit(self.p[self.mass > 0.0])
+        return "every forecast is the same" if np.ptp(x) < 1e-9 else ""
+
+    def residual(self, least_variance: float = 0.0) -> float:
+        """Return z: events less expected ones over their standard error, (V + 1)^½ for weights of 1."""
+        variance = max(float(np.sum(self.squares * self.p * (1.0 - self.p))), least_variance)
+        one_case = float(self.squares.sum()) / max(self.cases, 1.0)
+        return (float(self.true.sum()) - self.expected) / math.sqrt(variance + one_case) if one_case > 0.0 else 0.0
+
+
 def residual(held: Histogram) -> float:
-    """Return z: the events less the expected ones, over the standard error that calibrated forecasts give them."""
-    mass = np.asarray(held.all if held.all_weight is None else held.all_weight, dtype=np.float64)
-    true = held.true if held.true_weight is None else held.true_weight
-    squares = mass if held.all_weight2 is None else held.all_weight2
-    p = np.clip(held.all_sum / np.where(mass > 0.0, mass, 1.0), 0.0, 1.0)
-    variance, excess = float(np.sum(squares * p * (1.0 - p))), float(true.sum() - held.all_sum.sum())
-    if variance > 0.0:
-        return excess / math.sqrt(variance)
-    return math.copysign(math.inf, excess) if excess else 0.0
+    """Return z of the events less the expected ones, over the standard error that calibrated forecasts give them."""
+    return Cells.of(held).residual()
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -73,19 +109,34 @@ def holm(p: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def slope(p: Floats, mass: Floats, true: Floats, squares: Floats, level: float) -> Reading:
-    """Return b of logit p' = a + b logit p, fitted to cells by maximum likelihood; its interval allows for weights.
+@dataclass(frozen=True)
+class Slope:
+    """A fitted slope with its standard error, and the variance of the number of events under the fit."""
 
-    >>> p, n = np.array([0.2, 0.8]), np.array([100.0, 100.0])
-    >>> round(float(slope(p, n, np.array([20.0, 80.0]), n, 0.95)), 6)
+    value: float
+    error: float
+    variance: float
+
+    def reading(self, level: float) -> Reading:
+        return around(self.value, self.error, level, method="maximum likelihood on cells")
+
+
+def logit(p: Floats) -> Floats:
+    inside = np.clip(p, NEAREST, 1.0 - NEAREST)
+    found: Floats = np.log(inside) - np.log1p(-inside)
+    return found
+
+
+def fit_slope(cells: Cells) -> Slope:
+    """Return b of logit p' = a + b logit p, fitted to cells by maximum likelihood; its error allows for weights.
+
+    >>> n = np.array([100.0, 100.0])
+    >>> cells = Cells(np.array([0.2, 0.8]), n, np.array([20.0, 80.0]), n, 200, 100.0)
+    >>> round(fit_slope(cells).value, 6)
     1.0
     """
-    if min(float(true.sum()), float((mass - true).sum())) < FEWEST:
-        return undefined(f"fewer than {FEWEST} events or non-events")
-    inside = np.clip(p, NEAREST, 1.0 - NEAREST)
-    x = np.column_stack([np.ones_like(p), np.log(inside) - np.log1p(-inside)])
-    if np.ptp(x[mass > 0.0, 1]) < 1e-9:
-        return undefined("every forecast is the same")
+    x = np.column_stack([np.ones_like(cells.p), logit(cells.p)])
+    mass, true, squares = cells.mass, cells.true, cells.squares
     b = np.zeros(2)
     for _ in range(STEPS):
         fitted = 1.0 / (1.0 + np.exp(-np.clip(x @ b, -700.0, 700.0)))
@@ -100,7 +151,7 @@ def slope(p: Floats, mass: Floats, true: Floats, squares: Floats, level: float) 
             break
     inverse = np.linalg.inv(information)
     spread = inverse @ (x.T @ ((squares * weight)[:, None] * x)) @ inverse
-    return around(float(b[1]), math.sqrt(max(float(spread[1, 1]), 0.0)), level, method="maximum likelihood on cells")
+    return Slope(float(b[1]), math.sqrt(max(float(spread[1, 1]), 0.0)), float(squares @ weight))
 
 
 def _likelihood(z: Floats, true: Floats, mass: Floats) -> float:
