@@ -398,10 +398,10 @@ def test_options_without_effect_are_refused() -> None:
     frame = pl.DataFrame({"y": y, "p": p[:, 1], "w": np.ones(50)})
     weights = np.ones(50)
     for option, value in (("sample_weight", weights), ("counts", weights), ("groups", weights), ("pos_label", 1)):
-        with pytest.raises(TypeError, match=f"got {option} beside a frame; its own option is"):
+        with pytest.raises(TypeError, match=f"got {option} with a frame; its own option is"):
             vc.assess(frame, label="y", proba="p", **{option: value})
         for held in (Forecasts.of(y, p), Tally.of(y, p)):
-            with pytest.raises(TypeError, match=f"got {option} beside a {type(held).__name__}"):
+            with pytest.raises(TypeError, match=f"got {option} with a {type(held).__name__}"):
                 vc.assess(held, **{option: value})
     with pytest.raises(ValueError, match=r"^floor: 0\.01, but the tally was counted with 0\.0"):
         vc.assess(Tally.of(y, p), floor=0.01)
@@ -498,7 +498,7 @@ def test_what_is_no_option_of_a_tally_is_not_asked_for() -> None:
     assert vc.assess(tally, floor=0.01).floor == 0.01
     with pytest.raises(ValueError, match=r"^bins: 5, but the tally was counted with 10"):
         vc.assess(tally, bins=5)
-    with pytest.raises(TypeError, match="got y_proba beside a Forecasts"):
+    with pytest.raises(TypeError, match="got y_proba with a Forecasts"):
         vc.assess(Forecasts.of(y, p), p)
     assert vc.assess(y, p, random_state=None, bootstrap=10).n == 60
     with pytest.raises(ValueError, match=r"^random_state: 'x' is no whole number"):

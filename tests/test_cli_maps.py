@@ -212,7 +212,7 @@ def test_rows_without_outcomes_are_adjusted_to_given_frequencies(labelled, capsy
     assert run(["adjust", "new.csv", "--to", "em", "--trained-on", "uniform", "-o", "em.csv"]) == 0
     for options in (["--to", "sample"], ["--to", "em"]):
         assert run(["adjust", "new.csv", *options, "-o", "no.csv"]) == 2
-        assert "there is no outcome to count class frequencies from" in capsys.readouterr().err
+        assert "no outcomes to count class frequencies from" in capsys.readouterr().err
         assert not (labelled / "no.csv").exists()
 
 

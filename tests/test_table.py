@@ -435,7 +435,7 @@ def test_a_picture_with_an_upright_tangent_is_drawn():
         (lambda: PredictionTable.from_rates(0.8, 0.8, 0.4, 0), "n: 0"),
         (lambda: PredictionTable.from_rates(0.8, 0.8, 0.0), "never happened"),
         (lambda: PredictionTable.from_probabilities([0.1, 0.9], [10, 10], [1, 11]), "11 events among 10 cases"),
-        (lambda: PredictionTable.from_probabilities([0.1, 0.1], [10, 10], [1, 1]), "stands in two rows"),
+        (lambda: PredictionTable.from_probabilities([0.1, 0.1], [10, 10], [1, 1]), "is in two rows"),
         (lambda: PredictionTable.from_probabilities([0.1, 0.9], [10, 0], [1, 0]), "never forecast"),
         (lambda: PredictionTable.from_rows([0, 1], ["a"]), "different lengths: category 1, outcome 2"),
         (lambda: PredictionTable.from_rows([0, 1]), "either categories or y_proba"),

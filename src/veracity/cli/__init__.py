@@ -47,7 +47,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command and notice here when whoever read our output has left: there is no one to tell."""
+        """Run the command; exit quietly if the reader of standard output has closed the pipe."""
         try:
             done = super().invoke(ctx)
             sys.stdout.flush()
@@ -58,7 +58,7 @@ class Commands(click.Group):
 
 
 def _forget_stdout() -> None:
-    """What is still buffered would be reported by Python while leaving; it was reported already, or need not be."""
+    """Discard buffered output, so that Python does not report the closed pipe again at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -83,8 +83,8 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 def veracity() -> None:
     """How true are your probabilities?
 
-    Reads forecasts with what happened, and says how far the stated probabilities can be trusted, what is lost, and
-    what would repair it.
+    Reads forecasts with outcomes, and says how far the stated probabilities can be trusted, what is lost, and what
+    would repair it.
 
     \b
     Examples:
@@ -153,11 +153,11 @@ def _open_streams() -> None:
 
 
 def main() -> None:
-    """The program: `run` with the words that were typed, in a child process."""
+    """Run the command of `sys.argv` in a child process and exit with its code."""
     _open_streams()
     # Threads of a BLAS wait busily and help nothing here; the kernel has its own. NumPy reads this when imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    warnings.simplefilter("ignore", RuntimeWarning)  # what a number's trouble means to people is said as a finding
+    warnings.simplefilter("ignore", RuntimeWarning)  # findings explain infinite and undefined numbers
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without "…" shows "?" instead of failing

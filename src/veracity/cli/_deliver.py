@@ -1,4 +1,4 @@
-"""A finished result to where it was asked: files together, then standard output."""
+"""Delivery of a finished result: all files together, then standard output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HINTS = ("More: --report out.html (charts, groups, risk profile)", "--details (e
 
 
 def answer(request: Request, outputs: Outputs, made_by: Answer) -> None:
-    """Make the result, write what was asked for, and print the summary unless standard output has a document."""
+    """Make the result, write the requested files, and print the summary unless standard output has a document."""
     from veracity import show
     from veracity.results.assess import Assessments
 
@@ -46,7 +46,7 @@ def deliver(
     pictures: Iterable[tuple[str, bytes]],
     hint: str = "",
 ) -> str | bytes:
-    """Write the files that were asked for; return the text for standard output: a document, or the answer."""
+    """Write the requested files; return the text for standard output: a document, or the answer."""
     from veracity import show
 
     makers = {**makers, "markdown": lambda: show.to_markdown(result)}
@@ -71,7 +71,7 @@ def deliver(
 
 
 def _hint() -> str:
-    """Return what else there is, on one line if it fits the terminal."""
+    """Return the hint at further options, on one line if it fits the terminal."""
     line = "   ".join(HINTS)
     return f"\n{line}\n" if len(line) <= _width() else f"\n{HINTS[0]}\n      {HINTS[1]}\n"
 

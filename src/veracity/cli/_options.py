@@ -21,7 +21,7 @@ INPUT, CASES, ESTIMATION, OUTPUT, ENGINE = GROUPS = ("Input", "Cases", "Estimati
 
 
 class Option(click.Option):
-    """An option that the help shows in a group, declared as there: "-o --output OUT"; `name`: of its parameter."""
+    """An option of a group of the help, declared as shown there ("-o --output OUT"); `name` of its parameter."""
 
     def __init__(self, group: str, declared: str, help: str, name: str | None = None, **how: Any) -> None:
         names = [word for word in declared.split() if word.startswith("-")]
@@ -170,7 +170,7 @@ ASSESS = (*READ, *PLAN, *ENGINES, CHECKPOINT)
 
 @dataclass(frozen=True)
 class Outputs:
-    """The files that were asked for, and how much is printed."""
+    """The requested files, and how much is printed."""
 
     report: str | None = None
     json: str | None = None
@@ -195,7 +195,7 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Request:
-    """What a command was asked to do with which files."""
+    """The files and options of one command."""
 
     files: tuple[str, ...]
     reading: ReadOptions

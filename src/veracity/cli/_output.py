@@ -1,4 +1,4 @@
-"""Where results go: the checks before any work, and files that appear whole or not at all."""
+"""Output files: checks before any work, and files that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from veracity.cli._options import Outputs
 
 
 def check_outputs(outputs: Outputs, inputs: Iterable[str] = ()) -> None:
-    """Refuse before any work what could not be written after it, or would destroy what is read."""
+    """Refuse outputs that could not be written after the work, or would destroy an input."""
     read = {os.path.realpath(path) for path in inputs if path != "-"}
     if outputs.report == "-":
         raise ValueError("--report -: a page goes to a file; give its name, such as out.html")
@@ -93,7 +93,7 @@ class Together:
         self.made(path, lambda part: part.write_bytes(data))
 
     def made(self, path: str | Path, write: Callable[[Path], Any]) -> None:
-        """What `write` puts into the file that it is given becomes `path`."""
+        """Make the file `path` by `write`, which is given a temporary file."""
         from veracity.data.whole_files import part_of
 
         target = Path(path)
@@ -101,7 +101,7 @@ class Together:
             if target.exists() and not _regular(target):  # a device or a named pipe cannot be renamed over
                 write(target)
                 return
-            target = Path(os.path.realpath(target))  # through a link, to what it names
+            target = Path(os.path.realpath(target))  # a link stays a link
             part = part_of(target)
             self._waiting.append((part, target))
             write(part)
@@ -109,7 +109,7 @@ class Together:
             raise OSError(error.errno, f"{error.strerror}; nothing was written", str(path)) from None
 
     def made_folder(self, path: str | Path, write: Callable[[Path], Any]) -> None:
-        """What `write` puts into the folder that it is given becomes the folder `path`."""
+        """Make the folder `path` by `write`, which is given a temporary folder."""
         from veracity.data.whole_files import part_of
 
         target = Path(os.path.realpath(path))
@@ -119,7 +119,7 @@ class Together:
         write(part)
 
     def folder(self, path: str | Path) -> Path:
-        """A folder for files to come; removed again if it was new and nothing comes of it."""
+        """Return a folder for further files; a new one is removed again if the work fails."""
         target = Path(path)
         for missing in [*reversed(target.parents), target]:
             if not missing.exists():
@@ -151,7 +151,7 @@ def tell(message: str, *, err: bool = True) -> None:
 
 
 def to_stdout(content: str | bytes) -> None:
-    """Write all of it in UTF-8 whatever the terminal says, and notice a full disk or a closed pipe now."""
+    """Write everything in UTF-8 whatever the terminal's encoding; a full disk or closed pipe raises here."""
     data = content.encode() if isinstance(content, str) else content
     sys.stdout.flush()
     stream = getattr(sys.stdout, "buffer", None)

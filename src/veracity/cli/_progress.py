@@ -1,4 +1,4 @@
-"""A bar on standard error for work that takes more than two seconds, when someone is looking."""
+"""A progress bar on standard error for work of more than two seconds, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE = 2.0  # seconds before anything is shown
 
 
 class Working:
-    """Says what is being done and, where it is known, how far it is, how fast, and how long it will take."""
+    """Shows the current step and, where known, its share of the whole, its speed, and the time left."""
 
     def __init__(self, doing: str, *, quiet: bool = False) -> None:
         self._doing, self._rate, self._share = doing, "", 0.0
@@ -35,14 +35,14 @@ class Working:
         return self
 
     def now(self, doing: str) -> None:
-        """The next step has begun; how long it takes is not known."""
+        """Begin the next step, of unknown length."""
         with self._lock:
             self._doing, self._rate, self._share = doing, "", 0.0
             self._began = time.monotonic()
             self._update()
 
     def at(self, rows: int, share: float | None, parts: tuple[int, int] | None = None) -> None:
-        """So many rows, or parts of all parts, are done, and this share of the whole."""
+        """Show that so many rows, or parts of all parts, are done, and this share of the whole."""
         with self._lock:
             speed = rows / max(time.monotonic() - self._began, 1e-9)
             self._rate = (
@@ -52,7 +52,7 @@ class Working:
             self._update()
 
     def watch(self, doing: str) -> Callable[[Progress], None] | None:
-        """For engines: a pass over the data has begun, and tells how far it is."""
+        """Begin a pass over the data; return the engine's callback for its progress."""
         self.now(doing)
         return (lambda seen: self.at(seen.rows, seen.share, seen.parts)) if self._timer else None
 

@@ -1,4 +1,4 @@
-"""One model's forecasts, mapped and written: what `adjust` and `calibrate` share."""
+"""One model's forecasts, mapped and written: shared by `adjust` and `calibrate`."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def is_folder(output: str) -> bool:
 
 
 def map_file_of(output: str) -> Path:
-    """Return where the map of these rows goes."""
+    """Return the path for the map of these rows."""
     path = Path(output)
     return path.with_name(f"{path.name}.map.json") if is_folder(output) else path.with_suffix(".map.json")
 
 
 def check_rows_file(output: str, force: bool) -> None:
-    """Refuse before the work what could not be written after it."""
+    """Refuse an output that could not be written after the work."""
     if output == "-":
         return
     if is_folder(output):
@@ -59,7 +59,7 @@ def one_model(
 ) -> OneModel:
     """Return the forecasts of the only model in the files, counted.
 
-    outcomes  "needed"; "asked": without any, the forecasts will do; "unused": nor need those that are there be valid
+    outcomes  "needed"; "asked": forecasts without outcomes will do; "unused": and invalid outcomes are ignored
     classes   of the map that will be applied
     """
     for name in ("group", "ideal", "feature"):
@@ -77,7 +77,7 @@ def one_model(
     def counted(source: Source) -> OneModel:
         tell(source.layout.one_line("not used" if outcomes == "needed" else "kept"))
         model = OneModel(engine, source)
-        _ = model.tally  # every value is looked at
+        _ = model.tally  # checks every value
         return model
 
     source: Source | None = None
@@ -100,7 +100,7 @@ def one_model(
 
 
 def write(model: OneModel, fitted: Fitted, output: str, together: Together) -> int:
-    """Write mapped rows into a file, a folder or standard output, whole or not at all; return how many there are."""
+    """Write mapped rows into a file, a folder or standard output, whole or not at all; return their number."""
     from veracity.engines._mapped import not_for_csv
 
     text = not is_folder(output) and not output.lower().endswith(".parquet")
@@ -123,7 +123,7 @@ def write(model: OneModel, fitted: Fitted, output: str, together: Together) -> i
 
 
 def warn_of_changes(model: OneModel) -> None:
-    """Name rows that are not in the output, or not as they were, and columns that are not."""
+    """Warn of rows that are missing or changed in the output, and of replaced columns."""
     from veracity.data.findings import LEFT_OUT
 
     tally = model.tally

@@ -45,9 +45,9 @@ def command(
 ) -> None:
     """Adjust forecasts to class frequencies (Kull & Flach 2015); labels are not used case by case.
 
-    Other columns are kept beside the adjusted ones. Files without outcomes will do, but for --to sample.
+    Other columns are copied. Files without outcomes will do, except for --to sample.
 
-    The fitted map goes beside OUT as OUT's stem with .map.json; `veracity calibrate apply` applies it to other files.
+    The fitted map is written next to OUT, as its stem with .map.json; `veracity calibrate apply` applies it elsewhere.
 
     Where the distinct rows are many, each step of the fit is a pass over them. A file OUT is written by this machine,
     in order; into OUT/ each part is written where it is read, so the workers of a cluster must share that folder.

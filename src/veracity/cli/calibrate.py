@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from veracity.data import Forecasts
     from veracity.maps import Fitted
 
-FEW = 50  # cases, of which a map says little
+FEW = 50  # cases below which a fitted map is mostly chance
 NAME = Option(
     ESTIMATION,
     "--map",
@@ -79,8 +79,8 @@ def best(forecasts: Forecasts) -> Fitted:
 def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **options: Any) -> None:
     """Apply a fitted map to the forecasts in FILE.
 
-    Other columns are kept beside the mapped ones. Files without outcomes will do. A file OUT is written by this
-    machine, in order; into OUT/ each part is written where it is read.
+    Other columns are copied. Files without outcomes will do. A file OUT is written by this machine, in order; into
+    OUT/ each part is written where it is read.
     """
     check_rows_file(output, force)
     from veracity import maps

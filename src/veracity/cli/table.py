@@ -42,7 +42,7 @@ OWN = (
     Option(INPUT, "--category COL", "Column of the forecast category (tidy and case-by-case files)."),
     Option(INPUT, "--label COL", "Column of the outcome (tidy and case-by-case files)."),
     Option(CASES, "--count COL", "Column of the number of cases."),
-    Option(CASES, "--weight COL", "Column of the share of cases, where there are no counts."),
+    Option(CASES, "--weight COL", "Column of the share of cases, instead of counts."),
     Option(CASES, "--group COL", "One table per value of this column, and all together."),
     Option(
         ESTIMATION,
@@ -114,7 +114,7 @@ def _table(
     lacking = [name for name, value in cells.items() if value is None]
     if len(lacking) < 4:
         if lacking or counts is not None:
-            raise ValueError("a 2 × 2 table needs all of --tp, --fp, --fn and --tn, and no --counts beside them")
+            raise ValueError("a 2 × 2 table needs all of --tp, --fp, --fn and --tn, and no --counts")
         counts = f"{tn},{fn};{fp},{tp}"
         rows, columns = rows or "negative,positive", columns or "no event,event"
     rates = {"--sens": sens, "--spec": spec, "--prior": prior}

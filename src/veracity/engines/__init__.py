@@ -54,7 +54,7 @@ class Engine:
     """An engine with its options.
 
     options  its own; on_error="skip" leaves out files that cannot be read, and a finding names them
-    watch    called with a word or two when a pass over the data begins; it may return what is told the pass's progress
+    watch    called with a word or two when a pass over the data begins; may return a callback for its progress
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Engine:
         progress: Callable[[Progress], None] | None = None,
         doing: str = "counting",
     ) -> Any:
-        """Return the sum over all rows that `make()` begins."""
+        """Return the sum over all rows, starting from `make()`."""
         from veracity.engines._checkpoint import Checkpoint
         from veracity.engines._sums import Job
 
@@ -104,7 +104,7 @@ class Engine:
         return self.module.run(job, source.parts(), self.options, checkpoint=kept, progress=progress)
 
     def watched(self, doing: str) -> Callable[[Progress], None] | None:
-        """Announce a pass over the data and return what is told its progress."""
+        """Announce a pass over the data and return the callback for its progress."""
         return self._watch(doing) if self._watch else None
 
     def count(self, source: Source, plan: Plan | None = None, **how: Any) -> Tallies:

@@ -1,4 +1,4 @@
-"""Which cases each model has, by 64-bit keys: whether they repeat, and whether models can be paired."""
+"""The cases of each model as 64-bit keys: repeated ones, and those that all models have."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ WHOLE = (1 << 64) - 1
 
 
 class Cases:
-    """What is remembered of the cases of each model.
+    """The cases of each model, as far as they are needed later.
 
-    wanted  "repeated"  keys of ids, up to a number of rows: is a case given more than once?
-            "ids"       keys and outcomes of all cases: which ones do all models have?
-            "rows"      number of cases and a sum of their keys and outcomes: are they the same for all models?
+    wanted  "repeated"  keys of ids, up to a number of rows, to find repeated cases
+            "ids"       keys and outcomes of all cases, to find those that all models have
+            "rows"      number of cases and a sum of their keys and outcomes, to see whether all models have the same
             ""          nothing
     """
 
@@ -30,11 +30,11 @@ class Cases:
         self.wanted = wanted
         self.sums: dict[str, tuple[int, int]] = {}
         self.unpaired = 0  # rows that not all models have, where they are paired by row
-        self._held: dict[str, list[tuple[Keys, Keys]]] | None = {}  # None: there are too many
+        self._held: dict[str, list[tuple[Keys, Keys]]] | None = {}  # None: too many
         self._number = 0
 
     def take(self, f: Forecasts) -> Forecasts:
-        """Remember the cases; return the forecasts as they are to be counted, keys taken off."""
+        """Remember the cases; return the forecasts for counting, without keys."""
         model = f.model or ""
         if self.wanted == "repeated":
             if f.case is not None and not any(finding.code in EXPLAINED for finding in f.findings):
@@ -76,7 +76,7 @@ class Cases:
         return keys[order], outcomes[order] if len(outcomes) else outcomes
 
     def repeated(self, model: str) -> tuple[Finding, ...]:
-        """Return the finding about cases that are given more than once, if there are any."""
+        """Return the finding about repeated cases, if any."""
         if self.wanted != "repeated":
             return ()
         if self._held is None:
@@ -88,13 +88,13 @@ class Cases:
         return (Finding.of("repeated_cases", shared, len(keys)),) if shared else ()
 
     def state(self) -> tuple[dict[str, Any], list[bytes]]:
-        """Return what is remembered as plain values and bytes."""
+        """Return the cases as plain values and bytes."""
         held = None if self._held is None else list(self._held)
         bodies = [array.tobytes() for model in held or () for array in self.of(model)]
         return {"sums": self.sums, "unpaired": self.unpaired, "held": held}, bodies
 
     def merge(self, head: dict[str, Any], bodies: Sequence[bytes]) -> None:
-        """Add what another remembers."""
+        """Add the cases of another state."""
         self.unpaired += head["unpaired"]
         for model, (number, total) in head["sums"].items():
             self._sum(model, number, total)

@@ -1,4 +1,4 @@
-"""A file from which a run that was killed goes on: the state, and how far it had come."""
+"""A file from which an interrupted run continues: the state, and the position in the input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAGIC = b"veracity checkpoint 1\n"
 
 
 class Checkpoint:
-    """The state of a run, with what it belongs to: the files with size and time of change, the plan, the reading."""
+    """The state of a run, with digests of its files (size and time of change), plan and reading options."""
 
     def __init__(self, path: str | Path, parts: Sequence[Part], reading: ReadOptions, plan: Plan | None) -> None:
         self.path = Path(path)
@@ -35,7 +35,7 @@ class Checkpoint:
         }
 
     def resume(self, total: Sum) -> tuple[int, int, int]:
-        """Add what was counted before to `total`; return the part, its rows and all rows that are done."""
+        """Add the saved state to `total`; return the part, the rows of it and all rows that are done."""
         if not self.path.exists():
             return 0, 0, 0
         data = self.path.read_bytes()
@@ -63,12 +63,12 @@ class Checkpoint:
         write_whole(self.path, MAGIC + crc32(body).to_bytes(4, "little") + body, safely=True)
 
     def remove(self) -> None:
-        """Delete the file, which has served."""
+        """Delete the file after a complete run."""
         self.path.unlink(missing_ok=True)
 
 
 def _weights(reading: ReadOptions) -> list[Part]:
-    """Weights in a file of their own belong to the data."""
+    """Return the file of weights, if any: it belongs to the data."""
     return [Part(reading.weight)] if reading.weight and os.path.isfile(reading.weight) else []
 
 

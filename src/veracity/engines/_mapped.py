@@ -1,4 +1,4 @@
-"""Mapped rows as files: read batch by batch, mapped and written in order, so that none need stay in memory."""
+"""Mapped rows as files: read, mapped and written batch by batch, in order, in bounded memory."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def frame(forecasts: Forecasts, rows: Array, *, weight: bool, count: bool) -> pl
 
 
 def not_for_csv(kinds: Mapping[str, Any]) -> list[str]:
-    """Return the columns that a text cannot hold: lists, records and bytes."""
+    """Return the columns that CSV cannot hold: lists, records and bytes."""
     return [name for name, kind in kinds.items() if kind.is_nested() or kind == pl.Binary or kind == pl.Object]
 
 
@@ -84,7 +84,7 @@ class Mapped:
     count: bool = False
 
     def frames(self, part: Part) -> Iterator[pl.DataFrame]:
-        """Yield the mapped rows of a part; none where it cannot be read and may be left out, as a whole."""
+        """Yield the mapped rows of a part; none if it is unreadable and such parts are skipped."""
         if self.skip_broken and not self._readable(part):
             return
         for batch in self.source.batches(part, passthrough=self.passthrough):
@@ -108,7 +108,7 @@ class Mapped:
     def written(
         self, parts: Sequence[Part], path: Path, ending: str, seen: Callable[[int, float], None] | None = None
     ) -> int:
-        """Write the rows of these parts into one file, CSV or Parquet; return how many there are."""
+        """Write the rows of these parts into one file, CSV or Parquet; return their number."""
         rows = 0
 
         def frames(*_: Any) -> Iterator[pl.DataFrame]:
@@ -135,7 +135,7 @@ class Mapped:
 
 
 class Files:
-    """How many rows the file of each part got; what workers send back instead of a sum."""
+    """The number of rows in the file of each part, which workers return instead of a sum."""
 
     def __init__(self) -> None:
         self.rows: dict[str, int] = {}
@@ -149,7 +149,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Writing:
-    """A job that writes a file for each part where the part is read. A part that is done again replaces its file."""
+    """A job that writes a file for each part where the part is read; a repeated part replaces its file."""
 
     mapped: Mapped
     folder: str
@@ -159,7 +159,7 @@ class Writing:
     def write(self, part: Part, number: int) -> bytes:
         if not Path(self.folder).is_dir():
             raise ValueError(
-                f"{self.folder}: not there where {part.name} was read\n"
+                f"{self.folder}: no such folder on the machine that read {part.name}\n"
                 "  workers write into the folder themselves: give one that all of them share"
             )
         name = f"part-{number:05}.parquet"

@@ -22,14 +22,14 @@ from veracity.state.tally import Tally
 from veracity.words import count
 
 NO_OUTCOME = (
-    "there is no outcome to count class frequencies from\n"
+    "no outcomes to count class frequencies from\n"
     "  give them:  uniform   or a file of class,probability   (or name the outcome:  --label COL)"
 )
 RULES: dict[str, str | float] = {"multiplicative": "log", "additive": "brier", "coherent": 0.5}
 
 
 class OneModel:
-    """The forecasts of one model, counted: every value has been looked at."""
+    """The forecasts of one model, counted and checked."""
 
     def __init__(self, engine: Engine, source: Source) -> None:
         self.engine, self.source = engine, source
@@ -64,7 +64,7 @@ class OneModel:
 
     @property
     def numbered(self) -> tuple[str, ...]:
-        """Return which of weight and count the rows have."""
+        """Return the columns among weight and count that the rows have."""
         roles, options = self.source.layout.roles, self.source.options
         counted = "count" in roles or "n" in roles or options.count is not None
         return ("weight",) * (self.tally.pooled.all_weight is not None) + ("count",) * counted
@@ -77,7 +77,7 @@ class OneModel:
     def adjustment(self, target: Any = None, *, rule: str | float = "log") -> Fitted:
         """Return the map that gives the columns the target means, those of the outcomes by default (KF15 4.1).
 
-        Where not all rows are at hand: one pass for the zeros, and one for each Newton step.
+        Where the analysis rows are not all rows: one pass for the zeros, and one for each Newton step.
         """
         name, options = maps.adjustment(rule)
         wanted = self.prior if target is None else target
@@ -88,14 +88,14 @@ class OneModel:
             return multiplicative.fit_chunks(self._passes, weight, wanted, classes)
         if name == "additive":
             return additive.fit_chunks(self._passes, wanted, classes)
-        try:  # begin where the rows at hand end: from nowhere, Newton loses its way for r < 0
+        try:  # the solution for the analysis rows is a start from which Newton converges for r < 0
             start = coherent.fit(self.tally.rows, r=options["r"], target=wanted).shift
         except maps.InfeasibleTarget:
             start = np.zeros(len(classes))
         return coherent.fit_chunks(self._passes, weight, wanted, classes, options["r"], start)
 
     def label_shift(self, trained_on: Any) -> tuple[Any, Finding]:
-        """Return class frequencies estimated from the scores alone: rounds on rows at hand, the last ones on all."""
+        """Return class frequencies estimated from the scores alone: rounds on analysis rows, the last ones on all."""
         if self.tally.complete:
             return maps.em(self.tally.rows, trained_on)
         start, _ = maps.em(self.tally.rows, trained_on)
@@ -106,13 +106,13 @@ class OneModel:
         return self.adjustment(rule=RULES[name]) if name in RULES else maps.fit(name, self.tally.rows)
 
     def basis(self, fitted: Fitted) -> str:
-        """Return in words what a map was fitted on."""
+        """Return the rows that a map was fitted on, in words."""
         whole = count(self.tally.cases, "row")
         at_hand = f"on {self.tally.basis}" if self.tally.basis else ""
         return f"{whole}, {at_hand}" if at_hand and fitted.needs_labels else whole
 
     def write(self, fitted: Fitted, path: str | Path, ending: str | None = None) -> int:
-        """Write the rows as the map changes them, in order; return how many there are.
+        """Write the mapped rows, in order; return their number.
 
         Into a file this machine writes, Parquet or CSV by its ending or by the one given. Into a folder that exists,
         whoever reads a part writes a Parquet file of it.

@@ -1,4 +1,4 @@
-"""What a worker adds up, and how it travels: as bytes that hold no code."""
+"""The sums of workers, and their states as bytes that hold no code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Sum:
         raise NotImplementedError
 
     def name(self, *parts: str) -> None:
-        """Remember what was counted, for messages about parts that do not fit."""
+        """Remember the names of counted parts, for messages about parts that do not fit."""
 
     def skip(self, part: str, reason: str) -> None:
         """Remember a part that could not be read."""
@@ -42,7 +42,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done with every part; it travels to the workers."""
+    """The work for every part; it is sent to the workers."""
 
     source: Source | Paired
     make: Callable[[], Sum]
@@ -50,7 +50,7 @@ class Job:
 
 
 def merged(make: Callable[[], Any], states: Iterable[bytes]) -> bytes:
-    """Return the state of the sum of several, which `make()` begins."""
+    """Return the state of the sum of several states, starting from `make()`."""
     total = make()
     for state in states:
         total.merge(state)
@@ -61,7 +61,7 @@ class Tallies(Sum):
     """A running tally for each model.
 
     files  of the source where there are several, so that rows are named with their file
-    cases  what is remembered of cases: see `Cases`
+    cases  see `Cases`
     """
 
     def __init__(self, plan: Plan, files: tuple[str, ...] = (), cases: str = "") -> None:
@@ -141,7 +141,7 @@ class Tallies(Sum):
 
 
 def with_files(tally: Tally, files: Sequence[str]) -> Tally:
-    """Return the tally with rows that know their file."""
+    """Return the tally with the file of each named row."""
     return replace(
         tally,
         lowest=tuple(low._replace(row=decoded(low.row, files)) for low in tally.lowest),

@@ -1,4 +1,4 @@
-"""What a worker of a cluster does with one part."""
+"""The work of a cluster's worker on one part."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def open_for_workers(data: Any, reading: ReadOptions, how: Mapping[str, Any], op
 
 
 def together(job: Job | Writing, parts: Sequence[Any], threads: int) -> Sequence[Any]:
-    """Return small files as tuples, as many for each thread: a state costs as much as millions of rows."""
+    """Return small files grouped into tuples, evenly for the threads: a state costs as much as millions of rows."""
     if isinstance(job, Writing) or not all(isinstance(part, Part) for part in parts):
         return parts
     sizes = np.array([PART_BYTES if part.rows is not None else part.size for part in parts], dtype=float)
@@ -44,7 +44,7 @@ def together(job: Job | Writing, parts: Sequence[Any], threads: int) -> Sequence
 
 
 def count(job: Job | Writing, part: Any, number: int) -> bytes:
-    """Return the state of one part: of files or rows of one, of forecasts, or of frames that follow one another."""
+    """Return the state of one part: one or several files, a range of rows, forecasts, or successive frames."""
     if isinstance(job, Writing):
         return job.write(part, number)
     if isinstance(part, (Part, tuple)):
@@ -62,7 +62,7 @@ def count(job: Job | Writing, part: Any, number: int) -> bytes:
 
 
 class Done:
-    """Parts that are done, each counted once however often it was tried."""
+    """The parts that are done, each once however often it was tried."""
 
     def __init__(self, parts: int, progress: Callable[[local.Progress], None] | None) -> None:
         self.parts, self._progress = parts, progress

@@ -95,7 +95,7 @@ def _count(job: Job, part: Any, number: int, topic: str) -> bytes:
 
 
 def _computed(tasks: Tasks, options: Mapping[str, Any]) -> bytes:
-    """Return the sum from the scheduler that was named, else from the client that is open, else from threads."""
+    """Return the sum from the named scheduler, else from the open client, else from threads."""
     address, timeout = options.get("scheduler"), options.get("timeout", 30.0)
     client: Any = None
     missing = "connection"
@@ -139,7 +139,7 @@ def _computed(tasks: Tasks, options: Mapping[str, Any]) -> bytes:
 
 
 def _result(client: Any, task: Delayed, timeout: float) -> bytes:
-    """Wait for the result while there are workers: without any, the scheduler would wait for ever."""
+    """Return the result; raise `Gone` without workers, where the scheduler would wait for ever."""
     over = threading.Event()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph")  # the job is in it once, and every worker needs it

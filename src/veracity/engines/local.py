@@ -19,7 +19,7 @@ OPTIONS = {"checkpoint_seconds": float}
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is. `share` of the whole input is None where it cannot be known."""
+    """The progress of a run. `share` of the whole input is None where it cannot be known."""
 
     rows: int
     share: float | None
@@ -58,7 +58,7 @@ def run(
     before = list(accumulate((part.size for part in parts), initial=0))  # bytes of the parts before each
 
     def done(part: int, skip: int, share: float) -> None:
-        """Tell and save how far the run is: rows and share of a part."""
+        """Report the progress, and save it if it is time: rows and share of a part."""
         nonlocal written
         if progress is not None:
             so_far = before[part] + share * (before[min(part + 1, len(parts))] - before[part])

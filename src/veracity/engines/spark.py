@@ -29,7 +29,7 @@ from veracity.read.parts import source_of_frame
 
 OPTIONS = {"master": str, "part_bytes": int}
 STATE = "key long, state binary"
-MARK = "veracity says "  # before a message that a worker hands to the driver
+MARK = "veracity says "  # finds a worker's message in Spark's report
 ROWS = 1 << 18  # gathered from Arrow batches before they are counted
 SAMPLE = 20_000  # rows of a frame in which the layout is recognised
 LOOK = 0.5  # seconds between looks at how many tasks are done
@@ -76,7 +76,7 @@ def run(
 
 @contextmanager
 def _watched(session: SparkSession, done: Done) -> Iterator[None]:
-    """Tell how many tasks of the first stage are done, in which the parts are counted."""
+    """Report the completed tasks of the first stage, which counts the parts."""
     over = threading.Event()
 
     def look() -> None:
@@ -98,7 +98,7 @@ def _watched(session: SparkSession, done: Done) -> Iterator[None]:
 
 
 def _session(options: Mapping[str, Any]) -> SparkSession:
-    """Return the session that is open, or a new one whose workers run this Python."""
+    """Return the open session, or a new one whose workers run this Python."""
     builder = SparkSession.builder
     own = SparkSession.getActiveSession() is None
     if own:
@@ -145,7 +145,7 @@ def _state(key: int, state: bytes) -> pa.RecordBatch:
 
 
 def _gathered(batches: Batches) -> Iterator[pa.Table]:
-    """Yield Arrow batches as tables that are worth counting."""
+    """Yield Arrow batches gathered into large tables."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
         held.append(batch)
@@ -157,7 +157,7 @@ def _gathered(batches: Batches) -> Iterator[pa.Table]:
 
 
 def _marked(work: Callable[[], bytes]) -> bytes:
-    """Return the state, or raise what is wrong with the data, marked so that the driver finds it in Spark's report."""
+    """Return the state, or raise the message about the data, marked so that the driver finds it in Spark's report."""
     try:
         return work()
     except ValueError as problem:
@@ -166,7 +166,7 @@ def _marked(work: Callable[[], bytes]) -> bytes:
 
 @contextmanager
 def _one_message() -> Iterator[None]:
-    """Turn what Spark reports into one message."""
+    """Turn Spark's reports into one message."""
     try:
         yield
     except PySparkException as problem:

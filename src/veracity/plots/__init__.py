@@ -71,7 +71,7 @@ def _clean(spec: Any) -> Any:
 
 
 def rendered(chart: Any, form: str, *, scale: float = 2.0) -> bytes:
-    """The chart in one of FORMATS."""
+    """Return the chart in one of FORMATS."""
     import json
 
     import vl_convert

@@ -1,4 +1,4 @@
-"""What all pictures share: themes, titles, tooltips. Colours are Okabe and Ito's, each with a second cue."""
+"""Shared parts of all pictures: themes, titles, tooltips. Colours are Okabe and Ito's, each with a second cue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DASHES: list[list[int]] = [[], [6, 3], [2, 2], [8, 3, 2, 3], [10, 2], [1, 3]]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 
 Rows = list[dict[str, Any]]
-Chart = Any  # altair's types change from layer to layer; a picture is whatever altair draws
+Chart = Any  # altair has a type for each kind of layer; all of them will do
 Columns = Mapping[str, tuple[str, str]]  # {field: (title, d3 format; "" for text)}
 
 
@@ -107,7 +107,7 @@ def name_of(result: Any, i: int = 0) -> str:
 
 
 def present(rows: Rows, name: str, what: str) -> Rows:
-    """Return the rows; raise ValueError where there are none."""
+    """Return the rows, at least one, or raise ValueError."""
     if not rows:
         raise ValueError(f"{name}: this assessment holds no {what}, so there is nothing to draw")
     return rows
@@ -125,7 +125,7 @@ def event_name(result: Any) -> str:
 
 
 def reading(found: Any) -> dict[str, float | None]:
-    """Return value and ends of a reading as fields of a row; None where there is none."""
+    """Return value and ends of a reading as fields of a row, None where unknown."""
     limits = ends(found)
     low, high = (None, None) if limits is None else (finite(limits[0]), finite(limits[1]))
     return {"value": finite(found), "low": low, "high": high}
@@ -145,7 +145,7 @@ def tips(columns: Columns) -> list[alt.Tooltip]:
 
 
 def title(text: str, subtitle: str = "") -> alt.TitleParams:
-    """Short lines, so that nothing is cut at 400 px."""
+    """Return a title in lines short enough for 400 px."""
     return alt.TitleParams(text=textwrap.wrap(text, 44), subtitle=textwrap.wrap(subtitle, 56) or alt.Undefined)
 
 
@@ -155,7 +155,7 @@ def diagonal() -> Chart:
 
 
 def note(x: float, y: float, text: str, **mark: Any) -> Chart:
-    """A word written into a picture of the unit square."""
+    """Return a note inside a picture of the unit square."""
     return (
         alt.Chart(data([{"x": x, "y": y, "text": text}]))
         .mark_text(style="half", **mark)
@@ -164,17 +164,17 @@ def note(x: float, y: float, text: str, **mark: Any) -> Chart:
 
 
 def legend_columns(names: Sequence[str]) -> int:
-    """Two columns of short names, one of long ones, so that a legend fits 400 px."""
+    """Return two columns for short names, one for long ones, so that a legend fits 400 px."""
     return 1 if max(map(len, names), default=0) > 18 else 2
 
 
 def categories(domain: Sequence[str]) -> alt.Scale:
-    """Colours in the order of the domain, taken from the theme."""
+    """Return colours in the order of the domain, taken from the theme."""
     return alt.Scale(domain=list(domain))
 
 
 def dashes(domain: Sequence[str]) -> alt.Scale:
-    """The first line is solid, without a pattern: a printer would draw dashes without gaps one by one."""
+    """Return dashes in the order of the domain; the first is solid and has no pattern, which would print slowly."""
     return alt.Scale(domain=list(domain), range=[DASHES[i % len(DASHES)] for i in range(len(domain))])
 
 

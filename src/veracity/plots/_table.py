@@ -1,4 +1,4 @@
-"""How forecast categories look in every picture of a table: ordered from best to worst."""
+"""Colours and dashes of forecast categories in pictures of tables, ordered from best to worst."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import altair as alt
 
 from veracity.plots import _style as style
 
-FEW = 6  # so many colours can be told apart by name; more are shades from best to worst
+FEW = 6  # colours that are easy to distinguish; more categories are shades from best to worst
 
 
 def category_colour(categories: Sequence[str]) -> alt.Color:

@@ -13,7 +13,7 @@ from veracity.plots._table import category_colour, category_dash
 from veracity.words import number
 
 OF, ORDER, TITLE = "table", 40, "Scores as gaps"
-LABELLED = 3  # tangents whose intercepts are written beside them; more would overlap
+LABELLED = 3  # tangents with labelled intercepts; more would overlap
 ROOM = 0.12  # of the height, below the curve
 RULES = {"log": "log loss", "half_brier": "half Brier score", "brier": "Brier score"}
 COLUMNS = {
@@ -26,7 +26,7 @@ COLUMNS = {
 
 
 def rows(result: Any, *, rule: str | float = "log") -> style.Rows:
-    """The gaps at 0 and 1: the score of each forecast for each outcome."""
+    """Return the gaps at 0 and 1: the score of each forecast for each outcome."""
     return list(result.tangents(rule)["gaps"])
 
 
@@ -63,7 +63,7 @@ def _psep(result: Any, bottom: float, x: alt.X, y: alt.Y) -> list[style.Chart]:
 
 
 def _intercepts(ends: style.Rows, x: alt.X, y: alt.Y) -> list[style.Chart]:
-    """Return the values of the tangents at 0 and 1, written beside them."""
+    """Return labels with the values of the tangents at 0 and 1."""
     layers = []
     for at, rises in itertools.product((0, 1), (False, True)):  # above or below, where the line does not run
         some = [{**end, "text": number(end["g"])} for end in ends if (end["p"], end["rises"]) == (at, rises)]
@@ -79,7 +79,7 @@ def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> s
     """The curve of a rule and its tangents, at the forecasts (HB17 Figs 1, 2, 4) or at the prior (Fig 3).
 
     At the forecasts the marks at 0 and 1 lie below the curve by the scores of the two outcomes, and the bars at the
-    observed shares are the miscalibration of each category; at the prior the bars are what each category gains.
+    observed shares are the miscalibration of each category; at the prior the bars are the gain of each category.
     """
     if at not in ("forecasts", "prior"):
         raise ValueError(f"at: {at!r} is neither 'forecasts' nor 'prior'")

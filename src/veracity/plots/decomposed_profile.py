@@ -17,7 +17,7 @@ PARTS = {
     "post_calibration": quantity("losses.PCL").label.replace("…", f"{quantity('losses.CL').label},"),
     "refinement": quantity("losses.RL").label,
 }
-CUT = 3.0  # times the loss of the baseline: what lies above is not drawn
+CUT = 3.0  # times the loss of the baseline, the top of the axis: higher losses would flatten the rest
 COLUMNS = {
     "r": ("risk parameter r", ".3~f"),
     **{name: (label, ".4~g") for name, label in PARTS.items()},
@@ -56,7 +56,7 @@ def _whole(found: style.Rows) -> style.Rows:
 
 
 def _near(whole: style.Rows) -> style.Rows:
-    """The stacked lines up to a reach outside the picture: far ones make printed files of many megabytes.
+    """Return the stacked lines up to a reach outside the picture: far ones make printed files of many megabytes.
 
     Where a line crosses the reach a row is put in, so that nothing changes below.
     """

@@ -1,4 +1,4 @@
-"""The loss taken apart: what prior correction, recalibration and a better model would save, and what is chance."""
+"""The parts of the loss: the savings by prior correction, recalibration and a better model, and chance."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def caption(result: Any) -> str:
 
 
 def chart(result: Any) -> style.Chart:
-    """Waterfall of L = AL + PCL + GL + IL (KF15 section 5); GL + IL as one step where they cannot be told apart."""
+    """Waterfall of L = AL + PCL + GL + IL (KF15 section 5); GL + IL as one step where only their sum is known."""
     steps = style.present(rows(result), "loss_ladder", "finite losses")
     rule, _ = _losses(result)
     order = [step["part"] for step in steps]

@@ -76,7 +76,7 @@ def _by_class(result: Any) -> style.Rows:
 
 
 def named(marks: style.Rows, x: alt.X, y: alt.Y, across: str = "source") -> list[style.Chart]:
-    """The names of the marks, to their left, or to their right where the axis is near."""
+    """Return the names of the marks, to their left, or to their right near the axis."""
     sides: list[tuple[Any, int, style.Rows]] = [
         ("right", -9, [mean for mean in marks if mean[across] >= 0.3]),
         ("left", 9, [mean for mean in marks if mean[across] < 0.3]),

@@ -1,4 +1,4 @@
-"""The cases that gave least to their outcome."""
+"""The cases with the lowest probabilities of their outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table as areas: the width of a column is how often it was forecast, its parts are the outcomes."""
+"""A table as areas: the width of a column is the share of its forecast, its parts are the outcomes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = {
 
 
 def rows(result: Any) -> style.Rows:
-    """One rectangle per cell of the table."""
+    """Return one rectangle per cell of the table."""
     return list(result.document()["curves"].get("mosaic") or [])
 
 

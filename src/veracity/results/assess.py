@@ -21,7 +21,7 @@ from veracity.state.tally import Tally
 
 SEVERAL = "veracity/assessments/1"
 OF_ARRAYS = ("missing", "soft", "normalise", "scale")  # options of Forecasts.of beyond those of assess
-OF_FRAME = {  # arguments beside arrays, and the option that names the columns of a frame
+OF_FRAME = {  # arguments with arrays, and the options that name their columns in a frame
     "sample_weight": "weight",
     "counts": "count",
     "labels": "order",
@@ -97,9 +97,9 @@ def assess(
         raise ValueError(f"map: {map!r} is none of auto, {', '.join(maps.names())}")
     further = tuple(float(x) for x in np.atleast_1d(r).tolist())
     plan = Plan(floor, end_width, bins, preset, map, level, bootstrap, random_state, further)
-    beside = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
-    beside |= {"groups": groups, "clusters": clusters, "time": time, "ideal": ideal, "features": features}
-    given = {name: value for name, value in beside.items() if value is not None}
+    columns = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
+    columns |= {"groups": groups, "clusters": clusters, "time": time, "ideal": ideal, "features": features}
+    given = {name: value for name, value in columns.items() if value is not None}
     if isinstance(y_true, (Tally, Forecasts)):
         also = [] if y_proba is None else ["y_proba"]
         return assessment(_counted(y_true, plan, [*also, *given, *reading]), started=started)
@@ -112,7 +112,7 @@ def assess(
     alone = single_class(y_true, y_proba, labels)
     if alone is not None and sample_weight is None and counts is None:
         return assessment(replace(Tally.zero([alone], plan), cases=len(y_true)), started=started)
-    forecasts = prepare(y_true, y_proba, **{**beside, "groups": _columns(groups)})
+    forecasts = prepare(y_true, y_proba, **{**columns, "groups": _columns(groups)})
     return assessment(Tally.of(forecasts, plan=plan), started=started)
 
 
@@ -153,7 +153,7 @@ def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
     """Return the tally of checked data; options without effect are refused."""
     kind = type(held).__name__
     if given:
-        raise TypeError(f"assess() got {', '.join(given)} beside a {kind}, which holds all its data; give it to that")
+        raise TypeError(f"assess() got {', '.join(given)} with a {kind}, which holds all its data; give it to that")
     if isinstance(held, Forecasts):
         return Tally.of(held, plan=plan)
     usual = Plan()
@@ -166,7 +166,7 @@ def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
     return held
 
 
-def _of_frame(data: Any, plan: Plan, beside: dict[str, Any], options: dict[str, Any]) -> Assessment | Assessments:
+def _of_frame(data: Any, plan: Plan, given: dict[str, Any], options: dict[str, Any]) -> Assessment | Assessments:
     from veracity.read import ReadOptions, frame
 
     known = [f.name for f in fields(ReadOptions)]
@@ -174,15 +174,15 @@ def _of_frame(data: Any, plan: Plan, beside: dict[str, Any], options: dict[str, 
         if option not in known:
             raise TypeError(f"assess() has no option {option!r} for a frame; there are {', '.join(known)}")
     for option, named in OF_FRAME.items():
-        if option in beside and option != named:
-            raise TypeError(f"assess() got {option} beside a frame; its own option is {named}=…")
-    models = frame(data, ReadOptions(**options, **beside))  # names that arrays and frames share
+        if option in given and option != named:
+            raise TypeError(f"assess() got {option} with a frame; its own option is {named}=…")
+    models = frame(data, ReadOptions(**options, **given))
     found = {name: assessment(Tally.of(f, plan=plan), model=name) for name, f in models.items()}
     return next(iter(found.values())) if len(found) == 1 else Assessments(found)
 
 
 def _instead(option: str) -> str:
-    """Return what to do instead of giving arrays an option that they do not take."""
+    """Return the remedy for an option that arrays do not take."""
     if option in OF_ARRAYS:
         return f"assess(Forecasts.of(y_true, y_proba, {option}=…)) takes it"
     if option in ("classes", "class_names", "order"):

@@ -90,7 +90,7 @@ def rule_key(rule: str | float) -> str:
 
 
 def rule_of(key: str) -> str | float:
-    """Return the rule that a name in documents means."""
+    """Return the rule of a name in documents."""
     return key if key in RULES else float(key)
 
 

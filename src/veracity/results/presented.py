@@ -1,4 +1,4 @@
-"""What every result offers to people: JSON text, pictures, the report, and how it prints."""
+"""The presentation of every result: JSON text, pictures, the report, and the printed answer."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one requirement came out for one model."""
+    """The outcome of one requirement for one model."""
 
     requirement: Requirement
     model: str | None
@@ -83,7 +83,7 @@ class Outcome:
 
 
 class LazyDocument(Mapping[str, Any]):
-    """The document of an assessment, each section computed when it is asked for."""
+    """The document of an assessment, each section computed on access."""
 
     def __init__(self, assessment: Assessment) -> None:
         self._assessment = assessment
@@ -105,7 +105,7 @@ def lazy_document(models: Mapping[str, Assessment]) -> Mapping[str, Any]:
 
 
 def check(document: Mapping[str, Any], requirements: list[Requirement]) -> list[Outcome]:
-    """Every requirement against the document of one assessment or of several."""
+    """Return the outcome of every requirement for the document of one assessment or of several."""
     models: dict[str | None, Mapping[str, Any]] = dict(document.get("models") or {None: document})
     outcomes = []
     for requirement in requirements:
@@ -117,7 +117,7 @@ def check(document: Mapping[str, Any], requirements: list[Requirement]) -> list[
 
 
 def _model_of(path: str, models: Mapping[str | None, Any]) -> tuple[str | None, str]:
-    """The model a path begins with, longest name first; None: all of them."""
+    """Return the model at the start of a path, longest name first, or None for all, and the rest of the path."""
     names = sorted((name for name in models if name is not None), key=len, reverse=True)
     names += [name for one in models.values() if (name := one.get("model")) and name not in names]
     for name in names:
@@ -181,7 +181,7 @@ def _is_reading(held: Any) -> bool:
 
 
 def numbers(held: Any, path: str = "") -> Iterator[str]:
-    """The names of all numbers and readings in a document."""
+    """Yield the names of all numbers and readings in a document."""
     if _is_reading(held):
         yield path
         held = {name: x for name, x in held.items() if name != "value"}
@@ -192,7 +192,7 @@ def numbers(held: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
-COMMON = {  # what others call our numbers
+COMMON = {  # other usual names of our numbers
     "ece": "calibration_error.top_label",
     "mce": "calibration_error.top_label.max",
     "accuracy": "scores.accuracy",

@@ -1,4 +1,4 @@
-"""What a table refuses; each message says where, what, and what to do, for people who do not program."""
+"""The checks of a table; each message names place, problem and remedy, for people who do not program."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def same_length(**arguments: Any) -> None:
 
 
 def present(**arguments: Any) -> None:
-    """No missing labels: they would become a category of their own."""
+    """Refuse missing labels: they would become a category of their own."""
     for name, values in arguments.items():
         for i, value in enumerate(values):
             if value is None or (value == "" if isinstance(value, str) else str(value) in MISSING):

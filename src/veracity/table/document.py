@@ -1,4 +1,4 @@
-"""A table as plain data: what JSON, terminal, report and charts show."""
+"""A table as plain data, for JSON, terminal, report and charts."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ NUMBERS = (
     *("sensitivity", "specificity", "thresholds"),
 )
 PROFILE = tuple(-2 + i / 9 for i in range(12, 37))  # r from −2/3 to 2
-FEW = 5.0  # expected cases in a cell below which the chi-square p is not to be trusted
+FEW = 5.0  # expected cases in a cell, the usual limit for trusting a chi-square p
 
 
 def document(table: PredictionTable) -> dict[str, Any]:
-    """All numbers of interface.md's last paragraph under their names, and what stands beside them."""
+    """Return every number of a table by its name in the JSON document."""
     score = "half_brier" if table.binary else "brier"
     ratios, exact = table.likelihood_ratios, table.exact_p
     found: dict[str, Any] = {
@@ -76,19 +76,19 @@ def document(table: PredictionTable) -> dict[str, Any]:
 
 
 def reliability_note(table: PredictionTable) -> str:
-    """Whether REL was measured or taken as zero; HB17 asks that it be said."""
+    """Return a sentence on whether REL was measured or taken as zero, which HB17 asks to state."""
     if table.train is not None:
         return "Miscalibration (REL) is measured: the forecasts are the shares observed in the training table."
     if table.forecasts is not None:
         return "Miscalibration (REL) is measured: forecast probabilities were given."
     return (
         "Miscalibration (REL) was taken as zero, not measured: no forecast probabilities were given, "
-        "so each category's own observed share stands for its forecast."
+        "so each category's own observed share is taken as its forecast."
     )
 
 
 def findings(table: PredictionTable) -> list[Finding]:
-    """What a reader must know before the numbers."""
+    """Return the facts that a reader must know before the numbers."""
     found = []
     ruled_out = np.isinf(formula.cell_divergences(table.stated, rule("log"))) & (table.counts > 0)
     for i, j in np.argwhere(ruled_out):
@@ -127,7 +127,7 @@ def _times(table: PredictionTable, cases: float) -> str:
 
 
 def _reasons(table: PredictionTable) -> dict[str, str]:
-    """Why a number is null."""
+    """Return the reason for each number that is null."""
     reasons = {}
     if not table.binary:
         reasons["half_brier"] = "needs two outcomes; brier is the score for more"
@@ -143,7 +143,7 @@ def _reasons(table: PredictionTable) -> dict[str, str]:
 
 
 def _logit(table: PredictionTable) -> dict[str, Any]:
-    """Saturated logistic model against the first outcome; beyond two outcomes one list per category."""
+    """Return the saturated logistic model against the first outcome; beyond two outcomes one list per category."""
     b, error = (a[:, 0] if table.binary else a for a in table.logit)
     known = table.n is not None
     model, null = formula.log_likelihoods(table.counts)
@@ -161,14 +161,14 @@ def _at(table: PredictionTable, prevalence: float) -> dict[str, Any]:
 
 
 def _profile(table: PredictionTable) -> dict[str, list[float]]:
-    """The terms of the whole risk axis."""
+    """Return the terms for each r of the risk axis."""
     terms = [table.terms(r) for r in PROFILE]
     names = ("score", "uncertainty", "resolution", "reliability")
     return {"r": list(PROFILE), **{name: [getattr(t, name) for t in terms] for name in names}}
 
 
 def _mosaic(table: PredictionTable) -> dict[str, Any]:
-    """The table as areas of the unit square, and the borders that a table without association would have."""
+    """Return the table as areas of the unit square, and the borders without association."""
     share, d = formula.category_shares(table.counts), table.predictive_values[:, ::-1]
     right, high = share.cumsum(), d.cumsum(1)
     cells = [
@@ -191,7 +191,7 @@ def _mosaic(table: PredictionTable) -> dict[str, Any]:
 
 
 def _attributes(table: PredictionTable) -> dict[str, Any]:
-    """Stated against observed, and where a forecast adds skill: nearer to the diagonal than the prior is."""
+    """Return stated and observed probabilities, and the area of skill: nearer to the diagonal than the prior."""
     if table.forecasts is None or not table.binary:
         return {"attributes": [], "attributes_skill": []}
     limits = table.intervals().get("predictive_values", [{}] * len(table.rows))
@@ -215,7 +215,7 @@ def _attributes(table: PredictionTable) -> dict[str, Any]:
 
 
 def _curves(table: PredictionTable) -> dict[str, Any]:
-    """What the pictures draw."""
+    """Return the data of the pictures."""
     areas = {**_mosaic(table), **_attributes(table)}
     if not table.binary:
         return areas
@@ -228,14 +228,14 @@ def _curves(table: PredictionTable) -> dict[str, Any]:
 
 
 def _line(table: PredictionTable) -> dict[str, Any]:
-    """What a stratum shows beside the pooled table."""
+    """Return the numbers of a stratum."""
     names = ("psep", "half_brier", "brier", "divergence_score", "mutual_information", "g2", "g2_p")
     numbers = {name: getattr(table, name) for name in names}
     return {"n": _whole(table.n), **_core(table), "prior": table.prior.tolist(), **numbers}
 
 
 def _core(table: PredictionTable) -> dict[str, Any]:
-    """What `from_json` needs to build the table again."""
+    """Return the fields from which `from_json` builds the table again."""
     return {
         "rows": list(table.rows),
         "columns": list(table.columns),
@@ -255,7 +255,7 @@ def _whole(number: float | None) -> float | int | None:
 
 
 def csv_lines(found: dict[str, Any]) -> str:
-    """Every number and word of the document under its JSON path; curves for pictures are left out."""
+    """Return CSV text with every number and word of the document by its JSON path, without the pictures' data."""
     limits = _limits(found)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -266,7 +266,7 @@ def csv_lines(found: dict[str, Any]) -> str:
 
 
 def _limits(found: dict[str, Any]) -> dict[str, tuple[str, ...]]:
-    """{path: (low, high, method)} of the numbers that have an interval."""
+    """Return {path: (low, high, method)} of the numbers with an interval."""
     intervals = found["intervals"]
     if intervals is None:
         return {}

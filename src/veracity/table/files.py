@@ -29,7 +29,7 @@ OUTCOMES = (
 )
 CATEGORIES = ("forecast", "forecast_category", "category", "predicted", "prediction", "pred", "test", "risk", "class")
 TOTALS = ("total", "all", "sum", "summe", "gesamt", "totals")
-MANY = 60  # more forecasts than this are no categories
+MANY = 60  # more distinct forecasts are probabilities case by case, not categories
 FORMS = (
     "  matrix:       forecast,no,yes  then one line per category:  low,83,56\n"
     "  tidy:         forecast,observed,n  then one line per pair:  low,yes,56\n"
@@ -118,7 +118,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user says about a file; None: recognise it."""
+    """The user's options for a file; None: recognise it."""
 
     rows: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
@@ -134,7 +134,7 @@ class Asked:
 
 
 def parse_counts(given: str, asked: Asked) -> PredictionTable:
-    """ "83,56;2,12": rows by ;, cells by comma or blank."""
+    """Return the table of a text such as "83,56;2,12": rows by ;, cells by comma or blank."""
     lines = [line.strip() for line in re.split(r"[;\n]", given.strip().strip(";"))]
     grid: list[list[float]] = []
     for i, line in enumerate(lines):
@@ -161,7 +161,7 @@ def parse_counts(given: str, asked: Asked) -> PredictionTable:
 
 
 def read(path: str, asked: Asked) -> PredictionTable:
-    """The table in a text file, whichever form it has; what was derived is in its notes."""
+    """Return the table in a text file of any form; its notes say how it was understood."""
     sheet = Sheet.of(path)
     named = {"count": asked.count, "weight": asked.weight, "label": asked.label, "category": asked.category}
     at = {role: sheet.named(title, f"--{role}") for role, title in named.items() if title is not None}
@@ -189,7 +189,7 @@ def _probability_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> Predict
     stated, events, rate = sheet.find(PROBABILITIES), sheet.find(EVENTS), sheet.find(RATES)
     cases, weight = at.get("count", sheet.find(CASES)), at.get("weight")
     if list(at) == ["count"] and len(sheet.header) == 3 and events is None and rate is None and sheet.probabilities(0):
-        stated, events = 0, next((j for j in (1, 2) if j != cases), None)  # what is left can only be the events
+        stated, events = 0, next((j for j in (1, 2) if j != cases), None)  # the third column can only be the events
     if stated is None or (events is None and rate is None):
         return None
     if "group" in at:
@@ -226,7 +226,7 @@ def _probability_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> Predict
 
 
 def _events(sheet: Sheet, n: list[float], at: int) -> list[float]:
-    """Whole numbers of events from printed shares."""
+    """Return whole numbers of events from printed shares."""
     events = [float(round(share * cases)) for share, cases in zip(sheet.numbers(at), n, strict=True)]
     _agree(sheet, events, n, at)
     return events
@@ -285,7 +285,7 @@ def _tidy_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTabl
 def _stratified(
     table: PredictionTable, group: list[str], forecast: list[str], happened: list[str], weights: Any
 ) -> PredictionTable:
-    """The pooled table with one stratum per value of a column."""
+    """Return the pooled table with one stratum per value of a column."""
     cells = {name: np.zeros(table.counts.shape) for name in order.ascending(order.distinct(group))}
     row, column = ({name: i for i, name in enumerate(names)} for names in (table.rows, table.columns))
     for g, f, o, w in zip(group, forecast, happened, np.ones(len(group)) if weights is None else weights, strict=True):
@@ -331,7 +331,7 @@ def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTa
     across, said = _direction(asked.columns, columns, "--columns", "Columns")
     down, also = _direction(asked.rows, rows, "--rows", "Rows")
     if grid.shape == (2, 2) and _reversed(grid[np.ix_(down, across)]):
-        # The words of one side turned it; the other, whose words say nothing, was written the same way round.
+        # The words of one side reversed it; the other side, without such words, was written in the same direction.
         if also and asked.columns is None and order.event_last(columns) is None:
             said = (f"Columns turned round with the rows: {columns[0]!r} is taken for the event.",)
             across = across[::-1]
@@ -355,7 +355,7 @@ def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTa
 def _direction(
     given: Sequence[str] | None, names: list[str], option: str, what: str
 ) -> tuple[list[int], tuple[str, ...]]:
-    """The order of rows or columns: as given, by yes and no words, or as written."""
+    """Return the order of rows or columns: as given, by yes and no words, or as written; and a note about it."""
     if given is not None:
         return order.given(option, given, names), ()
     words = order.event_last(names)
@@ -365,14 +365,14 @@ def _direction(
 
 
 def _reversed(grid: np.ndarray[Any, Any]) -> bool:
-    """Whether the event follows the best forecast more often than the worst."""
+    """Return whether the event follows the best forecast more often than the worst."""
     return bool(grid[0, 1] * grid[1, 0] > grid[0, 0] * grid[1, 1])
 
 
 def _without_totals(
     sheet: Sheet, grid: np.ndarray[Any, Any], rows: list[str], columns: list[str]
 ) -> tuple[np.ndarray[Any, Any], list[str], list[str], tuple[str, ...]]:
-    """Leave out a last row or column of totals, once they agree with the cells."""
+    """Return the table without a last row or column of totals, which must agree with the cells."""
     notes: list[str] = []
     for axis, what in enumerate(("row", "column")):
         names, others = (columns, rows) if axis else (rows, columns)

@@ -1,4 +1,4 @@
-"""Every number that follows from a table of counts."""
+"""The numbers of a table of counts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .terms import Terms, diagram, terms
 Array = NDArray[np.float64]
 Rule = str | float | ScoringRule
 
-DRAWS = 9_999  # random tables behind a permutation p
+DRAWS = 9_999  # random tables of a permutation p: an error of at most 0.005
 MOST_CASES = 10_000_000  # above this the chi-square p is as good as any
 
 
 class Numbers:
-    """What PredictionTable gives; it holds the counts (k, K), the forecasts, and the names of rows and columns."""
+    """The numbers of a PredictionTable, from its counts (k, K), forecasts, and names of rows and columns."""
 
     counts: Array
     forecasts: Array | None
@@ -77,7 +77,7 @@ class Numbers:
 
     @property
     def psep_forecasts(self) -> float:
-        """The same of the forecast probabilities."""
+        """Separation of the forecast probabilities of the last outcome, worst category minus best."""
         return formula.psep(self.stated)
 
     @property
@@ -135,7 +135,7 @@ class Numbers:
 
     @cached_property
     def exact_p(self) -> tuple[float, str] | None:
-        """p without the chi-square approximation, and how: Fisher's for 2 × 2, random tables beyond."""
+        """p without the chi-square approximation, and its method: Fisher's for 2 × 2, random tables beyond."""
         if self.unit != "counts" or self.counts.sum() > MOST_CASES:
             return None
         if self.counts.shape == (2, 2):
@@ -157,7 +157,7 @@ class Numbers:
         return [{"from": row, "sensitivity": float(sens), "specificity": float(spec)} for row, sens, spec in rates]
 
     def at_prevalence(self, prevalence: float) -> Array:
-        """(k, 2) predictive values where the event is more or less common; Pr(forecast | outcome) stays.
+        """Return (k, 2) predictive values at another prevalence of the event, with the same Pr(forecast | outcome).
 
         >>> from veracity import PredictionTable
         >>> PredictionTable.from_rates(0.833, 0.844, 0.36).at_prevalence(0.85)[1, 1].round(2)
@@ -169,7 +169,7 @@ class Numbers:
         return formula.posterior(formula.likelihoods(self.counts), [1.0 - event, event])
 
     def terms(self, name: Rule = "log") -> Terms:
-        """UNC, RES, REL and their parts for 'log', 'half_brier', 'brier' or any r > −1 of the risk axis.
+        """Return UNC, RES, REL and their parts for 'log', 'half_brier', 'brier' or any r > −1 of the risk axis.
 
         >>> from veracity import PredictionTable
         >>> round(PredictionTable([[83, 56], [2, 12]]).terms("log").resolution, 3)
@@ -178,13 +178,13 @@ class Numbers:
         return terms(self.counts, self.stated, self.rows, rule(name))
 
     def tangents(self, name: Rule = "log") -> dict[str, Any]:
-        """Curve, tangents and divergences of HB17 Figs 1–4 for any rule of the risk axis; two outcomes."""
+        """Return curve, tangents and divergences of HB17 Figs 1–4 for any rule of the risk axis; two outcomes."""
         if not self.binary:
             raise ValueError("tangents: need two outcomes; choose one of them with versus_rest")
         return diagram(self.counts, self.stated, self.rows, self.columns, rule(name))
 
     def intervals(self) -> dict[str, Any]:
-        """Clopper–Pearson ('exact') and Wilson limits of prior, predictive values, sensitivity and specificity."""
+        """Return Clopper–Pearson ('exact') and Wilson limits of prior, predictive values, sensitivity, specificity."""
         if self.n is None:
             return {}
         event, total = self.counts[:, -1], self.counts.sum(1)

@@ -1,4 +1,4 @@
-"""Which category is best and which outcome is the event: by names, by words, or by the data, and always said."""
+"""The order of categories (best to worst) and outcomes (event last), by names, words or data; notes say which."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVENT = (
 
 
 def event_last(names: Sequence[str]) -> list[str] | None:
-    """Two names in the order no event, event, when their words tell; None otherwise.
+    """Return two names in the order no event, event, if their words decide it; else None.
 
     >>> event_last(["Yes", "No"])
     ['No', 'Yes']
@@ -39,7 +39,7 @@ def distinct(values: Sequence[Any]) -> list[str]:
 
 
 def outcomes(seen: list[str], columns: Sequence[Any] | None) -> tuple[list[str], tuple[str, ...]]:
-    """Outcomes from no event to event, and what must be said about it."""
+    """Return outcomes from no event to event, and notes about their order."""
     if columns is not None:
         return [seen[j] for j in given("columns", columns, seen)], ()
     ordered = event_last(seen)
@@ -56,7 +56,7 @@ def outcomes(seen: list[str], columns: Sequence[Any] | None) -> tuple[list[str],
 
 
 def ascending(names: Sequence[str]) -> list[str]:
-    """By value where all are numbers, by letter otherwise."""
+    """Return names sorted by value if all are numbers, else alphabetically."""
     try:
         return sorted(names, key=float)
     except ValueError:
@@ -77,7 +77,7 @@ def given(argument: str, names: Sequence[Any], seen: list[str]) -> list[int]:
 
 
 def probability_names(f: NDArray[np.float64]) -> tuple[str, ...]:
-    """Categories named by their probability: short where that tells them apart."""
+    """Return categories named by their probability, with all digits only where six are not distinct."""
     for show in (lambda p: in_full(float(f"{p:.6g}")), in_full):
         found = [show(float(row[-1])) if len(row) == 2 else " / ".join(show(float(p)) for p in row) for row in f]
         if len(set(found)) == len(found):
@@ -86,7 +86,7 @@ def probability_names(f: NDArray[np.float64]) -> tuple[str, ...]:
 
 
 def merged(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-    """One order of categories that contains both; refused where it would have to be guessed.
+    """Return one order of categories that contains both; refused where it would have to be guessed.
 
     >>> merged(("low", "high"), ("low", "medium", "high"))
     ('low', 'medium', 'high')

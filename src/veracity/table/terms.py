@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Category:
-    """What one forecast category contributes (HB17 eqs 3 and 7)."""
+    """The contribution of one forecast category (HB17 eqs 3 and 7)."""
 
     category: str
     cases: float
@@ -85,7 +85,7 @@ def tangent(p: float, rule: ScoringRule) -> dict[str, float]:
 
 
 def diagram(n: Array, f: Array, rows: tuple[str, ...], columns: tuple[str, ...], rule: ScoringRule) -> dict[str, Any]:
-    """Curve, tangents and Bregman divergences of HB17 Figs 1–4, two outcomes.
+    """Return curve, tangents and Bregman divergences of HB17 Figs 1–4, two outcomes.
 
     forecasts  the tangent at each forecast (Figs 1, 2, 4)
     gaps       between tangent and curve at 0 and 1: the scores of the two outcomes
@@ -123,5 +123,5 @@ def diagram(n: Array, f: Array, rows: tuple[str, ...], columns: tuple[str, ...],
 
 
 def _height(at: dict[str, Any], p: float) -> float:
-    """Of a tangent over p; NaN for an upright one."""
+    """Return the height of a tangent at p; NaN for a vertical one."""
     return float(at["at_0"] + p * at["slope"]) if math.isfinite(at["slope"]) else math.nan

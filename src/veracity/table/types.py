@@ -29,9 +29,9 @@ class PredictionTable(Numbers):
     """Forecast categories (rows, best to worst) against outcomes (columns, no event to event).
 
     counts     (k, K) cases, or weights when `unit` says so
-    forecasts  the probabilities that the categories stand for, (k,) of the last outcome or (k, K); None: each
-               category's own observed frequency, so that REL is zero by construction
-    cases      how many cases lie behind weights; None: unknown, and nothing inferential is given
+    forecasts  the probabilities of the categories, (k,) of the last outcome or (k, K); None: each category's own
+               observed frequency, so that REL is zero by construction
+    cases      the number of cases behind weights; None: unknown, and no tests or intervals
     train      the table whose observed frequencies are the forecasts
     strata     the tables that were added up; a string says why one could not be used
 
@@ -85,14 +85,14 @@ class PredictionTable(Numbers):
     def from_rates(
         cls, sens: float, spec: float, prior: float, n: float | None = None, **options: Any
     ) -> PredictionTable:
-        """The 2 × 2 table that has this sensitivity, specificity and prior; with n also its inferential parts.
+        """Return the 2 × 2 table with this sensitivity, specificity and prior; with n also tests and intervals.
 
         >>> round(float(PredictionTable.from_rates(0.833, 0.844, 0.05).predictive_values[1, 1]), 2)  # Madden 2006
         0.22
         """
         if prior in (0, 1):
             said = "always" if prior else "never"
-            raise ValueError(f"prior: {prior:g} means that the event {said} happened: there is nothing to foresee")
+            raise ValueError(f"prior: {prior:g} means that the event {said} happened: there is nothing to forecast")
         rates = zip(("sensitivity", "specificity", "prior"), (sens, spec, prior), strict=True)
         shares = formula.shares_from_rates(*(check.rate(name, value) for name, value in rates))
         if n is not None and not 0 < n < math.inf:
@@ -106,7 +106,7 @@ class PredictionTable(Numbers):
     def from_shares(
         cls, shares: ArrayLike, forecasts: ArrayLike | None = None, *, n: float | None = None, **options: Any
     ) -> PredictionTable:
-        """A table of shares or weights instead of counts; n says how many cases lie behind them, if known."""
+        """Return a table of shares or weights instead of counts; n is the number of cases behind them, if known."""
         stated = None if forecasts is None else np.asarray(forecasts, dtype=np.float64)
         return cls(check.grid(shares), stated, unit="weights", cases=n, **options)
 
@@ -121,7 +121,7 @@ class PredictionTable(Numbers):
         columns: Sequence[Any] | None = None,
         **options: Any,
     ) -> PredictionTable:
-        """One entry per category and outcome with its number of cases n; without n, one entry per case.
+        """Return the table of entries for category and outcome with numbers of cases n; without n, one per case.
 
         Categories without `rows` are ordered by the observed share of the event, outcomes without `columns` by their
         words (no before yes); the notes say so.
@@ -155,7 +155,7 @@ class PredictionTable(Numbers):
         columns: Sequence[Any] | None = None,
         **options: Any,
     ) -> PredictionTable:
-        """Case by case: outcomes with forecast categories, or with probabilities (equal ones form a category).
+        """Return the table of single cases: outcomes with forecast categories, or with probabilities.
 
         >>> PredictionTable.from_rows([0, 1, 1], y_proba=[0.2, 0.2, 0.9]).counts
         array([[1., 1.],
@@ -181,7 +181,7 @@ class PredictionTable(Numbers):
 
     @classmethod
     def from_probabilities(cls, p: ArrayLike, n: ArrayLike, events: ArrayLike, **options: Any) -> PredictionTable:
-        """Forecast probability, number of cases, number of events: one entry per forecast category.
+        """Return the table of forecast probabilities with numbers of cases and of events, one entry per category.
 
         >>> round(PredictionTable.from_probabilities([0.1, 0.8], [50, 20], [4, 17]).half_brier, 4)
         0.09
@@ -196,20 +196,20 @@ class PredictionTable(Numbers):
         by = np.argsort(stated, kind="stable")
         f = np.column_stack([1.0 - stated, stated])[by]
         for i in np.flatnonzero(np.diff(stated[by]) == 0):
-            raise ValueError(f"p: probability {stated[by][i]:g} stands in two rows; add up their cases")
+            raise ValueError(f"p: probability {stated[by][i]:g} is in two rows; add up their cases")
         counts = np.column_stack([total - happened, happened])[by]
         return cls(counts, f, **{"rows": order.probability_names(f), **options})
 
     @classmethod
     def read(cls, path: str | Path, **asked: Any) -> PredictionTable:
-        """From a text file in matrix, tidy, probability or case-by-case form; `asked` as files.Asked."""
+        """Return the table in a text file of matrix, tidy, probability or case-by-case form; options of files.Asked."""
         from .files import Asked, read
 
         return read(str(path), Asked(**asked))
 
     @classmethod
     def pooled(cls, tables: Mapping[str, PredictionTable | str]) -> PredictionTable:
-        """The sum of several tables (years, sites), which keeps each as a stratum."""
+        """Return the sum of several tables (years, sites), with each as a stratum."""
         usable = [table for table in tables.values() if isinstance(table, PredictionTable)]
         if not usable:
             raise ValueError("; ".join(f"{name}: {why}" for name, why in tables.items()) or "tables: none given")
@@ -219,7 +219,7 @@ class PredictionTable(Numbers):
         return replace(total, strata=dict(tables))
 
     def __add__(self, other: PredictionTable) -> PredictionTable:
-        """The cases of both. A category that one of them lacks counts as no cases there."""
+        """Return the table of both tables' cases; a category that one of them lacks has no cases there."""
         if not isinstance(other, PredictionTable):
             return NotImplemented
         mine, theirs = ", ".join(self.columns), ", ".join(other.columns)
@@ -237,7 +237,7 @@ class PredictionTable(Numbers):
                 i = rows.index(row)
                 counts[i] += cells
                 if table.forecasts is not None and not (np.isnan(forecasts[i, 0]) or np.array_equal(forecasts[i], f)):
-                    raise ValueError(f"category {row!r} stands for different probabilities in the two: they do not add")
+                    raise ValueError(f"category {row!r} has different probabilities in the two: they do not add")
                 forecasts[i] = f
         cases = None if self.unit == "counts" else self.n + other.n
         stated = None if self.forecasts is None else forecasts
@@ -245,7 +245,7 @@ class PredictionTable(Numbers):
         return replace(self, counts=counts, forecasts=stated, rows=rows, cases=cases, strata={}, notes=notes)
 
     def scored_with(self, train: PredictionTable) -> PredictionTable:
-        """This table (validation) with the observed frequencies of another (training) as forecasts (HB17 C1 → C2).
+        """Return this table (validation) scored with observed frequencies of another (training) (HB17 C1 → C2).
 
         >>> training, validation = PredictionTable([[98, 6], [18, 28]]), PredictionTable([[9, 3], [3, 14]])
         >>> round(validation.scored_with(training).terms("log").reliability, 3)
@@ -260,7 +260,7 @@ class PredictionTable(Numbers):
         return replace(self, forecasts=forecasts, train=train)
 
     def versus_rest(self, column: str) -> PredictionTable:
-        """Two outcomes: this one as the event, all others together as no event."""
+        """Return the table of two outcomes: this one as the event, all others together as no event."""
         if column not in self.columns:
             raise ValueError(f"column: {column!r} is no outcome here; there are {', '.join(self.columns)}")
         at = self.columns.index(column)
@@ -277,7 +277,7 @@ class PredictionTable(Numbers):
     # -- ways out ---------------------------------------------------------------------------------------------------
 
     def document(self) -> dict[str, Any]:
-        """Everything as plain data: what JSON, terminal, report and charts show."""
+        """Return everything as plain data, for JSON, terminal, report and charts."""
         return document(self)
 
     def to_json(self) -> str:
