@@ -221,7 +221,7 @@ class Profile:
     def findings(self) -> tuple[Finding, ...]:
         """Which rows decide robustness, and whether its interval can be trusted."""
         at, found = AT["robustness"], []
-        if self.values[at] > 0.0 and self.failures[at] == SHORT:
+        if self.values[at] > 0.0 and self.failures[at] == SHORT and self.tally.sums.n_eff >= ENOUGH:
             message = "a few surprises weigh so much that the interval of the pessimistic average is too short"
             found.append(Finding("short_interval", "note", message))
         none = self.values[at] > 0.0 and self.failures[at] == NONE
