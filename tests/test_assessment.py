@@ -466,7 +466,7 @@ def test_columns_in_another_order_are_told() -> None:
     assert "picks_below_chance" not in {f.code for f in vc.assess(y, p).findings}
     (told,) = [f for f in vc.assess(y, p[:, ::-1]).findings if f.code == "picks_below_chance"]
     assert told.severity == "changes the meaning"
-    assert "less often than by chance (10.0%): are the columns in the order of the classes?" in told.message
+    assert "less often than by chance (10.0 %): are the columns in the order of the classes?" in told.message
 
 
 def test_labels_given_as_probabilities_are_told() -> None:

@@ -29,7 +29,7 @@ def per_class(
 ) -> dict[str, ClassReading]:
     """Return the readings of every class from its histogram; `gains` are its row gains of the recalibration, summed.
 
-    p compares Σp with the number of events, adjusted by Holm over the classes. Outcomes of forecasts that are too
+    p compares Σp with the number of events by z = U/(V + 1)^½, adjusted by Holm over the classes. Outcomes of forecasts that are too
     extreme vary by more than the forecasts say, so the larger of their variance and that of the fitted slope counts.
     """
     found, total = [], sum(max(gain, 0.0) for gain in (gains or {}).values())
@@ -37,7 +37,8 @@ def per_class(
         cells = Cells.of(held)
         fitted = None if cells.unfit else fit_slope(cells)
         reading = undefined(cells.unfit) if fitted is None else fitted.reading(level)
-        z = cells.residual(0.0 if fitted is None else fitted.variance)
+        variance = max(cells.variance, 0.0 if fitted is None else fitted.variance) + cells.one_case
+        z = cells.excess / math.sqrt(variance) if variance > 0.0 else 0.0
         share = max((gains or {}).get(name, 0.0), 0.0) / total if total > 0.0 else None
         found.append((name, float(held.true.sum()), cells.predicted, cells.observed, reading, share, z))
     adjusted = holm([math.erfc(abs(one[-1]) / math.sqrt(2.0)) for one in found])
@@ -83,16 +84,28 @@ class Cells:
         x = logit(self.p[self.mass > 0.0])
         return "every forecast is the same" if np.ptp(x) < 1e-9 else ""
 
-    def residual(self, least_variance: float = 0.0) -> float:
-        """Return z: events less expected ones over their standard error, (V + 1)^½ for weights of 1."""
-        variance = max(float(np.sum(self.squares * self.p * (1.0 - self.p))), least_variance)
-        one_case = float(self.squares.sum()) / max(self.cases, 1.0)
-        return (float(self.true.sum()) - self.expected) / math.sqrt(variance + one_case) if one_case > 0.0 else 0.0
+    @property
+    def excess(self) -> float:
+        """Events less expected ones."""
+        return float(self.true.sum()) - self.expected
+
+    @property
+    def variance(self) -> float:
+        """Variance of the number of events if the forecasts are right."""
+        return float(np.sum(self.squares * self.p * (1.0 - self.p)))
+
+    @property
+    def one_case(self) -> float:
+        """Squared weight of a case on average."""
+        return float(self.squares.sum()) / max(self.cases, 1.0)
 
 
 def residual(held: Histogram) -> float:
     """Return z of the events less the expected ones, over the standard error that calibrated forecasts give them."""
-    return Cells.of(held).residual()
+    cells = Cells.of(held)
+    if cells.variance > 0.0:
+        return cells.excess / math.sqrt(cells.variance)
+    return math.copysign(math.inf, cells.excess) if cells.excess else 0.0
 
 
 def holm(p: Sequence[float]) -> list[float]:
