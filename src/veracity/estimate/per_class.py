@@ -29,8 +29,8 @@ def per_class(
 ) -> dict[str, ClassReading]:
     """Return the readings of every class from its histogram; `gains` are its row gains of the recalibration, summed.
 
-    p compares Σp with the number of events by z = U/(V + 1)^½, adjusted by Holm over the classes. Outcomes of forecasts that are too
-    extreme vary by more than the forecasts say, so the larger of their variance and that of the fitted slope counts.
+    p compares Σp with the number of events by z = U/(V + 1)^½, adjusted by Holm over the classes. Outcomes of forecasts
+    that are too extreme vary by more than these say, so V is the larger of their variance and that of the fitted slope.
     """
     found, total = [], sum(max(gain, 0.0) for gain in (gains or {}).values())
     for name, held in zip(map(str, classes), histograms, strict=True):
