@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from veracity.data import Forecasts
 from veracity.formulas.coupled import coupling_from_risk
 from veracity.formulas.distributions import CoupledNormal
-
-Array = NDArray[np.float64]
+from veracity.formulas.domain import Array
 
 
 @dataclass(frozen=True)

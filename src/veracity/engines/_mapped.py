@@ -12,17 +12,15 @@ from uuid import uuid4
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from veracity.data import Forecasts
+from veracity.data.types import Array
 from veracity.read import Part, Source
 from veracity.read.parts import Unreadable
 
 if TYPE_CHECKING:
     from veracity.maps import Fitted
-
-Array = NDArray[Any]
 
 
 def in_their_order(fitted: Fitted, forecasts: Forecasts) -> Array:

@@ -6,16 +6,12 @@ import pickle
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
-from numpy.typing import NDArray
-
+from veracity.data.types import Array
 from veracity.engines._sums import Sum
 from veracity.maps._dual import Sums, Work
 from veracity.maps._fitted import as_rows, blocks
 from veracity.read.parts import Batch
-
-Array = NDArray[Any]
 
 
 class Added(Sum):

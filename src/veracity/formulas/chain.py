@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veracity.formulas.domain import Array
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
 
-Array = NDArray[Any]
 Rule = str | float | ScoringRule
 
 BLOCK = 1 << 17  # entries at a time: a few arrays of so many stay in the cache

@@ -6,11 +6,10 @@ x  events among n cases; a table n (k, K) as in `tables`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.formulas import domain
-
-Array = NDArray[np.float64]
+from veracity.formulas.domain import Array
 
 
 def chi_square_tail(x: float, df: int) -> float:

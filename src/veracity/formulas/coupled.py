@@ -11,11 +11,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.formulas import domain
+from veracity.formulas.domain import Array
 
-Array = NDArray[np.float64]
 TINY = 1e-150  # a smaller deformation changes nothing, and its products would leave the normal floats
 
 

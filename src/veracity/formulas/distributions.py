@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.formulas import domain
 from veracity.formulas.coupled import checked_coupling, log_ratio, power_ratio, risk_from_coupling
+from veracity.formulas.domain import Array
 
-Array = NDArray[np.float64]
 Draws = np.random.Generator | np.random.RandomState | int | None
 
 

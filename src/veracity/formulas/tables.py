@@ -9,12 +9,12 @@ d  (k, K)  the frequencies observed in category i: the predictive values
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.formulas import domain
+from veracity.formulas.domain import Array
 from veracity.formulas.rules import ScoringRule, rule
 
-Array = NDArray[np.float64]
 _LOG = rule("log")
 
 

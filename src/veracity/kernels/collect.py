@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veracity.kernels.result import FIRST, LOWEST, PROBLEMS, Histogram, Problem
-
-Array = NDArray[Any]
+from veracity.kernels.result import FIRST, LOWEST, PROBLEMS, Array, Histogram, Problem
 
 
 class Problems:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from veracity.kernels.result import Array
 
 FINE = 10  # mantissa bits from 2^-14 up
 TINY = 6  # mantissa bits below

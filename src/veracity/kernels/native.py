@@ -6,17 +6,13 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity.kernels import _native  # type: ignore[attr-defined]
 from veracity.kernels.grid import COARSE, Grid
 from veracity.kernels.pair import Pair
-from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Histogram, Histograms, Pass, Problem
-
-Array = NDArray[Any]
+from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Array, Histogram, Histograms, Pass, Problem
 
 # Rows up to which clearing the histograms of every class would cost more than counting class by class in one.
 HELD = 3 << 14

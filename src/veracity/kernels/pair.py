@@ -8,18 +8,15 @@ rows so far, whenever it is asked for; a row itself costs neither logarithm nor 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity.kernels import _native  # type: ignore[attr-defined]
 from veracity.kernels.grid import Grid
 from veracity.kernels.places import places
-from veracity.kernels.result import PROBLEMS, Histogram, Pass, Problem
+from veracity.kernels.result import PROBLEMS, Array, Histogram, Pass, Problem
 from veracity.kernels.series import SUMS, Realised
 
-Array = NDArray[Any]
 WHOLE = ("count", "log", "brier")  # sums that a pass has for each outcome
 
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity.kernels.grid import CODES, FINE, HALF_CODE, LEAST, SPLIT_CODE, TINY, Grid, lower_edges
+from veracity.kernels.result import Array
 
-Array = NDArray[Any]
 END = CODES  # the first place of lower ends; parts of divided codes follow these
 
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity import kernels
 from veracity.kernels import twin
 from veracity.kernels.grid import Grid
-from veracity.kernels.result import Pass, tolerance
-
-Array = NDArray[Any]
+from veracity.kernels.result import Array, Pass, tolerance
 
 
 def scan(

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veracity.kernels.result import EXPONENTS
+from veracity.kernels.result import EXPONENTS, Array
 
-Array = NDArray[Any]
 TERMS = 5
 BLOCK = 1 << 12  # cells whose series stay in the cache
 SUMS = ("realised", "power", "log", "log²", "brier", "brier²", "spherical", "spherical²")

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity.kernels.collect import Counter, Lowest, Mass, Problems, dot, times
 from veracity.kernels.grid import Grid
-from veracity.kernels.result import MANY, TINY, Histogram, Pass
-
-Array = NDArray[Any]
+from veracity.kernels.result import MANY, TINY, Array, Histogram, Pass
 
 BLOCK = 1 << 18  # entries at a time: many against the grid's cells, few against memory
 INNER = 1 << 13  # rows scored at a time: their arrays stay in the cache

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Forecasts
+from veracity.data.types import Array
 from veracity.kernels import Histogram
 from veracity.kernels.cuts import round_significant
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import joined
-
-Array = NDArray[Any]
 
 COUNTS = {"all_weight": "all", "all_weight2": "all", "true_weight": "true", "true_weight2": "true"}
 

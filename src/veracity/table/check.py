@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from veracity.formulas import domain
+from veracity.formulas.domain import Array
 
-Array = NDArray[np.float64]
 Names = tuple[str, ...]
 MISSING = ("nan", "NaT", "<NA>")
 

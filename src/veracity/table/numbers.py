@@ -7,17 +7,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity.formulas import contingency
 from veracity.formulas import tables as formula
+from veracity.formulas.domain import Array
 from veracity.formulas.intervals import wilson
 from veracity.formulas.rules import ScoringRule, rule
 
 from . import check
 from .terms import Terms, diagram, terms
 
-Array = NDArray[np.float64]
 Rule = str | float | ScoringRule
 
 DRAWS = 9_999  # random tables of a permutation p: an error of at most 0.005

@@ -7,12 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veracity.formulas import tables as formula
+from veracity.formulas.domain import Array
 from veracity.formulas.rules import ScoringRule
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from veracity.formulas import tables as formula
+from veracity.formulas.domain import Array
 from veracity.results.document import encode
 from veracity.words import in_full
 
 from . import check, order
 from .document import SCHEMA, csv_lines, document
 from .numbers import Numbers
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
