@@ -33,23 +33,16 @@ def answer(request: Request, outputs: Outputs, made_by: Answer) -> None:
         result: Any = found
         if isinstance(found, Mapping):
             result = Assessments(found) if len(found) > 1 else next(iter(found.values()))
-        makers = {"json": lambda: f"{result.to_json(1)}\n", "csv": lambda: show.to_csv(result)}
         hint = "" if outputs.details else _hint() if outputs.report is None else f"\nreport: {outputs.report}\n"
-        printed = deliver(result, outputs, makers, show.pictures(result), hint)
+        printed = deliver(result, outputs, show.pictures(result), hint)
     to_stdout(printed)
 
 
-def deliver(
-    result: Any,
-    outputs: Outputs,
-    makers: Mapping[str, Callable[[], str]],
-    pictures: Iterable[tuple[str, bytes]],
-    hint: str = "",
-) -> str | bytes:
+def deliver(result: Any, outputs: Outputs, pictures: Iterable[tuple[str, bytes]], hint: str = "") -> str | bytes:
     """Write the requested files; return the text for standard output: a document, or the answer."""
     from veracity import show
 
-    makers = {**makers, "markdown": lambda: show.to_markdown(result)}
+    makers = {"json": lambda: f"{result.to_json(1)}\n", "csv": result.to_csv, "markdown": result.to_markdown}
     made: dict[str, str | bytes] = {
         path: makers[option]() if option in makers else show.report(result, Path(path).suffix.lstrip("."))
         for option, path in outputs.files.items()

@@ -82,7 +82,7 @@ def command(**options: Any) -> None:
     table = _table(**options)
     from veracity.cli._deliver import deliver
 
-    to_stdout(deliver(table, outputs, {"json": table.to_json, "csv": table.to_csv}, _pictures(table)))
+    to_stdout(deliver(table, outputs, _pictures(table)))
     written = [path for path in (*outputs.files.values(), outputs.plots) if path not in (None, "-")]
     if written and not outputs.quiet:
         tell("written: " + ", ".join(str(path) for path in written))

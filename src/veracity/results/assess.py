@@ -57,9 +57,9 @@ class Assessments(Presented):
             raise ValueError(f"text: not a document of schema {SEVERAL!r}")
         return cls({name: Assessment.from_document(one) for name, one in models.items()})
 
-    def plot(self, name: str | None = "compare") -> Any:
+    def plot(self, name: str | None = "compare", **options: Any) -> Any:
         """Return a picture by name, an Altair chart."""
-        return super().plot(name)
+        return super().plot(name, **options)
 
 
 def assess(

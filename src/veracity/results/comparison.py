@@ -169,9 +169,9 @@ class Comparison(Presented):
             held |= {f"groups.{column}.{level}": found for level, found in levels.items()}
         return [{"name": name, "reason": None, **plain(d)} for name, found in held.items() for d in found]
 
-    def plot(self, name: str | None = "differences") -> Any:
+    def plot(self, name: str | None = "differences", **options: Any) -> Any:
         """Return a picture by name, an Altair chart."""
-        return super().plot(name)
+        return super().plot(name, **options)
 
     # -- what sections share --------------------------------------------------------------------------------------
 

@@ -16,14 +16,25 @@ class Presented:
         raise NotImplementedError
 
     def to_json(self, indent: int | None = None) -> str:
+        """Return the document as JSON text; infinities and NaN as words."""
         return encode(self.document(), indent)
 
-    def plot(self, name: str | None = None) -> Any:
+    def to_csv(self) -> str:
+        """Return every reading as CSV text, one line each."""
+        text: str = import_module("veracity.show").to_csv(self)
+        return text
+
+    def to_markdown(self) -> str:
+        """Return the answer as Markdown."""
+        text: str = import_module("veracity.show").to_markdown(self)
+        return text
+
+    def plot(self, name: str | None = None, **options: Any) -> Any:
         """Return a picture by name, an Altair chart; without a name the usual one, and the names are printed."""
-        return import_module("veracity.plots").chart(name, self)
+        return import_module("veracity.plots").chart(name, self, **options)
 
     def report(self, path: Any) -> None:
-        """Write the report, one HTML file that opens offline."""
+        """Write the report, one HTML file that opens offline, or a PDF by the ending of the path."""
         import_module("veracity.show").write(self, path)
 
     def _repr_html_(self) -> str:

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from veracity.formulas import tables as formula
 from veracity.formulas.domain import Array
-from veracity.results.document import encode
+from veracity.results.presented import Presented
 from veracity.words import in_full
 
 from . import check, order
@@ -24,7 +23,7 @@ from .numbers import Numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictionTable(Numbers):
+class PredictionTable(Numbers, Presented):
     """Forecast categories (rows, best to worst) against outcomes (columns, no event to event).
 
     counts     (k, K) cases, or weights when `unit` says so
@@ -279,10 +278,6 @@ class PredictionTable(Numbers):
         """Return everything as plain data, for JSON, terminal, report and charts."""
         return document(self)
 
-    def to_json(self) -> str:
-        """One JSON document; infinities and NaN as strings."""
-        return encode(self.document(), 1) + "\n"
-
     @classmethod
     def from_json(cls, text: str) -> PredictionTable:
         found = json.loads(text)
@@ -300,31 +295,13 @@ class PredictionTable(Numbers):
         fields = {name: core[name] for name in ("counts", "forecasts", "rows", "columns", "unit", "level", "notes")}
         return cls(**fields, cases=cases)
 
-    def to_markdown(self) -> str:
-        text: str = import_module("veracity.show").to_markdown(self)
-        return text
-
     def to_csv(self) -> str:
-        """name,value: every number under its JSON path."""
+        """Return every number as CSV text by its JSON path."""
         return csv_lines(self.document())
 
-    def __str__(self) -> str:
-        text: str = import_module("veracity.show").to_terminal(self, 100)
-        return text.rstrip("\n")
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        html: str = import_module("veracity.show").to_notebook(self)
-        return html
-
-    def plot(self, name: str = "table_mosaic", **options: Any) -> Any:
-        """bregman_tangents, predictive_values, table_mosaic or attributes: an Altair chart."""
-        return import_module("veracity.plots").chart(name, self, **options)
-
-    def report(self, path: str | Path) -> None:
-        """Write one self-contained HTML page, or a PDF where the name ends so."""
-        import_module("veracity.show").write(self, path)
+    def plot(self, name: str | None = "table_mosaic", **options: Any) -> Any:
+        """Return bregman_tangents, predictive_values, table_mosaic or attributes, an Altair chart."""
+        return super().plot(name, **options)
 
 
 def _default_columns(outcomes: int) -> tuple[str, ...]:
