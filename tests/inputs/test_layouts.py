@@ -290,10 +290,16 @@ def test_two_probabilities_without_a_known_outcome_are_refused(tmp_path: Path) -
 
 
 def test_columns_with_one_name(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"^x\.csv: two columns are called `p`\n  give every column a name of its own$"
-    ):
-        recognise(wrote(tmp_path, "y,p,p\n0,0.2,0.3\n1,0.7,0.1\n"))
+    path = wrote(tmp_path, "y,p,p\n0,0.2,0.3\n1,0.7,0.1\n")
+    with pytest.raises(ValueError) as error:
+        recognise(path)
+    assert str(error.value) == (
+        "x.csv: two columns are called `p`, and they differ.\n"
+        "  choose:  --positive-proba p   or   --positive-proba 'p (2)'"
+    )
+    assert one(path, positive_proba="p (2)")[1].positive.tolist() == [0.3, 0.1]
+    copies = wrote(tmp_path, "y,p,p,id,id\n0,0.2,0.2,1,3\n1,0.7,0.7,2,4\n")  # a copy, and columns that are not used
+    assert one(copies)[1].positive.tolist() == [0.2, 0.7]
 
 
 def test_a_column_without_a_name(tmp_path: Path) -> None:

@@ -60,6 +60,11 @@ TEXTS = {
         "changes the meaning",
         "rows look dependent ({count} columns of separate yes/no events, stacked); the intervals assume they are not",
     ),
+    "spoken": ("note", "confidences in words: {count} of {total} values of `{column}` read as numbers"),
+    "unspoken": (
+        "changes the meaning",
+        "{count} of {total} values of `{column}` state no confidence ({examples}): left out",
+    ),
     "ensemble": (
         "note",
         "probabilities are {rule}, m of M members in a class: no class is ruled out because no member is in it",

@@ -95,6 +95,8 @@ class ModelRows:
         if not self.match.labelled:
             return np.zeros(self.frame.height, np.int64)  # nobody looks at these
         column, options, wanted = self.frame[str(self.match.outcome)], self.options, self.match.labels
+        if column.dtype == pl.String:
+            column = column.str.strip_chars().replace("", None)  # a blank is missing
         if options.cut:
             if not column.dtype.is_numeric():
                 raise self.table.error(f"outcome `{column.name}` holds text: it cannot be cut.", "leave --cut out")

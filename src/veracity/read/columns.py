@@ -42,7 +42,7 @@ class Columns:
 
     def refuse(self, what: str, *proposals: Proposal, **how: Any) -> Refusal:
         """Return a refusal with proposals, which are tried before they are printed."""
-        return Refusal(what, *proposals, **how)
+        return Refusal(what, *proposals, file=self.table.names().file, **how)
 
     def command(self, verb: str = "assess", **given: Any) -> str:
         """Return a whole command with these options beside those given."""
@@ -121,8 +121,15 @@ class Columns:
         given = self.options.model
         if given:
             return None if given == "none" else self.table.column(given)
-        name = self.first(roles.MODELS, lambda c: 2 <= c.distinct <= 50)
+        known = self if not self.options.id else self.with_ids()
+        name = known.first(roles.MODELS, lambda c: 2 <= c.distinct <= 50)
         return name if name and (self.table.whole or self.options.id) else None
+
+    def with_ids(self) -> Columns:
+        """Return the same columns with those of --id free as well: one of them may name the model."""
+        other = copy.copy(self)
+        other.free = self.free | {name: self.all[name] for name in self.options.id}
+        return other
 
     def model_names(self, column: str) -> tuple[str, ...]:
         _, frame = self.table.read([column])
@@ -133,4 +140,4 @@ class Columns:
         options = self.options
         weight = options.weight if options.weight in self.table.columns else None
         apart = {*used, weight, options.count, *options.feature}
-        return options.id or tuple(c for c in self.all if c not in apart)
+        return tuple(c for c in options.id or self.all if c not in apart)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from . import text
 from .match import Match
 from .options import ReadOptions, nearest
 from .paths import KNOWN, TEXTS, extension, stem
+from .roles import CONFIDENCES, IDS, key_of
 from .suggest import quoted
 
 BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
@@ -24,6 +25,7 @@ SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
 ENTRIES, FEWEST = 1_000_000, 1_000  # values, and rows, of a slice where there are many columns
 FEWEST_TOGETHER, MOST_TOGETHER = 64, 256  # columns that are read at a time where there are more
 TOGETHER, SLICE_BYTES = 1 << 26, 1 << 28  # their values in the whole file, which may be one row group; bytes of all
+MANY_CASES = 30  # equal outcomes of fewer cases may be chance
 ALL_ROWS = 1 << 31  # polars takes no longer slices
 ROW = "\0row"  # the number of a row, where rows are left out before they are read
 GIVEN = "\0given "  # before the name of a column that is converted: the same as in the file
@@ -55,6 +57,8 @@ class Table:
     keep: Any = None
     path: Path | None = None
     empty: tuple[str, ...] = ()  # columns of a text file without a value, which are not among the others
+    same: Mapping[str, str] = field(default_factory=dict)  # columns that share a name with another, and that name
+    said: Mapping[str, pl.Series] = field(default_factory=dict)  # confidences in words, as they are in the sample
     nested: tuple[str, ...] = ()  # keys of JSON lines whose values are lists or objects: not read
     preset: Match | None = None  # nested JSON is understood while it is flattened
     columnar: int = 0  # rows of the file, where rows and columns can be read without the others
@@ -93,6 +97,13 @@ class Table:
         kept = [name for name in names if name in every.columns]
         lazy = held.with_columns(rows[name].alias(GIVEN + name) for name in kept).lazy()
         return replace(self, lazy=lazy, converted=frozenset(kept), written=None)
+
+    def take_kinds(self, kinds: Mapping[str, str]) -> None:
+        """Read the texts of these columns as numbers of a kind; they can still be had as in the file."""
+        self.kinds = self.kinds | dict(kinds)
+        if self.written is None:
+            self.lazy = with_given(self.lazy, [name for name in kinds if name not in self.converted])
+            self.converted = self.converted | frozenset(kinds)
 
     def companion(self, words: Sequence[str]) -> str | None:
         """The file beside this one whose name is the same without such a word: hpc_cv.csv for weights-hpc-cv.csv."""
@@ -143,6 +154,9 @@ class Table:
         for column in raw:
             kind = self.kinds.get(column.name, "text")
             values = column if kind == "text" or column.dtype != pl.String else text.parsed(column, kind)
+            if kind == text.SPOKEN:  # recognition tells which values state no confidence
+                made.append(values)
+                continue
             if values.null_count() > column.null_count():
                 column = text.bare(column)
                 values = text.parsed(column, kind)
@@ -205,14 +219,35 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
         elif magic[:2] == b"PK":
             raise ValueError(f"{shown}: a zip archive\n  unpack it, or save the sheet of a workbook as CSV")
         else:
-            table = _text(path, shown)
+            table = _text(path, shown, reading)
     except BROKEN as problem:
         raise ValueError(
             f"{shown}: damaged, cut short, or not what its name says\n"
             "  write it again, or give it the ending of its kind"
         ) from problem
     table.path = path
-    return filtered(table, reading)
+    return with_numbers_in_text(filtered(table, reading))
+
+
+def with_numbers_in_text(table: Table) -> Table:
+    """Return a table whose texts that are percentages, decimal numbers or confidences in words are read as numbers."""
+    kinds = {}
+    for name in table.columns:
+        values = table.sample[name]
+        if values.dtype == pl.String and table.kinds.get(name, "text") == "text":
+            kind = text.kind_of(text.bare(values.head(SLICE)), True) if not table.kinds else "text"
+            if kind in ("number", "comma", "percent", "comma percent") and values.count():
+                kinds[name] = kind
+            elif "confidence" in key_of(name) or key_of(name) in CONFIDENCES:
+                said = values.drop_nulls().head(SLICE)
+                if said.len() and 2 * text.spoken(said).count() >= said.len():
+                    kinds[name] = text.SPOKEN
+    if not kinds:
+        return table
+    table.said = {name: table.sample[name] for name, kind in kinds.items() if kind == text.SPOKEN}
+    table.take_kinds(kinds)
+    table.sample = table._typed(table.sample, table.first_row, None)
+    return table
 
 
 def is_parquet(path: Path) -> bool:
@@ -253,6 +288,19 @@ def same_columns(table: Table, columns: Sequence[str], first: str) -> None:
             f"{first} and {table.name} have different columns ({', '.join(only[:6])})\n"
             "  parts of one set have the same columns; several models:  veracity compare FILE FILE"
         )
+
+
+def same_cases(first: Table, second: Table, layout: Match) -> bool:
+    """Whether two tables hold the same cases: the same ids or, row by row, the same outcomes and other columns."""
+    a, b = first.sample, second.sample
+    ids = [c for c in first.columns if key_of(c) in IDS and a[c].n_unique() == a.height and b[c].n_unique() == b.height]
+    if ids:
+        return bool(a[ids[0]].cast(pl.String).is_in(b[ids[0]].cast(pl.String).implode()).mean() == 1.0)
+    if first.rows != second.rows or a.height < MANY_CASES:
+        return False
+    others = [c for c in first.columns if c not in layout.forecasts]
+    varied = a[str(layout.outcome)].n_unique() > 1
+    return varied and all(a[c].cast(pl.String).equals(b[c].cast(pl.String)) for c in others)
 
 
 def of_frame(frame: pl.DataFrame, name: str, style: str, **more: Any) -> Table:
@@ -300,8 +348,9 @@ def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
     return Table(shown, "file", lazy, columns, rows, sample, whole, columnar=rows, converted=converted)
 
 
-def _text(path: Path, shown: str) -> Table:
-    plain = text.opened(path, shown)
+def _text(path: Path, shown: str, reading: ReadOptions) -> Table:
+    named = (reading.positive, *reading.order, *reading.versus_rest)
+    plain = text.opened(path, shown, header=not reading.no_header, labels=[word for word in named if word])
     lazy = plain.lazy.with_row_index(ROW, offset=1)
     if plain.columns:
         lazy = lazy.filter(~pl.all_horizontal(pl.col(c).is_null() for c in plain.columns))
@@ -315,6 +364,7 @@ def _text(path: Path, shown: str) -> Table:
         empty=plain.empty,
         converted=frozenset() if whole else converted,
         written=plain.written if whole else None,
+        same=plain.same,
     )
     _resample(table)
     if table.rows == 0:
@@ -362,7 +412,7 @@ def narrow(table: Table, reading: ReadOptions) -> None:
         same = column.cast(pl.String).str.strip_chars() == value
         with suppress(ValueError):
             same = same | (column.cast(pl.Float64, strict=False) == float(value))
-        same = same.fill_null(False)
+        same = same.fill_null(value in text.MISSING)  # a word for missing means the rows without a value
         conditions.append(~same if unequal else same)
     if not table.numbered:
         table.lazy, table.numbered = table.lazy.with_row_index(ROW, offset=table.first_row + table.passed), True

@@ -48,7 +48,10 @@ def table_of(path: Path, shown: str) -> Table:
             f"{shown}: row {number} holds nothing but lists and objects ({', '.join(nested[:4])})\n"
             "  write one object per line for each case, with numbers and words"
         )
-    table = _columnar(pl.scan_ndjson(path, infer_schema_length=None).drop(nested, strict=False), shown)
+    lazy = pl.scan_ndjson(path, infer_schema_length=None)
+    found = lazy.collect_schema().names()  # in any order: that of the first record is the file's
+    names = [*(name for name in first if name in found), *sorted(set(found) - set(first))]
+    table = _columnar(lazy.select(name for name in names if name not in nested), shown)
     table.nested = tuple(nested)
     return table
 

@@ -11,14 +11,14 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import polars as pl
 
-from ..data import Finding, Forecasts, check, merge, without_empty
+from ..data import Finding, Forecasts, Names, check, merge, without_empty
 from .build import Builder
 from .files import (
     BROKEN,
@@ -30,6 +30,7 @@ from .files import (
     of_frame,
     parquet_rows,
     rows_of_parquet,
+    same_cases,
     same_columns,
     table_of,
 )
@@ -38,7 +39,8 @@ from .options import ReadOptions
 from .pairing import joined
 from .passthrough import Passthrough, passthrough_types
 from .paths import File, listed, stem
-from .recognition import recognise
+from .recognition import attempt, recognise
+from .suggest import Refusal
 from .unlabelled import may_be_outcome
 from .weights import WeightsFile, weights_file
 
@@ -108,6 +110,7 @@ class Source:
         self.layout, self.options, self.weights = layout, options, weights
         self.columns = table.columns if table else ()
         self.first = table.name if table else "the first part"
+        self.kinds = dict(table.kinds) if table else {}
         self._parts, self._table, self._keep = parts, table, keep  # of a temporary file: it lives as long as this
 
     def __getstate__(self) -> dict[str, Any]:
@@ -212,6 +215,7 @@ class Source:
         path = Path(part.path)
         if is_parquet(path):
             table = rows_of_parquet(path, part.file, part.first, part.rows, self.options)
+            table.take_kinds(self.kinds)
         elif self._table is not None and self._table.path == path:
             table = replace(self._table)
         else:
@@ -261,11 +265,15 @@ class Source:
 def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, skip_broken: bool = False) -> Source:
     """Return files as the parts of one set; `cut`: Parquet files of more bytes in several parts."""
     files = listed(data)
-    table = _recognisable(files, options, skip_broken)
+    try:
+        table = _recognisable(files, options, skip_broken)
+    except Refusal as refusal:
+        raise refusal.settled(Names("file", file=files[0].name), options, partial(_attempt, files[0])) from None
     by_file = options.weight and options.weight not in table.columns
     weights = weights_file(options.weight or "", [file.path for file in files], table) if by_file else None
     layout = recognise(table, options, stem(Path(files[0].name)))
     if len(files) > 1:
+        _refuse_models(files, table, layout, options)
         note = re.sub(r" \([\d,]+ of [\d,]+\)$", "", layout.outcome_note)  # counts of one file
         names, rows = tuple(file.name for file in files), _rows(files)
         layout = replace(layout, files=names, rows=rows, class_counts=(), outcome_note=note)
@@ -273,6 +281,27 @@ def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, 
     if cut is not None and not layout.undivided:
         parts = [piece for part in parts for piece in _cut(part, cut)]
     return Source(layout, options, parts, table, weights, keep=files)
+
+
+def _refuse_models(files: Sequence[File], first: Table, layout: Match, options: ReadOptions) -> None:
+    """Refuse two files that hold the same cases: parts of one set have different ones."""
+    if options.model or layout.model_column or not layout.outcome or first.path == files[1].path:
+        return
+    try:
+        second = table_of(files[1].path, options, files[1].name)
+    except (ValueError, OSError):
+        return  # whoever reads it will say so
+    if set(second.columns) == set(first.columns) and same_cases(first, second, layout):
+        names = f"{files[0].name} {files[1].name}" if len(files) == 2 else f"{files[0].name} {files[1].name} …"
+        raise ValueError(
+            f"{files[0].name} and {files[1].name} hold the same cases: parts of one set, or models?\n"
+            f"  as models:  veracity compare {names}      as parts, each case counted again:  --model none"
+        )
+
+
+def _attempt(file: File, options: ReadOptions) -> None:
+    """Read the first rows of a file with these options; raises ValueError if that fails."""
+    attempt(table_of(file.path, options, file.name), options, stem(Path(file.name)))
 
 
 def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts: Any = None) -> Source:

@@ -14,7 +14,7 @@ from .classes import given_sets
 from .columns import Columns
 from .files import Table, filtered, of_frame
 from .match import Match, run_of
-from .options import ReadOptions
+from .options import ReadOptions, items_of
 from .refusals import refuse_missing
 from .roles import Column
 from .suggest import Proposal, Refusal
@@ -53,6 +53,7 @@ def _recognised(table: Table, options: ReadOptions, model: str) -> Match:
     found = _match(Columns(table, options, model)) if options.labelled else unlabelled.match(table, options, model)
     if by_event and not found.stacked:
         table.column("event")  # refuses: there is no such column
+    found = _with_spoken(table, options, found)
     percent = [c for c in found.columns if "percent" in table.kinds.get(c, "")]
     if percent:
         count = sum(table.sample[c].count() for c in percent)
@@ -68,6 +69,7 @@ def _match(columns: Columns) -> Match:
             found = replace(found, layout=name)
             if not (found.certain or columns.forced or columns.options.label):
                 _refuse_rival(columns, found, asked)
+            _refuse_namesakes(columns, found)
             refuse_missing(columns, found.models)
             return _with_extras(columns, _with_models(columns, _with_remarks(columns, found)))
     if not columns.forced:
@@ -80,6 +82,29 @@ def _match(columns: Columns) -> Match:
         else "name the columns with label= and proba=, or leave layout out",
         listing=listing(columns),
     )
+
+
+def _with_spoken(table: Table, options: ReadOptions, found: Match) -> Match:
+    """Add what is to be said of confidences in words; values that state none are refused, or counted and left out."""
+    for name in (name for name in found.forecasts if name in table.said):
+        said = table.said[name]
+        mute = table.sample[name].is_null() & said.is_not_null()
+        stated, without = table.sample[name].count(), int(mute.sum())
+        found = replace(found, findings=(*found.findings, Finding.of("spoken", stated, said.len(), column=name)))
+        if not without:
+            continue
+        first = int(mute.arg_max() or 0)
+        if options.missing == "error":
+            raise Refusal(
+                f"{without:,} of {said.len():,} values of `{name}` state no confidence "
+                f"(first: row {first + table.first_row}, {said[first]!r}).",
+                Proposal("leave these rows out", {"missing": "drop"}),
+                file=table.names().file,
+            )
+        examples = ", ".join(repr(v) for v in said.filter(mute).unique(maintain_order=True).head(3).to_list())
+        note = Finding.of("unspoken", without, said.len(), column=name, examples=examples)
+        found = replace(found, findings=(*found.findings, note))
+    return found
 
 
 def _is_sane(columns: Columns, found: Match) -> bool:
@@ -118,6 +143,23 @@ def _refuse_rival(columns: Columns, found: Match, later: Iterable[tuple[str, Any
                 Proposal("choose", {"label": found.outcome}),
                 Proposal("choose", {"positive_proba": forecast}),
                 Proposal("choose", {"label": rival.outcome, "positive_proba": forecast}),
+            )
+
+
+def _refuse_namesakes(columns: Columns, found: Match) -> None:
+    """Refuse a forecast or an outcome that shares its name with another column, unless an option names it."""
+    options, same = columns.options, columns.table.same
+    named = {options.label, *items_of(options.positive_proba or "", ()), *items_of(options.proba or "", ())}
+    for name in (*found.forecasts, found.outcome, *found.outcomes):
+        others = [other for other, shared in same.items() if name in (shared, other)]
+        both = [same.get(str(name), str(name)), *others]
+        if others and not named & set(both):
+            role = "label" if name in (found.outcome, *found.outcomes) else "positive_proba"
+            raise columns.refuse(
+                f"{'two' if len(both) == 2 else len(both)} columns are called `{both[0]}`, and they differ.",
+                *(Proposal("choose", {role: each}) for each in both),
+                otherwise="give every column a name of its own",
+                most=3,
             )
 
 
@@ -168,8 +210,8 @@ def _with_models(columns: Columns, found: Match) -> Match:
     column, found = columns.model_column() or found.model_column, replace(found, model_column=None)
     if column is None or options.model == "none":
         return found
-    if not options.model and table.whole:
-        rest = [*options.id, column] if options.id else [c for c in columns.all if c not in found.columns]
+    if not options.model and not options.id and table.whole:
+        rest = [c for c in columns.all if c not in found.columns]
         if table.sample.select(rest).is_duplicated().any():
             repeats = "rows of one model repeat a case"
             unused = tuple((c, repeats if c == column else why) for c, why in found.unused)

@@ -46,10 +46,19 @@ class Refusal(ValueError):
     otherwise  the remedy if no proposal works
     listing    a line of its own before the remedy
     most       number of proposals that are printed
+    file       its name, where it is a file
     """
 
-    def __init__(self, what: str, *proposals: Proposal, otherwise: str = "", listing: str = "", most: int = 2) -> None:
-        super().__init__(what + (f"\n  {otherwise}" if otherwise else ""))
+    def __init__(
+        self,
+        what: str,
+        *proposals: Proposal,
+        otherwise: str = "",
+        listing: str = "",
+        most: int = 2,
+        file: str = "",
+    ) -> None:
+        super().__init__((f"{file}: " if file else "") + what + (f"\n  {otherwise}" if otherwise else ""))
         self.what, self.proposals, self.otherwise, self.listing, self.most = what, proposals, otherwise, listing, most
 
     def settled(self, names: Names, options: ReadOptions, attempt: Attempt) -> ValueError:

@@ -7,25 +7,36 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import os
 import re
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from ..data.names import many
+from .suggest import Proposal, Refusal
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 DELIMITERS = ("\t", ";", ",", "|")
+ONE_COLUMN = "\x1f"  # a delimiter that no table has
+LINE_ENDS = re.compile(r"\r\n|\r|\n")
+BLANKS = re.compile(r"[ \t]+")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?")
+COMMA_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*%?")
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "#DIV/0!", "#VALUE!"]
-LINES = 200  # the delimiter is judged on so many lines
+MISSING.append("\x1a")  # at the end of files from DOS
+LINES = 200  # the delimiter is judged on so many records
 AGREE = 0.99
 IN_MEMORY = 1 << 24  # text files up to so many bytes are read whole, so that every value is known to the rules
+SPOKEN = "spoken"  # the kind of a column of confidences in words
 SAMPLE = 20_000  # rows of a larger one that the rules look at
 
 
@@ -41,6 +52,7 @@ class Text:
     empty: tuple[str, ...]  # columns without a value, left out of the others
     written: Callable[[], pl.DataFrame]  # reads all rows again, every letter as it is in the file
     keep: Scratch | None = None  # a rewritten copy lives as long as this
+    same: Mapping[str, str] = field(default_factory=dict)  # columns that share a name with another, and that name
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,7 @@ class Dialect:
     skip: int  # lines before the header
     facts: tuple[str, ...]
     rewrite: bool  # polars cannot read it as it is
+    header: tuple[str, ...] = ()  # the first record
 
 
 def _dialect(path: Path, shown: str, kinds: str) -> Dialect:
@@ -59,20 +72,54 @@ def _dialect(path: Path, shown: str, kinds: str) -> Dialect:
     encoding, facts = _encoding(head)
     if head[:4] == b"PAR1" or (b"\0" in head and not encoding.startswith(("utf-16", "utf-32"))):
         raise ValueError(f"{shown}: not a text file\n  give {kinds}")
-    lines = head.decode(encoding, errors="ignore").lstrip("\ufeff").splitlines()
-    given = re.fullmatch(r'"?sep=(.)"?', lines[0].strip("\r\n")) if lines else None
-    skip = 1 if given else 0
-    body = [line for line in lines[skip:] if line.strip()][: LINES + 1]
-    if len(head) >= _HEAD and not head.endswith((b"\n", b"\r", b"\n\0")) and len(lines) > 2 and len(body) <= LINES:
-        body = body[:-1]  # cut in the middle
-    if not body:
+    text = head.decode(encoding, errors="ignore").lstrip("\ufeff")
+    cut = len(head) >= _HEAD  # the last record may not be whole
+    lines = LINE_ENDS.split(text)
+    given = re.fullmatch(r'"?sep=(.)"?', lines[0])
+    skip = 1 if given else _comments(lines)
+    body = "\n".join(lines[skip:])
+    if not body.strip(" \n\x1a"):
         raise ValueError(f"{shown}: the file is empty\n  it needs a line of column names and at least one row")
-    delimiter = given[1] if given else _delimiter(body, shown)
+    delimiter = given[1] if given else _delimiter(body, cut, shown)
     if delimiter:
         facts = ("delimiter " + {"\t": "tab", " ": "blanks"}.get(delimiter, f'"{delimiter}"'), *facts)
+    if skip and not given:
+        facts = (*facts, f"{many(skip, 'comment line')} skipped")
     old_macintosh = b"\r" in head and b"\n" not in head
     rewrite = old_macintosh or delimiter == " " or encoding not in ("utf-8", "utf-8-sig")
-    return Dialect(encoding, delimiter, skip, facts, rewrite)
+    header = next(_records(body, delimiter or ONE_COLUMN, False), [])
+    return Dialect(encoding, delimiter, skip, facts, rewrite, tuple(header))
+
+
+def _comments(lines: list[str]) -> int:
+    """Return the number of lines before the header that begin with #; the names of the columns may do so too."""
+    count = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), 0)
+    if count == 0 or count + 1 >= len(lines):
+        return 0
+    last, after = lines[count - 1], lines[count]
+    for delimiter in DELIMITERS:
+        names, row = last.split(delimiter), after.split(delimiter)
+        if len(names) == len(row) > 1 and any(NUMBER.fullmatch(cell.strip(' "')) for cell in row):
+            return count - 1
+    return count
+
+
+def _records(text: str, delimiter: str, cut: bool, most: int = LINES + 1) -> Iterator[list[str]]:
+    """Yield the first records that are not blank; a value in quotes may go on in the next line."""
+    if delimiter == " ":
+        found: Iterator[list[str]] = (BLANKS.split(line.strip(" \t")) for line in text.split("\n"))
+    else:
+        found = iter(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    held: list[list[str]] = []
+    try:
+        for record in found:
+            if any(cell.strip(" \x1a") for cell in record):
+                held.append(record)
+            if len(held) > most:
+                break
+    except csv.Error:  # a value that is longer than any in a table
+        cut = True
+    yield from held[: most if len(held) > most else len(held) - 1 if cut and len(held) > 2 else len(held)]
 
 
 def cells(path: Path, shown: str) -> tuple[list[list[str]], bool]:
@@ -85,48 +132,85 @@ def cells(path: Path, shown: str) -> tuple[list[list[str]], bool]:
     return [[cell.strip().replace("−", "-") for cell in row] for row in rows], delimiter != ","
 
 
-def opened(path: Path, shown: str) -> Text:
-    """Return a text file as columns of strings, with the kind of each column."""
+def opened(path: Path, shown: str, *, header: bool = True, labels: Iterable[str] = ()) -> Text:
+    """Return a text file as columns of strings, with the kind of each column.
+
+    header  False: the first line is a row
+    labels  words that are classes by option, also where they usually mean a missing value
+    """
     dialect = _dialect(path, shown, "a CSV, Parquet, Arrow, JSON lines or npz file with the ending of its kind")
     delimiter, skip, facts, keep = dialect.delimiter, dialect.skip, dialect.facts, None
     if dialect.rewrite:
         keep = _rewritten(path, shown, dialect)
         path, skip = keep.path, 0
         delimiter = "\t" if delimiter == " " else delimiter
-    lazy = _scan(path, delimiter or "\x1f", skip)
+    classes = _words_of_classes(dialect.header if header else (), labels)
+    missing = [word for word in MISSING if word not in classes]
+    scan = partial(_scan, path, delimiter or ONE_COLUMN, skip, header=header)
+    lazy = scan(missing)
     try:
         columns = tuple(lazy.collect_schema().names())
         small = path.stat().st_size <= IN_MEMORY
         raw = lazy.collect() if small else lazy.head(SAMPLE).collect()
     except pl.exceptions.PolarsError:
-        raise _ragged(path, delimiter or "\x1f", skip, shown) from None
+        raise _ragged(path, delimiter or ONE_COLUMN, skip, shown) from None
+    written = dialect.header if header and len(dialect.header) == len(columns) else columns
+    bare_names = {c: (name if header else "").strip() for c, name in zip(columns, written, strict=True)}
     # an empty column is dropped; of a file that was not read whole, only one that has no name either
-    full = [c for c in columns if raw[c].null_count() < raw.height or (c and not c.startswith("_dupl") and not small)]
-    full = full or [c for c in columns if c]
-    empty = [c for c in columns if c not in full and c.strip() and "_duplicated_" not in c]
-    facts = (*facts, f"empty: {', '.join(empty[:6])}") if empty else facts
-    names = {name: name.strip() or f"column {columns.index(name) + 1}" for name in columns}
-    if all(number(re.sub(r"_duplicated_\d+$", "", name)) is not None for name in full) and raw.height:
-        raise ValueError(
-            f"{shown}: the first line holds numbers ({', '.join(full[:4])}), not the names of columns\n"
-            "  put a line of names above it, such as  y,p"
+    full = [c for c in columns if raw[c].null_count() < raw.height or (bare_names[c] and not small)]
+    full = full or [c for c in columns if bare_names[c]]
+    if header and raw.height and full and all(NUMBER.fullmatch(bare_names[c]) for c in full):
+        numbers = ", ".join(bare_names[c] for c in full[:4])
+        raise Refusal(
+            f"the first line holds numbers ({numbers}), not the names of columns.",
+            Proposal("if it is a row like the others", {"no_header": True}, "assess"),
+            otherwise="put a line of names above it, such as  y,p",
+            file=shown,
         )
-    twice = [name for name in full if (m := re.fullmatch(r"(.+)_duplicated_\d+", name)) and m[1] in columns]
-    if twice or len(set(names.values())) < len(names):
-        name = re.sub(r"_duplicated_\d+$", "", twice[0]) if twice else "the same name"
-        raise ValueError(f"{shown}: two columns are called `{name}`\n  give every column a name of its own")
+    names, same = _own_names({c: bare_names[c] or f"column {i}" for i, c in enumerate(columns, 1)}, raw, small)
+    full = [c for c in full if c in names]
+    empty = [c for c in names if c not in full and bare_names[c]]
+    facts = (*facts, f"empty: {', '.join(names[c] for c in empty[:6])}") if empty else facts
     blanks = bool(raw.head(1000).select(pl.any_horizontal(pl.all().str.contains(r"^\s|\s$")).any()).item())
-    clean = [(bare(pl.col(c)) if blanks else pl.col(c)).alias(names[c]) for c in full]
+    clean = [(bare(pl.col(c), missing) if blanks else pl.col(c)).alias(names[c]) for c in full]
     raw = raw.select(clean)
-    kinds = {c: kind_of(raw[c], delimiter != ",") for c in raw.columns}
+    kinds = {c: kind_of(bare(raw[c]) if classes else raw[c], delimiter != ",") for c in raw.columns}
     if any("comma" in kind for kind in kinds.values()):
         facts = (*facts, "decimal comma")
     lazy, whole = (raw.lazy(), raw) if small else (lazy.select(clean), None)
 
-    def written() -> pl.DataFrame:
-        return _scan(path, delimiter or "\x1f", skip, ()).select(pl.col(c).alias(names[c]) for c in full).collect()
+    def as_written() -> pl.DataFrame:
+        return scan(()).select(pl.col(c).alias(names[c]) for c in full).collect()
 
-    return Text(lazy, tuple(raw.columns), facts, kinds, whole, tuple(names[c] for c in empty), written, keep)
+    empties = tuple(names[c] for c in empty)
+    return Text(lazy, tuple(raw.columns), facts, kinds, whole, empties, as_written, keep, same)
+
+
+def _words_of_classes(header: Sequence[str], labels: Iterable[str]) -> set[str]:
+    """Return the words for missing values that are classes here: by option, or as the end of a column's name."""
+    words = {word for word in MISSING if word and word != "\x1a"}
+    ends = {before + word: word for before in ("_", ".", " ", ":", "-") for word in words}
+    suffixes, bare_names = tuple(ends), [name.strip() for name in header]
+    found = {ends[end] for name in bare_names if name.endswith(suffixes) for end in suffixes if name.endswith(end)}
+    return found | (words & {*labels, *bare_names})
+
+
+def _own_names(names: dict[str, str], raw: pl.DataFrame, whole: bool) -> tuple[dict[str, str], dict[str, str]]:
+    """Return a name of its own for each column, and the columns that share a name with an earlier one.
+
+    A copy of an earlier column is left out.
+    """
+    seen: dict[str, list[str]] = {}
+    made, same = {}, {}
+    for column, name in names.items():
+        earlier = seen.setdefault(name, [])
+        if whole and any(raw[column].equals(raw[other]) for other in earlier):
+            continue
+        made[column] = f"{name} ({len(earlier) + 1})" if earlier else name
+        if earlier:
+            same[made[column]] = name
+        earlier.append(column)
+    return made, same
 
 
 _HEAD = 1 << 18
@@ -169,31 +253,37 @@ def _encoding(head: bytes) -> tuple[str, tuple[str, ...]]:
         return "cp1252", ("Windows-1252",)
 
 
-def _widths(rows: Iterable[str], delimiter: str) -> list[int]:
-    """Return the number of fields of each record; a value in quotes may go on in the next line."""
-    if delimiter == " ":
-        return [len(row.split()) for row in rows]
-    return [len(record) for record in csv.reader((row.rstrip("\r\n") + "\n" for row in rows), delimiter=delimiter)]
+def _delimiter(body: str, cut: bool, shown: str) -> str | None:
+    """Return the delimiter with the same number of fields in nearly all records: tab ; , | or runs of blanks.
 
-
-def _delimiter(body: list[str], shown: str) -> str | None:
-    """Return the first of tab ; , | and runs of blanks that gives the same number of fields on nearly all lines."""
+    Of several, the one that gives most columns of numbers, then the first: texts may hold the others.
+    """
+    found: list[tuple[int, str]] = []
+    widths: dict[str, list[int]] = {}
     for delimiter in (*DELIMITERS, " "):
-        fields = _widths(body, delimiter)
+        records = list(_records(body, delimiter, cut))
+        fields = widths[delimiter] = [len(record) for record in records]
         most = max(set(fields), key=fields.count)
-        if most >= 2 and fields.count(most) >= AGREE * len(fields) - 1e-9:
-            return delimiter
-    for delimiter in DELIMITERS:  # nearly all lines agree with the header: the others are named
-        fields = _widths(body, delimiter)
+        header = fields[0] == most or len(fields) < 3
+        if most >= 2 and header and fields.count(most) >= AGREE * len(fields) - 1e-9:
+            numbers = _columns_of_numbers([record for record in records[1:] if len(record) == most], delimiter)
+            found.append((-numbers, delimiter))
+            if delimiter != " " and numbers:
+                continue
+    if found:
+        return min(found, key=lambda item: (item[0] if item[1] != " " else 0, (*DELIMITERS, " ").index(item[1])))[1]
+    for delimiter in DELIMITERS:  # nearly all records agree with the header: the others are named
+        fields = widths[delimiter]
         width = fields[0]
-        odd = [i for i, found in enumerate(fields) if found != width]
+        odd = [i for i, number in enumerate(fields) if number != width]
         if width >= 2 and len(odd) <= 0.2 * len(fields):
             raise ValueError(
                 f"{shown}: row {odd[0]} has {fields[odd[0]]} fields, the header {width}\n"
                 "  a value that contains the delimiter needs quotes"
             )
         rows = set(fields[1:])
-        if len(rows) == 1 and width == max(rows) + 1 > 2 and body[0].rstrip().endswith(delimiter):
+        first = LINE_ENDS.split(body)[0].rstrip()
+        if len(rows) == 1 and width == max(rows) + 1 > 2 and first.endswith(delimiter):
             return delimiter  # at the end of the names only
         if len(rows) == 1 and 2 <= width < max(rows):
             raise ValueError(
@@ -204,15 +294,27 @@ def _delimiter(body: list[str], shown: str) -> str | None:
         names = fields.index(most) if most >= 2 else 0
         if width == 1 and 0 < names <= 10 and set(fields[names:]) == {most}:
             raise ValueError(
-                f"{shown}: {many(names, 'line')} above the column names ({body[0].strip()[:40]!r})\n"
+                f"{shown}: {many(names, 'line')} above the column names ({first.strip()[:40]!r})\n"
                 "  the first line of a table names its columns: delete what is above it"
             )
     return None
 
 
-def _scan(path: Path, delimiter: str, skip: int, missing: Sequence[str] = MISSING) -> pl.LazyFrame:
+def _columns_of_numbers(records: list[list[str]], delimiter: str) -> int:
+    number = NUMBER if delimiter == "," else COMMA_NUMBER
+    cells = zip(*records, strict=True)
+    return sum(all(not c.strip() or number.fullmatch(c.strip()) for c in column) for column in cells)
+
+
+def _scan(path: Path, delimiter: str, skip: int, missing: Sequence[str], header: bool = True) -> pl.LazyFrame:
     return pl.scan_csv(
-        path, separator=delimiter, infer_schema=False, skip_lines=skip, null_values=list(missing), glob=False
+        path,
+        separator=delimiter,
+        infer_schema=False,
+        skip_lines=skip,
+        null_values=list(missing),
+        glob=False,
+        has_header=header,
     )
 
 
@@ -250,12 +352,13 @@ def _rewritten(path: Path, shown: str, dialect: Dialect) -> Scratch:
         for number, line in enumerate(lines(path, dialect.encoding, shown)):
             if number >= dialect.skip:
                 bare = line.lstrip("\ufeff").rstrip("\r\n") if number == 0 else line.rstrip("\r\n")
-                file.write(("\t".join(bare.split()) if dialect.delimiter == " " else bare) + "\n")
+                file.write(("\t".join(BLANKS.split(bare.strip(" \t"))) if dialect.delimiter == " " else bare) + "\n")
     return copy
 
 
 def _ragged(path: Path, delimiter: str, skip: int, shown: str) -> ValueError:
-    header, *widths = _widths(list(lines(path, "utf-8", shown))[skip:], delimiter)
+    records = csv.reader(islice(lines(path, "utf-8", shown), skip, None), delimiter=delimiter)
+    header, *widths = [len(record) for record in records if record]
     for row, width in enumerate(widths, start=1):
         if width > header:
             return ValueError(
@@ -267,9 +370,9 @@ def _ragged(path: Path, delimiter: str, skip: int, shown: str) -> ValueError:
     )
 
 
-def bare(column: Any) -> Any:
+def bare(column: Any, missing: Sequence[str] = MISSING) -> Any:
     """Return strings, or an expression of them, without blanks around; the words for missing are missing."""
-    return column.str.strip_chars().replace(MISSING, [None] * len(MISSING))
+    return column.str.strip_chars().replace(list(missing), [None] * len(missing))
 
 
 def kind_of(column: pl.Series, comma: bool) -> str:
@@ -297,6 +400,8 @@ def kind_of(column: pl.Series, comma: bool) -> str:
 
 def parsed(column: pl.Series, kind: str) -> pl.Series:
     """Return strings of a kind as numbers, null where they are none."""
+    if kind == SPOKEN:
+        return spoken(column)
     if "percent" in kind:
         column = column.str.strip_suffix("%").str.strip_chars()
     if "comma" in kind:
@@ -307,6 +412,32 @@ def parsed(column: pl.Series, kind: str) -> pl.Series:
             return whole
     numbers = column.cast(pl.Float64, strict=False)
     return numbers / 100.0 if "percent" in kind else numbers
+
+
+def spoken(column: pl.Series) -> pl.Series:
+    """Return the confidences that texts state: "85%", "0.85", "Confidence: 85", "8 out of 10"; null where none is.
+
+    >>> spoken(pl.Series(["85%", "0.85", "Confidence: 85", "8 out of 10", "quite sure"])).to_list()
+    [0.85, 0.85, 0.85, 0.8, None]
+    """
+    number = r"(\d+(?:[.,]\d+)?|\.\d+)"
+
+    def found(pattern: str, group: int = 1) -> pl.Expr:
+        return pl.col("said").str.extract(pattern, group).str.replace(",", ".", literal=True).cast(pl.Float64)
+
+    share = found(rf"{number}\s*(?:/|out of)\s*{number}") / found(rf"{number}\s*(?:/|out of)\s*{number}", 2)
+    alone = pl.col("said").str.count_matches(number) == 1
+    plain = pl.coalesce(
+        found(rf"(?i)(?:confiden\w+|certain\w*|probab\w+|sure)\D{{0,20}}{number}"),
+        pl.when(alone).then(found(number)),
+    )
+    value = pl.coalesce(
+        found(rf"(?i){number}\s*(?:%|per ?cent)") / 100.0,
+        share,
+        pl.when(plain > 1).then(plain / 100.0).otherwise(plain),
+    )
+    held = pl.DataFrame({"said": column}).select(pl.when(value.is_between(0, 1)).then(value)).to_series()
+    return held.alias(column.name)
 
 
 def number(cell: str, comma: bool = False) -> float | None:
