@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -41,9 +42,9 @@ def test_counts_print_the_table_first(say):
     assert lines[0] == "153 cases"
     assert lines[2].startswith("The table (cases)")
     assert lines[3].split() == ["forecast", "1", "83", "56", "139"]
-    assert "--rows and --columns name it" in " ".join(out.split())
+    assert "event and the positive test first, give --tp 83 --fp 56 --fn 2 --tn 12." in " ".join(out.split())
     assert "0.454" in out
-    assert "11.310" in out
+    assert "11.31 " in out
     assert "taken as zero" in " ".join(out.split())
 
 
@@ -51,8 +52,8 @@ def test_names(say):
     code, out, _ = say("--counts", A, "--rows", "not at risk, at risk", "--columns", "no disease,disease")
     assert code == 0
     assert "at risk 2 12 14" in " ".join(out.split())
-    assert "the event is 'disease'" in " ".join(out.split())
-    assert "turn it round" not in out
+    assert "the event is “disease”" in " ".join(out.split())
+    assert "positive test first" not in out
 
 
 def test_json_is_one_document_and_nothing_else(say):
@@ -350,3 +351,63 @@ def test_cells_of_a_diagnostic_test_are_its_table(capsys: pytest.CaptureFixture[
     assert by_cells["sensitivity"] == pytest.approx(12 / 68)
     assert run(["table", "--tp", "12", "--fp", "2"]) == 2
     assert "all of --tp, --fp, --fn and --tn" in capsys.readouterr().err
+
+
+TEXTBOOK = "12,2;56,83"  # test positive first, disease first: TP, FP; FN, TN
+
+
+def test_a_table_that_looks_like_the_textbooks_is_asked_about(say):
+    code, out, _ = say("--counts", TEXTBOOK)
+    assert code == 0
+    lines = out.splitlines()
+    asked = next(i for i, line in enumerate(lines) if line.startswith("! Which way round?"))
+    assert asked < next(i for i, line in enumerate(lines) if line.startswith("Sensitivity"))
+    said = " ".join(out.split())
+    assert "Is yours such a table? Then: --tp 12 --fp 2 --fn 56 --tn 83." in said
+    (finding,) = [f for f in found(say, "--counts", TEXTBOOK)["findings"] if f["code"] == "orientation"]
+    assert finding["severity"] == "changes the meaning"
+    remedy = finding["message"].partition("Then: ")[2].partition(". If not")[0]
+    turned = found(say, *shlex.split(remedy))
+    assert turned["sensitivity"] == pytest.approx(12 / 68)
+    assert "orientation" not in [f["code"] for f in turned["findings"]]
+    assert say("--counts", TEXTBOOK, "--quiet")[1].startswith("Which way round? As read, the event")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--rows", "b,a", "--columns", "ill,well"],  # named in the order that is asked for
+        ["--columns", "no,yes"],
+        ["--train", "98,6;18,28"],
+    ],
+)
+def test_a_table_whose_order_was_said_is_not_asked_about(say, more):
+    document = found(say, "--counts", TEXTBOOK, *more)
+    assert "orientation" not in [f["code"] for f in document["findings"]]
+
+
+@pytest.mark.parametrize("counts", ["83,56;2,12", "120,80;30,15", "5,1,2;1,5,2"])
+def test_other_tables_are_not_asked_about(say, counts):
+    assert "orientation" not in [f["code"] for f in found(say, "--counts", counts)["findings"]]
+
+
+def test_a_file_with_unknown_words_says_what_it_takes_for_the_event_and_asks(say):
+    Path("t.csv").write_text("test,cancer,benign\nsuspicious,12,2\nclear,56,83\n")
+    document = found(say, "t.csv")
+    assert "The last column, “benign”, is taken for the event; --columns gives another order." in document["notes"]
+    (asked,) = [f["message"] for f in document["findings"] if f["code"] == "orientation"]
+    turned = found(say, "t.csv", *shlex.split(asked.partition("Then: ")[2].partition(". If not")[0]))
+    assert turned["columns"] == ["benign", "cancer"]
+    assert turned["sensitivity"] == pytest.approx(12 / 68)
+    assert "orientation" not in [f["code"] for f in turned["findings"]]
+    Path("t.csv").write_text("12,2\n56,83\n")
+    assert "--tp 12 --fp 2 --fn 56 --tn 83" in " ".join(say("t.csv")[1].split())
+
+
+def test_a_diagnostic_test_reads_in_clinical_words(say):
+    out = " ".join(say("--tp", "12", "--fp", "2", "--fn", "56", "--tn", "83", "--columns", "well,ill")[1].split())
+    assert "A positive test (“positive”) raises the probability of ill from 44.4 % to 85.7 %" in out
+    assert "a negative one lowers it to 40.3 %" in out
+    assert "LR+ 7.50 1.74–32.38" in out
+    out = " ".join(say("--counts", "12,9;10,11")[1].split())
+    assert "! Not clearly informative" in out

@@ -41,7 +41,7 @@ def test_every_way_in_makes_the_same_table():
 def test_rows_are_ordered_by_the_event_share_and_it_is_said():
     table = PredictionTable.from_tidy(["b", "a", "b", "a"], ["yes", "yes", "no", "no"], [1, 9, 9, 1])
     assert table.rows == ("b", "a")
-    assert "ordered by the observed share of 'yes'" in " ".join(table.notes)
+    assert "ordered by the observed share of “yes”" in " ".join(table.notes)
     assert PredictionTable.from_tidy(["b", "a", "b", "a"], ["yes", "yes", "no", "no"], rows=["a", "b"]).rows == (
         "a",
         "b",

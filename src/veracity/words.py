@@ -54,6 +54,7 @@ LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apar
 MOST_ROWS = 3  # row numbers named in a sentence
 TINY = 1e-6  # a probability of the outcome below which a single case is worth a note
 SIGNIFICANT = 0.05
+HAPPENED = ("1", "1.0", "true", "yes", "event", "ja", "oui", "si", "sí")  # labels that name no event
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 FORMULA = tuple("=+-@＝＋－＠")  # beginnings that a spreadsheet would compute
 
@@ -266,6 +267,15 @@ def plain(text: str) -> str:
     'Calibrated. At most 0.4 %.'
     """
     return text.replace("**", "")
+
+
+def event_name(label: str | None) -> str:
+    """Return what sentences call the event: its label, or "the event" where that only says that it happened.
+
+    >>> event_name("rain"), event_name("1"), event_name(None)
+    ('rain', 'the event', 'the event')
+    """
+    return "the event" if label is None or label.strip().lower() in HAPPENED else label
 
 
 def capital(text: str) -> str:

@@ -203,3 +203,12 @@ def test_a_forecast_that_was_ruled_out_stays_infinite():
 def test_what_is_no_table_is_refused(n):
     with pytest.raises(ValueError, match="counts"):
         t.prior(n)
+
+
+@pytest.mark.parametrize(("x", "n", "y", "m"), [(12, 68, 2, 85), (56, 68, 83, 85), (5, 9, 40, 4000)])
+def test_limits_of_a_likelihood_ratio_are_those_of_a_relative_risk(x, n, y, m):
+    from scipy.stats.contingency import relative_risk
+
+    limits = relative_risk(x, n, y, m).confidence_interval(0.9)
+    assert contingency.ratio_limits(x, n, y, m, 0.9) == pytest.approx(tuple(limits), rel=1e-12)
+    assert all(np.isnan(contingency.ratio_limits(0, n, y, m, 0.9)))

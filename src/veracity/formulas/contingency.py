@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from veracity.formulas import domain
 from veracity.formulas.domain import Array
+from veracity.formulas.intervals import quantile
 
 
 def chi_square_tail(x: float, df: int) -> float:
@@ -36,6 +37,21 @@ def clopper_pearson(x: ArrayLike, n: ArrayLike, level: float) -> tuple[Array, Ar
     low = betaincinv(np.where(x == 0, 1.0, x), n - x + 1.0, tail)
     high = betaincinv(x + 1.0, np.where(x == n, 1.0, n - x), 1.0 - tail)
     return np.where(x == 0, 0.0, low), np.where(x == n, 1.0, high)
+
+
+def ratio_limits(x: ArrayLike, n: ArrayLike, y: ArrayLike, m: ArrayLike, level: float) -> tuple[Array, Array]:
+    """Interval of the ratio of two proportions x/n and y/m, such as a likelihood ratio: ln ratio ± z·se with
+    se² = 1/x − 1/n + 1/y − 1/m (Katz and others 1978; Simel and others 1991); NaN where x or y is 0.
+
+    >>> [round(float(end), 2) for end in ratio_limits(12, 68, 2, 85, 0.95)]
+    [1.74, 32.38]
+    """
+    a, b, c, d = (np.asarray(count, float) for count in (x, n, y, m))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = np.log(a / b) - np.log(c / d)
+        half = quantile(level) * np.sqrt(1.0 / a - 1.0 / b + 1.0 / c - 1.0 / d)
+        known = (a > 0.0) & (c > 0.0)
+        return np.where(known, np.exp(centre - half), np.nan), np.where(known, np.exp(centre + half), np.nan)
 
 
 def fisher_p(n: ArrayLike) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 
 import altair as alt
 
+from veracity import words
 from veracity.words import ends, finite
 
 WIDTH, HEIGHT = 420, 320
@@ -87,7 +88,6 @@ DARK = _theme(
 )
 THEMES = {"light": LIGHT, "dark": DARK}
 
-CODES = ("1", "1.0", "true", "yes", "event")  # labels that say only that it happened
 RISK_AXIS = ["Risk parameter r", "← punishes misses · forgives them →"]
 PROBABILITY = alt.Scale(domain=[0, 1], nice=False)
 GAVE, EXPECTED, RECALIBRATED = "gave", "expected", "recalibrated"  # the three sides of every mean
@@ -119,9 +119,8 @@ def event(result: Any) -> str | None:
 
 
 def event_name(result: Any) -> str:
-    """Return what titles and sentences call the event: its label, or "the event" where that is a code."""
-    name = event(result)
-    return "the event" if name is None or name.lower() in CODES else name
+    """Return what titles call the event of two classes."""
+    return words.event_name(event(result))
 
 
 def reading(found: Any) -> dict[str, float | None]:

@@ -37,9 +37,9 @@ def caption(result: Any) -> str:
         return ""
     largest = max(gaps, key=lambda gap: gap["gap"])
     return (
-        f"The curve of the log loss and its tangents at the forecasts: the gaps at 0 and 1 are the scores of the two "
-        f"outcomes (HB17 Figs 1 to 4). The largest: {number(largest['gap'])} for {largest['outcome']} after "
-        f"{largest['category']}."
+        "The curve of the log loss and its tangents at the forecasts: the gaps at 0 and 1 are the scores of the two "
+        f"outcomes (HB17 Figs 1 to 4). The largest: {number(largest['gap'])} for “{largest['outcome']}” after "
+        f"“{largest['category']}”."
     )
 
 

@@ -8,8 +8,9 @@ import altair as alt
 
 from veracity.plots import _style as style
 from veracity.plots._table import category_colour, category_dash
-from veracity.words import percent
+from veracity.words import event_name, percent
 
+MOST_NAMED = 4  # forecasts in a caption; of more, the best and the worst
 OF, ORDER, TITLE = "table", 20, "Predictive values at other prevalences"
 COLUMNS = {
     "prevalence": ("prevalence", ".2f"),
@@ -27,8 +28,10 @@ def caption(result: Any) -> str:
     if len(result.columns) != 2:
         return ""
     pairs = zip(result.rows, result.predictive_values, strict=True)
-    own = ", ".join(f"{percent(values[-1], 0)} after {row}" for row, values in pairs)
-    return f"At the prevalence of this table, {percent(result.prior[-1], 0)}, {result.columns[-1]} has: {own}."
+    own = [f"{percent(values[-1], 0)} after “{row}”" for row, values in pairs]
+    shown = own if len(own) <= MOST_NAMED else [own[0], own[-1]]
+    event = event_name(result.columns[-1])
+    return f"At the prevalence of this table, {percent(result.prior[-1], 0)}, {event} has {', '.join(shown)}."
 
 
 def chart(result: Any) -> style.Chart:

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
-from veracity.words import percent
+from veracity.words import event_name, percent
 
 OF, ORDER, TITLE = "table", 10, "Outcomes after each forecast"
 COLUMNS = {
@@ -25,10 +25,10 @@ def rows(result: Any) -> style.Rows:
 
 def caption(result: Any) -> str:
     """Return the share of the event after the best and the worst forecast."""
-    event, shares = result.columns[-1], [values[-1] for values in result.predictive_values]
+    event, shares = event_name(result.columns[-1]), [values[-1] for values in result.predictive_values]
     return (
-        f"{event}: {percent(shares[0], 0)} after {result.rows[0]}, {percent(shares[-1], 0)} after {result.rows[-1]}, "
-        f"{percent(result.prior[-1], 0)} overall (dashed)."
+        f"Share of {event}: {percent(shares[0], 0)} after “{result.rows[0]}”, {percent(shares[-1], 0)} after "
+        f"“{result.rows[-1]}”, {percent(result.prior[-1], 0)} overall (dashed)."
     )
 
 

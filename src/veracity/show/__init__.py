@@ -26,9 +26,9 @@ def first_screen(result: Any) -> list[Block]:
 
         return summary_of_models(result)
     if _is_table(result):
-        from veracity.show.tables import table_answer
+        from veracity.show.tables import table_summary
 
-        return table_answer(result)
+        return table_summary(result)
     from veracity.show.answer import summary
 
     return summary(result)
@@ -41,7 +41,9 @@ def blocks(result: Any) -> list[Block]:
 
         return answer_of_models(result)
     if _is_table(result):
-        return first_screen(result)
+        from veracity.show.tables import table_answer
+
+        return table_answer(result)
     from veracity.show.answer import answer
 
     return answer(result)

@@ -80,6 +80,11 @@ class Sentence:
     command: str = ""
     lead: bool = False
 
+    @property
+    def opening(self) -> str:
+        """Return the title as a sentence of its own."""
+        return words.sentence(self.title) if self.title else ""
+
 
 @dataclass(frozen=True)
 class Card:

@@ -24,7 +24,7 @@ def _lines(blocks: Sequence[Block], level: int) -> Iterator[str]:
         if isinstance(block, Heading):
             yield from (f"{'#' * level} {safe(block.text)}", "", safe(block.note), "")
         elif isinstance(block, Sentence):
-            title = f"**{safe(block.title)}.** " if block.title else ""
+            title = f"**{safe(block.opening)}** " if block.title else ""
             yield f"{'>' if block.lead else '-'} {block.mark} {title}{emphasised(block.text)}"
             yield from ([">"] if block.lead else [])
             yield from (["", f"      {clean(block.command)}", ""] if block.command else [])

@@ -15,7 +15,6 @@ from veracity.show.blocks import (
     Column,
     Contents,
     Details,
-    FindingBlock,
     Heading,
     Interval,
     Label,
@@ -25,6 +24,8 @@ from veracity.show.blocks import (
 )
 from veracity.words import BAD, GOOD, NOTICE, count, number, percent
 
+GRAVE, ASKED = "changes the meaning", "orientation"
+TITLES = {ASKED: "Which way round?"}
 GLOSSES = {
     "Sensitivity": "Share of events that the test found.",
     "Specificity": "Share of non-events that the test left alone.",
@@ -36,26 +37,36 @@ GLOSSES = {
 }
 
 
-def table_answer(table: Any) -> list[Block]:
-    """Return the table first, what it says, clinical measures, pictures, then the scores of HB17."""
+def table_summary(table: Any) -> list[Block]:
+    """Return the table first, what it says, clinical measures, then those of HB17."""
     found = table.document()
     findings = [Finding(f["code"], f["severity"], f["message"]) for f in found["findings"]]
-    grave = [f for f in findings if f.severity == "changes the meaning"]
+    grave = [f for f in findings if f.severity == GRAVE]
     tables = [
-        _clinical(table, found), _categories(table, found), _thresholds(found), _prevalence(table, found),
-        _hb17(found), _scores(found), _parts(found), _association(found), _strata(found),
+        _categories(table, found), _thresholds(found), _prevalence(table, found), _hb17(found, findings),
+        _scores(found), _association(found), _strata(found),
     ]  # fmt: skip
-    pictures = [module for module in plots.ordered("table") if _drawn(module, table)] if found["curves"] else []
-    notes = [f for f in findings if f not in grave]
+    clinical = _clinical(table, found)
     return [
         Heading("Prediction table", count(table.n, "case") if table.n is not None else "shares of cases"),
-        _counts(table, found),
+        _counts(found),
         *_sentences(found, grave),
-        *(block for block in tables[:1] if block is not None),
+        *(Sentence(NOTICE, "Note", words.sentence(f.message)) for f in findings if f.severity == "warning"),
+        *([] if clinical is None else [clinical]),
         Contents(),
-        *(block for block in tables[1:] if block is not None),
-        *(FindingBlock(finding) for finding in notes),
+        *(block for block in tables if block is not None),
+    ]
+
+
+def table_answer(table: Any) -> list[Block]:
+    """Return the summary, the pictures, and the terms of each forecast."""
+    found = table.document()
+    pictures = [module for module in plots.ordered("table") if _drawn(module, table)] if found["curves"] else []
+    terms = [block for block in (_terms(found), _logistic(found)) if block is not None]
+    return [
+        *table_summary(table),
         *(Details(module.TITLE, (Chart(plots.name_of(module), table),)) for module in pictures),
+        *(Details(block.title, (block,)) for block in terms),
     ]
 
 
@@ -66,30 +77,53 @@ def _drawn(module: Any, table: Any) -> bool:
         return False
 
 
+def _quoted(name: str) -> str:
+    return f"“{name}”"
+
+
 def _sentences(found: dict[str, Any], grave: list[Finding]) -> list[Sentence]:
-    rows, event = found["rows"], found["columns"][-1]
-    shares = [values[-1] for values in found["predictive_values"]]
-    said = [Sentence(BAD, "", words.sentence(finding.message), lead=True) for finding in grave]
-    after = [f"{percent(share)} after {row!r}" for share, row in zip(shares, rows, strict=True)]
-    removed = percent(found["normalized_mutual_information"])
-    text = f"{event}: {after[-1]}, {after[0]}, {percent(found['prior'][-1])} overall. "
-    text += f"Knowing the forecast removes {removed} of the uncertainty about the outcome."
-    useful = found["g2_p"] is None or found["g2_p"] < words.SIGNIFICANT
-    said.append(Sentence(GOOD if useful and shares[-1] > shares[0] else NOTICE, "What it tells", text, lead=not grave))
+    said = [
+        Sentence(NOTICE if f.code == ASKED else BAD, TITLES.get(f.code, ""), words.sentence(f.message), lead=True)
+        for f in grave
+    ]
+    said.append(_informative(found, lead=not grave))
     log = found["log_terms"]
     if not found["reliability_taken_as_zero"] and math.isfinite(log["score"]):
         worse = log["skill"] < 0
-        parts = f"{number(log['reliability'])} of the log loss of {number(log['score'])}"
-        text = f"Miscalibration is {parts}: predicted and observed shares differ."
+        text = (
+            f"{number(log['reliability'])} of the log loss of {number(log['score'])} is miscalibration (reliability)."
+        )
         text += " Always predicting the prevalence would be better." * worse
         said.append(Sentence(BAD if worse else NOTICE, "Calibration", text))
     return said
 
 
+def _informative(found: dict[str, Any], lead: bool) -> Sentence:
+    """Return how the forecast changes the probability of the event, and whether that could be chance."""
+    rows, event = found["rows"], words.event_name(found["columns"][-1])
+    shares, prior = [values[-1] for values in found["predictive_values"]], found["prior"][-1]
+    p = found["exact_p"]["value"] if found["exact_p"] is not None else found["g2_p"]
+    chance = p is not None and p >= words.SIGNIFICANT
+    if found["sensitivity"] is not None:
+        verbs = ("raises", "lowers") if shares[1] >= shares[0] else ("lowers", "raises")
+        text = f"A positive test ({_quoted(rows[1])}) {verbs[0]} the probability of {event} from {percent(prior)} to "
+        text += f"{percent(shares[1])}, a negative one {verbs[1]} it to {percent(shares[0])}."
+        text += f" The test finds {percent(found['sensitivity'])} of the cases with {event}."
+    else:
+        text = f"The probability of {event} is {percent(shares[-1])} after {_quoted(rows[-1])}, {percent(shares[0])} "
+        text += f"after {_quoted(rows[0])}, {percent(prior)} overall."
+    removed = percent(found["normalized_mutual_information"])
+    text += f" Knowing the forecast removes {removed} of the uncertainty about the outcome"
+    text += f" ({words.p_equals(p)})." if p is not None else "."
+    if chance:
+        return Sentence(NOTICE, "Not clearly informative", text, lead=lead)
+    return Sentence(GOOD if shares[-1] > shares[0] else NOTICE, "Informative", text, lead=lead)
+
+
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
-def _counts(table: Any, found: dict[str, Any]) -> Table:
+def _counts(found: dict[str, Any]) -> Table:
     columns, rows, stated = found["columns"], found["rows"], found["forecasts"]
     totals = [sum(column) for column in zip(*found["counts"], strict=True)]
     lines: list[tuple[Cell, ...]] = []
@@ -97,8 +131,8 @@ def _counts(table: Any, found: dict[str, Any]) -> Table:
         predicted = () if stated is None else (Value(stated[i][-1]),) if len(columns) == 2 else (_shares(stated[i]),)
         lines.append((Label(row), *map(_cases, [*cells, sum(cells)]), *predicted))
     lines.append((Label("all"), *map(_cases, [*totals, sum(totals)]), *(("",) if stated is not None else ())))
-    order = f"Rows: forecasts, best ({rows[0]!r}) to worst ({rows[-1]!r}). Columns: outcomes"
-    order += f"; the event is {columns[-1]!r}." if len(columns) == 2 else "."
+    order = f"Rows are forecasts, from best ({_quoted(rows[0])}) to worst ({_quoted(rows[-1])}); columns are outcomes"
+    order += f"; the event is {_quoted(columns[-1])}." if len(columns) == 2 else "."
     kind = "cases" if found["unit"] == "counts" else "expected cases" if found["n"] is not None else "shares of cases"
     titles = [*columns, "all", *(["predicted"] if stated is not None else [])]
     head = (Column(f"The table ({kind})", number=False), *(Column(str(title)) for title in titles))
@@ -123,10 +157,10 @@ def _clinical(table: Any, found: dict[str, Any]) -> Table | None:
         return None
     limits = found["intervals"] or {}
 
-    def exact(name: str, i: int | None = None) -> Any:
+    def exact(name: str, i: int | None = None, kind: str = "exact") -> Any:
         held = limits.get(name)
         held = held[i] if held is not None and i is not None else held
-        return held["exact"] if held else None
+        return held[kind] if held else None
 
     npv = exact("predictive_values", 0)
     values = {
@@ -134,44 +168,47 @@ def _clinical(table: Any, found: dict[str, Any]) -> Table | None:
         "Specificity": _between(found["specificity"], exact("specificity")),
         "PPV": _between(found["predictive_values"][1][1], exact("predictive_values", 1)),
         "NPV": _between(found["predictive_values"][0][0], [1 - npv[1], 1 - npv[0]] if npv else None),
-        "LR+": Reading(found["likelihood_ratios"][1]),
-        "LR−": Reading(found["likelihood_ratios"][0]),
+        "LR+": _between(found["likelihood_ratios"][1], exact("likelihood_ratios", 1, "log")),
+        "LR−": _between(found["likelihood_ratios"][0], exact("likelihood_ratios", 0, "log")),
         "Prevalence": _between(found["prior"][-1], exact("prior")),
     }
     rows: list[tuple[Cell, ...]] = []
     for name, held in values.items():
         share = not name.startswith("LR")
-        cells = (Value(held, share, 1), Interval(held, share, 1)) if share else (Value(held, digits=2), "")
-        rows.append((Label(name, GLOSSES[name]), *cells))
+        digits = 1 if share else 1 if held >= 10 else 2
+        rows.append((Label(name, GLOSSES[name]), Value(held, share, digits), Interval(held, share, digits)))
     positive, event = found["rows"][1], found["columns"][1]
-    head = (Column("As a test", number=False), Column("value"), Column(f"{words.level(table.level)} exact"))
-    return Table("As a test", head, tuple(rows), (f"Positive: {positive!r}. Event: {event!r}.",))
+    title = "As a diagnostic test"
+    head = (Column(title, number=False), Column("value"), Column(f"{words.level(table.level)} interval"))
+    said = f"Positive: {_quoted(positive)}. Event: {_quoted(event)}."
+    method = "Intervals: exact (Clopper–Pearson); of likelihood ratios by their logarithm." if limits else ""
+    return Table(title, head, tuple(rows), (f"{said} {method}".strip(),))
 
 
-def _categories(table: Any, found: dict[str, Any]) -> Table:
-    """Return the shares of the outcomes after each forecast."""
+def _categories(table: Any, found: dict[str, Any]) -> Table | None:
+    """Return the shares of the outcomes after each forecast; a 2 × 2 table has its predictive values already."""
+    if found["sensitivity"] is not None:
+        return None
     intervals, ratios = found["intervals"], found["likelihood_ratios"]
     event, two = found["columns"][-1], len(found["columns"]) == 2
     level = words.level(table.level)
     titles = [event] if two else list(found["columns"])
-    titles += [f"{level} exact", f"{level} Wilson"] * (intervals is not None) + ["odds times"] * (ratios is not None)
+    titles += [f"{level} exact", f"{level} Wilson"] * (intervals is not None) + ["LR"] * (ratios is not None)
     lines: list[tuple[Cell, ...]] = []
     for i, row in enumerate([*found["rows"], "any"]):
         last = i == len(found["rows"])
         values = found["prior"] if last else found["predictive_values"][i]
-        cells: list[Cell] = [Value(x) for x in (values[-1:] if two else values)]
+        cells: list[Cell] = [Value(x, True, 1) for x in (values[-1:] if two else values)]
         if intervals is not None:
             limits = intervals["prior"] if last else intervals["predictive_values"][i]
-            cells += [Interval(_between(values[-1], limits[kind]), digits=3) for kind in ("exact", "wilson")]
+            cells += [Interval(_between(values[-1], limits[kind]), True, 1) for kind in ("exact", "wilson")]
         if ratios is not None:
             cells.append("" if last else Value(ratios[i], digits=2))
         lines.append((Label(row), *cells))
     notes = (
-        ["Odds times (likelihood ratio): how much the forecast multiplies the odds of the event."]
-        if ratios is not None
-        else []
+        ["LR: likelihood ratio, how much the forecast multiplies the odds of the event."] if ratios is not None else []
     )
-    notes += [f"Intervals are those of {event!r}."] if not two and intervals is not None else []
+    notes += [f"Intervals are those of {_quoted(event)}."] if not two and intervals is not None else []
     columns = [Column(str(title), rank=1 if "Wilson" in str(title) else 0) for title in titles]
     head = (Column("After the forecast", number=False), *columns)
     return Table("Outcomes after each forecast (predictive values)", head, tuple(lines), tuple(notes))
@@ -181,7 +218,7 @@ def _thresholds(found: dict[str, Any]) -> Table | None:
     if not found["thresholds"] or found["sensitivity"] is not None:
         return None
     rows: list[tuple[Cell, ...]] = [
-        (Label(f"{cut['from']} or worse"), Value(cut["sensitivity"]), Value(cut["specificity"]))
+        (Label(f"{cut['from']} or worse"), Value(cut["sensitivity"], True, 1), Value(cut["specificity"], True, 1))
         for cut in found["thresholds"]
     ]
     head = (Column("Positive from", number=False), Column("sensitivity"), Column("specificity"))
@@ -193,22 +230,28 @@ def _prevalence(table: Any, found: dict[str, Any]) -> Table | None:
     if not held:
         return None
     lines: list[tuple[Cell, ...]] = [
-        (Label(f"{found['columns'][-1]} after {row}"), *(Value(entry["predictive_values"][i][-1]) for entry in held))
+        (
+            Label(f"{found['columns'][-1]} after {_quoted(row)}"),
+            *(Value(entry["predictive_values"][i][-1], True, 1) for entry in held),
+        )
         for i, row in enumerate(found["rows"])
     ]
     lines.append((Label("PSEP"), *(Value(entry["psep"]) for entry in held)))
-    head = (Column("At a prevalence of", number=False), *(Column(percent(entry["prevalence"])) for entry in held))
+    head = (
+        Column("At a prevalence of", number=False),
+        *(Column(f"{words.in_full(round(100 * entry['prevalence'], 6))} %") for entry in held),
+    )
     notes = ("By Bayes' rule, with the same sensitivity and specificity.",)
     return Table("At other prevalences", head, tuple(lines), notes)
 
 
-def _hb17(found: dict[str, Any]) -> Table:
+def _hb17(found: dict[str, Any], findings: list[Finding]) -> Table:
     """Return PSEP and the information measures of HB17."""
     limits = found["intervals"]["psep"]["newcombe"] if found["intervals"] else None
     psep = _between(found["psep"], limits)
     rows: list[tuple[Cell, ...]] = [
         (
-            Label("PSEP", "Share of events after the worst forecast minus after the best."),
+            Label("PSEP", "Predictive separation: share of events after the worst forecast minus after the best."),
             Value(psep, digits=3),
             Interval(psep, digits=3),
         )
@@ -227,7 +270,8 @@ def _hb17(found: dict[str, Any]) -> Table:
         Column("value"),
         Column(words.level(found["level"])),
     )
-    return Table("Separation and information (nats)", head, tuple(rows), (f"HB17: {words.PAPERS['HB17']}.",))
+    notes = [words.sentence(f.message) for f in findings if f.severity == "note"]
+    return Table("Separation and information (nats)", head, tuple(rows), (*notes, f"HB17: {words.PAPERS['HB17']}."))
 
 
 def _scores(found: dict[str, Any]) -> Table:
@@ -254,26 +298,39 @@ def _scores(found: dict[str, Any]) -> Table:
             parts = [Value(terms[part]) for part in ("score", "uncertainty", "resolution")]
             missed: Cell = Value(terms["reliability"]) if measured else "taken as 0"
             lines.append((Label(f"{label}{said}"), *parts, missed, Value(terms["skill"])))
-    notes.append("Resolution: what telling cases apart saves. Skill: share of the uncertainty that is saved.")
-    titles = ("score", "= UNC", "− RES", "+ REL", "skill")
+    notes.append("Score = uncertainty − resolution + reliability. Skill: share of the uncertainty that is saved.")
+    titles = ("score", "uncertainty", "resolution", "reliability", "skill")
     head = (Column("Scores (lower is better)", number=False), *(Column(title) for title in titles))
     return Table("Scores (lower is better)", head, tuple(lines), tuple(notes))
 
 
-def _parts(found: dict[str, Any]) -> Table:
-    """Return RES of each forecast, and REL where it was measured."""
+def _terms(found: dict[str, Any]) -> Table:
+    """Return resolution and reliability per case of each forecast; reliability only where it was measured."""
     measured = not found["reliability_taken_as_zero"]
     scores = {"log loss": "log_terms"}
     scores |= {"half Brier": "half_brier_terms"} if len(found["columns"]) == 2 else {"Brier": "brier_terms"}
-    terms = {"RES": "resolution", "REL": "reliability"} if measured else {"RES": "resolution"}
-    titles = ["cases", *(f"{term}, {name}" for name in scores for term in terms), "H(o|f)"]
+    terms = ("resolution", "reliability") if measured else ("resolution",)
+    titles = ["cases", *(f"{term}, {name}" for name in scores for term in terms), "entropy H(o|f)"]
     lines: list[tuple[Cell, ...]] = []
     for i, row in enumerate(found["rows"]):
         held = [found[key]["per_category"][i] for key in scores.values()]
-        parts = [Value(one[term]) for one in held for term in terms.values()]
+        parts = [Value(one[term]) for one in held for term in terms]
         lines.append((Label(row), _cases(held[0]["cases"]), *parts, Value(held[0]["entropy"])))
-    head = (Column("Per case of", number=False), *(Column(title) for title in titles))
-    return Table("Terms of each forecast", head, tuple(lines))
+    head = (Column("Forecast", number=False), *(Column(title) for title in titles))
+    return Table("Terms of each forecast", head, tuple(lines), ("Per case of the forecast.",))
+
+
+def _logistic(found: dict[str, Any]) -> Table | None:
+    """Return the logistic model of the outcome: log odds of the first forecast, differences of the others."""
+    if len(found["columns"]) != 2:
+        return None
+    first, *others = found["rows"]
+    names = [f"log odds after {_quoted(first)}", *(f"difference: {_quoted(row)}" for row in others)]
+    coefficients, errors = (found["logit"][name] for name in ("coefficients", "standard_errors"))
+    triples = zip(names, coefficients, errors or [None] * len(names), strict=True)
+    rows = tuple((Label(name), Value(b), Value(error)) for name, b, error in triples)
+    title = "Logistic model"
+    return Table(title, (Column(title, number=False), Column("coefficient"), Column("standard error")), rows)
 
 
 def _association(found: dict[str, Any]) -> Table:
@@ -284,18 +341,13 @@ def _association(found: dict[str, Any]) -> Table:
         return Table(title, (Column(title, number=False), Column("value")), rows, (unknown,))
     df = str(found["df"])
     lines: list[tuple[Cell, ...]] = [
-        (Label("G² (likelihood ratio, = 2 n I)"), Value(found["g2"], digits=3), df, p_text(found["g2_p"])),
-        (Label("X² (Pearson)"), Value(found["x2"], digits=3), df, p_text(found["x2_p"])),
+        (Label("G² (likelihood ratio, = 2 n I)"), Value(found["g2"], digits=2), df, words.p_value(found["g2_p"])),
+        (Label("X² (Pearson)"), Value(found["x2"], digits=2), df, words.p_value(found["x2_p"])),
     ]
     notes = []
     if found["exact_p"] is not None:
-        lines.append((Label("without approximation"), "", "", p_text(found["exact_p"]["value"])))
-        notes.append(f"Without approximation: {found['exact_p']['method']}.")
-    if len(found["columns"]) == 2:
-        names = ["b0", *(f"{row!r}" for row in found["rows"][1:])]
-        pairs = zip(names, found["logit"]["coefficients"], found["logit"]["standard_errors"], strict=True)
-        model = [f"{name} {number(b)} (se {number(error)})" for name, b, error in pairs]
-        notes.append("Logistic model, log odds: " + ", ".join(model) + ".")
+        lines.append((Label("exact"), "", "", words.p_value(found["exact_p"]["value"])))
+        notes.append(f"Exact: {found['exact_p']['method']}.")
     head = (Column(title, number=False), Column("value"), Column("df"), Column("p"))
     return Table(title, head, tuple(lines), tuple(notes))
 
@@ -315,25 +367,15 @@ def _strata(found: dict[str, Any]) -> Table | None:
             part["prior"][-1],
             *(part[key] for key in ("psep", "divergence_score", "brier", "mutual_information")),
         )
-        g2: Cell = "–" if part["g2"] is None else Value(part["g2"], digits=3)
+        g2: Cell = "–" if part["g2"] is None else Value(part["g2"], digits=2)
         lines.append(
             (
                 Label(name),
                 "–" if part["n"] is None else _cases(part["n"]),
                 *(Value(x) for x in numbers),
                 g2,
-                p_text(part["g2_p"]),
+                words.p_value(part["g2_p"]),
             )
         )
     head = (Column("Part by part", number=False), *(Column(title) for title in titles))
     return Table("Part by part", head, tuple(lines), tuple(notes))
-
-
-def p_text(p: float | None) -> str:
-    """
-    >>> p_text(0.00001), p_text(0.0123), p_text(0.42), p_text(None)
-    ('< 0.0001', '0.0123', '0.42', '–')
-    """
-    if p is None:
-        return "–"
-    return "< 0.0001" if p < 0.0001 else f"{p:.4f}" if p < 0.1 else f"{p:.2f}"

@@ -35,7 +35,7 @@ MOST_NUMBERS = 24  # rows of a picture that are printed instead of it
 COLOURS = {"✓": "green", "✗": "red", "→": "blue", "!": "yellow"}
 PLAIN = {  # where the terminal has no Unicode
     "✓": "ok", "✗": "no", "→": "->", "↓": "-", "↑": "+", "–": "-", "−": "-", "·": "|", "…": "...", "≥": ">=",
-    "∞": "inf", "÷": "/", "²": "2", "’": "'", "Σ": "sum",
+    "∞": "inf", "÷": "/", "²": "2", "’": "'", "“": '"', "”": '"', "Σ": "sum",
 }  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def render(
 def headline(blocks: Sequence[Block]) -> str:
     """Return the headline as one line: what --quiet prints."""
     lead = [block for block in walk(blocks) if isinstance(block, Sentence) and block.lead]
-    said = " ".join(f"{s.title}. {s.text}".strip() if s.title else s.text for s in lead)
+    said = " ".join(f"{s.opening} {s.text}".strip() for s in lead)
     return clean(said.replace("**", ""))
 
 

@@ -15,7 +15,7 @@ from veracity.data import Finding
 from veracity.formulas import contingency
 from veracity.formulas import tables as formula
 from veracity.formulas.rules import rule
-from veracity.words import inert
+from veracity.words import inert, percent
 
 if TYPE_CHECKING:
     from .types import PredictionTable
@@ -93,22 +93,29 @@ def findings(table: PredictionTable) -> list[Finding]:
     ruled_out = np.isinf(formula.cell_divergences(table.stated, rule("log"))) & (table.counts > 0)
     for i, j in np.argwhere(ruled_out):
         message = (
-            f"{_times(table, table.counts[i, j])} {table.columns[j]!r} followed forecast {table.rows[i]!r}, which gave "
+            f"{_times(table, table.counts[i, j])} “{table.columns[j]}” followed forecast “{table.rows[i]}”, which gave "
             "it probability 0. The log loss is infinite because of it, and stays so; the Brier score stays finite."
         )
         found.append(Finding("ruled_out", "changes the meaning", message, int(table.counts[i, j])))
+    if table.other_reading and _like_a_textbook(table):
+        message = (
+            f"as read, the event (“{table.columns[1]}”) and the positive forecast (“{table.rows[1]}”) are the more "
+            "frequent ones, as they would be in a table that has the event and the positive test first. "
+            f"Is yours such a table? Then: {table.other_reading}. If not, names for rows and columns say so"
+        )
+        found.append(Finding("orientation", "changes the meaning", message))
     if table.psep < 0:
         message = (
-            f"{table.columns[-1]!r} was more frequent after the best forecast ({table.rows[0]!r}) than after the worst "
-            f"({table.rows[-1]!r}). Rows go from best to worst and columns from no event to event: is one reversed?"
+            f"“{table.columns[-1]}” was more frequent after the best forecast (“{table.rows[0]}”) than after the worst "
+            f"(“{table.rows[-1]}”). Rows go from best to worst and columns from no event to event: is one reversed?"
         )
         found.append(Finding("reversed", "changes the meaning", message))
     if table.n is not None and formula.expected(table.counts).min() < FEW:
-        message = f"A cell expects fewer than {FEW:g} cases: trust the p without approximation more than that of G²."
+        message = f"A cell has fewer than {FEW:g} expected cases: use the exact p rather than that of G²."
         found.append(Finding("few_cases", "warning", message))
     empty = np.argwhere(table.counts == 0)
     if len(empty):
-        cells = [f"{table.columns[j]!r} after {table.rows[i]!r}" for i, j in empty[:3]]
+        cells = [f"“{table.columns[j]}” after “{table.rows[i]}”" for i, j in empty[:3]]
         message = (
             f"Never happened: {', '.join(cells)}{', …' * (len(empty) > 3)}. Such cells add nothing to scores and "
             "information (0·ln 0 = 0), and make logistic coefficients infinite."
@@ -116,10 +123,22 @@ def findings(table: PredictionTable) -> list[Finding]:
         found.append(Finding("empty_cell", "note", message, len(empty)))
     if len(table.rows) > 2:
         share = table.psep_unused / table.counts.sum()
-        cases = f"{share:.0%} of the cases" if table.n is None else f"{table.psep_unused:,.6g} of {table.n:,.6g} cases"
+        cases = (
+            f"{percent(share, 0)} of the cases"
+            if table.n is None
+            else f"{table.psep_unused:,.6g} of {table.n:,.6g} cases"
+        )
         message = f"PSEP compares the worst with the best category only and leaves {cases} unused."
         found.append(Finding("psep_unused", "note", message, int(table.psep_unused)))
     return found
+
+
+def _like_a_textbook(table: PredictionTable) -> bool:
+    """Whether a 2 × 2 table would have the rarer outcome and the rarer forecast last if it were turned round."""
+    cells = table.counts
+    if cells.shape != (2, 2) or table.psep <= 0.0:
+        return False
+    return bool(cells[:, 1].sum() > cells[:, 0].sum() and cells[1].sum() > cells[0].sum())
 
 
 def _times(table: PredictionTable, cases: float) -> str:
@@ -277,7 +296,11 @@ def _limits(found: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     }
     held |= {f"predictive_values.{i}.{last}": limit for i, limit in enumerate(intervals["predictive_values"])}
     exact = {path: (*map(_exact, limit["exact"]), "Clopper-Pearson") for path, limit in held.items() if limit}
-    return {**exact, "psep": (*map(_exact, intervals["psep"]["newcombe"]), "Newcombe")}
+    ratios = {
+        f"likelihood_ratios.{i}": limit for i, limit in enumerate(intervals.get("likelihood_ratios", ())) if limit
+    }
+    logs = {path: (*map(_exact, limit["log"]), "normal, of the logarithm") for path, limit in ratios.items()}
+    return {**exact, **logs, "psep": (*map(_exact, intervals["psep"]["newcombe"]), "Newcombe")}
 
 
 def _exact(value: Any) -> str:

@@ -147,9 +147,12 @@ def parse_counts(given: str, asked: Asked) -> PredictionTable:
                 what = f"{cell!r} is not a number" if cell else "the cell is empty; write 0 where nothing happened"
                 raise ValueError(f'counts: row {i + 1}, column {j + 1} of "{given}": {what}')
             grid[-1].append(value)
-    hint = "If your table has the event or the positive test first, turn it round; --rows and --columns name it."
-    notes = () if asked.rows and asked.columns else (hint,)
-    table = _made(grid, asked, asked.rows or (), asked.columns or (), notes)  # refuses what does not fit
+    named = asked.rows is not None or asked.columns is not None
+    other, notes = "" if named else _cells_turned(grid), ()
+    if not (asked.rows and asked.columns):
+        remedy = f"give {other}" if other else "turn it round; --rows and --columns name it"
+        notes = (f"If your table has the event and the positive test first, {remedy}.",)
+    table = _made(grid, asked, asked.rows or (), asked.columns or (), notes, other_reading=other)  # refuses a misfit
     down, said = _direction(None, list(asked.rows or [""] * len(grid)), "--rows", "Rows")
     across, also = _direction(None, list(asked.columns or [""] * len(grid[0])), "--columns", "Columns")
     if not (said or also):
@@ -158,6 +161,14 @@ def parse_counts(given: str, asked: Asked) -> PredictionTable:
     rows = tuple(asked.rows[i] for i in down) if asked.rows else ()
     columns = tuple(asked.columns[j] for j in across) if asked.columns else ()
     return _made(turned, asked, rows, columns, (*said, *also))
+
+
+def _cells_turned(grid: Sequence[Sequence[float]]) -> str:
+    """Return the options that give a 2 × 2 table with the event and the positive test first."""
+    if [len(line) for line in grid] != [2, 2]:
+        return ""
+    cells = zip(("--tp", "--fp", "--fn", "--tn"), (cell for line in grid for cell in line), strict=True)
+    return " ".join(f"{name} {value:.0f}" for name, value in cells)
 
 
 def read(path: str, asked: Asked) -> PredictionTable:
@@ -310,9 +321,9 @@ def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTa
     bare = None not in sheet.parsed(sheet.header)
     if bare:  # no names at all: the first line holds counts
         whole = replace(sheet, header=["" for _ in sheet.header], cells=[sheet.header, *sheet.cells])
-        return _made(
-            np.array([whole.numbers(j) for j in range(width)]).T, asked, asked.rows or (), asked.columns or (), ()
-        )
+        bare_grid = np.array([whole.numbers(j) for j in range(width)]).T
+        other = "" if asked.rows or asked.columns else _cells_turned(bare_grid.tolist())
+        return _made(bare_grid, asked, asked.rows or (), asked.columns or (), (), other_reading=other)
     if width < 3 or len(sheet.cells) > MANY or len(set(sheet.column(0))) < len(sheet.cells):
         return None
     if set(sheet.parsed([cell for row in sheet.cells for cell in row[1:]])) == {None}:
@@ -333,13 +344,18 @@ def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTa
     if grid.shape == (2, 2) and _reversed(grid[np.ix_(down, across)]):
         # The words of one side reversed it; the other side, without such words, was written in the same direction.
         if also and asked.columns is None and order.event_last(columns) is None:
-            said = (f"Columns turned round with the rows: {columns[0]!r} is taken for the event.",)
+            said = (f"Columns turned round with the rows: “{columns[0]}” is taken for the event.",)
             across = across[::-1]
         elif said and asked.rows is None and order.event_last(rows) is None:
-            also = (f"Rows turned round with the columns: {rows[0]!r} is taken for the worst.",)
+            also = (f"Rows turned round with the columns: “{rows[0]}” is taken for the worst.",)
             down = down[::-1]
     stated = sheet.probabilities(0) if key_of(sheet.header[0]) in PROBABILITIES else None
     options: dict[str, Any] = {}
+    if len(columns) == 2 and asked.columns is None and not said and order.event_last(columns) is None:
+        notes += (f"The last column, “{columns[1]}”, is taken for the event; --columns gives another order.",)
+        if asked.rows is None and not also:
+            names = [",".join(reversed(side)) for side in (columns, rows)]
+            options["other_reading"] = f'--columns "{names[0]}" --rows "{names[1]}"'
     if stated is not None and len(stated) == len(rows) and len(columns) == 2:
         options["forecasts"] = np.array([stated[rows[i]] for i in down])
     return _made(
@@ -385,7 +401,7 @@ def _without_totals(
                 f"{sheet.name}: {what} {names[-1]!r} says {printed[i]:g} for {others[i]!r}, but the cells add up to "
                 f"{added[i]:g}; correct the one that is wrong"
             )
-        notes.append(f"{what.capitalize()} {names[-1]!r} holds totals and is left out.")
+        notes.append(f"{what.capitalize()} “{names[-1]}” holds totals and is left out.")
         rows, columns = (rows, columns[:-1]) if axis else (rows[:-1], columns)
     return grid, rows, columns, tuple(notes)
 

@@ -183,7 +183,9 @@ class Numbers:
         return diagram(self.counts, self.stated, self.rows, self.columns, rule(name))
 
     def intervals(self) -> dict[str, Any]:
-        """Return Clopper–Pearson ('exact') and Wilson limits of prior, predictive values, sensitivity, specificity."""
+        """Return Clopper–Pearson ('exact') and Wilson limits of prior, predictive values, sensitivity and specificity;
+        limits of likelihood ratios by their logarithm, None where a cell is empty.
+        """
         if self.n is None:
             return {}
         event, total = self.counts[:, -1], self.counts.sum(1)
@@ -200,5 +202,13 @@ class Numbers:
             self.psep - math.hypot(worst - worst_low, best_high - best),
             self.psep + math.hypot(worst_high - worst, best - best_low),
         ]
-        rates = dict(zip(("prior", "sensitivity", "specificity"), both[k:], strict=False))
+        rates: dict[str, Any] = dict(zip(("prior", "sensitivity", "specificity"), both[k:], strict=False))
+        if self.binary:
+            ends = zip(
+                *contingency.ratio_limits(event, event.sum(), total - event, n[k] - event.sum(), self.level),
+                strict=True,
+            )
+            rates["likelihood_ratios"] = [
+                None if math.isnan(low) else {"log": [float(low), float(high)]} for low, high in ends
+            ]
         return {"level": self.level, "predictive_values": both[:k], **rates, "psep": {"newcombe": newcombe}}

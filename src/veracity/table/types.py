@@ -32,6 +32,7 @@ class PredictionTable(Numbers, Presented):
     cases      the number of cases behind weights; None: unknown, and no tests or intervals
     train      the table whose observed frequencies are the forecasts
     strata     the tables that were added up; a string says why one could not be used
+    other_reading  what gives the table turned round, where its order was assumed and nobody named it
 
     >>> table = PredictionTable([[83, 56], [2, 12]])  # HB17 scenario A
     >>> round(table.psep, 3), round(table.half_brier, 3), round(table.divergence_score, 3), round(table.g2, 3)
@@ -49,6 +50,7 @@ class PredictionTable(Numbers, Presented):
     prevalences: tuple[float, ...] = ()
     strata: Mapping[str, PredictionTable | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    other_reading: str = ""
 
     def __post_init__(self) -> None:
         counts = check.grid(self.counts)
@@ -136,7 +138,9 @@ class PredictionTable(Numbers, Presented):
         np.add.at(counts.reshape(-1), cell, 1.0 if n is None else np.asarray(n, dtype=np.float64))
         if rows is None:
             by = order.by_event_share(counts)
-            notes += (f"Rows are ordered by the observed share of {names[-1]!r}, lowest first; --rows gives another.",)
+            notes += (
+                f"Rows are ordered by the observed share of “{names[-1]}”, lowest first; --rows gives another order.",
+            )
         else:
             by = order.given("rows", rows, seen)
         options = {"notes": notes, **options}
@@ -255,7 +259,7 @@ class PredictionTable(Numbers, Presented):
             if row not in train.rows:
                 raise ValueError(f"train: no category {row!r} in the training table ({', '.join(train.rows)})")
         forecasts = train.predictive_values[[train.rows.index(row) for row in self.rows]]
-        return replace(self, forecasts=forecasts, train=train)
+        return replace(self, forecasts=forecasts, train=train, other_reading="")
 
     def versus_rest(self, column: str) -> PredictionTable:
         """Return the table of two outcomes: this one as the event, all others together as no event."""
