@@ -148,10 +148,10 @@ def parse_counts(given: str, asked: Asked) -> PredictionTable:
                 raise ValueError(f'counts: row {i + 1}, column {j + 1} of "{given}": {what}')
             grid[-1].append(value)
     named = asked.rows is not None or asked.columns is not None
-    other, notes = "" if named else _cells_turned(grid), ()
-    if not (asked.rows and asked.columns):
-        remedy = f"give {other}" if other else "turn it round; --rows and --columns name it"
-        notes = (f"If your table has the event and the positive test first, {remedy}.",)
+    other = "" if named else _cells_turned(grid)
+    remedy = f"give {other}" if other else "turn it round; --rows and --columns name it"
+    hint = f"If your table has the event and the positive test first, {remedy}."
+    notes = () if asked.rows and asked.columns else (hint,)
     table = _made(grid, asked, asked.rows or (), asked.columns or (), notes, other_reading=other)  # refuses a misfit
     down, said = _direction(None, list(asked.rows or [""] * len(grid)), "--rows", "Rows")
     across, also = _direction(None, list(asked.columns or [""] * len(grid[0])), "--columns", "Columns")
