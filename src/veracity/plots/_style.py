@@ -148,6 +148,11 @@ def title(text: str, subtitle: str = "") -> alt.TitleParams:
     return alt.TitleParams(text=textwrap.wrap(text, 44), subtitle=textwrap.wrap(subtitle, 56) or alt.Undefined)
 
 
+def layered(heading: str, note: str, *layers: Chart, width: int = WIDTH, height: int = HEIGHT) -> Chart:
+    """Return the layers as one picture with a heading and a note below it."""
+    return alt.layer(*layers).properties(width=width, height=height, title=title(heading, note))
+
+
 def diagonal() -> Chart:
     corners = data([{"x": 0, "y": 0}, {"x": 1, "y": 1}])
     return alt.Chart(corners).mark_line(style="reference", clip=True).encode(x="x:Q", y="y:Q")
@@ -160,6 +165,13 @@ def note(x: float, y: float, text: str, **mark: Any) -> Chart:
         .mark_text(style="half", **mark)
         .encode(x="x:Q", y="y:Q", text="text:N")
     )
+
+
+def risk_marks() -> list[Chart]:
+    """Return the named places of the log loss and the Brier score on the risk axis."""
+    named = alt.Chart(data([{"r": r, "name": name} for r, name in ((0, "log"), (1, "Brier"))])).encode(x="r:Q")
+    text = named.mark_text(style="note", align="left", dx=4, dy=2, baseline="top", fontSize=11)
+    return [named.mark_rule(style="guide", opacity=0.6), text.encode(y=alt.value(0), text="name:N")]
 
 
 def legend_columns(names: Sequence[str]) -> int:

@@ -65,10 +65,6 @@ def chart(result: Any) -> style.Chart:
             tooltip=style.tips(COLUMNS),
         ),
     ]
-    return alt.layer(*layers).properties(
-        width=style.WIDTH,
-        height=style.HEIGHT,
-        title=style.title(
-            TITLE, "Grey: forecasts there improve on the prevalence (grey lines). Dots: larger for more cases."
-        ),
+    return style.layered(
+        TITLE, "Grey: forecasts there improve on the prevalence (grey lines). Dots: larger for more cases.", *layers
     )

@@ -49,8 +49,4 @@ def chart(result: Any) -> style.Chart:
             *model_versus_source.named(means, across, up, "model"),
         ]
     said = f"Spread ratio {ratio:.2f} (N17, CQ). " if ratio is not None else ""
-    return alt.layer(*layers).properties(
-        width=style.WIDTH,
-        height=style.HEIGHT,
-        title=style.title(TITLE, f"{said}All bars hold about the same number of outcomes."),
-    )
+    return style.layered(TITLE, f"{said}All bars hold about the same number of outcomes.", *layers)

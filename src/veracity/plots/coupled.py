@@ -46,18 +46,13 @@ def chart(result: Any) -> style.Chart:
     colour = alt.Color("name:N", scale=style.categories(names), title=None)
     dash = alt.StrokeDash("name:N", scale=style.dashes(names), title=None)
     y = alt.Y("density:Q", title="Density")
-    return alt.layer(
+    return style.layered(
+        TITLE,
+        "Level lines: the weighted generalized mean, the density one scale from the centre.",
         alt.Chart(style.data(curves))
         .mark_line(strokeWidth=2)
         .encode(x=alt.X("x:Q", title="x"), y=y, color=colour, strokeDash=dash, tooltip=style.tips(COLUMNS)),
         alt.Chart(style.data(means))
         .mark_rule(strokeWidth=1.2)
         .encode(y=y, color=colour, strokeDash=dash, tooltip=style.tips({k: COLUMNS[k] for k in ("name", "density")})),
-    ).properties(
-        width=style.WIDTH,
-        height=style.HEIGHT,
-        title=style.title(
-            TITLE,
-            "Level lines: the weighted generalized mean, the density one scale from the centre.",
-        ),
     )

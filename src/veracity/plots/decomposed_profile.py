@@ -119,22 +119,16 @@ def chart(result: Any) -> style.Chart:
     )
     stacked = {"x": x, "y": y, "color": colour, "order": alt.Order("order:Q", sort="descending")}
     one = alt.Chart(style.data([{"y": 1.0}])).mark_rule(style="reference").encode(y="y:Q")
-    named = alt.Chart(style.data([{"r": r, "name": n} for r, n in ((0, "log"), (1, "Brier"))]))
     columns = {name: COLUMNS[name] for name in wide[0]}
-    return alt.layer(
+    return style.layered(
+        TITLE,
+        f"Dashed line: the baseline. Lower is better.{cut}",
         base.mark_area(opacity=0.55, clip=True).encode(**stacked),
         base.mark_line(strokeWidth=1.5, clip=True).encode(
             **stacked,
             strokeDash=alt.StrokeDash("part:N", scale=style.dashes(order), sort=order, title=None, legend=legend),
         ),
         one,
-        named.mark_rule(style="guide", opacity=0.6).encode(x="r:Q"),
-        named.mark_text(style="note", align="left", dx=4, dy=2, baseline="top", fontSize=11).encode(
-            x="r:Q", y=alt.value(0), text="name:N"
-        ),
+        *style.risk_marks(),
         alt.Chart(style.data(wide)).mark_rule(opacity=0, strokeWidth=9).encode(x=x, tooltip=style.tips(columns)),
-    ).properties(
-        width=style.WIDTH,
-        height=style.HEIGHT,
-        title=style.title(TITLE, f"Dashed line: the baseline. Lower is better.{cut}"),
     )

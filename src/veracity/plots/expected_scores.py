@@ -46,19 +46,13 @@ def chart(result: Any) -> style.Chart:
         scale=alt.Scale(domain=[-most, most], nice=False),
     )
     band = alt.Chart(style.data([{"low": -1.0, "high": 1.0}])).mark_rect(style="band")
-    named = alt.Chart(style.data([{"r": r, "name": n} for r, n in ((0, "log"), (1, "Brier"))]))
     base = alt.Chart(style.data(points))
-    return alt.layer(
+    return style.layered(
+        TITLE,
+        "Grey: where 95 % of calibrated forecasts would lie. Above: worse than expected.",
         band.encode(y=alt.Y("low:Q"), y2="high:Q"),
         alt.Chart(style.data([{"y": 0.0}])).mark_rule(style="reference").encode(y="y:Q"),
-        named.mark_rule(style="guide", opacity=0.6).encode(x="r:Q"),
-        named.mark_text(style="note", align="left", dx=4, dy=2, baseline="top", fontSize=11).encode(
-            x="r:Q", y=alt.value(0), text="name:N"
-        ),
+        *style.risk_marks(),
         base.mark_line(strokeWidth=2).encode(x=x, y=y),
         base.mark_point(filled=True, size=40, opacity=1).encode(x=x, y=y, tooltip=style.tips(COLUMNS)),
-    ).properties(
-        width=style.WIDTH,
-        height=style.HEIGHT,
-        title=style.title(TITLE, "Grey: where 95 % of calibrated forecasts would lie. Above: worse than expected."),
     )

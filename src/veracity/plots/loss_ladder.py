@@ -121,6 +121,4 @@ def chart(result: Any) -> style.Chart:
             line.mark_rule(style="reference").encode(x="x:Q", tooltip=style.tips({"name": ("", ""), "x": ("", ".4~g")}))
         )
         note += f" Dashed: the baseline, {number(baseline)}."
-    return alt.layer(*layers).properties(
-        width=style.WIDTH, height=46 * len(steps), title=style.title(f"{TITLE}: {name}", note)
-    )
+    return style.layered(f"{TITLE}: {name}", note, *layers, height=46 * len(steps))

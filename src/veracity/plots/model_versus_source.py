@@ -144,4 +144,4 @@ def chart(result: Any) -> style.Chart:
             *named(marks, x, y),
         ]
     note = f"{angle}Grey bubbles: bins, larger where they cost more log loss."
-    return alt.layer(*layers).properties(width=style.WIDTH, height=style.WIDTH, title=style.title(TITLE, note))
+    return style.layered(TITLE, note, *layers, height=style.WIDTH)

@@ -46,12 +46,10 @@ def chart(result: Any) -> style.Chart:
         for row, values in zip(categories, result.predictive_values, strict=True)
     ]
     dash = category_dash(categories)
-    return alt.layer(
+    return style.layered(
+        TITLE,
+        "Dots: at the table's own prevalence. Dashed: a forecast that tells nothing.",
         style.diagonal(),
         alt.Chart(style.data(lines)).mark_line(strokeWidth=2).encode(x=x, y=y, strokeDash=dash, **named),
         alt.Chart(style.data(own)).mark_point(filled=True, opacity=1, size=70).encode(x=x, y=y, **named),
-    ).properties(
-        width=style.WIDTH,
-        height=style.HEIGHT,
-        title=style.title(TITLE, "Dots: at the table's own prevalence. Dashed: a forecast that tells nothing."),
     )

@@ -101,7 +101,9 @@ def chart(result: Any) -> style.Chart:
     x = alt.X("forecast:Q", scale=style.PROBABILITY, title=above_bars, axis=alt.Axis(format=".0%"))
     y = alt.Y("observed:Q", scale=style.PROBABILITY, title=happened, axis=alt.Axis(format=".0%"))
     base = alt.Chart(style.data(points))
-    curve = alt.layer(
+    curve = style.layered(
+        TITLE,
+        "Grey band: where calibrated forecasts would be. Dots: larger for more forecasts.",
         base.mark_area(style="band").encode(x=x, y=alt.Y("band_low:Q"), y2="band_high:Q"),
         style.diagonal(),
         style.note(0.04, 0.93, above, align="left"),
@@ -114,10 +116,6 @@ def chart(result: Any) -> style.Chart:
             size=alt.Size("count:Q", scale=alt.Scale(type="sqrt", zero=True, range=[12, 130]), legend=None),
             tooltip=style.tips(COLUMNS),
         ),
-    ).properties(
-        width=style.WIDTH,
-        height=style.HEIGHT,
-        title=style.title(TITLE, "Grey band: where calibrated forecasts would be. Dots: larger for more forecasts."),
     )
     if not bars:
         return alt.vconcat(curve)

@@ -114,8 +114,4 @@ def chart(result: Any) -> style.Chart:
     if not several:
         band = base.mark_area(opacity=0.18).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour, detail="side:N")
         layers.insert(0, band)
-    return alt.layer(*layers).properties(
-        width=style.WIDTH,
-        height=style.HEIGHT,
-        title=style.title(TITLE, f"{', '.join(LONG[side] for side in sides)}."),
-    )
+    return style.layered(TITLE, f"{', '.join(LONG[side] for side in sides)}.", *layers)

@@ -59,6 +59,4 @@ def chart(result: Any) -> style.Chart:
         )
     )
     note = "Dashed diagonal: a coin."
-    return alt.layer(style.diagonal(), curve).properties(
-        width=style.WIDTH, height=style.HEIGHT, title=style.title(TITLE, note)
-    )
+    return style.layered(TITLE, note, style.diagonal(), curve)

@@ -61,7 +61,9 @@ def chart(result: Any) -> style.Chart:
     )
     legend, kinds = alt.Legend() if zeros else None, [GIVEN, RULED_OUT]
     base = alt.Chart(style.data(drawn))
-    return alt.layer(
+    return style.layered(
+        TITLE,
+        "Cases that gave least to their outcome.",
         base.mark_rule(opacity=0.35).encode(x=x, x2=alt.datum(1), y=y),
         base.mark_point(filled=True, size=70, opacity=1).encode(
             x=x,
@@ -70,8 +72,5 @@ def chart(result: Any) -> style.Chart:
             shape=alt.Shape("kind:N", scale=style.shapes(kinds), title=None, legend=legend),
             tooltip=style.tips(COLUMNS),
         ),
-    ).properties(
-        width=style.WIDTH,
         height=max(60, 17 * len(drawn)),
-        title=style.title(TITLE, "Cases that gave least to their outcome."),
     )

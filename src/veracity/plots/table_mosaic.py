@@ -54,8 +54,4 @@ def chart(result: Any) -> style.Chart:
     )
     borders = style.data([{"y": share} for share in result.document()["curves"]["mosaic_prior"]])
     expected = alt.Chart(borders).mark_rule(stroke="black", strokeDash=[5, 4], strokeWidth=1.5).encode(y="y:Q")
-    return alt.layer(areas, expected, names).properties(
-        width=style.WIDTH,
-        height=style.HEIGHT,
-        title=style.title(TITLE, "Width: how often it was forecast. Dashed: without a forecast."),
-    )
+    return style.layered(TITLE, "Width: how often it was forecast. Dashed: without a forecast.", areas, expected, names)
