@@ -72,7 +72,7 @@ class Bootstrap:
         return np.concatenate(parts)
 
     def interval(self, values: Floats, point: Reading, *, measured: bool = False) -> Reading:
-        """The point with the percentile interval of its resampled values.
+        """Return the point with the percentile interval of its resampled values.
 
         measured  it comes from bins, whose bias resampled rows have twice: their median is put where the point is
         """
@@ -104,13 +104,13 @@ class Bootstrap:
         return self.interval(means["slope"]["slope"], found, measured=True) if "slope" in means else found
 
     def reported_limits(self) -> tuple[Floats, Floats]:
-        """Ends of the intervals of the reported means along r."""
+        """Return the ends of the intervals of the reported means along r."""
         tail = (1.0 - self.tally.plan.level) / 2.0
         low, high = np.nanquantile(self.reported(), [tail, 1.0 - tail], axis=0)
         return low, high
 
     def scores(self) -> dict[str, Floats]:
-        """(draws,) values of every registered score that is a function of mean rows."""
+        """Return (draws,) values of every registered score that is a function of mean rows."""
         weight = self.sums[:, :1]
         return {
             name: np.array([measure.value(means) for means in self.sums[:, at] / weight])
@@ -118,14 +118,14 @@ class Bootstrap:
         }
 
     def reported(self) -> Floats:
-        """(draws, r) means."""
+        """Return (draws, r) means."""
         means = self.sums[:, 1 : 1 + len(R)] / self.sums[:, :1]
         with np.errstate(divide="ignore", over="ignore"):
             found: Floats = np.where(R == 0.0, np.exp(means), means ** (1.0 / np.where(R == 0.0, 1.0, R)))
         return found
 
     def measured(self) -> Floats:
-        """(draws, 3) corrected means, in the order of MEANS."""
+        """Return (draws, 3) corrected means, in the order of MEANS."""
         assert self.curve is not None
         bins, first = len(self.curve), self.bins
         every, true, true2 = (self.sums[:, first + i * bins : first + (i + 1) * bins] for i in range(3))
@@ -145,7 +145,7 @@ class Bootstrap:
         return np.column_stack(found)
 
     def means(self) -> dict[str, dict[str, Floats]]:
-        """(draws,) reported and measured means, their ratio, and the spread ratio."""
+        """Return (draws,) reported and measured means, their ratio, and the spread ratio."""
         reported = self.reported()[:, [AT[name] for name in MEANS]]
         found = {"reported": dict(zip(MEANS, reported.T, strict=True))}
         if self.curve is not None:

@@ -32,7 +32,7 @@ def _nested(grid: Grid) -> Grid:
 
 
 def class_grid(tally: Tally) -> Grid:
-    """The grid of the class-wise histograms: nested cells for many classes."""
+    """Return the grid of the class-wise histograms: nested cells for many classes."""
     return _nested(tally.grid) if tally.k > MANY_CLASSES else tally.grid
 
 
@@ -42,7 +42,7 @@ def _right_closed_starts(grid: Grid) -> NDArray[np.int64]:
 
 
 def right_closed(histogram: Histogram, grid: Grid) -> Curve:
-    """The bins (a, b] of a calibration error."""
+    """Return the bins (a, b] of a calibration error."""
     return collect("width", histogram, grid, _right_closed_starts(grid))
 
 
@@ -72,7 +72,7 @@ def calibration_error(tally: Tally) -> CalibrationErrors:
 
 
 def _gaps(histograms: Sequence[Histogram], grid: Grid, tally: Tally) -> Floats:
-    """(5, histograms): gap, the same less what chance adds, standard error, largest gap, and gap by chance."""
+    """Return (5, histograms): gap, the same less what chance adds, standard error, largest gap, and gap by chance."""
     offsets, held = joined(histograms)
     every, true = ("all", "true") if held.get("all_weight") is None else ("all_weight", "true_weight")
     columns = held[every], held[true], held["all_sum"]
@@ -80,7 +80,7 @@ def _gaps(histograms: Sequence[Histogram], grid: Grid, tally: Tally) -> Floats:
 
 
 def equal_mass(histogram: Histogram, grid: Grid, rows: float) -> Curve:
-    """Bins with about equally many entries."""
+    """Return bins with about equally many entries."""
     bins = int(np.clip(rows // FEWEST_ROWS, 1, MOST_BINS))
     before = np.cumsum(histogram.all) - histogram.all
     place = before * bins // max(int(histogram.all.sum()), 1)

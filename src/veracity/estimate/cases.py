@@ -124,11 +124,11 @@ class Two(Cases):
         return np.where(self.y == 1, p, 1.0 - p)
 
     def mean_log(self, p: Floats) -> Floats:
-        """(m,) Σ_j p_j ln p_j."""
+        """Return (m,) Σ_j p_j ln p_j."""
         return _p_log_p(p) + _p_log_p(1.0 - p)
 
     def draws(self, p: Floats, rng: np.random.Generator) -> Floats:
-        """(999, columns) sums of residuals of outcomes drawn from the forecasts.
+        """Return (999, columns) sums of residuals of outcomes drawn from the forecasts.
 
         Forecasts whose log-odds, and weights whose logarithms, are within 0.05 are drawn together.
         """
@@ -189,7 +189,7 @@ class Many(Cases):
         return (self.ranges + RANGES * np.arange(len(self.y))[:, None]).ravel()
 
     def range_mass(self, p: Floats) -> Floats:
-        """(m, ranges) Σ_{j in b} p_ij."""
+        """Return (m, ranges) Σ_{j in b} p_ij."""
         found = np.bincount(self.row_and_range, p.ravel(), len(p) * RANGES)
         return np.asarray(found, dtype=np.float64).reshape(-1, RANGES)
 
@@ -266,12 +266,12 @@ class Many(Cases):
         return found
 
     def mean_log(self, p: Floats) -> Floats:
-        """(m,) Σ_j p_j ln p_j."""
+        """Return (m,) Σ_j p_j ln p_j."""
         found: Floats = _p_log_p(p).sum(axis=1)
         return found
 
     def draws(self, p: Floats, rng: np.random.Generator) -> Floats:
-        """(999, columns) sums of residuals of outcomes drawn from the forecasts, or of their normal approximation."""
+        """Return (999, columns) sums of residuals of drawn outcomes, or of their normal approximation."""
         first = self.first
         count = np.add.reduceat(self.count, first)
         distinct = replace(self, y=self.y[first], count=count, weight=self.weight[first], x=self.x[first])
@@ -303,7 +303,7 @@ class Many(Cases):
         return found
 
     def _moved(self, draw: Ints, i: Ints, pick: Ints, j: Ints) -> Floats:
-        """(draws, columns) by how much the residuals change where the outcome of row i is j and not the pick."""
+        """Return (draws, columns) by how much the residuals change where the outcome of row i is j and not the pick."""
         k, w = self.levels, self.weight[i]
 
         def moved(to: Ints, away: Ints, bins: int) -> Floats:
@@ -315,7 +315,7 @@ class Many(Cases):
         return np.column_stack([moved(j, pick, k), scalar, ranges])
 
     def normal_draws(self, p: Floats, rng: np.random.Generator) -> Floats:
-        """Normal draws with the exact covariance; sums of few indicators keep their Poisson margins."""
+        """Return normal draws with the exact covariance; sums of few indicators keep their Poisson margins."""
         covariance = self.covariance(p, self.mass2)
         found = normal(covariance, rng)
         k, variance = self.levels, np.diag(covariance)
@@ -328,7 +328,7 @@ class Many(Cases):
 
 
 def normal(covariance: Floats, rng: np.random.Generator) -> Floats:
-    """(999, columns) normal draws with this covariance, which may be singular."""
+    """Return (999, columns) normal draws with this covariance, which may be singular."""
     scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     correlation = covariance / np.outer(scale, scale)
     correlation[np.diag_indices(len(scale))] += 1e-9
@@ -378,7 +378,7 @@ def _p_log_p(p: Floats) -> Floats:
 
 
 def _sums_by_block(values: Floats, block: Ints) -> Floats:
-    """Sums of rows by block; blocks are in order."""
+    """Return sums of rows by block; blocks are in order."""
     found: Floats = np.add.reduceat(values, np.flatnonzero(np.concatenate([[True], block[1:] != block[:-1]])), axis=0)
     return found
 

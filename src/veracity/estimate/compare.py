@@ -156,7 +156,7 @@ def tested(moments: Moments, score: int, dependence: Dependence) -> Test:
 
 
 def influences(moments: Moments, score: int) -> Floats:
-    """(keys, pairs) influences of clusters or times on the differences of a score."""
+    """Return (keys, pairs) influences of clusters or times on the differences of a score."""
     assert moments.keyed is not None
     models = moments.total.shape[1]
     first, second = pairs_of(models)

@@ -30,7 +30,7 @@ ONE_CLASS = "only one class was observed"
 
 
 def components(rows: Forecasts, found: Recalibration | None, rule: str | float = "log") -> dict[str, Floats | str]:
-    """(n,) values of the rows by component, or the reason why there are none."""
+    """Return (n,) values of the rows by component, or the reason for their absence."""
     values: dict[str, Floats | str] = dict.fromkeys(("CL", "AL", "RL"), NO_FOLDS)
     if found is not None:
         judged = _Judged(rows, found)
@@ -60,7 +60,7 @@ class _Judged:
         self.fold = used[(mix(rows.case) >> np.uint64(33)).astype(np.int64) % len(used)]
 
     def scores(self, rule: str | float, stage: str) -> Floats | None:
-        """(n,) score of stage S, A or C; None where there is no stage A."""
+        """Return (n,) score of stage S, A or C; None where there is no stage A."""
         if stage == "S":
             return score_of(self.rows, str(rule))
         folds = self.found.folds
@@ -91,7 +91,7 @@ class _Judged:
 
 
 def content(rows: Forecasts) -> Array:
-    """(n,) 64 bits of forecast, outcome, weight, cluster and time."""
+    """Return (n,) 64 bits of forecast, outcome, weight, cluster and time."""
     key = row_hashes(rows, forecast_hashes(rows))
     for column in (rows.clusters, rows.time):
         if column is not None:
@@ -101,7 +101,7 @@ def content(rows: Forecasts) -> Array:
 
 
 def slope_values(rows: Forecasts) -> Floats | str:
-    """(n,) values whose weighted mean is the calibration slope b, each off by its influence; or why there are none."""
+    """Return (n,) values whose weighted mean is the slope b, each off by its influence; or why there are none."""
     p, y = np.asarray(rows.probabilities, dtype=np.float64), np.asarray(rows.outcomes)
     if len(np.unique(y)) < 2:
         return ONE_CLASS
@@ -132,7 +132,7 @@ def slope_values(rows: Forecasts) -> Floats | str:
 
 
 def _influences(cases: Two | Many, p: Floats, fitted: Floats, free: Array, several: bool) -> Floats:
-    """(n,) what each row adds to the estimate of b: its residuals times a row of the inverse information."""
+    """Return (n,) what each row adds to the estimate of b: its residuals times a row of the inverse information."""
     k = cases.levels
     bend = cases.covariance(fitted, cases.mass, several, ranges=False)[np.ix_(free, free)] + RIDGE * np.eye(len(free))
     target = np.zeros(len(free))

@@ -51,20 +51,20 @@ class Curve:
         return len(self.start)
 
     def locate(self, u: Floats) -> Ints:
-        """The bin of each value."""
+        """Return the bin of each value."""
         bins: Ints = np.searchsorted(self.low, u, side="right") - 1
         return bins
 
     def log_source(self, floor: float = 0.0) -> Floats:
-        """ln c(u), not below the floor; 0 in bins without true entries, which have no weight."""
+        """Return ln c(u), not below the floor; 0 in bins without true entries, which have no weight."""
         return np.log(np.where(self.true > 0, np.maximum(self.source, floor), 1.0))
 
     def means(self, r: Floats, floor: float = 0.0) -> Floats:
-        """Measured means as published (N17 eq 19 weighted by true counts): (Σ N*_k c_k^r / N)^(1/r)."""
+        """Return measured means as published (N17 eq 19 weighted by true counts): (Σ N*_k c_k^r / N)^(1/r)."""
         return self._root(r, floor, np.zeros(len(self)))
 
     def corrected(self, r: Floats, floor: float = 0.0) -> Floats:
-        """Measured means without the second-order bias of in-sample frequencies (theory section 3).
+        """Return measured means without the second-order bias of in-sample frequencies (theory section 3).
 
         S_r^r = (1/N) Σ_k [N*_k c_k^r − r(r+1)/2 c_k^r (1−c_k)], in logs for r = 0. NaN where too many bins make the
         power sum negative.
@@ -84,14 +84,14 @@ class Curve:
         return root
 
     def contributions(self) -> tuple[Floats, Floats]:
-        """−(N*_k/N) ln Q_k, which sums to −ln of geometric accuracy, and N17 eq 17's −w_k ln Q_k, w = P_k / Σ P."""
+        """Return −(N*_k/N) ln Q_k, whose sum is −ln of geometric accuracy, and N17 eq 17's −w_k ln Q_k, w = P_k/ΣP."""
         with np.errstate(divide="ignore", invalid="ignore"):
             surprise = np.where(self.true > 0, -np.log(self.model), 0.0) + 0.0
         return self.true_weight / self.true_weight.sum() * surprise, self.source / self.source.sum() * surprise
 
 
 def shown(edges: Floats, cuts: tuple[float, ...]) -> list[float]:
-    """Edges as people know them: an atom reaches from a cut to its float32 neighbour, and is called by the cut."""
+    """Return edges for people: an atom, from a cut to its float32 neighbour, is called by the cut."""
     given = _ended(cuts)
     nearest = given[given.searchsorted(edges * (1.0 - 1e-6))]
     named: list[float] = np.where(np.abs(nearest - edges) <= 1e-6 * edges, nearest, edges).tolist()

@@ -115,7 +115,7 @@ def decomposed_profile(
 
 
 def _exact_profile(steps: Chain, few: Forecasts | None) -> DecomposedProfile:
-    """The profile of the exact chain; where it has no stage A, adjustment comes from few rows."""
+    """Return the profile of the exact chain; where it has no stage A, adjustment comes from few rows."""
     shares: dict[str, Any] = steps.profile(PROFILE_R)
     start: Floats | None = None
     for at, r in enumerate(PROFILE_R):
@@ -131,7 +131,7 @@ def _exact_profile(steps: Chain, few: Forecasts | None) -> DecomposedProfile:
 
 
 def _corrected(steps: Chain, rule: ScoringRule) -> dict[str, float | None]:
-    """The terms of a rule with what chance adds subtracted, where cells tell it."""
+    """Return the terms of a rule with what chance adds subtracted, where cells tell it."""
     values = steps.terms(rule)
     chance = steps.corrections(rule) if steps.cells is not None else {}
     return {name: values[name] - chance.get(name, 0.0) for name in TERMS}
@@ -140,7 +140,7 @@ def _corrected(steps: Chain, rule: ScoringRule) -> dict[str, float | None]:
 def _adjustment_loss(
     rows: Forecasts, rule: ScoringRule, r: float, start: Floats | None
 ) -> tuple[float | None, Floats | None]:
-    """Adjustment loss at r without what chance adds, and the shift for the next r to start from."""
+    """Return adjustment loss at r without what chance adds, and the shift for the next r to start from."""
     s, mass = rows.matrix, rows.mass / rows.mass.sum()
     try:
         fitted: Any = maps.fit("coherent", rows, r=r, start=start)
@@ -151,7 +151,7 @@ def _adjustment_loss(
 
 
 def _some(rows: Forecasts, hashes: Hashes, entries: int) -> Forecasts:
-    """All rows, or those with the smallest hashes."""
+    """Return all rows, or those with the smallest hashes."""
     chosen = fit_rows(hashes, rows.k, entries)
     return rows if chosen is None else select(rows, np.flatnonzero(chosen))
 
@@ -205,7 +205,7 @@ def _corp(rows: Forecasts, scores: Floats, event: NDArray[np.bool_]) -> CorpRule
 
 
 def _against_rest(matrix: Floats, column: NDArray[Any]) -> Floats:
-    """(n, 2) the probability of one class of each row last, before it that of all others: 1 − p, but not a false 0."""
+    """Return (n, 2) the probability of all other classes, without a false 0, and that of one class of each row."""
     p = matrix[np.arange(len(matrix)), column]
     rest, sure = 1.0 - p, np.flatnonzero(p > 1.0 - 1e-8)
     others = matrix[sure]

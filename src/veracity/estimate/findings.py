@@ -68,12 +68,12 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
 
 
 def _only_certain(tally: Tally) -> bool:
-    """Whether every entry is 0 or 1."""
+    """Return whether every entry is 0 or 1."""
     return set(tally.pooled.cells.tolist()) <= {0, len(tally.grid) - 1}
 
 
 def _constant(tally: Tally) -> bool:
-    """Whether all forecasts are the same; with many classes pooled cells tell, class-wise ones are too wide."""
+    """Return whether all forecasts are the same; with many classes pooled cells tell, class-wise ones are too wide."""
     if not all(len(h.cells) == 1 for h in tally.classwise) or len(tally.pooled.cells) > tally.k:
         return False
     return tally.k <= MANY_CLASSES or not (tally.pooled.all % tally.sums.rows).any()

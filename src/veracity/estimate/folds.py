@@ -68,17 +68,17 @@ def folds(rows: Forecasts, hashes: Hashes, clusters: Array | None = None, time: 
 
 
 def _time_blocks(cases: int) -> int:
-    """How many contiguous blocks tell the error of a mean in time."""
+    """Return the number of contiguous blocks for the error of a mean in time."""
     return 12 if cases >= 200 else 8
 
 
 def _whole(fold: Array, counts: Array, cluster: Array) -> Folds:
-    """All cases of a row in one fold."""
+    """Return one fold for all cases of a row."""
     return Folds(np.arange(len(counts)), fold, counts, cluster)
 
 
 def _single(key: Hashes, counts: Array) -> Folds:
-    """Each case for itself."""
+    """Return a fold for each case of a row by itself."""
     n = len(key)
     first = _earlier(key, counts)
     few = np.flatnonzero(counts <= ONE_BY_ONE)
@@ -93,7 +93,7 @@ def _single(key: Hashes, counts: Array) -> Folds:
 
 
 def _earlier(key: Hashes, counts: Array) -> Array:
-    """(n,) how many cases with the same key come before each row."""
+    """Return (n,) how many cases with the same key come before each row."""
     order = np.argsort(key, kind="stable")
     sums = np.cumsum(counts[order]) - counts[order]
     new = np.concatenate([[True], key[order][1:] != key[order][:-1]])[: len(key)]
@@ -103,13 +103,13 @@ def _earlier(key: Hashes, counts: Array) -> Array:
 
 
 def _fold_of(key: Hashes, j: Array | int = 0) -> Array:
-    """(n,) fold of the j-th case with each key."""
+    """Return (n,) fold of the j-th case with each key."""
     h = mix(mix(key + np.asarray(j).astype(np.uint64) * SEED) * SEED)
     return np.asarray((h >> np.uint64(33)) % np.uint64(FOLDS)).astype(np.int64)
 
 
 def _drawn(key: Hashes, counts: Array) -> Array:
-    """(n, folds) numbers of many equal cases in the folds: binomial draws by the normal distribution, from the keys."""
+    """Return (n, folds) numbers of many equal cases in the folds: normal approximation of binomial draws, by key."""
     from scipy.special import ndtri
 
     out, left = np.zeros((len(key), FOLDS), np.int64), counts.copy()
@@ -125,7 +125,7 @@ def _drawn(key: Hashes, counts: Array) -> Array:
 
 
 def _blocks(time: Array, counts: Array, number: int) -> Array:
-    """(n,) contiguous blocks of about equal numbers of cases; equal times stay together."""
+    """Return (n,) contiguous blocks of about equal numbers of cases; equal times stay together."""
     _, place = np.unique(time, return_inverse=True)
     size = np.bincount(place.ravel(), weights=counts)
     middle = np.cumsum(size) - size / 2.0
@@ -134,7 +134,7 @@ def _blocks(time: Array, counts: Array, number: int) -> Array:
 
 
 def forecast_hashes(rows: Forecasts) -> Hashes:
-    """(n,) 64 bits of each forecast, whatever the order of the classes."""
+    """Return (n,) 64 bits of each forecast, whatever the order of the classes."""
     p, names = rows.matrix, keys_of(np.array([str(c) for c in rows.classes]))
     out = np.empty(len(p), np.uint64)
     step = max(1, BLOCK // rows.k)
@@ -146,7 +146,7 @@ def forecast_hashes(rows: Forecasts) -> Hashes:
 
 
 def row_hashes(rows: Forecasts, hashes: Hashes) -> Hashes:
-    """(n,) 64 bits of forecast, outcome and weight."""
+    """Return (n,) 64 bits of forecast, outcome and weight."""
     assert rows.outcomes is not None
     h = mix(hashes * SEED ^ keys_of(np.array([str(c) for c in rows.classes]))[rows.outcomes])
     if rows.weights is not None:

@@ -30,7 +30,7 @@ class Ideal:
 
 
 def ideal(forecasts: Forecasts, *, seed: int = 0) -> Ideal:
-    """Q as given, from equal features, or from repeated outcomes of a case; else a bound, else nothing."""
+    """Return Q as given, from equal features, or from repeated outcomes of a case; else a bound, else nothing."""
     if forecasts.ideal is not None:
         return Ideal(np.asarray(forecasts.ideal, dtype=np.float64), None, _note("ideal_given", "ideal as given"))
     if forecasts.features is not None:
@@ -48,7 +48,7 @@ def ideal(forecasts: Forecasts, *, seed: int = 0) -> Ideal:
 
 
 def ideal_from_features(forecasts: Forecasts, *, seed: int = 0) -> Ideal:
-    """Outcome frequencies of equal feature rows when at most half the rows are distinct; else the bound."""
+    """Return outcome frequencies of equal feature rows when at most half the rows are distinct; else the bound."""
     features = codes(forecasts.features)
     n = _cases(forecasts)
     label, first = equal_rows(features)
@@ -79,7 +79,7 @@ def _frequencies(forecasts: Forecasts, label: Array) -> Array:
 
 
 def codes(features: Array | None) -> Array:
-    """(n, f) numbers; other values become the ranks of their sorted names."""
+    """Return (n, f) numbers; other values become the ranks of their sorted names."""
     assert features is not None
     columns = np.asarray(features)
     columns = columns[:, None] if columns.ndim == 1 else columns
@@ -90,7 +90,7 @@ def codes(features: Array | None) -> Array:
 
 
 def grouping_bound(forecasts: Forecasts, features: Array, *, seed: int = 0) -> dict[str, float]:
-    """A lower bound of E d(C, Q) for the log and the Brier score, without the bias of small leaves.
+    """Return a lower bound of E d(C, Q) for the log and the Brier score, without the bias of small leaves.
 
     Within level sets of the score a tree is grown on one half of the rows; on the other half the leaves' outcome
     frequencies are compared with the leaves' mean calibrated score. The divergence is jointly convex, so a partition
@@ -140,7 +140,7 @@ def _calibrated(forecasts: Forecasts, rows: Array) -> Array:
 
 
 def _excess(name: str, leaf: Array, observed: Array, expected: Array, mass: Array) -> float:
-    """Mean divergence of the leaves' frequencies from their expected scores, less what chance adds."""
+    """Return mean divergence of the leaves' frequencies from their expected scores, less what chance adds."""
     rule, k = rule_of(name), observed.shape[1]
     numbers = leaf.max() + 1
     size = np.bincount(leaf, weights=mass, minlength=numbers)
@@ -158,7 +158,7 @@ def _excess(name: str, leaf: Array, observed: Array, expected: Array, mass: Arra
 
 
 def _chance(name: str, c: Array, rows: Array) -> Array:
-    """What counting in so many rows adds to a divergence."""
+    """Return what counting in so many rows adds to a divergence."""
     if name == "brier":
         return np.asarray((c * (1.0 - c)).sum(axis=1) / np.maximum(rows - 1.0, 1.0))
     return np.asarray(((c > 0.0).sum(axis=1) - 1.0) / (2.0 * rows))
@@ -168,7 +168,7 @@ Tree = tuple[int, float, Any, Any] | None
 
 
 def grow(features: Array, residual: Array, depth: int) -> Tree:
-    """A tree of at most `depth` splits that best separates the mean residuals: (feature, threshold, below, above)."""
+    """Return a tree of at most `depth` splits that separates mean residuals: (feature, threshold, below, above)."""
     n = len(features)
     if depth == 0 or n < 2 * PER_LEAF:
         return None
@@ -196,7 +196,7 @@ def grow(features: Array, residual: Array, depth: int) -> Tree:
 
 
 def leaves(tree: Tree, features: Array) -> Array:
-    """(n,) numbers of the leaves that the rows fall in, without gaps."""
+    """Return (n,) numbers of the leaves that the rows fall in, without gaps."""
 
     def number(tree: Tree, rows: Array, start: int) -> int:
         if tree is None:

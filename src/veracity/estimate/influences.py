@@ -70,7 +70,7 @@ class Influences:
 
 
 def _places() -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Of which columns (measured along SPARSE, then reported) errors are wanted: measured, reported − measured, slope.
+    """Return the columns (measured along SPARSE, then reported) of the errors of measured, reported − measured, slope.
 
     Numbers of mixes and of the columns in them; the slope, last, mixes measured and reported ends of the profile.
     """
@@ -87,7 +87,7 @@ SIGNS = np.repeat([1.0, -1.0], [len(SPARSE) + len(MEANS), len(MEANS)])
 
 
 def _spread(values: Floats) -> Floats:
-    """How decisiveness − robustness, their sum, moves with ln of each."""
+    """Return how decisiveness − robustness, their sum, moves with ln of each."""
     return np.array([values[AT["decisiveness"]], -values[AT["robustness"]]])
 
 
@@ -115,7 +115,7 @@ class BinMoves:
         return cls(curve, own, every, scale)
 
     def fill(self, columns: Floats, f: Forecasts, plan: Plan) -> None:
-        """The moves of rows along SPARSE, then p of the outcome."""
+        """Return the moves of rows along SPARSE, then p of the outcome."""
         assert f.outcomes is not None
         statistics.row_moves(_clipped(f, plan), f.outcomes, self.curve.low, self.own, self.every, columns)
         if f.offered is not None:
@@ -147,7 +147,7 @@ def of_rows(f: Forecasts, bins: BinMoves, plan: Plan) -> Moves:
 
 
 def from_sample(f: Forecasts, bins: BinMoves, profile: Profile) -> Moves:
-    """The moves of all rows: what their true entries add is known from cells, the rest from a sample f.
+    """Return the moves of all rows: what their true entries add is known from cells, the rest from a sample f.
 
     The true entries that move a mean most are few, and a sample has too many of them or none. The other entries of a
     row move it little: on average by what they do in the sample beside such a true entry; how they vary around that
@@ -206,7 +206,7 @@ class Usual:
 
 
 def _shares(f: Forecasts) -> tuple[Floats, Floats]:
-    """Of the weights of rows, and of their squares."""
+    """Return the shares of the weights of rows, and of their squares."""
     if f.weights is None and f.counts is None:
         share = np.full(len(f), 1.0 / len(f))
         return share, share
@@ -228,7 +228,7 @@ def sample_of_rows(tally: Tally) -> Forecasts:
 
 
 def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, Ints]:
-    """(rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
+    """Return (rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
     assert f.outcomes is not None
     hits, true = statistics.row_bins(_clipped(f, plan), f.outcomes, curve.low)
     if f.offered is not None:
@@ -237,7 +237,7 @@ def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, Ints]:
 
 
 def _clipped(f: Forecasts, plan: Plan) -> NDArray[Any]:
-    """(rows, classes), of the dtype that was given where nothing is to be done."""
+    """Return (rows, classes) clipped probabilities; unchanged rows keep their dtype."""
     p = f.probabilities
     if plan.preset == "N17":
         return np.clip(f.matrix, *plan.limits)

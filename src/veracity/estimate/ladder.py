@@ -118,7 +118,7 @@ def _crossfitted(
 def _adjustment_losses(
     judged: Recalibration, rule: ScoringRule, whole: Reading, level: float
 ) -> tuple[float, dict[str, Any]]:
-    """The adjustment loss (0 where it is not known), its reading, and that of the loss after adjustment."""
+    """Return the adjustment loss (0 where it is not known), its reading, and that of the loss after adjustment."""
     raw, error = judged.gain(rule, "A")
     if np.isnan(raw):
         reason = unknown(judged.why_not_adjusted or _why_not(rule, judged.rows))
@@ -164,7 +164,7 @@ def _difference(whole: float, part: float) -> Reading:
 
 
 def _end(value: float) -> float | None:
-    """An end of an interval of a loss, which is at least 0; None where it is not finite."""
+    """Return an end of an interval of a loss, which is at least 0; None where it is not finite."""
     return max(value, 0.0) if np.isfinite(value) else None
 
 
@@ -174,7 +174,7 @@ def _why_not(rule: ScoringRule, rows: Forecasts) -> str:
 
 
 def _mean(found: Recalibration, rule: ScoringRule, stage: str, level: float) -> Reading:
-    """The mean score of a stage with its interval."""
+    """Return the mean score of a stage with its interval."""
     scores = found.scores(rule, stage)
     if scores is None:
         return unknown(found.why_not_adjusted or RULES_OUT)
@@ -191,7 +191,7 @@ def _with_ideal(
     soft: Recalibration | None,
     level: float,
 ) -> dict[str, Reading]:
-    """The losses that need Q: those beyond calibration, and what sampling leaves over."""
+    """Return the losses that need Q: those beyond calibration, and what sampling leaves over."""
     nothing = dict.fromkeys(("GL", "IL", "EL", "PEL"), unknown(NOT_SEPARABLE)) | {"remainder": Reading(0.0)}
     if q.grouping is not None:
         bound = q.grouping.get(str(rule.key))
@@ -218,7 +218,7 @@ def _with_ideal(
 
 
 def row_mean(rows: Forecasts, values: Floats, level: float) -> Reading:
-    """The weighted mean of values of rows with its interval."""
+    """Return the weighted mean of values of rows with its interval."""
     mass2 = rows.mass if rows.weights is None else rows.mass * rows.weights
     value = float(rows.mass @ values / rows.mass.sum())
     if not np.isfinite(value):
@@ -229,7 +229,7 @@ def row_mean(rows: Forecasts, values: Floats, level: float) -> Reading:
 
 
 def _at_least(bound: float) -> Reading:
-    """A loss of which only a lower bound is known."""
+    """Return the reading of a loss with a lower bound alone."""
     reason = "only a lower bound can be given: too many distinct features"
     return Reading(np.nan, bound, None, "lower bound by a cross-fitted partition of the features", reason, known=False)
 
@@ -278,7 +278,7 @@ def _adjusted(rows: Forecasts, rule: ScoringRule) -> Floats | None:
 
 
 def _exact(rows: Forecasts, rule: ScoringRule, q: Ideal, map: str, level: float) -> Losses:
-    """The ten losses of the exact chain; intervals for those that no stage of the same rows enters."""
+    """Return the ten losses of the exact chain; intervals for those that no stage of the same rows enters."""
     steps = chain(rows, map, q=q)
     values, method = steps.losses(rule), f"map {map}, counted in the same rows"
     found: dict[str, Any] = {}
@@ -308,7 +308,7 @@ def _influenced(rows: Forecasts, steps: Chain, rule: ScoringRule, name: str, val
 
 
 def _findings(q: Ideal, steps: Chain, map: str, found: dict[str, Reading], rule: ScoringRule) -> tuple[Finding, ...]:
-    """How Q was found; steps that are infinite because C rules an outcome out; cells that are too coarse."""
+    """Return findings about the origin of Q, infinite steps where C rules an outcome out, and coarse cells."""
     notes = [] if q.finding.code == "not_separable" else [q.finding]
     infinite = [name for name in ("PCL", "GL", "RL") if np.isinf(found[name])]
     if infinite and np.isfinite(found["L"]):

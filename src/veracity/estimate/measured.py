@@ -29,7 +29,7 @@ NOT_MEASURABLE = "only the probability of the outcome is given, so it cannot be 
 
 
 def pooled(tally: Tally) -> Histogram:
-    """The pooled entries, clipped where the preset N17 clips them before binning."""
+    """Return the pooled entries, clipped where the preset N17 clips them before binning."""
     if tally.plan.preset != "N17":
         return tally.pooled
     low, high = (tally.grid.atom(limit) for limit in tally.plan.limits)
@@ -46,7 +46,7 @@ def pooled(tally: Tally) -> Histogram:
 
 
 def curves_of(tally: Tally) -> tuple[Curve, Curve]:
-    """The curve of the published procedure, and that of `measured`, whose wide bins are split.
+    """Return the curve of the published procedure, and that of `measured`, whose wide bins are split.
 
     Bins of equal true counts, or N17's bins of width 0.01, which are the same for both.
     """
@@ -127,7 +127,7 @@ class Measured:
         return reading
 
     def at(self, r: float) -> Reading:
-        """The measured mean at any r; its error is interpolated between those of the profile."""
+        """Return the measured mean at any r; its error is interpolated between those of the profile."""
         value = float(self.curve.corrected(np.array([r]), self.tally.plan.floor)[0])
         error = float(np.interp(r, R, self.influences.measured_errors))
         if math.isnan(value) or not R[0] <= r <= R[-1]:
@@ -137,13 +137,13 @@ class Measured:
         return reading
 
     def measured(self, name: str) -> Reading:
-        """By the bias-corrected procedure."""
+        """Return a mean by the bias-corrected procedure."""
         if self._few_decide(name) and self.influences.measured_errors[AT[name]] > 0.0:
             return Reading(float(self.values[AT[name]]), reason=FEW_DECIDE)
         return self._reading(float(self.values[AT[name]]), AT[name])
 
     def plain(self, name: str) -> Reading:
-        """By the published procedure; the errors are those of `measured`, whose wide lower bins are split."""
+        """Return a mean by the published procedure; the errors are those of `measured`, whose wide lower bins are split."""
         if self.tally.cases < ENOUGH:
             return Reading(self.plain_values[name], reason="too biased in few cases for an interval; see measured")
         reading = self._reading(self.plain_values[name], AT[name])
@@ -151,19 +151,19 @@ class Measured:
         return reading
 
     def measured_means(self) -> Means:
-        """The three means by the bias-corrected procedure."""
+        """Return the three means by the bias-corrected procedure."""
         return three(self.measured, self.findings())
 
     def plain_means(self) -> Means:
-        """The three means by the published procedure."""
+        """Return the three means by the published procedure."""
         return three(self.plain)
 
     def divergence_means(self) -> Means:
-        """Reported ÷ measured for the three means."""
+        """Return reported ÷ measured for the three means."""
         return three(self.divergence)
 
     def divergence(self, name: str) -> Reading:
-        """Reported ÷ measured."""
+        """Return reported ÷ measured."""
         at = AT[name]
         reported, measured = float(self.profile.values[at]), float(self.values[at])
         if not measured > 0.0:
@@ -174,11 +174,11 @@ class Measured:
         return around_log(reported / measured, self.influences.divergence_errors[name], self.tally.plan.level)
 
     def _few_decide(self, name: str) -> bool:
-        """Whether a few cases decide a mean, so that no interval holds."""
+        """Return whether a few cases decide a mean, so that no interval holds."""
         return bool(self.profile.failures[AT[name]]) and self.tally.cases < ENOUGH
 
     def slope(self) -> Reading:
-        """Measured spread ÷ reported spread (CQ's orientation): below 1 is over-confident."""
+        """Return measured spread ÷ reported spread (CQ's orientation): below 1 is over-confident."""
         d, r = AT["decisiveness"], AT["robustness"]
         reported = float(self.profile.values[d] - self.profile.values[r])
         measured = float(self.values[d] - self.values[r])
@@ -194,7 +194,7 @@ class Measured:
         return around(slope, error, self.tally.plan.level)  # nearly no measured spread: its logarithm says nothing
 
     def bins(self) -> tuple[Bin, ...]:
-        """The bins of the published procedure, with all three means of the model's side."""
+        """Return the bins of the published procedure, with all three means of the model's side."""
         c, true = self.plain_curve, self.profile.entries
         edges = shown(np.concatenate([c.low, c.high]), self.tally.plan.cuts)
         at = np.maximum(c.start.searchsorted(true.cells, "right") - 1, 0)

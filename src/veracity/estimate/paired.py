@@ -19,7 +19,7 @@ ENTRIES = 1 << 21  # of forecasts scored together
 
 
 def is_mean_of_rows(measure: Measure) -> bool:
-    """Whether the differences of a score are differences of its rows."""
+    """Return whether the differences of a score are differences of its rows."""
     return measure.section == "scores" and measure.rows is not None and measure.value is Measure.value
 
 
@@ -44,7 +44,7 @@ class Scorer:
         return (*known, *(self.r if self.measurable else ()), *((EXCESS,) if self.measurable else ()))
 
     def __call__(self, f: Forecasts) -> Floats:
-        """(n, scores) of the rows of f."""
+        """Return (n, scores) of the rows of f."""
         step = max(1, ENTRIES // max(f.k, 1))
         if len(f) > step:
             return np.concatenate([self(f.take(slice(i, i + step))) for i in range(0, len(f), step)])
@@ -64,13 +64,13 @@ def _column(measure: Measure, f: Forecasts) -> Floats:
 
 
 def score_of(f: Forecasts, name: str) -> Floats:
-    """(n,) score of the rows under a comparable measure or the power score of r."""
+    """Return (n,) score of the rows under a comparable measure or the power score of r."""
     known = comparable(f.k, f.probabilities is not None)
     return _column(known[name] if name in known else power_score(float(name)), f)
 
 
 def expected_log_loss(f: Forecasts) -> Floats:
-    """(n,) −Σ p ln p: the log loss that the forecast expects of itself."""
+    """Return (n,) −Σ p ln p: the log loss that the forecast expects of itself."""
     p = f.matrix
     found: Floats = -np.einsum("ij,ij->i", p, np.log(np.where(p > 0.0, p, 1.0)))
     return found

@@ -168,5 +168,5 @@ def fit_slope(cells: Cells) -> Slope:
 
 
 def _likelihood(z: Floats, true: Floats, mass: Floats) -> float:
-    """Log-likelihood of logits z in cells."""
+    """Return the log-likelihood of logits z in cells."""
     return float(true @ z - mass @ np.logaddexp(0.0, z))

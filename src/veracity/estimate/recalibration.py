@@ -94,7 +94,7 @@ class Recalibration:
         return np.asarray(self.folds.copies * weight, dtype=np.float64)
 
     def _by_fold(self, mapped: Callable[[int, Array], Array]) -> Array:
-        """(entries, k) rows of each fold mapped by `mapped(fold, rows)`."""
+        """Return (entries, k) rows of each fold mapped by `mapped(fold, rows)`."""
         out = np.empty((len(self.folds.row), self.rows.k))
         matrix = self.rows.matrix
         for fold in self.fitted:
@@ -136,7 +136,7 @@ class Recalibration:
         return replace(self, rows=select(self.rows, index), folds=split, realised=self.realised[kept], _held={})
 
     def predicted(self, name: str) -> Array:
-        """(entries, k) forecasts of one member, fitted without the entry's fold."""
+        """Return (entries, k) forecasts of one member, fitted without the entry's fold."""
         place = self.members.index(name)
         return self._by_fold(lambda fold, p: self.fitted[fold][place](p))
 
@@ -156,7 +156,7 @@ class Recalibration:
         return None
 
     def adjusted(self, rule: Rule) -> Array | None:
-        """(entries, k) rows with the class frequencies of the other folds, coherent with the rule: stage A.
+        """Return (entries, k) rows with the class frequencies of the other folds, coherent with the rule: stage A.
 
         None where there are too few cases, or where zeros among the forecasts rule the frequencies out.
         """
@@ -181,7 +181,7 @@ class Recalibration:
         return found
 
     def scores(self, rule: Rule, stage: str = "C") -> Array | None:
-        """(entries,) score of stage S, A or C, or of the member of that name; None where there is no stage A."""
+        """Return (entries,) score of stage S, A or C, or of the member of that name; None where there is no stage A."""
         rule = rule_of(rule)
         key = (rule.key, stage)
         if key not in self._held:
@@ -210,7 +210,7 @@ class Recalibration:
         return np.asarray(rule.score(predicted, self.outcomes))
 
     def gains(self, rule: Rule, stage: str = "C") -> Array | None:
-        """(entries,) how much lower the score of a stage or member is than that of the forecasts; 0 for ∞ − ∞."""
+        """Return (entries,) score of the forecasts less that of a stage or member; 0 for ∞ − ∞."""
         after = self.scores(rule, stage)
         before = self.scores(rule, "S")
         if after is None or before is None:
@@ -219,7 +219,7 @@ class Recalibration:
             return np.where(np.isinf(before) & np.isinf(after), 0.0, before - after)
 
     def row_gains(self, rule: Rule, stage: str = "C") -> Array | None:
-        """(n,) mean gain of the cases of each row."""
+        """Return (n,) mean gain of the cases of each row."""
         gains = self.gains(rule, stage)
         if gains is None:
             return None
@@ -227,7 +227,7 @@ class Recalibration:
         return np.asarray(sums / np.bincount(self.folds.row, weights=self.folds.copies, minlength=len(self.rows)))
 
     def gains_by_class(self, rule: Rule, stage: str = "C") -> dict[str, float]:
-        """Total gain of the cases of each class."""
+        """Return the total gain of the cases of each class."""
         gains = self.gains(rule, stage)
         if gains is None or not np.isfinite(gains).all():
             return {}
@@ -235,12 +235,12 @@ class Recalibration:
         return dict(zip(map(str, self.rows.classes), sums.tolist(), strict=True))
 
     def gain(self, rule: Rule, stage: str = "C") -> tuple[float, float]:
-        """Mean gain and its standard error; (nan, nan) where there is no such stage."""
+        """Return the mean gain and its standard error; (nan, nan) where there is no such stage."""
         gains = self.gains(rule, stage)
         return (np.nan, np.nan) if gains is None else self.mean(gains)
 
     def mean(self, values: Array) -> tuple[float, float]:
-        """Weighted mean of values of the entries and its standard error; infinite values have none."""
+        """Return the weighted mean of values of the entries and its standard error; infinite values have none."""
         shares = self.mass / self.mass.sum()
         with np.errstate(invalid="ignore"):
             mean = float(shares @ values)
@@ -312,13 +312,13 @@ def members_of(rows: Forecasts, hashes: Hashes, few: Array | None) -> tuple[tupl
 
 
 def repeated(rows: Forecasts, hashes: Hashes) -> bool:
-    """Whether distinct forecasts have 10·k cases each on average."""
+    """Return whether distinct forecasts have 10·k cases each on average."""
     cases = len(rows) if rows.counts is None else int(rows.counts.sum())
     return rows.k <= MANY_CLASSES and len(np.unique(hashes)) * REPEATED * rows.k <= cases
 
 
 def fit_rows(hashes: Hashes, k: int, entries: int = MOST_ENTRIES) -> Array | None:
-    """(n,) which rows maps are fitted on; None for all. Whole forecasts, those with the smallest hashes."""
+    """Return (n,) which rows maps are fitted on; None for all. Whole forecasts, those with the smallest hashes."""
     most = min(MOST_ROWS, max(1, entries // k))
     if len(hashes) <= most:
         return None
@@ -384,7 +384,7 @@ def adjusted_to_outcomes(name: str, rows: Forecasts, **options: Any) -> maps.Fit
 
 
 def pool_weights(realised: Array, fold: Array, rows: Array, members: tuple[str, ...]) -> Array:
-    """(folds, members) weights of the linear pool with the largest likelihood of the other folds' outcomes.
+    """Return (folds, members) weights of the linear pool with the largest likelihood of the other folds' outcomes.
 
     `realised` are out-of-fold predictions, so no map is fitted again; `rows` is the mass of each entry in cases.
     """
@@ -399,7 +399,7 @@ def pool_weights(realised: Array, fold: Array, rows: Array, members: tuple[str, 
 
 
 def mixture_weights(realised: Array, rows: Array, pseudo: Array) -> Array:
-    """(m,) weights w that maximise Σ rows · ln(realised · w) + Σ pseudo · ln w.
+    """Return (m,) weights w that maximise Σ rows · ln(realised · w) + Σ pseudo · ln w.
 
     Minimising total·Σw − Σ rows · ln(realised · w) with total = Σ rows + Σ pseudo gives Σw = 1. Primal-dual Newton
     steps: the gradient equals the multipliers s > 0 of w > 0, and w·s comes down to the pseudo-rows.
@@ -423,7 +423,7 @@ def mixture_weights(realised: Array, rows: Array, pseudo: Array) -> Array:
 
 
 def _room(x: Array, step: Array) -> float:
-    """The longest multiple of a step that keeps x from falling below 0."""
+    """Return the longest multiple of a step that keeps x from falling below 0."""
     down = step < 0.0
     with np.errstate(over="ignore"):  # a step next to nothing may be as long as it likes
         return float((x[down] / -step[down]).min(initial=np.inf))

@@ -66,7 +66,7 @@ class Entries:
         return dict(zip(MEANS, map(float, means), strict=True))
 
     def profile(self) -> Floats:
-        """ln P_r for all r, from cell means (to about 1e-7; exact sums are used where there is no floor)."""
+        """Return ln P_r for all r, from cell means (to about 1e-7; exact sums are used where there is no floor)."""
         total = self.weight.sum()
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             terms = np.log(self.weight / total)[:, None] + np.where(R == 0.0, 0.0, self.log[:, None] * R)
@@ -79,7 +79,7 @@ class Entries:
 
 
 def coarse_places(log: Floats) -> Floats:
-    """A number for each of ascending logarithms, the same for those that may be taken together: none below −10."""
+    """Return a number for each ascending logarithm, equal for those that may be merged: none below −10."""
     return np.where(log < -10.0, np.arange(len(log)) - len(log), np.floor(log * 64.0) + 1000.0)
 
 
@@ -215,11 +215,11 @@ class Profile:
         return Reading(value, reason="too few rows for an interval" if few else "a few rows decide it: no interval")
 
     def means(self) -> Means:
-        """The three reported means with their intervals."""
+        """Return the three reported means with their intervals."""
         return three(self.reading, self.findings())
 
     def findings(self) -> tuple[Finding, ...]:
-        """Which rows decide robustness, and whether its interval can be trusted."""
+        """Return findings about the rows that decide robustness, and whether its interval can be trusted."""
         at, found = AT["robustness"], []
         if self.values[at] > 0.0 and self.failures[at] == SHORT and self.tally.sums.n_eff >= ENOUGH:
             message = "a few surprises weigh so much that the interval of the pessimistic average is too short"
@@ -248,7 +248,7 @@ class Profile:
         return floors(self, FLOORS)
 
     def deciding_rows(self) -> tuple[int, tuple[int, ...], float] | None:
-        """The fewest cases that make up half of Σ p^(−2/3): how many, their rows, and robustness without them.
+        """Return the fewest cases that make up half of Σ p^(−2/3): how many, their rows, and robustness without them.
 
         None where they are more than the lowest rows kept, or the floor lifts them.
         """
@@ -272,7 +272,7 @@ class Profile:
         return cases, tuple(rows), min((self._power_without(cases, heaviest) / left) ** -1.5, 1.0)
 
     def _power_without(self, cases: int, heaviest: list[Low]) -> float:
-        """Σ w p^(−2/3) without so many of the heaviest cases, summed anew: one may be so large that little is left."""
+        """Return Σ w p^(−2/3) without so many of the heaviest cases, summed anew for the sake of precision."""
         e = self.entries
         left = e.sums[2].copy()
         cells = e.cells.searchsorted(self.tally.grid.locate(np.array([low.p for low in heaviest])))
@@ -290,7 +290,7 @@ def three(reading: Callable[[str], Reading], findings: tuple[Finding, ...] = ())
 
 
 def floors(profile: Profile, levels: tuple[float, ...]) -> tuple[FloorMeans, ...]:
-    """The three means at each floor (CQ Table 2)."""
+    """Return the three means at each floor (CQ Table 2)."""
     tally = profile.tally
     e = profile.entries if tally.plan.limits == (0.0, 1.0) else Entries.of(tally.pooled, tally.grid)
     first = e.cells.searchsorted(_cells(tally.grid, levels)).tolist()
@@ -313,13 +313,13 @@ def _cells(grid: Grid, levels: tuple[float, ...]) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=16)
 def _floored(levels: tuple[float, ...]) -> Floats:
-    """(3, levels): what an entry at the floor adds to the sums."""
+    """Return (3, levels): what an entry at the floor adds to the sums."""
     with np.errstate(divide="ignore"):
         return np.array([levels, np.log(levels), np.power(levels, -2.0 / 3.0)])
 
 
 def _means(averages: Floats) -> tuple[Floats, Floats, Floats]:
-    """Decisiveness, accuracy and robustness from the averages of p, ln p and p^(−2/3)."""
+    """Return decisiveness, accuracy and robustness from the averages of p, ln p and p^(−2/3)."""
     arithmetic, log, power = averages
     with np.errstate(divide="ignore"):
         return arithmetic, np.exp(log), power**-1.5

@@ -45,7 +45,7 @@ def _record(found: dict[str, Reading]) -> Scores:
 
 
 def is_defined(measure: Measure, tally: Tally) -> bool:
-    """Whether a measure is a score of these forecasts: some need all classes, some two."""
+    """Return whether a measure is a score of these forecasts: some need all classes, some two."""
     if measure.section != "scores":
         return False
     return measure.needs == "realised" or (tally.measurable and (measure.needs != "two classes" or tally.k == 2))

@@ -71,7 +71,7 @@ def fit(cases: Two | Many, p: Floats, level: bool = False, scalar: bool = False,
 
 
 def gains(cases: Two | Many, p: Floats, better: Floats) -> Floats:
-    """(m,) ln p'_y − ln p_y of each row."""
+    """Return (m,) ln p'_y − ln p_y of each row."""
     least = 1e-300
     found: Floats = np.log(np.maximum(cases.realised(better), least)) - np.log(np.maximum(cases.realised(p), least))
     return found
@@ -116,7 +116,7 @@ def _projected_variance(cases: Two | Many, p: Floats, level: bool) -> float:
 
 
 def explained(covariance: Floats, k: int) -> Floats:
-    """(k,) coefficients of the regression of the scalar residual on those of the level."""
+    """Return (k,) coefficients of the regression of the scalar residual on those of the level."""
     level = covariance[:k, :k]
     scale = float(np.trace(level)) / k
     if scale <= 0.0:
