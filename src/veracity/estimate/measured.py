@@ -143,7 +143,7 @@ class Measured:
         return self._reading(float(self.values[AT[name]]), AT[name])
 
     def plain(self, name: str) -> Reading:
-        """Return a mean by the published procedure; the errors are those of `measured`, whose wide lower bins are split."""
+        """Return a mean by the published procedure; its error is that of `measured`, whose wide bins are split."""
         if self.tally.cases < ENOUGH:
             return Reading(self.plain_values[name], reason="too biased in few cases for an interval; see measured")
         reading = self._reading(self.plain_values[name], AT[name])
