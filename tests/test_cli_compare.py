@@ -30,11 +30,12 @@ def test_models_are_named_by_file_and_ranked(models: list[Path], capsys: pytest.
     assert run(["compare", *map(str, models)]) == 0
     out, err = capsys.readouterr()
     assert "250 cases, paired by row" in err
-    assert out.splitlines()[2].startswith("✓ Best   calm has the lowest log loss, ")
+    said = " ".join(out.split())
+    assert re.search(r"✓ Best calm beats sharp by 0\.\d+ \(0\.\d+–0\.\d+\) \(log loss\)\.", said)
     table = [line.split() for line in out.partition("\nModel ")[2].splitlines()[1:3]]
     assert [row[0] for row in table] == ["calm", "sharp"]
     assert table[1][-1] == "over-confident"
-    assert "Lowest log loss first." in out
+    assert "Lowest log loss first. Differences from calm on the same cases." in out
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100, 140])
@@ -56,23 +57,22 @@ def test_groups_of_every_model(
     block = capsys.readouterr().out.partition("By site")[2].partition("\n\n")[0].splitlines()
     assert max(map(len, block[1:])) <= columns
     assert run(["compare", *arguments, "--json", "-"]) == 0
-    models = json.loads(capsys.readouterr().out)["models"]
-    assert block[0].split()[:4] == ["model", "cases", "log", "loss"]
+    document = json.loads(capsys.readouterr().out)
+    models, differences = document["models"], document["comparison"]["groups"]["site"]
+    assert block[0].split()[:2] == ["model", "cases"]
     expected = [(level, name) for level in (sites[0], "south") for name in ("calm", "sharp")]
-    lines = [line for line in block[1:] if " calm " in line or " sharp " in line]  # others continue a long name
+    rows_of_models = [line for line in block[1:] if " better in " not in line]
+    lines = [line for line in rows_of_models if " calm " in line or " sharp " in line]  # others continue a long name
     for line, (level, name) in zip(lines, expected, strict=True):
         part = models[name]["groups"]["site"]["levels"][level]
-        loss = part["scores"]["log_loss"]
-        shown = re.search(r" (\d\.\d+)(?= |$)", line)
-        assert shown is not None
         assert f" {name} " in line
         assert f" {part['n']} " in line
-        digits = len(shown[1]) - 2
-        assert shown[1] == f"{loss['value']:.{digits}f}"
-        assert (f"{loss['low']:.{digits}f}–{loss['high']:.{digits}f}" in line) == (columns >= 140)
-        assert part["verdict"].startswith(line.rpartition("  ")[2])
-        assert line.endswith(part["verdict"]) or columns == 60
-        assert line.startswith(level[:5]) == (name == "calm")
+        assert f" {part['scores']['log_loss']['value']:.3f}" in line
+        d = differences[level][0]
+        assert (f"+{-d['value']:.2f}" in line) == (name == "sharp")
+        ends = f"{-d['high']:.2f}–{-d['low']:.2f}".replace("-", "−")
+        assert (ends in line or ends.replace("–", " to ") in line) == (columns >= 100 and name == "sharp")
+        assert bool(line[:1].strip()) == (name == "calm")  # the level, or the end of its name
 
 
 def test_json_holds_every_model(models: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,9 +88,15 @@ def test_page_and_pictures_of_several(models: list[Path], tmp_path: Path) -> Non
     out = tmp_path / "out.html"
     assert run(["compare", *map(str, models), "--report", str(out), "--plots", str(tmp_path / "p"), "--quiet"]) == 0
     page = out.read_text()
-    assert page.index("calm has the lowest log loss") < page.index(">calm</h") < page.index(">sharp</h")
+    assert page.index("calm beats sharp by") < page.index(">calm</h") < page.index(">sharp</h")
     made = {str(path.relative_to(tmp_path / "p")) for path in (tmp_path / "p").rglob("*.svg")}
-    assert {"compare.svg", "risk_profile.svg", "calm/reliability.svg", "sharp/reliability.svg"} <= made
+    assert {
+        "compare.svg",
+        "differences.svg",
+        "risk_profile.svg",
+        "calm/reliability.svg",
+        "sharp/reliability.svg",
+    } <= made
 
 
 def test_only_common_cases_count(models: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,4 +133,6 @@ def test_four_real_models_in_columns(shared: Path, capsys: pytest.CaptureFixture
     names = [line.split()[0] for line in lines if line.startswith(("Logistic", "EMOS", "ENS", "EPC"))]
     assert sorted(names) == ["EMOS", "ENS", "EPC", "Logistic"]
     assert names[-1] == "ENS"
-    assert "6 of 92 outcomes had been ruled out" in out
+    said = " ".join(out.split())
+    assert "Outcomes were ruled out: ENS in 6 of 92 cases (rows 12, 25, 35, …), so its log loss is infinite" in said
+    assert "Logistic is ahead of EMOS by" in said

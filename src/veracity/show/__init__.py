@@ -21,6 +21,10 @@ PAGES = ("jinja2", "markupsafe", "altair", "vl_convert")  # libraries of pages a
 
 def first_screen(result: Any) -> list[Block]:
     """Return the blocks of the first screen; it computes no more than it shows."""
+    if _is_comparison(result):
+        from veracity.show.comparison import summary_of_comparison
+
+        return summary_of_comparison(result)
     if hasattr(result, "models"):
         from veracity.show.models import summary_of_models
 
@@ -35,7 +39,11 @@ def first_screen(result: Any) -> list[Block]:
 
 
 def blocks(result: Any) -> list[Block]:
-    """Return all blocks of an assessment, of several models or of a prediction table."""
+    """Return all blocks of an assessment, of several models, of a comparison or of a prediction table."""
+    if _is_comparison(result):
+        from veracity.show.comparison import answer_of_comparison
+
+        return answer_of_comparison(result)
     if hasattr(result, "models"):
         from veracity.show.models import answer_of_models
 
@@ -47,6 +55,10 @@ def blocks(result: Any) -> list[Block]:
     from veracity.show.answer import answer
 
     return answer(result)
+
+
+def _is_comparison(result: Any) -> bool:
+    return hasattr(result, "cases_needed")
 
 
 def _is_table(result: Any) -> bool:
@@ -75,6 +87,8 @@ def headline(result: Any) -> str:
     from veracity.show import terminal
     from veracity.show.answer import sentences
 
+    if _is_comparison(result):
+        return terminal.headline(first_screen(result))
     if hasattr(result, "models"):
         return "\n".join(f"{clean(str(name))}: {headline(a)}" for name, a in result.models.items())
     return terminal.headline(first_screen(result) if _is_table(result) else sentences(result)[0])
@@ -139,10 +153,12 @@ def pictures(result: Any, forms: tuple[str, ...] = ("png", "svg")) -> Iterator[t
     models = getattr(result, "models", None)
     kind = "models" if models is not None else "table" if _is_table(result) else "assessment"
     wanted = [("", result, name) for name in plots.names(kind)]
+    if _is_comparison(result):
+        wanted += [("", result, name) for name in plots.names("comparison")]
     if models is not None:
         wanted.append(("", result, "risk_profile"))
         names = plots.names("assessment")
-        folders = safe_names(models, taken={"compare", "risk_profile"})
+        folders = safe_names(models, taken={name for folder, _, name in wanted if not folder})
         wanted += [(f"{folders[model]}/", a, name) for model, a in models.items() for name in names]
     for folder, one, name in wanted:
         try:

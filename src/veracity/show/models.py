@@ -87,14 +87,19 @@ def _heading(ranked: list[tuple[str, Any]]) -> Heading:
 
 def _sentences(ranked: list[tuple[str, Any]]) -> list[Sentence]:
     """Return the lowest loss, models worse than the baseline, and what changes the meaning of the numbers."""
-    said = [_best(ranked)] if len(ranked) > 1 else []
+    return [*([_best(ranked)] if len(ranked) > 1 else []), *notes_of_models(ranked, lead=len(ranked) < 2)]
+
+
+def notes_of_models(ranked: list[tuple[str, Any]], lead: bool = False, without: tuple[str, ...] = ()) -> list[Sentence]:
+    """Return models worse than the baseline, and findings that change the meaning of numbers, but for some codes."""
+    said = []
     worse = [name for name, a in ranked if (u := words.usefulness(a.scores, a.skill, a.baseline)) and u.mark == BAD]
     if worse:
-        said.append(Sentence(BAD, "Worse than the baseline", f"{', '.join(worse[:5])}.", lead=not said))
+        said.append(Sentence(BAD, "Worse than the baseline", f"{', '.join(worse[:5])}.", lead=lead))
     told: dict[str, list[str]] = {}
     for name, a in ranked:
         for finding in a.findings or ():
-            if finding.severity == "changes the meaning":
+            if finding.severity == "changes the meaning" and finding.code not in without:
                 told.setdefault(words.sentence(finding.message), []).append(name)
     for message, names in list(told.items())[:4]:
         who = ", ".join(names) if len(names) <= 3 else count(len(names), "model")

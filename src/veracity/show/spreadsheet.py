@@ -28,7 +28,21 @@ def render(result: Any) -> str:
         for name, reading in readings(document):
             cells = [reading.get(column) for column in COLUMNS[2:]]
             writer.writerow([inert(str(model)), inert(name), *map(_cell, cells)])
+    if hasattr(result, "cases_needed"):
+        for pair, name, cells in differences(result):
+            writer.writerow([inert(pair), inert(name), *map(_cell, cells)])
     return text.getvalue()
+
+
+def differences(comparison: Any) -> Iterator[tuple[str, str, list[Any]]]:
+    """Yield pair, name and value, low, high, method, reason of every difference of a comparison, and its p-values."""
+    method = comparison.record.method
+    for row in comparison.rows():
+        pair, name = f"{row['a']} − {row['b']}", f"comparison.{row['name']}"
+        yield pair, name, [row["value"], row["low"], row["high"], method, row["reason"]]
+        if row["p"] is not None:
+            yield pair, f"{name}.p", [row["p"], None, None, method, None]
+            yield pair, f"{name}.p_adjusted", [row["p_adjusted"], None, None, "Holm", None]
 
 
 def readings(held: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:

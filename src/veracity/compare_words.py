@@ -1,0 +1,172 @@
+"""Sentences about a comparison: who is best, who ties, what decides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from veracity.data.comparison import ComparisonRecord, PairDifference
+from veracity.data.reading import Reading
+from veracity.words import BAD, GOOD, NOTICE, RULES, Said, count, interval, number
+
+MOST_NAMED = 3  # models with their difference in the sentence
+FEW_DECIDE = 10  # cases up to which those that make up half of the difference are named
+MOST_NEEDED = 1_000_000  # cases; beyond, more of them would hardly help
+
+
+def listing(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence.
+
+    >>> listing(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
+
+
+def difference(record: ComparisonRecord, a: str, b: str, rule: str = "log") -> PairDifference | None:
+    """Return the difference a − b; None where the pair was not compared."""
+    for d in record.differences.get(rule, ()):
+        if (d.a, d.b) == (a, b):
+            return d
+        if (d.a, d.b) == (b, a):
+            low, high = (None if end is None else -end for end in (d.high, d.low))
+            return PairDifference(a, b, -d.value, low, high, None if d.z is None else -d.z, d.p, d.p_adjusted, d.reason)
+    return None
+
+
+def as_reading(d: PairDifference | None) -> Reading | None:
+    """Return a difference as a number with its interval."""
+    return None if d is None else Reading(d.value, d.low, d.high, None, d.reason)
+
+
+def anchor(record: ComparisonRecord) -> str:
+    """Return the model that others are compared with on screen: the reference, else the best."""
+    return record.reference or record.ranking[judged_by(record)][0][0]
+
+
+def judged_by(record: ComparisonRecord) -> str:
+    """Return "log", or "brier" where no log loss of at least two models is finite."""
+    tested = [d for d in record.differences["log"] if math.isfinite(d.value)]
+    return "log" if tested or "brier" not in record.ranking else "brier"
+
+
+def amount(d: PairDifference) -> str:
+    """Return the size of a difference with its interval: "0.063 (0.004–0.122)"."""
+    size = as_reading(d if d.value >= 0.0 else turned(d))
+    limits = interval(size)
+    return f"{number(size)} ({limits})" if limits else number(size)
+
+
+def turned(d: PairDifference) -> PairDifference:
+    low, high = (None if end is None else -end for end in (d.high, d.low))
+    return PairDifference(d.b, d.a, -d.value, low, high, None, d.p, d.p_adjusted, d.reason)
+
+
+def ranking(record: ComparisonRecord, level: float) -> Said:
+    """Return who is best, by how much, and who ties."""
+    rule = judged_by(record)
+    if record.reference is not None:
+        return _against_reference(record, rule, level)
+    best, *tied = record.ranking[rule][0]
+    beaten = [name for tier in record.ranking[rule][1:] for name in tier]
+    known = {name: difference(record, best, name, rule) for name in (*tied, *beaten)}
+    won = {name: d for name, d in known.items() if name in beaten and d is not None and math.isfinite(d.value)}
+    if not won:
+        return _tie(record, best, tied, rule)
+    named = [f"{name} by {amount(d)}" for name, d in list(won.items())[:MOST_NAMED]]
+    more = len(won) - len(named)
+    said = f"{best} beats {listing([*named, *([f'{more} more'] if more else [])])}"
+    said += f", and ties with {listing(tied[: MOST_NAMED + 1])}" if tied else ""
+    return Said(GOOD, "Best", f"{said} ({RULES[rule]}).")
+
+
+def _tie(record: ComparisonRecord, best: str, tied: Sequence[str], rule: str) -> Said:
+    """Return that the best cannot be told from the next."""
+    if not tied:
+        return Said(GOOD, "Best", f"{best} has the lowest {RULES[rule]}; that of the others is infinite.")
+    d = difference(record, best, tied[0], rule)
+    if d is None or d.value == 0.0:
+        return Said(NOTICE, "Tie", f"{listing([best, *tied])} have the same {RULES[rule]}.")
+    needed = next((c.cases for c in record.cases_needed if {c.a, c.b} == {best, tied[0]}), None)
+    help_ = f" About {needed:,} cases would tell." if needed and rule == "log" and needed <= MOST_NEEDED else ""
+    others = f"; {listing(tied[1:])} {'ties' if len(tied) == 2 else 'tie'} too" if len(tied) > 1 else ""
+    tests = sum(one.p is not None for one in record.differences[rule])
+    clear = d.low is not None and d.high is not None and d.low * d.high > 0.0
+    chance = f"may be chance among {tests} comparisons" if clear and tests > 1 else "may be chance"
+    text = f"{best} is ahead of {tied[0]} by {amount(d)} in {RULES[rule]}, which {chance}{others}.{help_}"
+    return Said(NOTICE, "Tie", text)
+
+
+def _against_reference(record: ComparisonRecord, rule: str, level: float) -> Said:
+    reference = record.reference
+    found = [d for d in record.differences[rule] if d.p_adjusted is not None]
+    better = [d for d in found if d.value < 0.0 and (d.p_adjusted or 0.0) < 1.0 - level]
+    worse = [d for d in found if d.value > 0.0 and (d.p_adjusted or 0.0) < 1.0 - level]
+    tied = [d.a for d in found if d not in better and d not in worse]
+    said = []
+    if better:
+        own = sorted(better, key=lambda d: d.value)
+        said.append(
+            f"{listing([f'{d.a} by {amount(d)}' for d in own])} {'beats' if len(own) == 1 else 'beat'} {reference}"
+        )
+    if worse:
+        own = sorted(worse, key=lambda d: d.value)
+        said.append(f"{reference} beats {listing([f'{d.a} by {amount(d)}' for d in own])}")
+    if tied:
+        said.append(f"{listing(tied)} {'ties' if len(tied) == 1 else 'tie'} with {reference}")
+    mark = GOOD if better else BAD if worse else NOTICE
+    return Said(mark, "Against the reference", f"{'; '.join(said) or 'nothing could be tested'} ({RULES[rule]}).")
+
+
+def infinite(record: ComparisonRecord, rows: Mapping[str, Sequence[int]], counts: Mapping[str, int]) -> Said | None:
+    """Return which models have infinite log loss, and the ranking by Brier score."""
+    names = [name for name in counts if counts[name]]
+    if not names:
+        return None
+    said = []
+    for name in names[:MOST_NAMED]:
+        shown = ", ".join(str(row) for row in list(rows[name])[:3]) + (", …" if counts[name] > 3 else "")
+        said.append(f"{name} in {counts[name]:,} of {record.cases:,} cases (rows {shown})")
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    one = "its log loss is infinite and is" if len(names) == 1 else "their log losses are infinite and are"
+    tiers = record.ranking.get("brier", ())
+    by = "" if not tiers else "all tie" if len(tiers) == 1 else " > ".join(", ".join(tier) for tier in tiers)
+    return Said(
+        BAD,
+        "Infinite loss",
+        f"Outcomes were ruled out: {listing(said)}{more}, so {one} not tested."
+        + (f" By Brier score {by}." if by else ""),
+    )
+
+
+def deciding(record: ComparisonRecord) -> Said | None:
+    """Return the few cases that make up half of the difference between the two that matter most."""
+    if judged_by(record) != "log" or not record.deciding_rows:
+        return None
+    name = anchor(record)
+    others = [other for tier in record.ranking["log"] for other in tier if other != name]
+    found = next((d for other in others for d in record.deciding_rows if {d.a, d.b} == {name, other}), None)
+    if found is None or found.half is None or found.half > FEW_DECIDE or 4 * found.half > record.cases:
+        return None
+    rows = found.rows[: found.half]
+    where = ", ".join(f"{row.row} of {row.file}" if row.file else str(row.row) for row in rows)
+    part = "1 case makes" if found.half == 1 else f"{found.half} of {record.cases:,} cases make"
+    return Said(
+        NOTICE, "Few cases decide", f"{part} up half of the difference between {found.a} and {found.b} (rows {where})."
+    )
+
+
+def groups(record: ComparisonRecord, column: str, level: float) -> str:
+    """Return in which groups the order of the first two models is clear, and where it turns."""
+    name = anchor(record)
+    other = next((m for tier in record.ranking["log"] for m in tier if m != name), None)
+    if other is None:
+        return ""
+    wins: dict[str, list[str]] = {name: [], other: []}
+    for group, found in record.groups[column].items():
+        d = next((d for d in found if {d.a, d.b} == {name, other}), None)
+        if d is not None and d.p is not None and d.p < 1.0 - level:
+            wins[d.a if d.value < 0.0 else d.b].append(group)
+    total = len(record.groups[column])
+    said = [f"{who} is better in {len(where)} of {count(total, 'group')}" for who, where in wins.items() if where]
+    return f"{listing(said)} (no correction for several groups)." if said else "In no group is the difference clear."

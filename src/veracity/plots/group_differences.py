@@ -1,0 +1,74 @@
+"""The difference in log loss between the two models that matter most, group by group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from veracity import compare_words
+from veracity.plots import _style as style
+from veracity.words import finite
+
+OF, ORDER, TITLE = "comparison", 1, "Differences by group"
+COLUMNS = {
+    "column": ("column", ""),
+    "group": ("group", ""),
+    "value": ("difference", ".4~g"),
+    "low": ("low", ".4~g"),
+    "high": ("high", ".4~g"),
+}
+MOST = 24  # groups of one column that are drawn
+
+
+def pair(result: Any) -> tuple[str, str] | None:
+    """Return the best or the reference, and the next model of the ranking."""
+    name = compare_words.anchor(result.record)
+    other = next((m for tier in result.record.ranking["log"] for m in tier if m != name), None)
+    return None if other is None else (other, name)
+
+
+def rows(result: Any) -> style.Rows:
+    found = []
+    shown = pair(result)
+    for column, levels in result.record.groups.items() if shown else ():
+        for level, differences in list(levels.items())[:MOST]:
+            for d in differences:
+                if {d.a, d.b} == set(shown or ()) and finite(d.value) is not None:
+                    sign = 1.0 if shown and d.a == shown[0] else -1.0
+                    ends = sorted(sign * end for end in (d.low, d.high)) if d.low is not None else [None, None]
+                    own = {"column": str(column), "group": str(level), "value": sign * d.value}
+                    found.append({**own, "low": ends[0], "high": ends[1]})
+    return found
+
+
+def caption(result: Any) -> str:
+    """Return where which of the two is better."""
+    level = next(iter(result.models.values())).level or 0.95
+    return " ".join(
+        f"By {column}: {said}"
+        for column in result.record.groups
+        if (said := compare_words.groups(result.record, column, level))
+    )
+
+
+def chart(result: Any) -> style.Chart:
+    """One panel per column."""
+    found = style.present(rows(result), "group_differences", "groups (give --group)")
+    other, name = pair(result) or ("", "")
+    x = alt.X("value:Q", title=f"Log loss of {other} less that of {name}", scale=alt.Scale(zero=True))
+    panels = []
+    for column in dict.fromkeys(row["column"] for row in found):
+        part = [row for row in found if row["column"] == column]
+        y = alt.Y("group:N", title=column, axis=alt.Axis(labelLimit=110, labelOverlap=False))
+        base = alt.Chart(style.data(part))
+        line = alt.Chart(style.data([{"x": 0}])).mark_rule(style="reference").encode(x="x:Q")
+        panels.append(
+            alt.layer(
+                line,
+                base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y),
+                base.mark_point(filled=True, size=70, opacity=1).encode(x=x, y=y, tooltip=style.tips(COLUMNS)),
+            ).properties(width=style.WIDTH - 60, height=max(60, 30 * len(part)))
+        )
+    note = f"Right of the line: {other} is worse than {name} in this group."
+    return alt.vconcat(*panels).properties(title=style.title(TITLE, note))

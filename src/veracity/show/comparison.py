@@ -1,0 +1,286 @@
+"""The answer of a comparison as blocks: who is best and by how much, then where, why, and each model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from veracity import compare_words, plots, words
+from veracity.data.comparison import PairDifference
+from veracity.measures import scores
+from veracity.show.answer import answer
+from veracity.show.blocks import (
+    Block,
+    Cell,
+    Chart,
+    Column,
+    Contents,
+    Details,
+    FindingBlock,
+    Heading,
+    Interval,
+    Label,
+    Sentence,
+    Table,
+    Value,
+    fewest,
+)
+from veracity.show.models import MOST_CURVES, MOST_SIDE_BY_SIDE, Models, ends, notes_of_models, rank
+from veracity.words import count
+
+MOST_MODELS = 6  # with a part of their own
+MOST_WHOLE = 3  # models with every picture
+ESSENTIAL = (plots.FIRST, "loss_ladder", "groups", "surprises")
+MOST_LEVELS = 24  # of a group
+MOST_DECIDING = 10  # cases of a pair
+COMPONENTS = {
+    "CL": ("Miscalibration", "What recalibration saves on cases it was not fitted to."),
+    "AL": ("… by correcting class frequencies", ""),
+    "RL": ("Refinement", "Log loss that is left after recalibration: it needs a better model."),
+    "slope": ("Calibration slope", "Below 1: too extreme; above 1: too cautious."),
+    "expected_minus_realised": ("Expected less realised log loss", "Negative: it did worse than it expected."),
+}
+
+
+def summary_of_comparison(result: Any) -> list[Block]:
+    """Return the first screen."""
+    record = result.record
+    return [
+        _heading(result),
+        *_sentences(result),
+        _models(result),
+        Chart("differences", result),
+        Contents(),
+        *(_group_table(result, column) for column in record.groups),
+    ]
+
+
+def answer_of_comparison(result: Any) -> list[Block]:
+    """Return the first screen, then components, deciding cases, groups, all pairs, and the models."""
+    record = result.record
+    ranked = sorted(result.models.items(), key=lambda item: rank(item[1]))
+    chosen = ends(ranked, MOST_MODELS)
+    charts = None if len(chosen) <= MOST_WHOLE else ESSENTIAL
+    found: list[Block] = summary_of_comparison(result)
+    if record.groups:
+        found.append(Details("Differences by group", (Chart("group_differences", result),)))
+    if record.components:
+        found.append(Details("Why they differ", (_component_table(result),)))
+    tables = tuple(table for table in map(_deciding_table, _pairs_shown(result)) if table.rows)
+    if tables:
+        found.append(Details("Which cases decide", tables))
+    found.append(Details("All pairs", (_pair_table(result),)))
+    found.append(Details("Risk profile", (Chart("risk_profile", Models(ends(ranked, MOST_CURVES))),)))
+    return [*found, *(Details(name, tuple(answer(a, charts))) for name, a in chosen)]
+
+
+def _heading(result: Any) -> Heading:
+    first = next(iter(result.models.values()))
+    about = [count(result.record.cases, "case")]
+    about += [count(len(first.classes), "class", "classes")] if first.classes else []
+    about += [f"paired by {result.record.paired_by}", result.record.method]
+    return Heading(f"Comparison of {count(len(result.models), 'model')}", " · ".join(about))
+
+
+def _sentences(result: Any) -> list[Block]:
+    record = result.record
+    lead = compare_words.ranking(record, _level(result))
+    said = [Sentence(lead.mark, lead.title, lead.text, lead=True)]
+    counts = {name: a.verdict_detail.zero_rows for name, a in result.models.items()}
+    rows = {name: [s.row for s in a.surprises if s.probability == 0.0] for name, a in result.models.items()}
+    for found in (compare_words.infinite(record, rows, counts), compare_words.deciding(record)):
+        if found is not None:
+            said.append(Sentence(found.mark, found.title, found.text))
+    ranked = sorted(result.models.items(), key=lambda item: rank(item[1]))
+    findings = [FindingBlock(finding) for finding in record.findings]
+    return [*said, *notes_of_models(ranked, without=("zero_probability",)), *findings]
+
+
+def _level(result: Any) -> float:
+    return float(next(iter(result.models.values())).level or 0.95)
+
+
+def _cells(d: PairDifference | None, digits: int) -> list[Cell]:
+    """Return difference, interval and adjusted p-value."""
+    held = compare_words.as_reading(d)
+    if d is None or held is None:
+        return ["", "", ""]
+    return [
+        Signed(held, digits=digits),
+        Interval(held, digits=digits),
+        words.p_value(d.p_adjusted) if d.p_adjusted is not None else "",
+    ]
+
+
+class Signed(Value):
+    """A difference: with its sign."""
+
+    @property
+    def text(self) -> str:
+        x = words.finite(self.reading)
+        return f"+{super().text}" if x is not None and x > 0.0 else super().text
+
+
+def _models(result: Any) -> Table:
+    """Return one row per model: scores, difference from the best or the reference, verdict."""
+    record = result.record
+    rule, name = compare_words.judged_by(record), compare_words.anchor(record)
+    ranked = sorted(result.models.items(), key=lambda item: rank(item[1]))
+    side = ends(ranked, MOST_SIDE_BY_SIDE)
+    measures = [m for m in scores() if m.main and any(m.name in a.scores for _, a in side)]
+    first, *others = measures
+    against = {model: compare_words.difference(record, model, name, rule) for model, _ in side}
+    known = [held for d in against.values() if (held := compare_words.as_reading(d)) is not None]
+    digits = fewest([held for held in known if words.finite(held) is not None])
+    columns = [Column("Model", number=False), Column(f"{first.label.lower()} {first.arrow}")]
+    columns += [Column(_from(record)), Column(words.level(_level(result)), rank=2), Column("p", rank=4)]
+    columns += [
+        Column(f"{'Brier' if m.name == 'brier' else m.label.lower()} {m.arrow}", rank=3 + i)
+        for i, m in enumerate(others)
+    ]
+    columns.append(Column("verdict", number=False, rank=1))
+    decimals = {m.name: fewest([a.scores.get(m.name) for _, a in side], m.percent) for m in measures}
+    rows: list[tuple[Cell, ...]] = []
+    for model, a in side:
+        cells: list[Cell] = [Label(model), Value(a.scores.get(first.name), first.percent, decimals[first.name])]
+        cells += ["", "", ""] if model == name else _cells(against[model], digits)
+        cells += [Value(a.scores.get(m.name), m.percent, decimals[m.name]) for m in others]
+        rows.append((*cells, str(a.verdict or "")))
+    what = "" if rule == "log" else f" Differences are those of the {words.RULES[rule]}."
+    tests = sum(d.p is not None for d in record.differences[rule])
+    adjusted = f"; p by Holm for {tests} pairs" if tests > 1 else ""
+    notes = [f"Lowest log loss first. Differences from {name} on the same cases{adjusted}.{what}"]
+    if len(ranked) > len(side):
+        notes.append(f"{count(len(ranked) - len(side), 'model')} between these are in the CSV and JSON.")
+    return Table("Models", tuple(columns), tuple(rows), tuple(notes))
+
+
+def _from(record: Any) -> str:
+    return "from reference" if record.reference else "from best"
+
+
+def _pairs_shown(result: Any) -> list[Any]:
+    """Return the deciding cases of the anchor against every other model, best first."""
+    record = result.record
+    name = compare_words.anchor(record)
+    others = [other for tier in record.ranking["log"] for other in tier if other != name][:MOST_MODELS]
+    return [d for other in others for d in record.deciding_rows if {d.a, d.b} == {name, other}]
+
+
+def _deciding_table(found: Any) -> Table:
+    columns = (
+        Column("Row", number=False),
+        Column("outcome", number=False),
+        Column(f"log loss of {found.a} less that of {found.b}"),
+        Column("share of the difference so far"),
+    )
+    rows = tuple(
+        (
+            f"{row.row} of {row.file}" if row.file else str(row.row),
+            row.outcome or "",
+            Signed(row.difference, digits=2),
+            Value(row.share, percent=True, digits=0),
+        )
+        for row in found.rows[:MOST_DECIDING]
+    )
+    note = "Cases that favour the better model most. The share passes 100 % where other cases favour the other model."
+    return Table(f"{found.a} and {found.b}", columns, rows, (note,))
+
+
+def _component_table(result: Any) -> Table:
+    """Return the components of the difference of every model from the best or the reference."""
+    record = result.record
+    name = compare_words.anchor(record)
+    columns = (
+        Column(f"From {name}", number=False),
+        Column("component", number=False),
+        Column("difference"),
+        Column(words.level(_level(result))),
+        Column("p"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    others = [other for tier in record.ranking["log"] for other in tier if other != name][:MOST_MODELS]
+    for other in others:
+        for i, (part, (label, gloss)) in enumerate(COMPONENTS.items()):
+            d = _component(record, part, other, name)
+            held = compare_words.as_reading(d)
+            if d is None or held is None or not math.isfinite(d.value):
+                continue
+            rows.append((Label(other if i == 0 else ""), Label(label, gloss), *_cells(d, words.decimals(held))))
+    notes = ["A difference in log loss is that of miscalibration plus that of refinement."]
+    return Table("Components", columns, tuple(rows), tuple(notes))
+
+
+def _component(record: Any, part: str, a: str, b: str) -> PairDifference | None:
+    moved = replace(record, differences={part: record.components.get(part, ())})
+    return compare_words.difference(moved, a, b, part)
+
+
+def _pair_table(result: Any) -> Table:
+    """Return all pairs under log loss and Brier score."""
+    record = result.record
+    columns = (
+        Column("Score", number=False),
+        Column("pair", number=False),
+        Column("difference"),
+        Column(words.level(_level(result))),
+        Column("p"),
+        Column("cases for 80 % power"),
+    )
+    needed = {(c.a, c.b): c.cases for c in record.cases_needed}
+    rows: list[tuple[Cell, ...]] = []
+    for m in scores():
+        rule = {"log_loss": "log"}.get(m.name, m.name)
+        if not m.main or rule not in record.differences:
+            continue
+        for i, d in enumerate(record.differences[rule]):
+            held = compare_words.as_reading(d)
+            cases = needed.get((d.a, d.b)) if rule == "log" else None
+            power: Cell = Value(cases, digits=0) if cases is not None else ""
+            cells = _cells(d, words.decimals(held))
+            rows.append((Label(m.label if i == 0 else ""), f"{d.a} − {d.b}", *cells, power))
+    return Table(
+        "All pairs", columns, tuple(rows), ("Negative differences of losses: the first of the pair is better.",)
+    )
+
+
+def _group_table(result: Any, column: str) -> Table:
+    """Return log loss and difference from the best or the reference, level by level, largest first."""
+    record = result.record
+    name = compare_words.anchor(record)
+    shown = [model for tier in record.ranking["log"] for model in tier]
+    parts = {model: result.models[model].groups[column].levels for model in shown}
+    sizes = {level: max(own[level].n for own in parts.values() if level in own) for level in record.groups[column]}
+    ordered = sorted(sizes, key=lambda level: (-sizes[level], level))
+    kept = ordered[: max(2, MOST_LEVELS // len(shown))]
+    against = {
+        (level, model): _turned_to(record.groups[column][level], model, name) for level in kept for model in shown
+    }
+    digits = fewest([held for d in against.values() if (held := compare_words.as_reading(d)) is not None])
+    rows: list[tuple[Cell, ...]] = []
+    for level in kept:
+        for i, model in enumerate(shown):
+            loss = parts[model][level].scores.log_loss if level in parts[model] else None
+            cells = _cells(against[level, model], digits)[:2]
+            rows.append(
+                (Label(level if i == 0 else ""), model, Value(sizes[level], digits=0), Value(loss, digits=3), *cells)
+            )
+    columns = (
+        Column(f"By {column}", number=False),
+        Column("model", number=False),
+        Column("cases"),
+        Column("log loss"),
+        Column(_from(record)),
+        Column(words.level(_level(result)), rank=1),
+    )
+    left = len(ordered) - len(kept)
+    notes = [compare_words.groups(record, column, _level(result))]
+    notes += [f"{count(left, 'smaller group')} not shown."] if left else []
+    return Table(f"By {column}", columns, tuple(rows), tuple(note for note in notes if note))
+
+
+def _turned_to(found: Any, a: str, b: str) -> PairDifference | None:
+    """Return the difference a − b among those of a group."""
+    d = next((d for d in found if {d.a, d.b} == {a, b}), None)
+    return d if d is None or d.a == a else compare_words.turned(d)
