@@ -46,15 +46,23 @@ class Checkpoint:
         if crc32(body) != int.from_bytes(data[at : at + 4], "little"):
             raise ValueError(f"checkpoint: {self.path} is damaged\n  delete it to begin again")
         size = int.from_bytes(body[:8], "little")
-        head = json.loads(body[8 : 8 + size])
-        for what, digest in self._of.items():
-            if head["of"].get(what) != digest:
-                raise ValueError(
-                    f"checkpoint: {self.path} is of another run: the {what} differ\n"
-                    "  give the same files and options, or delete it to begin again"
-                )
-        total.merge(body[8 + size :])
-        return head["part"], head["skip"], head["rows"]
+        try:
+            head = json.loads(body[8 : 8 + size])
+            differing = [what for what, digest in self._of.items() if head["of"][what] != digest]
+            if not differing:
+                total.merge(body[8 + size :])
+            done = head["part"], head["skip"], head["rows"]
+            if not all(type(number) is int and number >= 0 for number in done):
+                raise ValueError("no number of rows")
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
+            why = str(problem).partition("\n")[0]
+            raise ValueError(f"checkpoint: {self.path} is damaged ({why})\n  delete it to begin again") from None
+        if differing:
+            raise ValueError(
+                f"checkpoint: {self.path} is of another run: the {differing[0]} differ\n"
+                "  give the same files and options, or delete it to begin again"
+            )
+        return done
 
     def write(self, total: Sum, part: int, skip: int, rows: int) -> None:
         """Replace the file at once, so that it is whole whenever the run is killed."""

@@ -69,12 +69,24 @@ def from_json(text: str) -> Fitted:
     try:
         document = json.loads(text)
         schema, name, classes, parameters = (document[key] for key in ("schema", "map", "classes", "parameters"))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise ValueError(f"map: this is no map in JSON ({error}); `veracity calibrate fit` writes one") from None
     if schema != SCHEMA:
         raise ValueError(f"map: schema {schema!r} is not {SCHEMA!r}; this version cannot read it")
     kinds = [kind for kind in vars(_module(name)).values() if isinstance(kind, type) and issubclass(kind, Fitted)]
-    fitted: Fitted = next(kind for kind in kinds if kind.name == name).from_parameters(tuple(classes), parameters)
+    kind = next(kind for kind in kinds if kind.name == name)
+    plain = isinstance(classes, list) and all(isinstance(c, (str, int, float)) for c in classes)
+    if not plain or len(set(classes)) != len(classes) or len(classes) < 2:
+        raise ValueError(f"map {name}: classes are no list of different names")
+    try:
+        with np.errstate(all="ignore"):
+            fitted: Fitted = kind.from_parameters(tuple(classes), parameters)
+            fitted.check()
+    except ValueError as error:
+        said = str(error) if str(error).startswith("map") else f"map {name}: {error}"
+        raise ValueError(f"{said}; fit it again") from None
+    except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise ValueError(f"map {name}: parameters that do not fit ({error}); fit it again") from None
     return fitted
 
 

@@ -102,6 +102,38 @@ class Fitted(ABC):
         }
         return cls(classes=classes, **values)
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        """Raise ValueError unless every row, of those with probability for `kept` classes, becomes a distribution.
+
+        Maps also check what a few rows would not show.
+        """
+        for name, value in self.parameters.items():
+            for held in value if isinstance(value, tuple) else (value,):
+                good = isinstance(held, (np.ndarray, int, type(None))) or np.isfinite(held)
+                self.require(good, f"{name} {held!r} is no finite number")
+                undefined = isinstance(held, np.ndarray) and (np.isnan(held) | np.isposinf(held)).any()
+                self.require(not undefined, f"{name} holds an undefined number")
+        tried = self._tried()
+        self.require_distributions(self(tried[(tried[:, kept] > 0.0).any(axis=1)]), "mapped rows")
+
+    def _tried(self) -> Array:
+        """Rows to try a map on: even, certain, nearly certain, and others."""
+        k = self.k
+        certain = np.eye(k)[: min(k, 8)]
+        others = np.random.default_rng(0).dirichlet(np.full(k, 0.5), 32)
+        return np.concatenate([np.full((1, k), 1.0 / k), certain, 0.999 * certain + 0.001 / k, others])
+
+    def require(self, holds: Any, what: str) -> None:
+        if not holds:
+            raise ValueError(f"map {self.name}: {what}")
+
+    def require_distributions(self, rows: Array, what: str) -> None:
+        """Raise ValueError unless these are rows of probabilities that sum to one."""
+        rows = np.asarray(rows)
+        self.require(rows.ndim == 2 and rows.shape[1] == self.k, f"{what} of shape {rows.shape} for {self.k} classes")
+        off = np.flatnonzero(~((np.abs(rows.sum(axis=1) - 1.0) <= 1e-6) & (rows >= 0.0).all(axis=1)))
+        self.require(not off.size, f"{what}: row {off[:1].tolist()} is no distribution")
+
 
 @dataclass(frozen=True, eq=False)
 class Formula(Fitted):

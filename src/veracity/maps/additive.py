@@ -31,6 +31,10 @@ class Additive(Formula):
     def text(self) -> str:
         return "prior correction (shift)"
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require(self.shift.shape == (self.k,) and np.isfinite(self.shift).all(), "one finite number a class")
+        self.require(abs(self.shift.sum()) <= 1e-6, "a shift whose sum is not 0")
+
     def rows(self, p: Array) -> Array:
         return np.asarray(p + self.shift)
 

@@ -33,6 +33,10 @@ class Beta(Formula):
         a, b, c = self.coefficients[0]
         return f"beta calibration (a {a:.2f}, b {b:.2f}, c {c:.2f})"
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require(self.coefficients.shape == (1 if self.k == 2 else self.k, 3), "three numbers a class")
+        super().check()
+
     def rows(self, p: Array) -> Array:
         return applied(
             p, lambda x, c: np.asarray(expit(c[0] * logs(x) - c[1] * logs(1.0 - x) + c[2])), self.coefficients

@@ -70,6 +70,14 @@ class Bins(Fitted):
     def __call__(self, rows: ArrayLike) -> Array:
         return np.asarray(self.means[self.cells(rows)])
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require(len(self.edges) == len(self.numbers) == (1 if self.k == 2 else self.k), "one set of bins a class")
+        self.require_distributions(self.means, "means")
+        for edges, numbers in zip(self.edges, self.numbers, strict=True):
+            rising = edges.ndim == numbers.ndim == 1 and (np.diff(edges) > 0).all() and np.isfinite(edges).all()
+            self.require(rising and len(numbers) == len(edges) + 1, "edges that do not rise, or not one cell a bin")
+            self.require((numbers >= 0).all() and (numbers < len(self.means)).all(), "a cell that is not there")
+
     @classmethod
     def from_parameters(cls, classes: tuple[Any, ...], parameters: dict[str, Any]) -> Self:
         edges = tuple(np.asarray(e, dtype=np.float64) for e in parameters["edges"])

@@ -68,6 +68,12 @@ class Coherent(Formula):
     def text(self) -> str:
         return f"prior correction (r = {self.r:.3g})"
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require(self.r > -1.0, f"r = {self.r!r}; scores are proper for r > -1")
+        self.require(self.shift.shape == self.level.shape == (self.k,), "shapes")
+        self.require(np.isfinite(self.shift).any(), "every class ruled out")
+        super().check(np.isfinite(self.shift))
+
     def rows(self, p: Array) -> Array:
         return shifted(p, self.shift, self.r, self.level if self.level.any() else None)
 

@@ -30,6 +30,11 @@ class Confusion(Formula):
     def text(self) -> str:
         return f"confusion map (keeps {100 * np.diag(self.matrix).mean():.0f} % of a class on average)"
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require_distributions(self.matrix, "matrix")
+        self.require(len(self.matrix) == self.k, f"matrix of shape {self.matrix.shape} for {self.k} classes")
+        super().check()
+
     def rows(self, p: Array) -> Array:
         q = p @ self.matrix
         return np.asarray(q / q.sum(axis=1, keepdims=True))

@@ -29,6 +29,10 @@ class Grouped(Fitted):
     def text(self) -> str:
         return f"grouped ({len(self.seen)} distinct rows)"
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require_distributions(self.means, "means")
+        self.require(self.seen.shape == self.means.shape and np.isfinite(self.seen).all(), "rows that were not seen")
+
     def cells(self, rows: ArrayLike) -> Array:
         """Return (n,) numbers of the equal fitted rows."""
         p = as_rows(checked_rows(rows, self.k), self.k)

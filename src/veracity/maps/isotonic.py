@@ -60,6 +60,14 @@ class Isotonic(Formula):
             out[:, column] = between(p[:, column], knots, values)
         return normalised(out)
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require(len(self.knots) == len(self.values) == (1 if self.k == 2 else self.k), "one curve a class")
+        for knots, values in zip(self.knots, self.values, strict=True):
+            rising = knots.ndim == 1 and len(knots) and np.isfinite(knots).all() and (np.diff(knots) > 0).all()
+            self.require(rising and values.shape == knots.shape, "knots that do not rise, or no value for each")
+            self.require((values >= 0).all() and (values <= 1).all(), "values outside 0 to 1")
+        super().check()
+
     @classmethod
     def from_parameters(cls, classes: tuple[Any, ...], parameters: dict[str, Any]) -> Self:
         curves = {

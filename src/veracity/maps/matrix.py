@@ -29,6 +29,10 @@ class Matrix(Formula):
     def text(self) -> str:
         return f"matrix scaling ({self.k * (self.k + 1)} parameters)"
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require(self.slopes.shape == (self.k, self.k) and self.intercepts.shape == (self.k,), "shapes")
+        super().check()
+
     def rows(self, p: Array) -> Array:
         return softmax(logs(p) @ self.slopes.T + self.intercepts)[0]
 

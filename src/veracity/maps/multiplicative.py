@@ -71,6 +71,11 @@ class Multiplicative(Formula):
     def text(self) -> str:
         return "prior correction (weights)"
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require(self.shift.shape == self.level.shape == self.block.shape == (self.k,), "shapes")
+        self.require(np.isfinite(self.shift).any(), "every class ruled out")
+        super().check(np.isfinite(self.shift))
+
     def rows(self, p: Array) -> Array:
         kept = np.isfinite(self.shift)
         lost = np.flatnonzero(~(p[:, kept] > 0.0).any(axis=1))

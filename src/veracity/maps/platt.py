@@ -34,6 +34,10 @@ class Platt(Formula):
         slope, intercept = self.coefficients[0]
         return f"Platt scaling (slope {slope:.2f}, intercept {intercept:.2f})"
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require(self.coefficients.shape == (1 if self.k == 2 else self.k, 2), "two numbers a class")
+        super().check()
+
     def rows(self, p: Array) -> Array:
         return applied(p, lambda x, c: np.asarray(expit(c[0] * log_odds(x) + c[1])), self.coefficients)
 

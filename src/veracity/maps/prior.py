@@ -25,6 +25,10 @@ class Prior(Formula):
     def text(self) -> str:
         return "class frequencies for every case"
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require_distributions(np.atleast_2d(self.frequencies), "frequencies")
+        super().check()
+
     def rows(self, p: Array) -> Array:
         return np.tile(self.frequencies, (len(p), 1))
 

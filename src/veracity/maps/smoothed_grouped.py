@@ -27,6 +27,10 @@ class SmoothedGrouped(Fitted):
     def text(self) -> str:
         return f"smoothed frequencies of {len(self.seen)} distinct forecasts"
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require_distributions(self.means, "means")
+        self.require(self.seen.shape == self.means.shape and np.isfinite(self.seen).all(), "rows that were not seen")
+
     def __call__(self, rows: ArrayLike) -> Array:
         p = as_rows(checked_rows(rows, self.k), self.k)
         number = grouped.numbers_of(self.seen, p)

@@ -36,6 +36,10 @@ class Temperature(Formula):
     def text(self) -> str:
         return f"temperature {self.temperature:.2f}"
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require(self.temperature > 0.0, f"temperature {self.temperature!r}")
+        super().check()
+
     def rows(self, p: Array) -> Array:
         return sharpened(p, 1.0 / self.temperature)
 

@@ -31,6 +31,12 @@ class TemperedConfusion(Formula):
             f"temperature {self.temperature:.2f}, then confusion map (keeps {100 * kept:.0f} % of a class on average)"
         )
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require_distributions(self.matrix, "matrix")
+        self.require(len(self.matrix) == self.k, f"matrix of shape {self.matrix.shape} for {self.k} classes")
+        self.require(self.temperature > 0.0, f"temperature {self.temperature!r}")
+        super().check()
+
     def rows(self, p: Array) -> Array:
         q = sharpened(p, 1.0 / self.temperature) @ self.matrix
         return np.asarray(q / q.sum(axis=1, keepdims=True))

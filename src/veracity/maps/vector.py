@@ -29,6 +29,10 @@ class Vector(Formula):
     def text(self) -> str:
         return f"vector scaling ({2 * self.k} parameters)"
 
+    def check(self, kept: slice | Array = slice(None)) -> None:
+        self.require(self.slopes.shape == self.intercepts.shape == (self.k,), "two numbers a class")
+        super().check()
+
     def rows(self, p: Array) -> Array:
         return softmax(logs(p) * self.slopes + self.intercepts)[0]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import polars as pl
@@ -31,7 +33,7 @@ ROW = "\0row"  # the number of a row, where rows are left out before they are re
 GIVEN = "\0given "  # before the name of a column that is converted: the same as in the file
 
 
-BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError)
+BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, BadZipFile, zlib.error)
 
 
 class NoRows(ValueError):
@@ -422,9 +424,9 @@ def narrow(table: Table, reading: ReadOptions) -> None:
 def _arrays(path: Path, shown: str) -> Table:
     """An .npz of outcomes and probabilities as a table with one column per class."""
     try:
-        with np.load(path, allow_pickle=False) as held:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             arrays = {name: held[name] for name in held.files}
-    except (ValueError, OSError, EOFError) as problem:
+    except (ValueError, *BROKEN) as problem:
         raise ValueError(f"{shown}: no plain arrays in it\n  save them with numpy.savez") from problem
     matrices = [name for name, values in arrays.items() if values.ndim == 2 and values.shape[1] > 1]
     if len(matrices) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, fields
+from math import prod
 from typing import Any
 from zlib import crc32
 
@@ -14,12 +15,14 @@ from veracity.data import Finding, Forecasts, Names
 from veracity.data.types import COLUMNS
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
+from veracity.state.checks import Damaged, check
 from veracity.state.plan import Plan
 from veracity.state.rows import AnalysisRows
 from veracity.state.sums import Sums
 from veracity.state.tally import Low, Tally, grid_of
 
 MAGIC, VERSION = b"veracity tally\n", 2
+STORED = ("<f8", "<i8", "<i4", "<u8", "|b1")  # kinds of numbers
 DAMAGED = "data: the tally is damaged ({}); make it again"
 
 
@@ -73,7 +76,9 @@ def unpack(data: bytes) -> Tally:
         if state["version"] != VERSION:
             raise ValueError(f"data: tally version {state['version']}, this program reads {VERSION}; make it again")
         return _tally(state, _Arrays(body, 8 + size))
-    except (KeyError, TypeError, IndexError, AttributeError) as problem:
+    except Damaged as problem:
+        raise ValueError(DAMAGED.format(problem)) from None
+    except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
         raise ValueError(DAMAGED.format(f"{type(problem).__name__} {problem}")) from None
 
 
@@ -86,11 +91,13 @@ class _Arrays:
     def get(self, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        dtype = np.dtype(value["dtype"])
-        size = int(np.prod(value["shape"]))
-        if dtype.kind not in "biuf" or size < 0:
-            raise ValueError(DAMAGED.format(f"an array of {dtype}"))
-        array = np.frombuffer(self._body, dtype, size, self._offset).reshape(value["shape"])
+        shape = value["shape"]
+        if value["dtype"] not in STORED or len(shape) > 2 or not all(type(n) is int and n >= 0 for n in shape):
+            raise Damaged(f"an array of {value['dtype']!r} with shape {shape!r}")
+        dtype, size = np.dtype(value["dtype"]), prod(shape)
+        if size * dtype.itemsize > len(self._body) - self._offset:
+            raise Damaged("cut short")
+        array = np.frombuffer(self._body, dtype, size, self._offset).reshape(shape)
         self._offset += size * dtype.itemsize
         return array if array.flags.aligned else array.copy()  # C needs aligned numbers
 
@@ -103,7 +110,7 @@ def _tally(state: dict[str, Any], arrays: _Arrays) -> Tally:
     sums = Sums(**{name: arrays.get(value) for name, value in state["sums"].items()})
     histograms = [Histogram(**{name: arrays.get(value) for name, value in h.items()}) for h in state["histograms"]]
     names = {**state["names"], "columns": tuple(state["names"]["columns"])}
-    rows = {name: arrays.get(value) for name, value in state["rows"].items()}
+    rows = {name: arrays.get(state["rows"][name]) for name in COLUMNS}
     picks_only, shares_only = (bool(flag) for flag in state["flags"])
     tally = Tally(
         plan=plan,
@@ -123,33 +130,8 @@ def _tally(state: dict[str, Any], arrays: _Arrays) -> Tally:
         shares_only=shares_only,
         groups={c: {v: _tally(t, arrays) for v, t in levels.items()} for c, levels in state["groups"].items()},
     )
-    _check(tally, cells)
+    check(tally, cells)
     return tally
-
-
-def _check(tally: Tally, cells: Grid) -> None:
-    """Refuse a state that no pass can have written."""
-    sums, k = tally.sums, tally.k
-    shapes = {name: getattr(Sums.zero(k), name).shape for name in ("score", "by_class", "column", "powers", "log_tiny")}
-    wrong = [name for name, shape in shapes.items() if getattr(sums, name).shape != shape]
-    if wrong or not (sums.rows >= 0 and sums.zeros >= 0 and np.isfinite([sums.weight, sums.weight2]).all()):
-        raise ValueError(DAMAGED.format(f"sums {', '.join(wrong) or 'below zero'}"))
-    for i, h in enumerate((tally.pooled, tally.top, *tally.classwise)):
-        size = len(cells.nested_edges) if i > 1 and k > 50 else len(cells)
-        arrays = [value for f in fields(Histogram) if (value := getattr(h, f.name)) is not None]
-        if any(a.shape != h.cells.shape or a.ndim != 1 for a in arrays) or h.cells.dtype != np.int32:
-            raise ValueError(DAMAGED.format("a histogram of several shapes"))
-        if len(h.cells) and (h.cells[0] < 0 or h.cells[-1] >= size or (np.diff(h.cells) <= 0).any()):
-            raise ValueError(DAMAGED.format("cells out of order or range"))
-        if (h.all < 0).any() or (h.true < 0).any() or (h.true > h.all).any():
-            raise ValueError(DAMAGED.format("negative counts"))
-    f = tally.analysis.rows
-    if any(len(values) != len(f) for name in COLUMNS if (values := getattr(f, name)) is not None):
-        raise ValueError(DAMAGED.format("rows of several lengths"))
-    if f.outcomes is not None and len(f) and not (f.outcomes.min() >= 0 and f.outcomes.max() < k):
-        raise ValueError(DAMAGED.format("outcomes that are no classes"))
-    if f.counts is not None and (f.counts < 0).any():
-        raise ValueError(DAMAGED.format("negative counts"))
 
 
 def fingerprint(cells: Grid) -> int:
