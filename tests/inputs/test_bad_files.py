@@ -47,7 +47,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         {},
         "x.parquet: damaged, cut short, or not what its name says\n  write it again, or give it the ending of its kind",
     ),
-    "not arrays": ("x.npz", "hello", {}, "x.npz: no plain arrays in it\n  save them with numpy.savez"),
+    "not arrays": ("x.npz", "hello", {}, "x.npz: no plain arrays in it\n  save them with numpy.save or numpy.savez"),
     "one column": (
         "x.csv",
         "p\n0.5\n0.2\n",

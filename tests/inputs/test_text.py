@@ -143,7 +143,7 @@ def test_rows_keep_their_numbers(tmp_path: Path) -> None:
 
 
 def test_large_files_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from veracity.read import files
+    from veracity.read import table
     from veracity.read import text as module
 
     rng = np.random.default_rng(0)
@@ -154,7 +154,7 @@ def test_large_files_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.Mon
     (whole,) = read(path).values()
     monkeypatch.setattr(module, "IN_MEMORY", 10)
     monkeypatch.setattr(module, "SAMPLE", 500)
-    monkeypatch.setattr(files, "SLICE", 100)
+    monkeypatch.setattr(table, "SLICE", 100)
     parts = in_batches(open_source(path), 512)
     assert len(parts) > 5
     np.testing.assert_array_equal(np.concatenate([f.positive for f in parts]), whole.positive)

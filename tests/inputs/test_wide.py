@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from veracity.read import ReadOptions, files, parts, read
+from veracity.read import ReadOptions, parts, read, table
 from veracity.read import open as open_source
 
 K = 11
@@ -26,16 +26,16 @@ def wide(path: Path, rows: int, dtype: type = np.float32) -> pl.DataFrame:
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Three columns or more, and about 50 rows at a time; what was asked for."""
     asked: list[tuple[int, int]] = []
-    read_some = files.some_rows
+    read_some = table.some_rows
 
     def some_rows(lazy: pl.LazyFrame, columns: list[str], start: int, rows: int, of: int) -> pl.DataFrame:
         asked.append((start, rows))
         return read_some(lazy, columns, start, rows, of)
 
-    monkeypatch.setattr(files, "FEWEST_TOGETHER", 3)
-    monkeypatch.setattr(files, "TOGETHER", 400)  # four columns of a hundred rows
-    monkeypatch.setattr(files, "SLICE_BYTES", 50 * (K * 4 + 8))
-    monkeypatch.setattr(files, "some_rows", some_rows)
+    monkeypatch.setattr(table, "FEWEST_TOGETHER", 3)
+    monkeypatch.setattr(table, "TOGETHER", 400)  # four columns of a hundred rows
+    monkeypatch.setattr(table, "SLICE_BYTES", 50 * (K * 4 + 8))
+    monkeypatch.setattr(table, "some_rows", some_rows)
     monkeypatch.setattr(parts, "FEWEST_ROWS", 20)
     monkeypatch.setattr(parts, "ENTRIES", 20 * (K + 1))
     return asked

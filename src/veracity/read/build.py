@@ -12,9 +12,9 @@ import polars as pl
 
 from ..data import Finding, Forecasts, Names, NothingLeft, check, prepare
 from . import layouts
-from .files import Table
 from .match import Match
 from .options import ReadOptions, canonical
+from .table import Table
 from .values import Array, codes_of_event, codes_of_labels, feature_matrix, labels, matrix, numbers_in
 
 Batch = tuple[int, Any, pl.DataFrame]  # number of the first row, numbers of all rows or None, the columns
@@ -118,7 +118,8 @@ def prepared(rows: ModelRows, outcomes: Array, *, absent: bool = False, **change
     given["absent"] = absent and p.ndim == 2 and bool(np.isnan(p).any())
     if rows.options.versus_rest:
         return _versus_rest(rows, outcomes, p, given)
-    return prepare(outcomes, p, classes=rows.match.classes, **given)
+    made = prepare(outcomes, p, classes=rows.match.classes, **given)
+    return replace(made, half=True) if rows.match.half else made
 
 
 def _versus_rest(rows: ModelRows, outcomes: Array, p: Array, given: dict[str, Any]) -> Forecasts:
@@ -132,7 +133,9 @@ def _versus_rest(rows: ModelRows, outcomes: Array, p: Array, given: dict[str, An
     if missing:
         raise rows.table.error(f"no class {missing[0]}: the classes are {' '.join(order)}.", "name some of them")
     index = [order.index(c) for c in chosen]
-    made = check(prepare(outcomes, p, **given))  # settles scale, missing and soft outcomes; the sums are lost below
+    made = check(
+        replace(prepare(outcomes, p, **given), half=rows.match.half or p.dtype == np.float16)
+    )  # settles scale, missing and soft outcomes; the sums are lost below
     together = made.matrix[:, index].sum(axis=1)
     # 0.1 + 0.2 and 0.3 are one forecast: rounding must not part ties
     together = np.where(together > 1e-3, np.round(together, 15), together)

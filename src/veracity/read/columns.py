@@ -10,11 +10,11 @@ from typing import Any
 import polars as pl
 
 from . import roles
-from .files import Table
 from .match import Match, run_of
 from .options import ReadOptions, canonical, items_of, matching
 from .roles import Column
 from .suggest import Proposal, Refusal, command
+from .table import Table
 
 
 class Columns:

@@ -17,8 +17,9 @@ import polars as pl
 
 from ..data import Finding
 from . import layouts, text
-from .files import ROW, Table, _columnar, of_frame
+from .files import _columnar
 from .match import Match
+from .table import ROW, Table, of_frame
 
 Row = dict[str, Any]
 Rows = Iterator[tuple[int, Row]]

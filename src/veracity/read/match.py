@@ -37,6 +37,7 @@ class Match:
     labelled: bool = True  # False: outcomes are not known
     picks_only: bool = False  # the event is "the pick was right"
     shares_only: bool = False  # weights are shares of an unknown number of cases
+    half: bool = False  # probabilities were computed in half precision and stored in a higher one
     derived: bool = False  # probabilities are computed from the columns, which hold something else
     stacked: bool = False  # each row holds several separate yes/no events
     undivided: bool = False  # rows belong together: a batch must not part them

@@ -20,20 +20,7 @@ import polars as pl
 
 from ..data import Finding, Forecasts, Names, check, merge, without_empty
 from .build import Builder
-from .files import (
-    BROKEN,
-    NoRows,
-    Table,
-    filtered,
-    is_parquet,
-    narrow,
-    of_frame,
-    parquet_rows,
-    rows_of_parquet,
-    same_cases,
-    same_columns,
-    table_of,
-)
+from .files import is_parquet, parquet_rows, rows_of_parquet, table_of
 from .match import Match
 from .options import ReadOptions
 from .pairing import joined
@@ -41,6 +28,7 @@ from .passthrough import Passthrough, passthrough_types
 from .paths import File, listed, stem
 from .recognition import attempt, recognise
 from .suggest import Refusal
+from .table import BROKEN, NoRows, Table, filtered, narrow, of_frame, same_cases, same_columns
 from .unlabelled import may_be_outcome
 from .weights import WeightsFile, weights_file
 
@@ -213,7 +201,7 @@ class Source:
     def _opened(self, part: Part, skip: int) -> Table | None:
         """Return the rows of a file after those to be passed over; None where there is no row."""
         path = Path(part.path)
-        if is_parquet(path):
+        if is_parquet(path) and not self.options.label_file:
             table = rows_of_parquet(path, part.file, part.first, part.rows, self.options)
             table.take_kinds(self.kinds)
         elif self._table is not None and self._table.path == path:
@@ -269,6 +257,13 @@ def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, 
         table = _recognisable(files, options, skip_broken)
     except Refusal as refusal:
         raise refusal.settled(Names("file", file=files[0].name), options, partial(_attempt, files[0])) from None
+    if table.labels:
+        if len(files) > 1:
+            raise ValueError(
+                f"--label-file holds the outcomes of one file; there are {len(files)}\n"
+                "  give each file its own, or put the outcomes into the files"
+            )
+        options = options if options.label else replace(options, label=table.labels)
     by_file = options.weight and options.weight not in table.columns
     weights = weights_file(options.weight or "", [file.path for file in files], table) if by_file else None
     layout = recognise(table, options, stem(Path(files[0].name)))
@@ -278,7 +273,7 @@ def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, 
         names, rows = tuple(file.name for file in files), _rows(files)
         layout = replace(layout, files=names, rows=rows, class_counts=(), outcome_note=note)
     parts = [Part(str(file.path), file=file.name) for file in files]
-    if cut is not None and not layout.undivided:
+    if cut is not None and not layout.undivided and not options.label_file:
         parts = [piece for part in parts for piece in _cut(part, cut)]
     return Source(layout, options, parts, table, weights, keep=files)
 

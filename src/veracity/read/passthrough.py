@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from .files import Table
 from .match import Match
 from .options import ReadOptions
+from .table import Table
 
 
 def passthrough_types(tables: Sequence[Table], match: Match, options: ReadOptions) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from . import layouts, roles, unlabelled
 from .build import Builder
 from .classes import given_sets
 from .columns import Columns
-from .files import Table, filtered, of_frame
 from .match import Match, run_of
 from .options import ReadOptions, items_of
 from .refusals import refuse_missing
 from .roles import Column
 from .suggest import Proposal, Refusal
+from .table import Table, filtered, of_frame
 from .unclear import listing, unclear
 
 TRIED_ROWS, TRIED_ENTRIES, TRIED_FEWEST = 20_000, 2_000_000, 200  # of a proposal before it is printed

@@ -11,9 +11,9 @@ import polars as pl
 from . import roles
 from .classes import ClassSet, class_sets, given_sets
 from .columns import Columns
-from .files import Table
 from .match import Match
 from .options import ReadOptions, canonical, items_of, matching
+from .table import Table
 
 TAKEN = ("proba", "positive_proba", "scale", "where", "missing", "normalise", "id")  # options of such forecasts
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from .files import NoRows, Table, is_parquet, parquet_rows, table_of
+from .files import is_parquet, parquet_rows, table_of
 from .options import ReadOptions
+from .table import NoRows, Table
 from .values import numbers_in
 
 

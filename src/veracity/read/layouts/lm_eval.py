@@ -8,10 +8,10 @@ from typing import Any
 from ...data import Finding, Forecasts
 from ..build import ModelRows, prepared
 from ..columns import Columns
-from ..files import Table, of_frame
 from ..jsonl import Row, Rows, flat, frame_of, log_of
 from ..match import Match
 from ..options import labels_of
+from ..table import Table, of_frame
 
 RULE = 1
 OPTIONS = ("resps", "filtered_resps", "options", "choices")

@@ -9,9 +9,9 @@ from ...data import Forecasts, prepare_realised
 from .. import jsonl, roles
 from ..build import ModelRows
 from ..columns import Columns
-from ..files import Table
 from ..match import Match
 from ..options import items_of
+from ..table import Table
 from ..values import numbers_in
 from . import binary
 

@@ -7,6 +7,7 @@ import numpy as np
 from ...data import Forecasts
 from ...data.names import many
 from .. import roles
+from ..arrays import are_half
 from ..build import ModelRows, prepared
 from ..classes import ClassSet, class_sets, given_sets
 from ..columns import Columns
@@ -80,6 +81,7 @@ def _match(columns: Columns, sets: list[ClassSet], outcome: str) -> Match:
         outcome,
         labels=order,
         scale=options.scale or sets[0].scale,
+        half=any(are_half(columns.table.sample, s.columns) for s in sets),
         outcome_note=note,
         event=event,
         why=sets[0].why,

@@ -1,0 +1,149 @@
+"""NumPy arrays in files, lists in columns, and outcomes in a file of their own."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.lib import format as npy
+
+from .options import ReadOptions
+from .roles import OUTCOMES, key_of
+from .suggest import Refusal
+from .table import BROKEN, ROW, SLICE, SLICES, Table, of_frame
+
+LISTED = 1000  # rows whose lists tell how many columns they make
+
+
+def table_of_arrays(path: Path, shown: str) -> Table:
+    """Return an .npy or .npz of outcomes and probabilities as a table with one column per class."""
+    try:
+        arrays = _loaded(path)
+    except (ValueError, MemoryError, *BROKEN) as problem:
+        raise ValueError(f"{shown}: no plain arrays in it\n  save them with numpy.save or numpy.savez") from problem
+    matrices = [name for name, values in arrays.items() if values.ndim == 2 and values.shape[1] > 1]
+    if len(matrices) > 1:
+        raise ValueError(
+            f"{shown}: {len(matrices)} matrices, {', '.join(matrices)}; which one holds the forecasts?\n"
+            "  save one matrix with the outcomes in a file, and each other model in a file of its own"
+        )
+    columns: dict[str, Any] = {}
+    for name, values in arrays.items():
+        if values.dtype.names:
+            columns |= {field: values[field] for field in values.dtype.names}
+        elif values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1):
+            columns[name] = values.reshape(-1)
+        elif values.ndim == 2:
+            stem = "logit_" if "logit" in f"{name} {path.name}".lower() else "p"
+            columns |= {f"{stem}{j}": values[:, j] for j in range(values.shape[1])}
+        else:
+            raise ValueError(
+                f"{shown}: {name} has shape {values.shape}\n  an array of forecasts has one row for each case"
+            )
+    lengths = {len(v) for v in columns.values()}
+    if len(lengths) != 1:
+        shapes = ", ".join(f"{name} {v.shape}" for name, v in arrays.items())
+        raise ValueError(
+            f"{shown}: the arrays have different lengths: {shapes}\n  one row for each case in every array"
+        )
+    return of_frame(pl.DataFrame(columns), shown, "file")
+
+
+def _loaded(path: Path) -> dict[str, Any]:
+    """Return the arrays by name; a header that promises more than the file holds is refused before memory is taken."""
+    if not zipfile.is_zipfile(path):
+        values = np.load(path, allow_pickle=False, mmap_mode="r")
+        return {"y" if values.ndim == 1 and values.dtype.kind in "iubUS" else "p": values}
+    with zipfile.ZipFile(path) as held:
+        for member in held.infolist():
+            with held.open(member) as file:
+                version = npy.read_magic(file)
+                read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+                shape, _, dtype = read(file)
+                if dtype.hasobject or int(np.prod(shape, dtype=object)) * dtype.itemsize > member.file_size:
+                    raise ValueError(f"{member.filename} holds less than it promises")
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
+        return {name: held[name] for name in held.files}
+
+
+# -- lists in columns -------------------------------------------------------------------------------------------------
+
+
+def with_lists_as_columns(lazy: pl.LazyFrame) -> pl.LazyFrame:
+    """Return a frame in which lists of numbers, as long in all of the first rows, are one column for each number."""
+    schema = lazy.collect_schema()
+    lists = [name for name, kind in schema.items() if isinstance(kind, (pl.List, pl.Array)) and kind.inner.is_numeric()]
+    if not lists:
+        return lazy
+    lazy = lazy.with_columns(pl.col(c).arr.to_list() for c in lists if isinstance(schema[c], pl.Array))
+    lengths = lazy.select(pl.col(lists).list.len()).head(LISTED).collect()
+    width = {c: int(lengths[c].drop_nulls()[0]) for c in lists if lengths[c].drop_nulls().n_unique() == 1}
+    chosen: list[pl.Expr] = []
+    for name in schema:
+        if name in width:
+            every = range(width[name])
+            chosen += [pl.col(name).list.get(i, null_on_oob=True).alias(f"{name}_{i}") for i in every]
+        else:
+            chosen.append(pl.col(name))
+    return lazy.select(chosen)
+
+
+# -- outcomes in a file of their own ----------------------------------------------------------------------------------
+
+
+def with_labels(table: Table, labels: Table) -> Table:
+    """Return the table with the outcomes of another one, row by row."""
+    named = [c for c in labels.columns if key_of(c) in OUTCOMES]
+    chosen = named if len(named) == 1 else labels.columns
+    if len(chosen) != 1:
+        raise labels.error(f"{len(chosen)} columns; outcomes are one column.", "keep only the outcomes in this file")
+    if labels.rows != table.rows:
+        raise labels.error(f"{labels.rows:,} outcomes for {table.rows:,} rows.", "one outcome for each row of the data")
+    _, held = labels.read(chosen)
+    name = chosen[0] if chosen[0] not in table.columns and not chosen[0].startswith("column ") else "label"
+    if name in table.columns:
+        raise table.error(f"a column `{name}`, and outcomes in {labels.name}.", "leave one of them out")
+    outcomes = held.to_series().alias(name)
+    lazy = pl.concat([table.lazy, outcomes.to_frame().lazy()], how="horizontal")
+    if table.whole:
+        sample = table.sample.with_columns(outcomes)
+    else:
+        sample = lazy.head(SLICES * SLICE).collect().select(c for c in (*table.columns, name) if c != ROW)
+        sample = table.typed(sample, table.first_row, None)
+    made = replace(table, lazy=lazy, columns=(*table.columns, name), sample=sample, columnar=0)
+    made.labels = name
+    return made
+
+
+def labels_of_file(name: str, first: Table, opened: Any) -> Table:
+    """Return the file of outcomes as a table; `opened`: how files become tables. A single column needs no name."""
+    path = Path(name)
+    if not path.is_file():
+        raise first.error(f"--label-file {name}: no such file.", "name the file that holds the outcomes")
+    try:
+        labels: Table = opened(path, ReadOptions())
+    except Refusal:
+        return opened(path, ReadOptions(no_header=True))  # type: ignore[no-any-return]
+    if labels.rows == first.rows - 1 and len(labels.columns) == 1:
+        labels = opened(path, ReadOptions(no_header=True))
+    return labels
+
+
+# -- half precision ---------------------------------------------------------------------------------------------------
+
+
+def are_half(frame: pl.DataFrame, names: Iterable[str]) -> bool:
+    """Whether numbers in columns of higher precision were computed in half precision, as far as 2,000 values tell."""
+    values = frame.select(pl.col(list(names)).cast(pl.Float64)).head(LISTED).to_numpy().reshape(-1)
+    values = values[np.isfinite(values)][:2000]
+    half = values.astype(np.float16)
+    if not len(values) or (values == np.round(values, 3)).all():
+        return False  # rounded by hand: every number of three decimals is the shortest of some half
+    exact = half.astype(np.float64) == values
+    # text holds the shortest number that gives the same half
+    return all(exact[i] or float(str(half[i])) == values[i] for i in range(len(values)))

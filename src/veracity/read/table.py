@@ -1,0 +1,293 @@
+"""A file or a frame as a table: columns, a sample for the rules, and batches of rows."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import polars as pl
+
+from ..data import Names
+from . import text
+from .match import Match
+from .options import ReadOptions, nearest
+from .paths import KNOWN, extension, stem
+from .roles import IDS, key_of
+from .suggest import quoted
+
+BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
+SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
+ENTRIES, FEWEST = 1_000_000, 1_000  # values, and rows, of a slice where there are many columns
+FEWEST_TOGETHER, MOST_TOGETHER = 64, 256  # columns that are read at a time where there are more
+TOGETHER, SLICE_BYTES = 1 << 26, 1 << 28  # their values in the whole file, which may be one row group; bytes of all
+MANY_CASES = 30  # equal outcomes of fewer cases may be chance
+ALL_ROWS = 1 << 31  # polars takes no longer slices
+ROW = "\0row"  # the number of a row, where rows are left out before they are read
+GIVEN = "\0given "  # before the name of a column that is converted: the same as in the file
+
+
+BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, BadZipFile, zlib.error)
+
+
+class NoRows(ValueError):
+    """A file without rows: nothing to assess alone, nothing to add as a part."""
+
+
+@dataclass
+class Table:
+    """One file or frame. `kinds` says what the strings of a text file are; numbers are made batch by batch."""
+
+    name: str
+    style: str
+    lazy: pl.LazyFrame
+    columns: tuple[str, ...]
+    rows: int
+    sample: pl.DataFrame
+    whole: bool
+    facts: tuple[str, ...] = ()
+    kinds: dict[str, str] = field(default_factory=dict)
+    numbered: bool = False  # the lazy frame has a column ROW
+    before: int = 0  # rows before --where left some out; 0: none were left out
+    passed: int = 0  # rows of the file before the first one of the lazy frame
+    keep: Any = None
+    path: Path | None = None
+    empty: tuple[str, ...] = ()  # columns of a text file without a value, which are not among the others
+    same: Mapping[str, str] = field(default_factory=dict)  # columns that share a name with another, and that name
+    said: Mapping[str, pl.Series] = field(default_factory=dict)  # confidences in words, as they are in the sample
+    labels: str = ""  # the column of outcomes from a file of their own
+    nested: tuple[str, ...] = ()  # keys of JSON lines whose values are lists or objects: not read
+    preset: Match | None = None  # nested JSON is understood while it is flattened
+    columnar: int = 0  # rows of the file, where rows and columns can be read without the others
+    written: Callable[[], pl.DataFrame] | None = None  # all rows of a short text, letter by letter
+    converted: frozenset[str] = frozenset()  # columns that the lazy frame also has as they stand in the file
+
+    @property
+    def first_row(self) -> int:
+        return 1 if self.style == "file" else 0
+
+    def names(self, **words: Any) -> Names:
+        return Names(style=self.style, file=self.name if self.style == "file" else "", **words)
+
+    def error(self, what: str, remedy: str = "") -> ValueError:
+        return self.names().error(what, remedy)
+
+    def column(self, name: str) -> str:
+        """The column of this name, or an error that lists what there is."""
+        if name in self.columns:
+            return name
+        if name in self.empty:
+            raise self.error(f"column `{name}` is empty.", "fill it, or choose another column")
+        shown = ", ".join(self.columns[:12]) + (", …" if len(self.columns) > 12 else "")
+        raise self.error(f"no column `{name}`{nearest(name, self.columns)}   columns: {shown}")
+
+    def as_given(self, name: str) -> str:
+        """Return the column of the lazy frame with the values as in the file."""
+        return GIVEN + name if name in self.converted else name
+
+    def with_letters(self, names: Iterable[str]) -> Table:
+        """The same with these columns of a short text letter by letter, where they are asked for as they are given."""
+        if self.written is None:
+            return self
+        held, every = self.lazy.collect(), self.written()
+        rows = every[held[ROW].to_numpy() - self.first_row] if self.numbered else every.head(held.height)
+        kept = [name for name in names if name in every.columns]
+        lazy = held.with_columns(rows[name].alias(GIVEN + name) for name in kept).lazy()
+        return replace(self, lazy=lazy, converted=frozenset(kept), written=None)
+
+    def take_kinds(self, kinds: Mapping[str, str]) -> None:
+        """Read the texts of these columns as numbers of a kind; they can still be had as in the file."""
+        self.kinds = self.kinds | dict(kinds)
+        if self.written is None:
+            self.lazy = with_given(self.lazy, [name for name in kinds if name not in self.converted])
+            self.converted = self.converted | frozenset(kinds)
+
+    def companion(self, words: Sequence[str]) -> str | None:
+        """The file beside this one whose name is the same without such a word: hpc_cv.csv for weights-hpc-cv.csv."""
+
+        def bare(path: Path) -> str:
+            parts = "".join(c if c.isalnum() else " " for c in stem(path).lower()).split()
+            return " ".join(part for part in parts if part not in words)
+
+        if self.path is None:
+            return None
+        beside = sorted(p for p in self.path.parent.iterdir() if p != self.path and extension(p) in KNOWN)
+        return next((p.name for p in beside if bare(p) == bare(self.path)), None)
+
+    def option(self, name: str, value: Any = True) -> str:
+        return self.names().option(name, quoted(str(value)) if self.style == "file" and value is not True else value)
+
+    def batches(self, columns: Sequence[str], size: int | None = None) -> Iterator[tuple[int, Any, pl.DataFrame]]:
+        """(number of the first row, numbers of all rows or None, the columns as numbers and text)."""
+        wanted = list(dict.fromkeys(columns)) + ([ROW] if self.numbered else [])
+        start = self.first_row + self.passed
+        # memory is bounded by the values of a batch, however many columns there are
+        size = size or min(BATCH, max(1 << 12, BATCH_ENTRIES // max(1, len(wanted))))
+        if self.columnar and not self.numbered and len(wanted) > FEWEST_TOGETHER:
+            frames = wide_batches(self.lazy, wanted, size, self.columnar)
+        else:
+            frames = self.lazy.select(wanted).collect_batches(chunk_size=size, maintain_order=True)
+        for raw in frames:
+            numbers = raw[ROW].to_numpy() if self.numbered else None
+            raw = raw.drop(ROW) if self.numbered else raw
+            height = raw.height
+            yield start, numbers, self.typed(raw, start, numbers)
+            start += height
+            del raw, numbers  # polars fills this memory again with the next batch
+
+    def read(self, columns: Sequence[str]) -> tuple[Any, pl.DataFrame]:
+        """All rows of some columns, and their numbers."""
+        parts = list(self.batches(columns))
+        if not parts:
+            return None, pl.DataFrame(schema=dict.fromkeys(columns, pl.Float64))
+        numbers = np.concatenate([n for _, n, _ in parts]) if parts[0][1] is not None else None
+        return numbers, pl.concat([frame for _, _, frame in parts], how="vertical_relaxed")
+
+    def typed(self, raw: pl.DataFrame, start: int, numbers: Any) -> pl.DataFrame:
+        """Return strings as numbers where the column holds numbers."""
+        if not self.kinds:
+            return raw
+        made = []
+        for column in raw:
+            kind = self.kinds.get(column.name, "text")
+            values = column if kind == "text" or column.dtype != pl.String else text.parsed(column, kind)
+            if kind == text.SPOKEN:  # recognition tells which values state no confidence
+                made.append(values)
+                continue
+            if values.null_count() > column.null_count():
+                column = text.bare(column)
+                values = text.parsed(column, kind)
+            if values.null_count() > column.null_count():
+                index = int((values.is_null() & column.is_not_null()).arg_max() or 0)
+                row = int(numbers[index]) if numbers is not None else start + index
+                what = f"row {row}, `{column.name}` = {column[index]!r}: not a number."
+                raise self.error(what, "correct the value, or leave it empty")
+            made.append(values)
+        return pl.DataFrame(made)
+
+
+def some_rows(lazy: pl.LazyFrame, columns: Sequence[str], start: int, rows: int, of: int) -> pl.DataFrame:
+    """Rows from `start` on of a file of `of` rows, some columns after others.
+
+    A row group is decoded from all its bytes: of very many columns it would need its size twice at once.
+    """
+    step = min(max(TOGETHER // max(of, 1), FEWEST_TOGETHER), MOST_TOGETHER)
+    groups = [columns[i : i + step] for i in range(0, len(columns), step)]
+    return pl.concat([lazy.select(group).slice(start, rows).collect() for group in groups], how="horizontal")
+
+
+def wide_batches(lazy: pl.LazyFrame, columns: Sequence[str], size: int, of: int) -> Iterator[pl.DataFrame]:
+    """Frames of at most `size` rows of very many columns, however large the row groups of the file are."""
+    kinds = lazy.select(columns).collect_schema().dtypes()
+    rows = min(max(size, SLICE_BYTES // sum(4 if kind == pl.Float32 else 8 for kind in kinds)), ALL_ROWS)
+    start, height = 0, rows
+    while height == rows:
+        frame = some_rows(lazy, columns, start, rows, of)
+        start, height = start + rows, frame.height
+        for i in range(0, height, size):
+            yield frame.slice(i, size)
+        del frame  # before the next is read
+
+
+def same_columns(table: Table, columns: Sequence[str], first: str) -> None:
+    """Parts of one set have the same columns; those of a text file that hold nothing there are given back to it."""
+    empty = [c for c in columns if c in table.empty]
+    nothing = [pl.lit(None, dtype=pl.Float64).alias(c) for c in empty]
+    if empty:
+        table.lazy, table.sample = table.lazy.with_columns(nothing), table.sample.with_columns(nothing)
+        table.columns, table.empty = (*table.columns, *empty), ()
+    if set(table.columns) != set(columns):
+        only = [c for c in (*columns, *table.columns) if (c in columns) != (c in table.columns)]
+        raise ValueError(
+            f"{first} and {table.name} have different columns ({', '.join(only[:6])})\n"
+            "  parts of one set have the same columns; several models:  veracity compare FILE FILE"
+        )
+
+
+def same_cases(first: Table, second: Table, layout: Match) -> bool:
+    """Whether two tables hold the same cases: the same ids or, row by row, the same outcomes and other columns."""
+    a, b = first.sample, second.sample
+    ids = [c for c in first.columns if key_of(c) in IDS and a[c].n_unique() == a.height and b[c].n_unique() == b.height]
+    if ids:
+        return bool(a[ids[0]].cast(pl.String).is_in(b[ids[0]].cast(pl.String).implode()).mean() == 1.0)
+    if first.rows != second.rows or a.height < MANY_CASES:
+        return False
+    others = [c for c in first.columns if c not in layout.forecasts]
+    varied = a[str(layout.outcome)].n_unique() > 1
+    return varied and all(a[c].cast(pl.String).equals(b[c].cast(pl.String)) for c in others)
+
+
+def of_frame(frame: pl.DataFrame, name: str, style: str, **more: Any) -> Table:
+    frame = frame.cast(casts_of(frame))
+    return Table(name, style, frame.lazy(), tuple(frame.columns), frame.height, frame, True, **more)
+
+
+def casts_of(frame: Any) -> dict[Any, Any]:
+    """What categories, dates and decimals are read as: text and floats."""
+    kinds: dict[Any, Any] = {}
+    for name, kind in frame.collect_schema().items():
+        if isinstance(kind, pl.Duration):
+            kinds[name] = pl.Int64
+        elif isinstance(kind, (pl.Categorical, pl.Enum)) or kind.is_temporal():
+            kinds[name] = pl.String
+        elif isinstance(kind, pl.Decimal):
+            kinds[name] = pl.Float64
+    return kinds
+
+
+def with_given(lazy: pl.LazyFrame, converted: Iterable[str]) -> pl.LazyFrame:
+    """The same, with columns that will be converted beside themselves."""
+    again = [pl.col(name).alias(GIVEN + name) for name in converted]
+    return lazy.with_columns(again) if again else lazy
+
+
+def resample(table: Table) -> None:
+    """The sample and number of rows of what is left in the table."""
+    if table.whole:
+        numbers, held = table.read([*table.columns, *(GIVEN + name for name in table.converted)])
+        table.sample, table.rows = held.select(table.columns), held.height
+        if table.numbered and table.rows:
+            # memory is at hand: hand out slices of what has been converted already
+            dense = bool(numbers[0] == table.first_row and (np.diff(numbers) == 1).all())
+            table.lazy = (held if dense else held.with_columns(pl.Series(ROW, numbers))).lazy()
+            table.numbered = not dense
+    else:
+        head = table.lazy.head(SLICES * SLICE).collect()
+        numbers = head[ROW].to_numpy() if table.numbered else None
+        table.sample = table.typed(head.select(table.columns), table.first_row, numbers)
+        table.rows = int(table.lazy.select(pl.len()).collect().item())
+
+
+def filtered(table: Table, reading: ReadOptions) -> Table:
+    """Only the rows that every --where condition holds for, with their own numbers."""
+    if not reading.where:
+        return table
+    table.before = table.rows
+    narrow(table, reading)
+    resample(table)
+    if table.rows == 0:
+        what = f"no row has {' and '.join(reading.where)}."
+        raise NoRows(str(table.error(what, "look at the values of the column")))
+    return table
+
+
+def narrow(table: Table, reading: ReadOptions) -> None:
+    """Leave out of the lazy frame the rows for which a --where condition does not hold."""
+    conditions = []
+    for condition in reading.where:
+        name, value = condition.split("=", 1)
+        unequal, value = name.endswith("!"), value.strip()
+        column = pl.col(table.column(name.removesuffix("!").strip()))
+        same = column.cast(pl.String).str.strip_chars() == value
+        with suppress(ValueError):
+            same = same | (column.cast(pl.Float64, strict=False) == float(value))
+        same = same.fill_null(value in text.MISSING)  # a word for missing means the rows without a value
+        conditions.append(~same if unequal else same)
+    if not table.numbered:
+        table.lazy, table.numbered = table.lazy.with_row_index(ROW, offset=table.first_row + table.passed), True
+    table.lazy = table.lazy.filter(*conditions)
