@@ -141,3 +141,109 @@ def test_common_names_lead_to_ours(tmp_path, capsys, common, ours):
     (tmp_path / "f.csv").write_text("y,p\n" + rows)
     assert run(["check", str(tmp_path / "f.csv"), "--require", f"{common}<0.05"]) == 2
     assert f"did you mean `{ours}`?" in capsys.readouterr().err
+
+
+# -- against a baseline, from a file, for CI systems ------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A baseline, the same a little better, and one that is clearly worse."""
+    import numpy as np
+
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(6)
+    z = rng.standard_normal(600)
+    y = (rng.random(600) < 1 / (1 + np.exp(-z))).astype(int)
+    stated = {"old": z + 0.3 * rng.standard_normal(600), "new": z + 0.1 * rng.standard_normal(600), "bad": 4 * z}
+    for name, log_odds in stated.items():
+        rows = zip(y, 1 / (1 + np.exp(-log_odds)), strict=True)
+        Path(f"{name}.csv").write_text("y,p\n" + "".join(f"{a},{b:.6f}\n" for a, b in rows))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "requirement", "code"),
+    [
+        ("new.csv", "log_loss not worse by 0.01", 0),
+        ("new.csv", "scores.brier not worse by 0.02", 0),
+        ("new.csv", "accuracy not worse by 0.05", 0),
+        ("bad.csv", "log_loss not worse by 0.01", 1),
+        ("bad.csv", "log_loss not worse by 5", 0),
+        ("old.csv", "accuracy not worse", 0),  # the very same
+    ],
+)
+def test_baseline_gate(two: Path, file: str, requirement: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    (two / "base.csv").write_text((two / "old.csv").read_text())
+    assert run(["check", file, "--against", "base.csv", "--require", requirement]) == code
+    out, err = capsys.readouterr()
+    assert "600 cases, paired by row" in err
+    assert out.startswith("met   " if code == 0 else "FAILED")
+    assert "from the baseline" in out
+
+
+def test_gate_is_the_upper_end_of_the_paired_difference(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import json
+
+    assert run(["compare", "bad.csv", "old.csv", "--json", "-"]) == 0
+    high = json.loads(capsys.readouterr().out)["comparison"]["differences"]["log"][0]["high"]
+    for margin, code in ((high * (1 + 1e-9), 0), (high * (1 - 1e-9), 1)):
+        wanted = f"log_loss not worse by {margin!r}"
+        assert run(["check", "bad.csv", "--against", "old.csv", "--require", wanted]) == code
+
+
+def test_requirements_file_markdown_and_junit(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from xml.etree import ElementTree
+
+    Path("gate.toml").write_text('require = ["n>=100", "log_loss not worse by 0.01"]\nagainst = "old.csv"\n')
+    made = ["--markdown", "out.md", "--junit", "out.xml"]
+    assert run(["check", "bad.csv", "--requirements", "gate.toml", "--require", "n<10", *made]) == 1
+    table = Path("out.md").read_text().splitlines()
+    assert table[0] == "**2 of 3 requirements failed** · bad.csv"
+    assert table[4].startswith("| ✗ failed | `n<10` | 600")
+    assert table[5].startswith("| ✓ | `n>=100` | 600")
+    assert table[6].startswith("| ✗ failed | `log_loss not worse by 0.01` | +")
+    suite = ElementTree.parse("out.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
+    assert [case.find("failure") is None for case in suite.iter("testcase")] == [False, True, False]
+    capsys.readouterr()
+    assert run(["check", "new.csv", "--requirements", "gate.toml", "--markdown", "-"]) == 0
+    assert capsys.readouterr().out.startswith("**All 2 requirements met** · new.csv\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--require", "log_loss not worse by 0.01"], "worse than what?\n  name the baseline:  --against BASELINE"),
+        (
+            ["--against", "old.csv", "--require", "log_los not worse by 0.01"],
+            "no score `log_los`; did you mean `log_loss`?",
+        ),
+        (["--against", "old.csv", "--require", "brier not worse by x"], "'x' is no number"),
+        (["--against", "old.csv", "--require", "brier not worse by -1"], "the margin must be 0 or more"),
+        ([], 'nothing is required\n  add --require "scores.log_loss<=0.4", or --requirements FILE.toml'),
+        (["--requirements", "bad.toml"], "--requirements bad.toml: no key `requires`; there are require, against"),
+        (["--require", "n>1", "--junit", "-"], "--junit -: give the name of a file, such as check.xml"),
+    ],
+)
+def test_bad_gates_are_refused(
+    two: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("bad.toml").write_text('requires = ["n>=100"]\n')
+    assert run(["check", "new.csv", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_command_of_the_example_workflow_runs(two: Path, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import re
+    import shlex
+
+    text = (root / "docs" / "gate.yml").read_text()
+    (command,) = re.findall(r"run: veracity (check .+)", text)
+    require, against = re.findall(r"#   ((?:require|against) = .+)", text)
+    Path("requirements.toml").write_text(f"{require}\n{against}\n")
+    Path("forecasts.csv").write_text(Path("new.csv").read_text())
+    Path("baseline.csv").write_text(Path("old.csv").read_text())
+    assert run(shlex.split(command)) == 0, capsys.readouterr().out
+    assert Path("check.xml").exists()
+    assert "log_loss not worse by 0.01" in Path("check.md").read_text()

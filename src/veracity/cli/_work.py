@@ -19,6 +19,7 @@ from veracity.cli._progress import Working
 
 if TYPE_CHECKING:
     from veracity.engines import Engine
+    from veracity.read.pairing import Paired
     from veracity.read.paths import File
     from veracity.results.assessment import Assessment
     from veracity.results.comparison import Comparison
@@ -41,35 +42,66 @@ def assessed(request: Request, working: Working) -> dict[str, Assessment]:
 
 def compared(request: Request, working: Working, reference: str | None = None) -> Comparison:
     """Return the comparison on the cases that all models have: each FILE is a model, or one holds several."""
-    from veracity.engines import assessments
-    from veracity.engines._compare import count_paired
-    from veracity.estimate.compare import Dependence
-    from veracity.read.pairing import Paired
-    from veracity.results.compare import comparison
-    from veracity.state.plan import Plan
-
-    started = time.perf_counter()
     engine, inputs = engine_of(request, working), _inputs(request)
-    sources = {name: engine.open(files, request.reading) for name, files in inputs.items()}
-    for name, source in sources.items():
-        prefix = "" if len(source.layout.files) == 1 else f"{name}: "  # files in folders may have the same names
-        say(prefix + source.layout.one_line(), request)
-    paired = Paired(sources)
+    paired = _paired(request, engine, inputs)
     if len(paired.models) < 2:
         raise ValueError(
             f"{', '.join(request.files)}: one model, `{next(iter(paired.models))}`; a comparison needs two\n"
             f"  assess it alone:  veracity assess {shlex.join(request.files)}"
         )
+    return _comparison(request, engine, paired, inputs, reference)
+
+
+def compared_with(request: Request, working: Working, baseline: str) -> Comparison:
+    """Return the comparison of FILEs, the parts of one model, with a baseline."""
+    from veracity.read.paths import listed
+
+    engine = engine_of(request, working)
+    inputs = {"new": listed(list(request.files)), "baseline": listed([baseline])}
+    paired = _paired(request, engine, inputs)
+    for name, source in paired.sources.items():
+        models = source.layout.named_models
+        if len(models) > 1:
+            file = baseline if name == "baseline" else ", ".join(request.files)
+            raise ValueError(
+                f"{file}: {len(models)} models ({', '.join(models[:4])}); one is checked against one\n"
+                "  compare several:  veracity compare"
+            )
+    return _comparison(request, engine, paired, inputs, "baseline")
+
+
+def _paired(request: Request, engine: Engine, inputs: Mapping[str, list[File]]) -> Paired:
+    """Return the models of all inputs, to be counted on the same cases; how each was read is told."""
+    from veracity.read.pairing import Paired
+
+    sources = {name: engine.open(files, request.reading) for name, files in inputs.items()}
+    for name, source in sources.items():
+        prefix = "" if len(source.layout.files) == 1 else f"{name}: "  # files in folders may have the same names
+        say(prefix + source.layout.one_line(), request)
+    return Paired(sources)
+
+
+def _comparison(
+    request: Request, engine: Engine, paired: Paired, inputs: Mapping[str, list[File]], reference: str | None
+) -> Comparison:
+    """Return the comparison of paired models."""
+    from veracity.engines import assessments
+    from veracity.engines._compare import count_paired
+    from veracity.estimate.compare import Dependence
+    from veracity.results.compare import comparison
+    from veracity.state.plan import Plan
+
+    started = time.perf_counter()
     counted, sentence = count_paired(engine, paired, request.plan, checkpoint=request.checkpoint)
     say(sentence, request)
-    reading = "\n".join([*(source.layout.describe() for source in sources.values()), sentence])
-    made = _provenance(engine, [file for files in inputs.values() for file in files], reading)
+    described = [source.layout.describe() for source in paired.sources.values()]
+    made = _provenance(engine, [file for files in inputs.values() for file in files], "\n".join([*described, sentence]))
     models = assessments(paired, counted, made, started)
-    reading_options, plan = request.reading, request.plan or Plan()
-    kind = "cluster" if reading_options.cluster else "time" if reading_options.time else None
-    column = reading_options.cluster or reading_options.time or ""
-    dependence = Dependence(kind, plan.lags, plan.horizon, column, "--")
-    paired_by = f"id {', '.join(paired.layout_of(next(iter(paired.models))).case)}" if paired.by_id else "row"
+    cluster, moment, plan = request.reading.cluster, request.reading.time, request.plan or Plan()
+    kind = "cluster" if cluster else "time" if moment else None
+    dependence = Dependence(kind, plan.lags, plan.horizon, cluster or moment or "", "--")
+    first = next(iter(paired.models))
+    paired_by = f"id {', '.join(paired.layout_of(first).case)}" if paired.by_id else "row"
     options: dict[str, Any] = {"reference": reference, "paired_by": paired_by, "files": paired.files}
     return comparison({name: models[name] for name in paired.models}, counted.pairs, dependence, **options)
 

@@ -8,7 +8,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from veracity.results.assessment import Assessment
 from veracity.results.document import plain
@@ -65,21 +65,32 @@ class Requirement:
         return f"{self.path}{self.sign}{self.limit if isinstance(self.limit, str) else f'{self.limit:g}'}"
 
 
+class Required(Protocol):
+    """What an outcome is about."""
+
+    @property
+    def path(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one requirement for one model."""
+    """How one requirement came out for one model."""
 
-    requirement: Requirement
+    requirement: Required
     model: str | None
     value: float | str | None
     met: bool
     reason: str = ""
 
+    @property
+    def found(self) -> str:
+        """The value that was found, with the reason where there is one."""
+        held = self.value if isinstance(self.value, str) else number(self.value, 4)
+        return f"{held} ({self.reason})" if self.reason else held
+
     def __str__(self) -> str:
         where = f"{self.model}: " if self.model and not self.requirement.path.startswith(f"{self.model}:") else ""
-        held = self.value if isinstance(self.value, str) else number(self.value, 4)
-        why = f" ({self.reason})" if self.reason else ""
-        return f"{'met   ' if self.met else 'FAILED'}  {where}{self.requirement}   is {held}{why}"
+        return f"{'met   ' if self.met else 'FAILED'}  {where}{self.requirement}   is {self.found}"
 
 
 class LazyDocument(Mapping[str, Any]):

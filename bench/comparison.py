@@ -1,0 +1,176 @@
+"""Level of paired tests, coverage of component differences, level of the test of groups, and what a comparison costs.
+
+python -m bench.comparison [level] [coverage] [groups] [cost] [--draws N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import veracity as vc
+
+Floats = NDArray[np.float64]
+Draw = Callable[[np.random.Generator], dict[str, Any]]
+
+
+def expit(z: Floats) -> Floats:
+    return np.asarray(1.0 / (1.0 + np.exp(-z)))
+
+
+def autoregressive(rng: np.random.Generator, n: int, rho: float) -> Floats:
+    """Noise with standard deviation 1 and autocorrelation rho."""
+    e = rng.standard_normal(n)
+    for t in range(1, n):
+        e[t] = rho * e[t - 1] + np.sqrt(1.0 - rho**2) * e[t]
+    return e
+
+
+def equal_models(rng: np.random.Generator, signal: Floats, noise: Callable[[], Floats]) -> dict[str, Any]:
+    """Outcomes of a signal, and two models that see it with noise of the same kind."""
+    y = (rng.random(len(signal)) < expit(signal)).astype(int)
+    return {"y_true": y, "y_proba": {"a": expit(signal + noise()), "b": expit(signal + noise())}, "labels": [0, 1]}
+
+
+def independent(n: int) -> Draw:
+    def draw(rng: np.random.Generator) -> dict[str, Any]:
+        return equal_models(rng, rng.standard_normal(n), lambda: 0.7 * rng.standard_normal(n))
+
+    return draw
+
+
+def in_time(n: int, rho: float) -> Draw:
+    def draw(rng: np.random.Generator) -> dict[str, Any]:
+        made = equal_models(rng, autoregressive(rng, n, rho), lambda: 0.7 * autoregressive(rng, n, rho))
+        return {**made, "time": np.arange(n)}
+
+    return draw
+
+
+def in_clusters(number: int, least: int, most: int) -> Draw:
+    """Signal and noise are shared within clusters in part."""
+
+    def draw(rng: np.random.Generator) -> dict[str, Any]:
+        clusters = np.repeat(np.arange(number), rng.integers(least, most + 1, number))
+        n = len(clusters)
+
+        def mixed() -> Floats:
+            return np.asarray(0.8 * rng.standard_normal(number)[clusters] + 0.6 * rng.standard_normal(n))
+
+        return {**equal_models(rng, mixed(), lambda: 0.7 * mixed()), "clusters": clusters}
+
+    return draw
+
+
+LEVELS: dict[str, Draw] = {
+    "independent, n = 100": independent(100),
+    "independent, n = 1,000": independent(1000),
+    "AR(1) .5, n = 92, --time": in_time(92, 0.5),
+    "AR(1) .8, n = 200, --time": in_time(200, 0.8),
+    "20 clusters of 5 to 50": in_clusters(20, 5, 50),
+    "50 clusters of 5 to 50": in_clusters(50, 5, 50),
+}
+
+
+def level(draw: Draw, draws: int, seed: int = 0) -> float:
+    """Return the share of draws in which equal models are said to differ in log loss at 5 %."""
+    rng = np.random.default_rng(seed)
+    found = [vc.compare(**draw(rng)).differences("log")[0].p for _ in range(draws)]
+    return float(np.mean([p is not None and p < 0.05 for p in found]))
+
+
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
+
+
+def known_components(rng: np.random.Generator, n: int, sharp: tuple[float, float]) -> tuple[dict[str, Any], Any]:
+    """Two models of known components: one knows the probability, one half of what it depends on; both sharpened.
+
+    The recalibrated forecasts are the probability, and its mean given that half; the calibration slopes are 1/sharp.
+    """
+    z, rest = rng.standard_normal((2, n))
+    q = expit(z + rest)
+    half = expit(z[:, None] + NODES) @ WEIGHTS / WEIGHTS.sum()
+    best = {"a": q, "b": half}
+    y = (rng.random(n) < q).astype(int)
+    stated = {name: expit(s * np.log(best[name] / (1 - best[name]))) for name, s in zip(best, sharp, strict=True)}
+    return {"y_true": y, "y_proba": stated, "labels": [0, 1]}, (q, best, stated)
+
+
+def true_components(sharp: tuple[float, float], n: int = 2_000_000) -> dict[str, float]:
+    """Return the true differences a − b, from many cases."""
+    _, (q, best, stated) = known_components(np.random.default_rng(99), n, sharp)
+    loss = {
+        (name, which): float(np.mean(-q * np.log(p[name]) - (1 - q) * np.log(1 - p[name])))
+        for which, p in (("S", stated), ("C", best))
+        for name in ("a", "b")
+    }
+    entropy = {name: float(np.mean(-p * np.log(p) - (1 - p) * np.log(1 - p))) for name, p in stated.items()}
+    excess = {name: entropy[name] - loss[name, "S"] for name in entropy}
+    return {
+        "CL": (loss["a", "S"] - loss["a", "C"]) - (loss["b", "S"] - loss["b", "C"]),
+        "AL": 0.0,
+        "RL": loss["a", "C"] - loss["b", "C"],
+        "slope": 1.0 / sharp[0] - 1.0 / sharp[1],
+        "expected_minus_realised": excess["a"] - excess["b"],
+    }
+
+
+def coverage(n: int, sharp: tuple[float, float], draws: int, seed: int = 0) -> dict[str, float]:
+    """Return the share of draws in which the interval of each component's difference holds the true one."""
+    truth, rng = true_components(sharp), np.random.default_rng(seed)
+    held: dict[str, list[bool]] = {name: [] for name in truth}
+    for _ in range(draws):
+        c = vc.compare(**known_components(rng, n, sharp)[0])
+        for name, value in truth.items():
+            d = c.components(name)[0]
+            held[name].append(d.low is not None and d.high is not None and d.low <= value <= d.high)
+    return {name: float(np.mean(found)) for name, found in held.items()}
+
+
+def cost(models: int = 5, n: int = 100_000, k: int = 10) -> float:
+    """Return the time of the document of a comparison over that of the document of one model."""
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal((n, k)) * 1.5
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    y = (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=k - 1)
+    held = {}
+    for i in range(models):
+        own = np.exp((0.7 + 0.3 * i) * z + 0.3 * rng.standard_normal((n, k)))
+        held[f"m{i}"] = own / own.sum(axis=1, keepdims=True)
+    vc.assess(y[:500], held["m0"][:500]).document()  # imports
+    started = time.process_time()
+    vc.assess(y, held["m1"]).document()
+    one = time.process_time() - started
+    started = time.process_time()
+    vc.compare(y, held).document()
+    return (time.process_time() - started) / one
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("parts", nargs="*")
+    parser.add_argument("--draws", type=int, default=400)
+    given = parser.parse_args()
+    parts = given.parts or ["level", "coverage", "cost"]
+    if "level" in parts:
+        print("level of the paired test at 5 % (3 to 7 % wanted)")
+        for name, draw in LEVELS.items():
+            print(f"  {name:28} {100 * level(draw, given.draws):5.1f} %", flush=True)
+    if "coverage" in parts:
+        print("coverage of component differences at 95 % (90 to 99 % wanted)")
+        for n in (300, 2000):
+            for sharp in ((1.0, 1.0), (1.5, 1.0), (1.5, 2.0)):
+                found = coverage(n, sharp, given.draws // 2 if n == 300 else given.draws // 4)
+                shown = "  ".join(f"{name} {100 * share:.0f}" for name, share in found.items())
+                print(f"  n = {n:5}, sharpened {sharp}: {shown}", flush=True)
+    if "cost" in parts:
+        print(f"document of 5 models over that of one, 1e5 × 10: {cost():.2f} (at most 5.5)")
+
+
+if __name__ == "__main__":
+    main()
