@@ -373,17 +373,17 @@ def test_a_link_and_the_rights_of_files_are_kept(forecasts: Path, tmp_path: Path
 def test_progress_is_for_people_who_wait(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from veracity.cli import _progress
 
-    with _progress.Working("reading") as working:  # standard error is no terminal here
-        working.at(10, 0.5)
+    with _progress.ProgressBar("reading") as working:  # standard error is no terminal here
+        working.update(10, 0.5)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(_progress, "PATIENCE", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "160")
-    with _progress.Working("reading") as working:
+    with _progress.ProgressBar("reading") as working:
         working._show()
-        working.at(12_345, 0.5)
+        working.update(12_345, 0.5)
         time.sleep(0.3)  # the bar is drawn ten times a second
-        working.now("assessing")
+        working.begin("assessing")
         time.sleep(0.3)
     err = capsys.readouterr().err
     assert "12,345 rows" in err

@@ -16,7 +16,7 @@ import pytest
 
 from veracity import plots
 from veracity.cli import run
-from veracity.cli._output import Together
+from veracity.cli._output import OutputFiles
 from veracity.data import whole_files
 
 CONTROL = "\x1b[2J\x07\u202e"
@@ -181,7 +181,7 @@ def test_what_killed_processes_left_is_removed_and_what_others_write_is_not(tmp_
         part.write_text("half")
     for part in (left, other, alive):
         os.utime(part, (time.time() - 2 * whole_files.ABANDONED,) * 2)
-    with Together() as files:
+    with OutputFiles() as files:
         files.add(tmp_path / "out.json", "{}")
     assert sorted(tmp_path.iterdir()) == sorted([recent, other, alive, tmp_path / "out.json"])
 
@@ -189,9 +189,9 @@ def test_what_killed_processes_left_is_removed_and_what_others_write_is_not(tmp_
 def test_a_file_that_cannot_take_its_place_leaves_nothing_beside_it(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "full").write_text("")
-    together = Together()
+    together = OutputFiles()
     together.add(tmp_path / "a", "new")
-    together.made_folder(tmp_path / "b", lambda folder: (folder / "x").write_text("x"))
+    together.write_folder(tmp_path / "b", lambda folder: (folder / "x").write_text("x"))
     together.add(tmp_path / "c", "new")
     with pytest.raises(OSError), together:
         pass

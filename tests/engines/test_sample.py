@@ -7,7 +7,7 @@ import pytest
 
 from veracity.data import Forecasts
 from veracity.state import rows
-from veracity.state.rows import AnalysisRows, Growing, analysis_rows
+from veracity.state.rows import AnalysisRows, RunningRows, analysis_rows
 
 K = 3  # two classes beyond the limit are counted in cells of the grid instead
 
@@ -38,7 +38,7 @@ def test_analysis_rows_are_equal_for_any_cuts_and_order(
     assert len(whole.rows) <= 500
     cuts = np.sort(rng.integers(0, len(f), rng.integers(1, 9)))
     parts = [f.take(chosen) for chosen in np.split(rng.permutation(len(f)), cuts) if len(chosen)]
-    growing, merged = Growing(), Growing()
+    growing, merged = RunningRows(), RunningRows()
     for part in parts:
         growing.add(part)
         held = analysis_rows(part)

@@ -9,7 +9,7 @@ from veracity.kernels import native
 from veracity.kernels.grid import grid
 from veracity.kernels.result import EXPONENTS
 from veracity.state.plan import Plan
-from veracity.state.tally import Running, Tally
+from veracity.state.tally import RunningTally, Tally
 
 if kernels.native is None:
     pytest.skip("the C kernel is not compiled", allow_module_level=True)
@@ -130,7 +130,7 @@ def test_a_stream_counted_by_place_is_the_stream_counted_by_row(tools, monkeypat
     whole = prepare(y, p)
     at = np.sort(np.random.default_rng(5).choice(len(p), 6))
     monkeypatch.setattr(native, "PAIRED", 1)
-    running = Running()
+    running = RunningTally()
     for start, end in zip([0, *at], [*at, len(p)], strict=True):
         if end > start:
             running.count(prepare(y[start:end], p[start:end], first_row=int(start)), plan)
@@ -157,7 +157,7 @@ def test_rows_of_two_classes_are_kept_while_they_fit_and_are_cells_beyond(monkey
     monkeypatch.setattr("veracity.state.tally.MOST_ROWS", 1000)
 
     def streamed(rows):
-        running = Running()
+        running = RunningTally()
         for start in range(0, rows, 700):
             part = slice(start, min(start + 700, rows))
             running.count(prepare(y[part], p[part], first_row=start), Plan())
@@ -175,7 +175,7 @@ def test_rows_of_two_classes_are_kept_while_they_fit_and_are_cells_beyond(monkey
 def test_a_row_that_must_be_refused_is_named_in_a_stream(monkeypatch):
     p, y = smooth()
     monkeypatch.setattr(native, "PAIRED", 1)
-    running = Running()
+    running = RunningTally()
     running.count(prepare(y, p), Plan())
     p = p.copy()
     p[3] = 1.5

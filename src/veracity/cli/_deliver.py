@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veracity.cli._options import Outputs, Request
-from veracity.cli._output import Together, check_outputs, to_stdout
-from veracity.cli._progress import Working
+from veracity.cli._output import OutputFiles, check_outputs, to_stdout
+from veracity.cli._progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.results.assessment import Assessment
     from veracity.results.comparison import Comparison
 
-Answer = Callable[[Request, Working], "Mapping[str, Assessment] | Comparison"]
+Answer = Callable[[Request, ProgressBar], "Mapping[str, Assessment] | Comparison"]
 
 HINTS = ("More: --report out.html (charts, groups, risk profile)", "--details (every measure)")
 
@@ -27,9 +27,9 @@ def answer(request: Request, outputs: Outputs, made_by: Answer) -> None:
     from veracity.results.assess import Assessments
 
     check_outputs(outputs, request.files)
-    with Working("reading", quiet=request.quiet) as working:
+    with ProgressBar("reading", quiet=request.quiet) as working:
         found = made_by(request, working)
-        working.now("assessing")
+        working.begin("assessing")
         result: Any = found
         if isinstance(found, Mapping):
             result = Assessments(found) if len(found) > 1 else next(iter(found.values()))
@@ -50,7 +50,7 @@ def deliver(result: Any, outputs: Outputs, pictures: Iterable[tuple[str, bytes]]
     printed = made.pop("-", None)
     if printed is None:
         printed = f"{show.headline(result)}\n" if outputs.quiet else _answer(result, outputs.details) + hint
-    with Together() as files:
+    with OutputFiles() as files:
         for path, content in made.items():
             files.add(path, content)
         if outputs.plots is not None:

@@ -65,12 +65,12 @@ def _check_folder(folder: Path, path: str) -> None:
         raise ValueError(f"{path}: cannot write into {folder} ({error.strerror})") from None
 
 
-class Together:
+class OutputFiles:
     """Files that appear together at the end, or not at all.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with Together() as files:
+    ...     with OutputFiles() as files:
     ...         files.add(Path(folder, "a.txt"), "text")
     ...         before = sorted(p.name for p in Path(folder).glob("*.txt"))
     ...     before, sorted(os.listdir(folder))
@@ -81,7 +81,7 @@ class Together:
         self._waiting: list[tuple[Path, Path]] = []
         self._folders: list[Path] = []
 
-    def __enter__(self) -> Together:
+    def __enter__(self) -> OutputFiles:
         return self
 
     def add(self, path: str | Path, content: str | bytes) -> None:
@@ -90,9 +90,9 @@ class Together:
         if str(path) == "-":
             to_stdout(data)
             return
-        self.made(path, lambda part: part.write_bytes(data))
+        self.write_file(path, lambda part: part.write_bytes(data))
 
-    def made(self, path: str | Path, write: Callable[[Path], Any]) -> None:
+    def write_file(self, path: str | Path, write: Callable[[Path], Any]) -> None:
         """Make the file `path` by `write`, which is given a temporary file."""
         from veracity.data.whole_files import part_of
 
@@ -108,7 +108,7 @@ class Together:
         except OSError as error:
             raise OSError(error.errno, f"{error.strerror}; nothing was written", str(path)) from None
 
-    def made_folder(self, path: str | Path, write: Callable[[Path], Any]) -> None:
+    def write_folder(self, path: str | Path, write: Callable[[Path], Any]) -> None:
         """Make the folder `path` by `write`, which is given a temporary folder."""
         from veracity.data.whole_files import part_of
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PATIENCE = 2.0  # seconds before anything is shown
 
 
-class Working:
+class ProgressBar:
     """Shows the current step and, where known, its share of the whole, its speed, and the time left."""
 
     def __init__(self, doing: str, *, quiet: bool = False) -> None:
@@ -29,19 +29,19 @@ class Working:
             self._timer = threading.Timer(PATIENCE, self._show)
             self._timer.daemon = True
 
-    def __enter__(self) -> Working:
+    def __enter__(self) -> ProgressBar:
         if self._timer:
             self._timer.start()
         return self
 
-    def now(self, doing: str) -> None:
+    def begin(self, doing: str) -> None:
         """Begin the next step, of unknown length."""
         with self._lock:
             self._doing, self._rate, self._share = doing, "", 0.0
             self._began = time.monotonic()
             self._update()
 
-    def at(self, rows: int, share: float | None, parts: tuple[int, int] | None = None) -> None:
+    def update(self, rows: int, share: float | None, parts: tuple[int, int] | None = None) -> None:
         """Show that so many rows, or parts of all parts, are done, and this share of the whole."""
         with self._lock:
             speed = rows / max(time.monotonic() - self._began, 1e-9)
@@ -53,8 +53,8 @@ class Working:
 
     def watch(self, doing: str) -> Callable[[Progress], None] | None:
         """Begin a pass over the data; return the engine's callback for its progress."""
-        self.now(doing)
-        return (lambda seen: self.at(seen.rows, seen.share, seen.parts)) if self._timer else None
+        self.begin(doing)
+        return (lambda seen: self.update(seen.rows, seen.share, seen.parts)) if self._timer else None
 
     def _update(self) -> None:
         if self._bar:

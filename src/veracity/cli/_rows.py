@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veracity.cli._options import OUTPUT, Option, Request
-from veracity.cli._output import Together, check_file, tell, to_stdout
-from veracity.cli._progress import Working
+from veracity.cli._output import OutputFiles, check_file, tell, to_stdout
+from veracity.cli._progress import ProgressBar
 from veracity.cli._work import engine_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def check_rows_file(output: str, force: bool) -> None:
 
 
 def one_model(
-    request: Request, working: Working, *, outcomes: str = "needed", classes: Sequence[Any] | None = None
+    request: Request, working: ProgressBar, *, outcomes: str = "needed", classes: Sequence[Any] | None = None
 ) -> OneModel:
     """Return the forecasts of the only model in the files, counted.
 
@@ -99,7 +99,7 @@ def one_model(
         return counted(engine.open(files, other))
 
 
-def write(model: OneModel, fitted: Fitted, output: str, together: Together) -> int:
+def write(model: OneModel, fitted: Fitted, output: str, files: OutputFiles) -> int:
     """Write mapped rows into a file, a folder or standard output, whole or not at all; return their number."""
     from veracity.engines._mapped import not_for_csv
 
@@ -116,7 +116,7 @@ def write(model: OneModel, fitted: Fitted, output: str, together: Together) -> i
                     to_stdout(chunk)
         return number
     numbers: list[int] = []
-    put = together.made_folder if is_folder(output) else together.made
+    put = files.write_folder if is_folder(output) else files.write_file
     ending = Path(output).suffix.lower()
     put(output, lambda path: numbers.append(model.write(fitted, path, ending)))
     return numbers[0]

@@ -15,7 +15,7 @@ import click
 
 from veracity.cli._options import Request
 from veracity.cli._output import tell
-from veracity.cli._progress import Working
+from veracity.cli._progress import ProgressBar
 
 if TYPE_CHECKING:
     from veracity.engines import Engine
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 HASHED = 1 << 30  # bytes of a file up to which its hash is part of the provenance
 
 
-def assessed(request: Request, working: Working) -> dict[str, Assessment]:
+def assessed(request: Request, working: ProgressBar) -> dict[str, Assessment]:
     """Return the assessment of each model in FILEs, which are parts of one set."""
     from veracity.engines import assessments
 
@@ -40,7 +40,7 @@ def assessed(request: Request, working: Working) -> dict[str, Assessment]:
     return assessments(source, counted, made, started)
 
 
-def compared(request: Request, working: Working, reference: str | None = None) -> Comparison:
+def compared(request: Request, working: ProgressBar, reference: str | None = None) -> Comparison:
     """Return the comparison on the cases that all models have: each FILE is a model, or one holds several."""
     engine, inputs = engine_of(request, working), _inputs(request)
     paired = _paired(request, engine, inputs)
@@ -52,7 +52,7 @@ def compared(request: Request, working: Working, reference: str | None = None) -
     return _comparison(request, engine, paired, inputs, reference)
 
 
-def compared_with(request: Request, working: Working, baseline: str) -> Comparison:
+def compared_with(request: Request, working: ProgressBar, baseline: str) -> Comparison:
     """Return the comparison of FILEs, the parts of one model, with a baseline."""
     from veracity.read.paths import listed
 
@@ -106,7 +106,7 @@ def _comparison(
     return comparison({name: models[name] for name in paired.models}, counted.pairs, dependence, **options)
 
 
-def engine_of(request: Request, working: Working) -> Engine:
+def engine_of(request: Request, working: ProgressBar) -> Engine:
     """Return the engine, which tells `working` how far it is."""
     from veracity.engines import Engine
 

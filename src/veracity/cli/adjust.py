@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, READ, Command, Option, Request
-from veracity.cli._output import Together, check_file, tell
-from veracity.cli._progress import Working
+from veracity.cli._output import OutputFiles, check_file, tell
+from veracity.cli._progress import ProgressBar
 from veracity.cli._rows import ROWS, check_rows_file, map_file_of, one_model, warn_of_changes, write
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def command(
     from veracity import maps
 
     maps.adjustment(wanted_rule)  # refuses a rule that has none
-    with Working("reading") as working, Together() as together:
+    with ProgressBar("reading") as working, OutputFiles() as outputs:
         asked = to == "sample" or (to == "em" and trained_on in (None, "sample"))
         model = one_model(request, working, outcomes="asked" if asked else "unused")
         if to == "em":
@@ -82,8 +82,8 @@ def command(
             target = frequencies(to, model, "--to")
         fitted = model.adjustment(target, rule=wanted_rule)
         if map_file is not None:
-            together.add(map_file, fitted.to_json())
-        write(model, fitted, output, together)
+            outputs.add(map_file, fitted.to_json())
+        write(model, fitted, output, outputs)
         warn_of_changes(model)
         printed = summary(model, target, fitted)
     tell(printed.rstrip("\n"), err=output == "-")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, MAPS, OUTPUT, READ, Command, Option, Request
-from veracity.cli._output import Together, check_file, tell
-from veracity.cli._progress import Working
+from veracity.cli._output import OutputFiles, check_file, tell
+from veracity.cli._progress import ProgressBar
 from veracity.cli._rows import ROWS, check_rows_file, one_model, warn_of_changes, write
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
     if output != "-":
         check_file(output, force)
     request = Request.taken_from(files, options)
-    with Working("reading") as working:
+    with ProgressBar("reading") as working:
         model = one_model(request, working)
         warn_of_changes(model)
         fitted = best(model.tally.rows) if name == "best" else model.fit(name)
-    with Together() as together:
-        together.add(output, fitted.to_json() + "\n")
+    with OutputFiles() as outputs:
+        outputs.add(output, fitted.to_json() + "\n")
     where = "" if output == "-" else f" → {output}"
     tell(f"{fitted.text}, fitted on {model.basis(fitted)}{where}")
     cases = model.tally.cases
@@ -92,9 +92,9 @@ def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **opt
     except ValueError as error:
         raise ValueError(f"{map_file}: {error}") from None
     request = Request.taken_from(files, options)
-    with Working("reading") as working, Together() as together:
+    with ProgressBar("reading") as working, OutputFiles() as outputs:
         model = one_model(request, working, outcomes="unused", classes=fitted.classes)
         warn_of_changes(model)
-        number = write(model, fitted, output, together)
+        number = write(model, fitted, output, outputs)
     if output != "-":
         tell(f"{fitted.text}, applied to {number:,} rows → {output}")

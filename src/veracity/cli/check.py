@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from veracity.cli._options import ASSESS, FILES, FORCE, OUTPUT, Command, Option, Outputs, Request
-from veracity.cli._output import Together, check_outputs, tell
+from veracity.cli._output import OutputFiles, check_outputs, tell
 
 if TYPE_CHECKING:
     from veracity.results.requirements import Outcome
@@ -53,7 +53,7 @@ def command(
       veracity check models.csv --require "gam:losses.log.CL.high<=0.2"
       veracity check second.csv --against first.csv --require "log_loss not worse by 0.01"
     """
-    from veracity.cli._progress import Working
+    from veracity.cli._progress import ProgressBar
     from veracity.results import gate
 
     lines = list(wanted)
@@ -69,10 +69,10 @@ def command(
         raise ValueError("--junit -: give the name of a file, such as check.xml")
     check_outputs(Outputs(markdown=markdown, json=junit, force=force), [*files, *([against] if against else [])])
     request = Request.taken_from(files, options, quiet)
-    with Working("reading", quiet=quiet) as working:
+    with ProgressBar("reading", quiet=quiet) as working:
         outcomes = _outcomes(request, working, parsed, against)
     made = [(markdown, gate.to_markdown), (junit, gate.to_junit)]
-    with Together() as together:
+    with OutputFiles() as together:
         for path, render in made:
             if path is not None:
                 together.add(path, render(outcomes, files))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._output import Together, check_file
+from veracity.cli._output import OutputFiles, check_file
 
 if TYPE_CHECKING:
     from veracity.data import Forecasts
@@ -55,7 +55,7 @@ def command(name: str, rows: int | None, seed: int, output: str, force: bool) ->
             raise ValueError(f"-o {output}: give a file that ends in {' or '.join(ENDINGS)}")
         check_file(output, force)
     forecasts = simulate(name, rows, seed=seed)
-    with Together() as files:
+    with OutputFiles() as files:
         files.add(output, _content(forecasts, parquet=output.lower().endswith(".parquet")))
     if output != "-":
         click.echo(

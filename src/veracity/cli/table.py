@@ -108,7 +108,7 @@ def _table(
     **where: Any,
 ) -> Any:
     from veracity.table import PredictionTable
-    from veracity.table.files import Asked, parse_counts
+    from veracity.table.files import FileOptions, parse_counts
 
     cells = {"--tp": tp, "--fp": fp, "--fn": fn, "--tn": tn}
     lacking = [name for name, value in cells.items() if value is None]
@@ -137,7 +137,7 @@ def _table(
         )
     names: dict[str, Any] = {"rows": _split(rows), "columns": _split(columns)}
     options = {"level": level, "prevalences": prevalence}
-    asked = Asked(**names, n=cases, shares=shares, options=options, **where)
+    asked = FileOptions(**names, n=cases, shares=shares, options=options, **where)
     if sens is not None and spec is not None and prior is not None:
         named = {key: value for key, value in names.items() if value is not None}
         table = PredictionTable.from_rates(sens, spec, prior, cases, **named, **options)

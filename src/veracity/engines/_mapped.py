@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from veracity.maps import Fitted
 
 
-def in_their_order(fitted: Fitted, forecasts: Forecasts) -> Array:
+def mapped_rows(fitted: Fitted, forecasts: Forecasts) -> Array:
     """Return mapped rows in the file's order of classes; refuse values outside [0, 1]."""
     theirs, ours = [str(c) for c in forecasts.classes], [str(c) for c in fitted.classes]
     assert forecasts.probabilities is not None
@@ -87,7 +87,7 @@ class Mapped:
             return
         for batch in self.source.batches(part, passthrough=self.passthrough):
             for forecasts in batch.forecasts:
-                rows = in_their_order(self.fitted, forecasts)
+                rows = mapped_rows(self.fitted, forecasts)
                 forecasts = forecasts if self.source.layout.labelled else replace(forecasts, outcomes=None)
                 made = frame(forecasts, rows, weight=self.weight, count=self.count)
                 if batch.passthrough is not None:  # a column with the name of a mapped one gives way
@@ -132,7 +132,7 @@ class Mapped:
         return rows
 
 
-class Files:
+class RowsWritten:
     """The number of rows in the file of each part, which workers return instead of a sum."""
 
     def __init__(self) -> None:
@@ -146,13 +146,13 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Writing:
+class WriteJob:
     """A job that writes a file for each part where the part is read; a repeated part replaces its file."""
 
     mapped: Mapped
     folder: str
 
-    make = Files
+    make = RowsWritten
 
     def write(self, part: Part, number: int) -> bytes:
         if not Path(self.folder).is_dir():

@@ -13,7 +13,7 @@ import numpy as np
 from veracity import maps
 from veracity.data import Finding
 from veracity.engines import Engine, local
-from veracity.engines._mapped import Mapped, Writing
+from veracity.engines._mapped import Mapped, WriteJob
 from veracity.engines._passes import Passes
 from veracity.maps import Fitted, additive, coherent, multiplicative
 from veracity.maps._label_shift import em_chunks
@@ -129,7 +129,7 @@ class OneModel:
             started = time.monotonic()
             told = None if seen is None else lambda n, share: seen(local.Progress(n, share, time.monotonic() - started))
             return mapped.written(parts, target, ending or target.suffix.lower(), told)
-        job = Writing(mapped, str(target.absolute()))
+        job = WriteJob(mapped, str(target.absolute()))
         if self.engine.name == "local":
             files = job.make()
             for number, part in enumerate(parts):

@@ -15,7 +15,7 @@ from veracity.read.pairing import Paired, with_file
 from veracity.read.parts import Batch
 from veracity.state.packing import stored_finding
 from veracity.state.plan import Plan
-from veracity.state.tally import Running, Tally
+from veracity.state.tally import RunningTally, Tally
 
 
 class Sum:
@@ -67,16 +67,16 @@ class Tallies(Sum):
     def __init__(self, plan: Plan, files: tuple[str, ...] = (), cases: str = "") -> None:
         self._plan, self._files = plan, files
         self.cases = Cases(cases)
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, RunningTally] = {}
         self._of: list[str] = []  # the part or parts that were counted
-        self._told: dict[str, tuple[Finding, ...]] = {}
+        self._findings: dict[str, tuple[Finding, ...]] = {}
         self._skipped: dict[str, str] = {}
 
     def take(self, batch: Batch) -> None:
         for forecasts in batch.forecasts:
             self._count(forecasts)
         for model, findings in batch.told:
-            self._told[model] = merge((*self._told.get(model, ()), *findings))
+            self._findings[model] = merge((*self._findings.get(model, ()), *findings))
         self.cases.unpaired += batch.unpaired
 
     def _count(self, f: Forecasts) -> None:
@@ -84,7 +84,7 @@ class Tallies(Sum):
             check(f)  # the pass looks at the forecasts alone
         f = self.cases.take(f)
         try:
-            self._running.setdefault(f.model or "", Running()).count(with_file(f, self._files), self._plan)
+            self._running.setdefault(f.model or "", RunningTally()).count(with_file(f, self._files), self._plan)
         except ValueError:
             Tally.of(f, plan=self._plan)  # the message names the row of its file
             raise
@@ -101,21 +101,21 @@ class Tallies(Sum):
         self._skipped |= head["skipped"]
         for model, body in zip(head["models"], bodies, strict=False):
             try:
-                self._running.setdefault(model, Running()).add(Tally.from_bytes(body))
+                self._running.setdefault(model, RunningTally()).add(Tally.from_bytes(body))
             except ValueError as problem:
                 raise ValueError(f"{' to '.join(self._of)} and {' to '.join(head['of'])}: {problem}") from None
         self.cases.merge(head["cases"], bodies[len(head["models"]) :])
         self.name(*head["of"])
         for model, findings in head["told"].items():
             told = (stored_finding(finding) for finding in findings)
-            self._told[model] = merge((*self._told.get(model, ()), *told))
+            self._findings[model] = merge((*self._findings.get(model, ()), *told))
 
     def state(self) -> bytes:
         cases, keys = self.cases.state()
         head = {
             "of": self._of,
             "skipped": self._skipped,
-            "told": {model: [asdict(finding) for finding in findings] for model, findings in self._told.items()},
+            "told": {model: [asdict(finding) for finding in findings] for model, findings in self._findings.items()},
             "models": list(self._running),
             "cases": cases,
         }
@@ -125,7 +125,7 @@ class Tallies(Sum):
         """Return the tally of each model so far."""
         made = {model: running.tally() for model, running in self._running.items()}
         for model, tally in made.items():
-            told = merge((*tally.findings, *self._told.get(model, ())))
+            told = merge((*tally.findings, *self._findings.get(model, ())))
             made[model] = replace(tally, findings=without_empty(told))
         return made
 

@@ -12,7 +12,7 @@ import numpy as np
 from veracity import read
 from veracity.data import Forecasts
 from veracity.engines import local
-from veracity.engines._mapped import Writing
+from veracity.engines._mapped import WriteJob
 from veracity.engines._sums import Job
 from veracity.read import Part, ReadOptions, Source
 from veracity.read.parts import PART_BYTES, Batch
@@ -29,9 +29,9 @@ def open_for_workers(data: Any, reading: ReadOptions, how: Mapping[str, Any], op
     return read.open(files, reading, cut=options.get("part_bytes", PART_BYTES), **how)
 
 
-def together(job: Job | Writing, parts: Sequence[Any], threads: int) -> Sequence[Any]:
+def grouped(job: Job | WriteJob, parts: Sequence[Any], threads: int) -> Sequence[Any]:
     """Return small files grouped into tuples, evenly for the threads: a state costs as much as millions of rows."""
-    if isinstance(job, Writing) or not all(isinstance(part, Part) for part in parts):
+    if isinstance(job, WriteJob) or not all(isinstance(part, Part) for part in parts):
         return parts
     sizes = np.array([PART_BYTES if part.rows is not None else part.size for part in parts], dtype=float)
     tasks = threads * max(1, math.ceil(sizes.sum() / (threads * PART_BYTES)))
@@ -43,9 +43,9 @@ def together(job: Job | Writing, parts: Sequence[Any], threads: int) -> Sequence
     return [group if len(group) > 1 else group[0] for group in found if group]
 
 
-def count(job: Job | Writing, part: Any, number: int) -> bytes:
+def count(job: Job | WriteJob, part: Any, number: int) -> bytes:
     """Return the state of one part: one or several files, a range of rows, forecasts, or successive frames."""
-    if isinstance(job, Writing):
+    if isinstance(job, WriteJob):
         return job.write(part, number)
     if isinstance(part, (Part, tuple)):
         return local.run(job, part if isinstance(part, tuple) else [part], {}).state()
@@ -61,7 +61,7 @@ def count(job: Job | Writing, part: Any, number: int) -> bytes:
     return total.state()
 
 
-class Done:
+class PartsDone:
     """The parts that are done, each once however often it was tried."""
 
     def __init__(self, parts: int, progress: Callable[[local.Progress], None] | None) -> None:
@@ -71,9 +71,9 @@ class Done:
 
     def __call__(self, number: int) -> None:
         self._seen.add(number)
-        self.at(len(self._seen))
+        self.report(len(self._seen))
 
-    def at(self, done: int) -> None:
+    def report(self, done: int) -> None:
         if self._progress is not None:
             seconds = time.monotonic() - self._started
             self._progress(local.Progress(0, done / self.parts, seconds, (done, self.parts)))

@@ -18,7 +18,7 @@ from distributed import Client, KilledWorker, default_client, get_worker
 
 from veracity.data import Forecasts
 from veracity.engines._sums import Job, Sum, merged
-from veracity.engines._worker import FAN, Done, count, open_for_workers, together
+from veracity.engines._worker import FAN, PartsDone, count, grouped, open_for_workers
 from veracity.engines.local import Progress
 from veracity.read import Match, Part, ReadOptions, Source
 from veracity.read.parts import source_of_frame
@@ -66,8 +66,8 @@ class Tasks:
 
     def sum(self, threads: int) -> Delayed:
         """Return the task of the sum, for so many threads of all workers."""
-        self.parts = together(self.job, self.parts, threads)
-        self.done = Done(len(self.parts), self._progress)
+        self.parts = grouped(self.job, self.parts, threads)
+        self.done = PartsDone(len(self.parts), self._progress)
         self.keys = [f"{_name(part, i)}, task {i} of {self.run}" for i, part in enumerate(self.parts)]
         # The job is part of each task: as a task of its own it would draw all others to the worker that has it.
         counted, added = delayed(partial(_count, self.job)), delayed(partial(merged, self.job.make))

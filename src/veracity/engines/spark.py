@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from veracity.engines._sums import Job, Sum, merged
-from veracity.engines._worker import FAN, Done, count, open_for_workers
+from veracity.engines._worker import FAN, PartsDone, count, open_for_workers
 from veracity.engines.local import Progress
 from veracity.read import Part, ReadOptions, Source
 from veracity.read.parts import source_of_frame
@@ -63,7 +63,7 @@ def run(
             left = len(parts)
             frame, work = _session(options).range(0, left, 1, left), _of_parts(job, parts)
         states = frame.mapInArrow(work, STATE)
-        done = Done(left, progress)
+        done = PartsDone(left, progress)
         while left > 1:
             states, left = states.groupBy("key").applyInArrow(_adding(job), STATE), -(-left // FAN)
         with _watched(frame.sparkSession, done) if progress is not None else nullcontext():
@@ -75,7 +75,7 @@ def run(
 
 
 @contextmanager
-def _watched(session: SparkSession, done: Done) -> Iterator[None]:
+def _watched(session: SparkSession, done: PartsDone) -> Iterator[None]:
     """Report the completed tasks of the first stage, which counts the parts."""
     over = threading.Event()
 
@@ -86,7 +86,7 @@ def _watched(session: SparkSession, done: Done) -> Iterator[None]:
                 stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
                 for stage in stages:
                     if stage is not None and stage.numTasks == done.parts:
-                        done.at(stage.numCompletedTasks)
+                        done.report(stage.numCompletedTasks)
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()

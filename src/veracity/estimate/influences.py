@@ -17,7 +17,7 @@ from veracity.data import Forecasts
 from veracity.estimate.curves import Curve
 from veracity.estimate.reported import AT, DIVISOR, MEANS, ZERO, Profile, coarse_places
 from veracity.kernels import statistics
-from veracity.state.cells import regrouped, rows_of_two
+from veracity.state.cells import forecasts_from_cells, regrouped
 from veracity.state.plan import Plan
 from veracity.state.sums import R
 from veracity.state.tally import Tally
@@ -223,7 +223,7 @@ def sample_of_rows(tally: Tally) -> Forecasts:
     """Return rows that stand for all: nested cells of two classes, or the first analysis rows."""
     if tally.k == 2:
         h = tally.classwise[1]
-        return rows_of_two(regrouped(h, tally.grid.nested[h.cells]), tally.grid.nested_edges, tally.classes)
+        return forecasts_from_cells(regrouped(h, tally.grid.nested[h.cells]), tally.grid.nested_edges, tally.classes)
     return tally.rows.take(slice(min(SAMPLED, max(ENTRIES // tally.k, FEWEST_ROWS))))
 
 

@@ -148,7 +148,7 @@ class Chain:
         }
         steps = [out["CL"]] if out["AL"] is None else [out["AL"], out["PCL"]]
         steps += [out["RL"]] if out["GL"] is None else [out["GL"], out["IL"]]
-        out["remainder"] = _without(out["L"], sum(step for step in steps if step is not None))
+        out["remainder"] = _difference(out["L"], sum(step for step in steps if step is not None))
         return out
 
     def influence(self, rule: Rule, name: str) -> Array:
@@ -177,7 +177,7 @@ class Chain:
         uncertainty, loss = float(rule.entropy(self.frequencies)), self.loss(rule, "S", "Y")
         if self.cells is None:
             resolution, reliability = self.loss(rule, "P", "C"), self.loss(rule, "S", "C")
-            within = _without(loss, uncertainty - resolution + reliability)
+            within = _difference(loss, uncertainty - resolution + reliability)
             return _named(uncertainty, resolution, reliability, within)
         size, centre = self._sizes, self._centres
         resolution = float(size @ rule.divergence(self.frequencies, self.C))
@@ -186,23 +186,23 @@ class Chain:
             of_centres = uncertainty - resolution + reliability
         else:
             of_centres = self._mean_of(lambda part: rule.score(centre[self._cell(part)], self.outcomes[part]))
-        out = _named(uncertainty, resolution, reliability, _without(loss, of_centres))
+        out = _named(uncertainty, resolution, reliability, _difference(loss, of_centres))
         if rule.name == "brier":
-            out["within_variance"] = self._mean_of(lambda part: (self._spread(part) ** 2).sum(axis=1))
-            out["within_covariance"] = 2.0 * self._mean_of(self._together)
+            out["within_variance"] = self._mean_of(lambda part: (self._deviations(part) ** 2).sum(axis=1))
+            out["within_covariance"] = 2.0 * self._mean_of(self._covariances)
         return out
 
     def _cell(self, part: slice) -> Array:
         assert self.cells is not None
         return np.asarray(self.cells[part])
 
-    def _spread(self, part: slice) -> Array:
+    def _deviations(self, part: slice) -> Array:
         """(m, k) S less the mean S of its cell."""
         return self._stage("S", rule_of("brier"), part) - self._centres[self._cell(part)]
 
-    def _together(self, part: slice) -> Array:
+    def _covariances(self, part: slice) -> Array:
         """(m,) product of the deviations of S and of Y from their cells' means."""
-        spread, y = self._spread(part), self.outcomes[part]
+        spread, y = self._deviations(part), self.outcomes[part]
         return np.asarray(spread[np.arange(len(y)), y] - (spread * self.C[self._cell(part)]).sum(axis=1))
 
     def _mean_of(self, rows: Callable[[slice], Array]) -> float:
@@ -251,8 +251,8 @@ class Chain:
         squares = np.bincount(cells, weights=square, minlength=len(self.C))
         with np.errstate(divide="ignore", invalid="ignore"):
             rows = np.where(squares > 0.0, size**2 / squares, 0.0)
-        held = float(size @ _chance(self.C, rows, r))
-        whole = float(_chance(self.frequencies[None], np.array([1.0 / square.sum()]), r)[0])
+        held = float(size @ _entropy_bias(self.C, rows, r))
+        whole = float(_entropy_bias(self.frequencies[None], np.array([1.0 / square.sum()]), r)[0])
         return {"uncertainty": -whole, "resolution": held - whole, "reliability": held, "CL": held, "RL": -held}
 
     def profile(self, rs: Sequence[float]) -> dict[str, list[float | None]]:
@@ -269,7 +269,7 @@ class Chain:
             refinement = base if self._counted else self.loss(rule, "C", "Y")
             loss = base + terms["reliability"] + terms["within"]
             named |= {"adjustment": adjustment, "post_calibration": calibration, "refinement": refinement}
-            named["remainder"] = _without(loss, (adjustment or 0.0) + calibration + refinement)
+            named["remainder"] = _difference(loss, (adjustment or 0.0) + calibration + refinement)
             unit = terms["uncertainty"]
             for name, value in named.items():
                 share = None if value is None or np.isnan(value) or unit <= 0.0 else value / unit
@@ -284,7 +284,7 @@ def _named(*values: float) -> dict[str, float]:
     return dict(zip(NAMES, values, strict=True))
 
 
-def _without(whole: float | None, parts: float) -> float:
+def _difference(whole: float | None, parts: float) -> float:
     """whole − parts; NaN where both are infinite."""
     assert whole is not None
     return np.nan if np.isinf(whole) and whole == parts else float(whole - parts)
@@ -298,7 +298,7 @@ def power_of(rule: ScoringRule) -> float:
     return rule.key
 
 
-def _chance(c: Array, rows: Array, r: float) -> Array:
+def _entropy_bias(c: Array, rows: Array, r: float) -> Array:
     """(g,) expected shortfall of the entropy of frequencies c counted in so many rows: ½(1 + r) Σ c^r (1 − c)/rows."""
     with np.errstate(divide="ignore", invalid="ignore"):
         each = 0.5 * (1.0 + r) * np.where(c > 0.0, c**r * (1.0 - c), 0.0).sum(axis=1)
@@ -313,7 +313,7 @@ def corp(rule: Rule, S: Array, C: Array, outcomes: Array, mass: Array | None = N
     chain = Chain(S, outcomes, C, mass=mass)
     loss, calibrated, base = (chain.loss(rule, stage, "Y") for stage in "SCP")
     return {
-        "miscalibration": _without(loss, calibrated),
-        "discrimination": _without(base, calibrated),
+        "miscalibration": _difference(loss, calibrated),
+        "discrimination": _difference(base, calibrated),
         "uncertainty": base,
     }

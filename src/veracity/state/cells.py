@@ -62,7 +62,7 @@ def regrouped(h: Histogram, cells: NDArray[np.int32]) -> Histogram:
     return Histogram(**sums | {"cells": cells[first]})
 
 
-def rows_of_two(h: Histogram, edges: Array, classes: tuple[Any, ...]) -> Forecasts:
+def forecasts_from_cells(h: Histogram, edges: Array, classes: tuple[Any, ...]) -> Forecasts:
     """Return forecasts of two classes from the histogram of the second: a row per cell and outcome.
 
     A row has the mean probability of its cell, without the last bits, which depend on the order of summation, and not
@@ -80,7 +80,7 @@ def rows_of_two(h: Histogram, edges: Array, classes: tuple[Any, ...]) -> Forecas
     return Forecasts(np.concatenate([p, p])[some], outcomes, classes, weights, counts[some])
 
 
-def without_absent(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -> Histogram:
+def without_not_offered(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -> Histogram:
     """Return the histogram without the options that were not offered, which the pass counted as probability 0."""
     lost = absent if absent.ndim == 1 else absent.sum(axis=1)
     counts = lost if f.counts is None else lost * f.counts

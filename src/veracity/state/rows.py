@@ -42,12 +42,12 @@ def capacity(k: int) -> int:
 
 def analysis_rows(f: Forecasts) -> AnalysisRows:
     """Return the analysis rows of one part."""
-    growing = Growing()
+    growing = RunningRows()
     growing.add(f)
     return growing.rows()
 
 
-class Growing:
+class RunningRows:
     """The analysis rows of parts that arrive one after another; late in a stream the hash alone excludes most rows."""
 
     def __init__(self) -> None:

@@ -18,9 +18,9 @@ from veracity import kernels
 from veracity.data import Finding, Forecasts, Names, NothingLeft, merge, prepare, refuse
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid, grid
-from veracity.state.cells import Cells, rows_of_two, true_entries, without_absent
+from veracity.state.cells import Cells, forecasts_from_cells, true_entries, without_not_offered
 from veracity.state.plan import Plan
-from veracity.state.rows import MOST_ROWS, AnalysisRows, Growing, analysis_rows
+from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows
 from veracity.state.sums import Sums, with_logs, with_tiny
 
 Floats = NDArray[np.float64]
@@ -134,7 +134,7 @@ class Tally:
 
     @cached_property
     def _cells_as_rows(self) -> Forecasts:
-        rows = rows_of_two(self.classwise[1], self.grid.edges, self.classes)
+        rows = forecasts_from_cells(self.classwise[1], self.grid.edges, self.classes)
         return replace(rows, picks_only=self.picks_only, shares_only=self.shares_only)
 
     @property
@@ -210,7 +210,7 @@ class Tally:
         return unpack(data)
 
 
-class Running:
+class RunningTally:
     """A sum of tallies that grows in place, for streams."""
 
     def __init__(self) -> None:
@@ -219,7 +219,7 @@ class Running:
         self._lowest: tuple[Low, ...] = ()
         self._findings: tuple[Finding, ...] = ()
         self._cases = 0
-        self._rows = Growing()
+        self._rows = RunningRows()
         self._groups: dict[str, dict[str, list[Tally]]] = {}  # perhaps thousands of levels: added at the end
         self._waiting = 0
 
@@ -295,7 +295,7 @@ class Running:
 
 def total(tallies: Iterable[Tally]) -> Tally:
     """Return the sum of at least one tally."""
-    running = Running()
+    running = RunningTally()
     for tally in tallies:
         running.add(tally)
     return running.tally()
@@ -365,8 +365,8 @@ def _of_forecasts(f: Forecasts, plan: Plan, held: dict[str, Any]) -> Tally:
     refuse(seen.problems, f)
     sums, pooled, classwise = Sums.of(seen), seen.pooled, seen.classwise
     if f.offered is not None:
-        pooled = without_absent(pooled, ~f.offered, f)
-        classwise = tuple(without_absent(h, ~f.offered[:, j], f) for j, h in enumerate(classwise))
+        pooled = without_not_offered(pooled, ~f.offered, f)
+        classwise = tuple(without_not_offered(h, ~f.offered[:, j], f) for j, h in enumerate(classwise))
     if f.log_realised is not None:
         sums = with_logs(sums, f)
     elif len(seen.tiny):

@@ -117,7 +117,7 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class Asked:
+class FileOptions:
     """The user's options for a file; None: recognise it."""
 
     rows: tuple[str, ...] | None = None
@@ -133,7 +133,7 @@ class Asked:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def parse_counts(given: str, asked: Asked) -> PredictionTable:
+def parse_counts(given: str, asked: FileOptions) -> PredictionTable:
     """Return the table of a text such as "83,56;2,12": rows by ;, cells by comma or blank."""
     lines = [line.strip() for line in re.split(r"[;\n]", given.strip().strip(";"))]
     grid: list[list[float]] = []
@@ -152,7 +152,7 @@ def parse_counts(given: str, asked: Asked) -> PredictionTable:
     remedy = f"give {other}" if other else "turn it round; --rows and --columns name it"
     hint = f"If your table has the event and the positive test first, {remedy}."
     notes = () if asked.rows and asked.columns else (hint,)
-    table = _made(grid, asked, asked.rows or (), asked.columns or (), notes, other_reading=other)  # refuses a misfit
+    table = _build(grid, asked, asked.rows or (), asked.columns or (), notes, other_reading=other)  # refuses a misfit
     down, said = _direction(None, list(asked.rows or [""] * len(grid)), "--rows", "Rows")
     across, also = _direction(None, list(asked.columns or [""] * len(grid[0])), "--columns", "Columns")
     if not (said or also):
@@ -160,7 +160,7 @@ def parse_counts(given: str, asked: Asked) -> PredictionTable:
     turned = np.asarray(grid)[np.ix_(down, across)].tolist()
     rows = tuple(asked.rows[i] for i in down) if asked.rows else ()
     columns = tuple(asked.columns[j] for j in across) if asked.columns else ()
-    return _made(turned, asked, rows, columns, (*said, *also))
+    return _build(turned, asked, rows, columns, (*said, *also))
 
 
 def _cells_turned(grid: Sequence[Sequence[float]]) -> str:
@@ -171,7 +171,7 @@ def _cells_turned(grid: Sequence[Sequence[float]]) -> str:
     return " ".join(f"{name} {value:.0f}" for name, value in cells)
 
 
-def read(path: str, asked: Asked) -> PredictionTable:
+def read(path: str, asked: FileOptions) -> PredictionTable:
     """Return the table in a text file of any form; its notes say how it was understood."""
     sheet = Sheet.of(path)
     named = {"count": asked.count, "weight": asked.weight, "label": asked.label, "category": asked.category}
@@ -195,7 +195,7 @@ def read(path: str, asked: Asked) -> PredictionTable:
 # -- forms --------------------------------------------------------------------------------------------------------
 
 
-def _probability_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTable | None:
+def _probability_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> PredictionTable | None:
     """Forecast probability, cases, and events or their share: one line per forecast."""
     stated, events, rate = sheet.find(PROBABILITIES), sheet.find(EVENTS), sheet.find(RATES)
     cases, weight = at.get("count", sheet.find(CASES)), at.get("weight")
@@ -219,7 +219,7 @@ def _probability_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> Predict
             return PredictionTable.from_probabilities(p, n, _events(sheet, n, rate), **options)
         happened = sheet.numbers(events)
         if rate is not None:
-            _agree(sheet, happened, n, rate)
+            _check_shares(sheet, happened, n, rate)
         return PredictionTable.from_probabilities(p, n, happened, **options)
     if weight is None:
         numeric = [sheet.header[j] for j in range(len(sheet.header)) if j not in (stated, rate) and sheet.numeric(j)]
@@ -239,11 +239,11 @@ def _probability_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> Predict
 def _events(sheet: Sheet, n: list[float], at: int) -> list[float]:
     """Return whole numbers of events from printed shares."""
     events = [float(round(share * cases)) for share, cases in zip(sheet.numbers(at), n, strict=True)]
-    _agree(sheet, events, n, at)
+    _check_shares(sheet, events, n, at)
     return events
 
 
-def _agree(sheet: Sheet, events: list[float], n: list[float], at: int) -> None:
+def _check_shares(sheet: Sheet, events: list[float], n: list[float], at: int) -> None:
     for i, (share, happened, cases) in enumerate(zip(sheet.numbers(at), events, n, strict=True)):
         printed = 0.5 * 10.0 ** -len(re.sub(r".*[.,]", "", sheet.cells[i][at]))
         if cases and abs(share - happened / cases) > printed + 1e-12:
@@ -253,7 +253,7 @@ def _agree(sheet: Sheet, events: list[float], n: list[float], at: int) -> None:
             )
 
 
-def _tidy_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTable | None:
+def _tidy_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> PredictionTable | None:
     """Forecast, outcome and number of cases; without a number, one line per case."""
     cases = at.get("weight", at.get("count", sheet.find(CASES)))
     taken = [j for j in (cases, at.get("group")) if j is not None]
@@ -313,7 +313,7 @@ def _stratified(
     return replace(table, strata=strata)
 
 
-def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTable | None:
+def _matrix_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> PredictionTable | None:
     """One line per category, one column per outcome."""
     width = len(sheet.header)
     if at:
@@ -323,7 +323,7 @@ def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTa
         whole = replace(sheet, header=["" for _ in sheet.header], cells=[sheet.header, *sheet.cells])
         bare_grid = np.array([whole.numbers(j) for j in range(width)]).T
         other = "" if asked.rows or asked.columns else _cells_turned(bare_grid.tolist())
-        return _made(bare_grid, asked, asked.rows or (), asked.columns or (), (), other_reading=other)
+        return _build(bare_grid, asked, asked.rows or (), asked.columns or (), (), other_reading=other)
     if width < 3 or len(sheet.cells) > MANY or len(set(sheet.column(0))) < len(sheet.cells):
         return None
     if set(sheet.parsed([cell for row in sheet.cells for cell in row[1:]])) == {None}:
@@ -358,7 +358,7 @@ def _matrix_form(sheet: Sheet, asked: Asked, at: dict[str, int]) -> PredictionTa
             options["other_reading"] = f'--columns "{names[0]}" --rows "{names[1]}"'
     if stated is not None and len(stated) == len(rows) and len(columns) == 2:
         options["forecasts"] = np.array([stated[rows[i]] for i in down])
-    return _made(
+    return _build(
         grid[np.ix_(down, across)],
         asked,
         [rows[i] for i in down],
@@ -406,8 +406,8 @@ def _without_totals(
     return grid, rows, columns, tuple(notes)
 
 
-def _made(
-    grid: Any, asked: Asked, rows: Sequence[str], columns: Sequence[str], notes: tuple[str, ...], **more: Any
+def _build(
+    grid: Any, asked: FileOptions, rows: Sequence[str], columns: Sequence[str], notes: tuple[str, ...], **more: Any
 ) -> PredictionTable:
     options = {**asked.options, **more, "rows": tuple(rows), "columns": tuple(columns), "notes": notes}
     if len({len(line) for line in grid}) > 1:

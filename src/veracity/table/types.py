@@ -204,10 +204,10 @@ class PredictionTable(Numbers, Presented):
 
     @classmethod
     def read(cls, path: str | Path, **asked: Any) -> PredictionTable:
-        """Return the table in a text file of matrix, tidy, probability or case-by-case form; options of files.Asked."""
-        from .files import Asked, read
+        """Return the table in a text file of matrix, tidy, probability or case-by-case form; see `FileOptions`."""
+        from .files import FileOptions, read
 
-        return read(str(path), Asked(**asked))
+        return read(str(path), FileOptions(**asked))
 
     @classmethod
     def pooled(cls, tables: Mapping[str, PredictionTable | str]) -> PredictionTable:
