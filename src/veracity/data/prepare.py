@@ -14,20 +14,17 @@ from ..kernels.result import tolerance
 from .arguments import (
     array_of,
     forecast_matrix,
-    groups_of,
     ideal_matrix,
-    keys_of,
-    moments_of,
     named_columns,
     one_of,
     refuse_reordered,
     refuse_swapped,
     row_column,
 )
-from .columns import case_weights, codes_of, is_masked, numbers, shares_of, whole_counts
+from .columns import codes_of, is_masked, numbers, shares_of
 from .findings import Finding
 from .names import Names, many
-from .rows import Rows, from_logs, normalised, not_offered
+from .rows import InputRows, from_logs, normalised, not_offered
 from .types import Array, Forecasts
 
 FEW = 20  # so many true percentages, all of at most one, are too unlikely
@@ -82,27 +79,17 @@ def prepare(
         )
     k = 2 if p.ndim == 1 else p.shape[1]
     n = len(p)
-    part = Rows(n, first_row, rows=None if rows is None else np.asarray(rows))
+    part = InputRows(n, first_row, rows=None if rows is None else np.asarray(rows))
     labels = named_columns(y_proba, y, labels, names) if labels is None else labels
     if y.ndim == 2:
         outcome = shares_of(y, k, labels, part.number, names)
     else:
         outcome = codes_of(y, k, labels, pos_label, p.ndim == 1, part.number, names)
     findings = list(outcome.findings)
-    part.arrays = {
-        "p": p,
-        "y": outcome.codes,
-        "shares": outcome.shares,
-        "weights": case_weights(sample_weight, n, part.number, names),
-        "counts": whole_counts(counts, n, part.number, names),
-        "ideal": ideal_matrix(ideal, p, names),
-        "features": row_column(features, n, "features", names),
-        "case": row_column(case, n, "case", names),
-        "clusters": keys_of(row_column(clusters, n, "clusters", names)),
-        "time": moments_of(row_column(time, n, "time", names), names),
-    }
-    kept_groups = groups_of(groups, n, names)
-    part.arrays |= {f"group {name}": column for name, column in kept_groups.items()}
+    part.arrays = {"p": p, "y": outcome.codes, "shares": outcome.shares}
+    part.add(names, sample_weight, counts, groups, case, clusters, time)
+    part.arrays["ideal"] = ideal_matrix(ideal, p, names)
+    part.arrays["features"] = row_column(features, n, "features", names)
     if absent:
         p, part.arrays["offered"] = not_offered(p, outcome.codes, scale, part, names)
         part.arrays["p"] = p
@@ -149,22 +136,15 @@ def prepare(
         probabilities=p,
         outcomes=codes,
         classes=outcome.classes if classes is None else classes,
-        weights=part.arrays["weights"],
-        counts=part.arrays["counts"],
         log_realised=log_realised,
         ideal=part.arrays["ideal"],
         features=part.arrays["features"],
-        groups={name: part.arrays[f"group {name}"] for name in kept_groups},
-        case=part.arrays["case"],
-        clusters=part.arrays["clusters"],
-        time=part.arrays["time"],
         findings=tuple(findings),
-        first_row=first_row,
-        rows=part.rows,
         offered=part.arrays.get("offered"),
         model=model,
         half=half,
         names=names,
+        **part.columns(),
     )
 
 
@@ -172,19 +152,14 @@ def prepare_realised(
     y_proba: Any,
     *,
     scale: str = "probability",
-    sample_weight: Any = None,
-    counts: Any = None,
     missing: str = "error",
-    groups: Any = None,
-    case: Any = None,
-    clusters: Any = None,
-    time: Any = None,
     first_row: int = 0,
     names: Names | None = None,
     rows: Any = None,
     model: str | None = None,
+    **columns: Any,
 ) -> Forecasts:
-    """Return forecasts with realised probabilities alone, such as token log-probabilities."""
+    """Return forecasts with realised probabilities alone, such as token log-probabilities; columns as in `prepare`."""
     names = names or Names()
     one_of("missing", missing, ("error", "drop"))
     one_of("scale", scale, SCALES)
@@ -194,18 +169,8 @@ def prepare_realised(
             f"{names.forecast} has shape {p.shape}; it needs (n,).",
             "give the probability of the outcome, one for each row",
         )
-    n = len(p)
-    part = Rows(n, first_row, rows=None if rows is None else np.asarray(rows))
-    part.arrays = {
-        "p": p,
-        "weights": case_weights(sample_weight, n, part.number, names),
-        "counts": whole_counts(counts, n, part.number, names),
-        "case": row_column(case, n, "case", names),
-        "clusters": keys_of(row_column(clusters, n, "clusters", names)),
-        "time": moments_of(row_column(time, n, "time", names), names),
-    }
-    kept_groups = groups_of(groups, n, names)
-    part.arrays |= {f"group {name}": column for name, column in kept_groups.items()}
+    part = InputRows(len(p), first_row, {"p": p}, None if rows is None else np.asarray(rows))
+    part.add(names, **columns)
     findings = part.leave_out(np.isnan(p), "missing_rows", names) if missing == "drop" else []
     p = part.arrays["p"]
     if scale == "log":
@@ -228,16 +193,9 @@ def prepare_realised(
         probabilities=None,
         outcomes=None,
         classes=(),
-        weights=part.arrays["weights"],
-        counts=part.arrays["counts"],
         log_realised=log_p,
-        groups={name: part.arrays[f"group {name}"] for name in kept_groups},
-        case=part.arrays["case"],
-        clusters=part.arrays["clusters"],
-        time=part.arrays["time"],
         findings=tuple(findings),
-        first_row=first_row,
-        rows=part.rows,
         model=model,
         names=names,
+        **part.columns(),
     )

@@ -7,20 +7,50 @@ from typing import Any
 
 import numpy as np
 
-from .columns import NothingLeft
+from .arguments import groups_of, keys_of, moments_of, row_column
+from .columns import NothingLeft, case_weights, whole_counts
 from .findings import Finding
 from .names import Names, listed, number
 from .types import Array
 
 
 @dataclass
-class Rows:
+class InputRows:
     """The arrays of one input, which share their rows, with the numbers of the rows that are left."""
 
     n: int
     first_row: int
     arrays: dict[str, Any] = field(default_factory=dict)
     rows: Array | None = None
+    groups: tuple[str, ...] = ()
+
+    def add(
+        self,
+        names: Names,
+        sample_weight: Any = None,
+        counts: Any = None,
+        groups: Any = None,
+        case: Any = None,
+        clusters: Any = None,
+        time: Any = None,
+    ) -> None:
+        """Add the columns that every input may have, each checked."""
+        self.arrays |= {
+            "weights": case_weights(sample_weight, self.n, self.number, names),
+            "counts": whole_counts(counts, self.n, self.number, names),
+            "case": row_column(case, self.n, "case", names),
+            "clusters": keys_of(row_column(clusters, self.n, "clusters", names)),
+            "time": moments_of(row_column(time, self.n, "time", names), names),
+        }
+        columns = groups_of(groups, self.n, names)
+        self.groups = tuple(columns)
+        self.arrays |= {f"group {name}": column for name, column in columns.items()}
+
+    def columns(self) -> dict[str, Any]:
+        """Return these columns, and the row numbers, as fields of `Forecasts`."""
+        shared = {name: self.arrays[name] for name in ("weights", "counts", "case", "clusters", "time")}
+        groups = {name: self.arrays[f"group {name}"] for name in self.groups}
+        return {**shared, "groups": groups, "first_row": self.first_row, "rows": self.rows}
 
     def number(self, index: int) -> int:
         return int(self.rows[index]) if self.rows is not None else self.first_row + index
@@ -73,7 +103,7 @@ class Rows:
         return [Finding.of("soft_outcomes", len(found), total, found, omit=names.option("soft", "omit"))]
 
 
-def from_logs(p: Array, y: Array, scale: str, part: Rows, names: Names) -> tuple[Array, Array]:
+def from_logs(p: Array, y: Array, scale: str, part: InputRows, names: Names) -> tuple[Array, Array]:
     """Return probabilities from logits or log-probabilities, and the outcome's log-probability without underflow."""
     from scipy.special import expit, log_expit, log_softmax
 
@@ -108,7 +138,7 @@ def from_logs(p: Array, y: Array, scale: str, part: Rows, names: Names) -> tuple
     return np.exp(z), z[np.arange(len(y)), y]
 
 
-def not_offered(p: Array, y: Array, scale: str, part: Rows, names: Names) -> tuple[Array, Array]:
+def not_offered(p: Array, y: Array, scale: str, part: InputRows, names: Names) -> tuple[Array, Array]:
     """Return the forecasts with probability 0 for missing options, and (n, k) which options were offered."""
     if p.ndim == 1:
         raise names.error("options that differ by row need one column per option.")
@@ -124,7 +154,7 @@ def not_offered(p: Array, y: Array, scale: str, part: Rows, names: Names) -> tup
     return np.where(offered, p, -np.inf if scale in ("logit", "log") else 0.0), offered
 
 
-def normalised(p: Array, allowed: float, part: Rows, names: Names) -> tuple[Array, list[Finding]]:
+def normalised(p: Array, allowed: float, part: InputRows, names: Names) -> tuple[Array, list[Finding]]:
     """Return the forecasts with rows that do not sum to one divided by their sum; the others are unchanged."""
     if p.ndim == 1:
         return p, []
