@@ -258,3 +258,98 @@ def test_check(
     assert capsys.readouterr().out == expected
     if engine.name == "local":
         assert run(command[:4]) == 0
+
+
+def comparison(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    code = run(["compare", *arguments, "--json", "-"])
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    found: dict[str, Any] = json.loads(out)["comparison"]
+    return found
+
+
+def same_comparison(found: Any, expected: Any, where: str = "") -> None:
+    """Texts, counts and rows are the same; numbers to rounding of sums in another order."""
+    if isinstance(expected, dict):
+        assert list(found) == list(expected), where
+        for name in expected:
+            same_comparison(found[name], expected[name], f"{where}.{name}")
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), where
+        for i, one in enumerate(expected):
+            same_comparison(found[i], one, f"{where}[{i}]")
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=1e-7, abs=1e-9), where
+    else:
+        assert found == expected, where
+
+
+@pytest.fixture
+def dependent(here: Path, cases: pl.DataFrame) -> None:
+    """The cases with persons, days and sites: both models in one file, and each in its own."""
+    whole = cases.with_columns(
+        person=np.arange(N) % 90, day=np.arange(N) // 2, site=pl.Series(["north", "south", "east"] * (N // 3))
+    )
+    whole.drop("who").write_parquet("both.parquet", row_group_size=70)
+    for name in ("calm", "sharp"):
+        own = whole.select("y", pl.col(name).alias("p"), "person", "day", "site")
+        own.write_parquet(f"{name}.parquet", row_group_size=70)
+
+
+COLUMNS, FILES = ["both.parquet", "--positive-proba", "calm,sharp"], ["calm.parquet", "sharp.parquet"]
+
+
+@pytest.mark.usefixtures("dependent")
+def test_comparison_is_the_same_in_memory_and_in_parts(
+    engine: Any, capsys: pytest.CaptureFixture[str], small_batches: Cut
+) -> None:
+    """Differences, components, ranking, deciding cases and groups, with clusters; models in columns and in files."""
+    options = ["--cluster", "person", "--group", "site"]
+    expected = comparison(capsys, *COLUMNS, *options)
+    small_batches(200)
+    for models in (COLUMNS, FILES):
+        same_comparison(comparison(capsys, *models, *options, "--engine", engine.name), expected)
+
+
+@pytest.mark.usefixtures("dependent")
+@pytest.mark.parametrize("options", [[], ["--time", "day", "--lags", "3"]])
+def test_comparison_of_files_is_that_of_columns(
+    capsys: pytest.CaptureFixture[str], small_batches: Cut, options: list[str]
+) -> None:
+    expected = comparison(capsys, *COLUMNS, *options)
+    small_batches(200)
+    same_comparison(comparison(capsys, *FILES, *options), expected)
+
+
+def test_comparison_by_id_is_that_of_the_common_rows(
+    here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut
+) -> None:
+    cases[:1300].select("who", "y", pl.col("calm").alias("p")).write_csv("calm.csv")
+    shuffled = cases[200:].sample(fraction=1.0, shuffle=True, seed=1)
+    shuffled.select("who", "y", pl.col("sharp").alias("p")).write_csv("sharp.csv")
+    cases[200:1300].drop("who").write_csv("both.csv")
+    small_batches(200)
+    found = comparison(capsys, "calm.csv", "sharp.csv", "--id", "who")
+    expected = comparison(capsys, "both.csv", "--positive-proba", "calm,sharp")
+    assert found.pop("paired_by") == "id who"
+    assert expected.pop("paired_by") == "row"
+    for one in (found, expected):
+        one.pop("deciding_rows")  # rows of other files
+    same_comparison(found, expected)
+
+
+def test_parts_of_files_with_the_same_rows_alternate(here: Path, cases: pl.DataFrame) -> None:
+    from veracity.read import ReadOptions
+    from veracity.read import open as opened
+    from veracity.read.pairing import abreast
+
+    sources = []
+    for name in ("calm", "sharp"):
+        cases.select("y", pl.col(name).alias("p")).write_parquet(f"{name}.parquet", row_group_size=70)
+        sources.append(opened([f"{name}.parquet"], ReadOptions()).parts())
+    found = abreast(sources, most=600)
+    assert [(part.file, part.first, part.rows) for part in found] == [
+        (f"{name}.parquet", first, rows)
+        for first, rows in ((0, 600), (600, 600), (1200, 300))
+        for name in ("calm", "sharp")
+    ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..data import Forecasts, merge
 from ..data.places import coded
+from .files import is_parquet, parquet_rows
 
 if TYPE_CHECKING:
     from .match import Match
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 Keys = NDArray[np.uint64]
+ABREAST = 1 << 20  # rows of a part, where models are in files with the same rows
 NAME_A_CASE = "  name the column that identifies a case:  --id COL"
 
 
@@ -117,6 +120,8 @@ class Paired:
             self._files |= {path: (name, number) for number, path in enumerate(own)}
             self._parts += source.parts()
         self.models = self._models()
+        if len(self.sources) > 1 and not any(source.layout.case for source in self.sources.values()):
+            self._parts = abreast([source.parts() for source in self.sources.values()])
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_parts": []}
@@ -277,6 +282,34 @@ class Paired:
 
     def _with_key(self, model: str, key: np.uint64) -> Iterator[Found]:
         return (found for found in self.cases(model) if found.key == key)
+
+
+def abreast(sources: Sequence[Sequence[Part]], most: int = ABREAST) -> list[Part]:
+    """Return the parts of sources with the same rows, cut at the same rows and alternating.
+
+    So the rows of one model need not wait for those of another until its file ends. Files that cannot be entered in
+    the middle, or differ in length, stay whole.
+    """
+    files = [list(dict.fromkeys((part.path, part.file) for part in parts)) for parts in sources]
+    plain = [part for parts in sources for part in parts]
+    if len({len(own) for own in files}) > 1 or not all(is_parquet(Path(part.path)) for part in plain if part.path):
+        return plain
+    cut: list[Part] = []
+    for together in zip(*files, strict=True):
+        try:
+            rows = {parquet_rows(Path(path)) for path, _ in together}
+        except (pl.exceptions.PolarsError, OSError):
+            return plain  # whoever reads it will say so
+        if len(rows) > 1:
+            return plain
+        number = rows.pop()
+        given = [part.rows for part in plain if part.path == together[0][0] and part.rows is not None]
+        step = min([most, *given])
+        template = {part.path: part for part in plain}
+        for first in range(0, max(number, 1), step):
+            size = None if number <= step else min(step, number - first)
+            cut += [replace(template[path], first=first, rows=size) for path, _ in together]
+    return cut
 
 
 @dataclass(frozen=True)
