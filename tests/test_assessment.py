@@ -202,7 +202,7 @@ def test_contributions_sum_to_the_log_loss() -> None:
     assert sum(b["count"] for b in a.bins) == 2400
 
 
-def test_groups() -> None:
+def test_a_level_of_a_group_equals_its_rows_assessed_alone() -> None:
     y, p = draw(8, 600, 3)
     g = np.repeat(["a", "b", "<c>"], 200)
     a = vc.assess(y, p, groups={"site": g})

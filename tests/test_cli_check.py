@@ -56,7 +56,7 @@ def met(text: str, document: dict[str, Any] = DOCUMENT) -> list[bool]:
         ("reported.robustness.low>0", False),
     ],
 )
-def test_requirements(text: str, wanted: bool) -> None:
+def test_requirements_are_met_as_compared(text: str, wanted: bool) -> None:
     assert met(text) == [wanted]
 
 
@@ -173,7 +173,9 @@ def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("old.csv", "accuracy not worse", 0),  # the very same
     ],
 )
-def test_baseline_gate(two: Path, file: str, requirement: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_against_a_baseline_fails_where_it_is_worse(
+    two: Path, file: str, requirement: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     (two / "base.csv").write_text((two / "old.csv").read_text())
     assert run(["check", file, "--against", "base.csv", "--require", requirement]) == code
     out, err = capsys.readouterr()

@@ -82,7 +82,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", ["", "assess", "compare", "check"])
-def test_examples_run(
+def test_examples_of_the_help_run(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

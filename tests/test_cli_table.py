@@ -48,7 +48,7 @@ def test_counts_print_the_table_first(say):
     assert "taken as zero" in " ".join(out.split())
 
 
-def test_names(say):
+def test_rows_and_columns_are_named(say):
     code, out, _ = say("--counts", A, "--rows", "not at risk, at risk", "--columns", "no disease,disease")
     assert code == 0
     assert "at risk 2 12 14" in " ".join(out.split())
@@ -65,7 +65,7 @@ def test_json_is_one_document_and_nothing_else(say):
     assert document["log_terms"]["per_category"][1]["resolution"] == pytest.approx(0.368936, abs=5e-7)
 
 
-def test_training(say):
+def test_training_table_gives_the_forecasts(say):
     code, out, _ = say("--counts", "9,3;3,14", "--train", "98,6;18,28")
     assert code == 0
     assert "own shares" in out
@@ -121,7 +121,7 @@ def test_a_side_whose_words_say_nothing_is_turned_with_the_other(say):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
-def test_encodings(say, encoding):
+def test_usual_encodings_are_read(say, encoding):
     Path("t.csv").write_bytes("Prognose;nein;ja\nniedrig ö;83;56\nhoch;2;12\n".encode(encoding))
     assert found(say, "t.csv")["rows"] == ["niedrig ö", "hoch"]
 
@@ -143,7 +143,7 @@ def test_bare_numbers_and_compressed(say):
         "p,no,yes\n0.1,46,4\n0.8,3,17\n",
     ],
 )
-def test_probability_tables(say, text):
+def test_tables_of_probabilities_are_read(say, text):
     Path("t.csv").write_text(text)
     document = found(say, "t.csv")
     assert document["counts"] == [[46, 4], [3, 17]]
@@ -172,12 +172,12 @@ def test_parts_by_column_and_by_file(say):
     assert list(document["strata"]) == ["2021", "2022"]
 
 
-def test_standard_input(say, monkeypatch):
+def test_table_from_standard_input_is_read(say, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(FILES["tab"].encode())))
     assert found(say, "-")["counts"] == [[83, 56], [2, 12]]
 
 
-def test_given_orders(say):
+def test_rows_and_columns_can_be_reordered(say):
     Path("t.csv").write_text(FILES["matrix"])
     document = found(say, "t.csv", "--rows", "high,low", "--columns", "yes,no")
     assert document["counts"] == [[12, 2], [56, 83]]
@@ -221,7 +221,7 @@ def test_quiet_is_one_line(say):
 
 
 @pytest.mark.slow
-def test_pictures(say):
+def test_pictures_that_the_table_allows_are_written(say):
     assert say("--counts", "9,3;3,14", "--train", "98,6;18,28", "--plots", "pictures", "--quiet")[0] == 0
     written = {path.name for path in Path("pictures").iterdir()}
     assert {"attributes.png", "bregman_tangents_log.svg", "predictive_values.png", "table_mosaic.svg"} <= written
@@ -229,7 +229,7 @@ def test_pictures(say):
     assert {path.name for path in Path("more").iterdir()} == {"table_mosaic.png", "table_mosaic.svg"}
 
 
-def test_report(say):
+def test_report_holds_numbers_and_names(say):
     assert say("--counts", A, "--rows", "low,high", "--report", "t.html", "--quiet")[0] == 0
     page = Path("t.html").read_text()
     assert "0.454" in page
@@ -265,7 +265,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("arguments", BAD, ids=" ".join)
-def test_bad_input(say, arguments):
+def test_bad_options_are_refused_with_their_message(say, arguments):
     code, out, err = say(*arguments)
     assert code == 2
     assert out == ""
@@ -291,7 +291,7 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("text", BAD_FILES)
-def test_bad_files(say, text):
+def test_bad_table_files_are_refused_with_their_message(say, text):
     Path("t.csv").write_text(text)
     code, out, err = say("t.csv")
     assert code == 2

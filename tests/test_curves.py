@@ -98,7 +98,7 @@ def test_measured_means_are_those_of_frequencies_put_in_place_of_forecasts(name:
 
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
-def test_contributions(name: str, options: dict[str, Any]) -> None:
+def test_contributions_of_bins_add_up_to_the_log_loss(name: str, options: dict[str, Any]) -> None:
     f = task(3, seed=3)
     positive = f.realised > 0.0
     f = Forecasts(f.matrix[positive], f.outcomes[positive], f.classes)
@@ -115,7 +115,9 @@ def test_contributions(name: str, options: dict[str, Any]) -> None:
     st.integers(0, 2**32 - 1),
     st.sampled_from(CASES),
 )
-def test_any_probabilities(p: np.ndarray, seed: int, case: tuple[str, dict[str, Any]]) -> None:
+def test_curves_hold_every_entry_of_any_probabilities(
+    p: np.ndarray, seed: int, case: tuple[str, dict[str, Any]]
+) -> None:
     y = np.random.default_rng(seed).integers(0, 2, len(p))
     curve = fitted(*case, tally(Forecasts(p, y, (0, 1))))
     assert curve.count.sum() == 2 * len(p)
@@ -125,7 +127,7 @@ def test_any_probabilities(p: np.ndarray, seed: int, case: tuple[str, dict[str, 
     np.testing.assert_array_equal(curve.count, in_bins(curve, entries, np.ones(len(entries))))
 
 
-def test_names() -> None:
+def test_unknown_curve_is_refused() -> None:
     assert {"bins", "isotonic", "width"} <= set(curves.CURVES)
     t = tally(task(2))
     with pytest.raises(ValueError, match=r"no curve is called 'spline'; there are bins, width, isotonic"):

@@ -74,7 +74,7 @@ def readings(a: vc.Assessment) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(("file", "options", "model", "key"), CASES, ids=KEYS)
-def test_scores(
+def test_scores_equal_the_published_reference(
     shared: Path, reference: dict[str, Any], file: str, options: dict[str, Any], model: str, key: str
 ) -> None:
     f, want = forecasts(shared, file, options, model), reference[key]
@@ -103,7 +103,7 @@ DECOMPOSED = [case for case in CASES if not case[0].startswith(("cifar", "yardst
 
 
 @pytest.mark.parametrize(("file", "options", "model", "key"), DECOMPOSED, ids=[key for *_, key in DECOMPOSED])
-def test_decompositions(
+def test_decompositions_equal_the_published_reference(
     shared: Path, reference: dict[str, Any], file: str, options: dict[str, Any], model: str, key: str
 ) -> None:
     f, want = forecasts(shared, file, options, model), reference[key]

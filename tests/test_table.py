@@ -94,7 +94,7 @@ def test_negative_zero_and_zero_are_one_forecast():
 # -- adding ---------------------------------------------------------------------------------------------------------
 
 
-def test_tables_add():
+def test_tables_add_cell_by_cell():
     total = PredictionTable(A) + PredictionTable(C2)
     assert total.counts.tolist() == [[92, 59], [5, 26]]
     assert total.n == 182
@@ -175,7 +175,7 @@ def test_psep_beyond_two_categories_says_what_it_leaves_unused():
     assert [cut["specificity"] for cut in table.thresholds] == pytest.approx([50 / 85, 80 / 85])
 
 
-def test_more_outcomes():
+def test_more_than_two_outcomes_have_brier_terms_only():
     table = PredictionTable([[50, 5, 2], [10, 20, 5], [2, 8, 30]], columns=("none", "some", "much"))
     document = table.document()
     assert document["half_brier"] is None
@@ -263,7 +263,7 @@ def test_hughes_and_topp(shared):
         assert weighted == pytest.approx(rows, abs=5e-5)
 
 
-def test_wilks(shared):
+def test_wilks_table_has_the_published_terms(shared):
     table = PredictionTable.read(shared / "wilks_pop_table" / "wilks_table.csv", weight="p_y_corrected")
     listed = json.loads((shared / "reference.json").read_text())["wilks_pop_table"]
     terms = table.terms("half_brier")
@@ -278,7 +278,7 @@ def test_wilks(shared):
     assert known.g2 == pytest.approx(2 * 12402 * table.mutual_information, rel=1e-12)
 
 
-def test_finley(shared):
+def test_finley_table_is_read_in_the_right_order(shared):
     table = PredictionTable.read(shared / "verification_misc" / "finley_1884.csv")
     assert table.rows == ("no", "yes")
     assert table.counts.tolist() == [[2680, 23], [72, 28]]
@@ -323,7 +323,7 @@ def test_infinities_are_strings_in_json():
     assert PredictionTable.from_json(table.to_json()).to_json() == table.to_json()
 
 
-def test_exact_p():
+def test_exact_p_is_fishers_or_by_permutation():
     assert PredictionTable(A).exact_p == (pytest.approx(0.0013615, abs=5e-8), "Fisher's exact test, two-sided")
     value, how = PredictionTable([[5, 1], [3, 3], [1, 5]]).exact_p
     assert 0 < value < 1
@@ -354,7 +354,7 @@ def test_markdown_html_and_csv_say_the_same():
     assert rows["predictive_values.1.1"]["method"] == "Clopper-Pearson"
 
 
-def test_intervals():
+def test_intervals_equal_published_limits():
     limits = PredictionTable(A).intervals()
     assert limits["sensitivity"]["exact"] == pytest.approx([0.0947, 0.2879], abs=5e-4)
     assert limits["predictive_values"][1]["wilson"] == pytest.approx([0.6006, 0.9599], abs=5e-5)
@@ -386,7 +386,7 @@ def test_the_whole_risk_axis():
         ("bregman_tangents", {"at": "prior"}),
     ],
 )
-def test_pictures(name, options):
+def test_pictures_are_equal_after_json_and_back(name, options):
     table = PredictionTable(C2).scored_with(PredictionTable(C1))
     drawn = json.dumps(table.plot(name, **options).to_dict())
     assert "forecast 2" in drawn or name == "attributes"

@@ -162,7 +162,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("rows", [200, 1 << 20])
-def test_refusals(
+def test_files_that_cannot_be_paired_are_refused_with_the_row(
     here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut, rows: int
 ) -> None:
     small_batches(rows)
@@ -239,7 +239,7 @@ def test_an_interrupted_comparison_goes_on(
     same(found, expected)
 
 
-def test_check(
+def test_check_reads_requirements_in_parts(
     engine: Any, here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut
 ) -> None:
     cases.select("y", pl.col("calm").alias("p")).write_parquet("calm.parquet")

@@ -281,7 +281,7 @@ def test_options_are_checked(parts: Path) -> None:
         engines.assess(parts, engine="dask", checkpoint=parts / "state")
 
 
-def test_progress(parts: Path) -> None:
+def test_progress_rises_to_the_whole_input(parts: Path) -> None:
     seen: list[Any] = []
     engines.assess(parts, progress=seen.append)
     shares = [now.share for now in seen]

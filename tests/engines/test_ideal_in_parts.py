@@ -34,7 +34,7 @@ def written(folder: Path, k: int, n: int, digits: int) -> None:
 
 
 @pytest.mark.parametrize(("k", "weight"), [(2, None), (3, None), (3, "w")])
-def test_losses(
+def test_losses_with_ideal_are_equal_in_memory_and_in_parts(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     small_batches: Callable[[int], None],

@@ -31,7 +31,7 @@ def only(made: dict[str, Any]) -> Tally:
 
 
 @pytest.mark.slow
-def test_dask_dataframe(cluster: Any, folder: Callable[[str], Path]) -> None:
+def test_dask_dataframe_counts_as_its_files(cluster: Any, folder: Callable[[str], Path]) -> None:
     import dask.dataframe as dd
 
     frame = dd.read_parquet(str(folder("grouped")))
@@ -82,7 +82,7 @@ def test_dask_without_workers(folder: Callable[[str], Path]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_spark_frame(spark: Any, folder: Callable[[str], Path]) -> None:
+def test_spark_frame_counts_as_its_files(spark: Any, folder: Callable[[str], Path]) -> None:
     frame = spark.read.parquet(str(folder("binary"))).repartition(18)
     found = engines.assess(frame, engine="spark")
     assert counts(only(found)) == counts(only(engines.assess(folder("binary"))))
@@ -98,7 +98,9 @@ def test_spark_names_the_partition(spark: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_spark_address(spark: Any, folder: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_spark_reads_folders_by_address(
+    spark: Any, folder: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     """An address that Spark opens: a folder of Parquet files, a folder of text."""
     expected = counts(only(engines.assess(folder("binary"))))
     assert counts(only(engines.assess(f"file://{folder('binary')}", engine="spark"))) == expected
@@ -108,7 +110,9 @@ def test_spark_address(spark: Any, folder: Callable[[str], Path], capsys: pytest
         engines.assess("file:///none/such.parquet", engine="spark")
 
 
-def test_addresses(folder: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_addresses_are_paths_and_others_need_spark(
+    folder: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     """file:// is a path; anything else is left to Spark."""
     expected = counts(only(engines.assess(folder("binary"))))
     assert counts(only(engines.assess(f"file://{folder('binary')}"))) == expected

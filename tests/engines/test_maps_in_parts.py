@@ -59,7 +59,9 @@ def test_adjust_on_every_engine(
 
 @pytest.mark.parametrize("rule", ["-0.5", "0.5"])
 @pytest.mark.parametrize("to", ["sample", "prior.csv"])
-def test_rules(files: list[str], rule: str, to: str, by_passes: Callable[[], None]) -> None:
+def test_adjustment_of_any_rule_is_equal_in_memory_and_in_parts(
+    files: list[str], rule: str, to: str, by_passes: Callable[[], None]
+) -> None:
     Path("prior.csv").write_text("low,0.2\nmid,0.3\nhigh,0.5\n")
     for name in ("memory", "parts"):
         assert run(["adjust", *files, "--to", to, "--rule", rule, "-o", f"{name}.csv"]) == 0
@@ -164,7 +166,9 @@ def test_broken_files_are_left_out_by_choice(
     same(held("out.csv"), held("memory.csv"))
 
 
-def test_calibrate(engine: Any, files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_calibration_on_an_engine_equals_that_in_memory(
+    engine: Any, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     for name, more in (("memory", []), ("parts", ["--engine", engine.name])):
         assert run(["calibrate", "fit", *files, "--map", "temperature", "-o", f"{name}.json", *more]) == 0
         assert run(["calibrate", "apply", "memory.json", *files, "-o", f"{name}.csv", *more]) == 0
@@ -177,7 +181,7 @@ def test_calibrate(engine: Any, files: list[str], capsys: pytest.CaptureFixture[
     same(held("parts.csv"), held("memory.csv"))
 
 
-def test_standard_output(
+def test_standard_output_is_equal_in_memory_and_in_parts(
     files: list[str], tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], by_passes: Callable[[], None]
 ) -> None:
     outs = []
@@ -189,7 +193,9 @@ def test_standard_output(
     assert left(tmp_path) == []
 
 
-def test_refusals(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_maps_without_a_single_model_or_an_empty_folder_are_refused(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").write_text("")
     assert run(["adjust", *files, "--to", "sample", "-o", "full", "--force"]) == 2

@@ -58,7 +58,7 @@ def test_surprises_and_findings(
 
 
 @pytest.mark.parametrize("rows", [64, 1 << 20])
-def test_messages(
+def test_messages_name_file_and_row(
     parts: Path, capsys: pytest.CaptureFixture[str], small_batches: Callable[[int], None], rows: int
 ) -> None:
     small_batches(rows)

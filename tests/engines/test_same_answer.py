@@ -48,7 +48,7 @@ def same(a: Tally, b: Tally) -> None:
 
 
 @pytest.mark.parametrize("kind", ["binary", "grouped", "weighted", "logs", "many", "very many", "text"])
-def test_tally(engine: Any, folder: Callable[[str], Path], kind: str) -> None:
+def test_tallies_of_every_engine_equal_those_in_memory(engine: Any, folder: Callable[[str], Path], kind: str) -> None:
     reading = READINGS.get(kind, ReadOptions())
     found = engine.tallies(folder(kind), reading)
     expected = in_memory(folder(kind), reading)
@@ -57,7 +57,7 @@ def test_tally(engine: Any, folder: Callable[[str], Path], kind: str) -> None:
         same(tally, found[model])
 
 
-def test_assessment(engine: Any, folder: Callable[[str], Path]) -> None:
+def test_assessment_of_every_engine_equals_that_in_memory(engine: Any, folder: Callable[[str], Path]) -> None:
     (made,) = engine.assess(folder("binary")).values()
     (expected,) = (of_tally(t) for t in in_memory(folder("binary"), ReadOptions()).values())
     assert made.provenance.engine == engine.name
@@ -76,7 +76,7 @@ def test_assessment(engine: Any, folder: Callable[[str], Path]) -> None:
     assert made.verdict == expected.verdict
 
 
-def test_groups(engine: Any, folder: Callable[[str], Path]) -> None:
+def test_groups_of_every_engine_equal_those_in_memory(engine: Any, folder: Callable[[str], Path]) -> None:
     reading = READINGS["grouped"]
     (made,) = engine.assess(folder("grouped"), reading).values()
     (expected,) = (of_tally(t) for t in in_memory(folder("grouped"), reading).values())
@@ -90,7 +90,7 @@ def test_groups(engine: Any, folder: Callable[[str], Path]) -> None:
             assert float(other.reported[name]) == pytest.approx(float(one.reported[name]), rel=1e-12)
 
 
-def test_condition(engine: Any, folder: Callable[[str], Path]) -> None:
+def test_where_selects_the_same_rows_on_every_engine(engine: Any, folder: Callable[[str], Path]) -> None:
     reading = ReadOptions(where=("site=B",))
     found, expected = engine.tallies(folder("grouped"), reading), in_memory(folder("grouped"), reading)
     for model, tally in expected.items():

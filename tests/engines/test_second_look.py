@@ -14,7 +14,9 @@ from veracity.engines import Engine
 from veracity.read import read
 
 
-def test_adjustment(engine: Any, folder: Callable[[str], Path], by_passes: Callable[[], None]) -> None:
+def test_adjustment_by_passes_equals_that_in_memory(
+    engine: Any, folder: Callable[[str], Path], by_passes: Callable[[], None]
+) -> None:
     files = [f for f in sorted(folder("grouped").iterdir()) if "03" not in f.name]
     (forecasts,) = read(files).values()
     expected = maps.fit("multiplicative", forecasts)

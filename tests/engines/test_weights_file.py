@@ -73,7 +73,7 @@ def test_weights_on_a_cluster(data: Path, cluster: Any) -> None:
     )
 
 
-def test_refusals(data: Path) -> None:
+def test_weights_that_do_not_fit_are_refused(data: Path) -> None:
     weights = pl.read_parquet(data / "weights.parquet")
     weights[:-1].write_parquet(data / "short.parquet")
     weights.with_columns(v=pl.col("w")).write_parquet(data / "two.parquet")

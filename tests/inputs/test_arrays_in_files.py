@@ -81,7 +81,7 @@ REFUSED = {
 
 @pytest.mark.usefixtures("_arrays")
 @pytest.mark.parametrize("kind", REFUSED)
-def test_refused(kind: str) -> None:
+def test_unclear_arrays_in_files_are_refused_with_their_message(kind: str) -> None:
     np.save("short.npy", K[1:])
     np.save("cube.npy", np.zeros((2, 2, 2)))
     data, labels, message = REFUSED[kind]

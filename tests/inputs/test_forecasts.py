@@ -81,7 +81,7 @@ def test_soft_outcomes_left_out() -> None:
     assert [f.row(i) for i in range(2)] == [0, 2]
 
 
-def test_annotators() -> None:
+def test_shares_of_annotators_become_fractions_of_a_case() -> None:
     f = of([[0.5, 0.25, 0.25], [0, 1, 0]], [[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]])
     np.testing.assert_array_equal(f.outcomes, [0, 1, 2, 1])
     np.testing.assert_allclose(f.weights, [0.5, 0.25, 0.25, 1])
@@ -107,7 +107,7 @@ def test_logits_do_not_underflow(z: list[float], y: int) -> None:
     np.testing.assert_allclose(f.matrix.sum(), 1, rtol=1e-12)
 
 
-def test_scales() -> None:
+def test_logits_and_logs_keep_their_precision() -> None:
     z = np.array([-800.0, 0.0, 800.0])
     f = of([1, 1, 0], z, scale="logit")
     np.testing.assert_allclose(f.log_realised, [-800, -np.log(2), -800])
@@ -145,7 +145,7 @@ def test_zero_for_what_happened_is_a_finding() -> None:
     assert "zero_probability" not in codes(of([0, 1], [0.0, 1.0]))
 
 
-def test_other_findings() -> None:
+def test_constant_forecasts_single_outcomes_and_repeated_cases_are_findings() -> None:
     assert codes(of([0, 1, 1], [0.5, 0.5, 0.5])) == {"constant_forecast"}
     assert codes(of([0, 1], [[0.2, 0.8], [0.2, 0.8]])) == {"constant_forecast"}
     assert codes(of([1, 1], [0.5, 0.4])) == {"one_outcome"}

@@ -77,7 +77,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_refused(kind: str) -> None:
+def test_unclear_arrays_are_refused_with_their_message(kind: str) -> None:
     call, message = REFUSED[kind]
     with pytest.raises(ValueError) as error:
         call()

@@ -214,7 +214,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_refused(kind: str, tmp_path: Path) -> None:
+def test_unclear_files_are_refused_with_their_message(kind: str, tmp_path: Path) -> None:
     text, options, message = REFUSED[kind]
     (tmp_path / "x.csv").write_text(text, newline="")
     with pytest.raises(ValueError) as error:
@@ -255,7 +255,7 @@ def test_numbers_as_text_are_read_in_json_lines_as_in_csv(written: Any, tmp_path
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_wide_characters(encoding: str, tmp_path: Path) -> None:
+def test_wide_encodings_are_read(encoding: str, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(lines("Tod,Risiko für", Y, P), encoding=encoding)
     (found,) = read(tmp_path / "x.csv").values()
     assert np.array_equal(found.positive, P)
@@ -295,7 +295,7 @@ READ: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", READ)
-def test_read(kind: str, tmp_path: Path) -> None:
+def test_unusual_files_are_read_as_meant(kind: str, tmp_path: Path) -> None:
     text, options = READ[kind]
     text = text.replace("(", "").replace(")", "")
     (tmp_path / "x.csv").write_text(text, newline="")

@@ -71,7 +71,7 @@ def test_files_and_frames(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rows", [P, P.astype(">f2"), [list(row) for row in P], pd.DataFrame(P), np.ma.masked_array(P)])
-def test_arrays(rows: Any) -> None:
+def test_half_precision_arrays_are_read_as_float32(rows: Any) -> None:
     f = Forecasts.of(Y, rows)
     assert f.half
     assert f.probabilities is not None
@@ -98,7 +98,7 @@ def test_rows_that_are_further_off_are_refused() -> None:
     assert told.rows == (7,)
 
 
-def test_half_ideals() -> None:
+def test_ideal_probabilities_may_have_half_precision() -> None:
     assert vc.assess(Y, P, ideal=P).n == len(Y)
 
 

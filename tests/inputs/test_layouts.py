@@ -36,7 +36,7 @@ def one(path: Path, **options: Any) -> tuple[Match, Forecasts]:
 WIDE = "label,p_a,p_b,p_c\na,0.5,0.3,0.2\nb,0.1,0.8,0.1\nc,0.3,0.4,0.3\na,0.6,0.2,0.2\n"
 
 
-def test_wide(tmp_path: Path) -> None:
+def test_wide_layout_is_recognised(tmp_path: Path) -> None:
     layout, f = one(wrote(tmp_path, WIDE))
     assert layout.layout == "wide"
     assert f.classes == ("a", "b", "c")
@@ -44,7 +44,7 @@ def test_wide(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stem", ["p_", "prob_", "proba_", ".pred_", "score.", "", "P "])
-def test_stems(stem: str, tmp_path: Path) -> None:
+def test_classes_are_columns_without_their_common_stem(stem: str, tmp_path: Path) -> None:
     text = WIDE.replace("p_", stem)
     _, f = one(wrote(tmp_path, text))
     assert f.classes == ("a", "b", "c")
@@ -85,7 +85,7 @@ def test_logits_by_their_name(tmp_path: Path) -> None:
     np.testing.assert_allclose(f.realised, 1 / (1 + np.exp([-2.0, 1.0, -7.0])))
 
 
-def test_cut(tmp_path: Path) -> None:
+def test_cut_turns_measured_outcomes_into_classes(tmp_path: Path) -> None:
     text = "obs,p_0,p_1,p_2\n0.2,0.5,0.3,0.2\n0.21,0.1,0.8,0.1\n9,0.3,0.4,0.3\n4.4,0.2,0.2,0.6\n"
     layout, f = one(wrote(tmp_path, text), cut="0.2,4.4")
     np.testing.assert_array_equal(f.outcomes, [0, 1, 2, 1])
@@ -116,7 +116,7 @@ def test_two_models_in_columns(tmp_path: Path) -> None:
         (("true", "yes"), None),
     ],
 )
-def test_event_words(labels: tuple[str, ...], pair: tuple[str, str] | None) -> None:
+def test_words_name_the_event(labels: tuple[str, ...], pair: tuple[str, str] | None) -> None:
     assert event_of(labels) == pair
 
 
@@ -134,7 +134,7 @@ def test_soft_outcome_of_one_probability(tmp_path: Path) -> None:
     np.testing.assert_allclose(f.mass, [1, 0.5, 0.5, 1])
 
 
-def test_counts(tmp_path: Path) -> None:
+def test_counts_layout_is_recognised(tmp_path: Path) -> None:
     _, f = one(wrote(tmp_path, "k,p,events,n\n1,0.1,1,10\n2,0.5,0,3\n3,0.9,4,4\n"))
     np.testing.assert_allclose(f.positive, [0.1, 0.1, 0.5, 0.9])
     np.testing.assert_array_equal(f.outcomes, [1, 0, 0, 1])
@@ -143,7 +143,7 @@ def test_counts(tmp_path: Path) -> None:
     np.testing.assert_array_equal(cells.counts, [9, 1, 3, 4])
 
 
-def test_long(tmp_path: Path) -> None:
+def test_long_layout_is_recognised(tmp_path: Path) -> None:
     text = "case,model,observed,predicted_label,predicted\n"
     for case, observed, p in (("u", "a", (0.7, 0.3)), ("v", "b", (0.4, 0.6))):
         for model in ("m", "q"):
@@ -159,14 +159,14 @@ def test_long(tmp_path: Path) -> None:
     assert len(pooled) == 4
 
 
-def test_hubverse(tmp_path: Path) -> None:
+def test_hubverse_columns_are_a_long_layout(tmp_path: Path) -> None:
     text = "location,observed,output_type_id,value\nx,a,a,0.7\nx,a,b,0.3\ny,b,a,0.2\ny,b,b,0.8\n"
     layout, f = one(wrote(tmp_path, text))
     assert layout.layout == "long"
     np.testing.assert_allclose(f.realised, [0.7, 0.8])
 
 
-def test_model_column(tmp_path: Path) -> None:
+def test_model_column_gives_several_models_or_is_pooled(tmp_path: Path) -> None:
     text = "id,model,y,p\n" + "".join(f"{i},{m},{i % 2},{(i + 1) / 20}\n" for i in range(10) for m in "mq")
     path = wrote(tmp_path, text)
     assert list(read(path)) == ["m", "q"]
@@ -178,7 +178,7 @@ def test_model_column(tmp_path: Path) -> None:
     assert ("model", "rows of one model repeat a case") in layout.unused
 
 
-def test_top(tmp_path: Path) -> None:
+def test_top_layout_is_recognised(tmp_path: Path) -> None:
     layout, f = one(wrote(tmp_path, "label,pred,confidence\na,a,0.8\nb,c,0.6\nc,c,0.9\n"))
     assert layout.layout == "top"
     assert f.classes == ("wrong", "right")
@@ -188,7 +188,7 @@ def test_top(tmp_path: Path) -> None:
     assert correct.findings[0].code == "pick_only"
 
 
-def test_realised(tmp_path: Path) -> None:
+def test_realised_layout_is_recognised(tmp_path: Path) -> None:
     _, f = one(wrote(tmp_path, "logprob\n-0.5\n-1000\n-0.1\n"))
     np.testing.assert_array_equal(f.log_realised, [-0.5, -1000, -0.1])
     _, p = one(wrote(tmp_path, "id,p_true\n1,0.5\n2,0.3\n3,0.9\n"))
@@ -200,7 +200,7 @@ def lines(folder: Path, *rows: dict[str, Any]) -> Path:
     return wrote(folder, "\n".join(json.dumps(row) for row in rows), "x.jsonl")
 
 
-def test_lm_eval(tmp_path: Path) -> None:
+def test_lm_eval_layout_is_recognised(tmp_path: Path) -> None:
     path = lines(
         tmp_path,
         {"doc_id": 0, "target": 1, "resps": [[[-1.0, False]], [[-0.2, True]], [["-3.0", "False"]]]},
@@ -236,7 +236,7 @@ def test_named_options_with_probabilities(tmp_path: Path) -> None:
     assert f.findings == ()
 
 
-def test_tokens(tmp_path: Path) -> None:
+def test_token_logprobs_are_realised_probabilities(tmp_path: Path) -> None:
     rows = [{"id": 7, "token_logprobs": [None, -0.5, -1.5]}, {"id": 8, "token_logprobs": [None, -2.0]}]
     layout, f = one(lines(tmp_path, *rows), id="id")
     np.testing.assert_array_equal(f.log_realised, [-0.5, -1.5, -2.0])
@@ -254,7 +254,7 @@ def test_flat_json_lines(tmp_path: Path) -> None:
     assert int(np.sum(f.outcomes == 1)) == 4
 
 
-def test_absent_options(tmp_path: Path) -> None:
+def test_absent_options_are_not_offered(tmp_path: Path) -> None:
     text = "label,p_a,p_b,p_c\na,0.5,0.3,0.2\nb,0.2,0.8,\nc,0.3,0.4,0.3\n"
     _, f = one(wrote(tmp_path, text), absent="nan")
     np.testing.assert_array_equal(f.offered, [[True] * 3, [True, True, False], [True] * 3])

@@ -241,11 +241,11 @@ BLOCKS = {
 
 
 @pytest.mark.parametrize("file", BLOCKS)
-def test_printed_block(shared: Path, file: str) -> None:
+def test_reading_is_described_as_documented(shared: Path, file: str) -> None:
     assert recognise(shared / file).describe() == BLOCKS[file]
 
 
-def test_one_line(shared: Path) -> None:
+def test_reading_fits_one_line(shared: Path) -> None:
     assert recognise(shared / "yardstick/two_class_example.csv").one_line() == (
         "read two_class_example.csv: 500 rows · outcome truth (Class1 258, Class2 242) · forecast Class1 Class2 "
         "· not used predicted · event = Class2 (--positive Class1 for the other)"

@@ -86,7 +86,7 @@ def test_runs_of_blanks(tmp_path: Path) -> None:
     same(path)
 
 
-def test_zstandard(tmp_path: Path) -> None:
+def test_zstandard_files_are_read(tmp_path: Path) -> None:
     path = tmp_path / "x.csv.zst"
     pl.DataFrame({"Outcome": Y, "risk": P}).write_csv(path, compression="zstd")
     same(path)
@@ -173,7 +173,7 @@ def test_a_word_far_down_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         read(path)
 
 
-def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_read_as_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     import io
     import sys
     from types import SimpleNamespace
@@ -200,5 +200,5 @@ def test_labels_are_the_same_however_written(value: object, label: str) -> None:
         ("q*", []),
     ],
 )
-def test_patterns(pattern: str, found: list[str]) -> None:
+def test_patterns_match_columns(pattern: str, found: list[str]) -> None:
     assert [c for _, _, c in matching(pattern, ["p0", "p1", "p10", "A", "x_cat0", "y_cat0"])] == found

@@ -125,7 +125,7 @@ SHAPES: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_tokens(shape: str, tmp_path: Path) -> None:
+def test_every_shape_of_token_logprobs_is_read(shape: str, tmp_path: Path) -> None:
     make, key = SHAPES[shape]
     layout, f = one(wrote(tmp_path, {"id": "a", **make(None, -0.5, -1.5)}, {"id": "b", **make(None, -2.0)}))
     assert layout.layout == "realised"

@@ -21,7 +21,7 @@ def cells(request):
     return grid(CUTS[name], coarse)
 
 
-def test_edges(cells):
+def test_edges_rise_from_exactly_zero_to_exactly_one(cells):
     edges = cells.edges
     assert (np.diff(edges) > 0).all()
     assert edges[:2].tolist() == [0.0, 5e-324]
@@ -88,6 +88,6 @@ def test_coarse_is_the_same_from_two_to_the_minus_22_up():
 
 
 @pytest.mark.parametrize("cut", [0.0, 1.0, -0.1, np.nan])
-def test_cut_outside(cut):
+def test_cut_outside_zero_and_one_is_refused(cut):
     with pytest.raises(ValueError, match="between 0 and 1"):
         grid((cut,))

@@ -74,7 +74,7 @@ def test_any_number_of_columns(tools, native, k):
 
 
 @pytest.mark.parametrize("cuts", [(), CUTS, Plan(preset="N17").cuts, (1e-3, 0.0015, 0.005, 0.03, 0.3)])
-def test_any_cuts(tools, native, cuts):
+def test_any_cuts_are_counted_as_in_numpy(tools, native, cuts):
     p, y = rows(70, 400, seed=2)
     at = np.array([u for u in (0.25, *cuts) if 2.0**-13 < u < 0.5])
     for i, u in enumerate(at):  # each cut, its float32 neighbours, and the rest of the row in one column
@@ -148,7 +148,7 @@ def test_weights_and_counts(tools, native, dtype):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_threads(tools, native, threads):
+def test_any_number_of_threads_gives_the_same_sums(tools, native, threads):
     p, y = rows(200, 1000, seed=8)
     both(tools, lambda *args: native(*args, threads=threads), p, y)
 

@@ -113,7 +113,7 @@ def test_labels_of_every_type(tools, kernel, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("k", SHAPES)
 @pytest.mark.parametrize("cuts", [CUTS, (), (1e-6, 3e-5, 0.25), (1e-4, 0.02)], ids=["plan", "none", "tiny", "small"])
-def test_kernels_agree(tools, compiled, k, dtype, cuts):
+def test_c_and_numpy_agree_on_every_sum(tools, compiled, k, dtype, cuts):
     n = 20_000 if (k or 2) <= 10 else 1500
     p, y = tools.example(k, n, seed=11, dtype=dtype)
     cells = tools.cells_for(k, cuts)
@@ -278,6 +278,6 @@ def test_shapes_are_checked(kernel):
             scan(**{"p": p, "y": y, "grid": grid(), "kernel": kernel} | change)
 
 
-def test_unknown_kernel():
+def test_unknown_kernel_is_refused():
     with pytest.raises(ValueError, match="kernel"):
         scan(np.array([0.5]), np.array([1]), grid(), kernel="fortran")

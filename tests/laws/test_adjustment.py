@@ -84,7 +84,7 @@ def test_adjustment_loss_is_minus_the_minimum_of_the_dual():
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 100, 1000])
 @pytest.mark.parametrize("k", [2, 3, 10, 50])
-def test_confident_scores(n, k):
+def test_adjustment_of_confident_scores_meets_its_target(n, k):
     rng = np.random.default_rng([n, k])
     for _ in range(5 if n * k >= 5000 else 20):
         scores, target = softmax(20 * rng.standard_normal((n, k))), rng.random(k)
@@ -115,7 +115,7 @@ def test_every_r_copes_with_confident_sparse_and_certain_scores(r):
         assert np.abs(fitted(scores).mean(axis=0) - target).max() < (1e-12 if r > 0 else 1e-6)
 
 
-def test_extreme_scores():
+def test_adjustment_of_extreme_scores_has_the_exact_weights():
     for e, most, log_ratio in ((1e-15, 8, -34.133311), (1e-300, 91, -690.370063)):
         fitted = vc.adjust([[1 - e, e], [e, 1 - e]], [0.3, 0.7])
         assert fitted.shift[0] - fitted.shift[1] == pytest.approx(log_ratio, abs=5e-7)

@@ -44,7 +44,7 @@ def all_near(values: np.ndarray | list[float], printed: str) -> None:
         ("C2", "0.250", "0.824", "0.586"),
     ],
 )
-def test_table_1(scenario: str, f1: str, f2: str, prior: str) -> None:
+def test_table_1_has_the_printed_predictive_values(scenario: str, f1: str, f2: str, prior: str) -> None:
     d = t.predictive_values(SCENARIOS[scenario])[:, 1]
     near(d[0], f1)
     near(d[1], f2)
@@ -140,7 +140,7 @@ def test_g2_and_mcfadden_and_logit_of_scenario_b() -> None:
     near(1 / (1 + np.exp(-b[0] - b[1])), "0.931")
 
 
-def test_reliability_section() -> None:
+def test_reliability_section_has_the_printed_information() -> None:
     near(t.mutual_information(C1), "0.177")
     near(t.mutual_information(C2), "0.172")
     near(t.conditional_entropy(C1), "0.358")

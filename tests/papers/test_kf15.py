@@ -167,7 +167,7 @@ TABLE_3 = {
 
 
 @pytest.mark.parametrize("rule", ["log", "brier"])
-def test_table_3(rule):
+def test_table_3_has_the_printed_losses(rule):
     losses = chain(1).losses(rule)
     for name, printed in TABLE_3[rule].items():
         assert losses[name] == pytest.approx(printed, abs=1.0001 * PRINTED), name

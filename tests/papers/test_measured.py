@@ -290,7 +290,7 @@ def biases(example: str, n: int, draws: int) -> list[tuple[float, float]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("example", "n"), TABLE)
-def test_bias_table(example: str, n: int) -> None:
+def test_bias_of_measured_means_is_that_of_the_table(example: str, n: int) -> None:
     half = 5e-5 if n == 5000 else 5e-4  # of the last printed digit
     for (bias, rmse), (printed, printed_rmse) in zip(biases(example, n, 200), TABLE[example, n], strict=True):
         # Both are means of 200 draws: three standard errors of their difference. All columns share the draws.

@@ -106,7 +106,7 @@ def test_reading_a_is_the_procedure_of_the_program():
     assert by_hand == pytest.approx([measured.robustness, measured.geometric_accuracy, measured.decisiveness], abs=2e-3)
 
 
-def test_by_hand():
+def test_readings_of_five_rows_equal_those_by_hand():
     """Five rows in two bins, cut between 0.7 and 0.8: fractions of each reading by counting."""
     p = np.array([0.9, 0.8, 0.7, 0.4, 0.3])
     f = Forecasts(np.column_stack([1 - p, p]), np.ones(5, dtype=int), (0, 1))

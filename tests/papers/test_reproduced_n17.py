@@ -14,7 +14,7 @@ SOURCE = (0.687288, 0.614452, 0.541814)  # decisiveness, geometric accuracy, rob
 GAUSSIAN_SOURCE = (0.775200, 0.700251, 0.592879)
 
 
-def test_matched_model():
+def test_matched_model_equals_its_source():
     p = Population(EXAMPLES["matched"][1])
     np.testing.assert_allclose(p.model, SOURCE, atol=5e-7)
     np.testing.assert_allclose(p.true, SOURCE, atol=5e-7)

@@ -1,4 +1,4 @@
-"""The same data through every door, and rows that stand for several."""
+"""The same data in every format, and rows that count as several."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_arrays_of_other_libraries() -> None:
     np.testing.assert_array_equal(Forecasts.of(EVENT.astype(bool), ONE).outcomes, EVENT)
 
 
-def test_npz(tmp_path: Path) -> None:
+def test_npz_equals_arrays(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", ground_truth=LABEL, predictions=WIDE)
     (found,) = read(tmp_path / "x.npz").values()
     identical(found, WANT["wide"])
@@ -204,7 +204,7 @@ def test_weights_from_a_file(tmp_path: Path) -> None:
     np.testing.assert_array_equal(some.weights, weights[EVENT == 1])
 
 
-def test_conditions(tmp_path: Path) -> None:
+def test_several_conditions_all_hold(tmp_path: Path) -> None:
     path = written(FRAMES["binary"].with_columns(site=pl.Series(["a", "b", "c"] * 100)), tmp_path, "csv")
     (f,) = read(path, ReadOptions(where=("site!=a", "site!=b"))).values()
     np.testing.assert_array_equal(f.positive, ONE[2::3])

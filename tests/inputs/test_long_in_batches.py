@@ -1,4 +1,4 @@
-"""Long tables in batches: where the rows of a case lie together no case is parted, elsewhere all is read at once."""
+"""Long tables in batches: contiguous rows of a case stay in one batch; other tables are read at once."""
 
 from __future__ import annotations
 
