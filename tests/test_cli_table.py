@@ -76,7 +76,7 @@ def test_training_table_gives_the_forecasts(say):
     assert document["log_terms"]["reliability"] == pytest.approx(0.144401, abs=5e-7)
 
 
-def test_rates_and_prevalences(say):
+def test_rates_give_predictive_values_at_each_prevalence(say):
     document = found(
         say, "--sens", ".833", "--spec", ".844", "--prior", ".36", "--prevalence", ".05", "--prevalence", ".85"
     )

@@ -131,7 +131,7 @@ def test_every_decomposition_is_compared(reference: dict[str, Any]) -> None:
     assert {key for key, want in reference.items() if "corp_brier" in want or "murphy_unique" in want} <= compared
 
 
-def test_table_of_shares(shared: Path, reference: dict[str, Any]) -> None:
+def test_table_of_shares_has_the_published_scores(shared: Path, reference: dict[str, Any]) -> None:
     """Wilks' table gives the share of cases of each forecast: importance, so weights and not counts."""
     (f,) = read(shared / "wilks_pop_table/wilks_table.csv", ReadOptions(weight="p_y_corrected")).values()
     want, a = reference["wilks_pop_table"], vc.assess(f, map="grouped")

@@ -212,7 +212,7 @@ def tampere(shared: Path, lead: str, heavy: bool) -> PredictionTable:
         ("p48", True, (0.044, 0.003, 0.011, 0.052, 0.146), "heavy_p48"),
     ],
 )
-def test_tampere_published_page(shared, lead, heavy, published, reference):
+def test_tampere_tables_have_the_published_terms(shared, lead, heavy, published, reference):
     table = tampere(shared, lead, heavy)
     terms = table.terms("half_brier")
     found = (terms.score, terms.reliability, terms.resolution, terms.uncertainty, terms.skill)
@@ -229,7 +229,7 @@ def test_tampere_published_page(shared, lead, heavy, published, reference):
 
 
 @pytest.mark.parametrize("lead", ["p24", "p48"])
-def test_tampere_three_classes(shared, lead):
+def test_tampere_in_three_classes_has_the_published_brier_score(shared, lead):
     with (shared / "pop_tampere" / "pop_daily.csv").open(encoding="utf-8") as file:
         days = [day for day in csv.DictReader(file) if "" not in (day["obs"], day[f"{lead}_cat0"])]
     outcomes = [int(float(day["obs"]) > 0.2) + int(float(day["obs"]) > 4.4) for day in days]
@@ -242,7 +242,7 @@ def test_tampere_three_classes(shared, lead):
     assert terms.score == pytest.approx(terms.uncertainty - terms.resolution + terms.reliability, abs=1e-12)
 
 
-def test_hughes_and_topp(shared):
+def test_hughes_and_topp_have_the_published_terms(shared):
     table = PredictionTable.read(shared / "pop_tampere" / "hughes_topp_table1.csv")
     listed = json.loads((shared / "reference.json").read_text())["pop_tampere/hughes_topp_table1"]
     log, brier = table.terms("log"), table.terms("half_brier")
@@ -300,7 +300,7 @@ def test_document_has_the_names_of_the_interface():
     assert document["likelihood_ratios"] == pytest.approx([(56 / 68) / (83 / 85), (12 / 68) / (2 / 85)])
 
 
-def test_json_both_ways():
+def test_a_table_is_equal_after_json_and_back():
     table = PredictionTable(C2, prevalences=(0.1, 0.5)).scored_with(PredictionTable(C1))
     table = PredictionTable.pooled({"a": table, "b": table})
     text = table.to_json()

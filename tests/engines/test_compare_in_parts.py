@@ -65,7 +65,7 @@ def said(err: str) -> str:
     return next(line for line in err.splitlines() if "cases" in line and not line.startswith("read"))
 
 
-def test_files_by_row(
+def test_files_are_paired_by_row(
     engine: Any, here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut
 ) -> None:
     for name in ("calm", "sharp"):
@@ -78,7 +78,7 @@ def test_files_by_row(
     assert {one["provenance"]["engine"] for one in found.values()} == {engine.name}
 
 
-def test_files_by_id(
+def test_files_in_another_order_are_paired_by_id(
     engine: Any, here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut
 ) -> None:
     """In another order, and each without some cases of the other: a second pass counts those that both have."""
@@ -111,7 +111,7 @@ def test_folders_are_models_in_parts(
 
 
 @pytest.mark.parametrize("rows", [200, 1 << 20])
-def test_columns_with_gaps(
+def test_only_rows_that_both_columns_have_are_compared(
     here: Path, cases: pl.DataFrame, capsys: pytest.CaptureFixture[str], small_batches: Cut, rows: int
 ) -> None:
     """Only rows that both columns have count, batch by batch; also where a column of a batch is empty."""

@@ -268,7 +268,7 @@ def test_cases_that_repeat_across_parts(
         assert "more than 100 rows have ids" in " ".join(f.message for f in made.findings)
 
 
-def test_options_are_checked(parts: Path) -> None:
+def test_unknown_engines_and_options_are_refused(parts: Path) -> None:
     with pytest.raises(ValueError, match="'cloud' is none of dask, local, spark"):
         engines.assess(parts, engine="cloud")
     with pytest.raises(ValueError, match="local has no 'workers'\n  it has on_error, checkpoint_seconds"):

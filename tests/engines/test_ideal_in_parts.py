@@ -83,7 +83,7 @@ def test_features_tell_the_ideal_in_parts(folder: Callable[[str], Path], small_b
 
 
 @pytest.mark.slow
-def test_on_a_cluster(tmp_path: Path, cluster: Any) -> None:
+def test_ideal_on_a_cluster_equals_that_on_one_machine(tmp_path: Path, cluster: Any) -> None:
     written(tmp_path, 3, 500, 2)
     reading = ReadOptions(proba="p[0-9]", ideal="q[0-9]")
     (one,), (other,) = (engines.assess(tmp_path, reading, engine=name).values() for name in ("local", "dask"))

@@ -46,7 +46,7 @@ def test_dask_dataframe_counts_as_its_files(cluster: Any, folder: Callable[[str]
 
 
 @pytest.mark.slow
-def test_dask_delayed_forecasts(cluster: Any) -> None:
+def test_delayed_forecasts_are_counted_by_dask(cluster: Any) -> None:
     from dask.delayed import delayed
 
     parts = [delayed(Forecasts.of)([0, 1, 1, 0], [0.1, 0.8, p, 0.3]) for p in (0.2, 0.4, 0.6)]
@@ -69,7 +69,7 @@ def test_dask_without_a_client(folder: Callable[[str], Path], monkeypatch: pytes
 
 
 @pytest.mark.slow
-def test_dask_without_workers(folder: Callable[[str], Path]) -> None:
+def test_dask_without_workers_is_refused(folder: Callable[[str], Path]) -> None:
     from distributed import LocalCluster
 
     with LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty:

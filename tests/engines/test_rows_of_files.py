@@ -38,7 +38,7 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("rows", [64, 1 << 20])
-def test_surprises_and_findings(
+def test_surprises_and_findings_name_file_and_row(
     parts: Path, capsys: pytest.CaptureFixture[str], small_batches: Callable[[int], None], rows: int
 ) -> None:
     small_batches(rows)

@@ -33,7 +33,7 @@ def test_defaults_are_the_defaults_of_reading() -> None:
     assert rest == {"floor": 0.0}
 
 
-def test_every_option_arrives() -> None:
+def test_every_reading_option_of_the_command_line_is_passed_on() -> None:
     words = (
         *("x.csv", "--label", "y", "--proba", "p_*", "--positive", "1.0", "--layout", "wide", "--scale", "percent"),
         *("--weight", "w", "--count", "n", "--model", "m", "--id", "u,v", "--where", "a=1", "--where", "b!=2"),

@@ -174,7 +174,7 @@ def test_zero_is_the_row_left_out(kind: str) -> None:
     assert found.findings[0].count == 75
 
 
-def test_options_of_columns(tmp_path: Path) -> None:
+def test_weights_counts_and_groups_are_read_by_column_name(tmp_path: Path) -> None:
     data = FRAMES["binary"].with_columns(
         w=pl.Series(np.arange(1, N + 1) / 10),
         n=pl.Series(np.arange(N) % 3 + 1),

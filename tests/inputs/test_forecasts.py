@@ -31,7 +31,7 @@ def codes(f: Forecasts) -> set[str]:
         (["no", "yes", "yes"], ("no", "yes"), [0, 1, 1]),
     ],
 )
-def test_labels_meet_columns(y: list[object], classes: tuple[object, ...], outcomes: list[int]) -> None:
+def test_labels_are_matched_with_columns(y: list[object], classes: tuple[object, ...], outcomes: list[int]) -> None:
     f = of(y, [0.2, 0.6, 0.9])
     assert f.classes == classes
     np.testing.assert_array_equal(f.outcomes, outcomes)
@@ -201,7 +201,7 @@ def test_only_what_happened_is_known() -> None:
     assert len(prepare_realised([0.5, np.nan], missing="drop")) == 1
 
 
-def test_names_of_files() -> None:
+def test_messages_name_file_row_and_column() -> None:
     names = Names("file", "obs", "p", file="x.csv", columns=("p",))
     with pytest.raises(
         ValueError, match=r"^x\.csv: row 8, `p` = 7: above 1 .*\n  if these are percentages:  --scale percent$"

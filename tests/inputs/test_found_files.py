@@ -238,7 +238,7 @@ JSON_LINES = {
 
 
 @pytest.mark.parametrize("kind", JSON_LINES)
-def test_json_lines_refused(kind: str, tmp_path: Path) -> None:
+def test_unclear_json_lines_are_refused_with_their_message(kind: str, tmp_path: Path) -> None:
     text, message = JSON_LINES[kind]
     (tmp_path / "x.jsonl").write_text(text)
     with pytest.raises(ValueError) as error:
@@ -320,7 +320,7 @@ def test_rounding_above_one_can_be_rescaled(tmp_path: Path) -> None:
     assert found.matrix[0].tolist() == [1.0, 0.0, 0.0]
 
 
-def test_counts_with_percentages(tmp_path: Path) -> None:
+def test_counts_layout_takes_percentages(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(lines("p,events,n", range(0, 110, 10), range(11), [10] * 11))
     (found,) = read(tmp_path / "x.csv", ReadOptions(scale="percent")).values()
     assert found.counts is not None

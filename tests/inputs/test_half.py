@@ -59,7 +59,7 @@ def given(kind: str, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["parquet", "feather", "npz", "polars", "pyarrow", "pandas"])
-def test_files_and_frames(kind: str, tmp_path: Path) -> None:
+def test_files_and_frames_of_half_precision_equal_arrays(kind: str, tmp_path: Path) -> None:
     source = given(kind, tmp_path)
     if isinstance(source, Path):
         (f,) = read(source).values()

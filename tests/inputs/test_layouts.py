@@ -120,7 +120,7 @@ def test_words_name_the_event(labels: tuple[str, ...], pair: tuple[str, str] | N
     assert event_of(labels) == pair
 
 
-def test_ties_in_pairs(tmp_path: Path) -> None:
+def test_ties_in_pairs_are_shared_between_the_classes(tmp_path: Path) -> None:
     text = "prob1,prob1_outcome,prob2,prob2_outcome\n0.6,1,0.4,0\n0.3,0.5,0.7,0.5\n0.2,0,0.8,1\n"
     layout, f = one(wrote(tmp_path, text))
     assert layout.layout == "pairs"
@@ -247,7 +247,7 @@ def test_token_logprobs_are_realised_probabilities(tmp_path: Path) -> None:
     assert f.findings[0].message == "2 of 5 log-probabilities are missing (the first token has none): left out"
 
 
-def test_flat_json_lines(tmp_path: Path) -> None:
+def test_flat_json_lines_are_read_as_columns(tmp_path: Path) -> None:
     rows = [{"question_id": i, "forecast": i / 20 + 0.01, "resolved_to": i % 3 == 0} for i in range(12)]
     _, f = one(lines(tmp_path, *rows))
     assert f.classes == (False, True)

@@ -143,7 +143,7 @@ def test_every_reference_set_is_covered(reference: dict[str, Any]) -> None:
     assert set(reference) - covered == {"wilks_pop_table"}
 
 
-def test_shares_of_cases(shared: Path, reference: dict[str, Any]) -> None:
+def test_shares_of_cases_are_weights(shared: Path, reference: dict[str, Any]) -> None:
     (f,) = read(shared / "wilks_pop_table/wilks_table.csv", ReadOptions(weight="p_y_corrected")).values()
     want = reference["wilks_pop_table"]
     found = scores(f)

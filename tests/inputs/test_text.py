@@ -80,7 +80,7 @@ def test_every_form_gives_the_same_numbers(form: str, tmp_path: Path) -> None:
     assert recognise(path).describe().splitlines()[0] == f"read {path.name}: {N} rows, {facts}"
 
 
-def test_runs_of_blanks(tmp_path: Path) -> None:
+def test_runs_of_blanks_are_one_delimiter(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_text("Observed   risk\n" + "".join(f" {y}   {p}\n" for y, p in zip(Y, P, strict=True)))
     same(path)
@@ -124,7 +124,7 @@ def test_a_written_per_cent_sign_is_a_unit(sign: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["", "NA", "N/A", "#N/A", "NaN", "null", "None", ".", "-", "#DIV/0!", "#VALUE!"])
-def test_words_for_missing(word: str, tmp_path: Path) -> None:
+def test_usual_words_for_missing_values_are_missing(word: str, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text(f"y,p\n0,0.5\n1,{word}\n0,0.3\n1,0.9\n")
     (f,) = read(path, ReadOptions(missing="drop")).values()

@@ -57,7 +57,7 @@ def content(*logs: float | None, **more: Any) -> dict[str, Any]:
         [[-1.25, True], [-3.5, False]],
     ],
 )
-def test_one_log_likelihood(held: Any, key: str, tmp_path: Path) -> None:
+def test_one_log_likelihood_per_answer_is_realised(held: Any, key: str, tmp_path: Path) -> None:
     rows = [{(key if k == "resps" else k): v for k, v in row.items()} for row in harness(held)]
     layout, f = one(wrote(tmp_path, *rows))
     assert layout.layout == "realised"
@@ -182,7 +182,7 @@ def test_rows_that_hold_none_are_refused(tmp_path: Path) -> None:
         read(wrote(tmp_path, {"token_logprobs": [-0.5, "no"]}))
 
 
-def test_models_by_token(tmp_path: Path) -> None:
+def test_models_are_compared_token_by_token(tmp_path: Path) -> None:
     """Answers meet by row or by id, and need the same tokens."""
     first = [{"id": "a"} | content(-0.5, -1.5), {"id": "b"} | content(-2.0)]
     other = [{"id": "a"} | content(-0.1, -0.2), {"id": "b"} | content(-0.3)]

@@ -89,7 +89,7 @@ def test_cuts_too_many_to_look_for(tools, native):
     both(tools, native, p, y, tuple(np.linspace(1e-4, 7e-3, 100)))
 
 
-def test_entries_on_edges(tools, native):
+def test_entries_on_edges_are_counted_as_in_numpy(tools, native):
     k, edges = 60, np.float32(EDGES)
     values = np.concatenate([np.nextafter(edges, np.float32(0)), edges, np.nextafter(edges, np.float32(1))])
     p = np.zeros((len(values), k), np.float32)
@@ -141,7 +141,7 @@ def test_sums_of_rows_at_the_tolerance(tools, native):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_weights_and_counts(tools, native, dtype):
+def test_weights_and_counts_are_summed_as_in_numpy(tools, native, dtype):
     p, y = rows(120, 300, seed=7, dtype=dtype)
     for weighted, counted in [(True, False), (False, True), (True, True)]:
         both(tools, native, p, y, **tools.masses(300, weighted, counted))
@@ -153,7 +153,7 @@ def test_any_number_of_threads_gives_the_same_sums(tools, native, threads):
     both(tools, lambda *args: native(*args, threads=threads), p, y)
 
 
-def test_the_smallest_floats(tools, native):
+def test_the_smallest_floats_are_counted_as_in_numpy(tools, native):
     """Below 2^-126 a float has its exponent no longer in its bits, and zeros lie among them."""
     p, y = rows(80, 300, seed=9)
     rng = np.random.default_rng(10)

@@ -97,7 +97,7 @@ def test_bad_values_are_left_to_the_pass_that_names_them(bad, vectors):
 
 @pytest.mark.parametrize("bad", [-1, 2])
 @pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.int64])
-def test_bad_labels_too(bad, kind, vectors):
+def test_bad_labels_leave_the_rows_to_the_scan(bad, kind, vectors):
     p, y = smooth()
     y = y.astype(kind)
     y[N - 1] = bad

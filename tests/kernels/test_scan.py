@@ -49,7 +49,7 @@ def same(tools, a, b, k):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("k", SHAPES)
-def test_parts_add_up(tools, kernel, k):
+def test_passes_over_parts_add_up_to_the_whole(tools, kernel, k):
     n = 3000
     p, y = tools.example(k, n, seed=3)
     cells = tools.cells_for(k)
@@ -264,7 +264,7 @@ def test_class_wise_histograms_do_not_follow_the_input(tools, kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_shapes_are_checked(kernel):
+def test_arrays_of_wrong_shape_are_refused(kernel):
     p, y = np.full((3, 2), 0.5), np.zeros(3, np.int64)
     for change in (
         {"y": y[:2]},

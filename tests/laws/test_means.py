@@ -35,7 +35,7 @@ def test_profile_rises_with_r_between_minimum_and_maximum(p):
 
 
 @given(positive, powers)
-def test_equals_the_formula(p, r):
+def test_generalized_mean_equals_its_formula(p, r):
     direct = np.exp(np.log(p).mean()) if abs(r) < 1e-3 else np.mean((p / p.max()) ** r) ** (1 / r) * p.max()
     # near r = 0 the formula itself loses digits: d ln P/dr = σ²/2 <= 24 for p in [1e-6, 1]
     assert generalized_mean(p, r) == pytest.approx(direct, rel=30e-3 if abs(r) < 1e-3 else 1e-11)

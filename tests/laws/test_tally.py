@@ -93,7 +93,7 @@ def test_any_partition_gives_the_same(k: int, extra: str, seed: int, n: int, par
 
 
 @pytest.mark.parametrize(("k", "extra"), KINDS)
-def test_associative_and_commutative(k: int, extra: str) -> None:
+def test_addition_is_associative_and_commutative(k: int, extra: str) -> None:
     a, b, c = (Tally.of(part(task(seed, 150, k, extra), np.arange(150)), plan=Plan()) for seed in (2, 4, 6))
     same((a + b) + c, a + (b + c))
     same(a + b, b + a)
@@ -123,7 +123,7 @@ def test_measured_metrics_are_the_same_to_the_last_bit(k: int, extra: str) -> No
 
 
 @pytest.mark.parametrize(("k", "extra"), KINDS)
-def test_bytes_both_ways(k: int, extra: str) -> None:
+def test_a_tally_is_equal_after_bytes_and_back(k: int, extra: str) -> None:
     tally = Tally.of(part(task(3, 400, k, extra), np.arange(400)), plan=Plan(bins=7, floor=0.01))
     back = Tally.from_bytes(tally.to_bytes())
     same(tally, back, 0.0)

@@ -97,7 +97,7 @@ def test_eq_3_and_4_scores_are_bregman_divergences() -> None:
 
 
 @pytest.mark.parametrize(("scenario", "printed"), [("A", "0.454"), ("C1", "0.55"), ("C2", "0.57")])
-def test_eq_5_psep(scenario: str, printed: str) -> None:
+def test_eq_5_has_the_printed_psep(scenario: str, printed: str) -> None:
     near(t.psep(t.predictive_values(SCENARIOS[scenario])), printed)
 
 
@@ -169,7 +169,7 @@ def test_fig_1_brier_tangents_from_rounded_forecasts() -> None:
     all_near(scores, "0.734 0.020 0.162 0.356")
 
 
-def test_fig_1_near() -> None:
+def test_fig_1_has_the_printed_tangents_and_scores() -> None:
     slope, at_0, at_1 = t.tangents([6 / 7, 56 / 139], HALF_BRIER)
     all_near([*slope, *at_0, *at_1], "1.714286 0.805755 -0.734694 -0.162310 0.979592 0.643445")
     scores = t.cell_divergences([[1 / 7, 6 / 7], [83 / 139, 56 / 139]], HALF_BRIER)
@@ -181,14 +181,14 @@ def test_fig_2_log_tangents_from_rounded_forecasts() -> None:
     all_near([*slope, *at_0, *at_1], "1.791 -0.393 -1.945 -0.516 -0.154 -0.909")
 
 
-def test_fig_2_near() -> None:
+def test_fig_2_has_the_printed_tangents_and_scores() -> None:
     slope, at_0, at_1 = t.tangents([6 / 7, 56 / 139], LOG)
     all_near([*slope, *at_0, *at_1], "1.791759 -0.393489 -1.945910 -0.515633 -0.154151 -0.909122")
     scores = t.cell_divergences([[1 / 7, 6 / 7], [83 / 139, 56 / 139]], LOG)
     all_near(scores, "1.945910 0.154151 0.515633 0.909122")
 
 
-def test_fig_3_resolution() -> None:
+def test_fig_3_has_the_printed_resolution() -> None:
     slope, _, _ = t.tangents(t.prior(A)[1], LOG)
     near(slope, "-0.223")
     near(slope, "-0.223144")
@@ -197,7 +197,7 @@ def test_fig_3_resolution() -> None:
     near(t.category_shares(A) @ t.resolutions(A, LOG), "0.037")
 
 
-def test_fig_4_reliability() -> None:
+def test_fig_4_has_the_printed_reliability() -> None:
     slope, _, _ = t.tangents(t.predictive_values(C1)[:, 1], LOG)
     near(slope[1], "0.442")
     near(slope[0], "-2.793")

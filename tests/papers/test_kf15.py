@@ -81,7 +81,7 @@ def test_table_1_calibrated_scores_and_means(model):
         (2, "brier", "C", 0.438),
     ],
 )
-def test_table_1_losses(model, rule, stage, printed):
+def test_table_1_has_the_printed_losses(model, rule, stage, printed):
     # .4375 is printed .438: a tie, so a hair more than half a unit
     assert chain(model).loss(rule, stage, "Y") == pytest.approx(printed, abs=1.0001 * PRINTED)
 

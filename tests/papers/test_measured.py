@@ -33,7 +33,7 @@ def mean(values: np.ndarray, weights: np.ndarray, r: float) -> float:
 # ---- the rule of equal true counts, by hand and by plain code on raw values -----------------------------------------
 
 
-def test_bins_by_hand() -> None:
+def test_bins_equal_those_by_hand() -> None:
     """B = 2 and ends of width 0.1: of nine true entries seven lie between the ends, in parts of four and three."""
     p = np.array([0.05, 0.2, 0.3, 0.4, 0.4, 0.6, 0.7, 0.8, 0.95])
     a = vc.assess(np.ones(9, dtype=int), p, labels=[0, 1], bins=2, end_width=0.1)
@@ -52,7 +52,7 @@ def test_bins_by_hand() -> None:
     assert a.measured_plain.geometric_accuracy == pytest.approx(math.exp(in_logs), rel=1e-12)
 
 
-def test_correction_by_hand() -> None:
+def test_corrected_means_equal_those_by_hand() -> None:
     """S_m^m = (1/N) Σ [N*_k c_k^m − m(m+1)/2 c_k^m (1−c_k)], ln S_0 = (1/N) Σ [N*_k ln c_k − (1−c_k)/2]."""
     p = np.repeat([0.2, 0.7], [5, 10])
     y = np.repeat([1, 0, 1, 0], [1, 4, 8, 2])
@@ -217,7 +217,7 @@ def test_a_large_sample_meets_the_population(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_published_population_values() -> None:
+def test_draws_have_the_published_means_of_the_population() -> None:
     """The three means of every κ = 0.5 source, and of the model with κ = 0 (theory section 11), from 10⁶ draws."""
     matched = vc.assess(simulate("n17-matched", 1_000_000, seed=5))
     for section in (matched.reported, matched.measured):

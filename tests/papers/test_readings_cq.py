@@ -83,7 +83,7 @@ def test_end_bins_make_robustness_almost_free_of_the_number_of_bins():
     assert low < 0.17 < middle < 0.25 < 0.28 < high
 
 
-def test_signs_that_decide():
+def test_signs_of_table_1_exclude_other_readings():
     sharp = readings(simulate("cq-alexnet-imagenet-sharp", 4000, seed=1))
     assert sharp["a"][0] > sharp["reported"][0] > sharp["b"][0]  # Table 1 has measured ≥ reported robustness
     assert sharp["a"][1] < sharp["reported"][1] < sharp["b'"][1]

@@ -25,7 +25,7 @@ def test_matched_model_equals_its_source():
     assert p.area(p.case.model) == pytest.approx(0.841648, abs=5e-7)
 
 
-def test_over_confident_tail():
+def test_model_without_tail_is_over_confident():
     p = Population(EXAMPLES["tail-0"][1])
     np.testing.assert_allclose(p.model, (0.734392, 0.546804, 0.255884), atol=5e-7)
     assert p.calibrated[1] == pytest.approx(0.612145, abs=5e-7)

@@ -79,7 +79,7 @@ def test_table_1_three_scales(name):
     assert probability == pytest.approx(np.prod(ratio**P), rel=1e-14)
 
 
-def test_table_1_zeros():
+def test_table_1_holds_with_zero_probabilities():
     one = [1.0, 0.0]
     assert means.entropy(one) == 0.0
     assert means.cross_entropy(one, one) == 0.0

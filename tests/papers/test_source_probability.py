@@ -218,7 +218,7 @@ SIMULATED = {
 
 
 @pytest.mark.parametrize("n", SIMULATED)
-def test_simulated_figure_7(n):
+def test_simulated_figure_7_has_the_published_means(n):
     drawn = []
     for seed in range(100):
         f = simulate("n17-tail-0", n, seed=seed)
