@@ -16,6 +16,7 @@ $(STAMP): requirements/dev.txt pyproject.toml setup.py $(wildcard src/veracity/k
 	$(PYTHON) -m venv .venv || $(PYTHON) -m venv --without-pip --clear .venv
 	$(INSTALL) --require-hashes -r requirements/dev.txt
 	$(INSTALL) --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q src/veracity
 	touch $(STAMP)
 
 demo: setup

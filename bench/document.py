@@ -46,13 +46,16 @@ def command_line() -> tuple[float, float]:
         file = Path(folder) / "forecasts.csv"
         file.write_text("y,p\n" + "".join(f"{a},{b}\n" for a, b in zip(y.tolist(), p.tolist(), strict=True)))
         commands = ([sys.executable, "-m", "veracity", "assess", str(file)], [sys.executable, "-c", IMPORTS])
-        ours, theirs = (min(cpu(command) for _ in range(5)) for command in commands)
+        turns = [[cpu(command, folder) for command in commands] for _ in range(6)]
+    ours, theirs = (min(seconds) for seconds in zip(*turns, strict=True))
     return ours, theirs
 
 
-def cpu(command: list[str]) -> float:
-    """CPU seconds of a process."""
+def cpu(command: list[str], compiled: str) -> float:
+    """CPU seconds of a process; modules are compiled into a folder once, as they are where they are installed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    with_compiled = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPYCACHEPREFIX": compiled}
+    with_compiled.pop("PYTHONDONTWRITEBYTECODE", None)
+    subprocess.run(command, check=True, capture_output=True, env=with_compiled)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -8,7 +8,7 @@ import pytest
 import veracity as vc
 from bench._truth import draw, stated, truth
 from veracity.data import Forecasts
-from veracity.estimate.expected import expected_at, expected_band, expected_profile, expected_score
+from veracity.estimate.expected import Expected, expected_at, expected_score
 from veracity.formulas.rules import rule
 from veracity.state.sums import R
 
@@ -60,7 +60,7 @@ def test_merged_parts_expect_what_the_whole_expects() -> None:
     whole = vc.Tally.of(y, p)
     parts = [vc.Tally.of(y[i::7], p[i::7], labels=list(range(10))) for i in range(7)]
     np.testing.assert_allclose(
-        expected_profile(sum(parts[1:], parts[0])), expected_profile(whole), rtol=1e-12, equal_nan=True
+        Expected(sum(parts[1:], parts[0])).values, Expected(whole).values, rtol=1e-12, equal_nan=True
     )
 
 
@@ -92,7 +92,7 @@ def test_band_holds_the_reported_profile_of_calibrated_forecasts() -> None:
     for seed in range(60):
         p, y = source("k5", 300, 100 + seed)
         tally = vc.Tally.of(y, p)
-        low, high = expected_band(tally)
+        low, high = Expected(tally).band
         assert np.isnan(low[R < -0.5]).all()
         realised = p[np.arange(300), y]
         reported = np.array([float(vc.generalized_mean(realised, r)) for r in R[claimed]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import importlib
 import os
 import pkgutil
@@ -157,16 +158,16 @@ def main() -> None:
     _open_streams()
     # Threads of a BLAS wait busily and help nothing here; the kernel has its own. NumPy reads this when imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(100_000)  # importing makes many objects and no garbage: looking for it would take a tenth of a run
     warnings.simplefilter("ignore", RuntimeWarning)  # findings explain infinite and undefined numbers
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without "…" shows "?" instead of failing
     code = in_child(lambda: run(sys.argv[1:]), _say)
-    try:
-        sys.stdout.flush()
-    except OSError:
-        _forget_stdout()
-    if code == INTERRUPTED:  # Python would die of the signal itself where the interrupt passed through compiled code
-        atexit._run_exitfuncs()
-        os._exit(code)
-    sys.exit(code)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    # Taking every module apart again would take a tenth of a small run; and where an interrupt passed through compiled
+    # code, Python would die of the signal itself.
+    os._exit(code)

@@ -124,6 +124,11 @@ class Forecasts:
         columns["groups"] = {name: values[index] for name, values in self.groups.items()}
         return replace(self, **columns, rows=self.numbers[index], findings=())
 
+    def precise(self) -> Forecasts:
+        """Return the same rows with probabilities in float64."""
+        p = self.probabilities
+        return self if p is None or p.dtype == np.float64 else replace(self, probabilities=p.astype(np.float64))
+
     @classmethod
     def concat(cls, parts: Sequence[Forecasts]) -> Forecasts:
         """Return the rows of several parts with the same classes, one after another, without findings.

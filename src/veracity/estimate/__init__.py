@@ -5,7 +5,7 @@ from __future__ import annotations
 from veracity.estimate.calibration import calibration_error, reliability
 from veracity.estimate.conclusion import verdict
 from veracity.estimate.decomposition import adjustment, corp, decomposed_profile, decomposition
-from veracity.estimate.expected import expected_at, expected_means, expected_score
+from veracity.estimate.expected import expected_at, expected_score
 from veracity.estimate.findings import findings
 from veracity.estimate.groups import group
 from veracity.estimate.ideal import ideal
@@ -27,7 +27,6 @@ __all__ = [
     "decomposed_profile",
     "decomposition",
     "expected_at",
-    "expected_means",
     "expected_score",
     "findings",
     "group",

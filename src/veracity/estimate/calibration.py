@@ -48,7 +48,7 @@ def right_closed(histogram: Histogram, grid: Grid) -> Curve:
 
 def calibration_error(tally: Tally) -> CalibrationErrors:
     """Return the mean absolute gap between forecast and frequency in 15 bins (a, b]."""
-    top, pooled = (_gaps((h,), tally.grid, tally)[:, 0].tolist() for h in (tally.picks, tally.pooled))
+    top, pooled = _gaps((tally.picks, tally.pooled), tally.grid, tally).T.tolist()
     *by_class, largest, chance = _gaps(tally.classwise, class_grid(tally), tally).tolist()
     # Classes share rows; the largest possible error of their average adds their errors up.
     averages = [*(sum(values) / tally.k for values in by_class), max(largest), sum(chance) / tally.k]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.formulas.isotonic import pooled_blocks
 from veracity.kernels import Histogram
 from veracity.kernels.cuts import bin_starts, binned
 from veracity.kernels.grid import Grid
@@ -138,11 +139,8 @@ def equal_width(histogram: Histogram, grid: Grid, *, cuts: tuple[float, ...], ow
 
 def isotonic(histogram: Histogram, grid: Grid) -> Curve:
     """Return pooled adjacent violators over the cells; a bin is a block of cells with one frequency."""
-    from scipy.optimize import isotonic_regression
-
     cells = collect("isotonic", histogram, grid, histogram.cells.astype(np.int64))
-    fitted = isotonic_regression(cells.source, weights=cells.weight)
-    start = cells.start[fitted.blocks[:-1]]
+    start = cells.start[pooled_blocks(cells.source, cells.weight)]
     start[:1] = 0
     curve = collect("isotonic", histogram, grid, start)
     return replace(curve, source=curve.true_weight / curve.weight)

@@ -11,6 +11,10 @@ the score test of the calibration slope at r = 0.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
@@ -19,11 +23,12 @@ from veracity.data import Forecasts
 from veracity.data.reading import Reading, around, unknown
 from veracity.data.records import ExpectedScore, Means
 from veracity.estimate.measured import NOT_MEASURABLE
-from veracity.estimate.reported import MEANS, three
+from veracity.estimate.reported import AT, three
 from veracity.estimate.scores import zeros_reason
 from veracity.formulas.intervals import quantile
 from veracity.formulas.rules import power
 from veracity.kernels import Histogram
+from veracity.kernels.grid import COARSE, Grid
 from veracity.state.sums import R
 from veracity.state.tally import Tally
 
@@ -33,11 +38,21 @@ LEAST_R = -0.5  # below, a few surprises decide, and calibrated forecasts look u
 MOST_ENTRIES = 40_000  # of rows from which variances along the profile are taken
 ENTRIES_OF_A_RULE = 400_000  # of rows from which the variance of one score is taken
 FEW_DECIDE = "a few surprises decide the realised mean at this r: no interval"
-WIDE = 2.0**-5  # relative width of a cell beyond which its mean does not tell its powers
 
 
-def means_of(histogram: Histogram, edges: Floats, r: Floats, cases: float, rows: Floats | None = None) -> Floats:
-    """Return P_r^exp for each r > −1 from the histogram of all entries; at −1 1/(mean number above 0), below NaN.
+def powers(log: Floats, r: Floats) -> Iterator[Floats]:
+    """Yield p^r, given ln p, for each of evenly spaced r, in one array: a multiplication each. 0^r is 0."""
+    held, step = np.exp(log * r[0]), np.exp(log * (r[1] - r[0])) if len(r) > 1 else log
+    if r[0] == 0.0:
+        held[np.isneginf(log)] = 0.0
+    for i in range(len(r)):
+        if i:
+            held *= step
+        yield held
+
+
+def means_of(histogram: Histogram, grid: Grid, r: Floats, cases: float, rows: Floats | None = None) -> Floats:
+    """Return P_r^exp for each of evenly spaced r > −1 from the histogram of all entries.
 
     `cases` is the total weight. Each cell counts with its mean, to about 1e-7; cells too wide for that take the
     distribution of the entries of `rows`.
@@ -46,41 +61,24 @@ def means_of(histogram: Histogram, edges: Floats, r: Floats, cases: float, rows:
     some = (histogram.all_sum > 0.0) & (every > 0.0)
     cells, every = histogram.cells[some], every[some]
     mean = histogram.all_sum[some] / every
-    sums = _power_sums(mean, r, every)
-    ends = np.append(edges, 1.0)
-    wide = (ends[cells + 1] - edges[cells]) > WIDE * edges[cells]
-    if rows is not None and wide.any():
-        entries = np.ravel(rows)
-        place = np.searchsorted(cells[wide], np.searchsorted(edges, entries, side="right") - 1)
-        place = np.minimum(place, wide.sum() - 1)
-        inside = cells[wide][place] == np.searchsorted(edges, entries, side="right") - 1
-        sums += _within_cells(entries[inside], place[inside], mean[wide], every[wide], r)
+    sums = _power_sums(mean, every, r)
+    if rows is not None:
+        for at in range(np.searchsorted(cells, np.searchsorted(grid.edges, COARSE))):
+            low, high = grid.ends[cells[at] : cells[at] + 2]
+            inside = rows[(rows >= low) & (rows < high)]
+            if len(inside):
+                relative = _power_sums(inside / inside.mean(), np.full(len(inside), 1.0 / len(inside)), r)
+                scale = every[at] * np.where(r == 0.0, mean[at], mean[at] ** (1.0 + r))
+                sums += scale * (relative - (r != 0.0))
     return from_sums(sums / cases, r)
 
 
-def _power_sums(p: Floats, r: Floats, weight: Floats) -> Floats:
+def _power_sums(p: Floats, weight: Floats, r: Floats) -> Floats:
     """Return Σ weight·p^{1+r} for each r; for r = 0 Σ weight·p ln p."""
-    return np.array(
-        [weight @ (p * np.log(p) if one == 0.0 else p ** (1.0 + one)) if one >= -1.0 else np.nan for one in r]
-    )
-
-
-def _within_cells(entries: Floats, place: NDArray[np.int64], mean: Floats, every: Floats, r: Floats) -> Floats:
-    """Return by how much sums of powers change if entries are distributed in their cells as these are."""
-    size = np.bincount(place, minlength=len(mean))
-    filled = size > 0
-    own = np.bincount(place, entries, len(mean)) / np.maximum(size, 1)
-    relative = entries / own[place]
-    changes = []
-    for one in r:
-        if one < -1.0:
-            changes.append(np.nan)
-            continue
-        f = relative * np.log(relative) if one == 0.0 else relative ** (1.0 + one)
-        factor = np.bincount(place, f, len(mean)) / np.maximum(size, 1)
-        scale = mean if one == 0.0 else mean ** (1.0 + one)
-        changes.append(float((every * scale * (factor - (one != 0.0)))[filled].sum()))
-    return np.array(changes)
+    log = np.log(p)
+    sums = np.array([np.einsum("i,i->", weight, power) for power in powers(log, 1.0 + r)])
+    sums[r == 0.0] = np.einsum("i,i,i->", weight, p, log)
+    return sums
 
 
 def from_sums(mean_powers: Floats, r: Floats) -> Floats:
@@ -90,15 +88,23 @@ def from_sums(mean_powers: Floats, r: Floats) -> Floats:
 
 
 def row_spread(p: Floats, weight: Floats, r: Floats) -> Floats:
-    """Return, for each r, the mean over rows (m, k) of the variance of p_y^r if outcomes follow p; r = 0: of ln p_y."""
-    safe = np.where(p > 0.0, p, 1.0)
-    logs, share = np.log(safe), weight / weight.sum()
-    found = []
-    for one in r:
-        f = logs if one == 0.0 else np.exp(np.minimum(one * logs, 700.0))
-        mean = np.einsum("ij,ij->i", p, f)
-        found.append(float(share @ np.maximum(np.einsum("ij,ij,ij->i", p, f, f) - mean**2, 0.0)))
-    return np.array(found)
+    """Return the mean over rows (m, k) of the variance of p_y^r if outcomes follow p; r = 0: of ln p_y.
+
+    r  evenly spaced, from −½
+    """
+    p = np.ascontiguousarray(p.T)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.log(p)
+        mean, square = (np.array([_total(power) for power in powers(log, 1.0 + s * r)]) for s in (1.0, 2.0))
+    log = np.maximum(log, -1e100)  # 0 ln 0 is 0
+    mean[r == 0.0], square[r == 0.0] = _total(p * log), _total(p * log * log)
+    found: Floats = np.maximum(square - mean**2, 0.0) @ (weight / weight.sum())
+    return found
+
+
+def _total(p: Floats) -> Floats:
+    """Return the sums of columns."""
+    return np.einsum("ij->j", p)
 
 
 def band(expected: Floats, spread: Floats, r: Floats, n: float, z: float) -> tuple[Floats, Floats]:
@@ -126,11 +132,43 @@ def excess_scores(expected: Floats, realised: Floats, r: Floats) -> Floats:
 # -- of a tally -----------------------------------------------------------------------------------------------------
 
 
-def expected_means(tally: Tally) -> Means:
-    """Return the three means that the forecasts expect of themselves, with the band of calibrated forecasts."""
-    if not tally.measurable:
-        return three(lambda name: unknown(NOT_MEASURABLE))
-    return three(lambda name: expected_at(tally, MEANS[name]))
+@dataclass(frozen=True)
+class Expected:
+    """The means that forecasts expect of themselves along the risk profile, with the band of calibrated forecasts."""
+
+    tally: Tally
+
+    @cached_property
+    def values(self) -> Floats:
+        """(R,) the means; NaN for r ≤ −1."""
+        found = np.full(len(R), np.nan)
+        found[R > -1.0] = _values(self.tally, R[R > -1.0])
+        return found
+
+    @cached_property
+    def band(self) -> tuple[Floats, Floats]:
+        """Where the reported means of calibrated forecasts would lie; NaN below r = −½."""
+        return band(self.values, self._spread, R, self.tally.sums.n_eff, quantile(self.tally.plan.level))
+
+    @cached_property
+    def excess(self) -> tuple[Floats, Floats]:
+        """Observed less expected scores, and how far those of calibrated forecasts reach; NaN below r = −½."""
+        found = np.where(R >= LEAST_R, excess_scores(self.values, _realised(self.tally, R), R), np.nan)
+        scale = np.array([_score_scale(r) for r in R])
+        return found, quantile(self.tally.plan.level) * scale * np.sqrt(self._spread / self.tally.sums.n_eff)
+
+    @cached_property
+    def _spread(self) -> Floats:
+        rows, claimed, found = _few_rows(self.tally), R >= LEAST_R, np.full(len(R), np.nan)
+        found[claimed] = row_spread(rows.matrix, rows.mass, R[claimed])
+        return found
+
+    def means(self) -> Means:
+        """Return the three means."""
+        if not self.tally.measurable:
+            return three(lambda name: unknown(NOT_MEASURABLE))
+        low, high = self.band
+        return three(lambda name: _reading(*(float(x[AT[name]]) for x in (self.values, low, high))))
 
 
 def expected_at(tally: Tally, r: float) -> Reading:
@@ -139,9 +177,16 @@ def expected_at(tally: Tally, r: float) -> Reading:
         return unknown(NOT_MEASURABLE)
     if not r > -1.0:
         raise ValueError(f"r: {r:g}; means are expected for r > -1")
-    powers = np.array([r])
-    value = float(_values(tally, powers)[0])
-    low, high = (float(end[0]) for end in _band(tally, powers, np.array([value])))
+    one, rows = np.array([r]), _few_rows(tally)
+    value = _values(tally, one)
+    if r < LEAST_R:
+        return _reading(float(value[0]), np.nan, np.nan)
+    spread = row_spread(rows.matrix, rows.mass, one)
+    low, high = band(value, spread, one, tally.sums.n_eff, quantile(tally.plan.level))
+    return _reading(*(float(x[0]) for x in (value, low, high)))
+
+
+def _reading(value: float, low: float, high: float) -> Reading:
     if np.isnan(low):
         return Reading(value, reason=FEW_DECIDE)
     return Reading(value, low, high, "where calibrated forecasts would be")
@@ -183,19 +228,6 @@ def _score_scale(r: float) -> float:
     return 1.0 if r == 0.0 else (1.0 + r) / abs(r)
 
 
-def excess_profile(tally: Tally) -> tuple[Floats, Floats]:
-    """Return observed less expected scores along the risk profile, and how far those of calibrated forecasts reach.
-
-    NaN below r = −½, where a few surprises decide.
-    """
-    expected, claimed = _values(tally, R), R >= LEAST_R
-    found = np.where(claimed, excess_scores(expected, _realised(tally, R), R), np.nan)
-    reach = np.full(len(R), np.nan)
-    scale = np.array([_score_scale(r) for r in R[claimed]])
-    reach[claimed] = quantile(tally.plan.level) * scale * np.sqrt(_spread(tally, R[claimed]) / tally.sums.n_eff)
-    return found, reach
-
-
 def _realised(tally: Tally, r: Floats) -> Floats:
     """Return the generalized means of the probability of the outcome: exact along the profile, elsewhere from cells."""
     sums, h = tally.sums, tally.pooled
@@ -216,32 +248,10 @@ def _realised(tally: Tally, r: Floats) -> Floats:
     return np.array(found)
 
 
-def expected_profile(tally: Tally) -> Floats:
-    """Return the expected means along the risk profile; NaN for r ≤ −1."""
-    return _values(tally, R)
-
-
-def expected_band(tally: Tally) -> tuple[Floats, Floats]:
-    """Return where the reported means of calibrated forecasts would lie along the risk profile; NaN below r = −½."""
-    return _band(tally, R, _values(tally, R))
-
-
 def _values(tally: Tally, r: Floats) -> Floats:
-    rows = _few_rows(tally)
-    found = means_of(tally.pooled, tally.grid.edges, r, tally.sums.weight, rows.matrix if tally.grid.coarse else None)
-    return np.where(r > -1.0, found, np.nan)
-
-
-def _band(tally: Tally, r: Floats, expected: Floats) -> tuple[Floats, Floats]:
-    claimed, spread = r >= LEAST_R, np.full(len(r), np.nan)
-    spread[claimed] = _spread(tally, r[claimed])
-    return band(expected, spread, r, tally.sums.n_eff, quantile(tally.plan.level))
-
-
-def _spread(tally: Tally, r: Floats) -> Floats:
-    rows = _few_rows(tally)
-    return row_spread(rows.matrix, rows.mass, r)
+    rows = _few_rows(tally).matrix if tally.grid.coarse else None
+    return means_of(tally.pooled, tally.grid, r, tally.sums.weight, rows)
 
 
 def _few_rows(tally: Tally, entries: int = MOST_ENTRIES) -> Forecasts:
-    return tally.rows.take(slice(max(1, entries // tally.k))) if not tally.on_cells else tally.rows
+    return tally.few_rows(entries, entries)

@@ -69,7 +69,8 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
 
 def _only_certain(tally: Tally) -> bool:
     """Return whether every entry is 0 or 1."""
-    return set(tally.pooled.cells.tolist()) <= {0, len(tally.grid) - 1}
+    cells = tally.pooled.cells
+    return len(cells) <= 2 and set(cells.tolist()) <= {0, len(tally.grid) - 1}
 
 
 def _constant(tally: Tally) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from veracity.data.records import Group, Level
 from veracity.data.verdict import ClassLevel
 from veracity.estimate.conclusion import verdict
-from veracity.estimate.expected import expected_means
+from veracity.estimate.expected import Expected
 from veracity.estimate.measured import Measured, unmeasured
 from veracity.estimate.per_class import residual
 from veracity.estimate.reported import Profile
@@ -30,7 +30,7 @@ def level(tally: Tally) -> Level:
         n=tally.cases,
         scores=scores(tally),
         reported=profile.means(),
-        expected=expected_means(tally),
+        expected=Expected(tally).means(),
         measured=measured.measured_means() if measured else unmeasured(),
         slope=measured.slope() if measured else unmeasured().decisiveness,
         verdict=verdict(tally).word,

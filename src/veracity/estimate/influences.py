@@ -224,7 +224,7 @@ def sample_of_rows(tally: Tally) -> Forecasts:
     if tally.k == 2:
         h = tally.classwise[1]
         return forecasts_from_cells(regrouped(h, tally.grid.nested[h.cells]), tally.grid.nested_edges, tally.classes)
-    return tally.rows.take(slice(min(SAMPLED, max(ENTRIES // tally.k, FEWEST_ROWS))))
+    return tally.few_rows(SAMPLED, max(ENTRIES, FEWEST_ROWS * tally.k))
 
 
 def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, Ints]:

@@ -6,22 +6,22 @@ from typing import Any
 
 from veracity.data.records import RiskProfile
 from veracity.estimate.bootstrap import Bootstrap
-from veracity.estimate.expected import excess_profile, expected_band, expected_profile
+from veracity.estimate.expected import Expected
 from veracity.estimate.measured import Measured
 from veracity.estimate.reported import Profile
 from veracity.state.sums import R
-from veracity.state.tally import Tally
 
 
-def risk_profile(tally: Tally, profile: Profile, measured: Measured | None, bootstrap: Bootstrap | None) -> RiskProfile:
+def risk_profile(
+    expected: Expected, profile: Profile, measured: Measured | None, bootstrap: Bootstrap | None
+) -> RiskProfile:
     """Return the generalized means for every r of the grid with their intervals."""
     low, high = bootstrap.reported_limits() if bootstrap else profile.limits
-    band = expected_band(tally) if measured else None
-    excess = excess_profile(tally) if measured else None
+    excess = expected.excess if measured else None
     columns = {
-        "expected": expected_profile(tally) if measured else None,
-        "expected_low": band[0] if band else None,
-        "expected_high": band[1] if band else None,
+        "expected": expected.values if measured else None,
+        "expected_low": expected.band[0] if measured else None,
+        "expected_high": expected.band[1] if measured else None,
         "reported": profile.values,
         "reported_low": low,
         "reported_high": high,

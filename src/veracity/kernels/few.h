@@ -97,12 +97,13 @@ static int all_good(Work *w, int64_t n, const double *sum, const double *least, 
     return 1;
 }
 
-enum { AHEAD = 24 }; /* rows: cells are asked for before they are needed */
+enum { AHEAD = 48 }; /* rows: cells are asked for before they are needed */
 
 /* Adds the entries of class j of n rows. */
 INLINE void scatter_column(Histogram h, const Rows *r, int64_t j, int64_t n, const int mass) {
     const int32_t *cell = r->cell + j * r->stride;
     const double *p = r->p + j * r->stride;
+    for (int64_t i = 0; i < n && i < AHEAD; i++) __builtin_prefetch(h.all + (int64_t)cell[i] * (mass ? 4 : 2), 1);
     for (int64_t i = 0; i < n; i++) {
         if (i + AHEAD < n) __builtin_prefetch(h.all + (int64_t)cell[i + AHEAD] * (mass ? 4 : 2), 1);
         add_entry(h, cell[i], p[i], mass, mass ? r->count[i] : 1, mass ? r->m[i] : 1.0, mass ? r->m2[i] : 1.0);

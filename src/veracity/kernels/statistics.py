@@ -111,7 +111,7 @@ def _sums_of_many(
 ) -> Floats:
     """(columns, histograms, bins)."""
     used = slice(offsets[0], offsets[-1])
-    span = 1 + max(int(cells.max(initial=0)), int(start[-1]))
+    span = 1 + max(int(cells[used].max(initial=0)), int(start[-1]))
     before = np.arange(len(offsets) - 1) * span  # makes the cells of all histograms one ascending row
     ascending = cells[used] + before.repeat(np.diff(offsets))
     first = ascending.searchsorted((before[:, None] + start).ravel())
@@ -158,21 +158,23 @@ def mixed_errors(x: Floats, share: Floats, square: Floats, mixes: Floats) -> Flo
     >>> mixed_errors(np.array([[1.0, 3.0], [2.0, 1.0]]), half, half, np.array([[1.0, 0.0], [1.0, 2.0]]))
     array([1., 0.])
     """
-    out = np.empty(len(mixes))
     with np.errstate(invalid="ignore", over="ignore"):
         x = x - np.einsum("ci,i->c", x, share)[:, None]
-        for i, mix in enumerate(mixes):
-            moved = sum((mix[c] * x[c] for c in mix.nonzero()[0]), np.zeros(len(share)))
-            out[i] = np.sqrt(np.einsum("i,i,i->", square, moved, moved))
+        finite = np.isfinite(np.einsum("ci->c", x))
+        parts = np.array_split(np.where(finite[:, None], x, 0.0), x.size * len(mixes) // BLOCK + 1, axis=1)
+        moved = np.concatenate([mixes @ part for part in parts], axis=1)
+        for i in np.flatnonzero(mixes[:, ~finite].any(axis=1)):
+            moved[i] = sum((mixes[i, c] * x[c] for c in mixes[i].nonzero()[0]), np.zeros(len(share)))
+        out: Floats = np.sqrt(np.einsum("mi,mi,i->m", moved, moved, square))
     return out
 
 
 def row_bins(p: NDArray[Any], y: NDArray[Any], edges: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Return (rows, bins) numbers of entries of a row in each bin, and the bin of the true entry."""
-    rows, bins = np.arange(len(p)), np.zeros(p.shape, dtype=np.int64)
-    if len(edges) > 1:
-        above = p >= edges[1]  # with many classes most entries lie in the first bin
-        bins[above] = edges.searchsorted(p[above], side="right") - 1
-    places = rows[:, None] * len(edges) + bins
-    hits = np.bincount(places.ravel(), minlength=len(p) * len(edges)).reshape(len(p), -1).astype(float)
-    return hits, bins[rows, y]
+    n, k = p.shape
+    flat = np.ravel(p)
+    above = np.flatnonzero(flat >= edges[1] if len(edges) > 1 else [])  # with many classes most are in the first bin
+    places = above // k * len(edges) + edges.searchsorted(flat[above], side="right") - 1
+    hits = np.bincount(places, minlength=n * len(edges)).reshape(n, -1).astype(float)
+    hits[:, 0] = k - hits[:, 1:].sum(axis=1)
+    return hits, np.maximum(edges.searchsorted(p[np.arange(n), y], side="right") - 1, 0)

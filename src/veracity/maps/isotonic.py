@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from veracity.data import Forecasts
+from veracity.formulas.isotonic import pooled_blocks
 
 from ._fitted import Array, Formula
 from ._target import scores_of
@@ -27,15 +27,15 @@ def pooled_adjacent(x: Array, y: Array, mass: Array, rows: Array | None = None, 
     x, y, mass = x[order], y[order], mass[order]
     start = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
     total = np.add.reduceat(mass, start)
-    level = isotonic_regression(np.add.reduceat(mass * y, start) / total, weights=total).x
-    knots = x[start]
-    change = level[1:] != level[:-1]
-    first, last = np.concatenate([[True], change]), np.concatenate([change, [True]])
+    first = start[pooled_blocks(np.add.reduceat(mass * y, start) / total, total)]
+    level = np.add.reduceat(mass * y, first) / np.add.reduceat(mass, first)
     if rows is not None:
-        block = np.cumsum(first) - 1
-        n = np.bincount(block, np.add.reduceat(rows[order], start))[block]
+        n = np.add.reduceat(rows[order], first)
         level = (n * level + 1.0 / k) / (n + 1.0)
-    return knots[first | last], np.clip(level[first | last], 0.0, 1.0)  # PAV averages can pass 0 or 1 by rounding
+    ends = np.array([x[first], x[np.append(first[1:], len(x)) - 1]]).T
+    several = np.column_stack([np.ones(len(first), dtype=bool), ends[:, 0] < ends[:, 1]])
+    level = np.clip(level, 0.0, 1.0)  # averages can pass 0 or 1 by rounding
+    return ends[several], np.repeat(level, several.sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import polars as pl
 
 from ..data import Finding, Forecasts, Names, check, merge, without_empty
@@ -319,6 +318,8 @@ def polars_frame(data: Any) -> pl.DataFrame:
     """Return a pandas, polars, pyarrow or duckdb frame as a polars one."""
     if isinstance(data, pl.DataFrame):
         return data
+    import narwhals as nw  # files do not need it
+
     try:
         native = nw.from_native(data)
     except TypeError:

@@ -143,7 +143,7 @@ class Assessment(Presented):
     @cached_property
     def expected(self) -> Means:
         """The same means as the forecaster expects of itself."""
-        return self._no_means if self._shared.nothing else self._shared.shown(estimate.expected_means(self._state))
+        return self._no_means if self._shared.nothing else self._shared.shown(self._shared.expected.means())
 
     @cached_property
     def expected_scores(self) -> Mapping[str, ExpectedScore]:
@@ -192,9 +192,8 @@ class Assessment(Presented):
         if self._shared.nothing:
             none = (np.nan,) * len(R)
             return RiskProfile(tuple(R.tolist()), *(none for _ in range(11)))
-        return self._shared.shown(
-            estimate.risk_profile(self._state, self._shared.profile, self._shared.measured, self._shared.bootstrap)
-        )
+        held = self._shared
+        return held.shown(estimate.risk_profile(held.expected, held.profile, held.measured, held.bootstrap))
 
     @cached_property
     def floors(self) -> tuple[FloorMeans, ...]:

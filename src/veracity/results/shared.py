@@ -7,6 +7,7 @@ from functools import cached_property
 
 from veracity import estimate
 from veracity.estimate.bootstrap import Bootstrap
+from veracity.estimate.expected import Expected
 from veracity.estimate.ideal import Ideal
 from veracity.estimate.measured import Measured
 from veracity.estimate.recalibration import Recalibration
@@ -39,6 +40,11 @@ class Shared:
     def profile(self) -> Profile:
         """The reported means along the risk profile."""
         return Profile(self.tally)
+
+    @cached_property
+    def expected(self) -> Expected:
+        """The means that the forecasts expect of themselves along the risk profile."""
+        return Expected(self.tally)
 
     @cached_property
     def measured(self) -> Measured | None:

@@ -64,34 +64,34 @@ class RunningRows:
             self._complete = False  # cells of the grid serve
             f = f.take(slice(0))
             self._parts, self._hashes, self._waiting = [], [], 0
-        h, most = hashes(f), capacity(f.k)
-        if self._limit is None and len(f) > 2 * most:
-            self._limit = _limit_of_forecasts(h, most)
-        if self._limit is not None:
-            near = np.flatnonzero(h <= self._limit)
-            self._complete &= len(near) == len(f)
-            f, h = f.take(near), h[near]
-        self._parts.append(_copied(f))
-        self._hashes.append(h)
-        self._waiting += len(f)
-        if self._waiting > 2 * most:
+        h = hashes(f)
+        order = _nearest(h, capacity(f.k), self._limit)
+        self._complete &= len(order) == len(f)
+        self._parts.append(_copied(f, order))
+        self._hashes.append(h[order])
+        self._waiting += len(order)
+        if self._waiting > 2 * capacity(f.k):
             self._settle()
 
     def _settle(self) -> None:
-        """Merge equal rows, sort, and cut at whole forecasts."""
-        f, h = Forecasts.concat(self._parts), np.concatenate(self._hashes)
-        assert f.counts is not None
-        order, first = _distinct(f, h)
-        counts = np.add.reduceat(f.counts[order], first) if len(first) else f.counts[:0]
-        h = h[order[first]]
+        """Sort, merge equal rows, and cut at whole forecasts."""
+        f, h = self._parts[0], self._hashes[0]
+        if len(self._parts) > 1:
+            f, h = Forecasts.concat(self._parts), np.concatenate(self._hashes)
+            order = np.argsort(h)
+            f, h = f.take(order), h[order]
+        if (h[1:] == h[:-1]).any():
+            order, first = _distinct(f, h)
+            assert f.counts is not None
+            f, h = replace(f.take(order[first]), counts=np.add.reduceat(f.counts[order], first)), h[first]
         most = capacity(f.k)
         if len(h) > most:
             end = int(np.searchsorted(h, h[most]))  # forecasts with all their outcomes, at least one of them
             end = end if end else int(np.searchsorted(h, h[0], "right"))
             self._complete &= end == len(h)
-            first, counts, h = first[:end], counts[:end], h[:end]
+            f, h = f.take(slice(end)), h[:end]
             self._limit = h[-1]
-        self._parts, self._hashes = [replace(f.take(order[first]), counts=counts, rows=None)], [h]
+        self._parts, self._hashes = [replace(f, rows=None)], [h]
         self._waiting = 0
 
     def rows(self) -> AnalysisRows:
@@ -112,31 +112,36 @@ def hashes(f: Forecasts) -> Hashes:
     return forecast_hashes(values)
 
 
-def _copied(f: Forecasts) -> Forecasts:
-    """Return float64 rows with counts that share no memory with the input."""
-    held: dict[str, Any] = {name: _copy(getattr(f, name)) for name in CONTENT}
+def _copied(f: Forecasts, order: NDArray[Any]) -> Forecasts:
+    """Return these rows, with counts, sharing no memory with the input; probabilities keep their precision."""
+
+    def taken(values: Any, kind: Any = None) -> Any:
+        if values is None:
+            return None
+        chosen = values.take(order, axis=0) if values.flags.c_contiguous else values[order]  # take would copy all
+        return np.ascontiguousarray(chosen, dtype=kind)
+
+    held: dict[str, Any] = {name: taken(getattr(f, name)) for name in CONTENT}
     if f.features is not None:
-        held["features"] = _numbered(f.features)
+        held["features"] = _numbered(held["features"])
     if f.case is not None:
-        held["case"] = keys_of(f.case)
-    p = None if f.probabilities is None else np.array(f.probabilities, dtype=np.float64) + 0.0  # −0 is 0
-    if p is not None and p.ndim == 1 and f.log_realised is not None:
-        p = f.matrix
+        held["case"] = keys_of(held["case"])
+    p = f.probabilities
+    p = f.matrix if p is not None and p.ndim == 1 and f.log_realised is not None else p
+    p = taken(p, np.float32 if p is not None and p.dtype == np.float32 else np.float64)
+    if p is not None:
+        p += p.dtype.type(0.0)  # −0 is 0
     return Forecasts(
         p,
-        None if f.outcomes is None else np.array(f.outcomes, dtype=np.int64),
+        taken(f.outcomes, np.int64),
         f.classes,
-        counts=np.ones(len(f), np.int64) if f.counts is None else np.array(f.counts, dtype=np.int64),
+        counts=np.ones(len(order), np.int64) if f.counts is None else taken(f.counts, np.int64),
         picks_only=f.picks_only,
         shares_only=f.shares_only,
         half=f.half,
         names=Names(),
         **held,
     )
-
-
-def _copy(values: Any) -> Any:
-    return None if values is None else np.array(values)
 
 
 def _numbered(features: NDArray[Any]) -> NDArray[np.float64]:
@@ -148,36 +153,38 @@ def _numbered(features: NDArray[Any]) -> NDArray[np.float64]:
     return np.column_stack(numbers)
 
 
-def _limit_of_forecasts(h: Hashes, most: int) -> np.uint64 | None:
-    """Return the hash up to which there are `most` different forecasts; None where there are fewer.
+def _nearest(h: Hashes, most: int, limit: np.uint64 | None) -> NDArray[np.int64]:
+    """Return the rows with hashes up to `limit`, or else those of the `most` forecasts with the smallest hashes.
 
-    Hashes are spread evenly, so all rows of so many forecasts are at least as many rows.
+    By ascending hash. Hashes are spread evenly, so not all need to be sorted.
     """
-    near = h[h <= np.uint64(2.0**63 * min(1.0, 3.0 * most / len(h)))]
-    for values in (near, h):
-        ordered = np.sort(values)
-        distinct = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)]]
-        if len(distinct) >= most:
-            return np.uint64(distinct[most - 1])
-    return None
+    if limit is not None:
+        near = np.flatnonzero(h <= limit)
+        return near[np.argsort(h[near])]
+    share = 1.05 * most / max(len(h), 1)  # rows of different forecasts: seldom fewer than `most`
+    while share < 0.9:
+        near = np.flatnonzero(h <= np.uint64(share * 2.0**64))
+        near = near[np.argsort(h[near])]
+        ordered = h[near]
+        different = np.flatnonzero(ordered[1:] != ordered[:-1])
+        if len(different) >= most:  # the last of each but the last forecast
+            return near[: different[most - 1] + 1]
+        share *= 4.0
+    return np.argsort(h)
 
 
-def _distinct(f: Forecasts, h: Hashes) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the order by (hash, content), and where in it a row differs from the one before."""
-    order = np.argsort(h, kind="stable")
-    new = np.ones(len(h), dtype=bool)
-    new[1:] = h[order][1:] != h[order][:-1]
+def _distinct(f: Forecasts, h: Hashes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order by (hash, content) of rows sorted by hash, and where in it a row differs from the one before."""
+    order, new = np.arange(len(h)), np.ones(len(h), dtype=bool)
+    new[1:] = h[1:] != h[:-1]
     tied = ~new
-    tied[:-1] |= ~new[1:]
-    if tied.any():  # few in continuous forecasts: only these are compared whole
-        rows = order[tied]
-        content = _content(f.take(rows))
-        again = np.lexsort([content, h[rows]])
-        content, shared = content[again], h[rows][again]
-        order[tied] = rows[again]
-        differs = np.ones(len(rows), dtype=bool)
-        differs[1:] = (shared[1:] != shared[:-1]) | (content[1:] != content[:-1])
-        new[tied] = differs
+    tied[:-1] |= ~new[1:]  # few in continuous forecasts: only these are compared whole
+    rows = order[tied]
+    content = _content(f.take(rows))
+    again = np.lexsort([content, h[rows]])
+    content, shared = content[again], h[rows][again]
+    order[tied] = rows[again]
+    new[tied] = np.append(True, (shared[1:] != shared[:-1]) | (content[1:] != content[:-1]))
     return order, np.flatnonzero(new)
 
 

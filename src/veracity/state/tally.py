@@ -124,8 +124,8 @@ class Tally:
 
     @cached_property
     def rows(self) -> Forecasts:
-        """The analysis rows; of two classes beyond 2^17 cases the cells of the grid, a row per cell and outcome."""
-        return self._cells_as_rows if self.on_cells else self.analysis.rows
+        """The analysis rows in float64; of two classes beyond 2^17 cases the cells, a row per cell and outcome."""
+        return self._cells_as_rows if self.on_cells else self.analysis.rows.precise()
 
     @property
     def on_cells(self) -> bool:
@@ -155,7 +155,8 @@ class Tally:
         Cells of the grid are returned whole.
         """
         most = max(1, min(most, entries // max(self.k, 1)))
-        return self.rows if self.on_cells or len(self.rows) <= most else self.rows.take(slice(most))
+        held = self.analysis.rows
+        return self.rows if self.on_cells or len(held) <= most else held.take(slice(most)).precise()
 
     @staticmethod
     def dependent(rows: Forecasts) -> NDArray[Any] | None:
