@@ -104,7 +104,8 @@ def row_spread(p: Floats, weight: Floats, r: Floats) -> Floats:
 
 def _total(p: Floats) -> Floats:
     """Return the sums of columns."""
-    return np.einsum("ij->j", p)
+    sums: Floats = np.einsum("ij->j", p)
+    return sums
 
 
 def band(expected: Floats, spread: Floats, r: Floats, n: float, z: float) -> tuple[Floats, Floats]:
