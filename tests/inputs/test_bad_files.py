@@ -398,9 +398,9 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
     ),
     "JSON array": (
         "x.jsonl",
-        '[{"y": 1}]',
+        '[{"y": 1, "p": 0.5}, 2]',
         {},
-        "x.jsonl: row 1 is no JSON object\n  write one object per line (JSON lines)",
+        "x.jsonl: entry 2 of the JSON array is no object\n  write one object for each case",
     ),
     "answer that is no option": (
         "x.jsonl",

@@ -214,7 +214,7 @@ def test_parts_of_one_set_keep_their_answers_apart(tmp_path: Path) -> None:
 
 def test_columns_with_a_role_are_used(tmp_path: Path) -> None:
     layout, _ = one(wrote(tmp_path, *harness([[[[-1.0, True]]]] * 3)), id="doc_id", group=("acc",))
-    assert [name for name, _ in layout.unused] == ["target"]
+    assert [name for name, _ in layout.unused] == ["target", "doc.text"]
 
 
 def test_conditions_and_groups_of_answers(tmp_path: Path) -> None:

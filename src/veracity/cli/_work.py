@@ -136,18 +136,18 @@ def _inputs(request: Request) -> dict[str, list[File]]:
     for each model, or parts that all hold several.
     """
     from veracity.read import recognise
-    from veracity.read.paths import listed, stem
+    from veracity.read.paths import listed, model_name
 
     given = [(Path(name), listed([name])) for name in request.files]
     path, inside = given[0]
     if len(given) == 1 and path.is_dir() and len(inside) > 1:
         if len(recognise(inside[:1], request.reading).named_models) > 1:
             return {path.resolve().name: inside}
-        given = [(one.path, [one]) for one in inside]
+        given = [(one.path, [one]) for one in inside]  # named with their folders where their names are the same
     inputs: dict[str, list[File]] = {}
     for path, files in given:
         folder = path.is_dir()
-        named = [(path.resolve().name, files)] if folder else [(stem(Path(one.name)), [one]) for one in files]
+        named = [(path.resolve().name, files)] if folder else [(model_name(one.name), [one]) for one in files]
         for name, own in named:
             if name in inputs:
                 raise ValueError(f"two models are called {name}\n  give the files different names")

@@ -60,6 +60,15 @@ TEXTS = {
         "changes the meaning",
         "rows look dependent ({count} columns of separate yes/no events, stacked); the intervals assume they are not",
     ),
+    "likely_tokens": (
+        "note",
+        "probabilities of the options among the likely tokens (top_logprobs) of the answer, rescaled to sum to one",
+    ),
+    "unlisted_options": (
+        "changes the meaning",
+        "in {count} of {total} rows an option was not among the likely tokens: such options share the probability "
+        "that is left",
+    ),
     "spoken": ("note", "confidences in words: {count} of {total} values of `{column}` read as numbers"),
     "unspoken": (
         "changes the meaning",

@@ -50,6 +50,10 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
             table = of_frame(arrays.with_lists_as_columns(pl.read_ipc_stream(path).lazy()).collect(), shown, "file")
         elif ending in (".npz", ".npy") or magic[:6] == b"\x93NUMPY" or (magic[:2] == b"PK" and ending == ""):
             table = arrays.table_of_arrays(path, shown)
+        elif magic[:2] == b"PK" and ending == ".eval":
+            from . import logs
+
+            table = logs.table_of_archive(path, shown)
         elif ending in (".jsonl", ".ndjson", ".json") or (ending not in TEXTS and text.first_byte(path) == b"{"):
             from . import jsonl
 

@@ -17,7 +17,7 @@ from .options import nearest
 
 COMPRESSED = (".gz", ".zst", ".zstd")
 TEXTS = (".csv", ".tsv", ".txt", ".dat", ".tab", ".psv")
-KNOWN = (*TEXTS, ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".jsonl", ".ndjson", ".npz", ".npy")
+KNOWN = (*TEXTS, ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".jsonl", ".ndjson", ".npz", ".npy", ".eval")
 
 
 def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
@@ -34,7 +34,7 @@ def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
         if str(given) == "-" or path.is_file():
             found.append(path)
         elif path.is_dir():
-            inside = sorted(f for f in path.rglob("*") if f.is_file() and extension(f) in KNOWN)
+            inside = _inside(path)
             if not inside:
                 raise ValueError(f"{given}: no file that can be read in this folder\n  kinds: {', '.join(KNOWN)}")
             found += inside
@@ -47,6 +47,14 @@ def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
     if twice:
         raise ValueError(f"{twice[0].name}: given twice\n  name each file once: its rows would count twice")
     return found
+
+
+def _inside(folder: Path) -> list[Path]:
+    """Return the files of a folder that can be read; JSON documents only if nothing else can, and HELM's by name."""
+    files = sorted(f for f in folder.rglob("*") if f.is_file())
+    documents = [f for f in files if extension(f) == ".json"]
+    stats = [f for f in documents if f.name.startswith("per_instance_stats")]
+    return [f for f in files if extension(f) in KNOWN] or stats or documents
 
 
 @dataclass(frozen=True)
@@ -117,6 +125,16 @@ def stem(path: Path) -> str:
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
     return name
+
+
+def model_name(shown: str) -> str:
+    """Return the name of the model in a file: its stem, or the folders that tell files of one name apart.
+
+    >>> model_name("nb.csv"), model_name("gpt-x/samples_mmlu.jsonl")
+    ('nb', 'gpt-x')
+    """
+    path = Path(shown)
+    return stem(path) if len(path.parts) == 1 else str(path.parent)
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:

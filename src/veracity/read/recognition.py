@@ -64,7 +64,7 @@ def _recognised(table: Table, options: ReadOptions, model: str) -> Match:
 def _match(columns: Columns) -> Match:
     asked = iter(_asked(columns).items())
     for name, layout in asked:
-        found = layout.match(columns)
+        found = columns.preset() if columns.table.preset is not None else layout.match(columns)
         if found is not None and _is_sane(columns, found):
             found = replace(found, layout=name)
             if not (found.certain or columns.forced or columns.options.label):

@@ -1,31 +1,35 @@
-"""JSON lines of log-probabilities, or probabilities, per answer option with the right answer."""
+"""Log-probabilities, or probabilities, per answer option with the right answer: objects, lists, or likely tokens."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from ...data import Finding, Forecasts
+from .. import tokens
 from ..build import ModelRows, prepared
 from ..columns import Columns
-from ..jsonl import Row, Rows, flat, frame_of, log_of
 from ..match import Match
 from ..options import labels_of
-from ..table import Table, of_frame
+from ..rows import Row, Rows, Spool, flat, log_of
+from ..table import Table
 
 RULE = 1
 OPTIONS = ("resps", "filtered_resps", "options", "choices")
 PROBABILITIES = ("probs", "probabilities", "proba", "option_probs", "choice_probs")
 ANSWERS = ("target", "answer", "label", "correct_answer", "gold")
+MOST_TARGETS = 26  # different right answers that are taken for options
 
 
 def match(columns: Columns) -> Match | None:
     """JSON lines that were flattened here."""
-    if columns.forced and columns.table.preset is None:
+    if columns.forced:
         raise columns.error(
             "no log-probabilities of answer options here.", "lm-eval is a layout of JSON lines (resps and target)"
         )
-    return columns.preset()
+    return None
 
 
 def build(rows: ModelRows) -> Forecasts:
@@ -35,12 +39,13 @@ def build(rows: ModelRows) -> Forecasts:
 
 def flatten(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
     """Return one column per option, missing where it was not offered."""
-    key = _key(first)
-    if key is None or not any(answer in first for answer in ANSWERS):
+    if not any(answer in first for answer in ANSWERS):
         return None
-    made: list[Row] = []
-    options: dict[str, None] = {}
-    answer = ""
+    key = _key(first)
+    if key is None:
+        return _of_likely_tokens(rows, name, first)
+    spool, options, answer = Spool(), dict[str, None](), ""
+    low, models = math.inf, set()
     for number, row in rows():
         value = row.get(key)
         if value is None or not _is_options(value):
@@ -52,31 +57,48 @@ def flatten(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
         answer = next((a for a in ANSWERS if a in row), "")
         right = _right(row.get(answer), list(held), row)
         if right is None:
-            raise ValueError(
-                f"{name}: row {number}: `{answer or 'target'}` = {row.get(answer)!r} is none of the options "
-                f"{', '.join(held)}\n"
-                "  the right answer is the number (from 0), the letter or the name of an option"
-            )
+            raise _no_option(name, number, answer, row.get(answer), list(held))
         options |= dict.fromkeys(held)
-        others = {k: v for k, v in flat(row).items() if k != answer}
-        made.append(others | {f"{key}.{option}": log_of(v) for option, v in held.items()} | {answer: right})
+        others = {k: v for k, v in flat({k: v for k, v in row.items() if k != key}).items() if k != answer}
+        logs = {f"{key}.{option}": log_of(v) for option, v in held.items()}
+        low = min(low, *(v for v in logs.values() if v is not None))
+        models.add(row.get("model"))
+        spool.add(others | logs | {answer: right})
+    as_given = low >= 0 and "logit" not in key.lower()
+    why = "probabilities per option (rule 1)" if as_given else "log-probabilities per option (rule 1)"
     columns = tuple(f"{key}.{option}" for option in options)
-    frame = frame_of(made)
-    as_given = min(frame[c].min() for c in columns) >= 0 and "logit" not in key.lower()  # type: ignore[operator, type-var]
-    labels = tuple(options)
-    match = Match(
+    findings = () if as_given else (Finding.of("softmax"),)
+    scale = "probability" if as_given else "logit"
+    return spool.table(name, _match(columns, tuple(options), answer, scale, findings, why, len(models) > 1))
+
+
+def _match(
+    columns: tuple[str, ...],
+    labels: tuple[str, ...],
+    answer: str,
+    scale: str,
+    findings: tuple[Finding, ...],
+    why: str,
+    models: bool = False,
+) -> Match:
+    return Match(
         (("", columns),),
         labels_of(labels),
         answer,
         labels=labels,
-        scale="probability" if as_given else "logit",
-        model_column="model" if "model" in frame.columns and frame["model"].n_unique() > 1 else None,
-        findings=() if as_given else (Finding.of("softmax"),),
-        undivided=True,
-        why="probabilities per option (rule 1)" if as_given else "log-probabilities per option (rule 1)",
+        scale=scale,
+        model_column="model" if models else None,
+        findings=findings,
+        why=why,
         outcome_note=f"up to {len(labels)} options",
     )
-    return of_frame(frame, name, "file", preset=match)
+
+
+def _no_option(name: str, number: int, answer: str, value: Any, options: list[str]) -> ValueError:
+    return ValueError(
+        f"{name}: row {number}: `{answer or 'target'}` = {value!r} is none of the options {', '.join(options)}\n"
+        "  the right answer is the number (from 0), the letter or the name of an option"
+    )
 
 
 def _key(row: Row) -> str | None:
@@ -125,4 +147,78 @@ def _right(value: Any, options: list[str], row: Row) -> str | None:
         return options[place] if place < len(options) else None
     if text.isdigit() and int(text) < len(options) and not any(o.isdigit() for o in options):
         return options[int(text)]
+    return None
+
+
+# -- options among the likely tokens ----------------------------------------------------------------------------------
+
+
+def _of_likely_tokens(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
+    """Return the options of replies whose likely tokens (top_logprobs) hold the right answer; None: they do not."""
+    if not any(tokens.likely_tokens(first)):
+        return None
+    targets: Counter[str] = Counter()
+    seen: set[str] = set()
+    for _, row in rows():
+        answer = next((a for a in ANSWERS if a in row), "")
+        targets[_letter(row.get(answer), row)] += 1
+        seen |= {token for place in tokens.likely_tokens(row) for token in place}
+        if len(targets) > MOST_TARGETS:
+            return None
+    everything = sorted({*targets, *(_letters(first))})
+    if len(everything) < 2 or not set(targets) <= seen | set(_letters(first)) or not set(everything) & seen:
+        return None
+    spool, unlisted, answer = Spool(), 0, ""
+    for number, row in rows():
+        answer = next((a for a in ANSWERS if a in row), "")
+        options = _letters(row) or everything
+        right = _letter(row.get(answer), row)
+        if right not in options:
+            raise _no_option(name, number, answer, row.get(answer), options)
+        shares = _shares(tokens.likely_tokens(row), options)
+        if shares is None:
+            raise ValueError(
+                f"{name}: row {number}: none of the options {', '.join(options)} is among the likely tokens\n"
+                "  leave out replies that do not answer, or ask for more top_logprobs"
+            )
+        unlisted += shares[1]
+        others = {k: v for k, v in flat({k: v for k, v in row.items() if k != "output"}).items() if k != answer}
+        spool.add(others | {f"option.{option}": p for option, p in shares[0].items()} | {answer: right})
+    findings = [Finding.of("likely_tokens")]
+    findings += [Finding.of("unlisted_options", unlisted, spool.rows)] if unlisted else []
+    columns = tuple(f"option.{option}" for option in everything)
+    why = "probabilities of the options among the likely tokens (rule 1)"
+    return spool.table(name, _match(columns, tuple(everything), answer, "probability", tuple(findings), why))
+
+
+def _letters(row: Row) -> list[str]:
+    """Return A, B, … for the listed texts of the options."""
+    return [chr(ord("A") + i) for i in range(len(_texts(row)))][:MOST_TARGETS]
+
+
+def _letter(value: Any, row: Row) -> str:
+    """Return the right answer as it is among the tokens: a letter where the options are listed."""
+    letters, text = _letters(row), str(value).strip()
+    if letters and text not in letters:
+        return _right(value, letters, row) or text
+    return text
+
+
+def _shares(places: list[dict[str, float]], options: list[str]) -> tuple[dict[str, float], bool] | None:
+    """Return the probabilities of the options at the last token that is one, and whether some were not listed there.
+
+    Options that are not listed share what is left, each no more than the least likely token that is.
+    """
+    for held in reversed(places):
+        said = max(held, key=lambda token: held[token], default="")
+        if said not in options:
+            continue
+        listed = {option: math.exp(held[option]) for option in options if option in held}
+        absent = [option for option in options if option not in listed]
+        least = math.exp(min(held.values()))
+        left = max(0.0, 1.0 - sum(math.exp(v) for v in held.values()))
+        share = min(left / len(absent), least) if absent else 0.0
+        shares = {option: listed.get(option, share) for option in options}
+        total = sum(shares.values())
+        return {option: p / total for option, p in shares.items()}, bool(absent)
     return None

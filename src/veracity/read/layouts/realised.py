@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ...data import Forecasts, prepare_realised
-from .. import jsonl, roles
+from .. import roles, tokens
 from ..build import ModelRows
 from ..columns import Columns
 from ..match import Match
 from ..options import items_of
+from ..rows import Rows
 from ..table import Table
 from ..values import numbers_in
 from . import binary
@@ -20,8 +21,6 @@ RULE = 8
 
 def match(columns: Columns) -> Match | None:
     """A column named for the realised probability, and no outcome."""
-    if columns.table.preset is not None:
-        return columns.preset()
     column = columns.first(roles.REALISED, lambda c: c.numeric)
     if columns.forced and column is None:
         given = columns.options.positive_proba or columns.options.proba
@@ -37,9 +36,9 @@ def match(columns: Columns) -> Match | None:
     )
 
 
-def flatten(rows: Callable[[], jsonl.Rows], name: str, first: dict[str, Any]) -> Table | None:
+def flatten(rows: Callable[[], Rows], name: str, first: dict[str, Any]) -> Table | None:
     """Return one row per answer or per token of JSON lines with log-probabilities."""
-    for key_of, table_of in ((jsonl.likelihood_key, jsonl.likelihoods), (jsonl.token_key, jsonl.tokens)):
+    for key_of, table_of in ((tokens.likelihood_key, tokens.likelihoods), (tokens.token_key, tokens.tokens)):
         key = key_of(first)
         if key:
             return table_of(rows(), name, key)
@@ -53,6 +52,7 @@ def build(rows: ModelRows) -> Forecasts:
             "leave them out",
         )
     given, numbers = rows.common_arguments(), rows.numbers
-    if given["case"] is None and numbers is not None and (numbers[1:] == numbers[:-1]).any():  # tokens of one answer
-        given["case"] = numbers
+    if numbers is not None and (numbers[1:] == numbers[:-1]).any():  # tokens of one answer depend on each other
+        given["case"] = numbers if given["case"] is None else given["case"]
+        given["clusters"] = numbers if given["clusters"] is None else given["clusters"]
     return prepare_realised(numbers_in(rows.frame[rows.columns[0]]), scale=rows.match.scale, **given)

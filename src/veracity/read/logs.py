@@ -1,0 +1,214 @@
+"""Logs of evaluations of language models: Inspect (.eval archives, .json) and HELM (per_instance_stats.json), as rows.
+
+Inspect: a sample is a question with its target, the model's output and scores. With `top_logprobs` the row holds the
+log-probabilities of the options, otherwise the stated confidence and whether the answer was right.
+HELM: the statistics of an instance are columns; `max_prob` is the confidence in the pick, `exact_match` tells if it was
+right; `logprob` is the log-likelihood of a text.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ..data import Finding
+from . import text
+from .match import Match
+from .rows import Row, Rows, Spool, flat, flattened, loads
+from .table import Table
+
+SAMPLE_BYTES = 1 << 27  # of one sample, unpacked; a larger one is no sample
+GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # correct, incorrect, partial, no answer
+STATED = re.compile(r"(?i)(?:confiden\w+|certain\w*|probab\w+)[^\n]{0,40}")
+
+
+def is_inspect(document: Any) -> bool:
+    return isinstance(document, dict) and "eval" in document and isinstance(document.get("samples"), list)
+
+
+def is_helm(document: Any) -> bool:
+    first = document[0] if isinstance(document, list) and document else None
+    return isinstance(first, dict) and "instance_id" in first and isinstance(first.get("stats"), list)
+
+
+# -- Inspect ----------------------------------------------------------------------------------------------------------
+
+
+def table_of_archive(path: Path, shown: str) -> Table:
+    """Return an Inspect .eval archive as a table; samples are read one after another."""
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    if not any(name.startswith("samples/") for name in names):
+        raise ValueError(f"{shown}: no samples in this archive\n  an Inspect log (.eval) holds samples/*.json")
+    return _of_samples(partial(_archived, path, shown), shown)
+
+
+def table_of_log(document: dict[str, Any], shown: str) -> Table:
+    """Return an Inspect .json log as a table."""
+    return _of_samples(lambda: iter(document["samples"]), shown)
+
+
+def _archived(path: Path, shown: str) -> Iterator[dict[str, Any]]:
+    with zipfile.ZipFile(path) as archive:
+        for member in sorted(archive.infolist(), key=lambda info: _numbered(info.filename)):
+            if not (member.filename.startswith("samples/") and member.filename.endswith(".json")):
+                continue
+            if member.file_size > SAMPLE_BYTES:
+                raise ValueError(
+                    f"{shown}: {member.filename} expands to {member.file_size >> 20} MB\n  no sample is so long"
+                )
+            try:
+                written = archive.read(member)
+            except NotImplementedError:
+                raise ValueError(
+                    f"{shown}: compressed in a way that Python's zipfile does not know\n"
+                    "  convert it:  inspect log convert --to json"
+                ) from None
+            yield loads(written, f"{shown}: {member.filename}", "  write the log again")
+
+
+def _numbered(name: str) -> list[Any]:
+    """Return a name as a key that sorts 2 before 10."""
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", name) if part]
+
+
+def _of_samples(samples: Callable[[], Iterator[dict[str, Any]]], shown: str) -> Table:
+    first = next((s for s in samples() if isinstance(s, dict)), None)
+    if first is None:
+        raise ValueError(f"{shown}: no samples in this log\n  there is nothing to assess")
+    if _top_logprobs(first) and (first.get("choices") or _target(first)):
+        table = flattened(lambda: _option_rows(samples()), shown, next(_option_rows(iter([first])))[1])
+        if table is not None:
+            return table
+    return _stated(samples, shown)
+
+
+def _option_rows(samples: Iterator[dict[str, Any]]) -> Rows:
+    for number, sample in enumerate(samples, start=1):
+        choices = sample.get("choices")
+        row = _beside(sample) | {"target": _target(sample), "output": sample.get("output") or {}}
+        yield number, row | ({"choices": choices} if choices else {})
+
+
+def _beside(sample: dict[str, Any]) -> Row:
+    """Return id, epoch and metadata of a sample."""
+    kept = {key: sample.get(key) for key in ("id", "epoch")}
+    return flat({**kept, "metadata": sample.get("metadata") or {}})
+
+
+def _target(sample: dict[str, Any]) -> Any:
+    target = sample.get("target")
+    return target[0] if isinstance(target, list) and len(target) == 1 else target
+
+
+def _first_choice(sample: dict[str, Any]) -> dict[str, Any]:
+    choices = (sample.get("output") or {}).get("choices") or [{}]
+    return choices[0] if isinstance(choices[0], dict) else {}
+
+
+def _top_logprobs(sample: dict[str, Any]) -> bool:
+    content = (_first_choice(sample).get("logprobs") or {}).get("content") or []
+    return any(isinstance(token, dict) and token.get("top_logprobs") for token in content)
+
+
+def _stated(samples: Callable[[], Iterator[dict[str, Any]]], shown: str) -> Table:
+    """Return a table of stated confidences and whether the answers were right."""
+    spool, silent = Spool(), 0
+    for sample in samples():
+        right, said = _score(sample)
+        confidence = text.spoken(pl.Series([said]))[0] if said is not None else None
+        silent += confidence is None
+        spool.add(_beside(sample) | {"correct": right, "confidence": confidence})
+    if silent == spool.rows:
+        raise ValueError(
+            f"{shown}: no probabilities: neither log-probabilities of the options nor a stated confidence\n"
+            "  run the evaluation with --logprobs --top-logprobs 20, or ask the model for its confidence"
+        )
+    findings = [Finding.of("pick_only"), Finding.of("spoken", spool.rows - silent, spool.rows, column="confidence")]
+    match = Match(
+        (("", ("confidence",)),),
+        ("wrong", "right"),
+        "correct",
+        labels=("0", "1"),
+        findings=tuple(findings),
+        picks_only=True,
+        certain=True,
+        layout="top",
+        outcome_note="event = the answer was scored as right",
+        why="confidence that the answer states (rule 1)",
+    )
+    return spool.table(shown, match)
+
+
+def _score(sample: dict[str, Any]) -> tuple[float | None, str | None]:
+    """Return how right the answer was by its first score, and the words that state a confidence."""
+    scores = sample.get("scores") or ({"": sample["score"]} if isinstance(sample.get("score"), dict) else {})
+    first = next((s for s in scores.values() if isinstance(s, dict)), {})
+    value = first.get("value")
+    right = GRADES.get(value) if isinstance(value, str) else float(value) if isinstance(value, (int, float)) else None
+    for held in (first.get("metadata"), sample.get("metadata")):
+        if isinstance(held, dict) and held.get("confidence") is not None:
+            return right, str(held["confidence"])
+    found = STATED.findall(_words(_first_choice(sample).get("message") or {}))
+    return right, found[-1] if found else None
+
+
+def _words(message: dict[str, Any]) -> str:
+    content = message.get("content") or ""
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return str(content)
+
+
+# -- HELM -------------------------------------------------------------------------------------------------------------
+
+
+def table_of_stats(document: list[dict[str, Any]], shown: str) -> Table:
+    """Return HELM's statistics per instance as a table."""
+    spool = Spool()
+    for instance in document:
+        stats = {
+            stat["name"]["name"]: stat.get("mean") for stat in instance["stats"] if isinstance(stat.get("name"), dict)
+        }
+        kept = {key: instance.get(key) for key in ("instance_id", "train_trial_index")}
+        perturbation = instance.get("perturbation")
+        kept["perturbation"] = perturbation.get("name") if isinstance(perturbation, dict) else None
+        spool.add(kept | stats)
+    names = {stat["name"]["name"] for instance in document for stat in _named(instance)}
+    if {"max_prob", "exact_match"} <= names:
+        match = Match(
+            (("", ("max_prob",)),),
+            ("wrong", "right"),
+            "exact_match",
+            labels=("0", "1"),
+            findings=(Finding.of("pick_only"),),
+            picks_only=True,
+            certain=True,
+            layout="top",
+            outcome_note="event = the pick was right",
+            why="max_prob, the confidence of the pick (rule 1)",
+        )
+        return spool.table(shown, match)
+    if "logprob" in names:
+        match = Match(
+            (("", ("logprob",)),),
+            scale="log",
+            layout="realised",
+            findings=(Finding.of("summed_tokens"),),
+            why="log-likelihood of each text (rule 1): it cannot be compared with frequencies",
+        )
+        return spool.table(shown, match)
+    raise ValueError(
+        f"{shown}: statistics per instance without probabilities\n"
+        "  max_prob with exact_match (multiple choice), or logprob (language modelling) is needed"
+    )
+
+
+def _named(instance: dict[str, Any]) -> list[dict[str, Any]]:
+    return [stat for stat in instance["stats"] if isinstance(stat, dict) and isinstance(stat.get("name"), dict)]
