@@ -7,7 +7,7 @@ import time
 import traceback
 from random import Random
 
-from tests.prove import fuzz
+from tests.prove import fuzz, mutants
 
 
 def run_fuzz(inputs: int, seed: int = 0) -> int:
@@ -38,10 +38,22 @@ def run_fuzz(inputs: int, seed: int = 0) -> int:
     return failures
 
 
+def run_mutants(first: int = 0, last: int = mutants.SAMPLE) -> int:
+    """Try the mutants of the sample from `first` up to `last`; print who survived; return 1 below 90 % killed."""
+    dead = tried = 0
+    for mutant, by, seconds in mutants.run(first, last):
+        tried, dead = tried + 1, dead + bool(by)
+        print(f"{first + tried - 1:>4} {'killed  ' if by else 'SURVIVED'} {seconds:5.0f} s  {mutant}  {by}", flush=True)
+    print(f"{dead} of {tried} mutants killed ({dead / max(tried, 1):.0%})")
+    return int(dead < 0.9 * tried)
+
+
 def main(arguments: list[str]) -> int:
     what, *rest = arguments or ["fuzz"]
     if what == "fuzz":
         return min(1, run_fuzz(int(rest[0]) if rest else 1_000_000, int(rest[1]) if len(rest) > 1 else 0))
+    if what == "mutants":
+        return run_mutants(*map(int, rest))
     print(__doc__)
     return 2
 
