@@ -51,7 +51,7 @@ papers: setup
 lock: setup
 	$(INSTALL) pip-tools
 	$(COMPILE) --upgrade --all-extras -o requirements/dev.txt pyproject.toml
-	$(COMPILE) -c requirements/dev.txt -o requirements/runtime.txt pyproject.toml
+	$(COMPILE) --extra cli -c requirements/dev.txt -o requirements/runtime.txt pyproject.toml
 
 clean:
 	rm -rf .venv build dist *.egg-info src/*.egg-info

@@ -1,5 +1,21 @@
-"""python -m veracity"""
+"""The program: `veracity`, or `python -m veracity`."""
 
-from veracity.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run the command line; say what it needs where that is not installed."""
+    try:
+        from veracity.cli import main as run
+    except ModuleNotFoundError as missing:
+        from veracity.data.extras import remedy
+
+        if not remedy(missing):
+            raise
+        print(f"veracity: {remedy(missing)}", file=sys.stderr)
+        sys.exit(2)
+    run()
+
+
+if __name__ == "__main__":
+    main()

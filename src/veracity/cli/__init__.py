@@ -114,6 +114,10 @@ def run(arguments: Sequence[str]) -> int:
         return _say(f"{error.format_message()}\n  help:  {path} --help")
     except click.ClickException as error:
         return _say(error.format_message())
+    except ModuleNotFoundError as missing:
+        from veracity.data.extras import remedy
+
+        return _say(remedy(missing) or f"this should not happen: {missing}")
     except MemoryError:
         return _say("not enough memory; give the file as Parquet, or in parts")
     except OSError as error:

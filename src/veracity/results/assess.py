@@ -12,6 +12,7 @@ import numpy as np
 
 from veracity import __version__, kernels, maps
 from veracity.data import Forecasts, prepare
+from veracity.data.extras import extras
 from veracity.data.records import Provenance
 from veracity.results.assessment import Assessment
 from veracity.results.document import parse
@@ -167,7 +168,8 @@ def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
 
 
 def _of_frame(data: Any, plan: Plan, given: dict[str, Any], options: dict[str, Any]) -> Assessment | Assessments:
-    from veracity.read import ReadOptions, frame
+    with extras():
+        from veracity.read import ReadOptions, frame
 
     known = [f.name for f in fields(ReadOptions)]
     for option in options:

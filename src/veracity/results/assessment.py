@@ -15,6 +15,7 @@ import numpy as np
 
 from veracity import estimate
 from veracity.data import Finding
+from veracity.data.extras import extras
 from veracity.data.findings import unique
 from veracity.data.places import file_of
 from veracity.data.reading import Reading, undefined, unknown
@@ -372,7 +373,8 @@ class Assessment(Presented):
 
     def to_frame(self) -> Any:
         """Return the readings as a polars frame: name, value, low, high, method, reason."""
-        from veracity.read import frame_of
+        with extras():
+            from veracity.read import frame_of
 
         return frame_of(self.rows())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from veracity.data.extras import extras
 from veracity.results.document import encode
 
 
@@ -31,11 +32,13 @@ class Presented:
 
     def plot(self, name: str | None = None, **options: Any) -> Any:
         """Return a picture by name, an Altair chart; without a name the usual one, and the names are printed."""
-        return import_module("veracity.plots").chart(name, self, **options)
+        with extras():
+            return import_module("veracity.plots").chart(name, self, **options)
 
     def report(self, path: Any) -> None:
         """Write the report, one HTML file that opens offline, or a PDF by the ending of the path."""
-        import_module("veracity.show").write(self, path)
+        with extras():
+            import_module("veracity.show").write(self, path)
 
     def _repr_html_(self) -> str:
         html: str = import_module("veracity.show").to_notebook(self)
