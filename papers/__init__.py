@@ -1,4 +1,4 @@
-"""The five papers reproduced: every table, figure and quoted number beside the computed one, `make papers`.
+"""The five papers reproduced: every table, figure and quoted number with the computed one, `make papers`.
 
 A paper is a file of this folder; its name is the paper's key in small letters. It defines `TITLE`, `sections(options)`,
 `NUMBERED` (all numbered tables, figures, equations and theorems) and `NOT_REPRODUCED` ({numbered items: reason}).
@@ -38,19 +38,19 @@ class Paper:
 
 
 def keys() -> list[str]:
-    """Keys of all reproduced papers."""
+    """Return the keys of all reproduced papers."""
     found = {name.upper() for _, name, _ in pkgutil.iter_modules(__path__) if not name.startswith("_")}
     return [key for key in KEYS if key in found] + sorted(found - set(KEYS))
 
 
 def module(key: str) -> Any:
-    """Module of one paper."""
+    """Return the module of one paper."""
     if key.upper() not in keys():
         raise ValueError(f"no paper {key!r}; there are {', '.join(keys())}")
     return importlib.import_module(f"{__name__}.{key.lower()}")
 
 
 def reproduce(key: str, options: Options) -> Paper:
-    """One paper with all its sections computed."""
+    """Return one paper with all its sections computed."""
     found = module(key)
     return Paper(key.upper(), found.TITLE, list(found.sections(options)), found.NOT_REPRODUCED)

@@ -41,7 +41,7 @@ def main(wanted: tuple[str, ...], output: str, quick: bool, data: str | None, ou
 
 
 def _reported(paper: Paper) -> Paper:
-    """The paper, after printing its counts and the rows that differ."""
+    """Return the paper after printing its counts and the rows that differ."""
     click.echo(f"{paper.key}: " + ", ".join(f"{n} {verdict}" for verdict, n in tally(paper.sections).items() if n))
     for section in paper.sections:
         for row in section.rows:
@@ -51,7 +51,7 @@ def _reported(paper: Paper) -> Paper:
 
 
 def _checked(folder: Path) -> Path:
-    """The folder, if it is new, empty or an earlier output of this program."""
+    """Return the folder if it is new, empty or an earlier output of this program; refuse any other."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"-o {folder}: a file of this name exists; give a folder")
     rows = folder / "rows.csv"

@@ -13,14 +13,14 @@ UNIT = alt.Scale(domain=(0, 1), nice=False)
 
 
 def data(**columns: Any) -> Any:
-    """Rows for a chart, from columns of equal length."""
+    """Return rows for a chart from columns of equal length."""
     names = list(columns)
     cells = ([v.item() if hasattr(v, "item") else v for v in column] for column in columns.values())
     return alt.InlineData(values=[dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)])
 
 
 def curves(parts: Iterable[tuple[Mapping[str, str], Any, Any]], x: str, y: str, **style: Any) -> Any:
-    """Lines of several curves, each given as ({column: label}, x values, y values)."""
+    """Return rows of several curves, each given as ({column: label}, x values, y values)."""
     values = [
         {x: float(a), y: float(b), "order": order, **labels}
         for labels, xs, ys in parts
@@ -43,7 +43,7 @@ def lines(
     height: int = 200,
     title: str = "",
 ) -> Any:
-    """Lines over x in the order of the column `order`; colour and dash name columns."""
+    """Return lines over x in the order of the column `order`; colour and dash name columns."""
     encoding: dict[str, Any] = {
         "x": alt.X(f"{x}:Q", title=x),
         "y": alt.Y(f"{y}:Q", title=y, scale=alt.Scale(domain=y_domain, nice=False) if y_domain else alt.Undefined),
@@ -66,19 +66,19 @@ def lines(
 
 
 def diagonal(colour: str = "#888") -> Any:
-    """The line of equality on the unit square."""
+    """Return the line of equality on the unit square."""
     rows = data(x=[0.0, 1.0], y=[0.0, 1.0])
     return alt.Chart(rows).mark_line(color=colour, strokeDash=[4, 3]).encode(x="x:Q", y="y:Q")
 
 
 def points(rows: Any, x: str, y: str, *, colour: str, shape: str = "circle", size: int = 70) -> Any:
-    """Filled marks of one colour."""
+    """Return filled marks of one colour."""
     marks = alt.Chart(rows).mark_point(color=colour, fill=colour, shape=shape, size=size, opacity=1, clip=True)
     return marks.encode(x=f"{x}:Q", y=f"{y}:Q")
 
 
 def labels(rows: Any, x: str, y: str, text: str) -> Any:
-    """Text to the right of points, a little below."""
+    """Return text to the right of points, a little below."""
     marks = alt.Chart(rows).mark_text(align="left", dx=8, dy=12, fontSize=11)
     return marks.encode(x=f"{x}:Q", y=f"{y}:Q", text=f"{text}:N")
 
@@ -86,7 +86,7 @@ def labels(rows: Any, x: str, y: str, text: str) -> Any:
 def shares_and_means(
     x: Sequence[Any], shares: Sequence[float], means: Mapping[str, Sequence[float]], title: str, x_title: str
 ) -> Any:
-    """Bars of shares with marks for several means, joined from the first mean to the last."""
+    """Return bars of shares with marks for several means, joined from the first mean to the last."""
     names = list(means)
     across = alt.X(f"{x_title}:O", axis=alt.Axis(labelAngle=0))
     up: dict[str, Any] = {"scale": UNIT, "title": "share of correct picks, probability"}
@@ -128,8 +128,8 @@ def model_versus_source(bins: Sequence[Mapping[str, Any]], source: Any, model: A
     return layers.properties(width=250, height=250)
 
 
-def beside(*charts: Any, columns: int = 3) -> Any:
-    """Charts in rows of `columns`, each with its own legends."""
+def side_by_side(*charts: Any, columns: int = 3) -> Any:
+    """Return charts in rows of `columns`, each with its own legends."""
     return alt.concat(*charts, columns=columns).resolve_scale(
         color="independent", size="independent", shape="independent", strokeDash="independent"
     )

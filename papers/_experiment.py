@@ -33,15 +33,15 @@ class Experiment:
     compared: dict[str, dict[int, Array]]
 
     def picks(self, tail: str, d: int) -> Array:
-        """Share of correct picks in every draw."""
+        """Return the share of correct picks in every draw."""
         return self.results[tail][d][:, 0]
 
     def mean_of(self, tail: str, d: int, which: str) -> Array:
-        """One of the columns of the results in every draw."""
+        """Return one column of the results in every draw."""
         return self.results[tail][d][:, ("picks", "decisiveness", "accuracy", "robustness").index(which)]
 
     def rows(self, tail: str, reading: str) -> list[Row]:
-        """The means over the draws for every number of dimensions, beside those with known parameters."""
+        """Return rows of the means over the draws for every dimension, with those of known parameters."""
         found = []
         for d in DIMENSIONS:
             mean, sd = self.results[tail][d].mean(axis=0), self.results[tail][d].std(axis=0, ddof=1)
@@ -58,7 +58,7 @@ class Experiment:
         return found
 
     def chart(self, tail: str, title: str) -> Any:
-        """Mean share of correct picks, mean decisiveness and geometric accuracy, and median robustness."""
+        """Return the chart of mean correct picks, decisiveness and geometric accuracy, and median robustness."""
         means = {
             "decisiveness": [self.mean_of(tail, d, "decisiveness").mean() for d in DIMENSIONS],
             "geometric accuracy": [self.mean_of(tail, d, "accuracy").mean() for d in DIMENSIONS],
@@ -70,7 +70,7 @@ class Experiment:
 
 @lru_cache(maxsize=8)
 def experiment(reading: str, draws: int, seed: int = 0) -> Experiment:
-    """`draws` replications, each with its own training and 1000 test points per class."""
+    """Return `draws` replications, each with its own training and 1000 test points per class."""
     results, profiles, compared = _empty(), _empty(), _empty()
     for number, child in enumerate(np.random.SeedSequence([seed, ord(reading)]).spawn(draws)):
         fitted, x, y = ten_dimensions(np.random.default_rng(child), reading)
@@ -93,7 +93,7 @@ def experiment(reading: str, draws: int, seed: int = 0) -> Experiment:
 
 
 def experiments(quick: bool, seed: int) -> tuple[Experiment, Experiment]:
-    """The experiment in readings A and B."""
+    """Return the experiment in readings A and B."""
     draws = 200 if quick else 500
     return experiment("A", draws, seed), experiment("B", draws, seed)
 
@@ -106,7 +106,7 @@ def _empty() -> dict[str, dict[int, list[Any]]]:
 
 
 def ceiling(d: int) -> Array:
-    """Correct picks and the three means when the parameters are known: log odds of the observed class are N(d/2, d)."""
+    """Return correct picks and the three means with known parameters: log odds of the observed class are N(d/2, d)."""
     from scipy.stats import norm
 
     picks = norm.sf(0.0, d / 2.0, math.sqrt(d))
@@ -114,7 +114,7 @@ def ceiling(d: int) -> Array:
 
 
 def normal_profile(centre: float, spread: float, risks: Any) -> Array:
-    """Generalized means of p when ln(p/(1 − p)) is normal, by quadrature.
+    """Return generalized means of p when ln(p/(1 − p)) is normal, by quadrature.
 
     Below r = 0 the integrand is largest near centre + r spread², where the powers outweigh the density.
     """
@@ -140,13 +140,13 @@ def normal_profile(centre: float, spread: float, risks: Any) -> Array:
 
 
 def known_inverse(d: int, power: int) -> float:
-    """The mean of power −1, −2, … with known parameters, in closed form: E e^(−k z) = exp(d k (k − 1)/2)."""
+    """Return the mean of power −1, −2, … with known parameters: E e^(−k z) = exp(d k (k − 1)/2)."""
     total = sum(math.comb(power, k) * math.exp(d * k * (k - 1) / 2.0) for k in range(power + 1))
     return float(total ** (-1.0 / power))
 
 
 def harmonic(fitted: Fitted, d: int) -> float:
-    """The population's mean of power −1 of one fitted Gaussian model, in closed form; 0 when it diverges.
+    """Return the population's mean of power −1 of one fitted Gaussian model, in closed form; 0 when it diverges.
 
     1/p = 1 + f_other/f_own, and the ratio is the exponential of a quadratic form in normal x:
     E exp(−xᵀM x/2 + bᵀx + c) = |I + M|^(−1/2) exp(c' + (b + μ)ᵀ(I + M)⁻¹(b + μ)/2), finite when I + M is positive.

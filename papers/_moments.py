@@ -1,4 +1,4 @@
-"""What printed means allow: moment problems over every distribution of probabilities, as linear programmes."""
+"""Bounds from printed means: moment problems over every distribution of probabilities, as linear programmes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HALF_UNIT = 0.0005  # printed numbers have three decimals
 def feasible(
     r: float, d: float, *, floor: float = FLOOR, half_unit: float = HALF_UNIT, want: str = "geometric"
 ) -> tuple[float, float]:
-    """Range of a third mean over all distributions on [floor, 1] whose other two means round to the given numbers.
+    """Return the range of a third mean over distributions on [floor, 1] whose other two means round to these numbers.
 
     A moment problem, solved as a linear programme on a fine grid. want = "geometric": r and d are robustness and
     decisiveness; want = "robustness": r is the geometric mean.
@@ -46,7 +46,7 @@ def feasible(
 
 
 def rise(floors: dict[float, tuple[float, float]]) -> tuple[float, float]:
-    """Range of the rise of decisiveness from the smallest floor to the largest.
+    """Return the range of the rise of decisiveness from the smallest floor to the largest.
 
     floors: {γ: (robustness, geometric accuracy)} of one set of probabilities, as printed.
     """
@@ -57,20 +57,20 @@ def rise(floors: dict[float, tuple[float, float]]) -> tuple[float, float]:
 
 
 def meets(floors: dict[float, tuple[float, float]], floor: float, robustness: float, geometric: float) -> bool:
-    """Whether one set of probabilities can have the means of `floors` and these two at another floor."""
+    """Return whether one set of probabilities can have the means of `floors` and these two at another floor."""
     both = floors | {float(floor): (robustness, geometric)}
     p = _support(both)
     return not math.isnan(_solve(np.zeros_like(p), p, both))
 
 
 def _support(floors: dict[float, tuple[float, float]]) -> Array:
-    """Points dense where the floors cut."""
+    """Return points of support, dense near the floors."""
     fine = np.geomspace(min(floors) / 2.0, 1.2 * max(floors), 600)
     return np.unique(np.concatenate([np.geomspace(1e-8, 1.0, 600), fine, np.linspace(0.01, 1.0, 300), [*floors]]))
 
 
 def _solve(objective: Array, p: Array, floors: dict[float, tuple[float, float]]) -> float:
-    """Least mean of the objective over distributions on p whose floored means round to the given ones, or nan."""
+    """Return the least mean of the objective over distributions on p with these rounded floored means, or nan."""
     from scipy.optimize import linprog
 
     matrix, bounds = [], []

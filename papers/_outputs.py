@@ -15,10 +15,10 @@ OUTPUTS = ("logits", "outputs", "probabilities", "softmax", "scores", "predictio
 
 
 def load(folder: Path) -> dict[str, Forecasts]:
-    """{network: forecasts} of a folder and its subfolders.
+    """Return {network: forecasts} of a folder and its subfolders.
 
-    A file holds outputs and labels together (as `veracity assess` reads them), or outputs only beside a file called
-    `labels`. Values that are no probabilities are taken as logits.
+    A file holds outputs and labels together (as `veracity assess` reads them), or outputs only, with a file called
+    `labels` next to it. Values that are no probabilities are taken as logits.
     """
     if not folder.is_dir():
         raise ValueError(f"--outputs {folder}: no such folder")
@@ -34,13 +34,13 @@ def load(folder: Path) -> dict[str, Forecasts]:
     if not found:
         raise ValueError(
             f"--outputs {folder}: no file ends in {', '.join(ENDINGS)}; give one file per network with logits and "
-            "labels, or logits beside a file `labels`"
+            "labels, or logits with a file `labels` next to it"
         )
     return found
 
 
 def one_model(path: Path) -> Forecasts:
-    """Forecasts of a file that holds outputs and labels of one network."""
+    """Return the forecasts of a file with outputs and labels of one network."""
     from veracity.read import read
 
     models = read([path])
@@ -64,7 +64,7 @@ def _with_labels(path: Path, labels: Path) -> Forecasts:
 
 
 def _array(path: Path) -> Any:
-    """The one array of a file."""
+    """Return the only array of a file."""
     if path.suffix == ".npy":
         return np.load(path, allow_pickle=False)
     if path.suffix == ".npz":

@@ -20,13 +20,13 @@ HERE = Path(__file__).parent
 
 
 def files(papers: Sequence[Paper]) -> dict[str, str]:
-    """{file name: text}: index.html, one page per paper and rows.csv."""
+    """Return {file name: text}: index.html, one page per paper and rows.csv."""
     pages = {f"{paper.key.lower()}.html": page([paper], paper) for paper in papers}
     return {"index.html": page(papers), **pages, "rows.csv": rows_csv(papers)}
 
 
 def page(papers: Sequence[Paper], paper: Paper | None = None) -> str:
-    """HTML of one paper, or of the index of several."""
+    """Return the HTML of one paper, or of the index of several."""
     from jinja2 import Environment
     from markupsafe import Markup
 
@@ -53,7 +53,7 @@ def page(papers: Sequence[Paper], paper: Paper | None = None) -> str:
 
 
 def svg(chart: Any) -> str:
-    """The chart as SVG text, in the light theme of the report."""
+    """Return the chart as SVG text, in the light theme of the report."""
     import vl_convert
 
     small = {"axisX": {"tickCount": 5}, "title": _style.LIGHT["title"] | {"fontSize": 11}}  # panels are narrow
@@ -63,7 +63,7 @@ def svg(chart: Any) -> str:
 
 
 def rows_csv(papers: Sequence[Paper]) -> str:
-    """All rows as CSV, computed values in full."""
+    """Return all rows as CSV, computed values in full."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -82,6 +82,6 @@ def _style_sheet() -> str:
 
 
 def _renumbered(text: str) -> str:
-    """The page with clip paths numbered in order of appearance; the converter counts on from page to page."""
+    """Return the page with clip paths numbered in order of appearance; the converter counts on from page to page."""
     numbers: dict[str, str] = {}
     return re.sub(r"\bclip\d+\b", lambda found: numbers.setdefault(found.group(), f"clip{len(numbers)}"), text)

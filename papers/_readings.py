@@ -28,7 +28,7 @@ READINGS = ("a", "b", "b'", "c", "d")
 
 
 def readings(f: Forecasts, bins: int = 20, floor: float = 0.005, ends: str = "auto") -> dict[str, Array]:
-    """{"reported", "a", "b", "b'", "c", "d"}: the three means, bins weighted by their outcomes."""
+    """Return {"reported", "a", "b", "b'", "c", "d"}: the three means, bins weighted by their outcomes."""
     p, outcomes = f.matrix, np.asarray(f.outcomes)
     realised, picked = p[np.arange(len(p)), outcomes], p.max(axis=1)
     right = p.argmax(axis=1) == outcomes
@@ -54,7 +54,7 @@ def readings(f: Forecasts, bins: int = 20, floor: float = 0.005, ends: str = "au
 
 
 def _edges(realised: Array, bins: int, floor: float, ends: str) -> Array:
-    """Edges of bins with equal numbers of outcomes; the ends [0, floor) and [1 − floor, 1] apart.
+    """Return edges of bins with equal numbers of outcomes; the ends [0, floor) and [1 − floor, 1] apart.
 
     ends = "always", "auto" (when an end holds more than its share) or "never".
     """
@@ -69,7 +69,7 @@ def _edges(realised: Array, bins: int, floor: float, ends: str) -> Array:
 
 
 def section(options: Options) -> Section:
-    """Which probabilities are "incorrect-class predictions": four readings beside the signs of Table 1."""
+    """Return the section on "incorrect-class predictions": four readings and the signs of Table 1."""
     n, draws = (4_000, 2) if options.quick else (10_000, 4)
     found: dict[str, dict[str, Array]] = {}
     for word in ("calibrated", "sharp"):

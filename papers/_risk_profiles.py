@@ -92,14 +92,14 @@ def _figure(number: int, tail: str, a: Experiment, b: Experiment) -> Section:
         dashes=[str(d) for d in DIMENSIONS],
     )
     caption = f"r_D = {TAILS[tail]:g}, reading A: a) mean risk profiles by dimensions, b) correct picks as bars."
-    figure = Figure(caption, _charts.beside(profile, a.chart(tail, "b) correct picks and the three means")))
+    figure = Figure(caption, _charts.side_by_side(profile, a.chart(tail, "b) correct picks and the three means")))
     return Section(
         f"Figure {number}", "The experiment of N17 Figure 1 (one draw in the paper, many here).", rows, [figure]
     )
 
 
 def _profile_rows(tail: str, a: Experiment, b: Experiment) -> list[Row]:
-    """Risk profiles as numbers; with known parameters in closed form where there is one."""
+    """Return rows of the risk profiles; with known parameters in closed form where possible."""
     where = "r = −2, −1, −2/3, −1/2, 0, 1/2, 1, 2"
     rows = []
     for reading, e in (("A", a), ("B", b)):

@@ -1,4 +1,4 @@
-"""Rows that put a number or statement of a paper beside the computed one, in sections with figures."""
+"""Rows that compare a number or statement of a paper with the computed one, in sections with figures."""
 
 from __future__ import annotations
 
@@ -114,20 +114,20 @@ def drawn(item: str, paper: str, draws: Any, digits: int = 3) -> Row:
 
 
 def tally(sections: Iterable[Section]) -> dict[str, int]:
-    """Number of rows of each verdict."""
+    """Return the number of rows of each verdict."""
     counts = Counter(row.verdict for section in sections for row in section.rows)
     return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
 def tolerances(sections: Iterable[Section]) -> dict[str, dict[str, int]]:
-    """{kind: {tolerance applied: number of rows}}, most frequent first; kinds without rows are left out."""
+    """Return {kind: {tolerance applied: number of rows}}, most frequent first, without empty kinds."""
     rows = [row for section in sections for row in section.rows]
     counts = {kind: Counter(row.tolerance or "none" for row in rows if row.kind == kind) for kind in KINDS}
     return {kind: dict(count.most_common()) for kind, count in counts.items() if count}
 
 
 def uncovered(numbered: Iterable[str], sections: Iterable[Section]) -> list[str]:
-    """Numbered items of a paper without a row; tables and figures are sections, equations and theorems are rows."""
+    """Return numbered items of a paper without a row; tables and figures are sections, equations and theorems rows."""
     sections = list(sections)
     titles = [section.title for section in sections]
     items = [row.item for section in sections for row in section.rows]
@@ -140,7 +140,7 @@ def uncovered(numbered: Iterable[str], sections: Iterable[Section]) -> list[str]
 
 
 def slashed(values: Iterable[float]) -> str:
-    """Values with three decimals and slashes between them."""
+    """Return values with three decimals and slashes between them."""
     return " / ".join(f"{value:.3f}" for value in values)
 
 
@@ -149,7 +149,7 @@ def _verdict(agrees: bool, reason: str) -> str:
 
 
 def _parse(paper: str) -> tuple[float, float]:
-    """A printed number and half a unit of its last digit; a percentage as a share."""
+    """Return a printed number and half a unit of its last digit; a percentage as a share."""
     match = re.search(r"[-−]?\d*\.?\d+", paper)
     if match is None:
         raise ValueError(f"paper: no number in {paper!r}")

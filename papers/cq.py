@@ -82,7 +82,7 @@ class Metrics:
 
 
 def metrics(f: Forecasts, bins: int = BINS) -> Metrics:
-    """The metrics of one network by the paper's procedure."""
+    """Return the metrics of one network by the paper's procedure."""
     a = assess(f, preset="CQ", bins=bins)
 
     def three(means: Any) -> Array:
@@ -95,7 +95,7 @@ def metrics(f: Forecasts, bins: int = BINS) -> Metrics:
     return Metrics(picks, three(a.reported), three(a.measured_plain), [dict(b) for b in a.bins], floors)
 
 
-# ---- what the printed numbers imply ---------------------------------------------------------------------------------
+# ---- implications of the printed numbers ----------------------------------------------------------------------------
 
 
 def _printed_numbers() -> Section:
@@ -284,7 +284,10 @@ def _simulated(options: Options) -> Iterator[Section]:
         "robustness, geometric accuracy, decisiveness (reported, measured); magenta, the slope."
     )
     yield Section(
-        "Table 1 and Figure 1: simulated networks", about, rows, [Figure(caption, _charts.beside(*figures, columns=2))]
+        "Table 1 and Figure 1: simulated networks",
+        about,
+        rows,
+        [Figure(caption, _charts.side_by_side(*figures, columns=2))],
     )
     yield _sweep("Table 2: simulated DenseNet, GTSRB", sharp_runs["densenet-gtsrb"])
 
@@ -330,7 +333,7 @@ def _bin_sensitivity(options: Options) -> Section:
 
 
 def _found(options: Options) -> tuple[str, dict[str, Forecasts]]:
-    """Title and forecasts: real networks of `--data`, otherwise the demo's models, otherwise simulated ones."""
+    """Return title and forecasts: real networks of `--data`, otherwise the demo's models, otherwise simulated ones."""
     files: list[Path] = []
     if options.data is not None:
         places = ("cifar_netcal", "cifar10_vgg_verified_calibration")
@@ -384,7 +387,7 @@ def _real(networks: dict[str, Forecasts], title: str, *, compare: bool) -> Itera
         f"{title}: Table 1 and Figure 1",
         f"γ = {FLOOR}, B = {BINS}.",
         rows,
-        [Figure(caption, _charts.beside(*figures, columns=2))],
+        [Figure(caption, _charts.side_by_side(*figures, columns=2))],
     )
     yield Section(f"{title}: Table 2", "Effect of γ on the reported means.", sweep)
 
@@ -394,7 +397,7 @@ def _ends(first: dict[str, Any], last: dict[str, Any]) -> str:
 
 
 def _bars(title: str, m: Metrics) -> Any:
-    """One panel of Figure 1: bins, the line of equality, the three means and their slope."""
+    """Return one panel of Figure 1: bins, the line of equality, the three means and their slope."""
     bars = _charts.data(
         low=[b["low"] for b in m.bins],
         high=[b["high"] for b in m.bins],

@@ -58,7 +58,7 @@ class _Model:
         return np.asarray({"S": self.s, "A": adjusted, "C": self.c, "Q": self.q, "Y": self.y}[letter])
 
     def loss(self, name: str, score: Any) -> float:
-        """One of the ten losses: the mean divergence of its two stages."""
+        """Return one of the ten losses: the mean divergence of its two stages."""
         first, second = LOSSES[name]
         return float(np.mean(score.divergence(self.stage(first, score), self.stage(second, score))))
 
@@ -175,7 +175,7 @@ def _inline(models: dict[int, _Model]) -> Section:
 
 
 def _scored(models: dict[int, _Model]) -> Iterator[tuple[str, _Model, Any]]:
-    """Each model with each score: name, model, score."""
+    """Yield each model with each score: name, model, score."""
     for number, m in models.items():
         yield from ((f"Model {number}, {word}", m, score) for word, score in (("log", LOG), ("Brier", BRIER)))
 
@@ -186,7 +186,7 @@ def _uncertainty_form(m: _Model, score: Any) -> float:
 
 
 def _coherence(m: _Model, score: Any) -> tuple[float, float]:
-    """Largest and smallest constant of equation (1) over the rows: equal when adjustment is coherent with the score."""
+    """Return the largest and smallest constant of equation (1) over the rows: equal for coherent adjustment."""
     first, second = np.broadcast_to(np.eye(2)[:, None, :], (2, *m.s.shape))
     adjusted = m.stage("A", score)
     constants = (
@@ -268,7 +268,7 @@ HALVINGS = 16  # of [0, 1] for one weight: a search of finite resolution, as a p
 
 
 def coordinate_descent(scores: Array, target: Array, *, exact: bool) -> tuple[Array, Array]:
-    """Rounds to convergence of the paper's algorithm for many tasks at once, and which of them converged.
+    """Return rounds to convergence of the paper's algorithm for many tasks at once, and which of them converged.
 
     scores (tasks, n, k), target (tasks, k). A round sets each weight in turn so that its class has its target mean.
     `exact` solves for the weight; otherwise weights sum to one and are bisected on [0, 1] in 16 halvings.
@@ -301,7 +301,7 @@ def coordinate_descent(scores: Array, target: Array, *, exact: bool) -> tuple[Ar
 
 
 def _solve(column: Array, others: Array, wanted: Array, start: Array) -> Array:
-    """The weight x with mean x s/(x s + others) = wanted: Newton on the log odds of both sides, a smooth near-line."""
+    """Return the weight x with mean x s/(x s + others) = wanted, by Newton on the nearly linear log odds."""
     u = np.log(start)
     goal = np.log(wanted) - np.log1p(-wanted)
     for _ in range(60):
@@ -326,7 +326,7 @@ def _bisect(column: Array, others: Array, wanted: Array, start: Array) -> Array:
 
 
 def table_4(tasks: int, seed: int, n: int, k: int) -> dict[str, Any]:
-    """One cell of Table 4: rounds of the exact and of the 16-bit search, and our solver, on the same random tasks."""
+    """Return one cell of Table 4: rounds of the exact and 16-bit search and of our solver on the same random tasks."""
     generator = np.random.default_rng([seed, n, k])
     drawn = [random_task(generator, n, k) for _ in range(tasks)]
     scores, target = np.stack([s for s, _ in drawn]), np.stack([t for _, t in drawn])

@@ -30,7 +30,7 @@ NOT_REPRODUCED = {
     "(16), (19)": "definitions of the source probability, applied in the rows “source” of Figures 3, 5, 6 and 7",
 }
 NAMES = ("decisiveness", "geometric accuracy", "robustness")
-FIGURES = {  # what the captions say: steeper than 45 degrees is over-confident
+FIGURES = {  # by the captions: steeper than 45 degrees is over-confident
     "matched": ("Figure 3", "on the diagonal"),
     "mean-1": ("Figure 5a", "less than 45°"),
     "mean-3": ("Figure 5b", "greater than 45°"),
@@ -157,7 +157,7 @@ def _figure_1(options: Options) -> Section:
         "covariance is estimated (reading A: 25 points per class; B: 25 in all, pooled), r_D is the same in every "
         "dimension (κ = −r_D/(2 + d r_D)), 1000 test points per class, ties count half."
     )
-    chart = _charts.beside(*(a.chart(tail, f"{tail} (r_D = {r:g})") for tail, r in TAILS.items()))
+    chart = _charts.side_by_side(*(a.chart(tail, f"{tail} (r_D = {r:g})") for tail, r in TAILS.items()))
     caption = "Reading A: bars are correct picks; marks are decisiveness, geometric accuracy, robustness (median)."
     return Section("Figure 1", about, rows, [Figure(caption, chart)])
 
@@ -229,7 +229,7 @@ def _densities(case: TwoClasses, population: Population) -> Any:
         false, true = population.roc(pair, thresholds)
         rates.append(({"ROC": word}, [1.0, *false, 0.0], [1.0, *true, 0.0]))
     dashes = ["actual", "predicted"]
-    return _charts.beside(
+    return _charts.side_by_side(
         _charts.curves(likelihoods, "x", "density", **style),
         _charts.curves(posteriors, "x", "posterior", **style),
         _charts.curves(rates, "false positive rate", "true positive rate", dash="ROC", dashes=dashes, width=200),
@@ -240,9 +240,9 @@ def _densities(case: TwoClasses, population: Population) -> Any:
 
 
 def histogram(f: Forecasts, limit: float = 0.01) -> tuple[Array, Array, list[dict[str, Any]]]:
-    """N17's procedure (15)–(19) per class: clip, bins of width 0.01, means weighted by true events.
+    """Return (model means, source means, bins) of N17's procedure (15)–(19) per class.
 
-    Gives (model means, source means, bins). Weighting is what makes (18) and (19) right for unequal bins.
+    Clipped, in bins of width 0.01, weighted by true events, which makes (18) and (19) right for unequal bins.
     """
     matrix = np.clip(f.matrix, limit, 1.0 - limit)
     bins: list[dict[str, Any]] = []
@@ -389,7 +389,7 @@ def _figure_7(options: Options) -> Section:
 
 
 def _unlimited(case: TwoClasses) -> float:
-    """Geometric accuracy without clipping: by symmetry twice one class's integral of ln q."""
+    """Return the geometric accuracy without clipping: by symmetry twice one class's integral of ln q."""
     from scipy.integrate import quad
 
     def integrand(x: float) -> float:

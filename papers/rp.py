@@ -89,7 +89,7 @@ def _figure_1() -> Section:
         ),
     ]
     caption = "The standard normal; the average meets each curve at the mean plus the standard deviation."
-    return Section("Figure 1", "", rows, [Figure(caption, _charts.beside(*charts))])
+    return Section("Figure 1", "", rows, [Figure(caption, _charts.side_by_side(*charts))])
 
 
 def _average_densities() -> Section:
@@ -220,7 +220,7 @@ def _figure_2() -> Section:
         )
     caption = "Coupled Gaussians and their generalized means; they meet at r = r_D, the density at mean plus scale."
     about = "The paper calls the curve a weighted geometric mean; it is the weighted generalized mean."
-    return Section("Figure 2", about, rows, [Figure(caption, _charts.beside(*charts))])
+    return Section("Figure 2", about, rows, [Figure(caption, _charts.side_by_side(*charts))])
 
 
 def _risk_profile() -> Section:
@@ -321,7 +321,7 @@ def _appendix() -> Section:
 
 
 def _best_report(p: float, r: float) -> float:
-    """The reported probability that minimises the expected generalized surprisal when the true one is p."""
+    """Return the reported probability that minimises the expected generalized surprisal when the true one is p."""
     from scipy.optimize import minimize_scalar
 
     def surprisal(q: float) -> float:
