@@ -175,8 +175,13 @@ def differences(
     *,
     reference: str | None = None,
     reason: str = "",
+    short: Sequence[float] | None = None,
 ) -> Differences:
-    """Return the differences of one score with intervals and tests: all pairs, or all against the reference."""
+    """Return the differences of one score with intervals and tests: all pairs, or all against the reference.
+
+    `short` says of each model by how much its mean may fall short of the truth: intervals reach so much further.
+    """
+    missing = np.zeros(len(models)) if short is None else np.asarray(short)
     found = tested(moments, score, dependence)
     pairs = [(a, b, i, 1.0) for i, (a, b) in enumerate(zip(*(x.tolist() for x in pairs_of(len(models))), strict=True))]
     if reference is not None:
@@ -184,12 +189,14 @@ def differences(
         pairs = [(a, b, i, s) if b == at else (b, a, i, -s) for a, b, i, s in pairs if at in (a, b)]
     z, p = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
     why = [reason] * len(pairs)
-    for row, (_, _, i, sign) in enumerate(pairs):
+    for row, (a, b, i, sign) in enumerate(pairs):
         why[row] = why[row] or _reason(found, i)
         if why[row]:
             continue
         if found.error[i] > 0.0:
-            z[row] = sign * found.value[i] / found.error[i]
+            value = sign * found.value[i]
+            z[row] = max(value - missing[b], 0.0) + min(value + missing[a], 0.0) if short else value
+            z[row] /= found.error[i]
         elif found.value[i] != 0.0:
             z[row] = sign * math.copysign(math.inf, found.value[i])
         p[row] = 1.0 if np.isnan(z[row]) else float(formulas.two_sided(z[row], found.df))
@@ -203,7 +210,7 @@ def differences(
             made.append(PairDifference(models[a], models[b], value, None, None, None, None, None, why[row]))
             continue
         said = SAME if math.isnan(z[row]) else None
-        ends = value - half * error, value + half * error
+        ends = value - half * error - float(missing[b]), value + half * error + float(missing[a])
         tests = _known(z[row]), float(p[row]), float(adjusted[row])
         made.append(PairDifference(models[a], models[b], value, *ends, *tests, said))
     return tuple(made)

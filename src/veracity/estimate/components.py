@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity import maps
 from veracity.data import Forecasts
 from veracity.estimate.cases import Cases, Many, Two, ranges_of
 from veracity.estimate.folds import forecast_hashes, row_hashes
 from veracity.estimate.paired import score_of
-from veracity.estimate.recalibration import Recalibration
+from veracity.estimate.recalibration import NUMBERS, Recalibration
 from veracity.estimate.slope import PER_CLASS, RIDGE, fit
 from veracity.estimate.verdict import TINY, spread_zeros
 from veracity.formulas.rules import rule as rule_of
@@ -43,6 +44,21 @@ def components(rows: Forecasts, found: Recalibration | None, rule: str | float =
             no_frequencies = found.why_not_adjusted or "the class frequencies cannot be matched"
             values["AL"] = no_frequencies if adjusted is None else before - adjusted
     return values | {"slope": slope_values(rows)}
+
+
+def price_of_fits(found: Recalibration | None) -> dict[str, float]:
+    """Return by how much the cross-validated CL and AL fall short because maps are fitted: parameters ÷ (2·0.8·n).
+
+    A maximum-likelihood fit of m numbers to n cases loses about m/2n in log loss on others; folds fit four fifths of
+    the cases. The numbers of a pool are those of its maps, by their weights.
+    """
+    if found is None:
+        return {"CL": 0.0, "AL": 0.0}
+    cases = 2.0 * (1.0 - 1.0 / len(found.folds.used)) * max(maps.effective_rows(found.rows), 1.0)
+    k = found.rows.k
+    numbers = np.array([NUMBERS[name](k) for name in found.members], dtype=np.float64)
+    weights = found.weights[found.folds.used].mean(axis=0)
+    return {"CL": float(weights @ numbers) / cases, "AL": (k - 1.0) / cases}
 
 
 class _Judged:

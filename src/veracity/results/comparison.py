@@ -15,7 +15,7 @@ from veracity.data.findings import unique
 from veracity.estimate import compare as estimates
 from veracity.estimate.compare import Dependence
 from veracity.estimate.components import NAMES as COMPONENTS
-from veracity.estimate.components import components
+from veracity.estimate.components import components, price_of_fits
 from veracity.estimate.paired import EXCESS, Scorer, comparable, score_of
 from veracity.measures import HIGHER
 from veracity.results.assessment import Assessment
@@ -100,7 +100,9 @@ class Comparison(Presented):
         if name == EXCESS:
             return self._differences(self._moments, self._scorer.names.index(EXCESS))
         moments, reasons = self._log_components if key == "log" else self._components(key)
-        return self._differences(moments, COMPONENTS.index(name), reasons[name])
+        fits = [price_of_fits(a._shared.recalibration) for a in self.models.values()]
+        short = [price[name] for price in fits] if name in ("CL", "AL") else None
+        return self._differences(moments, COMPONENTS.index(name), reasons[name], short)
 
     def ranking(self, rule: str | float = "log") -> tuple[tuple[str, ...], ...]:
         """Return tiers of models by a score, best first; models of one tier cannot be told from its best."""
@@ -216,8 +218,10 @@ class Comparison(Presented):
             raise AttributeError(FROM_JSON)
         return held[name]
 
-    def _differences(self, moments: Moments, score: int, reason: str = "") -> Differences:
-        options: dict[str, Any] = {"reference": self.reference, "reason": reason}
+    def _differences(
+        self, moments: Moments, score: int, reason: str = "", short: list[float] | None = None
+    ) -> Differences:
+        options: dict[str, Any] = {"reference": self.reference, "reason": reason, "short": short}
         return estimates.differences(moments, score, self._names, self.dependence, self._level, **options)
 
     def _of_rule(self, key: str) -> tuple[Moments, int]:
