@@ -23,6 +23,7 @@ FEWEST_CLUSTERS = 10
 FEWEST_TIMES = 10
 PERSISTENT = 0.7  # autocorrelation above which an interval in time is too short
 GAP = 1.5  # times the usual step from which neighbours in time have a gap between them
+NORMAL = 1.96  # half-width at 95 % in standard errors
 SAME = "the two give every case the same"
 FEW = "one case: no interval"
 
@@ -175,13 +176,14 @@ def differences(
     *,
     reference: str | None = None,
     reason: str = "",
-    short: Sequence[float] | None = None,
+    short: Sequence[tuple[float, float]] | None = None,
 ) -> Differences:
     """Return the differences of one score with intervals and tests: all pairs, or all against the reference.
 
-    `short` says of each model by how much its mean may fall short of the truth: intervals reach so much further.
+    `short` says of each model by how much its mean falls short of the truth, and by how much more it may at 95 %:
+    intervals reach so much further.
     """
-    missing = np.zeros(len(models)) if short is None else np.asarray(short)
+    missing, unsure = np.zeros((2, len(models))) if short is None else np.array(short).T
     found = tested(moments, score, dependence)
     pairs = [(a, b, i, 1.0) for i, (a, b) in enumerate(zip(*(x.tolist() for x in pairs_of(len(models))), strict=True))]
     if reference is not None:
@@ -195,8 +197,8 @@ def differences(
             continue
         if found.error[i] > 0.0:
             value = sign * found.value[i]
-            z[row] = max(value - missing[b], 0.0) + min(value + missing[a], 0.0) if short else value
-            z[row] /= found.error[i]
+            left = max(value - missing[b], 0.0) + min(value + missing[a], 0.0) if short else value
+            z[row] = left / math.hypot(found.error[i], unsure[b if value > 0.0 else a] / NORMAL)
         elif found.value[i] != 0.0:
             z[row] = sign * math.copysign(math.inf, found.value[i])
         p[row] = 1.0 if np.isnan(z[row]) else float(formulas.two_sided(z[row], found.df))
@@ -210,9 +212,10 @@ def differences(
             made.append(PairDifference(models[a], models[b], value, None, None, None, None, None, why[row]))
             continue
         said = SAME if math.isnan(z[row]) else None
-        ends = value - half * error - float(missing[b]), value + half * error + float(missing[a])
+        low = value - math.hypot(half * error, unsure[b]) - float(missing[b])
+        high = value + math.hypot(half * error, unsure[a]) + float(missing[a])
         tests = _known(z[row]), float(p[row]), float(adjusted[row])
-        made.append(PairDifference(models[a], models[b], value, *ends, *tests, said))
+        made.append(PairDifference(models[a], models[b], value, low, high, *tests, said))
     return tuple(made)
 
 

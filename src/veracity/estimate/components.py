@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from veracity import maps
 from veracity.data import Forecasts
 from veracity.estimate.cases import Cases, Many, Two, ranges_of
+from veracity.estimate.compare import NORMAL
 from veracity.estimate.folds import forecast_hashes, row_hashes
 from veracity.estimate.paired import score_of
 from veracity.estimate.recalibration import NUMBERS, Recalibration
@@ -46,19 +47,24 @@ def components(rows: Forecasts, found: Recalibration | None, rule: str | float =
     return values | {"slope": slope_values(rows)}
 
 
-def price_of_fits(found: Recalibration | None) -> dict[str, float]:
-    """Return by how much the cross-validated CL and AL fall short because maps are fitted: parameters ÷ (2·0.8·n).
+def shortfall(found: Recalibration | None, upper: float | None = None) -> dict[str, tuple[float, float]]:
+    """Return by how much the cross-validated CL and AL fall short of the truth, and by how much more they may at 95 %.
 
     A maximum-likelihood fit of m numbers to n cases loses about m/2n in log loss on others; folds fit four fifths of
-    the cases. The numbers of a pool are those of its maps, by their weights.
+    the cases, and the numbers of a pool are those of its maps, by their weights. Where the pool stays near the
+    forecasts for want of evidence its gains hardly vary: `upper` is the 97.5 % bound on CL that the verdict has.
     """
     if found is None:
-        return {"CL": 0.0, "AL": 0.0}
+        return {"CL": (0.0, 0.0), "AL": (0.0, 0.0)}
     cases = 2.0 * (1.0 - 1.0 / len(found.folds.used)) * max(maps.effective_rows(found.rows), 1.0)
     k = found.rows.k
     numbers = np.array([NUMBERS[name](k) for name in found.members], dtype=np.float64)
     weights = found.weights[found.folds.used].mean(axis=0)
-    return {"CL": float(weights @ numbers) / cases, "AL": (k - 1.0) / cases}
+    gain, error = found.gain("log")
+    more = 0.0
+    if upper is not None and np.isfinite([gain, error]).all():
+        more = float(np.sqrt(max((upper - gain) ** 2 - (NORMAL * error) ** 2, 0.0))) if upper > gain else 0.0
+    return {"CL": (float(weights @ numbers) / cases, more), "AL": ((k - 1.0) / cases, 0.0)}
 
 
 class _Judged:

@@ -15,7 +15,7 @@ from veracity.data.findings import unique
 from veracity.estimate import compare as estimates
 from veracity.estimate.compare import Dependence
 from veracity.estimate.components import NAMES as COMPONENTS
-from veracity.estimate.components import components, price_of_fits
+from veracity.estimate.components import components, shortfall
 from veracity.estimate.paired import EXCESS, Scorer, comparable, score_of
 from veracity.measures import HIGHER
 from veracity.results.assessment import Assessment
@@ -100,9 +100,14 @@ class Comparison(Presented):
         if name == EXCESS:
             return self._differences(self._moments, self._scorer.names.index(EXCESS))
         moments, reasons = self._log_components if key == "log" else self._components(key)
-        fits = [price_of_fits(a._shared.recalibration) for a in self.models.values()]
-        short = [price[name] for price in fits] if name in ("CL", "AL") else None
+        short = [self._shortfall(a, key)[name] for a in self.models.values()] if name in ("CL", "AL") else None
         return self._differences(moments, COMPONENTS.index(name), reasons[name], short)
+
+    @staticmethod
+    def _shortfall(a: Assessment, key: str) -> dict[str, tuple[float, float]]:
+        share, loss = a.verdict_detail.gain.high, float(a.scores.log_loss)
+        upper = share * loss if key == "log" and share is not None and np.isfinite(loss) else None
+        return shortfall(a._shared.recalibration, upper)
 
     def ranking(self, rule: str | float = "log") -> tuple[tuple[str, ...], ...]:
         """Return tiers of models by a score, best first; models of one tier cannot be told from its best."""
@@ -219,7 +224,7 @@ class Comparison(Presented):
         return held[name]
 
     def _differences(
-        self, moments: Moments, score: int, reason: str = "", short: list[float] | None = None
+        self, moments: Moments, score: int, reason: str = "", short: list[tuple[float, float]] | None = None
     ) -> Differences:
         options: dict[str, Any] = {"reference": self.reference, "reason": reason, "short": short}
         return estimates.differences(moments, score, self._names, self.dependence, self._level, **options)

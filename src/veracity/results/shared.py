@@ -7,6 +7,7 @@ from functools import cached_property
 
 from veracity import estimate
 from veracity.estimate.bootstrap import Bootstrap
+from veracity.estimate.dependent import Widening
 from veracity.estimate.expected import Expected
 from veracity.estimate.ideal import Ideal
 from veracity.estimate.measured import Measured
@@ -78,5 +79,12 @@ class Shared:
         return tuple(key for r in self.tally.plan.r if (key := rule_key(r)) not in RULES)
 
     def shown(self, section: Shown) -> Shown:
-        """Return the section, without intervals where the number of cases is unknown."""
-        return without_intervals(section) if self.tally.shares_only else section
+        """Return the section with intervals for dependent cases, without where the number of cases is unknown."""
+        if self.tally.shares_only:
+            return without_intervals(section)
+        dependent = self.tally.by_key is not None and not self.tally.plan.bootstrap and not self.nothing
+        return self._widening.section(section) if dependent else section
+
+    @cached_property
+    def _widening(self) -> Widening:
+        return Widening(self.tally)

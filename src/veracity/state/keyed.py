@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.data import Forecasts
+
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
@@ -75,3 +77,71 @@ def added(parts: Sequence[KeyedSums]) -> KeyedSums:
         return first
     names = ("keys", "cases", "weight", "values")
     return KeyedSums.of(first.kind, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+
+# -- scores of one model by key ---------------------------------------------------------------------------------------
+
+POWERS = (-2.0, -4.0 / 3.0, -2.0 / 3.0, 2.0 / 3.0, 1.0, 4.0 / 3.0, 2.0)  # r whose means are summed by key; 0 is the log
+SCORES = ("log", "brier", "spherical", "correct", "excess", *(f"power {r:.4g}" for r in POWERS))
+LEAST = 1e-80  # of a probability whose powers are summed: smaller ones would leave the range of floats
+ENTRIES = 1 << 21  # of forecasts scored together
+
+
+@dataclass(frozen=True, eq=False)
+class KeyedScores:
+    """Scores of one model by cluster or time, and the same as of independent rows.
+
+    plain  (columns, 2) Σw² x and Σw² x², w² the count times the squared weight
+    """
+
+    sums: KeyedSums
+    weight2: float
+    plain: Floats
+
+    @classmethod
+    def of(cls, f: Forecasts) -> KeyedScores | None:
+        """Return the sums of rows that have clusters or times; None where they have none."""
+        by = f.time if f.clusters is None else f.clusters
+        if by is None:
+            return None
+        x, w2 = _scores(f), f.squared_mass
+        cases = np.ones(len(f), np.int64) if f.counts is None else f.counts.astype(np.int64)
+        kind = TIME if f.clusters is None else CLUSTER
+        sums = KeyedSums.of(kind, np.asarray(by), cases, f.mass, x * f.mass[:, None])
+        return cls(sums, float(w2.sum()), np.column_stack([w2 @ x, w2 @ np.square(x)]))
+
+    def __add__(self, other: KeyedScores) -> KeyedScores:
+        return KeyedScores(added((self.sums, other.sums)), self.weight2 + other.weight2, self.plain + other.plain)
+
+    @property
+    def independent_errors(self) -> Floats:
+        """(columns,) standard errors of the means if rows were independent."""
+        total = self.sums.weight.sum()
+        mean = self.sums.values.sum(axis=0) / total
+        variance = self.plain[:, 1] - 2.0 * mean * self.plain[:, 0] + mean**2 * self.weight2
+        effective = total**2 / self.weight2
+        small = effective / (effective - 1.0) if effective > 1.0 + 1e-9 else np.nan
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0) * small) / total)
+
+
+def _scores(f: Forecasts) -> Floats:
+    """(n, columns) scores of rows; infinite ones are 0, and columns that need all classes where they are unknown."""
+    step = max(1, ENTRIES // max(f.k, 1))
+    if len(f) > step:
+        return np.concatenate([_scores(f.take(slice(i, i + step))) for i in range(0, len(f), step)])
+    with np.errstate(divide="ignore"):
+        logs = np.log(f.realised) if f.log_realised is None else np.asarray(f.log_realised, dtype=np.float64)
+    known = np.where(np.isfinite(logs), logs, 0.0)
+    out = np.zeros((len(f), len(SCORES)))
+    out[:, 0] = -known
+    if f.probabilities is not None and f.outcomes is not None:
+        p, realised = f.matrix, f.realised
+        square = np.einsum("ij,ij->i", p, p)
+        out[:, 1] = 1.0 - 2.0 * realised + square
+        out[:, 2] = 1.0 - realised / np.sqrt(square)
+        pick = f.outcomes == 1 if f.picks_only else p.argmax(axis=1) == f.outcomes
+        out[:, 3] = pick
+        out[:, 4] = -known + np.einsum("ij,ij->i", p, np.log(np.where(p > 0.0, p, 1.0)))
+    with np.errstate(over="ignore"):
+        out[:, 5:] = np.exp(np.maximum(known, np.log(LEAST))[:, None] * np.array(POWERS))
+    return out

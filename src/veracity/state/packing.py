@@ -16,12 +16,13 @@ from veracity.data.types import COLUMNS
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.state.checks import Damaged, check
+from veracity.state.keyed import SCORES, KeyedScores, KeyedSums
 from veracity.state.plan import Plan
 from veracity.state.rows import AnalysisRows
 from veracity.state.sums import Sums
 from veracity.state.tally import Low, Tally, grid_of
 
-MAGIC, VERSION = b"veracity tally\n", 2
+MAGIC, VERSION = b"veracity tally\n", 3
 STORED = ("<f8", "<i8", "<i4", "<u8", "|b1")  # kinds of numbers
 DAMAGED = "data: the tally is damaged ({}); make it again"
 
@@ -58,6 +59,7 @@ def _state(tally: Tally, arrays: list[NDArray[Any]]) -> dict[str, Any]:
         "rows": {name: put(getattr(rows, name)) for name in COLUMNS},
         "names": asdict(tally.names),
         "flags": [tally.picks_only, tally.shares_only],
+        "by_key": None if tally.by_key is None else _stored(tally.by_key, put),
         "groups": {c: {v: _state(t, arrays) for v, t in levels.items()} for c, levels in tally.groups.items()},
     }
 
@@ -128,6 +130,7 @@ def _tally(state: dict[str, Any], arrays: _Arrays) -> Tally:
         names=Names(**names),
         picks_only=picks_only,
         shares_only=shares_only,
+        by_key=None if state["by_key"] is None else _keyed(state["by_key"], arrays),
         groups={c: {v: _tally(t, arrays) for v, t in levels.items()} for c, levels in state["groups"].items()},
     )
     check(tally, cells)
@@ -143,3 +146,16 @@ def stored_finding(stored: dict[str, Any]) -> Finding:
     """Return the finding from the plain values of `asdict`."""
     details = tuple((name, value) for name, value in stored.get("details", ()))
     return Finding(**{**stored, "rows": tuple(stored["rows"]), "details": details})
+
+
+def _stored(scores: KeyedScores, put: Any) -> dict[str, Any]:
+    sums = {f.name: put(getattr(scores.sums, f.name)) for f in fields(KeyedSums)}
+    return {"sums": sums, "weight2": scores.weight2, "plain": put(scores.plain)}
+
+
+def _keyed(state: dict[str, Any], arrays: _Arrays) -> KeyedScores:
+    sums = KeyedSums(**{name: arrays.get(value) for name, value in state["sums"].items()})
+    found = KeyedScores(sums, float(state["weight2"]), arrays.get(state["plain"]))
+    if any(len(x) != len(sums.keys) for x in (sums.cases, sums.weight, sums.values)) or len(found.plain) != len(SCORES):
+        raise ValueError(DAMAGED.format("sums by key of several lengths"))
+    return found

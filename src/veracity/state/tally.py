@@ -19,6 +19,7 @@ from veracity.data import Finding, Forecasts, Names, NothingLeft, merge, prepare
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid, grid
 from veracity.state.cells import Cells, forecasts_from_cells, true_entries, without_not_offered
+from veracity.state.keyed import KeyedScores
 from veracity.state.plan import Plan
 from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows
 from veracity.state.sums import Sums, with_logs, with_tiny
@@ -66,6 +67,7 @@ class Tally:
     names: Names = field(default_factory=Names)  # how messages call the forecast and the options
     picks_only: bool = False
     shares_only: bool = False
+    by_key: KeyedScores | None = None  # scores by cluster or time, where these are given
 
     @classmethod
     def of(
@@ -223,6 +225,7 @@ class RunningTally:
         self._rows = RunningRows()
         self._groups: dict[str, dict[str, list[Tally]]] = {}  # perhaps thousands of levels: added at the end
         self._waiting = 0
+        self._by_key: KeyedScores | None = None
 
     def count(self, f: Forecasts, plan: Plan) -> None:
         """Add the rows of a part."""
@@ -257,6 +260,8 @@ class RunningTally:
         self._lowest = tuple(sorted(self._lowest + tally.lowest)[:LOWEST])
         self._findings = merge(self._findings + tally.findings)
         self._cases += tally.cases
+        if tally.by_key is not None:
+            self._by_key = tally.by_key if self._by_key is None else self._by_key + tally.by_key
         self._rows.add(tally.analysis.rows, tally.analysis.complete)
         for column, levels in tally.groups.items():
             for level, part in levels.items():
@@ -289,6 +294,7 @@ class RunningTally:
             lowest=self._lowest,
             findings=tuple(sorted(self._findings, key=lambda f: (f.code, f.message))),
             cases=self._cases,
+            by_key=self._by_key,
             analysis=self._rows.rows(),
             groups={c: {v: parts[0] for v, parts in sorted(ls.items())} for c, ls in self._groups.items()},
         )
@@ -353,6 +359,7 @@ def _counted(f: Forecasts, plan: Plan) -> Tally:
         "names": f.names,
         "picks_only": f.picks_only,
         "shares_only": f.shares_only,
+        "by_key": KeyedScores.of(f),
     }
     return _of_realised(f, plan, held) if f.probabilities is None else _of_forecasts(f, plan, held)
 

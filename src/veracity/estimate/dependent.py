@@ -1,0 +1,149 @@
+"""Intervals of dependent cases: how much wider clusters or time make them.
+
+The factor of a score is exact: half-widths of independent rows times t·se of clusters or times ÷ z·se of rows. Readings
+without sums of their own (recalibrated means, ratios, areas) get the factor of the score they follow, at least 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.data.reading import WILSON, Reading
+from veracity.data.records import ExpectedScore, Means, RiskProfile, Scores, Skill
+from veracity.estimate.compare import FEWEST_CLUSTERS, FEWEST_TIMES, Dependence
+from veracity.formulas.differences import half_width
+from veracity.formulas.intervals import quantile, wilson
+from veracity.state.keyed import CLUSTER, POWERS, SCORES
+from veracity.state.tally import Tally
+
+Floats = NDArray[np.float64]
+Shown = TypeVar("Shown")
+
+# The score whose factor a reading gets; `followed` ones have no sums of their own.
+OWN = {"log_loss": "log", "brier": "brier", "half_brier": "brier", "spherical": "spherical", "accuracy": "correct"}
+OWN |= {"perplexity": "log", "log": "log"}
+FOLLOWED = {"auc": "brier"}
+MEANS = {"decisiveness": "power 1", "geometric_accuracy": "log", "robustness": "power -0.6667"}
+
+
+@dataclass(frozen=True, eq=False)
+class Widening:
+    """How much wider intervals of a tally are for its clusters or times."""
+
+    tally: Tally
+
+    @property
+    def number(self) -> int:
+        """Number of clusters or times."""
+        assert self.tally.by_key is not None
+        return len(self.tally.by_key.sums)
+
+    @property
+    def kind(self) -> str:
+        assert self.tally.by_key is not None
+        return self.tally.by_key.sums.kind
+
+    @property
+    def reason(self) -> str:
+        """Why there can be no intervals; empty where there can."""
+        least, what = (FEWEST_CLUSTERS, "clusters") if self.kind == CLUSTER else (FEWEST_TIMES, "times")
+        return f"{self.number} {what}: too few for an interval (from {least})" if self.number < least else ""
+
+    @cached_property
+    def factors(self) -> dict[str, float]:
+        """Factors of half-widths by score."""
+        held = self.tally.by_key
+        assert held is not None
+        plan = self.tally.plan
+        lags = None if plan.lags is None else min(plan.lags, self.number - 1)
+        errors, df = Dependence(self.kind, lags).error(held.sums.influences(slice(None)))
+        scale = half_width(plan.level, df) / quantile(plan.level)
+        plain = held.independent_errors
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = np.where(plain > 0.0, scale * errors / np.where(plain > 0.0, plain, 1.0), 1.0)
+        return dict(zip(SCORES, np.where(np.isfinite(found), found, 1.0).tolist(), strict=True))
+
+    @property
+    def method(self) -> str:
+        return f"{self.number:,} clusters" if self.kind == CLUSTER else f"{self.number:,} times"
+
+    def at(self, r: Floats) -> Floats:
+        """Factors of the generalized means at r, between those that are summed."""
+        known = {0.0: self.factors["log"], **{p: self.factors[f"power {p:.4g}"] for p in POWERS}}
+        x = np.array(sorted(known))
+        return np.asarray(np.interp(r, x, [known[float(one)] for one in x]))
+
+    def reading(self, found: Any, factor: float, least: float = 0.0) -> Any:
+        """Return a reading whose interval is so much wider, not below `least`; an end at 1 stays there."""
+        if not isinstance(found, Reading) or found.low is None or found.high is None:
+            return found
+        if self.reason:
+            return Reading(float(found), reason=self.reason, known=found.known)
+        value = float(found)
+        method = f"{found.method}, {self.method}" if found.method else self.method
+        if found.method == WILSON and 0.0 < value < 1.0:
+            half = quantile(self.tally.plan.level)
+            effective = self.tally.sums.n_eff / factor**2
+            low, high = wilson(value, max(effective, half), self.tally.plan.level)
+            return Reading(value, float(low), float(high), method, found.reason)
+        low, high = value - factor * (value - found.low), value + factor * (found.high - value)
+        if found.low >= 0.0 and value >= 0.0:
+            low = max(low, 0.0)
+        if found.high <= 1.0 and value <= 1.0:
+            high = min(high, 1.0)
+        return Reading(value, low, high, method, found.reason, found.known)
+
+    def perplexity(self, found: Reading, loss: Reading) -> Reading:
+        """Return the perplexity with the ends of the log loss."""
+        if found.low is None or loss.low is None or loss.high is None:
+            return self.reading(found, 1.0)  # type: ignore[no-any-return]
+        return Reading(float(found), math.exp(loss.low), math.exp(loss.high), loss.method, found.reason)
+
+    def section(self, found: Shown) -> Shown:
+        """Return a section with intervals for dependent cases; verdict and losses have them already."""
+        made: Any = found
+        factor = self.factors if not self.reason else dict.fromkeys(SCORES, 1.0)
+        if isinstance(found, Reading):
+            made = self.reading(found, max(1.0, factor["power 1"], factor["power -0.6667"]))
+        elif isinstance(found, Scores):
+            changed = {name: self.reading(found[name], factor[OWN[name]]) for name in OWN if name in found}
+            changed |= {
+                name: self.reading(found[name], max(1.0, factor[FOLLOWED[name]])) for name in FOLLOWED if name in found
+            }
+            if "perplexity" in found and found.perplexity is not None:
+                changed["perplexity"] = self.perplexity(found.perplexity, changed["log_loss"])
+            others = {name: self.reading(one, max(1.0, factor["log"])) for name, one in found.others.items()}
+            made = replace(found, **changed, others=others)
+        elif isinstance(found, Skill):
+            made = replace(
+                found, log=self.reading(found.log, factor["log"]), brier=self.reading(found.brier, factor["brier"])
+            )
+        elif isinstance(found, Means):
+            made = replace(found, **{name: self.reading(found[name], factor[MEANS[name]]) for name in MEANS})
+        elif isinstance(found, ExpectedScore):
+            made = replace(found, excess=self.reading(found.excess, factor["excess"], -np.inf))
+        elif isinstance(found, RiskProfile):
+            made = self._profile(found)
+        return made  # type: ignore[no-any-return]
+
+    def _profile(self, found: RiskProfile) -> RiskProfile:
+        """Return the profile with wider bands; without any where there are too few clusters or times."""
+        changed: dict[str, Any] = {}
+        factors = self.at(np.array(found.r))
+        for name in ("reported", "measured"):
+            centre, low, high = (getattr(found, f"{name}{end}") for end in ("", "_low", "_high"))
+            if centre is None or low is None or high is None:
+                continue
+            if self.reason:
+                changed |= {f"{name}_low": None, f"{name}_high": None}
+                continue
+            c, a, b = (np.array(x, dtype=np.float64) for x in (centre, low, high))
+            changed[f"{name}_low"] = tuple(np.maximum(c - factors * (c - a), 0.0).tolist())
+            changed[f"{name}_high"] = tuple(np.minimum(c + factors * (b - c), 1.0).tolist())
+        return replace(found, **changed)
