@@ -266,6 +266,20 @@ def test_prints_dark_on_white_with_a_first_page_of_its_own(browser: Any, two: An
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("train", [False, True])
+def test_the_first_printed_page_of_a_table_is_one_sheet(train: bool, browser: Any, tmp_path: Path) -> None:
+    names = {"rows": ["not at risk", "at risk"], "columns": ["no disease", "disease"]}
+    table = PredictionTable([[9, 3], [3, 14]], **names)
+    if train:
+        table = table.scored_with(PredictionTable([[98, 6], [18, 28]], **names))
+    with Opened(browser, _written(table, tmp_path), viewport={"width": 718, "height": 1000}) as opened:
+        opened.page.emulate_media(media="print")
+        opened.page.wait_for_timeout(300)
+        assert opened.eval("document.querySelectorAll('.first .chart svg.marks').length") == 1
+        assert opened.eval("document.querySelector('.first').getBoundingClientRect().height") <= PRINTED
+
+
+@pytest.mark.browser
 def test_a_report_named_pdf_is_printed(browser: Any, two: Any, tmp_path: Path) -> None:
     show.write(two, tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

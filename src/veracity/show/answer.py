@@ -151,7 +151,7 @@ def _fix_card(a: Any) -> Card | None:
     if best is not None:
         remedy, gain = best
         saved = f"{words.RULES[rule]} −{number(gain.gain, words.decimals(gain))}"
-        return Card("Fixable?", "Yes", f"{words.remedy_name(remedy)}: {saved}", words.ACTION)
+        return Card("Fixable?", "Yes", f"{words.remedy_name(remedy).partition(' (')[0]}: {saved}", words.ACTION)
     if a.verdict_detail is None or a.verdict_detail.state != "found":
         return Card("Fixable?", "Nothing to fix", "no recalibration helps", GOOD)
     unclear = words.largest_gain(a.remedies, rule)

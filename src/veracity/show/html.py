@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
@@ -20,6 +21,7 @@ from veracity.show.blocks import (
     Cards,
     Cell,
     Chart,
+    Column,
     Contents,
     Details,
     Heading,
@@ -256,21 +258,24 @@ def _template(name: str) -> jinja2.Template:
     return _environment().get_template(name)
 
 
-def _cell(cell: Cell, first: bool, number: bool) -> Markup:
+def _cell(cell: Cell, first: bool, column: Column) -> Markup:
     """Return a cell of a table; numbers keep all their digits for whoever copies them."""
+    extra = " extra" if column.rank > 1 else ""  # left out on a narrow screen
     if isinstance(cell, Label):
         gloss = Markup('<br><span class="gloss">{}</span>').format(cell.gloss) if cell.gloss else ""
         return Markup('<th scope="row">{}{}{}</th>').format(cell.name, f" {cell.arrow}" if cell.arrow else "", gloss)
     if isinstance(cell, Interval):
-        return Markup('<td class="n quiet">{}</td>').format(cell.text)
+        return Markup('<td class="n quiet{}">{}</td>').format(extra, cell.text)
     if isinstance(cell, Value):
         held, why = words.value(cell.reading), words.why(cell.reading)
         if held is None:
-            return Markup('<td class="n quiet" title="{}">{}</td>').format(why, cell.text)
-        return Markup('<td class="n"><data value="{}">{}</data></td>').format(repr(held), cell.text)
+            return Markup('<td class="n quiet{}" title="{}">{}</td>').format(extra, why, cell.text)
+        return Markup('<td class="n{}"><data value="{}">{}</data></td>').format(extra, repr(held), cell.text)
     if first:
         return Markup('<th scope="row">{}</th>').format(_emphasis(cell))
-    return Markup('<td class="n text">{}</td>' if number else "<td>{}</td>").format(_emphasis(cell))
+    classes = f"{'n text' if column.number else ''}{extra}".strip()
+    opening = Markup('<td class="{}">').format(classes) if classes else Markup("<td>")
+    return opening + _emphasis(cell) + Markup("</td>")
 
 
 def _digits(x: Any) -> str:
@@ -282,7 +287,8 @@ def _digits(x: Any) -> str:
 def _emphasis(text: str) -> Markup:
     """Return **bold** and `code` of a sentence; everything else is escaped."""
     out = Markup("")
-    for i, part in enumerate(str(text).replace(" %", "\N{NO-BREAK SPACE}%").split("**")):
+    tied = re.sub(r" (?=%)|(?<=\bp) (?=[<=])|(?<=\bp [<=]) ", "\N{NO-BREAK SPACE}", str(text))
+    for i, part in enumerate(tied.split("**")):
         pieces = part.split("`")
         inner = Markup("").join(
             Markup("<code>{}</code>").format(piece) if j % 2 else escape(piece) for j, piece in enumerate(pieces)

@@ -24,6 +24,7 @@ from veracity.show.blocks import (
 )
 from veracity.words import BAD, GOOD, NOTICE, count, number, percent
 
+CALIBRATION = "attributes"  # the picture of predicted against observed shares
 GRAVE, ASKED = "changes the meaning", "orientation"
 TITLES = {ASKED: "Which way round?"}
 GLOSSES = {
@@ -53,6 +54,7 @@ def table_summary(table: Any) -> list[Block]:
         *_sentences(found, grave),
         *(Sentence(NOTICE, "Note", words.sentence(f.message)) for f in findings if f.severity == "warning"),
         *([] if clinical is None else [clinical]),
+        *(Chart(plots.name_of(module), table) for module in _pictures(table, found)[:1]),
         Contents(),
         *(block for block in tables if block is not None),
     ]
@@ -61,13 +63,18 @@ def table_summary(table: Any) -> list[Block]:
 def table_answer(table: Any) -> list[Block]:
     """Return the summary, the pictures, and the terms of each forecast."""
     found = table.document()
-    pictures = [module for module in plots.ordered("table") if _drawn(module, table)] if found["curves"] else []
     terms = [block for block in (_terms(found), _logistic(found)) if block is not None]
     return [
         *table_summary(table),
-        *(Details(module.TITLE, (Chart(plots.name_of(module), table),)) for module in pictures),
+        *(Details(module.TITLE, (Chart(plots.name_of(module), table),)) for module in _pictures(table, found)[1:]),
         *(Details(block.title, (block,)) for block in terms),
     ]
+
+
+def _pictures(table: Any, found: dict[str, Any]) -> list[Any]:
+    """Return the pictures that the table has numbers for; predicted against observed first, where both are known."""
+    drawn = [module for module in plots.ordered("table") if _drawn(module, table)] if found["curves"] else []
+    return sorted(drawn, key=lambda module: plots.name_of(module) != CALIBRATION)
 
 
 def _drawn(module: Any, table: Any) -> bool:
