@@ -132,6 +132,8 @@ class Measured:
         error = float(np.interp(r, R, self.influences.measured_errors))
         if math.isnan(value) or not R[0] <= r <= R[-1]:
             return Reading(value, reason=f"no interval beyond r = {R[0]:g} to {R[-1]:g}")
+        if r < 0.0 and self.tally.cases < ENOUGH and self.profile.failures[np.argmin(np.abs(R - r))]:
+            return Reading(value, reason=FEW_DECIDE)
         reading = around_log(value, error, self.tally.plan.level)
         reading.high = None if reading.high is None else max(min(reading.high, 1.0), value)
         return reading

@@ -132,12 +132,16 @@ def calibration_in_the_large(cases: Two, p: Floats, confidence: float, flipped: 
     if not 0.0 < events < cases.n or not found.df:
         nothing = undefined("only one class was observed" if found.df else "every forecast is certain")
         return nothing, nothing
-    error = float(standard_errors(cases, p, found)[0])
-    spread = error * float(cases.mass @ (found.p * (1.0 - found.p)))
+    # Outcomes of forecasts that are too extreme vary by more than the fit with slope 1 says: their residuals count too.
+    curvature = float(cases.mass @ (found.p * (1.0 - found.p)))
+    of_residuals = float(np.sqrt(cases.mass2 @ (cases.y - found.p) ** 2)) / curvature
+    error = max(float(standard_errors(cases, p, found)[0]), of_residuals)
+    y, forecast = (1.0 - cases.y, 1.0 - p) if flipped else (cases.y, p)
+    of_ratio = float(np.sqrt(cases.mass2 @ (forecast / expected - y / events) ** 2))
     intercept = around(
         -float(found.theta[0]) if flipped else float(found.theta[0]), error, confidence, method="logistic, slope 1"
     )
-    return intercept, around_log(expected / events, spread / events, confidence)
+    return intercept, around_log(expected / events, max(error * curvature / events, of_ratio), confidence)
 
 
 def removable_share(
