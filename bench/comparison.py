@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import veracity as vc
+from veracity.data import prepare
+from veracity.estimate.group_test import differ
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator], dict[str, Any]]
@@ -132,6 +134,44 @@ def coverage(n: int, sharp: tuple[float, float], draws: int, seed: int = 0) -> d
     return {name: float(np.mean(found)) for name, found in held.items()}
 
 
+def equal_groups(number: int, n: int, nested: int = 0) -> Draw:
+    """Groups of very unequal sizes that do not differ; `nested` clusters in each group share their signal."""
+
+    def draw(rng: np.random.Generator) -> dict[str, Any]:
+        shares = rng.dirichlet(np.full(number, 1.0)) * 0.8 + 0.2 / number
+        level = rng.choice(number, n, p=shares)
+        z = 1.5 * rng.standard_normal(n)
+        made: dict[str, Any] = {}
+        if nested:
+            cluster = level * nested + rng.integers(0, nested, n)
+            z = z / 2.0 + rng.standard_normal(number * nested)[cluster]
+            made["clusters"] = cluster
+        y = (rng.random(n) < expit(z)).astype(int)
+        return {**made, "y_true": y, "y_proba": expit(1.3 * z), "labels": [0, 1], "groups": {"g": level}}
+
+    return draw
+
+
+GROUPS: dict[str, Draw] = {
+    "2 groups, n = 200": equal_groups(2, 200),
+    "5 groups, n = 500": equal_groups(5, 500),
+    "20 groups, n = 1,000": equal_groups(20, 1000),
+    "20 groups, n = 25,000 (χ²)": equal_groups(20, 25_000),
+    "5 groups of 12 clusters, n = 900": equal_groups(5, 900, nested=12),
+}
+
+
+def group_level(draw: Draw, draws: int, seed: int = 0) -> float:
+    """Return the share of draws in which equal groups are said to differ at 5 %."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(draws):
+        tally = vc.Tally.of(prepare(**draw(rng)))
+        test = differ(tally.groups["g"], 0)
+        found.append(test is not None and test.p is not None and test.p < 0.05)
+    return float(np.mean(found))
+
+
 def cost(models: int = 5, n: int = 100_000, k: int = 10) -> float:
     """Return the time of the document of a comparison over that of the document of one model."""
     rng = np.random.default_rng(1)
@@ -156,7 +196,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*")
     parser.add_argument("--draws", type=int, default=400)
     given = parser.parse_args()
-    parts = given.parts or ["level", "coverage", "cost"]
+    parts = given.parts or ["level", "coverage", "groups", "cost"]
     if "level" in parts:
         print("level of the paired test at 5 % (3 to 7 % wanted)")
         for name, draw in LEVELS.items():
@@ -168,6 +208,10 @@ def main() -> None:
                 found = coverage(n, sharp, given.draws // 2 if n == 300 else given.draws // 4)
                 shown = "  ".join(f"{name} {100 * share:.0f}" for name, share in found.items())
                 print(f"  n = {n:5}, sharpened {sharp}: {shown}", flush=True)
+    if "groups" in parts:
+        print("level of the test of groups at 5 % (3 to 7 % wanted)")
+        for name, draw in GROUPS.items():
+            print(f"  {name:34} {100 * group_level(draw, given.draws):5.1f} %", flush=True)
     if "cost" in parts:
         print(f"document of 5 models over that of one, 1e5 × 10: {cost():.2f} (at most 5.5)")
 

@@ -140,6 +140,12 @@ PLAN = (
     Option(ESTIMATION, "--r R", "Further risk parameter; repeatable.", type=float, multiple=True),
     Option(ESTIMATION, "--level", "Level of the intervals.", type=float, default=0.95),
     Option(ESTIMATION, "--bootstrap N", "Intervals by resampling the cases N times.", type=int),
+    Option(
+        ESTIMATION,
+        "--shrink",
+        "Draw log losses of small groups towards the mean of all groups, or not.",
+        **choice("auto", "none"),
+    ),
     Option(ESTIMATION, "--lags L", "Intervals in time by Bartlett weights of L lags instead of cosines.", type=int),
     Option(ESTIMATION, "--seed", "Seed of all random numbers.", type=int, default=0),
 )

@@ -328,6 +328,8 @@ class Level(Section):
     slope: Reading
     verdict: str
     level: ClassLevel | None = None
+    shrunk: Reading | None = None  # log loss drawn towards the mean of all levels: small groups vary by chance
+    gain: Reading | None = None  # log loss that the recalibration of all cases saves here
 
 
 @dataclass(frozen=True)

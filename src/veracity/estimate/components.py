@@ -47,6 +47,15 @@ def components(rows: Forecasts, found: Recalibration | None, rule: str | float =
     return values | {"slope": slope_values(rows)}
 
 
+def judged_by(rows: Forecasts, found: Recalibration) -> tuple[Floats, Floats]:
+    """(n,) log losses of rows before and after the recalibration, by maps that were fitted without them."""
+    judged = _Judged(rows, found)
+    before, after = judged.scores("log", "S"), judged.scores("log", "C")
+    assert before is not None
+    assert after is not None
+    return before, after
+
+
 def shortfall(found: Recalibration | None, upper: float | None = None) -> dict[str, tuple[float, float]]:
     """Return by how much the cross-validated CL and AL fall short of the truth, and by how much more they may at 95 %.
 
@@ -78,8 +87,8 @@ class _Judged:
         self.match = order[place]
         self.known = theirs[self.match] == own  # rows that the folds hold
         used = np.array(found.folds.used)
-        assert rows.case is not None
-        self.fold = used[(mix(rows.case) >> np.uint64(33)).astype(np.int64) % len(used)]
+        key = own if rows.case is None or rows.case.dtype != np.uint64 else rows.case
+        self.fold = used[(mix(key) >> np.uint64(33)).astype(np.int64) % len(used)]
 
     def scores(self, rule: str | float, stage: str) -> Floats | None:
         """Return (n,) score of stage S, A or C; None where there is no stage A."""

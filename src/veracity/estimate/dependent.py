@@ -56,13 +56,23 @@ class Widening:
         return f"{self.number} {what}: too few for an interval (from {least})" if self.number < least else ""
 
     @cached_property
-    def factors(self) -> dict[str, float]:
-        """Factors of half-widths by score."""
-        held = self.tally.by_key
-        assert held is not None
+    def _errors(self) -> tuple[Floats, float]:
+        """Standard errors of all scores for dependent cases, and degrees of freedom."""
+        assert self.tally.by_key is not None
         plan = self.tally.plan
         lags = None if plan.lags is None else min(plan.lags, self.number - 1)
-        errors, df = Dependence(self.kind, lags).error(held.sums.influences(slice(None)))
+        return Dependence(self.kind, lags).error(self.tally.by_key.sums.influences(slice(None)))
+
+    def error(self, score: int) -> float:
+        """Standard error of a score by its place in SCORES."""
+        return float(self._errors[0][score])
+
+    @cached_property
+    def factors(self) -> dict[str, float]:
+        """Factors of half-widths by score."""
+        held, plan = self.tally.by_key, self.tally.plan
+        assert held is not None
+        errors, df = self._errors
         scale = half_width(plan.level, df) / quantile(plan.level)
         plain = held.independent_errors
         with np.errstate(invalid="ignore", divide="ignore"):

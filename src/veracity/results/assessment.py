@@ -283,7 +283,8 @@ class Assessment(Presented):
     @cached_property
     def groups(self) -> Mapping[str, Group]:
         """Readings of each level of each group."""
-        return {column: estimate.group(levels) for column, levels in self._state.groups.items()}
+        groups = self._state.groups
+        return {column: estimate.group(levels, self._shared.recalibration) for column, levels in groups.items()}
 
     @cached_property
     def surprises(self) -> tuple[Surprise, ...]:

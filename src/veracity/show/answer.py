@@ -274,6 +274,8 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
         Column(loss.label.lower()),
         Column(f"{words.level(a.level)} interval", rank=2),
     ]
+    drawn = any(part.shrunk is not None for _, part in ordered)
+    columns += [Column("shrunk", rank=3)] if drawn else []
     columns += [Column(name, rank=1) for name in (("predicted", "observed") if levelled else ("gave", "expected"))]
     rows: list[tuple[Cell, ...]] = []
     for level, part in ordered[:MOST_GROUPS]:
@@ -283,6 +285,7 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
             pair = [getattr(side, "geometric_accuracy", None) for side in (part.reported, part.expected)]
         held = part.scores.log_loss
         cells: list[Cell] = [Value(part.n, digits=0), Value(held, digits=digits), Interval(held, digits=digits)]
+        cells += [Value(part.shrunk, digits=digits)] if drawn else []
         cells += [Value(x, percent=True, digits=0) for x in pair]
         rows.append((Label(str(level)), *cells, str(part.verdict or "")))
     left_out = len(ordered) - MOST_GROUPS
@@ -292,4 +295,6 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
     if group.differ is not None and group.differ.p is not None:
         differ = "The groups differ" if group.differ.p < words.SIGNIFICANT else "The groups do not differ significantly"
         notes.insert(0, f"{differ} in log loss ({words.p_equals(group.differ.p)}, {group.differ.method}).")
+    if drawn:
+        notes.append("Shrunk: log loss drawn towards the mean of all groups, as small groups vary by chance.")
     return Table(f"By {column}", (*columns, Column("verdict", number=False)), tuple(rows), tuple(notes))

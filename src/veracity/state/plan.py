@@ -27,6 +27,8 @@ class Plan:
     lags: int | None = None  # of intervals in time: Bartlett weights instead of cosines
     horizon: int | None = None  # steps ahead that compared forecasts are made: Diebold–Mariano
 
+    shrink: str = "auto"  # log losses of groups towards their common mean; "none"
+
     def __post_init__(self) -> None:
         if self.preset not in (None, "CQ", "N17"):
             raise ValueError(f"preset: {self.preset!r} is none of 'CQ', 'N17'; leave it out for the defaults")
@@ -46,6 +48,8 @@ class Plan:
         object.__setattr__(self, "r", tuple(float(r) for r in self.r))
         if not all(r > -1.0 for r in self.r):
             raise ValueError(f"r: {min(self.r):g}; scores are proper for r > -1")
+        if self.shrink not in ("auto", "none"):
+            raise ValueError(f"shrink: {self.shrink!r} is none of 'auto', 'none'")
         for name, least in (("lags", 0), ("horizon", 1)):
             value: Any = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):

@@ -1,0 +1,124 @@
+"""Groups: a test that they differ, means drawn towards each other, gains without refits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+import veracity as vc
+from veracity.data import prepare
+from veracity.estimate.group_test import MOST_CASES, differ
+from veracity.formulas.heterogeneity import shrunk_means
+
+Floats = NDArray[np.float64]
+
+
+def example(n: int = 900, worse: float = 1.0, seed: int = 2) -> tuple[NDArray[np.int64], Floats, NDArray[np.str_]]:
+    """Forecasts of an event; those of site c are sharpened."""
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal(n)
+    site = rng.choice(["a", "b", "c", "d"], n, p=[0.5, 0.3, 0.15, 0.05])
+    y = (rng.random(n) < 1 / (1 + np.exp(-z))).astype(int)
+    return y, 1 / (1 + np.exp(-z * np.where(site == "c", worse, 1.0))), site
+
+
+def test_groups_that_differ_are_found_and_the_worst_is_named() -> None:
+    y, p, site = example(worse=5.0)
+    group = vc.assess(y, p, groups={"site": site}).groups["site"]
+    assert group.differ is not None
+    assert group.differ.p == 0.001
+    assert group.differ.method == "999 permutations of labels"
+    assert group.worst == "c"
+    equal = vc.assess(*example()[:2], groups={"site": example()[2]}).groups["site"]
+    assert equal.differ is not None
+    assert equal.differ.p is not None
+    assert equal.differ.p > 0.05
+
+
+def test_permutations_agree_with_the_f_test_where_that_holds() -> None:
+    y, p, site = example(worse=1.6)
+    x = -np.log(np.where(y == 1, p, 1 - p))
+    theirs = stats.f_oneway(*(x[site == s] for s in "abcd")).pvalue
+    tally = vc.Tally.of(prepare(y, p, groups={"site": site}))
+    found = differ(tally.groups["site"], 0)
+    assert found is not None
+    assert found.p == pytest.approx(theirs, abs=0.04)  # 999 draws, and losses that are not normal
+
+
+def test_counts_are_rows() -> None:
+    y, p, site = example(300)
+    counts = np.random.default_rng(1).integers(1, 4, 300)
+    a = vc.Tally.of(prepare(y, p, groups={"site": site}, counts=counts))
+    b = vc.Tally.of(prepare(np.repeat(y, counts), np.repeat(p, counts), groups={"site": np.repeat(site, counts)}))
+    assert differ(a.groups["site"], 0) == differ(b.groups["site"], 0)
+
+
+def test_many_cases_are_tested_by_their_sums() -> None:
+    y, p, site = example(MOST_CASES + 5000, worse=1.3)
+    tally = vc.Tally.of(prepare(y, p, groups={"site": site}))
+    found = differ(tally.groups["site"], 0)
+    x = -np.log(np.where(y == 1, p, 1 - p))
+    parts = [x[site == s] for s in "abcd"]
+    statistic = sum(len(v) * (v.mean() - x.mean()) ** 2 for v in parts) / x.var()
+    assert found is not None
+    assert found.method == "χ² test"
+    assert found.p == pytest.approx(stats.chi2.sf(statistic, 3), rel=0.01)  # errors with divisor n − 1
+
+
+def test_infinite_losses_are_compared_by_brier_score() -> None:
+    y, p, site = example()
+    p = p.copy()
+    p[3] = 1.0 - y[3]
+    found = differ(vc.Tally.of(prepare(y, p, groups={"site": site})).groups["site"], 0)
+    assert found is not None
+    assert found.method == "999 permutations of labels, Brier score"
+    assert found.p is not None
+
+
+def test_small_groups_are_drawn_towards_the_mean() -> None:
+    y, p, site = example(worse=5.0)
+    levels = vc.assess(y, p, groups={"site": site}).groups["site"].levels
+    mean = float(np.mean([level.scores.log_loss for level in levels.values()]))
+    kept = {}
+    for name, level in levels.items():
+        assert level.shrunk is not None
+        assert level.shrunk.method == "empirical Bayes (DerSimonian–Laird)"
+        kept[name] = abs(level.shrunk - mean) / abs(level.scores.log_loss - mean)
+    assert kept["d"] < kept["c"]  # 45 cases and 135
+    off = vc.assess(vc.Tally.of(prepare(y, p, groups={"site": site}), shrink="none")).groups["site"]
+    assert all(level.shrunk is None for level in off.levels.values())
+
+
+def test_shrunk_means_are_nearer_to_the_truth() -> None:
+    """Of 30 groups of 5 to 100 cases, 200 draws."""
+    rng = np.random.default_rng(7)
+    plain, drawn = 0.0, 0.0
+    for _ in range(200):
+        truth, error = rng.normal(0.6, 0.05, 30), 0.5 / np.sqrt(rng.integers(5, 101, 30))
+        seen = truth + error * rng.standard_normal(30)
+        plain += float(((seen - truth) ** 2).sum())
+        drawn += float(((shrunk_means(seen, error)[0] - truth) ** 2).sum())
+    assert drawn < 0.5 * plain
+
+
+def test_gains_of_levels_are_those_of_the_one_recalibration() -> None:
+    y, p, site = example(worse=5.0)
+    a = vc.assess(y, p, groups={"site": site})
+    levels = a.groups["site"].levels
+    whole = a._shared.recalibration
+    assert whole is not None
+    total = sum(level.n * float(level.gain) for level in levels.values() if level.gain is not None)
+    assert total / len(y) == pytest.approx(whole.gain("log")[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("nested", [True, False])
+def test_clusters_are_permuted_whole_or_within(nested: bool) -> None:
+    y, p, site = example(600)
+    place = np.unique(site, return_inverse=True)[1]
+    cluster = place * 100 + np.arange(600) % 20 if nested else np.arange(600) % 20
+    found = differ(vc.Tally.of(prepare(y, p, groups={"site": site}, clusters=cluster)).groups["site"], 0)
+    assert found is not None
+    how = "labels of clusters" if nested else "labels within clusters or blocks of time"
+    assert found.method == f"999 permutations of {how}"
