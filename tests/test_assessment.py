@@ -64,7 +64,7 @@ def test_readings_act_as_floats_with_intervals() -> None:
     assert a.losses("log")["L"] == pytest.approx(a.scores.log_loss, rel=1e-12)
     with pytest.raises(AttributeError, match="no attribute 'precision'"):
         _ = a.precision
-    with pytest.raises(ValueError, match="rule: 'mse' is none of"):
+    with pytest.raises(ValueError, match="rule: 'mse' is not one of"):
         a.losses("mse")
 
 
@@ -248,9 +248,9 @@ def test_text_that_is_no_assessment() -> None:
         ({"floor": 0.7}, "floor: 0.7 is outside"),
         ({"bins": 0}, "bins: 0 is neither"),
         ({"level": 95}, "level: 95 is outside"),
-        ({"preset": "X"}, "preset: 'X' is none of"),
+        ({"preset": "X"}, "preset: 'X' is not one of"),
         ({"bootstrap": 1}, "bootstrap: 1 draws"),
-        ({"map": "splines"}, "map: 'splines' is none of"),
+        ({"map": "splines"}, "map: 'splines' is not one of"),
     ],
 )
 def test_options_that_make_no_sense(options: dict, message: str) -> None:
@@ -501,7 +501,7 @@ def test_what_is_no_option_of_a_tally_is_not_asked_for() -> None:
     with pytest.raises(TypeError, match="got y_proba with a Forecasts"):
         vc.assess(Forecasts.of(y, p), p)
     assert vc.assess(y, p, random_state=None, bootstrap=10).n == 60
-    with pytest.raises(ValueError, match=r"^random_state: 'x' is no whole number"):
+    with pytest.raises(ValueError, match=r"^random_state: 'x' is not a whole number"):
         vc.assess(y, p, random_state="x")
 
 

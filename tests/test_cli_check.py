@@ -221,7 +221,7 @@ def test_requirements_file_markdown_and_junit(two: Path, capsys: pytest.CaptureF
             ["--against", "old.csv", "--require", "log_los not worse by 0.01"],
             "no score `log_los`; did you mean `log_loss`?",
         ),
-        (["--against", "old.csv", "--require", "brier not worse by x"], "'x' is no number"),
+        (["--against", "old.csv", "--require", "brier not worse by x"], "'x' is not a number"),
         (["--against", "old.csv", "--require", "brier not worse by -1"], "the margin must be 0 or more"),
         ([], 'nothing is required\n  add --require "scores.log_loss<=0.4", or --requirements FILE.toml'),
         (["--requirements", "bad.toml"], "--requirements bad.toml: no key `requires`; there are require, against"),

@@ -169,7 +169,7 @@ def test_a_map_follows_class_names_not_columns(here, forecasts):
 def test_calibrate_refuses_what_does_not_fit(here, capsys):
     (here / "m.json").write_text("{}")
     assert run(["calibrate", "apply", "m.json", "f.csv", "-o", "x.csv"]) == 2
-    assert "m.json: map: this is no map" in capsys.readouterr().err
+    assert "m.json: map: this is not a map" in capsys.readouterr().err
     pl.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.6, 0.9]}).write_csv("two.csv")
     assert run(["calibrate", "fit", "two.csv", "--map", "platt", "-o", "two.json"]) == 0
     assert run(["calibrate", "apply", "two.json", "f.csv", "-o", "x.csv"]) == 2

@@ -99,7 +99,7 @@ def test_components_are_differences_of_the_assessments() -> None:
     for d in c.components("expected_minus_realised"):
         x = [-(p * np.log(p)).sum(axis=1) + np.log(p[np.arange(len(y)), y]) for p in (models[d.a], models[d.b])]
         assert d.value == pytest.approx((x[0] - x[1]).mean(), rel=1e-10)
-    with pytest.raises(ValueError, match="component: 'GL' is none of CL, AL, RL, slope"):
+    with pytest.raises(ValueError, match="component: 'GL' is not one of CL, AL, RL, slope"):
         c.components("GL")
 
 

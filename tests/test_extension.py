@@ -57,7 +57,7 @@ def test_a_measure_appears_everywhere(measure: measures.Measure, tmp_path: Path)
 
 def test_a_scoring_rule_is_one_constant(monkeypatch: pytest.MonkeyPatch) -> None:
     """Found by its name, with score, entropy and divergence from its generator and gradient alone."""
-    with pytest.raises(ValueError, match="rule: 'cubic' is none of"):
+    with pytest.raises(ValueError, match="rule: 'cubic' is not one of"):
         vc.rule("cubic")
     added = vc.ScoringRule.of("cubic", lambda p: (p**3).sum(-1) - 1.0, lambda x, p: 3.0 * x**2)
     monkeypatch.setattr(rules, "RULES", (*rules.RULES, added))

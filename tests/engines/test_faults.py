@@ -269,7 +269,7 @@ def test_cases_that_repeat_across_parts(
 
 
 def test_unknown_engines_and_options_are_refused(parts: Path) -> None:
-    with pytest.raises(ValueError, match="'cloud' is none of dask, local, spark"):
+    with pytest.raises(ValueError, match="'cloud' is not one of dask, local, spark"):
         engines.assess(parts, engine="cloud")
     with pytest.raises(ValueError, match="local has no 'workers'\n  it has on_error, checkpoint_seconds"):
         engines.assess(parts, options={"workers": 3})

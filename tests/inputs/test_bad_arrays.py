@@ -195,7 +195,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "pos_label unknown": (
         lambda: of(["a", "b"], [0.4, 0.6], pos_label="c"),
-        "pos_label='c' is none of the labels a, b.\n  name one of them",
+        "pos_label='c' is not one of the labels a, b.\n  name one of them",
     ),
     "pos_label of three": (
         lambda: of([0, 1, 2, 0], THIRDS, pos_label=1),
@@ -330,12 +330,15 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "unknown scale": (
         lambda: of([0, 1], [0.4, 0.6], scale="odds"),
-        "scale: 'odds' is none of 'probability', 'percent', 'logit', 'log'",
+        "scale: 'odds' is not one of 'probability', 'percent', 'logit', 'log'",
     ),
-    "unknown missing": (lambda: of([0, 1], [0.4, 0.6], missing="omit"), "missing: 'omit' is none of 'error', 'drop'"),
+    "unknown missing": (
+        lambda: of([0, 1], [0.4, 0.6], missing="omit"),
+        "missing: 'omit' is not one of 'error', 'drop'",
+    ),
     "unknown soft": (
         lambda: of([0, 1], [0.4, 0.6], soft="round"),
-        "soft: 'round' is none of 'split', 'omit', 'refuse'",
+        "soft: 'round' is not one of 'split', 'omit', 'refuse'",
     ),
 }
 
@@ -356,4 +359,4 @@ def test_there_are_many_kinds() -> None:
 def test_a_message_says_what_to_do(kind: str) -> None:
     what, _, remedy = BAD[kind][1].partition("\n  ")
     assert what
-    assert remedy or "is none of" in what  # a list of choices is its own remedy
+    assert remedy or "is not one of" in what  # a list of choices is its own remedy

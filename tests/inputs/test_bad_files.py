@@ -368,7 +368,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.csv",
         "y,p\n" + ROWS,
         {"layout": "tall"},
-        "layout: 'tall' is none of 'auto', 'binary', 'counts', 'ensemble', 'lm-eval', 'long', 'pairs', 'realised', "
+        "layout: 'tall' is not one of 'auto', 'binary', 'counts', 'ensemble', 'lm-eval', 'long', 'pairs', 'realised', "
         "'top', 'wide'",
     ),
     "class twice in a case": (
@@ -406,7 +406,7 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x.jsonl",
         '{"options": {"A": -1.0, "B": -0.5}, "answer": "C"}',
         {},
-        "x.jsonl: row 1: `answer` = 'C' is none of the options A, B\n"
+        "x.jsonl: row 1: `answer` = 'C' is not one of the options A, B\n"
         "  the right answer is the number (from 0), the letter or the name of an option",
     ),
     "options that are words": (

@@ -41,7 +41,7 @@ def _odds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _choices() -> str:
-    with pytest.raises(ValueError, match="is none of") as refused:
+    with pytest.raises(ValueError, match="is not one of") as refused:
         ReadOptions(layout="none of these")
     return str(refused.value)
 

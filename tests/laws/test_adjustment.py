@@ -314,7 +314,7 @@ GOOD = [[0.6, 0.4], [0.3, 0.7]]
     ("scores", "target", "rule", "words"),
     [
         (GOOD, [0.5, 0.6], "log", "sum to 1.1, not to 1"),
-        (GOOD, [1.5, -0.5], "log", r"-0.5 for class 1 is no probability"),
+        (GOOD, [1.5, -0.5], "log", r"-0.5 for class 1 is not a probability"),
         (GOOD, [0.5, np.nan], "log", "nan for class 1"),
         (GOOD, [0.2, 0.3, 0.5], "log", r"shape \(3,\) does not fit the 2 classes"),
         (GOOD, "uniform", "log", "no numbers"),
@@ -323,11 +323,11 @@ GOOD = [[0.6, 0.4], [0.3, 0.7]]
         ([[0.6, 0.4], [np.inf, 0]], [0.5, 0.5], "log", "row 1 holds inf"),
         ([[0.6, 0.4], [0.9, 0.9]], [0.5, 0.5], "brier", "row 1 sums to 1.8"),
         ([0.2, 1.2], [0.5, 0.5], "log", "row 1 holds 1.2"),
-        ([["a", "b"]], [0.5, 0.5], "log", "no numbers"),
+        ([["a", "b"]], [0.5, 0.5], "log", "not numbers"),
         ([[1.0]], [1.0], "log", "shape"),
         (GOOD, [0.5, 0.5], -1, "r"),
         (GOOD, [0.5, 0.5], "spherical", "power family"),
-        (GOOD, [0.5, 0.5], "logg", "none of"),
+        (GOOD, [0.5, 0.5], "logg", "not one of"),
     ],
 )
 def test_bad_input_is_refused_with_a_remedy(scores, target, rule, words):

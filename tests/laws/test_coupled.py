@@ -162,8 +162,8 @@ def test_moments_that_do_not_exist_say_so():
         (lambda: CoupledNormal(0, 1, 0.5).generalized_mean(math.nan), "r: nan"),
         (lambda: coupled.coupled_exp(math.nan, 0.5), "x: nan is not a number"),
         (lambda: coupled.risk_exp(math.nan, 0.5), "x: nan is not a number"),
-        (lambda: CoupledNormal(0, "wide", 0.5), "scale: 'wide' is no array of numbers"),
-        (lambda: CoupledNormal(0, 1, "heavy"), "kappa: 'heavy' is no number"),
+        (lambda: CoupledNormal(0, "wide", 0.5), "scale: 'wide' is not an array of numbers"),
+        (lambda: CoupledNormal(0, 1, "heavy"), "kappa: 'heavy' is not a number"),
     ],
 )
 def test_bad_input_is_named(make, named):

@@ -126,7 +126,7 @@ def test_columns_and_weights_are_those_of_single_means() -> None:
 
 @pytest.mark.parametrize("call", [lambda u: formulas.bartlett_error(u, 5), lambda u: formulas.horizon_error(u, 0)])
 def test_lags_and_horizons_outside_the_series_are_refused(call: Any) -> None:
-    with pytest.raises(ValueError, match="is no whole number from"):
+    with pytest.raises(ValueError, match="is not a whole number from"):
         call([0.5, -0.5, 0.0])
 
 

@@ -111,11 +111,11 @@ def test_rows_of_other_shapes_are_refused(name):
 
 
 def test_unknown_maps_and_files_are_refused():
-    with pytest.raises(ValueError, match="none of additive, beta"):
+    with pytest.raises(ValueError, match="not one of additive, beta"):
         maps.fit("histogram", sample(2))
-    with pytest.raises(ValueError, match="no map in JSON"):
+    with pytest.raises(ValueError, match="not a map in JSON"):
         maps.from_json("{}")
-    with pytest.raises(ValueError, match="no map in JSON"):
+    with pytest.raises(ValueError, match="not a map in JSON"):
         maps.from_json("not JSON")
     text = maps.fit("temperature", sample(2)).to_json()
     with pytest.raises(ValueError, match="schema"):

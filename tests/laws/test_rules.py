@@ -298,7 +298,7 @@ def test_rule_is_found_by_name_by_number_and_by_itself():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: rule("logg"), r"rule: 'logg' is none of log, brier"),
+        (lambda: rule("logg"), r"rule: 'logg' is not one of log, brier"),
         (lambda: rule(-1), r"r: -1 is outside \(-1, inf\)"),
         (lambda: rule(float("nan")), r"r: nan is outside"),
         (lambda: rule(float("inf")), r"r: inf is outside"),
@@ -306,17 +306,17 @@ def test_rule_is_found_by_name_by_number_and_by_itself():
         (lambda: rule("log").score([[0.5, 0.5], [0.5, np.nan]], 0), r"p: nan at index \(1, 1\)"),
         (lambda: rule("log").score([0.5, 0.5], 2), r"y: 2 is no column number; the rows have 2 classes"),
         (lambda: rule("log").score([[0.5, 0.5]] * 2, [0, -1]), r"y: -1 at index 1 is no column number"),
-        (lambda: rule("log").score([0.5, 0.5], 0.0), r"y: float64 values are no column numbers"),
+        (lambda: rule("log").score([0.5, 0.5], 0.0), r"y: float64 values are not column numbers"),
         (lambda: rule("brier").entropy([np.inf, 0.0]), r"q: inf at index 0 is not a finite number"),
         (lambda: rule("log").divergence([0.5, 0.5], [0.7, 0.7]), r"truth: row sum: 1.4"),
         (lambda: rule("log").divergence([0.5, 0.5], [0.2, 0.3, 0.5]), r"truth: 3 classes, but forecast has 2"),
         (lambda: rule("log").divergence(rows(0, 2), rows(0, 3)), r"forecast \(2, 4\) and truth \(3, 4\)"),
         (lambda: rule("log").score([[0.5, 0.5]] * 2, [0, 1, 1]), r"shapes do not fit: p \(2,\) and y \(3,\)"),
         (lambda: rule("log").score(0.5, 0), r"p: shape \(\) has no classes on its last axis"),
-        (lambda: rule("log").score(["a", "b"], 0), r"p: \['a', 'b'\] is no array of numbers"),
+        (lambda: rule("log").score(["a", "b"], 0), r"p: \['a', 'b'\] is not an array of numbers"),
         (lambda: rule("log").shift([0.5, 0.5], [np.nan, 0.0]), r"b: nan at index 0"),
         (lambda: rule("log").shift([0.5, 0.5], [1.0, 2.0, 3.0]), r"p \(2,\) and b \(3,\)"),
-        (lambda: rule(None), r"r: None is no number"),
+        (lambda: rule(None), r"r: None is not a number"),
     ],
 )
 def test_bad_input_is_named(call, words):

@@ -133,7 +133,7 @@ def test_a_tally_is_equal_after_bytes_and_back(k: int, extra: str) -> None:
 
 def test_bytes_that_are_no_tally() -> None:
     data = Tally.of([0, 1], [0.2, 0.7]).to_bytes()
-    with pytest.raises(ValueError, match="no tally"):
+    with pytest.raises(ValueError, match="not a tally"):
         Tally.from_bytes(b"PK" + data)
     with pytest.raises(ValueError, match="damaged"):
         Tally.from_bytes(data[:-3] + b"abc")
@@ -156,7 +156,7 @@ def test_bytes_that_no_pass_can_have_written_are_refused() -> None:
         "rows of several lengths": replace(
             tally, analysis=replace(tally.analysis, rows=replace(tally.analysis.rows, counts=np.ones(3, np.int64)))
         ),
-        "outcomes that are no classes": replace(
+        "outcomes that are not classes": replace(
             tally, analysis=replace(tally.analysis, rows=replace(tally.analysis.rows, outcomes=tally.rows.outcomes + 3))
         ),
     }

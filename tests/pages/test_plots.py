@@ -228,7 +228,7 @@ def test_without_a_name_the_reliability_chart_is_drawn_and_names_are_listed(
 def test_unknown_names_are_refused_by_name(two: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no picture 'relyability'"):
         plots.chart("relyability", two)
-    with pytest.raises(ValueError, match="'gif' is none of"):
+    with pytest.raises(ValueError, match="'gif' is not one of"):
         plots.chart("roc", two).save(tmp_path / "x.gif")
 
 

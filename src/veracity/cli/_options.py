@@ -219,7 +219,7 @@ class Request:
         """
         for text in options["engine_option"]:
             if "=" not in text:
-                raise ValueError(f"--engine-option: {text!r} is no option of an engine\n  write NAME=VALUE")
+                raise ValueError(f"--engine-option: {text!r} is not an option of an engine\n  write NAME=VALUE")
         own = dict(text.split("=", 1) for text in options.pop("engine_option"))
         planned = plan_from(options, **plan) if "floor" in options else None
         engine, checkpoint = options.pop("engine"), options.pop("checkpoint", None)

@@ -88,7 +88,7 @@ def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **opt
     try:
         fitted = maps.from_json(Path(map_file).read_text(encoding="utf-8"))
     except UnicodeDecodeError:
-        raise ValueError(f"{map_file}: this is no map in JSON; `veracity calibrate fit` writes one") from None
+        raise ValueError(f"{map_file}: this is not a map in JSON; `veracity calibrate fit` writes one") from None
     except ValueError as error:
         raise ValueError(f"{map_file}: {error}") from None
     request = Request.taken_from(files, options)

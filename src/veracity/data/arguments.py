@@ -67,7 +67,7 @@ def refuse_reordered(y_true: Any, y_proba: Any, names: Names) -> None:
 
 
 def named_columns(y_proba: Any, y: Array, labels: Any, names: Names) -> Any:
-    """Return the classes by the column names of a frame, or `labels` where there are no column names to use."""
+    """Return the classes by the column names of a frame, or `labels` without column names."""
     columns = getattr(y_proba, "column_names", None) or getattr(y_proba, "columns", None)
     if columns is None or y.ndim != 1:
         return labels
@@ -219,6 +219,6 @@ def ideal_matrix(ideal: Any, p: Array, names: Names) -> Array | None:
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Refuse a value that is none of the choices."""
+    """Refuse a value that is not one of the choices."""
     if value not in choices:
-        raise ValueError(f"{name}: {value!r} is none of {', '.join(map(repr, choices))}")
+        raise ValueError(f"{name}: {value!r} is not one of {', '.join(map(repr, choices))}")

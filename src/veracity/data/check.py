@@ -16,7 +16,7 @@ EXPLAINED = ("soft_outcomes", "separate_events")  # findings that already say wh
 
 
 def check(forecasts: Forecasts) -> Forecasts:
-    """Return the forecasts with the findings that need every row; refuse values that are no probabilities."""
+    """Return the forecasts with the findings that need every row; refuse values that are not probabilities."""
     if forecasts.probabilities is None:
         return _check_realised(forecasts)
     low, high = _refuse_values(forecasts.probabilities, forecasts, forecasts.names)
@@ -46,7 +46,7 @@ def refuse(problems: Mapping[str, Problem], forecasts: Forecasts) -> None:
 
 
 def _refuse_values(p: Array, forecasts: Forecasts, names: Names) -> tuple[float, float]:
-    """Return the smallest and the largest value; raise the message for values that are no probabilities."""
+    """Return the smallest and the largest value; raise the message for values that are not probabilities."""
     with np.errstate(invalid="ignore"):
         low, high = float(p.min(initial=1.0)), float(p.max(initial=0.0))
     if not (low >= 0.0 and high <= 1.0):

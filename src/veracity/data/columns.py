@@ -222,7 +222,7 @@ def _event_second(order: tuple[Any, ...], pos_label: Any, k: int, names: Names) 
     if k != 2:
         raise names.error(f"pos_label is for two classes; {names.forecast} has {k} columns.", "leave it out")
     if pos_label not in order:
-        raise names.error(f"pos_label={pos_label!r} is none of the labels {listed(order)}.", "name one of them")
+        raise names.error(f"pos_label={pos_label!r} is not one of the labels {listed(order)}.", "name one of them")
     return (order, False) if pos_label == order[1] else (order[::-1], True)
 
 

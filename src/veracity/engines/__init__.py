@@ -43,7 +43,7 @@ def names() -> list[str]:
 def module(name: str) -> ModuleType:
     """Return the engine of this name."""
     if name not in names():
-        raise ValueError(f"engine: {name!r} is none of {', '.join(names())}")
+        raise ValueError(f"engine: {name!r} is not one of {', '.join(names())}")
     try:
         return importlib.import_module(f"{__name__}.{name}")
     except ModuleNotFoundError as missing:

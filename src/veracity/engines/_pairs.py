@@ -35,7 +35,7 @@ class PairedTallies(Tallies):
         self.pairs = Pairs(models, scorer)
 
     def take(self, batch: Batch) -> None:
-        super().take(batch)  # refuses values that are no probabilities
+        super().take(batch)  # refuses values that are not probabilities
         self.pairs.take(replace(with_file(f, self._files), model=f.model) for f in batch.forecasts)
 
     def merge(self, state: bytes) -> None:

@@ -29,7 +29,7 @@ def numbers(name: str, x: ArrayLike) -> Array:
     try:
         return np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name}: {x!r:.80} is no array of numbers") from None
+        raise ValueError(f"{name}: {x!r:.80} is not an array of numbers") from None
 
 
 def known(name: str, x: ArrayLike) -> Array:
@@ -64,7 +64,7 @@ def probabilities(name: str, x: ArrayLike) -> Array:
 
 def log_values(name: str, x: ArrayLike) -> Array:
     a = numbers(name, x)
-    refuse(name, a, np.isnan(a) | np.isposinf(a), "is no logarithm of a finite non-negative number")
+    refuse(name, a, np.isnan(a) | np.isposinf(a), "is not a logarithm of a finite non-negative number")
     return a
 
 
@@ -90,7 +90,7 @@ def shares(name: str, weights: ArrayLike | None, n: int) -> Array:
 def power(name: str, r: ArrayLike) -> Array:
     """Return powers of a mean: any real numbers and both infinities."""
     a = numbers(name, r)
-    refuse(name, a, np.isnan(a), "is no power of a mean")
+    refuse(name, a, np.isnan(a), "is not a power of a mean")
     return a
 
 
@@ -99,7 +99,7 @@ def above(name: str, x: float, bound: float = -np.inf) -> float:
     try:
         value = float(x)
     except (TypeError, ValueError):
-        raise ValueError(f"{name}: {x!r:.80} is no number") from None
+        raise ValueError(f"{name}: {x!r:.80} is not a number") from None
     if not bound < value < np.inf:
         raise ValueError(f"{name}: {x!r} is outside ({bound:g}, inf)")
     return value
@@ -135,7 +135,7 @@ def classes(name: str, y: ArrayLike, k: int) -> Array:
     """Return column numbers 0 … k−1."""
     a = np.asarray(y)
     if a.dtype.kind not in "iu":
-        raise ValueError(f"{name}: {a.dtype} values are no column numbers; give integers 0 to {k - 1}")
+        raise ValueError(f"{name}: {a.dtype} values are not column numbers; give integers 0 to {k - 1}")
     refuse(name, a, (a < 0) | (a >= k), f"is no column number; the rows have {k} classes")
     return a
 
@@ -144,7 +144,7 @@ def table(n: ArrayLike) -> Array:
     """Return counts or shares of cases, forecast categories by outcomes, none of them empty."""
     a = nonnegative("counts", n)
     if a.ndim != 2 or a.shape[0] < 1 or a.shape[1] < 2:
-        raise ValueError(f"counts: shape {a.shape} is no table of forecast categories by two or more outcomes")
+        raise ValueError(f"counts: shape {a.shape} is not a table of forecast categories by two or more outcomes")
     for axis, what in ((1, "row"), (0, "column")):
         empty = np.flatnonzero(a.sum(axis=axis) == 0.0)
         if empty.size:
@@ -155,5 +155,5 @@ def table(n: ArrayLike) -> Array:
 def whole_number(name: str, value: int, least: int, most: int) -> int:
     """A whole number between two limits, both allowed."""
     if isinstance(value, bool) or value != int(value) or not least <= value <= most:
-        raise ValueError(f"{name}: {value!r} is no whole number from {least} to {most}")
+        raise ValueError(f"{name}: {value!r} is not a whole number from {least} to {most}")
     return int(value)

@@ -196,7 +196,7 @@ def scales(h: ArrayLike) -> Scales:
     np.float64(4.0)
     """
     nats = np.asarray(h, dtype=np.float64)
-    domain.refuse("h", nats, np.isnan(nats), "is no number")
+    domain.refuse("h", nats, np.isnan(nats), "is not a number")
     return Scales(nats[()], np.exp(nats)[()], np.exp(-nats)[()])
 
 

@@ -354,7 +354,7 @@ def rule(which: str | float | ScoringRule) -> ScoringRule:
     if isinstance(which, str):
         named = {known.key: known for known in RULES}
         if which not in named:
-            raise ValueError(f"rule: {which!r} is none of {', '.join(NAMES)}; or give the number r > -1")
+            raise ValueError(f"rule: {which!r} is not one of {', '.join(NAMES)}; or give the number r > -1")
         return named[which]
     return power(which)
 

@@ -43,7 +43,7 @@ def scan(
         if given is not None and given.shape != (len(p),):
             raise ValueError(f"{name}: shape {given.shape} for {len(p)} rows of p")
     if y.dtype.kind not in "iub":
-        raise ValueError(f"y: {y.dtype} are no column numbers; give integers")
+        raise ValueError(f"y: {y.dtype} are not column numbers; give integers")
     if allowed is None:
         allowed = tolerance(p.dtype, 2 if p.ndim == 1 else p.shape[1])
     if p.dtype not in (np.float32, np.float64):

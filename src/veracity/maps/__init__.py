@@ -49,7 +49,7 @@ def names() -> list[str]:
 
 def _module(name: str) -> Any:
     if name not in names():
-        raise ValueError(f"map: {name!r} is none of {', '.join(names())}")
+        raise ValueError(f"map: {name!r} is not one of {', '.join(names())}")
     return importlib.import_module(f"{__name__}.{name}")
 
 
@@ -70,14 +70,14 @@ def from_json(text: str) -> Fitted:
         document = json.loads(text)
         schema, name, classes, parameters = (document[key] for key in ("schema", "map", "classes", "parameters"))
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise ValueError(f"map: this is no map in JSON ({error}); `veracity calibrate fit` writes one") from None
+        raise ValueError(f"map: this is not a map in JSON ({error}); `veracity calibrate fit` writes one") from None
     if schema != SCHEMA:
         raise ValueError(f"map: schema {schema!r} is not {SCHEMA!r}; this version cannot read it")
     kinds = [kind for kind in vars(_module(name)).values() if isinstance(kind, type) and issubclass(kind, Fitted)]
     kind = next(kind for kind in kinds if kind.name == name)
     plain = isinstance(classes, list) and all(isinstance(c, (str, int, float)) for c in classes)
     if not plain or len(set(classes)) != len(classes) or len(classes) < 2:
-        raise ValueError(f"map {name}: classes are no list of different names")
+        raise ValueError(f"map {name}: classes are not a list of different names")
     try:
         with np.errstate(all="ignore"):
             fitted: Fitted = kind.from_parameters(tuple(classes), parameters)

@@ -132,7 +132,7 @@ class Fitted(ABC):
         rows = np.asarray(rows)
         self.require(rows.ndim == 2 and rows.shape[1] == self.k, f"{what} of shape {rows.shape} for {self.k} classes")
         off = np.flatnonzero(~((np.abs(rows.sum(axis=1) - 1.0) <= 1e-6) & (rows >= 0.0).all(axis=1)))
-        self.require(not off.size, f"{what}: row {off[:1].tolist()} is no distribution")
+        self.require(not off.size, f"{what}: row {off[:1].tolist()} is not a distribution")
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,9 @@ def checked_target(target: ArrayLike, classes: tuple[Any, ...]) -> Array:
         raise ValueError(f"target: shape {pi.shape} does not fit the {k} classes {', '.join(map(str, classes))}")
     bad = np.flatnonzero(~(np.isfinite(pi) & (pi >= 0.0)))
     if bad.size:
-        raise ValueError(f"target: {pi[bad[0]]} for class {classes[bad[0]]} is no probability; give values from 0 to 1")
+        raise ValueError(
+            f"target: {pi[bad[0]]} for class {classes[bad[0]]} is not a probability; give values from 0 to 1"
+        )
     if abs(pi.sum() - 1.0) > 1e-8:
         raise ValueError(f"target: the values sum to {pi.sum():.10g}, not to 1; divide them by their sum")
     return np.asarray(pi / pi.sum())
@@ -39,7 +41,7 @@ def checked_scores(y_proba: ArrayLike) -> Array:
     """Return (n, k) or (n,) scores without bad values or all-zero rows; float16 becomes float64."""
     p = np.asarray(y_proba)
     if p.dtype.kind not in "fiub":
-        raise ValueError(f"y_proba: {p.dtype} values are no numbers; give probabilities of shape (n, k)")
+        raise ValueError(f"y_proba: {p.dtype} values are not numbers; give probabilities of shape (n, k)")
     if p.ndim not in (1, 2) or p.size == 0 or (p.ndim == 2 and p.shape[1] < 2):
         raise ValueError(f"y_proba: shape {p.shape}; give (n, k) with k of at least 2, or (n,) for two classes")
     p = p if p.dtype.kind == "f" and p.dtype != np.float16 else p.astype(np.float64)

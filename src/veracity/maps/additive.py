@@ -1,4 +1,4 @@
-"""Adjustment coherent with the Brier score: A = S + b (KF15 4.1). Values outside [0, 1] are no probabilities."""
+"""Adjustment coherent with the Brier score: A = S + b (KF15 4.1). Values outside [0, 1] are not probabilities."""
 
 from __future__ import annotations
 

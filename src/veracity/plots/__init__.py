@@ -45,7 +45,7 @@ def chart(name: str | None, result: Any, *, theme: str = "light", **options: Any
     from veracity.plots._style import THEMES
 
     if theme not in THEMES:
-        raise ValueError(f"theme: {theme!r} is none of {', '.join(THEMES)}")
+        raise ValueError(f"theme: {theme!r} is not one of {', '.join(THEMES)}")
     if name is None:
         name = FIRST
         print(f"pictures: {', '.join(names('assessment'))}")
@@ -77,7 +77,7 @@ def rendered(chart: Any, form: str, *, scale: float = 2.0) -> bytes:
     import vl_convert
 
     if form not in FORMATS:
-        raise ValueError(f"save: {form!r} is none of the endings {', '.join(FORMATS)}")
+        raise ValueError(f"save: {form!r} is not one of the endings {', '.join(FORMATS)}")
     spec = _clean(chart.to_dict())
     if form == "json":
         return json.dumps(spec, ensure_ascii=False, indent=1).encode()

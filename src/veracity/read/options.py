@@ -74,7 +74,7 @@ class ReadOptions:
         ):
             if getattr(self, name) not in choices:
                 known = ", ".join(repr(c) for c in choices if c)
-                raise ValueError(f"{name}: {getattr(self, name)!r} is none of {known}")
+                raise ValueError(f"{name}: {getattr(self, name)!r} is not one of {known}")
         for condition in self.where:
             if "=" not in condition:
                 raise ValueError(f"where: {condition!r} is no condition\n  write COL=VALUE or COL!=VALUE")

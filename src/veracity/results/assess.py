@@ -95,7 +95,7 @@ def assess(
     """
     started = perf_counter()
     if map != "auto" and map not in maps.names():
-        raise ValueError(f"map: {map!r} is none of auto, {', '.join(maps.names())}")
+        raise ValueError(f"map: {map!r} is not one of auto, {', '.join(maps.names())}")
     further = tuple(float(x) for x in np.atleast_1d(r).tolist())
     plan = Plan(floor, end_width, bins, preset, map, level, bootstrap, random_state, further)
     columns = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}

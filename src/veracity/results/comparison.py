@@ -92,7 +92,7 @@ class Comparison(Presented):
     def components(self, name: str, rule: str | float = "log") -> Differences:
         """Return the paired differences of CL, AL, RL, slope, or expected_minus_realised."""
         if name not in (*COMPONENTS, EXCESS):
-            raise ValueError(f"component: {name!r} is none of {', '.join((*COMPONENTS, EXCESS))}")
+            raise ValueError(f"component: {name!r} is not one of {', '.join((*COMPONENTS, EXCESS))}")
         key = _key(rule)
         if self.pairs is None:
             stored: Differences = self._stored("components", name if key == "log" else "")

@@ -83,7 +83,7 @@ def rule_key(rule: str | float) -> str:
     try:
         r = float(rule)
     except (TypeError, ValueError):
-        raise ValueError(f"rule: {rule!r} is none of {', '.join(RULES)}, and no number r > -1") from None
+        raise ValueError(f"rule: {rule!r} is not one of {', '.join(RULES)}, and no number r > -1") from None
     if not r > -1.0 or not np.isfinite(r):
         raise ValueError(f"rule: r = {r:g}; scores are proper for r > -1")
     return {0.0: "log", 1.0: "brier"}.get(r, repr(r))
@@ -167,7 +167,7 @@ def _float(value: Any, where: str) -> float:
     if isinstance(value, str) and value in WORDS:
         return WORDS[value]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"{where}: {value!r} is no number")
+        raise ValueError(f"{where}: {value!r} is not a number")
     return float(value)
 
 

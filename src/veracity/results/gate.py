@@ -39,7 +39,7 @@ class NotWorse:
         match = _SHAPE.match(text)
         if match is None:
             raise ValueError(
-                f"--require: {text!r} is no requirement\n  write NAME not worse by MARGIN, such as "
+                f"--require: {text!r} is not a requirement\n  write NAME not worse by MARGIN, such as "
                 '"log_loss not worse by 0.01"'
             )
         known = {m.name: m for m in comparable(2, True).values()}
@@ -50,7 +50,7 @@ class NotWorse:
         try:
             margin = float(match["margin"] or 0.0)
         except ValueError:
-            raise ValueError(f"--require: {text!r}: {match['margin']!r} is no number") from None
+            raise ValueError(f"--require: {text!r}: {match['margin']!r} is not a number") from None
         if not (math.isfinite(margin) and margin >= 0.0):
             raise ValueError(f"--require: {text!r}: the margin must be 0 or more")
         return cls(match["name"], margin)

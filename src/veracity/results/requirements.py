@@ -43,7 +43,7 @@ class Requirement:
         match = _SHAPE.match(text)
         if match is None:
             raise ValueError(
-                f"--require: {text!r} is no requirement\n  write NAME>=NUMBER, such as "
+                f"--require: {text!r} is not a requirement\n  write NAME>=NUMBER, such as "
                 '--require "reported.geometric_accuracy>=0.6"   comparisons: >= <= > < == !='
             )
         path, sign = match["path"], match["sign"].replace("=", "==") if match["sign"] == "=" else match["sign"]
@@ -56,7 +56,7 @@ class Requirement:
         try:
             limit = float(match["limit"])
         except ValueError:
-            raise ValueError(f"--require: {text!r}: {match['limit']!r} is no number") from None
+            raise ValueError(f"--require: {text!r}: {match['limit']!r} is not a number") from None
         if math.isnan(limit):
             raise ValueError(f"--require: {text!r}: nothing can be compared with nan")
         return cls(path, sign, limit)

@@ -125,7 +125,7 @@ def _check_rows(f: Forecasts, complete: bool, rows: int, k: int) -> None:
         if values is not None and len(f):
             _require(values.min() >= 0 and values.max() <= 1, f"{name} outside 0 to 1")
             _require(values.ndim == 1 or (np.abs(values.sum(axis=1) - 1) < ROW_SUM).all(), f"sums of {name}")
-    _require(y is None or not len(f) or (y.min() >= 0 and y.max() < k), "outcomes that are no classes")
+    _require(y is None or not len(f) or (y.min() >= 0 and y.max() < k), "outcomes that are not classes")
     _require(f.log_realised is None or (f.log_realised <= 0).all(), "probabilities above 1")
     _require(f.weights is None or (f.weights >= 0).all(), "negative weights")
     counts = f.counts

@@ -68,7 +68,7 @@ def unpack(data: bytes) -> Tally:
     """Return the tally of these bytes; whatever else is given is a ValueError."""
     at = len(MAGIC)
     if data[:at] != MAGIC:
-        raise ValueError("data: these bytes are no tally; give what Tally.to_bytes() returned")
+        raise ValueError("data: these bytes are not a tally; give what Tally.to_bytes() returned")
     body = data[at + 4 :]
     if crc32(body) != int.from_bytes(data[at : at + 4], "little"):
         raise ValueError(DAMAGED.format("checksum differs"))

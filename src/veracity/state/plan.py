@@ -31,7 +31,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.preset not in (None, "CQ", "N17"):
-            raise ValueError(f"preset: {self.preset!r} is none of 'CQ', 'N17'; leave it out for the defaults")
+            raise ValueError(f"preset: {self.preset!r} is not one of 'CQ', 'N17'; leave it out for the defaults")
         if self.preset is not None:
             floor = {"CQ": 0.005, "N17": 0.01}[self.preset]
             object.__setattr__(self, "floor", floor if self.floor == 0.0 else self.floor)
@@ -53,12 +53,14 @@ class Plan:
         for name, least in (("lags", 0), ("horizon", 1)):
             value: Any = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
-                raise ValueError(f"{name}: {value!r} is no whole number from {least}")
+                raise ValueError(f"{name}: {value!r} is not a whole number from {least}")
         if self.lags is not None and self.horizon is not None:
             raise ValueError("horizon: give it or lags, not both")
         seed: Any = self.random_state
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0):
-            raise ValueError(f"random_state: {self.random_state!r} is no whole number from 0; it is the seed of draws")
+            raise ValueError(
+                f"random_state: {self.random_state!r} is not a whole number from 0; it is the seed of draws"
+            )
 
     @property
     def limits(self) -> tuple[float, float]:

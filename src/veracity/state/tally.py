@@ -351,7 +351,7 @@ def _with_groups(f: Forecasts, plan: Plan) -> Tally:
 
 
 def _counted(f: Forecasts, plan: Plan) -> Tally:
-    """Return the tally of one pass over the rows, which also refuses values that are no probabilities."""
+    """Return the tally of one pass over the rows, which also refuses values that are not probabilities."""
     held = {
         "plan": plan,
         "classes": f.classes,

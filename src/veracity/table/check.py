@@ -84,7 +84,7 @@ def forecasts(given: ArrayLike, rows: Names, columns: Names) -> Array:
     for i, j in np.argwhere(~((f >= 0.0) & (f <= 1.0))):
         event = f[i, -1] if len(columns) == 2 else f[i, j]
         hint = f"; if it is a percentage, write {event / 100:g}" if 1.0 < event <= 100.0 else ""
-        raise ValueError(f"forecasts: {event:g} for category {rows[i]!r} is no probability (0 … 1){hint}")
+        raise ValueError(f"forecasts: {event:g} for category {rows[i]!r} is not a probability (0 … 1){hint}")
     for i in np.flatnonzero(np.abs(f.sum(1) - 1.0) > 1e-8):
         raise ValueError(f"forecasts: the probabilities of category {rows[i]!r} sum to {f[i].sum():g} instead of 1")
     return f

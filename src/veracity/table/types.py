@@ -96,7 +96,7 @@ class PredictionTable(Numbers, Presented):
         rates = zip(("sensitivity", "specificity", "prior"), (sens, spec, prior), strict=True)
         shares = formula.shares_from_rates(*(check.rate(name, value) for name, value in rates))
         if n is not None and not 0 < n < math.inf:
-            raise ValueError(f"n: {n!r} is no number of cases")
+            raise ValueError(f"n: {n!r} is not a number of cases")
         cells = f"its cells are expected counts of {in_full(n)} cases" if n else "its cells are shares of all cases"
         given = [f"{name} {in_full(x)}" for name, x in (("sensitivity", sens), ("specificity", spec), ("prior", prior))]
         note = f"Computed from {given[0]}, {given[1]} and {given[2]}: {cells}."
@@ -264,7 +264,7 @@ class PredictionTable(Numbers, Presented):
     def versus_rest(self, column: str) -> PredictionTable:
         """Return the table of two outcomes: this one as the event, all others together as no event."""
         if column not in self.columns:
-            raise ValueError(f"column: {column!r} is no outcome here; there are {', '.join(self.columns)}")
+            raise ValueError(f"column: {column!r} is not an outcome here; there are {', '.join(self.columns)}")
         at = self.columns.index(column)
 
         def two(a: Array) -> Array:

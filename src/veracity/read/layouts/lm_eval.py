@@ -96,7 +96,7 @@ def _match(
 
 def _no_option(name: str, number: int, answer: str, value: Any, options: list[str]) -> ValueError:
     return ValueError(
-        f"{name}: row {number}: `{answer or 'target'}` = {value!r} is none of the options {', '.join(options)}\n"
+        f"{name}: row {number}: `{answer or 'target'}` = {value!r} is not one of the options {', '.join(options)}\n"
         "  the right answer is the number (from 0), the letter or the name of an option"
     )
 
