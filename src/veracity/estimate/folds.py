@@ -146,9 +146,10 @@ def forecast_hashes(rows: Forecasts) -> Hashes:
 
 
 def row_hashes(rows: Forecasts, hashes: Hashes) -> Hashes:
-    """Return (n,) 64 bits of forecast, outcome and weight."""
+    """Return (n,) 64 bits of forecast, outcome and weight, whose scale does not matter."""
     assert rows.outcomes is not None
     h = mix(hashes * SEED ^ keys_of(np.array([str(c) for c in rows.classes]))[rows.outcomes])
     if rows.weights is not None:
-        h = mix(h * SEED ^ (np.asarray(rows.weights, dtype=np.float64) + 0.0).view(np.uint64))
+        share = np.asarray(rows.weights, dtype=np.float64) / max(float(rows.weights.max(initial=0.0)), 5e-324)
+        h = mix(h * SEED ^ np.rint(share * FINE).astype(np.uint64))
     return h
