@@ -106,6 +106,17 @@ def test_the_proposed_fix_is_a_command_that_runs(
         assert "800" in (err := capsys.readouterr().err) or "799" in err
 
 
+@pytest.mark.parametrize(("name", "ascii_only"), [("C", True), ("POSIX", True), ("C.UTF-8", False)])
+def test_a_plain_locale_gets_words_for_marks(
+    name: str, ascii_only: bool, forecasts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", name)
+    assert run(["assess", str(forecasts)]) == 0
+    out = capsys.readouterr().out
+    assert out.isascii() == ascii_only
+    assert ("\nno Over-confident" in out, "\n-> Fix" in out) == (ascii_only, ascii_only)
+
+
 @pytest.mark.parametrize("columns", [60, 80, 100, 120, 140])
 def test_summary_fits_the_terminal(
     columns: int, forecasts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

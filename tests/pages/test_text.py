@@ -98,6 +98,8 @@ def test_a_pipe_has_no_colour_and_no_box(filled: Callable[..., Any]) -> None:
     coloured = show.to_terminal(filled("over", groups=True), 100, colour=True)
     assert "\x1b[" in coloured
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured).split() == piped.split()
+    (verdict,) = [line for line in coloured.splitlines() if "✗" in line]
+    assert verdict.startswith("\x1b[31m✗ \x1b[0m\x1b[1mOver-confident   \x1b[0mWhen")  # the mark alone has a colour
 
 
 def test_a_terminal_without_unicode_gets_words_for_marks(filled: Callable[..., Any]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from veracity.cli._options import Outputs, Request
 from veracity.cli._output import OutputFiles, check_outputs, to_stdout
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 Answer = Callable[[Request, ProgressBar], "Mapping[str, Assessment] | Comparison"]
 
+LOCALES = ("LC_ALL", "LC_CTYPE", "LANG")  # the first that is set decides
 HINTS = ("More: --report out.html (charts, groups, risk profile)", "--details (every measure)")
 
 
@@ -78,5 +80,12 @@ def _answer(result: Any, details: bool) -> str:
     from veracity import show
 
     terminal = sys.stdout.isatty()
-    unicode = not terminal or "utf" in (sys.stdout.encoding or "utf-8").lower()
-    return show.to_terminal(result, _width(), details=details, colour=terminal, unicode=unicode)
+    return show.to_terminal(result, _width(), details=details, colour=terminal, unicode=_unicode(sys.stdout))
+
+
+def _unicode(stream: TextIO) -> bool:
+    """Return whether the stream takes more than ASCII: a file does, a terminal as its encoding and locale say."""
+    named = next((value for name in LOCALES if (value := os.environ.get(name))), "")
+    if named in ("C", "POSIX"):  # Python writes UTF-8 there all the same
+        return False
+    return not stream.isatty() or "utf" in (stream.encoding or "utf-8").lower()

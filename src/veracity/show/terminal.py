@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+MARK = 2  # columns of a mark in words
 LEAST, MOST = 60, 120  # columns
 TIE = "\ue000"  # stands for a space where no line may end
 LEAST_TEXT = 12  # columns that a text keeps in a crowded table
@@ -51,10 +52,10 @@ def render(
         no_color=not colour, highlight=False, markup=False, emoji=False, legacy_windows=False, _environ={},
     )  # fmt: skip
     for part in _parts(blocks, details):
-        part_lines(console, part, width)
+        part_lines(console, part, width, unicode)
     assert isinstance(console.file, io.StringIO)
     text = "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()).strip("\n") + "\n"
-    return text if unicode else _ascii(text)
+    return text if unicode else to_ascii(text)
 
 
 def headline(blocks: Sequence[Block]) -> str:
@@ -64,10 +65,16 @@ def headline(blocks: Sequence[Block]) -> str:
     return clean(said.replace("**", ""))
 
 
-def _ascii(text: str) -> str:
+def to_ascii(text: str) -> str:
+    """Return the text in the characters that every terminal has.
+
+    >>> to_ascii("✓ 5–7 % · naïve")
+    'ok 5-7 % | naive'
+    """
     for character, plain in PLAIN.items():
         text = text.replace(character, plain)
-    return unicodedata.normalize("NFKD", text).encode("ascii", "replace").decode()
+    marked = unicodedata.normalize("NFKD", text)
+    return "".join(c for c in marked if not unicodedata.combining(c)).encode("ascii", "replace").decode()
 
 
 def _parts(blocks: Sequence[Block], details: bool) -> Iterator[list[Block]]:
@@ -110,7 +117,7 @@ def numbers(chart: Chart) -> Table | None:
     return Table(module.TITLE, columns, cells, (module.caption(chart.result),))
 
 
-def part_lines(console: Console, part: list[Block], width: int) -> None:
+def part_lines(console: Console, part: list[Block], width: int, unicode: bool = True) -> None:
     """Print one group and the blank line after it."""
     first = part[0]
     if isinstance(first, Heading):
@@ -125,15 +132,17 @@ def part_lines(console: Console, part: list[Block], width: int) -> None:
         column = max(titles, default=0)
         for block in part:
             if isinstance(block, Sentence):
-                _sentence(console, block, column, width)
+                _sentence(console, block, column, width, 1 if unicode else MARK)
             elif isinstance(block, FindingBlock):
                 _wrapped(console, f"{block.finding.severity}: {finding(block.finding)}", width, "  ", "- ")
     console.print()
 
 
-def _sentence(console: Console, block: Sentence, column: int, width: int) -> None:
-    indent = " " * (column + 5) if block.title else "  "
-    head = _text(f"{block.mark} ", COLOURS.get(block.mark, ""))
+def _sentence(console: Console, block: Sentence, column: int, width: int, marks: int) -> None:
+    """Print a sentence beside its mark and title; `marks` is the width of all marks."""
+    indent = " " * (column + marks + 4) if block.title else " " * (marks + 1)
+    mark = block.mark if marks == 1 else PLAIN.get(block.mark, block.mark)
+    head = _text("").append(f"{mark:<{marks}} ", style=COLOURS.get(block.mark, ""))
     if block.title:
         head.append(f"{clean(block.title):<{column}}   ", style="bold")
     lines = _wrap(console, block.text, width - len(indent)) or [_text("")]
