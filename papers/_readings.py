@@ -126,7 +126,7 @@ def section(options: Options) -> Section:
         ),
         claim(
             "(c) decisiveness",
-            "0.444 beside 0.568 correct picks",
+            "0.444 with 0.568 correct picks",
             bool(abs(calibrated["c"][2] - 0.444) < 0.02),
             f"{calibrated['c'][2]:.3f}",
             "not the paper's reading: the mean of these fractions is the share of correct picks, always",

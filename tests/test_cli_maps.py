@@ -110,7 +110,7 @@ def test_outputs_are_not_overwritten_unasked(here, capsys):
     [
         ("a,0.5\nb,0.5\n", "classes a, b, but the forecasts are for a, b, c"),
         ("a,0.5\nb,0.4\nc,0.2\n", "sum to 1.1"),
-        ("a,0.5\nb,0.7\nc,-0.2\n", "no probability"),
+        ("a,0.5\nb,0.7\nc,-0.2\n", "not a probability"),
         ("a,0.5\nb,much\nc,0.2\n", "line 2"),
         ("a,0.5\na,0.3\nc,0.2\n", "is given twice"),
     ],

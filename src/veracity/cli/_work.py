@@ -71,7 +71,7 @@ def compared_with(request: Request, working: ProgressBar, baseline: str) -> Comp
 
 
 def _paired(request: Request, engine: Engine, inputs: Mapping[str, list[File]]) -> Paired:
-    """Return the models of all inputs, to be counted on the same cases; how each was read is told."""
+    """Return the models of all inputs, to be counted on the same cases; print how each was read."""
     from veracity.read.pairing import Paired
 
     sources = {name: engine.open(files, request.reading) for name, files in inputs.items()}

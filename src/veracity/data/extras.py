@@ -10,7 +10,7 @@ EXTRAS = dict.fromkeys(CLI, "cli") | {"dask": "dask", "distributed": "dask", "py
 
 
 def remedy(missing: ModuleNotFoundError) -> str:
-    """Return what is missing and the command that installs it; empty where it is no library of an extra.
+    """Return the missing library and the command that installs it; empty for libraries that no extra names.
 
     >>> remedy(ModuleNotFoundError("No module named 'polars'", name="polars"))
     "polars is not installed\\n  pip install 'veracity[cli]'"

@@ -95,7 +95,7 @@ class RiskProfile(Section):
 
 @dataclass(frozen=True)
 class ExpectedScore(Section):
-    """A mean score beside the one that the forecasts expect of themselves; z and p test the difference."""
+    """A mean score and its expectation if the forecasts were right; z and p test the difference."""
 
     expected: float | None
     excess: Reading  # observed − expected

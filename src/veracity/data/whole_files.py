@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written under another name beside their place, then renamed into it."""
+"""Files that appear whole or not at all: written under a temporary name in the same folder, then renamed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def part_of(target: Path) -> Path:
 
 
 def put(part: Path, target: Path) -> None:
-    """Let what was written take its place, with the mode of the file that it replaces."""
+    """Rename the temporary file, with the mode of the file that it replaces."""
     with contextlib.suppress(FileNotFoundError):
         if stat.S_ISREG((held := target.stat()).st_mode):
             os.chmod(part, stat.S_IMODE(held.st_mode))

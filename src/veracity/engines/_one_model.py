@@ -127,8 +127,10 @@ class OneModel:
         seen = self.engine.watched("writing")
         if not target.is_dir():
             started = time.monotonic()
-            told = None if seen is None else lambda n, share: seen(local.Progress(n, share, time.monotonic() - started))
-            return mapped.written(parts, target, ending or target.suffix.lower(), told)
+            seen_rows = (
+                None if seen is None else lambda n, share: seen(local.Progress(n, share, time.monotonic() - started))
+            )
+            return mapped.written(parts, target, ending or target.suffix.lower(), seen_rows)
         job = WriteJob(mapped, str(target.absolute()))
         if self.engine.name == "local":
             files = job.make()

@@ -106,16 +106,18 @@ class Tallies(Sum):
                 raise ValueError(f"{' to '.join(self._of)} and {' to '.join(head['of'])}: {problem}") from None
         self.cases.merge(head["cases"], bodies[len(head["models"]) :])
         self.name(*head["of"])
-        for model, findings in head["told"].items():
-            told = (stored_finding(finding) for finding in findings)
-            self._findings[model] = merge((*self._findings.get(model, ()), *told))
+        for model, findings in head["findings"].items():
+            stored = (stored_finding(finding) for finding in findings)
+            self._findings[model] = merge((*self._findings.get(model, ()), *stored))
 
     def state(self) -> bytes:
         cases, keys = self.cases.state()
         head = {
             "of": self._of,
             "skipped": self._skipped,
-            "told": {model: [asdict(finding) for finding in findings] for model, findings in self._findings.items()},
+            "findings": {
+                model: [asdict(finding) for finding in findings] for model, findings in self._findings.items()
+            },
             "models": list(self._running),
             "cases": cases,
         }
@@ -125,8 +127,8 @@ class Tallies(Sum):
         """Return the tally of each model so far."""
         made = {model: running.tally() for model, running in self._running.items()}
         for model, tally in made.items():
-            told = merge((*tally.findings, *self._findings.get(model, ())))
-            made[model] = replace(tally, findings=without_empty(told))
+            found = merge((*tally.findings, *self._findings.get(model, ())))
+            made[model] = replace(tally, findings=without_empty(found))
         return made
 
     def findings(self, model: str) -> tuple[Finding, ...]:

@@ -43,7 +43,7 @@ class Chain:
     outcomes      (n,) column numbers
     C             (n, k); or (g, k) class frequencies of cells with `cells` (n,) their numbers
     A             rule → (n, k) adjusted scores, or None where none exist: each rule has its own adjustment
-    Q             (n, k) ideal probabilities; without them GL, IL, EL and PEL cannot be told apart
+    Q             (n, k) ideal probabilities; without them GL, IL, EL and PEL are unknown
     mass          (n,) weight times count
     counts        (n,) how many cases each row counts as, for the corrections
     prior         (k,) class frequencies; those of the outcomes when left out

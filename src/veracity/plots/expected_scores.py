@@ -1,4 +1,4 @@
-"""Observed less expected score for every risk parameter, beside what chance explains."""
+"""Observed less expected score for every risk parameter, and the range of chance."""
 
 from __future__ import annotations
 

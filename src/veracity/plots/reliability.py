@@ -12,7 +12,7 @@ from veracity.plots import _style as style
 from veracity.words import count, share
 
 OF, ORDER, TITLE = "assessment", 0, "Reliability"
-SEVERAL = 3  # points outside the band from which on their side is told
+SEVERAL = 3  # points outside the band: fewer show no side
 MANY = 20_000  # forecasts in a bar from which on the axis counts in thousands
 COLUMNS = {
     "forecast": ("predicted on average", ".4~g"),

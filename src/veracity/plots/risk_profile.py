@@ -53,12 +53,12 @@ def caption(result: Any) -> str:
         gave, expected = (finite(getattr(side, "geometric_accuracy", None)) for side in (one.reported, one.expected))
         if gave is not None and expected is not None:
             name = "it" if len(style.models(result)) == 1 else model
-            said.append(f"{name} gave {_beside(gave, expected)}")
+            said.append(f"{name} gave {_given_and_expected(gave, expected)}")
     typical = f" At r = 0 (typical) {'; '.join(said[:3])}." if said else ""
     return f"To the right misses are forgiven, to the left they decide.{typical}"
 
 
-def _beside(gave: float, expected: float) -> str:
+def _given_and_expected(gave: float, expected: float) -> str:
     digits = int(max(gave, expected) < 0.1)
     shown, other = percent(gave, digits), percent(expected, digits)
     if shown == other:

@@ -350,7 +350,7 @@ class Assessment(Presented):
 
     @classmethod
     def from_document(cls, document: Any) -> Assessment:
-        """Return the assessment of a document; what is no such document is a ValueError with the place."""
+        """Return the assessment of a document; anything else is a ValueError with the place."""
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
             schema = document.get("schema") if isinstance(document, dict) else None
             raise ValueError(f"text: schema {schema!r} is not {SCHEMA!r}; give the document of one assessment")
