@@ -123,7 +123,8 @@ RENAMED = r"^remedies|^losses|^decomposed_profile|^verdict_detail\.(gain|sentenc
 # Bins of equal population are cut from below, and ties go up: from the other side the cuts fall one case further, which
 # moves the binned terms (not the losses, which no bin enters) by a few parts in a hundred of themselves.
 SWAPPED = (
-    r"^classes|^curves\.roc|^curves\.sharpness|^verdict_detail|^decomposition|^decomposed_profile\.re[ls]|\.parameters$"
+    r"^classes|^curves\.roc|^curves\.sharpness|^verdict_detail|\.parameters$|"
+    r"^decomposition|^decomposed_profile\.(rel|res|within)"
 )
 
 
