@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import veracity as vc
 from veracity.data import prepare
 from veracity.estimate.group_test import differ
+from veracity.estimate.windows import drifts
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator], dict[str, Any]]
@@ -172,6 +173,19 @@ def group_level(draw: Draw, draws: int, seed: int = 0) -> float:
     return float(np.mean(found))
 
 
+def drift_level(n: int, rho: float, draws: int, seed: int = 0) -> float:
+    """Return the share of draws in which a stationary series of log losses is said to drift at 5 %."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(draws):
+        z = autoregressive(rng, n, rho)
+        y = (rng.random(n) < expit(z)).astype(int)
+        stated = expit(1.3 * z + 0.7 * autoregressive(rng, n, rho))
+        test = drifts(vc.Tally.of(prepare(y, stated, labels=[0, 1], time=np.arange(n))))
+        found.append(test is not None and test.p is not None and test.p < 0.05)
+    return float(np.mean(found))
+
+
 def cost(models: int = 5, n: int = 100_000, k: int = 10) -> float:
     """Return the time of the document of a comparison over that of the document of one model."""
     rng = np.random.default_rng(1)
@@ -196,7 +210,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*")
     parser.add_argument("--draws", type=int, default=400)
     given = parser.parse_args()
-    parts = given.parts or ["level", "coverage", "groups", "cost"]
+    parts = given.parts or ["level", "coverage", "groups", "drift", "cost"]
     if "level" in parts:
         print("level of the paired test at 5 % (3 to 7 % wanted)")
         for name, draw in LEVELS.items():
@@ -212,6 +226,10 @@ def main() -> None:
         print("level of the test of groups at 5 % (3 to 7 % wanted)")
         for name, draw in GROUPS.items():
             print(f"  {name:34} {100 * group_level(draw, given.draws):5.1f} %", flush=True)
+    if "drift" in parts:
+        print("level of the test of drift at 5 % (at most 8 % wanted)")
+        for n, rho in ((40, 0.0), (100, 0.5), (400, 0.5), (400, 0.8)):
+            print(f"  n = {n}, AR(1) {rho}: {100 * drift_level(n, rho, given.draws):5.1f} %", flush=True)
     if "cost" in parts:
         print(f"document of 5 models over that of one, 1e5 × 10: {cost():.2f} (at most 5.5)")
 

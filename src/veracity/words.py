@@ -476,6 +476,29 @@ def worst_group(groups: Any) -> Said | None:
     return None
 
 
+def drift(found: Any) -> str:
+    """Return whether log loss and calibration drift, in a sentence; empty where that was not tested."""
+    if found is None or found.p is None:
+        return ""
+    said = "The log loss drifts" if found.p < SIGNIFICANT else "No drift of the log loss was found"
+    said = f"{said} ({p_equals(found.p)})"
+    if found.calibration_p is not None:
+        also = f"calibration {'drifts' if found.calibration_p < SIGNIFICANT else 'does not drift'}"
+        said += f"; {also} ({p_equals(found.calibration_p)})"
+    return f"{said}."
+
+
+def drifting(found: Any, windows: Any) -> Said | None:
+    """Return that log loss or calibration drifts, with the first and the last window; None where neither does."""
+    if found is None or not any(p is not None and p < SIGNIFICANT for p in (found.p, found.calibration_p)):
+        return None
+    ends = ""
+    if windows and len(windows) > 1:
+        first, last = windows[0], windows[-1]
+        ends = f" It was {number(first.log_loss)} from {first.start} and {number(last.log_loss)} from {last.start} on."
+    return Said(NOTICE, "Drift", f"{drift(found)}{ends}")
+
+
 def _differs(group: Group) -> bool:
     return group.differ is not None and group.differ.p is not None and group.differ.p < SIGNIFICANT
 

@@ -146,6 +146,7 @@ PLAN = (
         "Draw log losses of small groups towards the mean of all groups, or not.",
         **choice("auto", "none"),
     ),
+    Option(ESTIMATION, "--window 30d|12m|N", "Readings in windows of days, months or N cases; needs --time."),
     Option(ESTIMATION, "--lags L", "Intervals in time by Bartlett weights of L lags instead of cosines.", type=int),
     Option(ESTIMATION, "--seed", "Seed of all random numbers.", type=int, default=0),
 )

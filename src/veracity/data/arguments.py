@@ -176,6 +176,16 @@ def moments_of(values: Array | None, names: Names) -> Array | None:
     return found
 
 
+def are_dates(values: Any) -> bool:
+    """Return whether times are dates or texts of dates, not numbers."""
+    if values is None or not len(values):
+        return False
+    first = np.asarray(values)[0]
+    if isinstance(first, str):
+        return not re.fullmatch(r"\s*[-+]?\d+(\.\d*)?\s*", first)
+    return not isinstance(first, (int, float, np.number))
+
+
 def _first_month(quarter: re.Match[str]) -> str:
     return f"{quarter[1]}-{3 * int(quarter[2]) - 2:02d}"
 

@@ -19,6 +19,7 @@ class Names:
     count: str = "counts"
     file: str = ""
     columns: tuple[str, ...] = field(default=())  # of the forecast, in a frame or file
+    dates: bool = False  # times are dates, counted in days
     whole: bool = True  # False for one batch of many, whose messages must not speak of "all values"
 
     def at(self, row: int, column: int | None = None) -> str:

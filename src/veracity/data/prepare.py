@@ -6,12 +6,14 @@ that counts them. Memory is kept: a float32 matrix is used where it lies, intege
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..kernels.result import tolerance
 from .arguments import (
+    are_dates,
     array_of,
     forecast_matrix,
     ideal_matrix,
@@ -143,7 +145,7 @@ def prepare(
         offered=part.arrays.get("offered"),
         model=model,
         half=half,
-        names=names,
+        names=replace(names, dates=are_dates(time)),
         **part.columns(),
     )
 
@@ -196,6 +198,6 @@ def prepare_realised(
         log_realised=log_p,
         findings=tuple(findings),
         model=model,
-        names=names,
+        names=replace(names, dates=are_dates(columns.get("time"))),
         **part.columns(),
     )

@@ -17,6 +17,7 @@ from veracity.estimate.recalibration import recalibration
 from veracity.estimate.remedies import remedies
 from veracity.estimate.scores import baseline, no_scores, scores, skill
 from veracity.estimate.source import source_divergence, source_means, with_source
+from veracity.estimate.windows import drifts, windows
 
 __all__ = [
     "NOT_MEASURABLE",
@@ -26,6 +27,7 @@ __all__ = [
     "corp",
     "decomposed_profile",
     "decomposition",
+    "drifts",
     "expected_at",
     "expected_score",
     "findings",
@@ -46,5 +48,6 @@ __all__ = [
     "source_means",
     "unmeasured",
     "verdict",
+    "windows",
     "with_source",
 ]

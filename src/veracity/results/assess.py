@@ -85,6 +85,9 @@ def assess(
     bootstrap: int | None = None,
     random_state: int = 0,
     r: Any = (),
+    lags: int | None = None,
+    window: str | int | None = None,
+    shrink: str = "auto",
     **reading: Any,
 ) -> Any:
     """Return how good the forecasts are, why they lose what they lose, and what would help.
@@ -97,7 +100,8 @@ def assess(
     if map != "auto" and map not in maps.names():
         raise ValueError(f"map: {map!r} is not one of auto, {', '.join(maps.names())}")
     further = tuple(float(x) for x in np.atleast_1d(r).tolist())
-    plan = Plan(floor, end_width, bins, preset, map, level, bootstrap, random_state, further)
+    in_time: dict[str, Any] = {"lags": lags, "window": window, "shrink": shrink}
+    plan = Plan(floor, end_width, bins, preset, map, level, bootstrap, random_state, further, **in_time)
     columns = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
     columns |= {"groups": groups, "clusters": clusters, "time": time, "ideal": ideal, "features": features}
     given = {name: value for name, value in columns.items() if value is not None}

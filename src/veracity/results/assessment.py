@@ -42,6 +42,7 @@ from veracity.data.records import (
     Surprise,
 )
 from veracity.data.verdict import Verdict
+from veracity.data.windows import Drift, Window
 from veracity.estimate.ladder import NoProbabilities
 from veracity.estimate.measured import Measured
 from veracity.results.document import (
@@ -285,6 +286,16 @@ class Assessment(Presented):
         """Readings of each level of each group."""
         groups = self._state.groups
         return {column: estimate.group(levels, self._shared.recalibration) for column, levels in groups.items()}
+
+    @cached_property
+    def windows(self) -> tuple[Window, ...]:
+        """Readings of each window of time, where the plan has windows."""
+        return estimate.windows(self._state)
+
+    @cached_property
+    def drift(self) -> Drift | None:
+        """Whether log loss and calibration change slowly in time; None without times."""
+        return estimate.drifts(self._state)
 
     @cached_property
     def surprises(self) -> tuple[Surprise, ...]:

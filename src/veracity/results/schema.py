@@ -23,8 +23,8 @@ SECTIONS = {
         "model", "n", "classes", "floor", "level", "scores", "skill", "baseline", "reported", "expected",
         "expected_scores", "measured", "measured_plain", "divergence", "source", "source_divergence", "slope",
         "verdict", "verdict_detail", "risk_profile", "floors", "decomposition", "losses", "decomposed_profile", "corp",
-        "calibration_error", "curves", "bins", "adjustment", "remedies", "groups", "surprises", "findings",
-        "provenance",
+        "calibration_error", "curves", "bins", "adjustment", "remedies", "groups", "windows", "drift", "surprises",
+        "findings", "provenance",
     )
 }  # fmt: skip
 

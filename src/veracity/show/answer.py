@@ -34,12 +34,23 @@ from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 TITLE = "Forecast quality"
 MOST_NOTES = 4
 MOST_GROUPS = 15
+MOST_WINDOWS = 24  # the latest ones
 
 
 def summary(a: Any) -> list[Block]:
     """Return the first screen; it asks an assessment for no more than it shows."""
     lead, rest = sentences(a)
-    return [heading(a), *lead, cards(a), Chart(plots.FIRST, a), *rest, Contents(), *score_tables(a), *group_tables(a)]
+    return [
+        heading(a),
+        *lead,
+        cards(a),
+        Chart(plots.FIRST, a),
+        *rest,
+        Contents(),
+        *score_tables(a),
+        *group_tables(a),
+        *window_tables(a),
+    ]
 
 
 def answer(a: Any, charts: Sequence[str] | None = None) -> list[Block]:
@@ -94,7 +105,7 @@ def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
     told = " ".join(said.text for said in verdict)
     zeros = detail.zero_rows if detail is not None else 0
     codes = {"zero_probability"} if zeros else set()
-    notes = [words.worst_group(a.groups), words.biggest_miss(a.surprises, zeros)]
+    notes = [words.worst_group(a.groups), words.drifting(a.drift, a.windows), words.biggest_miss(a.surprises, zeros)]
     notes += words.notes([f for f in a.findings or () if f.code not in codes], told)
     known = [said for said in notes if said is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
@@ -261,6 +272,39 @@ def _any_known(side: Any) -> bool:
 def group_tables(a: Any) -> list[Table]:
     """Return one table per column of groups, the largest groups first."""
     return [_group_table(a, str(column), group) for column, group in (a.groups or {}).items()]
+
+
+def window_tables(a: Any) -> list[Table]:
+    """Return the table of windows of time; none where there are none."""
+    if not a.windows:
+        return []
+    shown = list(a.windows) if len(a.windows) <= MOST_WINDOWS else list(a.windows)[-MOST_WINDOWS:]
+    digits = fewest([w.log_loss for w in shown])
+    columns = (
+        Column("In time", number=False),
+        Column("to", number=False, rank=4),
+        Column("cases"),
+        Column("log loss"),
+        Column(f"{words.level(a.level)} interval", rank=2),
+        Column("observed − expected", rank=1),
+        Column("accuracy", rank=3),
+    )
+    rows = tuple(
+        (
+            Label(w.start),
+            w.end,
+            Value(w.n, digits=0),
+            Value(w.log_loss, digits=digits),
+            Interval(w.log_loss, digits=digits),
+            Value(w.excess, digits=digits),
+            Value(w.accuracy, percent=True, digits=0),
+        )
+        for w in shown
+    )
+    notes = [words.drift(a.drift)] if a.drift is not None else []
+    if len(a.windows) > len(shown):
+        notes.append(f"{count(len(a.windows) - len(shown), 'earlier window')} not shown.")
+    return [without_empty(Table("In time", columns, rows, tuple(note for note in notes if note)))]
 
 
 def _group_table(a: Any, column: str, group: Any) -> Table:

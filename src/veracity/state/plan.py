@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
@@ -27,6 +28,7 @@ class Plan:
     lags: int | None = None  # of intervals in time: Bartlett weights instead of cosines
     horizon: int | None = None  # steps ahead that compared forecasts are made: Diebold–Mariano
 
+    window: str | None = None  # of time: "30d", "12m", or a number of cases
     shrink: str = "auto"  # log losses of groups towards their common mean; "none"
 
     def __post_init__(self) -> None:
@@ -48,6 +50,10 @@ class Plan:
         object.__setattr__(self, "r", tuple(float(r) for r in self.r))
         if not all(r > -1.0 for r in self.r):
             raise ValueError(f"r: {min(self.r):g}; scores are proper for r > -1")
+        if self.window is not None:
+            object.__setattr__(self, "window", str(self.window))
+            if not re.fullmatch(r"[1-9]\d*[dm]?", self.window):
+                raise ValueError(f"window: {self.window!r} is none of 30d (days), 12m (months), 100 (cases)")
         if self.shrink not in ("auto", "none"):
             raise ValueError(f"shrink: {self.shrink!r} is none of 'auto', 'none'")
         for name, least in (("lags", 0), ("horizon", 1)):

@@ -1,0 +1,104 @@
+"""Windows of time: the readings of each, and whether they drift."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.data.reading import Reading
+from veracity.data.windows import Drift, Window
+from veracity.estimate.compare import FEWEST_TIMES, Dependence
+from veracity.formulas.differences import drift, half_width
+from veracity.state.keyed import CLUSTER, SCORES, TIME, KeyedSums
+from veracity.state.tally import Tally
+
+Ints = NDArray[np.int64]
+
+FEW = f"fewer than {FEWEST_TIMES} times: no interval"
+SHOWN = {"log_loss": "log", "brier": "brier", "accuracy": "correct", "excess": "excess"}
+
+
+def windows(tally: Tally) -> tuple[Window, ...]:
+    """Return the readings of each window of time; none where the plan has no windows."""
+    if tally.plan.window is None or not tally.sums.rows:
+        return ()
+    sums = _times(tally)
+    place = _windows_of(sums, tally.plan.window, tally.names.dates)
+    found = []
+    for number in np.unique(place):
+        index = np.flatnonzero(place == number)
+        part = KeyedSums(TIME, sums.keys[index], sums.cases[index], sums.weight[index], sums.values[index])
+        found.append(_window(part, tally))
+    return tuple(found)
+
+
+def drifts(tally: Tally) -> Drift | None:
+    """Return the test that log loss, and observed less expected log loss, change slowly; None without times."""
+    if tally.by_key is None or tally.by_key.sums.kind == CLUSTER or len(tally.by_key.sums) < FEWEST_TIMES:
+        return None
+    from scipy.special import fdtrc
+
+    if tally.sums.zeros:
+        return Drift(None, None, "outcomes had probability 0: not tested")
+    columns = [SCORES.index(name) for name in ("log", "excess")]
+    f, df = drift(tally.by_key.sums.influences(columns))
+    p = [float(fdtrc(2.0, df, x)) if math.isfinite(x) else None for x in f.tolist()]
+    return Drift(p[0], p[1] if tally.measurable else None, f"two slowest of {df + 2} cosines")
+
+
+def _times(tally: Tally) -> KeyedSums:
+    if tally.by_key is None or tally.by_key.sums.kind == CLUSTER:
+        also = "" if tally.by_key is None else ", without clusters"
+        raise ValueError(f"window {tally.plan.window}: windows need times{also}\n  add --time COL")
+    return tally.by_key.sums
+
+
+def _windows_of(sums: KeyedSums, window: str, dates: bool) -> Ints:
+    """(times,) number of the window of each time."""
+    if window[-1] in "dm" and not dates:
+        raise ValueError(f"window {window}: the times are numbers, not dates\n  give a number of cases, such as 100")
+    if window.endswith("d"):
+        days = sums.keys - np.floor(sums.keys[0])
+        return np.asarray(np.floor(days / int(window[:-1])).astype(np.int64))
+    if window.endswith("m"):
+        months = _dates(sums.keys).astype("datetime64[M]").astype(np.int64)
+        return np.asarray((months - months[0]) // int(window[:-1]))
+    before = np.cumsum(sums.cases) - sums.cases
+    return np.asarray(before // int(window))
+
+
+def _dates(days: NDArray[np.float64]) -> NDArray[np.datetime64]:
+    return (days * 86_400e6).round().astype(np.int64).astype("datetime64[us]")
+
+
+def _window(part: KeyedSums, tally: Tally) -> Window:
+    dependence = Dependence(TIME, None if tally.plan.lags is None else min(tally.plan.lags, len(part) - 1))
+    total = part.weight.sum()
+    means = part.values.sum(axis=0) / total
+    enough = len(part) >= FEWEST_TIMES
+    errors, df = dependence.error(part.influences(slice(None))) if enough else (np.zeros(len(SCORES)), math.inf)
+    half = half_width(tally.plan.level, df)
+
+    def reading(name: str) -> Reading:
+        i = SCORES.index(SHOWN[name])
+        if not enough:
+            return Reading(float(means[i]), reason=FEW)
+        wide = half * float(errors[i])
+        low, high = float(means[i]) - wide, float(means[i]) + wide
+        if name != "excess":
+            low, high = max(low, 0.0), min(high, 1.0) if name == "accuracy" else high
+        return Reading(float(means[i]), low, high, dependence.method(part).removeprefix("paired "))
+
+    names = ("log_loss", *(("brier", "accuracy", "excess") if tally.measurable else ()))
+    ends = [_text(float(key), tally.names.dates) for key in (part.keys[0], part.keys[-1])]
+    found = {name: reading(name) for name in names}
+    return Window(ends[0], ends[1], int(part.cases.sum()), found.pop("log_loss"), **found)
+
+
+def _text(moment: float, dates: bool) -> str:
+    if not dates:
+        return f"{moment:.10g}"
+    text = str(_dates(np.array([moment]))[0].astype("datetime64[s]"))
+    return text.removesuffix("T00:00:00")

@@ -1,0 +1,79 @@
+"""Log loss window by window: observed, and expected by the forecasts themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from veracity.plots import _style as style
+from veracity.words import finite, number, p_equals
+
+OF, ORDER, TITLE = "assessment", 11, "In time"
+OBSERVED, EXPECTED = "observed", "expected by the forecasts"
+COLUMNS = {
+    "window": ("window", ""),
+    "n": ("cases", ",.6~g"),
+    "side": ("which", ""),
+    "value": ("log loss", ".4~g"),
+    "low": ("low", ".4~g"),
+    "high": ("high", ".4~g"),
+}
+
+
+def rows(result: Any) -> style.Rows:
+    found = []
+    for window in result.windows or ():
+        own = {"window": window.start, "n": window.n}
+        loss = style.reading(window.log_loss)
+        if loss["value"] is not None:
+            found.append({**own, "side": OBSERVED, **loss})
+            excess = finite(window.excess)
+            if excess is not None:
+                found.append({**own, "side": EXPECTED, "value": loss["value"] - excess, "low": None, "high": None})
+    return found
+
+
+def caption(result: Any) -> str:
+    """Return the windows with the lowest and the highest log loss, and whether that is drift."""
+    known = [w for w in result.windows or () if finite(w.log_loss) is not None]
+    if len(known) < 2:
+        return ""
+    best, worst = (pick(known, key=lambda w: float(w.log_loss)) for pick in (min, max))
+    said = f"Lowest log loss from {best.start} on ({number(best.log_loss)}), highest from {worst.start} on "
+    said += f"({number(worst.log_loss)})."
+    p = result.drift.p if result.drift is not None else None
+    if p is not None:
+        said += f" {'It drifts' if p < 0.05 else 'No drift was found'} ({p_equals(p)})."
+    return said
+
+
+def chart(result: Any) -> style.Chart:
+    """One point per window, in the order of time."""
+    found = style.present(rows(result), "windows", "windows (give --time and --window)")
+    order = list(dict.fromkeys(row["window"] for row in found))
+    domain = [side for side in (OBSERVED, EXPECTED) if any(row["side"] == side for row in found)]
+    x = alt.X("window:O", sort=order, title="Window from", axis=alt.Axis(labelAngle=-40, labelOverlap=True))
+    colour = alt.Color("side:N", scale=style.categories(domain), title=None)
+    base = alt.Chart(style.data(found))
+    bars = base.transform_filter("datum.low != null").mark_rule(strokeWidth=2)
+    return alt.layer(
+        base.mark_line(strokeWidth=1.5).encode(
+            x=x,
+            y=alt.Y("value:Q", title="Log loss", scale=alt.Scale(zero=False)),
+            color=colour,
+            strokeDash=alt.StrokeDash("side:N", scale=style.dashes(domain), title=None),
+        ),
+        bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
+        base.mark_point(filled=True, size=60, opacity=1).encode(
+            x=x,
+            y="value:Q",
+            color=colour,
+            shape=alt.Shape("side:N", scale=style.shapes(domain), title=None),
+            tooltip=style.tips(COLUMNS),
+        ),
+    ).properties(
+        width=style.WIDTH,
+        height=220,
+        title=style.title(TITLE, "Observed above expected: worse than the forecasts expected."),
+    )
