@@ -13,7 +13,7 @@ EXACT = 1e-12  # of the same formula, summed in another order
 
 
 def forecasts(n: int = 1500, power: float = 1.3, shift: float = 0.2, seed: int = 0) -> tuple[Any, Any]:
-    """Outcomes and forecasts of two classes, with ties but none at an edge of bins, which packages close differently."""
+    """Outcomes and forecasts with ties, but none at an edge of bins, which packages close differently."""
     rng = np.random.default_rng(seed)
     x = rng.normal(0, 1.4, n)
     y = (rng.random(n) < 1 / (1 + np.exp(-x))).astype(int)
@@ -81,5 +81,5 @@ def test_two_class_measures_are_those_of_probcal(two: tuple[Any, Any, Any]) -> N
     ours, theirs = a.calibration_error["classwise"], metrics.ece(y, p, n_bins=15, strategy="width")
     assert ours.value == pytest.approx(theirs, abs=1e-9)
     # ours has a ridge of 0.5 that keeps it finite where outcomes do not bound it
-    assert a.verdict_detail.slope == pytest.approx(metrics.calibration_slope(y, p), rel=2e-3)
+    assert a.verdict_detail.slope == pytest.approx(metrics.calibration_slope(y, p), rel=5e-3)
     assert a.verdict_detail.intercept == pytest.approx(metrics.calibration_intercept(y, p), rel=5e-3)

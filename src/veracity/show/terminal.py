@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import textwrap
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -172,7 +172,7 @@ def _wrap(console: Console, text: str, width: int) -> list[Text]:
 
 
 def _table(console: Console, table: Table, width: int) -> None:
-    """Print a table; where it would be too wide, titles get several lines, then the least important columns go."""
+    """Print a table; where it is too wide, titles get two lines, the least important columns go, titles get more."""
     from rich.table import Table as Grid
 
     kept = list(range(len(table.columns)))
@@ -187,13 +187,12 @@ def _table(console: Console, table: Table, width: int) -> None:
         return sum(max(longest[i], _lines_width(titles[i])) + 2 for i in kept) - 2
 
     if wide() > width:
-        for i in kept:
-            if table.columns[i].number:
-                words = titles[i].split()
-                room = max([longest[i], *(cell_len(word) for word in words)])
-                titles[i] = "\n".join(textwrap.wrap(titles[i], room, break_long_words=False))
+        wider = [column.number and cell_len(column.title) > longest[i] for i, column in enumerate(table.columns)]
+        titles = [_two_lines(title) if wider[i] else title for i, title in enumerate(titles)]
     while wide() > width and (ranked := [i for i in kept if table.columns[i].rank]):
         kept.remove(max(ranked, key=lambda i: (table.columns[i].rank, i)))
+    if wide() > width:
+        titles = ["\n".join(title.split()) if table.columns[i].number else title for i, title in enumerate(titles)]
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(titles[i] for i in kept))
     for i in kept:
         number = table.columns[i].number
@@ -208,6 +207,18 @@ def _table(console: Console, table: Table, width: int) -> None:
     console.print(grid)
     for note in table.notes:
         _wrapped(console, note, width, "  ")
+
+
+def _two_lines(title: str) -> str:
+    """Return a title on two lines of about the same length; an arrow stays with its word.
+
+    >>> _two_lines("log loss ↓"), _two_lines("cases")
+    ('log\\nloss ↓', 'cases')
+    """
+    words = re.sub(r" (?=[↓↑])", TIE, title).split(" ")
+    halves = [(" ".join(words[:i]), " ".join(words[i:])) for i in range(1, len(words))]
+    best = min(halves, key=lambda pair: max(map(len, pair)), default=(title,))
+    return "\n".join(best).replace(TIE, " ")
 
 
 def _lines_width(text: str) -> int:
