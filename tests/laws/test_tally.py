@@ -131,6 +131,16 @@ def test_a_tally_is_equal_after_bytes_and_back(k: int, extra: str) -> None:
     assert back.to_bytes() == tally.to_bytes()
 
 
+@pytest.mark.parametrize("k", [2, 3, 60])
+def test_a_tally_of_float32_rows_is_equal_after_bytes_and_back(k: int) -> None:
+    rng = np.random.default_rng(k)
+    p, y = rng.dirichlet(np.ones(k), 300).astype(np.float32), rng.integers(0, k, 300)
+    tally = Tally.of(y, p)
+    assert tally.analysis.rows.probabilities is not None
+    assert tally.analysis.rows.probabilities.dtype == np.float32
+    assert Tally.from_bytes(tally.to_bytes()) == tally
+
+
 def test_bytes_that_are_no_tally() -> None:
     data = Tally.of([0, 1], [0.2, 0.7]).to_bytes()
     with pytest.raises(ValueError, match="not a tally"):

@@ -115,7 +115,8 @@ def _check_rows(f: Forecasts, complete: bool, rows: int, k: int) -> None:
         values = getattr(f, name)
         if values is None:
             continue
-        _require(isinstance(values, np.ndarray) and values.dtype == KINDS.get(name, np.float64), f"{name} of rows")
+        kinds = (np.float32, np.float64) if name == "probabilities" else (KINDS.get(name, np.float64),)
+        _require(isinstance(values, np.ndarray) and values.dtype in kinds, f"{name} of rows")
         wide = name == "features" or (name in PLACED and (k != 2 or values.ndim == 2))
         _require(values.shape[:1] == (len(f),) and values.ndim == 1 + wide, f"the shape of {name}")
         _require(name not in PLACED or not wide or values.shape[1] == k, f"the shape of {name}")
@@ -124,7 +125,10 @@ def _check_rows(f: Forecasts, complete: bool, rows: int, k: int) -> None:
         values = getattr(f, name)
         if values is not None and len(f):
             _require(values.min() >= 0 and values.max() <= 1, f"{name} outside 0 to 1")
-            _require(values.ndim == 1 or (np.abs(values.sum(axis=1) - 1) < ROW_SUM).all(), f"sums of {name}")
+            _require(
+                values.ndim == 1 or (np.abs(values.sum(axis=1, dtype=np.float64) - 1) < ROW_SUM).all(),
+                f"sums of {name}",
+            )
     _require(y is None or not len(f) or (y.min() >= 0 and y.max() < k), "outcomes that are not classes")
     _require(f.log_realised is None or (f.log_realised <= 0).all(), "probabilities above 1")
     _require(f.weights is None or (f.weights >= 0).all(), "negative weights")

@@ -23,7 +23,7 @@ from veracity.state.sums import Sums
 from veracity.state.tally import Low, Tally, grid_of
 
 MAGIC, VERSION = b"veracity tally\n", 3
-STORED = ("<f8", "<i8", "<i4", "<u8", "|b1")  # kinds of numbers
+STORED = ("<f8", "<f4", "<i8", "<i4", "<u8", "|b1")  # kinds of numbers
 DAMAGED = "data: the tally is damaged ({}); make it again"
 
 
