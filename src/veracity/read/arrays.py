@@ -57,6 +57,8 @@ def table_of_arrays(path: Path, shown: str) -> Table:
 def _loaded(path: Path) -> dict[str, Any]:
     """Return the arrays by name; a header that promises more than the file holds is refused before memory is taken."""
     if not zipfile.is_zipfile(path):
+        with path.open("rb") as start:
+            npy.read_magic(start)  # refuses other kinds of files
         values = np.load(path, allow_pickle=False, mmap_mode="r")
         return {"y" if values.ndim == 1 and values.dtype.kind in "iubUS" else "p": values}
     with zipfile.ZipFile(path) as held:
