@@ -152,13 +152,13 @@ def test_small_files_share_tasks(tmp_path, monkeypatch):
         path.write_bytes(bytes(1000 * size))
     parts = [Part(str(path)) for path in paths]
     job = Job(None, None)
-    grouped = _worker.together(job, parts, 4)
-    assert len(grouped) == 4
-    assert [part for group in grouped for part in (group if isinstance(group, tuple) else (group,))] == parts
-    weight = [sum(sizes[parts.index(p)] for p in (g if isinstance(g, tuple) else (g,))) for g in grouped]
+    found = _worker.grouped(job, parts, 4)
+    assert len(found) == 4
+    assert [part for group in found for part in (group if isinstance(group, tuple) else (group,))] == parts
+    weight = [sum(sizes[parts.index(p)] for p in (g if isinstance(g, tuple) else (g,))) for g in found]
     assert max(weight) <= 8
-    assert _worker.together(job, parts, 10) is parts
+    assert _worker.grouped(job, parts, 10) is parts
     monkeypatch.setattr(_worker, "PART_BYTES", 1500)
-    assert len(_worker.together(job, parts[1:8], 2)) == 6  # five would do, but not for two threads
+    assert len(_worker.grouped(job, parts[1:8], 2)) == 6  # five would do, but not for two threads
     frames = [object()] * 40
-    assert _worker.together(job, frames, 1) is frames
+    assert _worker.grouped(job, frames, 1) is frames

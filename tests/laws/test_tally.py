@@ -8,11 +8,12 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veracity import Plan, Tally, assess
+from veracity import Plan, Tally, assess, read
 from veracity.data import Forecasts
 from veracity.kernels import Histogram
 from veracity.state.tally import total
@@ -138,6 +139,14 @@ def test_a_tally_of_float32_rows_is_equal_after_bytes_and_back(k: int) -> None:
     tally = Tally.of(y, p)
     assert tally.analysis.rows.probabilities is not None
     assert tally.analysis.rows.probabilities.dtype == np.float32
+    assert Tally.from_bytes(tally.to_bytes()) == tally
+
+
+def test_a_tally_of_realised_probabilities_is_equal_after_bytes_and_back() -> None:
+    """Its histograms of picks are empty, and empty sums are sums of floats all the same."""
+    frame = pl.DataFrame({"logprob": np.log(np.random.default_rng(4).random(50))})
+    (forecasts,) = read.frame(frame).values()
+    tally = Tally.of(forecasts)
     assert Tally.from_bytes(tally.to_bytes()) == tally
 
 

@@ -47,6 +47,8 @@ class Result:
     remedies: tuple[Any, ...] = ()
     per_class: Any = None
     groups: dict[str, Any] = None
+    windows: tuple[Any, ...] = ()
+    drift: Any = None
     surprises: tuple[Any, ...] = ()
     findings: tuple[Finding, ...] = ()
     provenance: Any = None
@@ -125,3 +127,11 @@ def filled() -> Callable[..., Result]:
         return replace(_assessed(kind, n, k, seed, named, held), **changes)
 
     return fill
+
+
+@pytest.fixture(scope="session")
+def in_time() -> dict[str, Any]:
+    """The sections of forecasts in windows of time."""
+    y, p = forecasts("over")
+    a = vc.assess(y, p, time=np.datetime64("2024-01-01") + np.arange(len(y)), window="100")
+    return {"windows": a.windows, "drift": a.drift}

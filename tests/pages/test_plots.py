@@ -24,13 +24,13 @@ OURS = plots.names("assessment")
 
 
 @pytest.fixture(scope="module")
-def two(filled: Callable[..., Any]) -> Any:
-    return filled("over", groups=True)
+def two(filled: Callable[..., Any], in_time: dict[str, Any]) -> Any:
+    return filled("over", groups=True, **in_time)
 
 
 @pytest.fixture(scope="module")
-def three(filled: Callable[..., Any]) -> Any:
-    return filled("over", k=3)
+def three(filled: Callable[..., Any], in_time: dict[str, Any]) -> Any:
+    return filled("over", k=3, **in_time)
 
 
 def empty(two: Any) -> Any:

@@ -27,12 +27,15 @@ def count_paired(engine: Engine, source: Paired, plan: Plan | None = None, **how
     counted: PairedTallies = engine.total(source, make, plan=plan, **how)
     counted.pairs.settle()
     if not source.by_id:
-        return counted, _same_rows(source, counted)
+        said = _same_rows(source, counted)
+        counted.pairs.require_equal_weights()
+        return counted, said
     common, cases = _common_cases(source, counted)
     if cases > len(common):
         source.kept = common
         counted = engine.total(source, make, doing="counting common cases")
         counted.pairs.settle()
+    counted.pairs.require_equal_weights()
     return counted, f"{len(common):,} of {cases:,} cases are in all {len(source.models)} models"
 
 

@@ -88,6 +88,7 @@ def compared(
     pairs = Pairs(tuple(models), scorer_of(first.classes, plan))
     pairs.take([replace(f, model=name, case=_keys(f)) for name, f in models.items()])
     pairs.settle()
+    pairs.require_equal_weights()
     made = {name: assessment(Tally.of(f, plan=plan), model=name, started=started) for name, f in models.items()}
     return comparison(made, pairs, dependence, reference=reference)
 

@@ -102,7 +102,7 @@ def true_entries(f: Forecasts, p: Array, grid: Grid) -> Histogram:
     safe = np.where(above, p, 1.0)
 
     def sums(values: Any) -> Any:
-        return np.bincount(place, weights=values, minlength=len(cells))
+        return np.bincount(place, weights=values, minlength=len(cells)).astype(float)  # of no entries: integers
 
     counts = sums(np.ones(len(p)) if f.counts is None else f.counts[: len(p)]).astype(np.int64)
     weight, weight2 = (sums(mass), sums(mass2)) if f.weights is not None else (None, None)

@@ -213,6 +213,7 @@ class Pairs:
         self._waiting: dict[str, list[CaseScores]] = {name: [] for name in self.models}
         self._number = 0
         self.kind: str | None = None
+        self.unequal_weights = False  # of a case in different models
 
     def take(self, forecasts: Iterable[Forecasts]) -> None:
         """Add rows, whose `case` is the key of their case, of any models."""
@@ -259,10 +260,8 @@ class Pairs:
     def _fold(self, held: list[CaseScores]) -> None:
         first = held[0]
         if any(not np.allclose(one.weight, first.weight, rtol=1e-9, atol=0.0) for one in held[1:]):
-            raise ValueError(
-                "models give the same cases different weights or counts\n"
-                "  a paired comparison needs one weight per case: give the same column to all"
-            )
+            self.unequal_weights = True
+            return
         x = np.stack([one.scores.T for one in held], axis=1)  # (scores, models, cases)
         by = None if first.by is None or self.kind is None else (self.kind, first.by)
         found = Moments.of(x, first.cases, first.weight, by)
@@ -284,9 +283,18 @@ class Pairs:
         """Add what waits and can be paired."""
         self._match()
 
+    def require_equal_weights(self) -> None:
+        """Refuse models that give a case different weights."""
+        if self.unequal_weights:
+            raise ValueError(
+                "models give the same cases different weights or counts\n"
+                "  a paired comparison needs one weight per case: give the same column to all"
+            )
+
     def merge(self, other: Pairs) -> None:
         """Add another state of the same models."""
         self.kind = self.kind or other.kind
+        self.unequal_weights = self.unequal_weights or other.unequal_weights
         if other.moments is not None:
             self.moments = other.moments if self.moments is None else self.moments + other.moments
         if other.extremes is not None:
@@ -309,6 +317,7 @@ class Pairs:
         return packed(
             {
                 "kind": self.kind,
+                "unequal_weights": self.unequal_weights,
                 "moments": None if self.moments is None else _stored(self.moments),
                 "groups": {c: {v: _stored(m) for v, m in levels.items()} for c, levels in self.groups.items()},
                 "extremes": None if self.extremes is None else dict(vars(self.extremes)),
@@ -332,7 +341,7 @@ class Pairs:
         """Add the state that `to_bytes` wrote."""
         held = unpacked(data)
         other = Pairs(self.models, self.scorer)
-        other.kind = held["kind"]
+        other.kind, other.unequal_weights = held["kind"], held["unequal_weights"]
         other.moments = None if held["moments"] is None else _restored(held["moments"])
         other.groups = {c: {v: _restored(m) for v, m in levels.items()} for c, levels in held["groups"].items()}
         other.extremes = None if held["extremes"] is None else Extremes(**held["extremes"])
