@@ -13,7 +13,7 @@ from bench.verdict import plain
 from veracity.data.reading import Reading
 from veracity.data.verdict import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
 from veracity.estimate.conclusion import verdict
-from veracity.verdict_words import percent, range_name, sentences
+from veracity.words.calibration import percent, range_name, sentences
 
 FOUND = Verdict(
     word="over-confident",

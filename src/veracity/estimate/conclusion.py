@@ -11,7 +11,7 @@ from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Entries
 from veracity.estimate.verdict import judge, not_measurable
 from veracity.state.tally import Tally
-from veracity.verdict_words import sentences
+from veracity.words.calibration import sentences
 
 ONLY_SHARES = "only shares of cases are given, so the number of cases is unknown and nothing can be tested"
 MOST_ROWS, MOST_ENTRIES = 1 << 17, 1_000_000  # of analysis rows that are tested

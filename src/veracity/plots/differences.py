@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from veracity import compare_words
+from veracity import words
 from veracity.plots import _style as style
 from veracity.plots.compare import LEAST_ROOM, LETTER, MOST_ROOM
 from veracity.words import RULES, capital, finite
@@ -26,10 +26,10 @@ MOST = 20  # models that are drawn, the best first
 
 def rows(result: Any) -> style.Rows:
     record = result.record
-    rule, name = compare_words.judged_by(record), compare_words.anchor(record)
+    rule, name = words.comparison.judged_by(record), words.comparison.anchor(record)
     found = []
     for other in [other for tier in record.ranking[rule] for other in tier if other != name][:MOST]:
-        d = compare_words.difference(record, other, name, rule)
+        d = words.comparison.difference(record, other, name, rule)
         if d is not None and finite(d.value) is not None and d.low is not None:
             level = next(iter(result.models.values())).level or 0.95
             clear = CLEAR if d.p_adjusted is not None and d.p_adjusted < 1.0 - level else CHANCE
@@ -42,13 +42,13 @@ def rows(result: Any) -> style.Rows:
 def caption(result: Any) -> str:
     """Return how many models are clearly worse and which tie."""
     found, record = rows(result), result.record
-    name, rule = compare_words.anchor(record), compare_words.judged_by(record)
+    name, rule = words.comparison.anchor(record), words.comparison.judged_by(record)
     worse = [row["model"] for row in found if row["clear"] == CLEAR and row["value"] > 0.0]
     better = [row["model"] for row in found if row["clear"] == CLEAR and row["value"] < 0.0]
     rest = [row["model"] for row in found if row["clear"] == CHANCE]
-    said = [f"worse than {name}: {compare_words.listing(worse)}"] if worse else []
-    said += [f"better than {name}: {compare_words.listing(better)}"] if better else []
-    said += [f"not to be told from {name}: {compare_words.listing(rest)}"] if rest else []
+    said = [f"worse than {name}: {words.listing(worse)}"] if worse else []
+    said += [f"better than {name}: {words.listing(better)}"] if better else []
+    said += [f"not to be told from {name}: {words.listing(rest)}"] if rest else []
     text = "; ".join(said)
     return f"{capital(text)} ({RULES[rule]})." if said else ""
 
@@ -57,7 +57,7 @@ def chart(result: Any) -> style.Chart:
     """Difference with interval for each model; right of the line is worse."""
     found = style.present(rows(result), "differences", "differences that could be tested")
     record = result.record
-    name, rule = compare_words.anchor(record), compare_words.judged_by(record)
+    name, rule = words.comparison.anchor(record), words.comparison.judged_by(record)
     order = [row["model"] for row in found]
     room = min(MOST_ROOM, max(LEAST_ROOM, LETTER * max(map(len, order))))
     y = alt.Y("model:N", sort=order, title=None, axis=alt.Axis(labelLimit=room, labelOverlap=False))

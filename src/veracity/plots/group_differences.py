@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from veracity import compare_words
+from veracity import words
 from veracity.plots import _style as style
 from veracity.words import finite
 
@@ -23,7 +23,7 @@ MOST = 24  # groups of one column that are drawn
 
 def pair(result: Any) -> tuple[str, str] | None:
     """Return the best or the reference, and the next model of the ranking."""
-    name = compare_words.anchor(result.record)
+    name = words.comparison.anchor(result.record)
     other = next((m for tier in result.record.ranking["log"] for m in tier if m != name), None)
     return None if other is None else (other, name)
 
@@ -48,7 +48,7 @@ def caption(result: Any) -> str:
     return " ".join(
         f"By {column}: {said}"
         for column in result.record.groups
-        if (said := compare_words.groups(result.record, column, level))
+        if (said := words.comparison.groups(result.record, column, level))
     )
 
 

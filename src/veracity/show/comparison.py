@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from veracity import compare_words, plots, words
+from veracity import plots, words
 from veracity.data.comparison import PairDifference
 from veracity.measures import scores
 from veracity.show.answer import answer
@@ -85,11 +85,11 @@ def _heading(result: Any) -> Heading:
 
 def _sentences(result: Any) -> list[Block]:
     record = result.record
-    lead = compare_words.ranking(record, _level(result))
+    lead = words.comparison.ranking(record, _level(result))
     said = [Sentence(lead.mark, lead.title, lead.text, lead=True)]
     counts = {name: a.verdict_detail.zero_rows for name, a in result.models.items()}
     rows = {name: [s.row for s in a.surprises if s.probability == 0.0] for name, a in result.models.items()}
-    for found in (compare_words.infinite(record, rows, counts), compare_words.deciding(record)):
+    for found in (words.comparison.infinite(record, rows, counts), words.comparison.deciding(record)):
         if found is not None:
             said.append(Sentence(found.mark, found.title, found.text))
     ranked = sorted(result.models.items(), key=lambda item: rank(item[1]))
@@ -103,7 +103,7 @@ def _level(result: Any) -> float:
 
 def _cells(d: PairDifference | None, digits: int) -> list[Cell]:
     """Return difference, interval and adjusted p-value."""
-    held = compare_words.as_reading(d)
+    held = words.comparison.as_reading(d)
     if d is None or held is None:
         return ["", "", ""]
     return [
@@ -125,13 +125,13 @@ class Signed(Value):
 def _models(result: Any) -> Table:
     """Return one row per model: scores, difference from the best or the reference, verdict."""
     record = result.record
-    rule, name = compare_words.judged_by(record), compare_words.anchor(record)
+    rule, name = words.comparison.judged_by(record), words.comparison.anchor(record)
     ranked = sorted(result.models.items(), key=lambda item: rank(item[1]))
     side = ends(ranked, MOST_SIDE_BY_SIDE)
     measures = [m for m in scores() if m.main and any(m.name in a.scores for _, a in side)]
     first, *others = measures
-    against = {model: compare_words.difference(record, model, name, rule) for model, _ in side}
-    known = [held for d in against.values() if (held := compare_words.as_reading(d)) is not None]
+    against = {model: words.comparison.difference(record, model, name, rule) for model, _ in side}
+    known = [held for d in against.values() if (held := words.comparison.as_reading(d)) is not None]
     digits = fewest([held for held in known if words.finite(held) is not None])
     columns = [Column("Model", number=False), Column(f"{first.label.lower()} {first.arrow}")]
     columns += [Column(_from(record)), Column(words.level(_level(result)), rank=2), Column("p", rank=4)]
@@ -163,7 +163,7 @@ def _from(record: Any) -> str:
 def _pairs_shown(result: Any) -> list[Any]:
     """Return the deciding cases of the anchor against every other model, best first."""
     record = result.record
-    name = compare_words.anchor(record)
+    name = words.comparison.anchor(record)
     others = [other for tier in record.ranking["log"] for other in tier if other != name][:MOST_MODELS]
     return [d for other in others for d in record.deciding_rows if {d.a, d.b} == {name, other}]
 
@@ -191,7 +191,7 @@ def _deciding_table(found: Any) -> Table:
 def _component_table(result: Any) -> Table:
     """Return the components of the difference of every model from the best or the reference."""
     record = result.record
-    name = compare_words.anchor(record)
+    name = words.comparison.anchor(record)
     columns = (
         Column(f"From {name}", number=False),
         Column("component", number=False),
@@ -204,7 +204,7 @@ def _component_table(result: Any) -> Table:
     for other in others:
         for i, (part, (label, gloss)) in enumerate(COMPONENTS.items()):
             d = _component(record, part, other, name)
-            held = compare_words.as_reading(d)
+            held = words.comparison.as_reading(d)
             if d is None or held is None or not math.isfinite(d.value):
                 continue
             rows.append((Label(other if i == 0 else ""), Label(label, gloss), *_cells(d, words.decimals(held))))
@@ -214,7 +214,7 @@ def _component_table(result: Any) -> Table:
 
 def _component(record: Any, part: str, a: str, b: str) -> PairDifference | None:
     moved = replace(record, differences={part: record.components.get(part, ())})
-    return compare_words.difference(moved, a, b, part)
+    return words.comparison.difference(moved, a, b, part)
 
 
 def _pair_table(result: Any) -> Table:
@@ -235,7 +235,7 @@ def _pair_table(result: Any) -> Table:
         if not m.main or rule not in record.differences:
             continue
         for i, d in enumerate(record.differences[rule]):
-            held = compare_words.as_reading(d)
+            held = words.comparison.as_reading(d)
             cases = needed.get((d.a, d.b)) if rule == "log" else None
             power: Cell = Value(cases, digits=0) if cases is not None else ""
             cells = _cells(d, words.decimals(held))
@@ -248,7 +248,7 @@ def _pair_table(result: Any) -> Table:
 def _group_table(result: Any, column: str) -> Table:
     """Return log loss and difference from the best or the reference, level by level, largest first."""
     record = result.record
-    name = compare_words.anchor(record)
+    name = words.comparison.anchor(record)
     shown = [model for tier in record.ranking["log"] for model in tier]
     parts = {model: result.models[model].groups[column].levels for model in shown}
     sizes = {level: max(own[level].n for own in parts.values() if level in own) for level in record.groups[column]}
@@ -257,7 +257,7 @@ def _group_table(result: Any, column: str) -> Table:
     against = {
         (level, model): _turned_to(record.groups[column][level], model, name) for level in kept for model in shown
     }
-    digits = fewest([held for d in against.values() if (held := compare_words.as_reading(d)) is not None])
+    digits = fewest([held for d in against.values() if (held := words.comparison.as_reading(d)) is not None])
     rows: list[tuple[Cell, ...]] = []
     for level in kept:
         for i, model in enumerate(shown):
@@ -275,7 +275,7 @@ def _group_table(result: Any, column: str) -> Table:
         Column(words.level(_level(result)), rank=1),
     )
     left = len(ordered) - len(kept)
-    notes = [compare_words.groups(record, column, _level(result))]
+    notes = [words.comparison.groups(record, column, _level(result))]
     notes += [f"{count(left, 'smaller group')} not shown."] if left else []
     return Table(f"By {column}", columns, tuple(rows), tuple(note for note in notes if note))
 
@@ -283,4 +283,4 @@ def _group_table(result: Any, column: str) -> Table:
 def _turned_to(found: Any, a: str, b: str) -> PairDifference | None:
     """Return the difference a − b among those of a group."""
     d = next((d for d in found if {d.a, d.b} == {a, b}), None)
-    return d if d is None or d.a == a else compare_words.turned(d)
+    return d if d is None or d.a == a else words.comparison.turned(d)

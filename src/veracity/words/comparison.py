@@ -7,20 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from veracity.data.comparison import ComparisonRecord, PairDifference
 from veracity.data.reading import Reading
-from veracity.words import BAD, GOOD, NOTICE, RULES, Said, count, interval, number
+
+from .labels import BAD, GOOD, NOTICE, RULES, Said
+from .numbers import count, interval, number
+from .text import listing
 
 MOST_NAMED = 3  # models with their difference in the sentence
 FEW_DECIDE = 10  # cases up to which those that make up half of the difference are named
 MOST_NEEDED = 1_000_000  # cases; beyond, more of them would hardly help
-
-
-def listing(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence.
-
-    >>> listing(["a", "b", "c"])
-    'a, b and c'
-    """
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
 
 
 def difference(record: ComparisonRecord, a: str, b: str, rule: str = "log") -> PairDifference | None:

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from veracity.data.verdict import ClassLevel, Range, Verdict
 
+from .numbers import count
+from .text import listing, sentence
+
 NAMED_ROWS = 5
 NAMED_CLASSES = 2  # of those predicted too often, and of those predicted too rarely
 LIKELY = 0.6  # from here on a forecast names the outcome, and may be right
@@ -40,7 +43,7 @@ def sentences(
 def _verdict(verdict: Verdict, cases: int, classes: int, picks_only: bool) -> list[str]:
     title = f"**{verdict.word[0].upper()}{verdict.word[1:]}.**"
     if verdict.state == "not measurable":
-        return [f"{title} {_sentence(verdict.reason or '')}".strip()]
+        return [f"{title} {sentence(verdict.reason or '')}".strip()]
     if verdict.state == "calibrated":
         most = at_most(max(verdict.gain.high or 0.0, verdict.detectable or 0.0))
         return [f"{title} Correcting level, slope and ranges would save at most {most} of the log loss."]
@@ -63,9 +66,7 @@ def _verdict(verdict: Verdict, cases: int, classes: int, picks_only: bool) -> li
 def _zeros(zeros: int, cases: int, rows: Sequence[object], floor: float | None, loss: float | None) -> str:
     listed = ", ".join(str(row) for row in rows[:NAMED_ROWS]) + (", …" if zeros > NAMED_ROWS and rows else "")
     named = f" ({'row' if zeros == 1 else 'rows'} {listed})" if rows else ""
-    said = (
-        f"**It ruled out what happened in {zeros:,} of {_number(cases, 'case')}**{named}, so its log loss is infinite."
-    )
+    said = f"**It ruled out what happened in {zeros:,} of {count(cases, 'case')}**{named}, so its log loss is infinite."
     if floor and loss is not None and math.isfinite(loss):
         said += f" With a minimum probability of {percent(floor)} it would be {loss:.2f}."
     return said
@@ -81,15 +82,13 @@ def _decisions(zeros: int, cases: int) -> str:
 def _unseen(verdict: Verdict, cases: int, classes: int) -> str:
     """Return what could have been seen."""
     if verdict.reason and "same in every case" in verdict.reason:
-        return _sentence(verdict.reason)
+        return sentence(verdict.reason)
     if verdict.detectable is None:
-        return (
-            f"Every forecast is certain, so only misses could show it, and there is none in {_number(cases, 'case')}."
-        )
+        return f"Every forecast is certain, so only misses could show it, and there is none in {count(cases, 'case')}."
     if verdict.detectable >= 1.0:
-        return f"{_number(cases, 'case')} {'is' if cases == 1 else 'are'} too few to judge."
+        return f"{count(cases, 'case')} {'is' if cases == 1 else 'are'} too few to judge."
     errors = "level or slope errors" if classes == 2 else "slope errors"
-    return f"With {_number(cases, 'case')}, {errors} above {at_most(verdict.detectable)} of the loss would show."
+    return f"With {count(cases, 'case')}, {errors} above {at_most(verdict.detectable)} of the loss would show."
 
 
 def _confidence(verdict: Verdict, classes: int, picks_only: bool) -> str:
@@ -114,12 +113,12 @@ def _range(where: Range, classes: int, picks_only: bool) -> str:
     said = f"{named} ({says} on average), {'it is right' if right else 'it happens'} {was} of the time"
     if abs(where.count - round(where.count)) > 1e-6 or abs(where.events - round(where.events)) > 1e-6:
         return f"{said}."  # weighted: there is nothing to count
-    events, expected, noun = where.events, where.expected, "time"
+    events, expected, noun = where.events, where.expected, ("time", "times")
     if where.low >= LIKELY:
-        events, expected, noun = where.count - events, where.count - expected, "miss"
+        events, expected, noun = where.count - events, where.count - expected, ("miss", "misses")
     if abs(events - expected) < COUNTED:
         return f"{said}."
-    return f"{said}: {_number(round(events), noun)} where {_expected(expected, events)} expected."
+    return f"{said}: {count(round(events), *noun)} where {_expected(expected, events)} expected."
 
 
 def _expected(expected: float, events: float) -> str:
@@ -143,7 +142,7 @@ def _level(levels: Mapping[str, ClassLevel], classes: int) -> str:
             shares = [two_percents(held.predicted, held.observed) for _, held in some[:NAMED_CLASSES]]
             listed = [f"{name} ({says}, was {was})" for (name, _), (says, was) in zip(some, shares, strict=False)]
             more = [f"{len(some) - NAMED_CLASSES} more"] if len(some) > NAMED_CLASSES else []
-            parts.append(f"**{verb if not parts else verb.lower()}** {_listed([*listed, *more])}")
+            parts.append(f"**{verb if not parts else verb.lower()}** {listing([*listed, *more])}")
     return " and ".join(parts) + "."
 
 
@@ -199,16 +198,3 @@ def _digits(share: float) -> int:
 
 def _percent(share: float, digits: int) -> str:
     return f"{100.0 * share:.{digits}f} %"
-
-
-def _number(count: int, noun: str) -> str:
-    plural = {"miss": "misses"}.get(noun, f"{noun}s")
-    return f"{count:,} {noun if count == 1 else plural}"
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""

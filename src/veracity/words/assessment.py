@@ -1,0 +1,240 @@
+"""Sentences about one set of forecasts: use, calibration, remedy, groups, drift and what else must be known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from veracity.data import Finding
+from veracity.data.reading import Reading
+from veracity.data.records import Baseline, ExpectedScore, Gain, Group, Remedy, Scores, Skill, Surprise
+from veracity.data.verdict import Verdict
+
+from .labels import ACTION, BAD, GOOD, MARK_OF_STATE, NOTICE, RULES, SCORE_OF, Said
+from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent
+from .text import capital, sentence
+
+LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apart as a title
+MOST_ROWS = 3  # row numbers named in a sentence
+SIGNIFICANT = 0.05
+
+
+def verdict(word: str, detail: Verdict | None) -> list[Said]:
+    """Return the sentences of the calibration verdict, each with its mark and title."""
+    if detail is None:
+        return [Said(NOTICE, capital(word), "")]
+    mark = MARK_OF_STATE.get(detail.state, NOTICE)
+    if not detail.sentences:
+        return [Said(mark, capital(word), sentence(detail.reason) if detail.reason else "")]
+    said: list[Said] = []
+    for i, text in enumerate(detail.sentences):
+        title, rest = _titled(text, word)
+        if not title and said and said[-1].title:  # goes on with the sentence before
+            said[-1] = said[-1]._replace(text=f"{said[-1].text} {rest}")
+        else:
+            said.append(Said(BAD if i == 0 and detail.zero_rows else mark, title, rest))
+    return said
+
+
+def _titled(text: str, word: str) -> tuple[str, str]:
+    """Split **Title.** from a sentence; one that begins with an emphasised verb has the verdict as its title.
+
+    >>> _titled("**Calibrated.** At most 0.4 %.", "calibrated")
+    ('Calibrated', 'At most 0.4 %.')
+    >>> _titled("**Over-predicts** cat (14 %, was 10 %).", "biased")
+    ('Biased', '**Over-predicts** cat (14 %, was 10 %).')
+    """
+    found = re.match(r"\*\*(.+?)([.:]?)\*\*\s*(.*)", text, re.DOTALL)
+    if found is None or len(found[1]) > LONGEST_TITLE:
+        return "", text
+    return (found[1], found[3]) if found[2] else ("Biased" if "biased" in word else capital(word), text)
+
+
+def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | None) -> Said | None:
+    """Return whether the forecasts are better than always predicting the class frequencies."""
+    if scores is None or skill is None or baseline is None:
+        return None
+    name, label, gain = "log_loss", "Log loss", skill.log
+    if finite(gain) is None:  # an infinite log loss says nothing about usefulness, the Brier score does
+        name, label, gain = "brier", "Brier score", skill.brier
+    if finite(gain) is None or name not in scores or name not in baseline:
+        return None
+    share = float(gain)  # type: ignore[arg-type]
+    against = f"{label} {number(scores[name])} against {_same_decimals(baseline[name], scores[name])} for the baseline"
+    limits = ends(gain)
+    if limits is not None and limits[0] <= 0.0 <= limits[1]:
+        between = f"between {percent(-limits[0], 0)} worse and {percent(limits[1], 0)} better"
+        return Said(NOTICE, "Not clearly useful", f"{against}: {between}.")
+    if share < 0:
+        return Said(BAD, "Worse than the baseline", f"{against}, which always predicts the class frequencies.")
+    return Said(GOOD, "Useful", f"{against} ({percent(share, 0)} better).")
+
+
+def expectation(scores: Scores | None, expected: Mapping[str, ExpectedScore] | None, verdict: Verdict | None) -> str:
+    """Return whether the log loss was worse or better than the forecasts expected of themselves.
+
+    A direction is named only where the calibration verdict found something and chance does not explain the difference.
+    """
+    rule = judged_by(scores)
+    found, observed = (expected or {}).get(rule), None if scores is None else scores[SCORE_OF[rule]]
+    if found is None or found.expected is None or finite(observed) is None:
+        return ""
+    name, gap = RULES[rule], abs(float(found.excess))
+    both = f"{name} {number(observed)}, expected {number(found.expected, decimals(observed))}"
+    named = verdict is not None and verdict.state in ("found", "slight")
+    if not named or found.p is None or found.p >= SIGNIFICANT:
+        return f"About as good as it expected of itself: {both}."
+    word = "Worse" if found.excess > 0.0 else "Better"
+    return f"{word} than it expected of itself: {both}, a difference of {number(gap, decimals(found.excess))}."
+
+
+def _same_decimals(x: float, reading: Any) -> str:
+    """Return a number with as many decimals as this reading shows."""
+    return number(x, decimals(reading))
+
+
+def judged_by(scores: Scores | None) -> str:
+    """Return the rule that recalibrations are judged by: "brier" where the log loss is infinite."""
+    return "brier" if scores is not None and finite(scores.log_loss) is None else "log"
+
+
+def best_remedy(remedies: Iterable[Remedy] | None, rule: str = "log") -> tuple[Remedy, Gain] | None:
+    """Return the recalibration with the largest gain among those whose interval excludes 0, and that gain."""
+    gains = [(remedy, remedy.log if rule == "log" else remedy.brier) for remedy in remedies or ()]
+    clear = [pair for pair in gains if finite(pair[1].gain) is not None and (finite(pair[1].low) or 0.0) > 0.0]
+    return max(clear, key=lambda pair: pair[1].gain or 0.0) if clear else None
+
+
+def remedy_name(remedy: Remedy) -> str:
+    """Return a recalibration with its parameters: what `parameters` says, else the name of the map."""
+    return (remedy.parameters or remedy.map.replace("_", " ")).replace(" -", " −")
+
+
+def fix(remedies: Sequence[Remedy] | None, rule: str = "log", *, wanted: bool = False) -> Said | None:
+    """Return the best recalibration with its command for FILE; where none helps clearly, that is said.
+
+    `wanted`: miscalibration was found, so that "nothing to fix" would contradict it.
+    """
+    if not remedies:
+        return None
+    best = best_remedy(remedies, rule)
+    if best is not None:
+        remedy, gain = best
+        share = f", {percent(gain.share, 0)}" if finite(gain.share) is not None else ""
+        text = f"{capital(remedy_name(remedy))} cuts the {RULES[rule]} by {gain_text(gain)}{share}."
+        return Said(ACTION, "Fix", text, remedy.command or "")
+    unclear = largest_gain(remedies, rule) if wanted else None
+    if not wanted:
+        return Said(GOOD, "Nothing to fix", "No recalibration helps.")
+    if unclear is None:
+        return Said(
+            NOTICE, "No fix found", f"No recalibration lowered the {RULES[rule]} of cases it was not fitted to."
+        )
+    remedy, gain = unclear
+    text = f"No recalibration helps clearly. The best, {remedy_name(remedy)}, changes the {RULES[rule]} by "
+    return Said(NOTICE, "No clear fix", f"{text}{change_text(gain)}.")
+
+
+def largest_gain(remedies: Iterable[Remedy], rule: str = "log") -> tuple[Remedy, Gain] | None:
+    """Return the recalibration with the largest gain, whatever its interval; None where none gains."""
+    gains = [(remedy, remedy.log if rule == "log" else remedy.brier) for remedy in remedies]
+    known = [pair for pair in gains if (finite(pair[1].gain) or 0.0) > 0.0]
+    return max(known, key=lambda pair: pair[1].gain or 0.0) if known else None
+
+
+def change_text(gain: Gain) -> str:
+    """Return a gain as the change of the loss.
+
+    >>> change_text(Gain(0.009, -0.007, 0.025))
+    '−0.009 (−0.025 to 0.007)'
+    """
+    held = Reading(gain.gain or 0.0, gain.low, gain.high)
+    turned = Reading(-held, None if held.high is None else -held.high, None if held.low is None else -held.low)
+    limits = interval(turned)
+    return f"{number(turned)} ({limits})" if limits else number(turned)
+
+
+def gain_text(gain: Gain) -> str:
+    """
+    >>> gain_text(Gain(0.2134, 0.16, 0.26))
+    '0.213 (0.160–0.260)'
+    """
+    shown, limits = number(gain.gain, decimals(gain)), interval(gain)
+    return f"{shown} ({limits})" if limits else shown
+
+
+def worst_group(groups: Any) -> Said | None:
+    """Return the worst group of the first column whose groups differ significantly."""
+    for column, group in (groups or {}).items():
+        if _differs(group) and group.worst in group.levels:
+            loss = group.levels[group.worst].scores.log_loss
+            differ = f"groups differ ({p_equals(group.differ.p)})"
+            text = f"{column} = {group.worst} has the highest log loss, {number(loss)}; {differ}."
+            return Said(NOTICE, "Groups", text)
+    return None
+
+
+def drift(found: Any) -> str:
+    """Return whether log loss and calibration drift, in a sentence; empty where that was not tested."""
+    if found is None or found.p is None:
+        return ""
+    said = "The log loss drifts" if found.p < SIGNIFICANT else "No drift of the log loss was found"
+    said = f"{said} ({p_equals(found.p)})"
+    if found.calibration_p is not None:
+        also = f"calibration {'drifts' if found.calibration_p < SIGNIFICANT else 'does not drift'}"
+        said += f"; {also} ({p_equals(found.calibration_p)})"
+    return f"{said}."
+
+
+def drifting(found: Any, windows: Any) -> Said | None:
+    """Return that log loss or calibration drifts, with the first and the last window; None where neither does."""
+    if found is None or not any(p is not None and p < SIGNIFICANT for p in (found.p, found.calibration_p)):
+        return None
+    ends = ""
+    if windows and len(windows) > 1:
+        first, last = windows[0], windows[-1]
+        ends = f" It was {number(first.log_loss)} from {first.start} and {number(last.log_loss)} from {last.start} on."
+    return Said(NOTICE, "Drift", f"{drift(found)}{ends}")
+
+
+def _differs(group: Group) -> bool:
+    return group.differ is not None and group.differ.p is not None and group.differ.p < SIGNIFICANT
+
+
+def biggest_miss(surprises: Sequence[Surprise] | None, zero_rows: int = 0) -> Said | None:
+    """Return the case that gave least to its outcome, if that is almost nothing and no zeros were told already."""
+    rare = [case for case in surprises or () if 0 < case.probability < TINY]
+    if not rare or zero_rows:
+        return None
+    return Said(NOTICE, "Note", f"{place(rare[0])} gave its outcome a probability of {chance(rare[0].probability)}.")
+
+
+def place(case: Surprise) -> str:
+    """
+    >>> place(Surprise(17, "yes", 0.1)), place(Surprise(17, "yes", 0.1, "a.csv"))
+    ('Row 17', 'Row 17 of a.csv')
+    """
+    return f"Row {case.row}" + (f" of {case.file}" if case.file else "")
+
+
+def notes(findings: Iterable[Finding], said_before: str = "") -> list[Said]:
+    """Return the warnings that earlier sentences do not contain yet, gravest first."""
+    order = {"changes the meaning": 0, "warning": 1}
+    kept = [f for f in findings if f.severity in order and f.message.lower().rstrip(".") not in said_before.lower()]
+    return [Said(NOTICE, "Note", finding(f)) for f in sorted(kept, key=lambda f: order[f.severity])]
+
+
+def finding(found: Finding) -> str:
+    """Return a finding as a sentence, with its first rows where it does not name them itself."""
+    if not found.rows or "row" in found.message:
+        return sentence(found.message)
+    named = ", ".join(str(row) for row in found.rows[:MOST_ROWS]) + (", …" if len(found.rows) > MOST_ROWS else "")
+    return sentence(f"{found.message.removesuffix('.')} ({'row' if len(found.rows) == 1 else 'rows'} {named})")
+
+
+def minimum(floor: float | None) -> str:
+    """Return what a minimum probability does to the means, empty where there is none."""
+    if not floor:
+        return ""
+    return f"In these means no probability counts below {in_full(floor)}; the scores have no minimum."

@@ -1,0 +1,47 @@
+"""Labels, marks and sources that every page shares; those of single quantities are in `measures.py`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+PAPERS = {
+    "N17": "K. P. Nelson (2017), Assessing probabilistic inference by comparing the generalized mean of the model and "
+    "source probabilities, Entropy 19(6), 286",
+    "RP": "K. P. Nelson, Reduced perplexity: a simplified perspective on assessing probabilistic forecasts",
+    "CQ": "K. P. Nelson and others, Use of the geometric mean, decisiveness and robustness to assess the quality of "
+    "large-scale probabilistic classifiers",
+    "HB17": "G. Hughes and F. J. Burnett (2017), Evaluation of probabilistic disease forecasts, Phytopathology 107(10)",
+    "KF15": "M. Kull and P. Flach (2015), Novel decompositions of proper scoring rules for classification, ECML PKDD",
+    "DGJ21": "T. Dimitriadis, T. Gneiting and A. I. Jordan (2021), Stable reliability diagrams for probabilistic "
+    "classifiers, PNAS 118(8)",
+}
+
+FOUND = (
+    "over-confident",
+    "under-confident",
+    "biased",
+    "over-confident and biased",
+    "under-confident and biased",
+    "miscalibrated",
+)
+VERDICTS = (
+    *FOUND,
+    *(f"slightly {word}" for word in FOUND),
+    "calibrated",
+    "no miscalibration found",
+    "not measurable",
+)
+
+RULES = {"log": "log loss", "brier": "Brier score"}
+SCORE_OF = {"log": "log_loss", "brier": "brier"}
+GOOD, BAD, ACTION, NOTICE = "✓", "✗", "→", "!"
+MARK_OF_STATE = {"found": BAD, "slight": NOTICE, "calibrated": GOOD, "none found": GOOD, "not measurable": NOTICE}
+
+
+class Said(NamedTuple):
+    """A sentence with its mark and title, and the command that does what it proposes."""
+
+    mark: str
+    title: str
+    text: str
+    command: str = ""

@@ -1,0 +1,76 @@
+"""Text that is safe to print, and the pieces that sentences are made of."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+HAPPENED = ("1", "1.0", "true", "yes", "event", "ja", "oui", "si", "sí")  # labels that name no event
+FORMULA = tuple("=+-@＝＋－＠")  # beginnings that a spreadsheet would compute
+
+
+def listing(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence.
+
+    >>> listing(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
+
+
+def plain(text: str) -> str:
+    """Return a sentence without its marks of emphasis.
+
+    >>> plain("**Calibrated.** At most 0.4 %.")
+    'Calibrated. At most 0.4 %.'
+    """
+    return text.replace("**", "")
+
+
+def event_name(label: str | None) -> str:
+    """Return what sentences call the event: its label, or "the event" where that only says that it happened.
+
+    >>> event_name("rain"), event_name("1"), event_name(None)
+    ('rain', 'the event', 'the event')
+    """
+    return "the event" if label is None or label.strip().lower() in HAPPENED else label
+
+
+def capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def sentence(text: str) -> str:
+    """
+    >>> sentence("12 rows left out"), sentence("")
+    ('12 rows left out.', '')
+    """
+    return capital(text if not text or text.endswith((".", "?", "!")) else f"{text}.")
+
+
+def inert(text: str) -> str:
+    """Return text that a spreadsheet shows instead of computing it.
+
+    >>> inert("=1+1"), inert("\\n =1+1"), inert("scores.brier")
+    ("'=1+1", "'  =1+1", 'scores.brier')
+    """
+    text = clean(text)
+    return f"'{text}" if text.strip(" '\"\N{REPLACEMENT CHARACTER}").startswith(FORMULA) else text
+
+
+def clean(text: str) -> str:
+    """Return text without control characters, which could move the cursor, reverse the line or end a file's format.
+
+    >>> clean("a\\x1b[2Jb\\u202ec")
+    'a�[2Jb�c'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(" " if c in "\n\t\r" else "\N{REPLACEMENT CHARACTER}" if _is_control(c) else c for c in text)
+
+
+def _is_control(c: str) -> bool:
+    """Whether a character is no text: controls, surrogates, line separators, directions, what no character is."""
+    if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or "\u202a" <= c <= "\u202e" or "\u2066" <= c <= "\u2069":
+        return True
+    return (ord(c) & 0xFFFE) == 0xFFFE or "\ufdd0" <= c <= "\ufdef"
