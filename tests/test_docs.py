@@ -1,4 +1,4 @@
-"""docs/formulas.md is what its generator writes."""
+"""docs/formulas.md and docs/files.md are what their generators write."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+from docs import make_files
 from veracity.formulas.rules import RULES
 from veracity.measures import MEASURES, quantities
 from veracity.results.schema import comparison_schema, schema
@@ -29,6 +30,10 @@ def generator(root: Path) -> ModuleType:
 
 def test_formulas_are_up_to_date(generator: ModuleType) -> None:
     assert generator.FILE.read_text() == generator.text(), "run: python docs/make_formulas.py"
+
+
+def test_shapes_of_files_are_up_to_date() -> None:
+    assert make_files.FILE.read_text() == make_files.text(), "run: python -m docs.make_files"
 
 
 def test_every_constant_is_listed_with_its_source(generator: ModuleType) -> None:

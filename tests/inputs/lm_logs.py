@@ -5,12 +5,15 @@ Q are the probabilities of four options, K the right ones.
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 N = 80
 _RNG = np.random.default_rng(0)
@@ -52,6 +55,18 @@ def harness(q: Any = Q) -> list[Row]:
         }
         for i in range(N)
     ]
+
+
+def mutual_information() -> list[Row]:
+    """Rows of a task with acc_mutual_info: the log-likelihoods of the answers alone follow those given the question."""
+    rows = harness()
+    for row in rows:
+        alone = {f"gen_args_{4 + j}": {"arg_0": "", "arg_1": f" {c}"} for j, c in enumerate(LETTERS)}
+        row["arguments"] |= alone
+        for key in ("resps", "filtered_resps"):
+            row[key] = [*row[key], *row[key][::-1]]
+        row["metrics"].append("acc_mutual_info")
+    return rows
 
 
 def answer_token(q: Any, listed: int = 4) -> Row:
@@ -136,16 +151,37 @@ def sample(i: int, said: str | None = None, q: Any = Q) -> Row:
     }
 
 
-def inspect_archive(path: Path, samples: list[Row]) -> None:
-    """Write an .eval archive: header, journal, summaries and one file per sample."""
+def inspect_archive(path: Path, samples: list[Row], zstandard: bool = False, chunked: bool = False) -> None:
+    """Write an .eval archive: header, journal, summaries and one file per sample, or several (chunked)."""
     spec = {"version": 2, "eval": {"task": "mmlu", "model": "openai/gpt-x"}, "plan": {"steps": []}}
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("_journal/start.json", json.dumps(spec))
-        for one in samples:
-            archive.writestr(f"samples/{one['id']}_epoch_{one['epoch']}.json", json.dumps(one, indent=2))
-        archive.writestr("_journal/summaries/1.json", "[]")
-        archive.writestr("summaries.json", "[]")
-        archive.writestr("header.json", json.dumps(spec | {"status": "success"}))
+    members = {"_journal/start.json": json.dumps(spec)}
+    for one in samples:
+        name = f"samples/{one['id']}_epoch_{one['epoch']}"
+        if chunked:
+            shell = {key: value for key, value in one.items() if key not in ("messages", "events", "metadata")}
+            members[f"{name}/sample.json"] = json.dumps(shell | {"message_refs": [[0, 1]]})
+            members[f"{name}/metadata.json"] = json.dumps(one["metadata"])
+            members[f"{name}/messages/0.json"] = json.dumps([{"role": "user", "content": "Which one?"}])
+        else:
+            members[f"{name}.json"] = json.dumps(one, indent=None if zstandard else 2)
+    members |= {"_journal/summaries/1.json": "[]", "summaries.json": "[]", "header.json": json.dumps(spec)}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED if zstandard else zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(name, _zstandard(text) if zstandard else text)
+    if zstandard:  # the method is the same in all headers
+        written = path.read_bytes()
+        for signature, place in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+            for found in re.finditer(re.escape(signature), written):
+                at = found.start() + place
+                if written[at : at + 2] == b"\0\0":
+                    written = written[:at] + b"\x5d\0" + written[at + 2 :]
+        path.write_bytes(written)
+
+
+def _zstandard(text: str) -> bytes:
+    held = io.BytesIO()
+    pl.DataFrame({"text": [text]}).write_csv(held, include_header=False, quote_style="never", compression="zstd")
+    return held.getvalue()
 
 
 def inspect_document(samples: list[Row], indent: int | None = 2) -> str:

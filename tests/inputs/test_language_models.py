@@ -28,9 +28,9 @@ def wrote(folder: Path, name: str, text: str) -> Path:
     return folder / name
 
 
-def archive(folder: Path, name: str, samples: list[Any]) -> Path:
+def archive(folder: Path, name: str, samples: list[Any], **how: bool) -> Path:
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    lm.inspect_archive(folder / name, samples)
+    lm.inspect_archive(folder / name, samples, **how)
     return folder / name
 
 
@@ -39,6 +39,9 @@ SAMPLES = [lm.sample(i) for i in range(lm.N)]
 OPTIONS: dict[str, Any] = {
     "lm-evaluation-harness": lambda d: wrote(d, "samples_mmlu_2025-11-18T01-02-03.jsonl", lm.lines(lm.harness())),
     "Inspect archive": lambda d: archive(d, "2025-11-18_mmlu.eval", SAMPLES),
+    "Inspect archive in Zstandard": lambda d: archive(d, "2025-11-18_mmlu.eval", SAMPLES, zstandard=True),
+    "Inspect archive of samples in several files": lambda d: archive(d, "x.eval", SAMPLES, chunked=True),
+    "lm-evaluation-harness with mutual information": lambda d: wrote(d, "x.jsonl", lm.lines(lm.mutual_information())),
     "Inspect document": lambda d: wrote(d, "log.json", lm.inspect_document(SAMPLES)),
     "Inspect document in one line": lambda d: wrote(d, "log.json", lm.inspect_document(SAMPLES, None)),
     "chat completions": lambda d: wrote(d, "batch.jsonl", lm.lines(lm.chat())),
@@ -67,7 +70,12 @@ def test_many_rows_are_held_in_parts(kind: str, tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    ("kind", "column"), [("lm-evaluation-harness", "doc.subject"), ("Inspect archive", "metadata.subject")]
+    ("kind", "column"),
+    [
+        ("lm-evaluation-harness", "doc.subject"),
+        ("Inspect archive", "metadata.subject"),
+        ("Inspect archive of samples in several files", "metadata.subject"),
+    ],
 )
 def test_subjects_are_groups(kind: str, column: str, tmp_path: Path) -> None:
     found = one(OPTIONS[kind](tmp_path), group=column)
@@ -119,6 +127,14 @@ def test_options_that_were_not_listed_share_what_is_left(tmp_path: Path) -> None
     total = listed.sum(axis=1) + 2 * left
     np.testing.assert_allclose(found.matrix.max(axis=1), listed[:, 1] / total, rtol=1e-9)
     np.testing.assert_allclose(found.matrix.min(axis=1), left / total, rtol=1e-9)
+
+
+def test_replies_that_are_no_answer_are_counted_and_left_out(tmp_path: Path) -> None:
+    path = wrote(tmp_path, "x.jsonl", lm.lines([*lm.chat()[:6], lm.aside(), *lm.chat()[6:]]))
+    found = one(path, missing="drop")
+    np.testing.assert_allclose(found.matrix, lm.Q, rtol=1e-12)
+    assert "1 of 81 replies are no answer: left out" in [f.message for f in found.findings]
+    assert [found.row(i) for i in (5, 6)] == [6, 8]
 
 
 def test_questions_with_different_numbers_of_options(tmp_path: Path) -> None:
@@ -181,8 +197,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "an answer that is no option": (
         lambda d: wrote(d, "x.jsonl", lm.lines([*lm.chat()[:6], lm.aside(), *lm.chat()[6:]])),
-        "x.jsonl: row 7: none of the options A, B, C, D is among the likely tokens\n"
-        "  leave out replies that do not answer, or ask for more top_logprobs",
+        "x.jsonl: 1 of 81 replies are no answer: none of the options A, B, C, D is among their likely tokens "
+        "(first: row 7).\n  leave these rows out:  --missing drop",
     ),
     "nested too deeply": (
         lambda d: wrote(d, "x.jsonl", '{"a": ' + "[" * 10_000 + "]" * 10_000 + "}\n"),

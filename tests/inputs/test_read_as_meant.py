@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import veracity as vc
+from tests.inputs.corpus.shapes import ANIMALS, K, P, Q, Y, classes, csv, lines, named
 from veracity import read
 from veracity.cli import run
 from veracity.data import Forecasts
@@ -175,3 +176,55 @@ def test_columns_as_they_stand_are_not_looked_at(tmp_path: Path, monkeypatch: py
             layout = read.recognise(tmp_path / name, ReadOptions(where=where))
             assert layout.outcome == "died"
             assert [c for c, _ in layout.unused] == ["site"]
+
+
+def test_models_that_repeat_a_case_are_read_together(tmp_path: Path) -> None:
+    row = {"question": "q", "answer": "B", "options": {"A": -1.0, "B": -0.2}}
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row | {"model": f"m{i % 2}"}) + "\n" for i in range(6)))
+    (found,) = read.read(tmp_path / "x.jsonl").values()
+    assert len(found) == 6
+
+
+def test_a_file_needs_a_name() -> None:
+    with pytest.raises(ValueError, match=r"^a file without a name\n"):
+        read.read("")
+
+
+def test_a_class_that_never_happened(tmp_path: Path) -> None:
+    seen = named(ANIMALS, np.minimum(K, 1))
+    for names in (["p_cat", "p_dog", "p_fox"], ["cat", "dog", "fox"]):
+        (tmp_path / "x.csv").write_text(csv(label=seen, **dict(zip(names, Q.T, strict=True))))
+        layout = read.recognise(tmp_path / "x.csv")
+        assert layout.classes == ("cat", "dog", "fox")
+        assert layout.outcome_note == "3 classes: cat dog fox (never: fox)"
+
+
+def test_rounding_above_one_can_be_rescaled(tmp_path: Path) -> None:
+    above = np.array(Q)
+    above[0] = [1.0000001, 0, 0]
+    (tmp_path / "x.csv").write_text(csv(label=named(ANIMALS), **classes("p_", above)))
+    (found,) = read.read(tmp_path / "x.csv", ReadOptions(normalise=True)).values()
+    assert found.matrix[0].tolist() == [1.0, 0.0, 0.0]
+
+
+def test_the_event_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(
+        pl.DataFrame({"kind": np.where(Y, "spam", "ham"), "p_spam": P, "p_ham": 1 - P}).write_csv()
+    )
+    assert read.recognise(tmp_path / "x.csv").one_line().endswith("· event = ham (--positive spam for the other)")
+
+
+def test_frequencies_with_numbers_of_cases_count_the_cases(tmp_path: Path) -> None:
+    header, forecast, cases = "p,event_rate,cases", [0.1, 0.3, 0.7], [11, 30, 17]
+    events = [1, 10, 12]
+    rates = [f"{e / n:.3f}" for e, n in zip(events, cases, strict=True)]
+    (tmp_path / "x.csv").write_text(lines(header, forecast, rates, cases))
+    with pytest.raises(ValueError, match=r"the number of cases of each row is needed.\n  choose:  --count cases$"):
+        read.read(tmp_path / "x.csv")
+    (found,) = read.read(tmp_path / "x.csv", ReadOptions(count="cases")).values()
+    assert found.weights is None
+    assert found.counts is not None
+    assert found.counts.tolist() == [1, 10, 10, 20, 12, 5]
+    (tmp_path / "x.csv").write_text(lines(header, forecast, rates, [12, 30, 17]))
+    with pytest.raises(ValueError, match=r"row 1, `event_rate` of 12 cases is 1.092 events: not a whole number."):
+        read.read(tmp_path / "x.csv", ReadOptions(count="cases"))

@@ -24,47 +24,6 @@ def table(header: str, *columns: Any, sep: str = ",", end: str = "\n") -> str:
     return end.join([header, *(sep.join(map(str, row)) for row in zip(*columns, strict=True))]) + end
 
 
-def within(character: str) -> list[str]:
-    return [f"a{character}{i}" for i in range(N)]
-
-
-LONG = ['"' + "line\n" * 20 + f'{i}, and more"' for i in range(N)]
-
-VALID: dict[str, str] = {
-    "semicolon in every text": table("note,y,p", within(";"), Y, P),
-    "semicolon in every text and in a name": table("no;te,y,p", within(";"), Y, P),
-    "tab in every text": table("note,y,p", within("\t"), Y, P),
-    "tab in quotes": table('"no\tte",y,p', [f'"a\t{i}"' for i in range(N)], Y, P),
-    "comma in texts of a file with semicolons": table("note;y;p", within(","), Y, P, sep=";"),
-    "line separator": table("note,y,p", within("\u2028"), Y, P),
-    "paragraph separator": table("note,y,p", within("\u2029"), Y, P),
-    "next line": table("note,y,p", within("\x85"), Y, P),
-    "form feed": table("note,y,p", within("\x0c"), Y, P),
-    "file separator": table("note,y,p", within("\x1c"), Y, P),
-    "vertical tab": table("note,y,p", within("\x0b"), Y, P),
-    "trailing Ctrl-Z": table("y,p", Y, P) + "\x1a",
-    "trailing Ctrl-Z and a new line": table("y,p", Y, P, end="\r\n") + "\x1a\r\n",
-    "doubled quotes in a name": table('"the ""note""",y,p', range(N), Y, P),
-    "comment line": "# written by a script\n" + table("id,y,p", range(N), Y, P),
-    "comment with commas": "# a, b, c\n# d\n" + table("id,y,p", range(N), Y, P),
-    "names after a number sign": table("#id,y,p", range(N), Y, P),
-    "values over many lines": table("note,y,p", LONG, Y, P),
-    "one value over very many lines": table("note,y,p", ['"' + "x\n" * 5000 + '"', *["b"] * (N - 1)], Y, P),
-    "blanks in place of an outcome's name": table(" y , p ", Y, P),
-    "a copy of a column": table("y,p,p", Y, P, P),
-    "two other columns of one name": table("y,p,site,site", Y, P, range(N), within("s")),
-    "columns without names": table(",y,p,", range(N), Y, P, within("s")),
-}
-
-
-@pytest.mark.parametrize("kind", VALID)
-def test_valid_text_is_read(kind: str, tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text(VALID[kind], newline="")
-    (found,) = read(tmp_path / "x.csv").values()
-    np.testing.assert_array_equal(found.positive, P)
-    np.testing.assert_array_equal(found.outcomes, Y)
-
-
 @pytest.mark.parametrize("word", ["NA", "None", "-", "nan", "NULL", "N/A", "n/a"])
 @pytest.mark.parametrize("stem", ["p_", "prob_", ".pred_", ""])
 def test_classes_called_like_missing_values_are_classes(word: str, stem: str, tmp_path: Path) -> None:
@@ -121,63 +80,6 @@ def test_columns_of_json_lines_keep_the_order_of_the_first_record(tmp_path: Path
     (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
     for _ in range(3):
         assert recognise(tmp_path / "x.jsonl").classes == tuple(name[2:] for name in names)
-
-
-# text, options, message
-REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "code for missing among probabilities": (
-        table("y,p", Y, [p if i % 9 else -999 for i, p in enumerate(P)]),
-        {},
-        "`p` = -999 in 7 of 60 rows: no probability, and the only such value: a code for missing?\n"
-        "  without these rows:  --where 'p!=-999'",
-    ),
-    "a small code": (
-        table("y,p", Y, [p if i % 9 else -0.01 for i, p in enumerate(P)]),
-        {},
-        "`p` = -0.01 in 7 of 60 rows: no probability, and the only such value: a code for missing?\n"
-        "  without these rows:  --where 'p!=-0.01'",
-    ),
-    "column that is empty": (
-        table("y,p,outcome", Y, P, [""] * N),
-        {"label": "outcome"},
-        "column `outcome` is empty.\n  fill it, or choose another column",
-    ),
-    "annulled is not no": (
-        table("resolution,p", [("yes" if y else "no") if i % 10 else "annulled" for i, y in enumerate(Y)], P),
-        {"versus_rest": "yes"},
-        "outcome `resolution` also holds annulled (6 of 60 rows): neither the event nor its absence.\n"
-        "  without these rows:  --where 'resolution!=annulled'",
-    ),
-    "annulled beside yes and no": (
-        table("resolution,p", [("yes" if y else "no") if i % 10 else "annulled" for i, y in enumerate(Y)], P),
-        {},
-        "one probability column `p`, but `resolution` has three values (annulled, no, yes). An outcome for one "
-        "probability has two values.\n"
-        "  without these rows:  --label resolution --where 'resolution!=annulled'      if one value is the event:  "
-        "--label resolution --where 'resolution!=annulled' --versus-rest yes",
-    ),
-    "no confidence": (
-        table("correct,confidence", Y, [f"{100 * p:.0f}%" if i != 4 else "rather sure" for i, p in enumerate(P)]),
-        {},
-        "1 of 60 values of `confidence` state no confidence (first: row 5, 'rather sure').\n"
-        "  leave these rows out:  --missing drop",
-    ),
-    "missing values of two models": (
-        table("y,a,b", Y, ["", *P[1:]], ["", "", *P[2:]]),
-        {"positive_proba": "a,b"},
-        "`a` 1, `b` 2 of 60 values are missing (first: row 1).\n"
-        "  leave these rows out, each model its own:  --missing drop",
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", REFUSED)
-def test_refused_with_a_remedy_that_works(kind: str, tmp_path: Path) -> None:
-    text, options, message = REFUSED[kind]
-    (tmp_path / "x.csv").write_text(text)
-    with pytest.raises(ValueError) as error:
-        read(tmp_path / "x.csv", ReadOptions(**options))
-    assert str(error.value) == f"x.csv: {message}"
 
 
 def test_two_files_of_the_same_cases_are_asked_about(tmp_path: Path) -> None:

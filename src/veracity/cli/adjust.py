@@ -120,7 +120,7 @@ def frequencies(which: str, model: OneModel, option: str) -> Any:
 
 def prior_from(path: Path) -> dict[str, float]:
     """Return {class: probability} from lines of both, or from a line of probabilities under the names."""
-    from veracity.read.text import number
+    from veracity.read.strings import number
 
     text = path.read_text(encoding="utf-8-sig")
     dialect = ";" if ";" in text else "\t" if "\t" in text else ","

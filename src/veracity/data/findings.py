@@ -69,6 +69,7 @@ TEXTS = {
         "in {count} of {total} rows an option was not among the likely tokens: such options share the probability "
         "that is left",
     ),
+    "no_answers": ("warning", "{count} of {total} replies are no answer: left out"),
     "spoken": ("note", "confidences in words: {count} of {total} values of `{column}` read as numbers"),
     "unspoken": (
         "changes the meaning",

@@ -64,7 +64,7 @@ def class_sets(
         sums = _sums(columns.table.sample, members, own)
         if scale == "percent" and _meant(members, outcomes, True, columns):
             sums = sums or "nearly 100"
-        outside = clear and (any_values or options.normalise)
+        outside = (clear or _are_votes(members)) and (any_values or options.normalise)
         loosely = (loose or options.normalise) and own == "probability"
         if not sums and not (loosely and _meant(members, outcomes, outside, columns)):
             continue
@@ -73,6 +73,11 @@ def class_sets(
         found[names] = ClassSet(names, classes, stem, None, why, own)
     sets = list(found.values())
     return [s for s in sets if not any(set(s.columns) < set(o.columns) for o in sets)]
+
+
+def _are_votes(members: Members) -> bool:
+    """Whether all values are whole numbers, none below zero."""
+    return all(c.labels and c.low >= 0 for c, _ in members)
 
 
 def _named_like_labels(columns: Columns, numeric: list[Column], outcomes: list[Column]) -> list[Members]:

@@ -75,7 +75,7 @@ class Columns:
 
     def one_probability(self, without: Sequence[str] = ()) -> str | None:
         """Return the only column that can be the probability of the event, or the only one with such a name."""
-        numeric = self.where(lambda c: c.numeric, without)
+        numeric = self.where(lambda c: c.numeric and c.key not in roles.WEIGHTS, without)
         fits = [c for c in numeric if c.on_scale(self.scale)]
         # a forecast by name that is out of range is still the forecast: the check says what is wrong
         named = [c for c in fits or numeric if c.key in roles.PROBABILITIES]

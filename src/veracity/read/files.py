@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from . import arrays, text
+from . import arrays, strings, text
 from .options import ReadOptions
 from .paths import TEXTS, extension
 from .roles import CONFIDENCES, key_of
@@ -79,16 +79,16 @@ def with_numbers_in_text(table: Table) -> Table:
     for name in table.columns:
         values = table.sample[name]
         if values.dtype == pl.String and table.kinds.get(name, "text") == "text":
-            kind = text.kind_of(text.bare(values.head(SLICE)), True) if not table.kinds else "text"
+            kind = strings.kind_of(strings.bare(values.head(SLICE)), True) if not table.kinds else "text"
             if kind in ("number", "comma", "percent", "comma percent") and values.count():
                 kinds[name] = kind
             elif "confidence" in key_of(name) or key_of(name) in CONFIDENCES:
                 said = values.drop_nulls().head(SLICE)
-                if said.len() and 2 * text.spoken(said).count() >= said.len():
-                    kinds[name] = text.SPOKEN
+                if said.len() and 2 * strings.spoken(said).count() >= said.len():
+                    kinds[name] = strings.SPOKEN
     if not kinds:
         return table
-    table.said = {name: table.sample[name] for name, kind in kinds.items() if kind == text.SPOKEN}
+    table.said = {name: table.sample[name] for name, kind in kinds.items() if kind == strings.SPOKEN}
     table.take_kinds(kinds)
     table.sample = table.typed(table.sample, table.first_row, None)
     return table

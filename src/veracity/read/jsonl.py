@@ -36,6 +36,9 @@ def table_of(path: Path, shown: str) -> Table:
         document = _document(path, shown)
         if logs.is_inspect(document):
             return logs.table_of_log(document, shown)
+        columns = _by_columns(document, shown)
+        if columns is not None:
+            return columns
         raise ValueError(f"{shown}: a JSON document that is no log\n  write one object per line (JSON lines)")
     number, first = next(_lines(path, shown), (0, None))
     if first is None:
@@ -44,6 +47,9 @@ def table_of(path: Path, shown: str) -> Table:
     table = flattened(partial(_lines, path, shown), shown, first) if nested else None
     if table is not None:
         return table
+    columns = _by_columns(first, shown) if len(nested) == len(first) else None
+    if columns is not None and sum(1 for _ in _lines(path, shown)) == 1:
+        return columns
     if number == 1 and path.stat().st_size < text.IN_MEMORY:
         for _ in _lines(path, shown):  # a line that is no JSON is named by its number
             pass
@@ -99,6 +105,21 @@ def _document(path: Path, shown: str) -> Any:
             raise ValueError(f"{shown}: a JSON document of more than {WHOLE >> 20} MB\n  write one object per line")
         held.append(line)
     return loads("".join(held), shown, "  write one object per line (JSON lines)")
+
+
+def _by_columns(document: dict[str, Any], shown: str) -> Table | None:
+    """Return a table that was written column by column, as pandas and MLflow do; None if it is something else."""
+    held = document
+    if isinstance(document.get("columns"), list) and isinstance(document.get("data"), list):
+        held = dict(zip(document["columns"], zip(*document["data"], strict=False), strict=False))
+    elif all(isinstance(value, dict) for value in document.values()):  # by the number of the row
+        same = len({tuple(value) for value in document.values()}) == 1
+        held = {name: list(value.values()) for name, value in document.items()} if same else {}
+    lengths = {len(value) if isinstance(value, (list, tuple)) else 0 for value in held.values()}
+    if len(lengths) != 1 or lengths <= {0, 1}:
+        return None
+    frame = pl.DataFrame({str(name): list(value) for name, value in held.items()}, strict=False)
+    return _columnar(frame.lazy(), shown)
 
 
 def _of_array(document: Any, shown: str) -> Rows:

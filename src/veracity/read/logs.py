@@ -9,6 +9,7 @@ right; `logprob` is the log-likelihood of a text.
 from __future__ import annotations
 
 import re
+import struct
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,12 +19,14 @@ from typing import Any
 import polars as pl
 
 from ..data import Finding
-from . import text
+from . import strings, text
 from .match import Match
 from .rows import Row, Rows, Spool, flat, flattened, loads
 from .table import Table
 
 SAMPLE_BYTES = 1 << 27  # of one sample, unpacked; a larger one is no sample
+SAMPLE = re.compile(r"samples/.+_epoch_\d+(\.json|/sample\.json)")
+ZSTANDARD = 93  # the number of this compression in zip archives
 GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # correct, incorrect, partial, no answer
 STATED = re.compile(r"(?i)(?:confiden\w+|certain\w*|probab\w+)[^\n]{0,40}")
 
@@ -44,7 +47,7 @@ def table_of_archive(path: Path, shown: str) -> Table:
     """Return an Inspect .eval archive as a table; samples are read one after another."""
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
-    if not any(name.startswith("samples/") for name in names):
+    if not any(SAMPLE.fullmatch(name) for name in names):
         raise ValueError(f"{shown}: no samples in this archive\n  an Inspect log (.eval) holds samples/*.json")
     return _of_samples(partial(_archived, path, shown), shown)
 
@@ -56,21 +59,33 @@ def table_of_log(document: dict[str, Any], shown: str) -> Table:
 
 def _archived(path: Path, shown: str) -> Iterator[dict[str, Any]]:
     with zipfile.ZipFile(path) as archive:
-        for member in sorted(archive.infolist(), key=lambda info: _numbered(info.filename)):
-            if not (member.filename.startswith("samples/") and member.filename.endswith(".json")):
-                continue
-            if member.file_size > SAMPLE_BYTES:
-                raise ValueError(
-                    f"{shown}: {member.filename} expands to {member.file_size >> 20} MB\n  no sample is so long"
-                )
-            try:
-                written = archive.read(member)
-            except NotImplementedError:
-                raise ValueError(
-                    f"{shown}: compressed in a way that Python's zipfile does not know\n"
-                    "  convert it:  inspect log convert --to json"
-                ) from None
-            yield loads(written, f"{shown}: {member.filename}", "  write the log again")
+        names = set(archive.namelist())
+        for name in sorted((name for name in names if SAMPLE.fullmatch(name)), key=_numbered):
+            sample = _member(archive, name, shown)
+            beside = name.removesuffix("sample.json") + "metadata.json"  # of a sample in several files
+            if isinstance(sample, dict) and beside in names:
+                sample["metadata"] = _member(archive, beside, shown)
+            yield sample
+
+
+def _member(archive: zipfile.ZipFile, name: str, shown: str) -> Any:
+    """Return a JSON file of an archive."""
+    member = archive.getinfo(name)
+    if member.file_size > SAMPLE_BYTES:
+        raise ValueError(f"{shown}: {name} expands to {member.file_size >> 20} MB\n  no sample is so long")
+    written = _unpacked(archive, member) if member.compress_type == ZSTANDARD else archive.read(member)
+    return loads(written, f"{shown}: {name}", "  write the log again")
+
+
+def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> str:
+    """Return a text in Zstandard, which Python's zipfile knows from 3.14 on."""
+    copy = text.Scratch(".zst")
+    with Path(str(archive.filename)).open("rb") as file:
+        file.seek(member.header_offset + 26)
+        lengths = struct.unpack("<HH", file.read(4))  # of the name and of what follows it
+        file.seek(sum(lengths), 1)
+        copy.path.write_bytes(file.read(member.compress_size))
+    return "\n".join(pl.read_lines(copy.path).to_series())
 
 
 def _numbered(name: str) -> list[Any]:
@@ -122,7 +137,7 @@ def _stated(samples: Callable[[], Iterator[dict[str, Any]]], shown: str) -> Tabl
     spool, silent = Spool(), 0
     for sample in samples():
         right, said = _score(sample)
-        confidence = text.spoken(pl.Series([said]))[0] if said is not None else None
+        confidence = strings.spoken(pl.Series([said]))[0] if said is not None else None
         silent += confidence is None
         spool.add(_beside(sample) | {"correct": right, "confidence": confidence})
     if silent == spool.rows:

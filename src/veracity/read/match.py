@@ -43,6 +43,7 @@ class Match:
     undivided: bool = False  # rows belong together: a batch must not part them
     certain: bool = False  # columns with names of this layout only: no other layout is looked for
     may_have_models: bool = True  # a column may name the model of each row
+    no_answers: tuple[int, ...] = ()  # rows that are left out because they answer nothing
     why: str = ""
     outcome_note: str = ""
     event: str = ""  # for the one-line summary, where the event is not obvious

@@ -54,6 +54,14 @@ def _recognised(table: Table, options: ReadOptions, model: str) -> Match:
     if by_event and not found.stacked:
         table.column("event")  # refuses: there is no such column
     found = _with_spoken(table, options, found)
+    if found.no_answers and options.missing == "error":
+        silent = found.no_answers
+        raise Refusal(
+            f"{len(silent):,} of {table.rows + len(silent):,} replies are no answer: none of the options "
+            f"{', '.join(found.labels)} is among their likely tokens (first: row {silent[0]}).",
+            Proposal("leave these rows out", {"missing": "drop"}),
+            file=table.names().file,
+        )
     percent = [c for c in found.columns if "percent" in table.kinds.get(c, "")]
     if percent:
         count = sum(table.sample[c].count() for c in percent)

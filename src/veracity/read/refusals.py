@@ -15,6 +15,7 @@ from .roles import Column
 from .suggest import Agreement, Proposal, Refusal, agreement
 
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
+LABELS = 20  # whole numbers of more values are measurements
 FEW = 50  # rows below which an outcome without visible relation to the forecasts proves nothing
 
 
@@ -27,7 +28,12 @@ def ranked(
     """Return the columns that may be the outcome, those that go best with the forecasts first."""
     found = {c.name: agreement_of(columns, c, forecasts, classes) for c in fits}
     related = [c for c in fits if named(c) or not found[c.name].chance or c.present.len() < FEW]
-    return sorted(related, key=lambda c: (found[c.name].chance, -round(found[c.name].value, 2), not named(c)))
+
+    def rank(column: Column) -> tuple[bool, bool, float, bool]:
+        one = found[column.name]
+        return one.chance, one.beyond, -round(one.value, 2), not named(column)
+
+    return sorted(related, key=rank)
 
 
 def named(column: Column) -> bool:
@@ -41,6 +47,12 @@ def related(columns: Columns, column: Column, forecasts: Sequence[str]) -> bool:
 
 def agreement_of(columns: Columns, column: Column, forecasts: Sequence[str], classes: Sequence[str]) -> Agreement:
     return agreement(column, [columns.all[name] for name in forecasts], classes)
+
+
+def not_picks(columns: Columns, fits: list[Column], forecasts: Sequence[str], classes: Sequence[str]) -> list[Column]:
+    """Return the columns without those that hold the likeliest class in every row, unless all do."""
+    picks = [c for c in fits if agreement_of(columns, c, forecasts, classes).value == 1.0 and c.present.len() >= FEW]
+    return [c for c in fits if c not in picks] or fits
 
 
 def two_outcomes(
@@ -66,22 +78,20 @@ def two_outcomes(
 def more_than_two(columns: Columns, column: Column, forecast: str) -> Refusal:
     """Return the refusal of an outcome of one probability that has more than two values."""
     number, name = NUMBERS.get(column.distinct, f"{column.distinct:,}"), column.name
-    values = f" ({short(column.labels, ', ')})" if column.labels else ""
+    values = f" ({short(column.labels, ', ')})" if 0 < len(column.labels) <= LABELS else ""
     what = f"one probability column `{forecast}`, but `{name}` has {number} values{values}."
     what += " An outcome for one probability has two values."
-    if not column.labels:
+    if not column.labels or (column.numeric and len(column.labels) > LABELS):
         middle = float(column.present.median() or 0) if column.numeric else 0.0  # type: ignore[arg-type]
         given: dict[str, Any] = {"cut": f"{middle:g}"} | ({} if column.key in roles.OUTCOMES else {"label": name})
         return columns.refuse(what, Proposal("if it is a measurement, cut it", given))
-    void = [v for v in column.labels if v.lower() in roles.VOID]
-    without = {"where": tuple(f"{name}!={v}" for v in void)} if void else {}
-    odd = _codes(column)
-    proposals = []
-    if odd:
-        given = {"label": name, "where": tuple(f"{name}!={v}" for v in odd)}
-        proposals.append(Proposal("without these rows", given, likely=2.0))
-    event = _likely_event(columns, column, forecast)
-    proposals.append(Proposal("if one value is the event", {"label": name, "versus_rest": event, **without}))
+    odd, void = _codes(column), [v for v in column.labels if v.lower() in roles.VOID]
+    without = {"label": name, "where": tuple(f"{name}!={v}" for v in odd or void)}
+    if odd:  # all other values are the event and its absence
+        proposals = [Proposal("without these rows", without, likely=2.0)]
+    else:
+        event = _likely_event(columns, column, forecast)
+        proposals = [Proposal("if one value is the event", without | {"versus_rest": event})]
     two = columns.where(lambda c: c.two_valued and not columns.is_pick(c))
     others = [c for c in ranked(columns, two, [forecast]) if c.present.len() >= FEW or named(c)]
     proposals += [Proposal("if another is the outcome", {"label": c.name}) for c in others[:1]]
@@ -148,7 +158,8 @@ def sums_off(columns: Columns, chosen: ClassSet) -> ValueError:
     if not off.any():
         return columns.error(
             f"class columns {run_of(names)}, but no column holds outcomes of these classes.",
-            f"name it:  {columns.option('label', 'COL')}   (adjust and calibrate apply do without)",
+            f"name it:  {columns.option('label', 'COL')}   another file holds it:  "
+            f"{columns.option('label_file', 'FILE')}   (adjust and calibrate apply do without)",
         )
     index, source = int(off.arg_max() or 0), "file" if table.style == "file" else "frame"
     return columns.refuse(

@@ -23,7 +23,10 @@ PROBABILITIES = (
     *("prediction", "predicted", "confidence"),
 )
 PROBABILITY_WORDS = {"prob", "proba", "probability", "risk"}
-PICKS = ("pred", "y_pred", "pred_label", "predicted_label", "predicted_class", "predicted", "prediction", "predict")
+PICKS = (
+    *("pred", "y_pred", "pred_label", "pred_class", "predicted_label", "predicted_class", "predicted", "prediction"),
+    "predict",
+)
 WEIGHTS = ("sample_weight", "case_weight", "case_weights", "weight", "weights", "w")
 IDS = ("id", "case_id", "row_id", "doc_id", "question_id", "patient_id", "plotid", "idx")
 MODELS = ("model", "model_id", "model_name", "forecaster")
@@ -37,6 +40,7 @@ CONFIDENCES = ("confidence", "conf", "certainty", "model_confidence", "verbalise
 VOID = {
     *("annulled", "void", "voided", "n/a", "na", "none", "cancelled", "canceled", "withdrawn", "unknown", "unresolved"),
     *("pending", "ambiguous", "invalid", "missing", "postponed", "abandoned", "undecided", "not resolved", "?", "-"),
+    *("cancel", "mkt"),
 }
 SENTINELS = {"-1", "-9", "-99", "-999", "-9999", "-99999", "9", "99", "999", "9999", "99999"}  # codes for missing
 
@@ -118,7 +122,7 @@ class Column:
 
     @property
     def probability(self) -> bool:
-        return self.within and self.distinct > 2
+        return self.within and self.distinct > 2 and self.key not in WEIGHTS
 
     @property
     def two_valued(self) -> bool:

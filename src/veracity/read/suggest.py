@@ -148,49 +148,73 @@ def command(names: Names, options: ReadOptions, verb: str = "assess") -> str:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well an outcome goes with forecasts: AUC, or the share of right picks; `chance`: no more than by chance."""
+    """How well an outcome goes with forecasts: AUC, or the share of right picks.
+
+    by_chance  what columns without relation reach
+    claimed    what the forecasts claim: calibrated ones reach no more, a decision made from them does
+    """
 
     value: float
-    chance: bool
+    error: float = np.inf  # standard error
+    by_chance: float = 0.5
+    claimed: float = 1.0
+
+    @property
+    def chance(self) -> bool:
+        return self.value - self.by_chance < 2.0 * self.error
+
+    @property
+    def opposite(self) -> bool:
+        return self.by_chance - self.value > 2.0 * self.error
+
+    @property
+    def beyond(self) -> bool:
+        return self.value - self.claimed > 2.0 * self.error
 
 
 def agreement(outcome: Column, forecasts: Sequence[Column], classes: Sequence[str] = ()) -> Agreement:
     """Return the agreement of an outcome with one probability column per model, or with one per class."""
     if classes:
         return _right_picks(outcome, forecasts, classes)
-    if outcome.fractions:
-        found = [_soft(outcome, p) for p in forecasts]
-    else:
-        pair = event_of(outcome.labels)
-        found = [_auc(outcome, p, pair) for p in forecasts]
-    return max(found, key=lambda each: (not each.chance, each.value), default=Agreement(0.5, True))
+    pair = event_of(outcome.labels) if outcome.labels else None
+    measured = outcome.numeric and not outcome.two_valued
+    found = [_correlated(outcome, p) if measured else _auc(outcome, p, pair) for p in forecasts]
+    return max(found, key=lambda each: (not each.chance, each.value), default=Agreement(0.5))
 
 
-def _together(outcome: Column, p: Column) -> pl.DataFrame:
-    both = pl.DataFrame({"y": outcome.text, "p": p.values.cast(pl.Float64, strict=False).fill_nan(None)})
+def _together(outcome: pl.Series, p: Column) -> pl.DataFrame:
+    both = pl.DataFrame({"y": outcome, "p": p.values.cast(pl.Float64, strict=False).fill_nan(None)})
     return both.drop_nulls()
 
 
 def _auc(outcome: Column, p: Column, pair: tuple[str, str] | None) -> Agreement:
     """Return the AUC of the event; if the words do not tell which is the event, of the one that it suits."""
-    both, labels = _together(outcome, p), outcome.labels
+    both, labels = _together(outcome.text, p), outcome.labels
     event = pair[1] if pair else labels[-1] if labels else ""
     happened = (both["y"] == event).to_numpy()
     n, m = len(happened), int(happened.sum())
     if m in (0, n):
-        return Agreement(0.5, True)
+        return Agreement(0.5)
     ranks = both["p"].rank("average").to_numpy()
     auc = float((ranks[happened].sum() - m * (m + 1) / 2) / (m * (n - m)))
     auc = auc if pair else max(auc, 1.0 - auc)
-    return Agreement(auc, auc - 0.5 < 2.0 * float(np.sqrt((n + 1) / (12.0 * m * (n - m)))))  # two standard errors
+    claimed = _claimed_auc(np.sort(both["p"].to_numpy())) if p.within else 1.0
+    return Agreement(auc, float(np.sqrt((n + 1) / (12.0 * m * (n - m)))), claimed=claimed)
 
 
-def _soft(outcome: Column, p: Column) -> Agreement:
-    both = pl.DataFrame({"y": outcome.values.cast(pl.Float64), "p": p.values.cast(pl.Float64)}).drop_nulls().drop_nans()
+def _claimed_auc(p: NDArray[np.float64]) -> float:
+    """Return the AUC that calibrated forecasts, in rising order, have on average."""
+    absent = np.cumsum(1.0 - p)
+    pairs = p.sum() * absent[-1]
+    return float(np.sum(p * (absent - 0.5 * (1.0 - p))) / pairs) if pairs > 0 else 1.0
+
+
+def _correlated(outcome: Column, p: Column) -> Agreement:
+    both = _together(outcome.values.cast(pl.Float64).fill_nan(None), p)
     if both.height < 3 or both["y"].n_unique() < 2 or both["p"].n_unique() < 2:
-        return Agreement(0.5, True)
+        return Agreement(0.5)
     rho = float(np.corrcoef(both["y"].to_numpy(), both["p"].to_numpy())[0, 1])
-    return Agreement((1.0 + rho) / 2.0, rho < 2.0 / float(np.sqrt(both.height)))
+    return Agreement((1.0 + rho) / 2.0, 0.5 / float(np.sqrt(both.height)))
 
 
 def _right_picks(outcome: Column, forecasts: Sequence[Column], classes: Sequence[str]) -> Agreement:
@@ -199,9 +223,8 @@ def _right_picks(outcome: Column, forecasts: Sequence[Column], classes: Sequence
     picks: NDArray[Any] = np.array(list(classes), dtype=object)[np.argmax(p[complete], axis=1)] if len(p) else p[:0]
     said = outcome.text.to_numpy()[complete]
     if not len(said):
-        return Agreement(0.0, True)
-    share = float(np.mean(said == picks))
+        return Agreement(0.0)
     # what picks without relation to the outcome would reach
     expected = float(sum(np.mean(said == c) * np.mean(picks == c) for c in classes))
     error = float(np.sqrt(max(expected * (1 - expected), 1e-9) / len(said)))
-    return Agreement(share, share - expected < 2.0 * error)
+    return Agreement(float(np.mean(said == picks)), error, expected)

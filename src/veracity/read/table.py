@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from ..data import Names
-from . import text
+from . import strings
 from .match import Match
 from .options import ReadOptions, nearest
 from .paths import KNOWN, extension, stem
@@ -155,13 +155,13 @@ class Table:
         made = []
         for column in raw:
             kind = self.kinds.get(column.name, "text")
-            values = column if kind == "text" or column.dtype != pl.String else text.parsed(column, kind)
-            if kind == text.SPOKEN:  # recognition tells which values state no confidence
+            values = column if kind == "text" or column.dtype != pl.String else strings.parsed(column, kind)
+            if kind == strings.SPOKEN:  # recognition tells which values state no confidence
                 made.append(values)
                 continue
             if values.null_count() > column.null_count():
-                column = text.bare(column)
-                values = text.parsed(column, kind)
+                column = strings.bare(column)
+                values = strings.parsed(column, kind)
             if values.null_count() > column.null_count():
                 index = int((values.is_null() & column.is_not_null()).arg_max() or 0)
                 row = int(numbers[index]) if numbers is not None else start + index
@@ -286,7 +286,7 @@ def narrow(table: Table, reading: ReadOptions) -> None:
         same = column.cast(pl.String).str.strip_chars() == value
         with suppress(ValueError):
             same = same | (column.cast(pl.Float64, strict=False) == float(value))
-        same = same.fill_null(value in text.MISSING)  # a word for missing means the rows without a value
+        same = same.fill_null(value in strings.MISSING)  # a word for missing means the rows without a value
         conditions.append(~same if unequal else same)
     if not table.numbered:
         table.lazy, table.numbered = table.lazy.with_row_index(ROW, offset=table.first_row + table.passed), True

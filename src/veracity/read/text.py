@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from ..data.names import many
+from .strings import MISSING, bare, kind_of
 from .suggest import Proposal, Refusal
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -31,12 +31,9 @@ LINE_ENDS = re.compile(r"\r\n|\r|\n")
 BLANKS = re.compile(r"[ \t]+")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?")
 COMMA_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*%?")
-MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "#DIV/0!", "#VALUE!"]
-MISSING.append("\x1a")  # at the end of files from DOS
 LINES = 200  # the delimiter is judged on so many records
 AGREE = 0.99
 IN_MEMORY = 1 << 24  # text files up to so many bytes are read whole, so that every value is known to the rules
-SPOKEN = "spoken"  # the kind of a column of confidences in words
 SAMPLE = 20_000  # rows of a larger one that the rules look at
 
 
@@ -64,7 +61,8 @@ class Dialect:
     skip: int  # lines before the header
     facts: tuple[str, ...]
     rewrite: bool  # polars cannot read it as it is
-    header: tuple[str, ...] = ()  # the first record
+    header: tuple[str, ...] = ()  # names of all columns
+    unnamed: bool = False  # the first column has no name, as R writes the names of rows
 
 
 def _dialect(path: Path, shown: str, kinds: str) -> Dialect:
@@ -87,8 +85,9 @@ def _dialect(path: Path, shown: str, kinds: str) -> Dialect:
         facts = (*facts, f"{many(skip, 'comment line')} skipped")
     old_macintosh = b"\r" in head and b"\n" not in head
     rewrite = old_macintosh or delimiter == " " or encoding not in ("utf-8", "utf-8-sig")
-    header = next(_records(body, delimiter or ONE_COLUMN, False), [])
-    return Dialect(encoding, delimiter, skip, facts, rewrite, tuple(header))
+    header, *rows = [*_records(body, delimiter or ONE_COLUMN, cut), []]
+    unnamed = _has_names_of_rows([header, *rows[:-1]])
+    return Dialect(encoding, delimiter, skip, facts, rewrite, ("", *header) if unnamed else tuple(header), unnamed)
 
 
 def _comments(lines: list[str]) -> int:
@@ -104,10 +103,17 @@ def _comments(lines: list[str]) -> int:
     return count
 
 
+def _between_blanks(line: str) -> list[str]:
+    """Return the values of a line between runs of blanks; those in quotes may hold blanks."""
+    if '"' not in line:
+        return BLANKS.split(line.strip(" \t"))
+    return next(csv.reader([BLANKS.sub(" ", line.strip(" \t"))], delimiter=" "), [])
+
+
 def _records(text: str, delimiter: str, cut: bool, most: int = LINES + 1) -> Iterator[list[str]]:
     """Yield the first records that are not blank; a value in quotes may go on in the next line."""
     if delimiter == " ":
-        found: Iterator[list[str]] = (BLANKS.split(line.strip(" \t")) for line in text.split("\n"))
+        found: Iterator[list[str]] = map(_between_blanks, text.split("\n"))
     else:
         found = iter(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     held: list[list[str]] = []
@@ -146,7 +152,8 @@ def opened(path: Path, shown: str, *, header: bool = True, labels: Iterable[str]
         delimiter = "\t" if delimiter == " " else delimiter
     classes = _words_of_classes(dialect.header if header else (), labels)
     missing = [word for word in MISSING if word not in classes]
-    scan = partial(_scan, path, delimiter or ONE_COLUMN, skip, header=header)
+    unnamed = header and dialect.unnamed
+    scan = partial(_scan, path, delimiter or ONE_COLUMN, skip + unnamed, header=header and not unnamed)
     lazy = scan(missing)
     try:
         columns = tuple(lazy.collect_schema().names())
@@ -265,7 +272,8 @@ def _delimiter(body: str, cut: bool, shown: str) -> str | None:
         fields = widths[delimiter] = [len(record) for record in records]
         most = max(set(fields), key=fields.count)
         header = fields[0] == most or len(fields) < 3
-        if most >= 2 and header and fields.count(most) >= AGREE * len(fields) - 1e-9:
+        agree = header and fields.count(most) >= AGREE * len(fields) - 1e-9
+        if most >= 2 and (agree or _has_names_of_rows(records)):
             numbers = _columns_of_numbers([record for record in records[1:] if len(record) == most], delimiter)
             found.append((-numbers, delimiter))
             if delimiter != " " and numbers:
@@ -298,6 +306,15 @@ def _delimiter(body: str, cut: bool, shown: str) -> str | None:
                 "  the first line of a table names its columns: delete what is above it"
             )
     return None
+
+
+def _has_names_of_rows(records: list[list[str]]) -> bool:
+    """Whether all rows begin with a name of their own, which has no name in the header: R writes tables like this."""
+    (header, *rows) = records
+    width = len(header) + 1
+    if len(rows) < 2 or any(len(row) != width for row in rows) or not any(row[-1].strip() for row in rows):
+        return False
+    return len({row[0] for row in rows}) == len(rows)
 
 
 def _columns_of_numbers(records: list[list[str]], delimiter: str) -> int:
@@ -352,7 +369,7 @@ def _rewritten(path: Path, shown: str, dialect: Dialect) -> Scratch:
         for number, line in enumerate(lines(path, dialect.encoding, shown)):
             if number >= dialect.skip:
                 bare = line.lstrip("\ufeff").rstrip("\r\n") if number == 0 else line.rstrip("\r\n")
-                file.write(("\t".join(BLANKS.split(bare.strip(" \t"))) if dialect.delimiter == " " else bare) + "\n")
+                file.write(("\t".join(_between_blanks(bare)) if dialect.delimiter == " " else bare) + "\n")
     return copy
 
 
@@ -368,80 +385,3 @@ def _ragged(path: Path, delimiter: str, skip: int, shown: str) -> ValueError:
     return ValueError(
         f"{shown}: the rows cannot be told apart\n  is a quote left open? Values with quotes need them doubled"
     )
-
-
-def bare(column: Any, missing: Sequence[str] = MISSING) -> Any:
-    """Return strings, or an expression of them, without blanks around; the words for missing are missing."""
-    return column.str.strip_chars().replace(list(missing), [None] * len(missing))
-
-
-def kind_of(column: pl.Series, comma: bool) -> str:
-    """Return what the strings of a column are; `comma`: decimal commas are possible."""
-    present = column.drop_nulls()
-    if not present.len():
-        return "number"
-    percent = bool(present.str.ends_with("%").all())
-    if percent:
-        present = present.str.strip_suffix("%").str.strip_chars()
-    few = present.head(100)
-    decimal = bool(few.str.contains(r"^[+-]?\d+,\d").any())
-    if few.cast(pl.Float64, strict=False).null_count() == few.len() and not decimal:
-        return "text"
-    if present.cast(pl.Int64, strict=False).null_count() == 0:
-        return "percent" if percent else "whole"
-    if bool(present.str.contains(r"^[+-]?\d{16,}$").all()):
-        return "text"  # a number of a case that no float holds exactly
-    if present.cast(pl.Float64, strict=False).null_count() == 0:
-        return "percent" if percent else "number"
-    if comma and bool(present.str.contains(r"^[+-]?\d+(,\d+)?(?:[eE][+-]?\d+)?$").all()):
-        return "comma percent" if percent else "comma"
-    return "text"
-
-
-def parsed(column: pl.Series, kind: str) -> pl.Series:
-    """Return strings of a kind as numbers, null where they are none."""
-    if kind == SPOKEN:
-        return spoken(column)
-    if "percent" in kind:
-        column = column.str.strip_suffix("%").str.strip_chars()
-    if "comma" in kind:
-        column = column.str.replace(",", ".", literal=True)
-    if kind == "whole":
-        whole = column.cast(pl.Int64, strict=False)
-        if whole.null_count() == column.null_count():
-            return whole
-    numbers = column.cast(pl.Float64, strict=False)
-    return numbers / 100.0 if "percent" in kind else numbers
-
-
-def spoken(column: pl.Series) -> pl.Series:
-    """Return the confidences that texts state: "85%", "0.85", "Confidence: 85", "8 out of 10"; null where none is.
-
-    >>> spoken(pl.Series(["85%", "0.85", "Confidence: 85", "8 out of 10", "quite sure"])).to_list()
-    [0.85, 0.85, 0.85, 0.8, None]
-    """
-    number = r"(\d+(?:[.,]\d+)?|\.\d+)"
-
-    def found(pattern: str, group: int = 1) -> pl.Expr:
-        return pl.col("said").str.extract(pattern, group).str.replace(",", ".", literal=True).cast(pl.Float64)
-
-    share = found(rf"{number}\s*(?:/|out of)\s*{number}") / found(rf"{number}\s*(?:/|out of)\s*{number}", 2)
-    alone = pl.col("said").str.count_matches(number) == 1
-    plain = pl.coalesce(
-        found(rf"(?i)(?:confiden\w+|certain\w*|probab\w+|sure)\D{{0,20}}{number}"),
-        pl.when(alone).then(found(number)),
-    )
-    value = pl.coalesce(
-        found(rf"(?i){number}\s*(?:%|per ?cent)") / 100.0,
-        share,
-        pl.when(plain > 1).then(plain / 100.0).otherwise(plain),
-    )
-    held = pl.DataFrame({"said": column}).select(pl.when(value.is_between(0, 1)).then(value)).to_series()
-    return held.alias(column.name)
-
-
-def number(cell: str, comma: bool = False) -> float | None:
-    """Return the number in a cell, else None; `comma`: a decimal comma is one."""
-    column = pl.Series([cell.strip()])
-    value = parsed(column, kind_of(column, comma)).item()
-    return None if value is None else float(value)

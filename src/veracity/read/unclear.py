@@ -10,7 +10,7 @@ from . import roles
 from .classes import DIGITS, class_sets
 from .columns import Columns
 from .match import run_of
-from .refusals import agreement_of, called_otherwise, more_than_two, ranked, sums_off
+from .refusals import LABELS, agreement_of, called_otherwise, more_than_two, ranked, related, sums_off
 from .roles import Column
 from .suggest import Proposal
 
@@ -65,6 +65,10 @@ def unclear(columns: Columns) -> ValueError:
     if len(loose) == 1:
         return sums_off(columns, loose[0])
     _check_range(columns)
+    if not columns.where(lambda c: c.two_valued):
+        for name in columns.table.empty:
+            if roles.key_of(name) in roles.OUTCOMES:
+                columns.table.column(name)  # refuses: it is empty
     one = columns.where(lambda c: c.probability)
     possible = columns.where(lambda c: c.key not in roles.IDS)
     if columns.table.style == "file" and len(one) == len(possible) == 1 and not columns.table.empty:
@@ -97,8 +101,9 @@ def _special(columns: Columns, one: list[Column]) -> ValueError | None:
     """Return the refusal of an outcome that is known by its name and does not suit the probabilities."""
     outcomes = columns.where(lambda c: c.key in roles.OUTCOMES)
     labelled = [c for c in outcomes if len(c.labels) == len(one) > 2]
-    if len(labelled) == 1 and roles.sum_to_one(columns.table.sample, [c.name for c in one]) and not _stem_of(columns):
-        return called_otherwise(columns, labelled[0], [c.name for c in one])
+    names = [c.name for c in one]
+    if len(labelled) == 1 and roles.sum_to_one(columns.table.sample, names) and not _with_pattern(columns):
+        return called_otherwise(columns, labelled[0], names)
     single = [c for c in outcomes if len(c.labels) == 1]
     if len(single) == len(one) == 1:
         name, value = single[0].name, single[0].labels[0]
@@ -108,47 +113,62 @@ def _special(columns: Columns, one: list[Column]) -> ValueError | None:
         )
     measured = columns.where(lambda c: c.numeric and c not in one and c.key not in roles.IDS)
     measured = [c for c in measured if c in outcomes] or measured
-    if len(measured) == len(one) == 1 and not measured[0].labels:
+    if len(measured) == len(one) == 1 and related(columns, measured[0], [one[0].name]):
         return more_than_two(columns, measured[0], one[0].name)
     return None
 
 
 def _with_probability(columns: Columns, one: list[Column]) -> list[Proposal]:
     """Return proposals for columns of which some lie within [0, 1], the likeliest first."""
-    names = [c.name for c in one]
     two = columns.where(lambda c: c.two_valued and not columns.is_pick(c))
-    best = ranked(columns, two, names)
-    if best and len(one) > 1:
-        label, (first, *_) = (
-            best[0].name,
-            sorted(one, key=lambda c: -agreement_of(columns, best[0], [c.name], ()).value),
-        )
-        return [
-            Proposal(f"as {len(one)} models", {"label": label}, "compare"),
-            Proposal("one of them", {"label": label, "positive_proba": first.name}),
-        ]
-    proposals = [Proposal("for example", {"label": c.name, "positive_proba": names[0]}, "assess") for c in best[:1]]
-    before = _stem_of(columns)
-    if before:
-        proposals.append(Proposal("for example", {"label": before[0], "proba": before[1]}, "assess"))
+    own = [(y.name, p.name) for y in two for p in one if set(y.key.split("_")) < set(p.key.split("_"))]
+    if len(own) == len(dict(own)) == len(one) > 1:  # several events: rain with rain_prob, wind with wind_prob
+        return [Proposal("one of them", {"label": y, "positive_proba": p}, "assess") for y, p in own]
+    best = ranked(columns, two, [c.name for c in one])
+    if best:
+        return _with_outcome(columns, best[0].name, one)
+    proposals = _with_pattern(columns)
     soft = [c for c in one if c.key in roles.OUTCOMES]
     if len(soft) == 1 and len(one) == 2:
         (other,) = (c.name for c in one if c is not soft[0])
         given = {"label": soft[0].name, "positive_proba": other}
         proposals.append(Proposal("outcomes between 0 and 1", given, "assess"))
+    if len(one) == len(two) == 1:
+        (label,), (p,) = two, one
+        pair = roles.event_of(label.labels)
+        if pair and agreement_of(columns, label, [p.name], ()).opposite:
+            given = {"label": label.name, "positive": pair[0]}
+            return [Proposal(f"if `{p.name}` is the probability of {pair[0]}", given, "assess"), *proposals]
+        when = f"if `{label.name}` is the outcome, though the forecasts show no relation to it"
+        proposals.append(Proposal(when, {"label": label.name, "positive_proba": p.name}, "assess"))
     return proposals
 
 
-def _stem_of(columns: Columns) -> tuple[str, str] | None:
-    """Return the outcome and the pattern of columns that begin with the class: home_prob, draw_prob, away_prob."""
+def _with_outcome(columns: Columns, label: str, one: list[Column]) -> list[Proposal]:
+    """Return proposals for an outcome and the probabilities that go with it, as models and the best of them."""
+    found = {c.name: agreement_of(columns, columns.all[label], [c.name], ()) for c in one}
+    likely = [name for name, each in found.items() if not each.chance] or list(found)
+    first = max(likely, key=lambda name: found[name].value)
+    if len(likely) == 1:
+        return [Proposal("for example", {"label": label, "positive_proba": first}, "assess")]
+    models = {"label": label} | ({"positive_proba": ",".join(likely)} if len(likely) < len(one) else {})
+    return [
+        Proposal(f"as {len(likely)} models", models, "compare"),
+        Proposal("one of them", {"label": label, "positive_proba": first}),
+    ]
+
+
+def _with_pattern(columns: Columns) -> list[Proposal]:
+    """Return the proposal for columns that hold the class before or within their names: home_prob, P(home)."""
     names = [c.name for c in columns.where(lambda c: c.within)]
     for column in columns.free.values():
-        labels = column.labels if 2 <= len(column.labels) <= 20 else ()
-        ends = [{name[len(label) :] for name in names if name.startswith(label)} for label in labels]
-        common = set.intersection(*ends) - {""} if ends else set()
+        labels = column.labels if 2 <= len(column.labels) <= LABELS else ()
+        around = [{tuple(name.split(label, 1)) for name in names if label in name} for label in labels]
+        common = {ends for ends in set.intersection(*around) if ends[1]} if around else set()
         if common:
-            return column.name, "*" + min(common)
-    return None
+            pattern = "*".join(min(common))
+            return [Proposal("for example", {"label": column.name, "proba": pattern}, "assess")]
+    return []
 
 
 def _without_probability(columns: Columns) -> tuple[list[Proposal], str]:
@@ -219,8 +239,9 @@ def _members(columns: Columns) -> list[Proposal]:
         others = columns.where(
             lambda c: c.numeric and c.distinct > 2 and c.key not in roles.IDS, [c.name for c in members]
         )
-        found = [(c, _correlation(c.values, mean)) for c in others]
-        likely = [c for c, rho in sorted(found, key=lambda item: -item[1]) if rho > 0]
+        copies = [c.name for c in others if any(c.values.equals(m.values) for m in members)]
+        found = [(c.key in roles.OUTCOMES, _correlation(c.values, mean), c) for c in others if c.name not in copies]
+        likely = [c for _, rho, c in sorted(found, key=lambda item: item[:2], reverse=True) if rho > 0]
         for outcome in likely[:1]:
             upper = float(outcome.present.quantile(0.75) or 0.0)  # about a quarter of the cases is above
             limit = float(f"{upper:.1g}") if float(f"{upper:.1g}") < outcome.high else float(f"{upper:.3g}")
@@ -243,14 +264,14 @@ def _one_column(columns: Columns) -> ValueError:
         return columns.error(
             f"one column `{only.name}`, no outcome and no probability.", _without_probability(columns)[1]
         )
-    no = "no outcome" if only.within else "no outcome and no probability"
+    weights = table.style == "file" and only.key in roles.WEIGHTS
+    no = "no outcome" if only.within and not weights else "no outcome and no probability"
     no = "no probability" if only.key in roles.OUTCOMES else no
     empty = next((f" ({fact})" for fact in table.facts if fact.startswith("empty")), "")
     what = f"nothing to assess in {table.name}: one column `{only.name}`, {no}{empty}."
-    weights = table.style == "file" and only.key in roles.WEIGHTS
     if empty:
         what += "\n  fill the empty column, or give the file that holds its values"
-    elif only.within:
+    elif only.within and not weights:
         what += f"\n  if it is the probability of what happened:  {columns.option('layout', 'realised')}"
     elif not weights:
         what += "\n  a table needs a column of outcomes and one of probabilities, and a delimiter between them"

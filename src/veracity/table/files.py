@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from veracity.read import roles, text
+from veracity.read import roles, strings, text
 from veracity.read.options import canonical
 from veracity.read.roles import key_of
 
@@ -84,9 +84,9 @@ class Sheet:
     def parsed(self, cells: list[str]) -> list[float | None]:
         """Return cells of one column as numbers, None where they are none."""
         column = pl.Series(cells, dtype=pl.String)
-        kind = text.kind_of(column.replace("", None), self.comma)
+        kind = strings.kind_of(column.replace("", None), self.comma)
         kind = "comma" if kind == "text" and self.comma else kind  # some are numbers
-        return text.parsed(column, kind).cast(pl.Float64).to_list()
+        return strings.parsed(column, kind).cast(pl.Float64).to_list()
 
     def numbers(self, at: int) -> list[float]:
         found = self.parsed(self.column(at))
@@ -142,7 +142,7 @@ def parse_counts(given: str, asked: FileOptions) -> PredictionTable:
             raise ValueError(f'counts: row {i + 1} of "{given}" is empty; rows are separated by one ;')
         grid.append([])
         for j, cell in enumerate(line.split(",") if "," in line else line.split()):
-            value, cell = text.number(cell), cell.strip()
+            value, cell = strings.number(cell), cell.strip()
             if value is None:
                 what = f"{cell!r} is not a number" if cell else "the cell is empty; write 0 where nothing happened"
                 raise ValueError(f'counts: row {i + 1}, column {j + 1} of "{given}": {what}')

@@ -153,7 +153,7 @@ def _few_labels(columns: Columns, column: Column) -> bool:
 
 def _event_columns(columns: Columns, outcome: str | None) -> list[str]:
     """Return the columns that could be the probability of the event, by name if there are such."""
-    numeric = columns.where(lambda c: c.numeric, [outcome] if outcome else [])
+    numeric = columns.where(lambda c: c.numeric and c.key not in roles.WEIGHTS, [outcome] if outcome else [])
     scale = columns.scale
     fits = [c for c in numeric if c.distinct > 2 and c.on_scale(scale)]
     if scale == "probability" and not fits:

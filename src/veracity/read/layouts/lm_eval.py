@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ...data import Finding, Forecasts
@@ -14,7 +15,7 @@ from ..columns import Columns
 from ..match import Match
 from ..options import labels_of
 from ..rows import Row, Rows, Spool, flat, log_of
-from ..table import Table
+from ..table import ROW, Table
 
 RULE = 1
 OPTIONS = ("resps", "filtered_resps", "options", "choices")
@@ -47,7 +48,7 @@ def flatten(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
     spool, options, answer = Spool(), dict[str, None](), ""
     low, models = math.inf, set()
     for number, row in rows():
-        value = row.get(key)
+        value = _conditional(row.get(key), row)
         if value is None or not _is_options(value):
             raise ValueError(
                 f"{name}: row {number}: `{key}` holds no numbers for at least two options\n"
@@ -111,6 +112,16 @@ def _key(row: Row) -> str | None:
     return key or next((k for k, v in row.items() if "logprob" in k and isinstance(v, dict) and _is_options(v)), None)
 
 
+def _conditional(value: Any, row: Row) -> Any:
+    """Return log-likelihoods without those of the answers alone, which follow where mutual information is computed."""
+    arguments = row.get("arguments")
+    contexts = [a.get("arg_0") for a in arguments.values()] if isinstance(arguments, dict) else []
+    alone = [context == "" for context in contexts]
+    if not isinstance(value, list) or len(value) != len(alone) or 2 * sum(alone) != len(alone):
+        return value
+    return [v for v, without in zip(value, alone, strict=True) if not without]
+
+
 def _is_options(value: Any) -> bool:
     held = list(value.values()) if isinstance(value, dict) else value
     return isinstance(held, list) and len(held) >= 2 and all(log_of(v) is not None for v in held)
@@ -168,7 +179,8 @@ def _of_likely_tokens(rows: Callable[[], Rows], name: str, first: Row) -> Table 
     everything = sorted({*targets, *(_letters(first))})
     if len(everything) < 2 or not set(targets) <= seen | set(_letters(first)) or not set(everything) & seen:
         return None
-    spool, unlisted, answer = Spool(), 0, ""
+    spool, unlisted, total, answer = Spool(), 0, 0, ""
+    silent: list[int] = []  # replies that are no answer
     for number, row in rows():
         answer = next((a for a in ANSWERS if a in row), "")
         options = _letters(row) or everything
@@ -176,19 +188,20 @@ def _of_likely_tokens(rows: Callable[[], Rows], name: str, first: Row) -> Table 
         if right not in options:
             raise _no_option(name, number, answer, row.get(answer), options)
         shares = _shares(tokens.likely_tokens(row), options)
+        total = number
         if shares is None:
-            raise ValueError(
-                f"{name}: row {number}: none of the options {', '.join(options)} is among the likely tokens\n"
-                "  leave out replies that do not answer, or ask for more top_logprobs"
-            )
+            silent.append(number)
+            continue
         unlisted += shares[1]
         others = {k: v for k, v in flat({k: v for k, v in row.items() if k != "output"}).items() if k != answer}
-        spool.add(others | {f"option.{option}": p for option, p in shares[0].items()} | {answer: right})
+        spool.add(others | {f"option.{option}": p for option, p in shares[0].items()} | {answer: right, ROW: number})
     findings = [Finding.of("likely_tokens")]
     findings += [Finding.of("unlisted_options", unlisted, spool.rows)] if unlisted else []
     columns = tuple(f"option.{option}" for option in everything)
     why = "probabilities of the options among the likely tokens (rule 1)"
-    return spool.table(name, _match(columns, tuple(everything), answer, "probability", tuple(findings), why))
+    findings += [Finding.of("no_answers", len(silent), total, rows=silent)] if silent else []
+    made = _match(columns, tuple(everything), answer, "probability", tuple(findings), why)
+    return spool.table(name, replace(made, no_answers=tuple(silent)), numbered=True)
 
 
 def _letters(row: Row) -> list[str]:

@@ -13,7 +13,7 @@ from ..classes import ClassSet, class_sets, given_sets
 from ..columns import Columns
 from ..match import Match, run_of, short
 from ..options import labels_of
-from ..refusals import called_otherwise, refuse_codes, sums_off, two_outcomes
+from ..refusals import called_otherwise, not_picks, refuse_codes, sums_off, two_outcomes
 from ..roles import Column
 from ..suggest import Proposal
 from . import binary
@@ -121,7 +121,7 @@ def _outcome(columns: Columns, chosen: ClassSet) -> str | None:
     if options.cut:
         fits = [c for c in named if c.numeric]
     known = [c for c in fits if c in named]
-    fits = known if len(known) == 1 else fits
+    fits = known if len(known) == 1 else not_picks(columns, fits, taken, chosen.classes) if len(fits) > 1 else fits
     if len(fits) > 1:
         raise two_outcomes(columns, fits, taken, chosen.classes)
     if fits:

@@ -1,0 +1,364 @@
+"""Risks as clinics keep them."""
+
+from __future__ import annotations
+
+from .shapes import (
+    FAIR,
+    OTHER,
+    SECOND,
+    THREE,
+    TWO,
+    N,
+    P,
+    Q,
+    Shape,
+    Y,
+    altered,
+    comma,
+    csv,
+    kept,
+    lines,
+    loss,
+    named,
+    percent,
+    words,
+)
+
+AGES = [40 + i % 50 for i in range(N)]
+RISK = [f"{p:.3f}".replace(".", ",") for p in P]
+
+SHAPES = [
+    Shape(
+        "Excel export: semicolons, decimal commas, trailing rows",
+        {
+            "risk.csv": lines(
+                "Patient ID,Age,Weight,Outcome,Predicted risk,Site",
+                range(N),
+                AGES,
+                AGES,
+                words("No", "Yes"),
+                comma(P),
+                ["A", "B"] * 60,
+                sep=";",
+            )
+            + ";;;;;\n" * 3
+        },
+        "binary",
+        "Outcome",
+        "Predicted risk",
+        (TWO,),
+    ),
+    Shape(
+        "Excel export with sep=",
+        {"risk.csv": "sep=;\n" + lines("Outcome,Predicted risk", words("No", "Yes"), comma(P), sep=";")},
+        "binary",
+        "Outcome",
+        "Predicted risk",
+        (TWO,),
+    ),
+    Shape(
+        "Excel export in Windows-1252",
+        {"risk.csv": lines("Größe,Outcome,Risk", AGES, words("No", "Yes"), comma(P), sep=";").encode("cp1252")},
+        "binary",
+        "Outcome",
+        "Risk",
+        (TWO,),
+    ),
+    Shape(
+        "Excel export as Unicode text",
+        {"risk.txt": lines("Größe,Outcome,Risk", AGES, words("No", "Yes"), comma(P), sep="\t").encode("utf-16")},
+        "binary",
+        "Outcome",
+        "Risk",
+        (TWO,),
+    ),
+    Shape(
+        "German: ja, nein and per cent",
+        {
+            "risk.csv": lines("id,Ergebnis,Risiko", range(N), words("nein", "ja"), percent(P, " %"), sep=";").replace(
+                ".", ","
+            )
+        },
+        "binary",
+        "Ergebnis",
+        "Risiko",
+        (TWO,),
+    ),
+    Shape(
+        "French: oui, non and decimal commas",
+        {"risk.csv": lines("patient,deces,probabilite", range(N), words("non", "oui"), comma(P), sep=";")},
+        "binary",
+        "deces",
+        "probabilite",
+        (TWO,),
+    ),
+    Shape(
+        "Spanish: sí, no",
+        {"risk.csv": lines("paciente,muerte,riesgo", range(N), words("no", "sí"), P)},
+        "binary",
+        "muerte",
+        "riesgo",
+        (TWO,),
+    ),
+    Shape(
+        "decimal commas in quotes between commas",
+        {"risk.csv": lines("dead,risk", Y, [f'"{p}"' for p in comma(P)])},
+        says=(
+            "risk.csv: `risk` has decimal commas ('0,492') and the columns are separated by "
+            "commas.\n"
+            "  save the file with another delimiter, such as ;"
+        ),
+    ),
+    Shape(
+        "SPSS codes: 1 dead, 2 alive",
+        {"risk.csv": csv(status=2 - Y, risk=P)},
+        "binary",
+        "status",
+        "risk",
+        (TWO,),
+        says=(
+            "risk.csv: outcome `status` holds 1 and 2; which one does `risk` forecast?   "
+            "--positive 1   or   --positive 2"
+        ),
+        remedy="--positive 1",
+    ),
+    Shape(
+        "good and poor outcomes",
+        {"risk.csv": csv(outcome=words("good", "poor"), risk=P)},
+        "binary",
+        "outcome",
+        "risk",
+        (TWO,),
+        says=(
+            "risk.csv: outcome `outcome` holds good and poor; which one does `risk` forecast?   "
+            "--positive good   or   --positive poor"
+        ),
+        remedy="--positive poor",
+    ),
+    Shape(
+        "benign and malignant",
+        {"risk.csv": csv(diagnosis=words("benign", "malignant"), risk=P)},
+        "binary",
+        "diagnosis",
+        "risk",
+        (TWO,),
+        says=(
+            "risk.csv: outcome `diagnosis` holds benign and malignant; which one does `risk` "
+            "forecast?   --positive benign   or   --positive malignant"
+        ),
+        remedy="--positive malignant",
+    ),
+    Shape(
+        "B and M of the breast cancer data",
+        {"risk.csv": csv(id=range(N), diagnosis=words("B", "M"), proba=P)},
+        "binary",
+        "diagnosis",
+        "proba",
+        (TWO,),
+        says=(
+            "risk.csv: outcome `diagnosis` holds B and M; which one does `proba` forecast?   "
+            "--positive B   or   --positive M"
+        ),
+        remedy="--positive M",
+    ),
+    Shape(
+        "sex beside the death",
+        {"risk.csv": csv(sex=words("F", "M", FAIR), died=Y, risk=P)},
+        "binary",
+        "died",
+        "risk",
+        (TWO,),
+        says=(
+            "risk.csv: two columns could be the outcome: `sex`, `died` (they differ in 120 of "
+            "120 rows).\n"
+            "  choose:  --label died"
+        ),
+        remedy="--label died",
+    ),
+    Shape(
+        "treatment and smoking beside the event",
+        {
+            "risk.csv": csv(
+                smoker=words("No", "Yes", FAIR), treated=FAIR[::-1], relapse=words("No", "Yes"), predicted_risk=P
+            )
+        },
+        "binary",
+        "relapse",
+        "predicted_risk",
+        (TWO,),
+        says=("risk.csv: 3 columns could be the outcome: `smoker`, `treated`, `relapse`.\n  choose:  --label relapse"),
+        remedy="--label relapse",
+    ),
+    Shape(
+        "Yes in two spellings",
+        {"risk.csv": csv(Outcome=altered(words("No", "Yes"), "YES"), risk=P)},
+        "binary",
+        "Outcome",
+        "risk",
+        (loss(P, [1 if i % 10 == 3 else y for i, y in enumerate(Y)]),),
+        says=(
+            "risk.csv: one probability column `risk`, but `Outcome` has three values (No, YES, "
+            "Yes). An outcome for one probability has two values.\n"
+            "  if one value is the event:  --label Outcome --versus-rest YES,Yes"
+        ),
+        remedy="--label Outcome --versus-rest YES,Yes",
+    ),
+    Shape(
+        "unknown outcomes",
+        {"risk.csv": csv(Outcome=altered(words("No", "Yes"), "unknown"), risk=P)},
+        "binary",
+        "Outcome",
+        "risk",
+        (loss(P[kept()], Y[kept()]),),
+        says=(
+            "risk.csv: one probability column `risk`, but `Outcome` has three values (No, Yes, "
+            "unknown). An outcome for one probability has two values.\n"
+            "  without these rows:  --label Outcome --where 'Outcome!=unknown'"
+        ),
+        remedy="--label Outcome --where 'Outcome!=unknown'",
+    ),
+    Shape(
+        "lost to follow-up, under their own word",
+        {"risk.csv": csv(Outcome=altered(words("No", "Yes"), "lost"), risk=P)},
+        "binary",
+        "Outcome",
+        "risk",
+        (loss(P[kept()], Y[kept()]),),
+        says=(
+            "risk.csv: one probability column `risk`, but `Outcome` has three values (No, Yes, "
+            "lost). An outcome for one probability has two values.\n"
+            "  without these rows:  --label Outcome --where 'Outcome!=lost'"
+        ),
+        remedy="--label Outcome --where 'Outcome!=lost'",
+    ),
+    Shape(
+        "an empty outcome column",
+        {"risk.csv": csv(id=range(N), outcome=[None] * N, risk=P)},
+        says=("risk.csv: column `outcome` is empty.\n  fill it, or choose another column"),
+    ),
+    Shape(
+        "risks of several scores",
+        {"risk.csv": csv(id=range(N), died=words("no", "yes"), APACHE=P, SAPS=OTHER)},
+        "binary",
+        "died",
+        "APACHE SAPS",
+        (TWO, SECOND),
+        says=(
+            "risk.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  probabilities `APACHE`, `SAPS`; two values `died`; numbers `id`\n"
+            "  as 2 models:  veracity compare risk.csv --label died      one of them:  --label "
+            "died --positive-proba APACHE"
+        ),
+        remedy="veracity compare risk.csv --label died",
+    ),
+    Shape(
+        "risks of several scores in per cent",
+        {"risk.csv": csv(died=Y, APACHE=percent(P), SAPS=percent(OTHER))},
+        "binary",
+        "died",
+        "APACHE SAPS",
+        (TWO, SECOND),
+        says=(
+            "risk.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  probabilities `APACHE`, `SAPS`; two values `died`\n"
+            "  as 2 models:  veracity compare risk.csv --label died      one of them:  --label "
+            "died --positive-proba APACHE"
+        ),
+        remedy="veracity compare risk.csv --label died",
+    ),
+    Shape(
+        "percentages from 0 to 100 in a column called risk",
+        {"risk.csv": csv(dead=Y, risk=[round(100 * p, 1) for p in P])},
+        "binary",
+        "dead",
+        "risk",
+        (TWO,),
+        says=(
+            "risk.csv: row 1, `risk` = 49.2: above 1 (all 120 values lie between 1.2 and 98.7).\n"
+            "  if these are percentages:  --scale percent"
+        ),
+        remedy="--scale percent",
+    ),
+    Shape(
+        "one value without the % of the others",
+        {"risk.csv": csv(outcome=Y, risk=[f"{100 * p:.1f}%" if i != 4 else "12.5" for i, p in enumerate(P)])},
+        says=("risk.csv: row 5, `risk` = '12.5': without the % sign of the other values.\n  write it like the others"),
+    ),
+    Shape(
+        "a workbook",
+        {"risk.xlsx": b"PK\x03\x04"},
+        says="risk.xlsx: Excel workbook: save the sheet as CSV (any delimiter) and try again",
+    ),
+    Shape(
+        "a title above the names",
+        {"risk.csv": "Study export 2024\n\n" + lines("id,Outcome,risk", range(N), words("No", "Yes"), P)},
+        says=(
+            "risk.csv: 1 line above the column names ('Study export 2024')\n"
+            "  the first line of a table names its columns: delete what is above it"
+        ),
+    ),
+    Shape(
+        "numbers as text in quotes",
+        {"risk.csv": lines('"Outcome","risk"', [f'"{y}"' for y in Y], [f'"{p}"' for p in P])},
+        "binary",
+        "Outcome",
+        "risk",
+        (TWO,),
+    ),
+    Shape(
+        "stage of a disease with its probabilities",
+        {"risk.csv": csv(stage=named(["I", "II", "III"]), **{"P(I)": Q[:, 0], "P(II)": Q[:, 1], "P(III)": Q[:, 2]})},
+        "wide",
+        "stage",
+        "P(I) P(II) P(III)",
+        (THREE,),
+        says=(
+            "risk.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  probabilities `P(I)`, `P(II)`, `P(III)`; text `stage`\n"
+            "  for example:  veracity assess risk.csv --label stage --proba 'P(*)'"
+        ),
+        remedy="veracity assess risk.csv --label stage --proba 'P(*)'",
+    ),
+    Shape(
+        "plant disease at two sites, model and expert",
+        {
+            "risk.csv": csv(
+                site=["x", "y"] * 60, year=[2020, 2021, 2022] * 40, epidemic=Y, model_risk=P, expert_risk=OTHER
+            )
+        },
+        "binary",
+        "epidemic",
+        "model_risk expert_risk",
+        (TWO, SECOND),
+        says=(
+            "risk.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  probabilities `model_risk`, `expert_risk`; two values `site`, "
+            "`epidemic`; numbers `year`\n"
+            "  as 2 models:  veracity compare risk.csv --label epidemic      one of them:  "
+            "--label epidemic --positive-proba model_risk"
+        ),
+        remedy="veracity compare risk.csv --label epidemic",
+    ),
+    Shape(
+        "outcomes and risks below words for missing",
+        {"risk.csv": lines("died,risk", altered(Y, "#N/A"), P)},
+        "binary",
+        "died",
+        "risk",
+        (loss(P[kept()], Y[kept()]),),
+        says=(
+            "risk.csv: 12 of 120 outcomes in `died` are missing (first: row 4).\n"
+            "  leave these rows out:  --missing drop"
+        ),
+        remedy="--missing drop",
+    ),
+    Shape(
+        "survival times instead of outcomes",
+        {"risk.csv": csv(time_days=[100 + 7 * i for i in range(N)], risk=P)},
+        says=(
+            "risk.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  probabilities `risk`; numbers `time_days`\n"
+            "  name both:  veracity assess risk.csv --label COL --positive-proba risk"
+        ),
+    ),
+]

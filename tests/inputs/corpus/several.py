@@ -1,0 +1,207 @@
+"""Arrays, JSON and Parquet, and several models or parts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .shapes import (
+    ANIMALS,
+    OTHER,
+    PICKS,
+    SECOND,
+    THREE,
+    TWO,
+    K,
+    N,
+    P,
+    Q,
+    Shape,
+    Y,
+    classes,
+    csv,
+    frame,
+    loss,
+    named,
+    npy,
+    npz,
+    parquet,
+    records,
+)
+
+SHAPES = [
+    Shape(
+        "tidymodels: .pred_<class> and .pred_class",
+        {"a.csv": csv(Species=named(ANIMALS), **{".pred_class": named(ANIMALS, PICKS)}, **classes(".pred_"))},
+        "wide",
+        "Species",
+        ".pred_cat .pred_dog .pred_fox",
+        (THREE,),
+    ),
+    Shape(
+        "models in columns beside a probability of their own stem",
+        {"a.csv": csv(y=Y, prob_xgb=P, prob_lgbm=OTHER)},
+        "binary",
+        "y",
+        "prob_xgb prob_lgbm",
+        (TWO, SECOND),
+    ),
+    Shape(
+        "image file, label and softmax in one list column",
+        {"a.parquet": parquet(image=[f"{i}.png" for i in range(N)], label=K, probs=Q.tolist())},
+        "wide",
+        "label",
+        "probs_0 probs_1 probs_2",
+        (THREE,),
+    ),
+    Shape(
+        "list column of logits",
+        {"a.parquet": parquet(label=K, logits=np.log(Q).tolist())},
+        "wide",
+        "label",
+        "logits_0 logits_1 logits_2",
+        (THREE,),
+    ),
+    Shape(
+        "softmax outputs in float16",
+        {"a.npz": npz(probs=Q.astype(np.float16), labels=K)},
+        "wide",
+        "labels",
+        "p0 p1 p2",
+        (loss(Q.astype(np.float16), K),),
+    ),
+    Shape(
+        "arrays in two files",
+        {"probs.npy": npy(Q), "labels.npy": npy(K)},
+        "wide",
+        "y",
+        "p0 p1 p2",
+        (THREE,),
+        command="assess probs.npy --label-file labels.npy",
+    ),
+    Shape(
+        "an array without its labels",
+        {"probs.npy": npy(Q)},
+        says=(
+            "probs.npy: class columns p0 p1 p2, but no column holds outcomes of these classes.\n"
+            "  name it:  --label COL   another file holds it:  --label-file FILE   (adjust and "
+            "calibrate apply do without)"
+        ),
+    ),
+    Shape("arrays of one npz file", {"a.npz": npz(y_true=Y, y_prob=P)}, "binary", "y_true", "y_prob", (TWO,)),
+    Shape(
+        "two models of three classes in one file",
+        {"a.csv": csv(label=named(ANIMALS), **classes("nb_"), **classes("rf_", q=Q[:, [0, 1, 2]]))},
+        "wide",
+        "label",
+        "nb_cat nb_dog nb_fox rf_cat rf_dog rf_fox",
+        (THREE, THREE),
+        says=(
+            "a.csv: two sets of class columns: nb_cat…nb_fox and rf_cat…rf_fox.\n"
+            "  as two models:  veracity assess a.csv --proba '{model}_*'      one of them:  "
+            "--proba 'nb_*'"
+        ),
+        remedy="veracity assess a.csv --proba '{model}_*'",
+    ),
+    Shape(
+        "models below one another with ids",
+        {"a.csv": csv(id=[*range(N)] * 2, model=["a"] * N + ["b"] * N, y=[*Y] * 2, p=[*P, *OTHER])},
+        "binary",
+        "y",
+        "p",
+        (TWO, SECOND),
+    ),
+    Shape(
+        "models below one another, ids given",
+        {"a.csv": csv(id=[*range(N)] * 2, model=["a"] * N + ["b"] * N, y=[*Y] * 2, p=[*P, *OTHER])},
+        "binary",
+        "y",
+        "p",
+        (TWO, SECOND),
+        command="compare a.csv --id id",
+    ),
+    Shape(
+        "models in two files with the same cases, assessed",
+        {"a.csv": csv(id=range(N), y=Y, p=P), "b.csv": csv(id=range(N), y=Y, p=OTHER)},
+        "binary",
+        "y",
+        "p",
+        (TWO, SECOND),
+        command="assess a.csv b.csv",
+        says=(
+            "a.csv and b.csv hold the same cases: parts of one set, or models?\n"
+            "  as models:  veracity compare a.csv b.csv      as parts, each case counted again:  "
+            "--model none"
+        ),
+        remedy="veracity compare a.csv b.csv",
+    ),
+    Shape(
+        "parts of one set in two files",
+        {
+            "a.csv": csv(id=range(N // 2), y=Y[: N // 2], p=P[: N // 2]),
+            "b.csv": csv(id=range(N // 2, N), y=Y[N // 2 :], p=P[N // 2 :]),
+        },
+        "binary",
+        "y",
+        "p",
+        (TWO,),
+        command="assess a.csv b.csv",
+    ),
+    Shape(
+        "models in two files, compared",
+        {"a.csv": csv(id=range(N), y=Y, p=P), "b.csv": csv(id=range(N), y=Y, p=OTHER)},
+        "binary",
+        "y",
+        "p",
+        (TWO, SECOND),
+        command="compare a.csv b.csv",
+    ),
+    Shape("flat JSON lines", {"a.jsonl": records(id=range(N), label=Y, proba=P)}, "binary", "label", "proba", (TWO,)),
+    Shape(
+        "an array of JSON objects",
+        {"a.json": "[" + records(id=range(N), label=Y, proba=P).strip().replace("\n", ",") + "]"},
+        "binary",
+        "label",
+        "proba",
+        (TWO,),
+    ),
+    Shape(
+        "JSON with one list per column",
+        {"a.json": '{"y": ' + str(Y.tolist()) + ', "p": ' + str(P.tolist()) + "}"},
+        "binary",
+        "y",
+        "p",
+        (TWO,),
+    ),
+    Shape(
+        "JSON of a pandas frame, column by column",
+        {"a.json": frame(y=Y, p=P).to_pandas().to_json()},
+        "binary",
+        "y",
+        "p",
+        (TWO,),
+    ),
+    Shape(
+        "JSON of a pandas frame, orient split; MLflow's evaluation table",
+        {"a.json": frame(id=range(N), target=Y, score=P).to_pandas().to_json(orient="split")},
+        "binary",
+        "target",
+        "score",
+        (TWO,),
+    ),
+    Shape(
+        "JSON with a list of labels and a list of rows",
+        {"a.json": '{"labels": ' + str(K.tolist()) + ', "probs": ' + str(Q.tolist()) + "}"},
+        "wide",
+        "labels",
+        "probs_0 probs_1 probs_2",
+        (THREE,),
+    ),
+    Shape(
+        "JSON over several lines with one list per column",
+        {"a.json": '{\n"y": ' + str(Y.tolist()) + ',\n"p": ' + str(P.tolist()) + "\n}"},
+        "binary",
+        "y",
+        "p",
+        (TWO,),
+    ),
+]
