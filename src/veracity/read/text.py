@@ -85,8 +85,8 @@ def _dialect(path: Path, shown: str, kinds: str) -> Dialect:
         facts = (*facts, f"{many(skip, 'comment line')} skipped")
     old_macintosh = b"\r" in head and b"\n" not in head
     rewrite = old_macintosh or delimiter == " " or encoding not in ("utf-8", "utf-8-sig")
-    header, *rows = [*_records(body, delimiter or ONE_COLUMN, cut), []]
-    unnamed = _has_names_of_rows([header, *rows[:-1]])
+    records = list(_records(body, delimiter or ONE_COLUMN, cut))
+    header, unnamed = records[0] if records else [], _has_names_of_rows(records)
     return Dialect(encoding, delimiter, skip, facts, rewrite, ("", *header) if unnamed else tuple(header), unnamed)
 
 
@@ -310,8 +310,7 @@ def _delimiter(body: str, cut: bool, shown: str) -> str | None:
 
 def _has_names_of_rows(records: list[list[str]]) -> bool:
     """Whether all rows begin with a name of their own, which has no name in the header: R writes tables like this."""
-    (header, *rows) = records
-    width = len(header) + 1
+    rows, width = records[1:], len(records[0]) + 1 if records else 0
     if len(rows) < 2 or any(len(row) != width for row in rows) or not any(row[-1].strip() for row in rows):
         return False
     return len({row[0] for row in rows}) == len(rows)
