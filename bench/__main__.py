@@ -1,4 +1,7 @@
-"""`python -m bench [--quick] [NAME…]`: every benchmark in a process of its own, one table, bench/results.json."""
+"""`python -m bench [--quick] [--before CHECKOUT] [NAME…]`: benchmarks in processes of their own, one table.
+
+The figures are kept in bench/results.json.
+"""
 
 from __future__ import annotations
 
@@ -83,6 +86,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(names())}; all by default")
     parser.add_argument("--quick", action="store_true", help="fewer rows: minutes become seconds, ratios become rough")
+    parser.add_argument(
+        "--before", metavar="CHECKOUT", help="another checkout, built there, to compare `assessment` with"
+    )
     parser.add_argument("--one", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
@@ -98,6 +104,8 @@ def main() -> int:
     for name in given.names or names():
         command = [sys.executable, "-m", "bench", "--one", name, *(["--quick"] if given.quick else [])]
         one_thread = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        if given.before:
+            one_thread["BENCH_BEFORE"] = str(Path(given.before).resolve())
         done = subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True, env=one_thread)
         if done.returncode:
             failed += 1

@@ -29,6 +29,7 @@ from veracity.formulas.intervals import quantile
 from veracity.formulas.rules import power
 from veracity.kernels import Histogram
 from veracity.kernels.grid import COARSE, Grid
+from veracity.kernels.statistics import true_cells
 from veracity.state.sums import R
 from veracity.state.tally import Tally
 
@@ -231,22 +232,18 @@ def _score_scale(r: float) -> float:
 
 def _realised(tally: Tally, r: Floats) -> Floats:
     """Return the generalized means of the probability of the outcome: exact along the profile, elsewhere from cells."""
-    sums, h = tally.sums, tally.pooled
-    some = h.true > 0
-    weight = (h.true.astype(np.float64) if h.true_weight is None else h.true_weight)[some]
-    assert h.true_sum is not None
-    mean, found = h.true_sum[some] / weight, []
-    for one in r:
-        at = int(np.argmin(np.abs(R - one)))
-        if sums.zeros and one <= 0.0:
-            found.append(0.0)
-        elif one == 0.0:
-            found.append(float(np.exp(-sums.score[0, 0] / sums.weight)))
-        elif abs(R[at] - one) < 1e-12:
-            found.append(float(np.exp((sums.log_powers[at] - np.log(sums.weight)) / one)))
-        else:
-            found.append(float((weight @ mean**one / sums.weight) ** (1.0 / one)))
-    return np.array(found)
+    sums = tally.sums
+    at = np.abs(R[:, None] - r).argmin(axis=0)
+    found: Floats = np.exp((sums.log_powers[at] - np.log(sums.weight)) / np.where(r == 0.0, 1.0, r))
+    between = np.abs(R[at] - r) >= 1e-12
+    if between.any():
+        _, (weight, total, *_) = true_cells(tally.pooled)
+        power = r[between]
+        found[between] = (weight @ (total / weight)[:, None] ** power / sums.weight) ** (1.0 / power)
+    found[r == 0.0] = np.exp(-sums.score[0, 0] / sums.weight)
+    if sums.zeros:
+        found[r <= 0.0] = 0.0
+    return found
 
 
 def _values(tally: Tally, r: Floats) -> Floats:

@@ -62,10 +62,11 @@ def source_divergence(reported: Means, source: Means) -> Means:
 
 def with_source(bins: tuple[Bin, ...], tally: Tally) -> tuple[Bin, ...]:
     """Return the bins with the mean given source probability of their entries; unchanged where none is given."""
-    rows = tally.rows
-    ideal = ideal_matrix(rows) if rows.probabilities is not None else None
-    if ideal is None or not bins:
+    if tally.analysis.rows.ideal is None or tally.analysis.rows.probabilities is None or not bins:
         return bins
+    rows = tally.rows
+    ideal = ideal_matrix(rows)
+    assert ideal is not None
     entries, mass = rows.matrix.ravel(), np.repeat(rows.mass, tally.k)
     place = np.clip(np.searchsorted([one.low for one in bins], entries, side="right") - 1, 0, len(bins) - 1)
     weight = np.bincount(place, mass, len(bins))

@@ -55,8 +55,9 @@ class Shared:
     @cached_property
     def bootstrap(self) -> Bootstrap | None:
         """The resampled rows, where the plan asks for them."""
-        curve = self.measured.curve if self.measured else None
-        return Bootstrap(self.tally, curve) if self.tally.plan.bootstrap else None
+        if not self.tally.plan.bootstrap:
+            return None
+        return Bootstrap(self.tally, self.measured.curve if self.measured else None)
 
     @cached_property
     def recalibration(self) -> Recalibration | None:
