@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -113,12 +115,40 @@ def test_gains_of_levels_are_those_of_the_one_recalibration() -> None:
     assert total / len(y) == pytest.approx(whole.gain("log")[0], abs=1e-12)
 
 
-@pytest.mark.parametrize("nested", [True, False])
-def test_clusters_are_permuted_whole_or_within(nested: bool) -> None:
-    y, p, site = example(600)
-    place = np.unique(site, return_inverse=True)[1]
-    cluster = place * 100 + np.arange(600) % 20 if nested else np.arange(600) % 20
-    found = differ(vc.Tally.of(prepare(y, p, groups={"site": site}, clusters=cluster)).groups["site"], 0)
+DEPENDENT = {
+    "nested": ("clusters", "999 permutations of labels of clusters"),
+    "crossed": ("clusters", "signs of 20 clusters"),
+    "seasons": ("time", "signs of 12 blocks of time"),
+    "eras": ("time", "999 permutations of labels of blocks of time"),
+}
+
+
+@pytest.mark.parametrize("case", DEPENDENT)
+@pytest.mark.parametrize("n", [600, MOST_CASES + 4000])
+def test_dependent_cases_are_tested_by_their_clusters_or_blocks(case: str, n: int) -> None:
+    """Of any number of cases by the same test; equal levels are not told apart, a worse one is."""
+    option, method = DEPENDENT[case]
+    y, p, _ = example(n)
+    level, unit = {
+        "nested": (np.arange(n) % 4, np.arange(n) % 4 * 100 + np.arange(n) // 4 % 10),
+        "crossed": (np.arange(n) % 3, np.arange(n) // 3 % 20),
+        "seasons": (np.arange(n) // 5 % 4, np.arange(n)),
+        "eras": (np.arange(n) * 3 // n, np.arange(n)),
+    }[case]
+    for worse in (False, True):
+        stated = np.where((level == 1) & worse, 1.0 - p, p)
+        given: Any = {option: unit}
+        held = vc.Tally.of(prepare(y, stated, groups={"g": level}, **given))
+        found = differ(held.groups["g"], 0)
+        assert found is not None
+        assert found.p is not None
+        assert found.method == method
+        assert (found.p < 0.01) == worse
+
+
+def test_a_group_of_one_cluster_each_cannot_be_tested() -> None:
+    """Whether groups or their clusters differ is the same question: no permutation changes anything."""
+    y, p, site = example(600, worse=5.0)
+    found = differ(vc.Tally.of(prepare(y, p, groups={"site": site}, clusters=site)).groups["site"], 0)
     assert found is not None
-    how = "labels of clusters" if nested else "labels within clusters or blocks of time"
-    assert found.method == f"999 permutations of {how}"
+    assert found.p == 1.0

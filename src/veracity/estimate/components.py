@@ -62,10 +62,12 @@ def shortfall(found: Recalibration | None, upper: float | None = None) -> dict[s
     A maximum-likelihood fit of m numbers to n cases loses about m/2n in log loss on others; folds fit four fifths of
     the cases, and the numbers of a pool are those of its maps, by their weights. Where the pool stays near the
     forecasts for want of evidence its gains hardly vary: `upper` is the 97.5 % bound on CL that the verdict has.
+    Clusters tell a fit less than as many independent cases, by the design effect of the residuals.
     """
     if found is None:
         return {"CL": (0.0, 0.0), "AL": (0.0, 0.0)}
-    cases = 2.0 * (1.0 - 1.0 / len(found.folds.used)) * max(maps.effective_rows(found.rows), 1.0)
+    effective = max(maps.effective_rows(found.rows) / _design_effect(found), 1.0)
+    cases = 2.0 * (1.0 - 1.0 / len(found.folds.used)) * effective
     k = found.rows.k
     numbers = np.array([NUMBERS[name](k) for name in found.members], dtype=np.float64)
     weights = found.weights[found.folds.used].mean(axis=0)
@@ -74,6 +76,19 @@ def shortfall(found: Recalibration | None, upper: float | None = None) -> dict[s
     if upper is not None and np.isfinite([gain, error]).all():
         more = float(np.sqrt(max((upper - gain) ** 2 - (NORMAL * error) ** 2, 0.0))) if upper > gain else 0.0
     return {"CL": (float(weights @ numbers) / cases, more), "AL": ((k - 1.0) / cases, 0.0)}
+
+
+def _design_effect(found: Recalibration) -> float:
+    """Return Σ_g |Σ_{i∈g} r_i|²/Σ_i |r_i|² of residuals r = outcome − forecast in clusters or blocks, at least 1."""
+    if found.folds.cluster is None:
+        return 1.0
+    residual = -found.rows.matrix[found.folds.row] * found.mass[:, None]
+    residual[np.arange(len(residual)), found.outcomes] += found.mass
+    order = np.argsort(found.folds.cluster, kind="stable")
+    first = np.unique(found.folds.cluster[order], return_index=True)[1]
+    sums = np.add.reduceat(residual[order], first, axis=0)
+    alone = float((residual**2 / found.folds.copies[:, None]).sum())
+    return max(float((sums**2).sum()) / alone, 1.0) if alone > 0.0 else 1.0
 
 
 class _Judged:

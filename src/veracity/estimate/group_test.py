@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.data import Forecasts
 from veracity.data.reading import Reading, around
 from veracity.data.records import Difference
 from veracity.estimate.compare import FEWEST_CLUSTERS
@@ -16,10 +15,11 @@ from veracity.estimate.components import judged_by
 from veracity.estimate.dependent import Widening
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.scores import mean_and_error
-from veracity.estimate.verdict import blocks
-from veracity.formulas.differences import cluster_error, influences
+from veracity.estimate.verdict import blocks, signs
+from veracity.formulas.differences import influences, normal_cluster_error
 from veracity.formulas.heterogeneity import between_groups, shrunk_means
 from veracity.measures import BRIER, LOG_LOSS
+from veracity.state.keyed import CLUSTER
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -27,6 +27,7 @@ Ints = NDArray[np.int64]
 
 MOST_CASES = 20_000  # whose labels are permuted
 DRAWS = 999
+MOST_UNITS = 4096  # clusters with a label or sign of their own
 AT_ONCE = 1 << 21  # permuted values held together
 SHRUNK = "empirical Bayes (DerSimonian–Laird)"
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000
@@ -41,24 +42,19 @@ def differ(levels: Mapping[str, Tally], seed: int) -> Difference | None:
     if infinite and not all(tally.measurable for tally in used.values()):
         return Difference(None, "infinite log losses cannot be compared")
     what = ", Brier score" if infinite else ""
+    if all(tally.by_key is not None for tally in used.values()):
+        return _dependent(used, 1 if infinite else 0, what, seed)
     if sum(tally.cases for tally in used.values()) <= MOST_CASES and all(t.complete for t in used.values()):
         return _permuted(used, infinite, what, seed)
     return _by_sums(used, infinite, what)
 
 
 def _by_sums(levels: Mapping[str, Tally], infinite: bool, what: str) -> Difference:
-    """Return the χ² test from the sums of the levels; of clusters or times, a Wald test of their influences."""
+    """Return the χ² test from the sums of the levels."""
     from scipy.special import chdtrc
 
     held = [mean_and_error(tally.sums, 1 if infinite else 0) for tally in levels.values()]
     mean, error = np.array([m for m, _ in held]), np.array([e for _, e in held])
-    if all(tally.by_key is not None for tally in levels.values()):
-        wider = np.array([Widening(tally).error(1 if infinite else 0) for tally in levels.values()])
-        w = 1.0 / np.maximum(wider, 1e-300) ** 2
-        wald = float(w @ (mean - w @ mean / w.sum()) ** 2)
-        return Difference(
-            float(chdtrc(len(mean) - 1.0, wald)), f"Wald test of the {what}, clusters or times of each level"
-        )
     weight = np.array([tally.sums.n_eff for tally in levels.values()])
     centre = float(weight @ mean / weight.sum())
     variance = float(weight @ (error**2 * weight + (mean - centre) ** 2) / weight.sum())
@@ -68,44 +64,60 @@ def _by_sums(levels: Mapping[str, Tally], infinite: bool, what: str) -> Differen
 
 
 def _permuted(levels: Mapping[str, Tally], infinite: bool, what: str, seed: int) -> Difference:
-    """Return the test by permuted labels: of rows, of whole clusters, or of rows within clusters or blocks of time."""
+    """Return the test by permuted labels of independent cases."""
     rows = [tally.rows for tally in levels.values()]
     values = [(BRIER if infinite else LOG_LOSS).rows(f)[:, 0] for f in rows]  # type: ignore[misc]
     counts = [np.ones(len(f), np.int64) if f.counts is None else f.counts for f in rows]
     x = np.concatenate([np.repeat(v, c) for v, c in zip(values, counts, strict=True)])
     w = np.concatenate([np.repeat(f.mass / np.maximum(c, 1), c) for f, c in zip(rows, counts, strict=True)])
     level = np.repeat(np.arange(len(rows)), [int(c.sum()) for c in counts])
-    unit = _units(rows, counts)
-    rng = np.random.default_rng(seed)
-    if unit is None:
-        drawn, how = _draws(x, w, level, np.zeros(len(x), np.int64), rng), "labels"
-    elif _nested(unit, level):
-        sums, weights = np.bincount(unit, x * w), np.bincount(unit, w).astype(np.float64)
-        own = np.zeros(len(sums), np.int64)
-        own[unit] = level
-        drawn, how = _draws(sums / weights, weights, own, np.zeros(len(own), np.int64), rng), "labels of clusters"
-        x, w, level = sums / weights, weights, own
-    else:
-        drawn, how = _draws(x, w, level, unit, rng), "labels within clusters or blocks of time"
-    found = _statistic(x[None], w[None], level, len(rows))[0]
-    p = (1.0 + float((drawn >= found * (1.0 - 1e-9)).sum())) / (1.0 + DRAWS)
-    return Difference(p, f"{DRAWS} permutations of {how}{what}")
+    return Difference(_by_labels(x, w, level, seed), f"{DRAWS} permutations of labels{what}")
 
 
-def _units(rows: list[Forecasts], counts: list[Ints]) -> Ints | None:
-    """Return the cluster or block of time of each case; None where cases are independent."""
-    if rows[0].clusters is not None:
-        keys = np.concatenate([np.repeat(np.asarray(f.clusters), c) for f, c in zip(rows, counts, strict=True)])
-        return np.asarray(np.unique(keys, return_inverse=True)[1]).ravel()
-    if rows[0].time is not None:
-        time = np.concatenate([np.repeat(np.asarray(f.time), c) for f, c in zip(rows, counts, strict=True)])
-        return blocks(None, time, np.ones(len(time)))
-    return None
+def _dependent(levels: Mapping[str, Tally], score: int, what: str, seed: int) -> Difference:
+    """Return the test of clusters or of contiguous blocks of time, from their sums.
+
+    Labels of whole clusters are permuted where nearly every cluster is in one level. Otherwise the deviations of each
+    cluster from the common mean change their signs together (Cameron, Gelbach & Miller 2008, the null imposed).
+    """
+    parts = [tally.by_key.sums for tally in levels.values() if tally.by_key is not None]
+    keys, cases, weight = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("keys", "cases", "weight")
+    )
+    x = np.concatenate([part.values[:, score] for part in parts])
+    level = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    of_time = parts[0].kind != CLUSTER
+    unit = blocks(None if of_time else keys, keys, cases)
+    assert unit is not None
+    name = "blocks of time" if of_time else "clusters"
+    unit = np.unique(unit % MOST_UNITS, return_inverse=True)[1].ravel()  # of very many clusters, groups of clusters
+    number = int(unit.max()) + 1
+    both, place = np.unique(unit * len(parts) + level, return_inverse=True)
+    x, weight = (np.bincount(place.ravel(), values).astype(np.float64) for values in (x, weight))
+    if len(both) < 2 * number:
+        p = _by_labels(x / weight, weight, both % len(parts), seed)
+        return Difference(p, f"{DRAWS} permutations of labels of {name}{what}")
+    deviation = np.zeros((number, len(parts)))
+    deviation[both // len(parts), both % len(parts)] = x - weight * (x.sum() / weight.sum())
+    total = np.bincount(both % len(parts), weight)
+    sums = signs(number, DRAWS, np.random.default_rng(seed)) @ deviation
+    drawn = (total * (sums / total - sums.sum(axis=1, keepdims=True) / total.sum()) ** 2).sum(axis=1)
+    found = float(deviation.sum(axis=0) ** 2 @ (1.0 / total))
+    reached = float((drawn >= found * (1.0 - 1e-9)).sum())
+    p = reached / len(drawn) if len(drawn) == 2.0**number else (1.0 + reached) / (1.0 + len(drawn))
+    return Difference(p, f"signs of {number:,} {name}{what}")
 
 
-def _nested(unit: Ints, level: Ints) -> bool:
-    """Return whether every cluster is in one level only."""
-    return len(np.unique(unit)) == len(np.unique(unit * (int(level.max()) + 1) + level))
+def _by_labels(x: Floats, w: Floats, level: Ints, seed: int) -> float:
+    """Return the p-value of Σ_g W_g (mean_g − mean)² among permuted labels."""
+    rng, number = np.random.default_rng(seed), int(level.max()) + 1
+    found = _statistic(x[None], w[None], level, number)[0]
+    reached, step = 0, max(1, AT_ONCE // len(x))
+    for start in range(0, DRAWS, step):
+        size = min(step, DRAWS - start)
+        place = rng.permuted(np.broadcast_to(np.arange(len(x)), (size, len(x))), axis=1)
+        reached += int((_statistic(x[place], w[place], level, number) >= found * (1.0 - 1e-9)).sum())
+    return (1.0 + reached) / (1.0 + DRAWS)
 
 
 def _statistic(x: Floats, w: Floats, level: Ints, number: int) -> Floats:
@@ -117,24 +129,6 @@ def _statistic(x: Floats, w: Floats, level: Ints, number: int) -> Floats:
     centre = sums.sum(axis=1) / weights.sum(axis=1)
     found: Floats = (weights * (sums / weights - centre[:, None]) ** 2).sum(axis=1)
     return found
-
-
-def _draws(x: Floats, w: Floats, level: Ints, unit: Ints, rng: np.random.Generator) -> Floats:
-    """(999,) the statistic with values permuted within units."""
-    n, number = len(x), int(level.max()) + 1
-    order = np.argsort(unit, kind="stable")
-    found = []
-    step = max(1, AT_ONCE // n)
-    for start in range(0, DRAWS, step):
-        size = min(step, DRAWS - start)
-        if unit[order[0]] == unit[order[-1]]:
-            place = rng.permuted(np.broadcast_to(np.arange(n), (size, n)), axis=1)
-        else:  # a random order of units' own rows
-            mixed = np.argsort(rng.random((size, n)) + unit[order], axis=1)
-            place = np.empty((size, n), np.int64)
-            place[:, order] = order[mixed]
-        found.append(_statistic(x[place], w[place], level, number))
-    return np.concatenate(found)
 
 
 def shrunk(levels: Mapping[str, Tally], level: float) -> dict[str, Reading]:
@@ -171,10 +165,10 @@ def gain(tally: Tally, found: Recalibration | None, level: float) -> Reading | N
         return None
     u = influences(values, rows.mass)
     mean = float(rows.mass @ values / rows.mass.sum())
-    if rows.clusters is not None:
-        place = np.unique(rows.clusters, return_inverse=True)[1].ravel()
-        error = float(cluster_error(np.bincount(place, weights=u))[0])
+    copies = np.ones(len(rows)) if rows.counts is None else rows.counts
+    unit = blocks(rows.clusters, rows.time, copies)
+    if unit is not None:
+        error = float(normal_cluster_error(np.bincount(unit, weights=u))[0])
     else:
-        copies = np.ones(len(rows)) if rows.counts is None else rows.counts
         error = float(np.sqrt((u**2 / np.maximum(copies, 1)).sum()))
     return around(mean, error, level, method="gains of the recalibration of all cases")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from veracity import maps
 from veracity.data import Finding, Forecasts
 from veracity.estimate.folds import Folds, Hashes, folds, forecast_hashes
+from veracity.formulas.differences import normal_cluster_error
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
 
@@ -250,9 +251,8 @@ class Recalibration:
         if self.folds.cluster is None:
             with np.errstate(over="ignore"):  # of r < 0 and outcomes that were next to impossible
                 return mean, float(np.sqrt((influence**2 / self.folds.copies).sum()))
-        sums = np.bincount(self.folds.cluster, weights=influence)
-        number = np.count_nonzero(np.bincount(self.folds.cluster))
-        return mean, float(np.sqrt((sums**2).sum() * number / (number - 1))) if number > 1 else np.nan
+        sums = np.bincount(self.folds.cluster, weights=influence)[np.bincount(self.folds.cluster) > 0]
+        return mean, float(normal_cluster_error(sums)[0])
 
 
 def recalibration(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from veracity.data.reading import Reading, around, around_log, undefined
 from veracity.estimate.cases import RANGES, Many, Two
+from veracity.formulas.differences import normal_cluster_error
 from veracity.formulas.testing import noncentrality_bound
 
 Floats = NDArray[np.float64]
@@ -87,8 +88,7 @@ def standard_errors(cases: Two | Many, p: Floats, found: Fit) -> Floats:
     variance = np.diag(inverse @ spread @ inverse)
     if cases.block is not None:
         sums = cases.residuals_by_block(found.p)[:, found.free]
-        of_blocks = len(sums) / (len(sums) - 1.0) * np.diag(inverse @ (sums.T @ sums) @ inverse)
-        variance = np.maximum(variance, of_blocks)
+        variance = np.maximum(variance, normal_cluster_error(sums @ inverse) ** 2)
     errors: Floats = np.sqrt(np.maximum(variance, 0.0))
     return errors
 
@@ -103,7 +103,8 @@ def calibration_slope(cases: Two | Many, p: Floats, level: bool, confidence: flo
     if observed.min() < FEWEST:
         return Reading(b, reason=f"no interval: an outcome occurs fewer than {FEWEST} times"), found
     error = standard_errors(cases, p, found)[list(found.free).index(cases.levels)]
-    return around(b, float(error), confidence, method="Cox 1958, information matrix"), found
+    how = "information matrix" if cases.block is None else f"{len(np.unique(cases.block))} clusters or blocks of time"
+    return around(b, float(error), confidence, method=f"Cox 1958, {how}"), found
 
 
 def _projected_variance(cases: Two | Many, p: Floats, level: bool) -> float:

@@ -132,13 +132,16 @@ def null(cases: Two | Many, p: Floats, rng: np.random.Generator) -> tuple[Floats
     if cases.block is None:
         return cases.draws(p, rng), False
     sums = cases.residuals_by_block(p)
-    blocks = len(sums)
-    if blocks <= ALL_SIGNS:
-        signs = 1.0 - 2.0 * (np.arange(2**blocks)[:, None] >> np.arange(blocks) & 1)
-        return signs @ sums, True
-    if blocks <= MOST_BLOCKS:
-        return (1.0 - 2.0 * rng.integers(0, 2, (DRAWS, blocks))) @ sums, False
+    if len(sums) <= MOST_BLOCKS:
+        return signs(len(sums), DRAWS, rng) @ sums, len(sums) <= ALL_SIGNS
     return normal(sums.T @ sums, rng), False
+
+
+def signs(blocks: int, draws: int, rng: np.random.Generator) -> Floats:
+    """Return (draws, blocks) random signs; all that there can be, no change of sign first, of up to twelve blocks."""
+    if blocks <= ALL_SIGNS:
+        return np.asarray(1.0 - 2.0 * (np.arange(2**blocks)[:, None] >> np.arange(blocks) & 1))
+    return np.asarray(1.0 - 2.0 * rng.integers(0, 2, (draws, blocks)))
 
 
 def judge(

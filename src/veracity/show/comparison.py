@@ -8,7 +8,7 @@ from typing import Any
 
 from veracity import plots, words
 from veracity.data.comparison import PairDifference
-from veracity.measures import scores
+from veracity.measures import power_score, scores
 from veracity.show.answer import answer
 from veracity.show.blocks import (
     Block,
@@ -202,14 +202,13 @@ def _component_table(result: Any) -> Table:
     rows: list[tuple[Cell, ...]] = []
     others = [other for tier in record.ranking["log"] for other in tier if other != name][:MOST_MODELS]
     for other in others:
-        for i, (part, (label, gloss)) in enumerate(COMPONENTS.items()):
-            d = _component(record, part, other, name)
-            held = words.comparison.as_reading(d)
-            if d is None or held is None or not math.isfinite(d.value):
-                continue
-            rows.append((Label(other if i == 0 else ""), Label(label, gloss), *_cells(d, words.decimals(held))))
-    notes = ["A difference in log loss is that of miscalibration plus that of refinement."]
-    return Table("Components", columns, tuple(rows), tuple(notes))
+        found = [(text, _component(record, part, other, name)) for part, text in COMPONENTS.items()]
+        known = [(text, d) for text, d in found if d is not None and math.isfinite(d.value)]
+        for i, (text, d) in enumerate(known):
+            digits = words.decimals(words.comparison.as_reading(d))
+            rows.append((Label(other if i == 0 else ""), Label(*text), *_cells(d, digits)))
+    note = "A difference in log loss is that of miscalibration plus that of refinement."
+    return Table("Components", columns, tuple(rows), (note,))
 
 
 def _component(record: Any, part: str, a: str, b: str) -> PairDifference | None:
@@ -218,7 +217,7 @@ def _component(record: Any, part: str, a: str, b: str) -> PairDifference | None:
 
 
 def _pair_table(result: Any) -> Table:
-    """Return all pairs under log loss and Brier score."""
+    """Return all pairs under the main scores and those of every r that was asked for."""
     record = result.record
     columns = (
         Column("Score", number=False),
@@ -230,10 +229,10 @@ def _pair_table(result: Any) -> Table:
     )
     needed = {(c.a, c.b): c.cases for c in record.cases_needed}
     rows: list[tuple[Cell, ...]] = []
-    for m in scores():
-        rule = {"log_loss": "log"}.get(m.name, m.name)
-        if not m.main or rule not in record.differences:
-            continue
+    named = {{"log_loss": "log"}.get(m.name, m.name): m for m in scores() if m.main}
+    asked = [rule for rule in record.differences if rule not in {m.name for m in scores()} | {"log"}]
+    for rule in [rule for rule in (*named, *asked) if rule in record.differences]:
+        m = named[rule] if rule in named else power_score(float(rule))
         for i, d in enumerate(record.differences[rule]):
             held = words.comparison.as_reading(d)
             cases = needed.get((d.a, d.b)) if rule == "log" else None

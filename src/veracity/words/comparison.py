@@ -100,9 +100,7 @@ def _against_reference(record: ComparisonRecord, rule: str, level: float) -> Sai
     said = []
     if better:
         own = sorted(better, key=lambda d: d.value)
-        said.append(
-            f"{listing([f'{d.a} by {amount(d)}' for d in own])} {'beats' if len(own) == 1 else 'beat'} {reference}"
-        )
+        said.append(listing([f"{d.a} beats {reference} by {amount(d)}" for d in own]))
     if worse:
         own = sorted(worse, key=lambda d: d.value)
         said.append(f"{reference} beats {listing([f'{d.a} by {amount(d)}' for d in own])}")
@@ -120,7 +118,8 @@ def infinite(record: ComparisonRecord, rows: Mapping[str, Sequence[int]], counts
     said = []
     for name in names[:MOST_NAMED]:
         shown = ", ".join(str(row) for row in list(rows[name])[:3]) + (", …" if counts[name] > 3 else "")
-        said.append(f"{name} in {counts[name]:,} of {record.cases:,} cases (rows {shown})")
+        numbers = f"row{'s' if counts[name] > 1 else ''} {shown}"
+        said.append(f"{name} in {counts[name]:,} of {record.cases:,} cases ({numbers})")
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     one = "its log loss is infinite and is" if len(names) == 1 else "their log losses are infinite and are"
     tiers = record.ranking.get("brier", ())
@@ -145,9 +144,9 @@ def deciding(record: ComparisonRecord) -> Said | None:
     rows = found.rows[: found.half]
     where = ", ".join(f"{row.row} of {row.file}" if row.file else str(row.row) for row in rows)
     part = "1 case makes" if found.half == 1 else f"{found.half} of {record.cases:,} cases make"
-    return Said(
-        NOTICE, "Few cases decide", f"{part} up half of the difference between {found.a} and {found.b} (rows {where})."
-    )
+    numbers = f"row{'s' if len(rows) > 1 else ''} {where}"
+    text = f"{part} up half of the difference between {found.a} and {found.b} ({numbers})."
+    return Said(NOTICE, "Few cases decide", text)
 
 
 def groups(record: ComparisonRecord, column: str, level: float) -> str:
