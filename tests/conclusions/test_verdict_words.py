@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import veracity as vc
+from bench._truth import draw, stated, truth
 from bench.verdict import plain
 from veracity.data.reading import Reading
 from veracity.data.verdict import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
@@ -140,3 +141,33 @@ def test_every_sentence_of_simulated_cases_is_true_of_its_numbers(kind: str, n: 
     for name, level in found.level.classes.items():
         assert level.predicted == pytest.approx(p[:, int(name)].mean(), rel=1e-9)
         assert level.observed == pytest.approx((y == int(name)).mean(), abs=1e-9)
+
+
+def test_a_range_of_sure_forecasts_holds_most_misses_and_no_range_is_told_twice() -> None:
+    q = truth("sat10", 1000, rng := np.random.default_rng(424242))
+    found = vc.assess(draw(q, rng), stated(q, "T", 2.0)).verdict_detail
+    where = found.confidence.where
+    assert where is not None
+    assert where.high == 1.0
+    assert where.low <= 0.95
+    assert len(found.sentences) == 1
+
+
+def test_shares_have_the_digits_of_their_difference_and_numbers_are_called_classes() -> None:
+    levels = {"7": ClassLevel(0.1112, 0.1001, -5.0), "1": ClassLevel(0.0902, 0.1014, 4.0)}
+    found = replace(FOUND, word="biased", confidence=ConfidenceTest(0.4), level=LevelTest(0.001, levels))
+    assert said(found) == (
+        "**Over-predicts** class 7 (11.1 %, was 10.0 %) and **under-predicts** class 1 (9.0 %, was 10.1 %).",
+    )
+
+
+def test_the_event_is_named_by_the_same_range_whatever_the_order_of_classes() -> None:
+    q = truth("bin", 2000, rng := np.random.default_rng(7))
+    y, p = draw(q, rng), stated(q, "T", 2.0)
+    found = [
+        vc.assess(np.array(names)[y], p, labels=list(names)).verdict_detail.confidence.where
+        for names in (("a", "b"), ("b", "a"))
+    ]
+    assert found[0] is not None
+    assert found[1] is not None
+    assert (found[0].low, found[0].high, found[0].events) == (found[1].low, found[1].high, found[1].events)

@@ -30,7 +30,11 @@ def group(levels: Mapping[str, Tally], recalibration: Recalibration | None = Non
     plan = next(iter(levels.values())).plan if levels else Plan()
     drawn = group_test.shrunk(levels, plan.level) if plan.shrink == "auto" else {}
     found = {
-        name: replace(level(tally), shrunk=drawn.get(name), gain=group_test.gain(tally, recalibration, plan.level))
+        name: replace(
+            level(tally, len(levels)),
+            shrunk=drawn.get(name),
+            gain=group_test.gain(tally, recalibration, plan.level),
+        )
         for name, tally in levels.items()
     }
     losses = {name: float(one.shrunk if one.shrunk is not None else one.scores.log_loss) for name, one in found.items()}
@@ -38,8 +42,8 @@ def group(levels: Mapping[str, Tally], recalibration: Recalibration | None = Non
     return Group(found, group_test.differ(levels, plan.random_state), worst if len(found) > 1 else None)
 
 
-def level(tally: Tally) -> Level:
-    """Return the readings of one level."""
+def level(tally: Tally, among: int = 1) -> Level:
+    """Return the readings of one level of so many."""
     profile = Profile(tally)
     measured = Measured(tally, profile) if tally.measurable else None
     found = Level(
@@ -49,7 +53,7 @@ def level(tally: Tally) -> Level:
         expected=Expected(tally).means(),
         measured=measured.measured_means() if measured else unmeasured(),
         slope=measured.slope() if measured else unmeasured().decisiveness,
-        verdict=verdict(tally).word,
+        verdict=verdict(tally, among=among).word,
         level=event_level(tally),
     )
     if tally.by_key is None or not tally.sums.rows:

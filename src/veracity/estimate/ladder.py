@@ -18,7 +18,7 @@ from veracity.data.records import Losses
 from veracity.estimate.folds import forecast_hashes
 from veracity.estimate.ideal import Ideal
 from veracity.estimate.ideal import ideal as ideal_of
-from veracity.estimate.recalibration import COHERENT_ENTRIES, Recalibration, Rule, fit_rows
+from veracity.estimate.recalibration import COHERENT_ENTRIES, FEW_MISSES, Recalibration, Rule, fit_rows
 from veracity.formulas.chain import PAIRS, Chain, power_of
 from veracity.formulas.intervals import quantile
 from veracity.formulas.rules import ScoringRule
@@ -99,8 +99,8 @@ def _crossfitted(
     raw, error = judged.gain(rule)
     cl = max(raw, al, 0.0)
     reach = quantile(level) * error
-    low = _end(raw - reach)
-    high = None if upper is None or low is None else max(cl, raw + reach, upper)
+    low = 0.0 if judged.few_misses and np.isfinite(raw) else _end(raw - reach)
+    high = None if upper is None or low is None else max(cl, np.nan_to_num(raw + reach), upper)
     refined = _mean(found, rule, "C", level)
     rl = float(whole) - cl if np.isfinite(whole) and np.isfinite(cl) else float(refined)
     values |= {
@@ -126,7 +126,8 @@ def _adjustment_losses(
     al, reach = max(raw, 0.0), quantile(level) * error
     fitted = chance_of_adjustment(judged.part(_few(judged.rows)).rows, power_of(rule), len(judged.fitted))
     low, high = _end(raw - reach), _end(max(raw, 0.0) + reach + fitted)
-    reading = Reading(al, low, high, PAIRED, None if low is not None else ZERO_OUTCOME)
+    reason = FEW_MISSES if judged.few_misses and np.isfinite(raw) else ZERO_OUTCOME
+    reading = Reading(al, low, high, PAIRED, None if low is not None else reason)
     return al, {"AL": reading, "PL": _difference(whole, al), "raw": {"AL": raw, "AL_error": error}}
 
 

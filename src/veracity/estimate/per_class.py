@@ -17,6 +17,7 @@ from veracity.kernels import Histogram
 Floats = NDArray[np.float64]
 FEWEST = 10  # events, and non-events, for a slope with an interval
 STEPS, CLOSE = 25, 1e-10  # of Newton's method
+DEPENDENT = "rows of a cluster or of near times depend on each other: no interval"
 NEAREST = 1e-12  # to 0 or 1 at which a logit is taken
 
 
@@ -26,24 +27,26 @@ def per_class(
     *,
     gains: Mapping[str, float] | None = None,
     level: float = 0.95,
+    independent: bool = True,
 ) -> dict[str, ClassReading]:
     """Return the readings of every class from its histogram; `gains` are its row gains of the recalibration, summed.
 
     p compares Σp with the number of events by z = U/(V + 1)^½, adjusted by Holm over the classes. Outcomes of forecasts
     that are too extreme vary by more than these say, so V is the larger of their variance and that of the fitted slope.
+    Of cases that are not independent, V is not known: neither p nor the interval of the slope is given.
     """
     found, total = [], sum(max(gain, 0.0) for gain in (gains or {}).values())
     for name, held in zip(map(str, classes), histograms, strict=True):
         cells = Cells.of(held)
         fitted = None if cells.unfit else fit_slope(cells)
-        reading = undefined(cells.unfit) if fitted is None else fitted.reading(level)
+        reading = undefined(cells.unfit) if fitted is None else fitted.reading(level, independent)
         variance = max(cells.variance, 0.0 if fitted is None else fitted.variance) + cells.one_case
         z = cells.excess / math.sqrt(variance) if variance > 0.0 else 0.0
         share = max((gains or {}).get(name, 0.0), 0.0) / total if total > 0.0 else None
         found.append((name, float(held.true.sum()), cells.predicted, cells.observed, reading, share, z))
     adjusted = holm([math.erfc(abs(one[-1]) / math.sqrt(2.0)) for one in found])
     return {
-        name: ClassReading(count, predicted, observed, reading, share, p)
+        name: ClassReading(count, predicted, observed, reading, share, p if independent else None)
         for (name, count, predicted, observed, reading, share, _), p in zip(found, adjusted, strict=True)
     }
 
@@ -130,7 +133,9 @@ class Slope:
     error: float
     variance: float
 
-    def reading(self, level: float) -> Reading:
+    def reading(self, level: float, independent: bool) -> Reading:
+        if not independent:
+            return Reading(self.value, reason=DEPENDENT)
         return around(self.value, self.error, level, method="maximum likelihood on cells")
 
 

@@ -55,6 +55,8 @@ OF_MORE = (
 )
 OF_MANY = ("identity", "prior", "temperature", "multiplicative")
 CHEAP = ("identity", "prior", "temperature", "multiplicative", "smoothed_grouped")  # fitted on all analysis rows
+FEWEST_MISSES = 10  # outcomes with a probability below one half, fewer of which do not show how much gains vary
+FEW_MISSES = f"fewer than {FEWEST_MISSES} outcomes had a probability below 50 %: no interval"
 NO_FREQUENCIES = "only the pick is known: there are no class frequencies to match"
 
 
@@ -236,9 +238,18 @@ class Recalibration:
         return dict(zip(map(str, self.rows.classes), sums.tolist(), strict=True))
 
     def gain(self, rule: Rule, stage: str = "C") -> tuple[float, float]:
-        """Return the mean gain and its standard error; (nan, nan) where there is no such stage."""
+        """Return the mean gain and its standard error: nan where few outcomes decide, both where there is no stage."""
         gains = self.gains(rule, stage)
-        return (np.nan, np.nan) if gains is None else self.mean(gains)
+        if gains is None:
+            return np.nan, np.nan
+        mean, error = self.mean(gains)
+        return mean, np.nan if self.few_misses else error
+
+    @cached_property
+    def few_misses(self) -> bool:
+        """Whether too few outcomes were surprises: almost any correction gains where none happens to be one."""
+        realised = self.realised[:, self.members.index("identity")]
+        return bool(self.folds.copies[realised < 0.5].sum() < FEWEST_MISSES)
 
     def mean(self, values: Array) -> tuple[float, float]:
         """Return the weighted mean of values of the entries and its standard error; infinite values have none."""
@@ -287,7 +298,10 @@ def recalibration(
     found = Recalibration(rows, split, members, fitted, realised, np.empty((0, 0)), findings, exclude)
     squares = float((found.mass**2 / split.copies).sum())
     cases = found.mass * (found.mass.sum() / squares)
-    return replace(found, weights=pool_weights(realised, split.fold, cases, members))
+    weights = pool_weights(realised, split.fold, cases, members)
+    if found.few_misses:
+        findings += (Finding("few_misses", "note", f"{FEW_MISSES} of what recalibrations gain"),)
+    return replace(found, weights=weights, findings=findings)
 
 
 def members_of(rows: Forecasts, hashes: Hashes, few: Array | None) -> tuple[tuple[str, ...], tuple[Finding, ...]]:

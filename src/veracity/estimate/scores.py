@@ -18,6 +18,8 @@ from veracity.state.sums import Sums
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
+FEWEST = 10  # cases of other outcomes than the most frequent one before the skill has an interval
+FEW_OTHERS = f"fewer than {FEWEST} cases had another outcome than the most frequent one: no interval"
 
 
 def mean_and_error(sums: Sums, score: int) -> tuple[float, float]:
@@ -142,6 +144,10 @@ def skill(tally: Tally, reference: Baseline) -> Skill:
             continue
         if name == "log" and s.zeros:
             found[name] = Reading(-np.inf, reason="infinite: no interval")
+            continue
+        others = s.by_class.sum(axis=0) - s.by_class[np.argmax(s.by_class[:, 0])]
+        if others[0] ** 2 < FEWEST * others[1]:
+            found[name] = Reading(1.0 - s.score[score][0] / s.weight / base, reason=FEW_OTHERS)
             continue
         # 1 − L/U varies as −(x − L)/U + (L/U²)(u − U).
         total, total2, square2 = s.score[score].tolist()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from veracity.data.reading import Reading, unknown
 from veracity.data.verdict import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
-from veracity.estimate.cases import DRAWS, EDGES, Many, Two, normal, prepared, ranges_of
+from veracity.estimate.cases import DRAWS, EDGES, RANGES, Many, Two, normal, prepared, ranges_of
 from veracity.estimate.slope import (
     PER_CLASS,
     calibration_in_the_large,
@@ -159,11 +159,13 @@ def judge(
     gain_error: float | None = None,
     level: float = 0.95,
     seed: int = 0,
+    alpha: float = ALPHA,
 ) -> Verdict:
     """Return the verdict of forecasts (m,) or (m, k) with outcomes as column numbers.
 
     `gain` and `gain_error` are mean and standard error of the log loss that recalibration saves on cases it was not
-    fitted to. `zero_rows` counts the outcomes with probability 0 where the rows are a sample.
+    fitted to. `zero_rows` counts the outcomes with probability 0 where the rows are a sample. `alpha` is the chance of
+    a false verdict about calibrated forecasts.
     """
     p = np.asarray(probabilities, dtype=np.float64)
     y = np.asarray(outcomes, dtype=np.int64)
@@ -190,7 +192,7 @@ def judge(
     p, cases = prepared(p, y, count, weight, block, ranges)
     several = cases.levels == 1 or cases.n >= PER_CLASS * cases.levels  # cases enough for a level of each class
     tests = run_tests(cases, p, seed, picks_only, project=cases.levels == 1)
-    rejected = rejections(tests, picks_only)
+    rejected = rejections(tests, picks_only, alpha)
     level_test = LevelTest(None if picks_only else tests.level)
     confidence, shape = ConfidenceTest(tests.confidence), ShapeTest(tests.shape)
     flipped = len(names) == 2 and bool(order[0] == 1)
@@ -198,10 +200,10 @@ def judge(
         level_test = _level(tests, p, names, order, several, NAMED if "confidence" in rejected else ALPHA)
     if rejected:
         confidence = _confidence(tests, p, seed, "level" in rejected, several, zeros > 0)
-        if confidence.direction and (b := _where(tests, confidence.direction, len(names), zeros > 0)) is not None:
-            confidence = replace(confidence, where=_range(tests, p, b, flipped))
+        ends = _where(tests, confidence.direction, len(names), zeros > 0, flipped) if confidence.direction else None
+        confidence = replace(confidence, where=_range(tests, p, *ends, flipped) if ends else None)
     if "shape" in rejected and not zeros and (b := _shape(tests, p, several)) is not None:
-        where = _range(tests, p, b, flipped)
+        where = _range(tests, p, b, b, flipped)
         shape = ShapeTest(tests.shape, where.low, where.high, where)
     expected, gave = _means_of_picks(cases, p) if picks_only else _typical(cases, p, zeros)
     confidence = replace(confidence, expected=expected, realised=gave)
@@ -230,10 +232,10 @@ def judge(
     )
 
 
-def rejections(tests: Tests, picks: bool) -> set[str]:
+def rejections(tests: Tests, picks: bool, alpha: float = ALPHA) -> set[str]:
     """Return the tests that reject calibration."""
     weights = PICK_WEIGHTS if picks else WEIGHTS
-    return weighted_holm({name: getattr(tests, name) for name in weights}, weights, ALPHA)
+    return weighted_holm({name: getattr(tests, name) for name in weights}, weights, alpha)
 
 
 def state_of(rejected: bool, upper: float, detectable: float | None, zeros: int) -> str:
@@ -356,35 +358,44 @@ def _shape(tests: Tests, p: Floats, several: bool) -> int | None:
     return int(np.argmax(np.where(wrong, np.abs(left), 0.0))) if wrong.any() else None
 
 
-def _where(tests: Tests, direction: str, classes: int, zeros: bool) -> int | None:
-    """Return the range that shows this direction of confidence most significantly; not that of zeros, if any failed.
+def _where(tests: Tests, direction: str, classes: int, zeros: bool, flipped: bool) -> tuple[int, int] | None:
+    """Return the first and the last range that together show this direction of confidence most significantly.
 
-    Ranges in which a forecast names the outcome come first: people understand them best.
+    They are single ranges, or all from one on in which a forecast names the outcome; such ones come first, as people
+    understand them best. The ranges of zeros are left out if any failed.
     """
-    columns = slice(tests.cases.levels + 1, None)
-    z = tests.z(columns)
     upper, lower = EDGES[:-1] >= 1.2 / classes - 1e-9, EDGES[1:] <= 0.8 / classes + 1e-9
     sign = np.where(upper, -1.0, np.where(lower, 1.0, 0.0)) * (1.0 if direction == OVER else -1.0)
     if zeros:
         sign[[0, -1]] = 0.0
-    fits = (np.abs(z) > tests.largest(columns)) & (sign * z > 0.0)
-    if (fits & (EDGES[:-1] >= LIKELY)).any():
-        fits &= EDGES[:-1] >= LIKELY
-    return int(np.argmax(np.where(fits, np.abs(z), 0.0))) if fits.any() else None
+    likely = EDGES[1:] <= 1.0 - LIKELY + 1e-9 if flipped else EDGES[:-1] >= LIKELY - 1e-9
+    singles, named = np.arange(RANGES), np.flatnonzero(likely)
+    last = 0 if flipped else RANGES - 1
+    spans = [(b, b) for b in singles] + ([] if zeros else [(min(b, last), max(b, last)) for b in named])
+    chosen = np.array([(singles >= first) & (singles <= end) for first, end in spans], dtype=np.float64)
+    columns = slice(tests.cases.levels + 1, None)  # at most one entry of a row is likely: variances add up
+    scale = np.sqrt(chosen @ tests.variances[columns] + 1.0)
+    z, drawn = chosen @ tests.residuals[columns] / scale, tests.draws[:, columns] @ chosen.T / scale
+    at = np.concatenate([singles, [] if zeros else named]).astype(np.intp)
+    fits = (np.abs(z) > np.quantile(np.abs(drawn).max(axis=1), 1.0 - ALPHA) * (1.0 + 1e-9)) & (sign[at] * z > 0.0)
+    if (fits & likely[at]).any():
+        fits &= likely[at]
+    return spans[int(np.argmax(np.where(fits, np.abs(z), 0.0)))] if fits.any() else None
 
 
-def _range(tests: Tests, p: Floats, b: int, flipped: bool) -> Range:
-    """Return the frequencies of forecasts in range b."""
+def _range(tests: Tests, p: Floats, first: int, last: int, flipped: bool) -> Range:
+    """Return the frequencies of forecasts in these ranges."""
     cases = tests.cases
-    z = float(tests.residuals[cases.levels + 1 + b] / np.sqrt(tests.variances[cases.levels + 1 + b]))
-    inside = cases.ranges == b
+    columns = slice(cases.levels + 1 + first, cases.levels + 2 + last)
+    z = float(tests.residuals[columns].sum() / np.sqrt(tests.variances[columns].sum()))
+    inside = (cases.ranges >= first) & (cases.ranges <= last)
     if isinstance(cases, Two):
         count, expected, events = (float(cases.mass[inside] @ x[inside]) for x in (np.ones(len(p)), p, cases.y))
     else:
         count = float(cases.mass @ inside.sum(axis=1))
         expected = float(cases.mass @ np.where(inside, p, 0.0).sum(axis=1))
         events = float(cases.mass @ inside[cases.at_outcome])
-    low, high = float(EDGES[b]), float(EDGES[b + 1])
+    low, high = float(EDGES[first]), float(EDGES[last + 1])
     if flipped:
         low, high, expected, events, z = round(1 - high, 3), round(1 - low, 3), count - expected, count - events, -z
     return Range(low, high, expected / count, events / count, count, events, expected, z)

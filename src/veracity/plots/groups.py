@@ -8,7 +8,7 @@ import altair as alt
 
 from veracity.plots import _style as style
 from veracity.plots import _typical
-from veracity.words import SIGNIFICANT, number, p_equals, percent
+from veracity.words import BESIDE, number, p_equals, percent
 
 OF, ORDER, TITLE = "assessment", 10, "Groups"
 COLUMNS = {
@@ -38,9 +38,7 @@ def caption(result: Any) -> str:
             continue
         worst = group.levels[group.worst]
         p = group.differ.p if group.differ is not None else None
-        differ = (
-            " The groups differ" if p is not None and p < SIGNIFICANT else " The groups do not differ significantly"
-        )
+        differ = f" The groups {'' if p is not None and p < BESIDE else 'do not clearly '}differ"
         said.append(
             f"By {column}: the highest log loss is that of {group.worst} ({number(worst.scores.log_loss)}; "
             f"gave {percent(worst.reported.geometric_accuracy, 0)} typically)."

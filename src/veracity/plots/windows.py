@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
-from veracity.words import finite, number, p_equals
+from veracity.words import BESIDE, finite, number, p_equals
 
 OF, ORDER, TITLE = "assessment", 11, "In time"
 OBSERVED, EXPECTED = "observed", "expected by the forecasts"
@@ -44,7 +44,7 @@ def caption(result: Any) -> str:
     said += f"({number(worst.log_loss)})."
     p = result.drift.p if result.drift is not None else None
     if p is not None:
-        said += f" {'It drifts' if p < 0.05 else 'No drift was found'} ({p_equals(p)})."
+        said += f" {'It drifts' if p < BESIDE else 'It does not clearly drift'} ({p_equals(p)})."
     return said
 
 

@@ -270,9 +270,10 @@ class Assessment(Presented):
         """Predicted and observed frequency, slope and share of the miscalibration of each class."""
         if self._shared.unjudged:
             return {}
-        found = self._shared.recalibration
-        gains = None if found is None else found.gains_by_class("log")
-        return estimate.per_class(self._state.classwise, self.classes, gains=gains, level=self._state.plan.level)
+        found, tally = self._shared.recalibration, self._state
+        how: Any = {"level": tally.plan.level, "independent": tally.by_key is None}
+        how["gains"] = None if found is None else found.gains_by_class("log")
+        return estimate.per_class(tally.classwise, self.classes, **how)
 
     @cached_property
     def curves(self) -> Curves:

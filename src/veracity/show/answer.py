@@ -337,7 +337,7 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
         [f"{count(left_out, 'more group')} with at most {ordered[MOST_GROUPS][1].n:,} cases."] if left_out > 0 else []
     )
     if group.differ is not None and group.differ.p is not None:
-        differ = "The groups differ" if group.differ.p < words.SIGNIFICANT else "The groups do not differ significantly"
+        differ = f"The groups {'' if group.differ.p < words.BESIDE else 'do not clearly '}differ"
         notes.insert(0, f"{differ} in log loss ({words.p_equals(group.differ.p)}, {group.differ.method}).")
     if drawn:
         notes.append("Shrunk: log loss drawn towards the mean of all groups, as small groups vary by chance.")

@@ -134,12 +134,12 @@ def class_table(a: Any) -> Table | None:
         )
         for name, one in ordered
     ]
-    wrong = [str(name) for name, one in held.items() if one.p is not None and one.p < words.SIGNIFICANT]
-    found = (
-        f"Predicted too often or too rarely: {', '.join(wrong[:10])}."
-        if wrong
-        else "No class is predicted significantly too often or too rarely."
-    )
+    wrong = list(a.verdict_detail.level.classes) if a.verdict_detail is not None else []
+    found = "No class is predicted significantly too often or too rarely."
+    if wrong:
+        found = f"Predicted too often or too rarely: {', '.join(wrong[:10])}."
+    elif any(one.p is not None and one.p < words.SIGNIFICANT for one in held.values()):
+        found = "The test of all classes together names none."
     notes = [found] + ([f"The worst {WORST_CLASSES} of {len(held):,} classes."] if len(held) > len(ordered) else [])
     return Table("Classes", columns, tuple(rows), tuple(notes))
 
@@ -192,7 +192,7 @@ def _expected_scores(a: Any) -> Table | None:
         found = (a.expected_scores or {}).get(rule)
         if found is not None and found.expected is not None and a.scores is not None and name in a.scores:
             digits = words.decimals(found.excess)
-            p = "" if found.p is None else words.chance(found.p)
+            p = "" if found.p is None else words.p_value(found.p)
             cells = (Value(a.scores[name], digits=digits), Value(found.expected, digits=digits), Value(found.excess))
             rows.append((Label(RULES[rule]), *cells, Interval(found.excess), p))
     titles = ("observed", "expected", "difference", words.level(a.level), "p")

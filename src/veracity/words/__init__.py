@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from . import calibration, comparison
 from .assessment import (
+    BESIDE,
     SIGNIFICANT,
     best_remedy,
     biggest_miss,
@@ -52,6 +53,7 @@ from .text import capital, clean, event_name, inert, listing, plain, sentence
 __all__ = [
     "ACTION",
     "BAD",
+    "BESIDE",
     "GOOD",
     "MARK_OF_STATE",
     "NOTICE",

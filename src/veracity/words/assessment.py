@@ -12,12 +12,13 @@ from veracity.data.records import Baseline, ExpectedScore, Gain, Group, Remedy, 
 from veracity.data.verdict import Verdict
 
 from .labels import ACTION, BAD, GOOD, MARK_OF_STATE, NOTICE, RULES, SCORE_OF, Said
-from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent
+from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, why
 from .text import capital, sentence
 
 LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apart as a title
 MOST_ROWS = 3  # row numbers named in a sentence
 SIGNIFICANT = 0.05
+BESIDE = 0.01  # p of a test beside the verdict below which it claims something: together they keep the 5 % of one
 
 
 def verdict(word: str, detail: Verdict | None) -> list[Said]:
@@ -66,6 +67,9 @@ def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | 
     if limits is not None and limits[0] <= 0.0 <= limits[1]:
         between = f"between {percent(-limits[0], 0)} worse and {percent(limits[1], 0)} better"
         return Said(NOTICE, "Not clearly useful", f"{against}: {between}.")
+    if limits is None:
+        size = f"{percent(abs(share), 0)} {'worse' if share < 0 else 'better'}"
+        return Said(NOTICE, "Not clearly useful", f"{against}, {size}; chance may explain it ({why(gain)}).")
     if share < 0:
         return Said(BAD, "Worse than the baseline", f"{against}, which always predicts the class frequencies.")
     return Said(GOOD, "Useful", f"{against} ({percent(share, 0)} better).")
@@ -179,17 +183,17 @@ def drift(found: Any) -> str:
     """Return whether log loss and calibration drift, in a sentence; empty where that was not tested."""
     if found is None or found.p is None:
         return ""
-    said = "The log loss drifts" if found.p < SIGNIFICANT else "No drift of the log loss was found"
+    said = "The log loss drifts" if found.p < BESIDE else "The log loss does not clearly drift"
     said = f"{said} ({p_equals(found.p)})"
     if found.calibration_p is not None:
-        also = f"calibration {'drifts' if found.calibration_p < SIGNIFICANT else 'does not drift'}"
+        also = f"calibration {'drifts' if found.calibration_p < BESIDE else 'does not clearly drift'}"
         said += f"; {also} ({p_equals(found.calibration_p)})"
     return f"{said}."
 
 
 def drifting(found: Any, windows: Any) -> Said | None:
     """Return that log loss or calibration drifts, with the first and the last window; None where neither does."""
-    if found is None or not any(p is not None and p < SIGNIFICANT for p in (found.p, found.calibration_p)):
+    if found is None or not any(p is not None and p < BESIDE for p in (found.p, found.calibration_p)):
         return None
     ends = ""
     if windows and len(windows) > 1:
@@ -199,7 +203,7 @@ def drifting(found: Any, windows: Any) -> Said | None:
 
 
 def _differs(group: Group) -> bool:
-    return group.differ is not None and group.differ.p is not None and group.differ.p < SIGNIFICANT
+    return group.differ is not None and group.differ.p is not None and group.differ.p < BESIDE
 
 
 def biggest_miss(surprises: Sequence[Surprise] | None, zero_rows: int = 0) -> Said | None:

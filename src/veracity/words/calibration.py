@@ -14,6 +14,7 @@ NAMED_ROWS = 5
 NAMED_CLASSES = 2  # of those predicted too often, and of those predicted too rarely
 LIKELY = 0.6  # from here on a forecast names the outcome, and may be right
 COUNTED = 0.5  # of an event: differences smaller than this are not told
+TOLD = 1.95  # units of the last digit by which two shares differ at least: 2 but for rounding
 
 
 def sentences(
@@ -57,10 +58,16 @@ def _verdict(verdict: Verdict, cases: int, classes: int, picks_only: bool) -> li
     if verdict.level.classes:
         said.append(_level(verdict.level.classes, classes))
     where = verdict.shape.where
-    if where is not None and (verdict.confidence.where is None or where.low != verdict.confidence.where.low):
+    if where is not None and not _told(where, verdict.confidence.where):
         start = "Besides, when" if said else f"{title} When"
         said.append(f"{start} it says {_range(where, classes, picks_only)}")
-    return said or [f"{title} Outcomes differ from the forecasts by more than chance, in no single class or range."]
+    one = "range" if classes == 2 else "class or range"
+    return said or [f"{title} Outcomes differ from the forecasts by more than chance, but no single {one} stands out."]
+
+
+def _told(where: Range, before: Range | None) -> bool:
+    """Return whether the sentence before was about a range that holds this one."""
+    return before is not None and before.low <= where.low and where.high <= before.high
 
 
 def _zeros(zeros: int, cases: int, rows: Sequence[object], floor: float | None, loss: float | None) -> str:
@@ -118,7 +125,8 @@ def _range(where: Range, classes: int, picks_only: bool) -> str:
         events, expected, noun = where.count - events, where.count - expected, ("miss", "misses")
     if abs(events - expected) < COUNTED:
         return f"{said}."
-    return f"{said}: {count(round(events), *noun)} where {_expected(expected, events)} expected."
+    number = "no misses" if round(events) == 0 and noun[0] == "miss" else count(round(events), *noun)
+    return f"{said}: {number} where {_expected(expected, events)} expected."
 
 
 def _expected(expected: float, events: float) -> str:
@@ -140,10 +148,17 @@ def _level(levels: Mapping[str, ClassLevel], classes: int) -> str:
         some = [(name, held) for name, held in levels.items() if (held.predicted > held.observed) == over]
         if some:
             shares = [two_percents(held.predicted, held.observed) for _, held in some[:NAMED_CLASSES]]
-            listed = [f"{name} ({says}, was {was})" for (name, _), (says, was) in zip(some, shares, strict=False)]
+            listed = [
+                f"{_class(name)} ({says}, was {was})" for (name, _), (says, was) in zip(some, shares, strict=False)
+            ]
             more = [f"{len(some) - NAMED_CLASSES} more"] if len(some) > NAMED_CLASSES else []
             parts.append(f"**{verb if not parts else verb.lower()}** {listing([*listed, *more])}")
-    return " and ".join(parts) + "."
+    return ("; " if len(levels) > len(parts) else " and ").join(parts) + "."
+
+
+def _class(name: str) -> str:
+    """Return a class as sentences call it: a number alone would be read as a quantity."""
+    return f"class {name}" if name[:1].isdigit() else name
 
 
 def range_name(low: float, high: float) -> str:
@@ -165,17 +180,14 @@ def percent(share: float) -> str:
 
 
 def two_percents(a: float, b: float) -> tuple[str, str]:
-    """Return two shares in percent, with the digits that tell them apart.
+    """Return two shares in percent, with the digits that show their difference.
 
-    >>> two_percents(0.1234, 0.1241)
-    ('12.3 %', '12.4 %')
+    >>> two_percents(0.14, 0.1), two_percents(0.111, 0.1), two_percents(0.1234, 0.1241)
+    (('14 %', '10 %'), ('11.1 %', '10.0 %'), ('12.34 %', '12.41 %'))
     """
-    first, second = percent(a), percent(b)
-    digits = max(_digits(a), _digits(b))
-    while first == second and a != b and digits < 9:
-        digits += 1
-        first, second = _percent(a, digits), _percent(b, digits)
-    return first, second
+    gap = 100.0 * abs(a - b)
+    digits = min(max(math.ceil(-math.log10(gap / TOLD)), 0), 9) if gap > 0.0 else 0
+    return _percent(a, max(digits, _digits(a))), _percent(b, max(digits, _digits(b)))
 
 
 def at_most(share: float) -> str:

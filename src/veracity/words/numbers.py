@@ -122,6 +122,8 @@ def interval(reading: Any, as_percent: bool = False, digits: int | None = None) 
     >>> from veracity.data.reading import Reading
     >>> interval(Reading(1.1, 1.006, 1.198)), interval(Reading(0.67, 0.649, 0.696), True)
     ('1.006–1.198', '64.9–69.6 %')
+    >>> interval(Reading(0.007, 0.00002, 0.014))
+    '0–0.014'
     """
     limits = ends(reading)
     if limits is None:
@@ -129,9 +131,14 @@ def interval(reading: Any, as_percent: bool = False, digits: int | None = None) 
     scale = 100.0 if as_percent else 1.0
     if digits is None:
         digits = min(max(decimals(reading) - 2, 0), 3) if as_percent else decimals(reading)
-    low, high = (_fixed(scale * end, digits) if math.isfinite(end) else "∞" if end > 0 else "−∞" for end in limits)
-    between = " to " if limits[0] < 0 else "–"
+    low, high = (_end(scale * end, digits) if math.isfinite(end) else "∞" if end > 0 else "−∞" for end in limits)
+    between = " to " if low.startswith("−") else "–"
     return f"{low}{between}{high}{' %' if as_percent else ''}"
+
+
+def _end(x: float, digits: int) -> str:
+    """Return an end of an interval; one that is next to 0 beside the digits shown is 0."""
+    return "0" if abs(x) < 0.05 * 10.0**-digits else _fixed(x, digits)
 
 
 def why(reading: Any) -> str:
