@@ -126,8 +126,8 @@ def _adjustment_losses(
     al, reach = max(raw, 0.0), quantile(level) * error
     fitted = chance_of_adjustment(judged.part(_few(judged.rows)).rows, power_of(rule), len(judged.fitted))
     low, high = _end(raw - reach), _end(max(raw, 0.0) + reach + fitted)
-    reason = FEW_MISSES if judged.few_misses and np.isfinite(raw) else ZERO_OUTCOME
-    reading = Reading(al, low, high, PAIRED, None if low is not None else reason)
+    why_not = FEW_MISSES if judged.few_misses and np.isfinite(raw) else ZERO_OUTCOME
+    reading = Reading(al, low, high, PAIRED, None if low is not None else why_not)
     return al, {"AL": reading, "PL": _difference(whole, al), "raw": {"AL": raw, "AL_error": error}}
 
 

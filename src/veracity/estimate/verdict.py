@@ -369,14 +369,13 @@ def _where(tests: Tests, direction: str, classes: int, zeros: bool, flipped: boo
     if zeros:
         sign[[0, -1]] = 0.0
     likely = EDGES[1:] <= 1.0 - LIKELY + 1e-9 if flipped else EDGES[:-1] >= LIKELY - 1e-9
-    singles, named = np.arange(RANGES), np.flatnonzero(likely)
-    last = 0 if flipped else RANGES - 1
-    spans = [(b, b) for b in singles] + ([] if zeros else [(min(b, last), max(b, last)) for b in named])
-    chosen = np.array([(singles >= first) & (singles <= end) for first, end in spans], dtype=np.float64)
+    named = [] if zeros else [int(b) for b in np.flatnonzero(likely)]
+    at, last = np.array([*range(RANGES), *named]), 0 if flipped else RANGES - 1
+    spans = [(b, b) for b in range(RANGES)] + [(min(b, last), max(b, last)) for b in named]
+    chosen = np.array([[first <= b <= end for b in range(RANGES)] for first, end in spans], dtype=np.float64)
     columns = slice(tests.cases.levels + 1, None)  # at most one entry of a row is likely: variances add up
     scale = np.sqrt(chosen @ tests.variances[columns] + 1.0)
     z, drawn = chosen @ tests.residuals[columns] / scale, tests.draws[:, columns] @ chosen.T / scale
-    at = np.concatenate([singles, [] if zeros else named]).astype(np.intp)
     fits = (np.abs(z) > np.quantile(np.abs(drawn).max(axis=1), 1.0 - ALPHA) * (1.0 + 1e-9)) & (sign[at] * z > 0.0)
     if (fits & likely[at]).any():
         fits &= likely[at]
