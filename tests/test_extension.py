@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +16,7 @@ import numpy as np
 import pytest
 
 import veracity as vc
+from tests.inputs.test_new_layout import ODDS
 from veracity import engines, maps, measures, plots
 from veracity.formulas import rules
 from veracity.results.schema import schema
@@ -20,6 +24,36 @@ from veracity.results.schema import schema
 RNG = np.random.default_rng(0)
 P = RNG.beta(0.8, 1.2, 400)
 Y = (RNG.random(400) < P).astype(int)
+
+HALFWAY = '''
+"""Halfway to the class frequencies."""
+from dataclasses import dataclass
+import numpy as np
+from veracity.maps._fitted import Formula
+
+@dataclass(frozen=True, eq=False)
+class Halfway(Formula):
+    prior: np.ndarray
+    def rows(self, p):
+        return (p + self.prior) / 2.0
+
+def fit(forecasts):
+    return Halfway(forecasts.classes, forecasts.prior)
+'''
+DOTS = '''
+"""Dots."""
+import altair as alt
+OF, ORDER, TITLE = "assessment", 5, "Dots"
+COLUMNS = {"x": ("log loss", ".3f")}
+def rows(result):
+    return [{"x": float(result.scores.log_loss)}]
+def chart(result):
+    return alt.Chart(alt.InlineData(rows(result))).mark_point().encode(x="x:Q")
+def caption(result):
+    return "One dot."
+'''
+TWICE = "from veracity.engines.local import *\nfrom veracity.engines.local import OPTIONS, open, run\n"
+HELLO = 'import click\n@click.command()\ndef command():\n    """Say hello."""\n    click.echo("hello")\n'
 
 
 @pytest.fixture
@@ -53,6 +87,12 @@ def test_a_measure_appears_everywhere(measure: measures.Measure, tmp_path: Path)
     assert "Absolute error" in show.to_html(a)
     assert "Absolute error" in show.to_markdown(a)
     assert "scores.absolute_error" in show.to_csv(a)
+    compared = vc.compare(Y, {"a": P, "b": P**2})
+    (difference,) = json.loads(compared.to_json())["comparison"]["differences"]["absolute_error"]
+    other = float(np.mean(1.0 - np.where(Y == 1, P**2, 1.0 - P**2)))
+    assert difference["value"] == pytest.approx(truth - other, rel=1e-9)
+    for page in (show.to_terminal(compared, details=True), show.to_html(compared), show.to_csv(compared)):
+        assert "Absolute error" in page or "absolute_error" in page
 
 
 def test_a_scoring_rule_is_one_constant(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +109,7 @@ def test_a_scoring_rule_is_one_constant(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.fixture
-def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Path]:
+def added_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Path]:
     """A folder whose files are modules of a package of ours."""
     package = importlib.import_module(request.param)
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
@@ -85,56 +125,25 @@ def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
             listed.cache_clear()
 
 
-@pytest.mark.parametrize("beside", ["veracity.maps"], indirect=True)
-def test_a_map_is_a_file(beside: Path) -> None:
-    (beside / "halfway.py").write_text(
-        '''
-"""Halfway to the class frequencies."""
-from dataclasses import dataclass
-import numpy as np
-from veracity.maps._fitted import Formula
-
-@dataclass(frozen=True, eq=False)
-class Halfway(Formula):
-    prior: np.ndarray
-    def rows(self, p):
-        return (p + self.prior) / 2.0
-
-def fit(forecasts):
-    return Halfway(forecasts.classes, forecasts.prior)
-'''
-    )
+@pytest.mark.parametrize("added_folder", ["veracity.maps"], indirect=True)
+def test_a_map_is_a_file(added_folder: Path) -> None:
+    (added_folder / "halfway.py").write_text(HALFWAY)
     assert "halfway" in maps.names()
     fitted = maps.fit("halfway", vc.Forecasts.of(Y, P))
     assert maps.from_json(fitted.to_json())(P[:3]) == pytest.approx(fitted(P[:3]))
     assert vc.assess(Y, P, map="halfway").losses("log").CL.known
 
 
-@pytest.mark.parametrize("beside", ["veracity.plots"], indirect=True)
-def test_a_plot_is_a_file(beside: Path) -> None:
-    (beside / "dots.py").write_text(
-        '''
-"""Dots."""
-import altair as alt
-OF = "assessment"
-TITLE = "Dots"
-def chart(result):
-    return alt.Chart(alt.InlineData([{"x": float(result.scores.log_loss)}])).mark_point().encode(x="x:Q")
-def caption(result):
-    return "One dot."
-def table(result):
-    return ["x"], [[float(result.scores.log_loss)]]
-'''
-    )
+@pytest.mark.parametrize("added_folder", ["veracity.plots"], indirect=True)
+def test_a_plot_is_a_file(added_folder: Path) -> None:
+    (added_folder / "dots.py").write_text(DOTS)
     assert "dots" in plots.names("assessment")
     assert vc.assess(Y, P).plot("dots").to_dict()["mark"]["type"] == "point"
 
 
-@pytest.mark.parametrize("beside", ["veracity.engines"], indirect=True)
-def test_an_engine_is_a_file(beside: Path, tmp_path: Path) -> None:
-    (beside / "twice.py").write_text(
-        "from veracity.engines.local import *\nfrom veracity.engines.local import OPTIONS, open, run\n"
-    )
+@pytest.mark.parametrize("added_folder", ["veracity.engines"], indirect=True)
+def test_an_engine_is_a_file(added_folder: Path, tmp_path: Path) -> None:
+    (added_folder / "twice.py").write_text(TWICE)
     assert "twice" in engines.names()
     file = tmp_path / "forecasts.csv"
     file.write_text("y,p\n" + "".join(f"{y},{p}\n" for y, p in zip(Y, P, strict=True)))
@@ -142,14 +151,59 @@ def test_an_engine_is_a_file(beside: Path, tmp_path: Path) -> None:
     assert found.n == 400
 
 
-@pytest.mark.parametrize("beside", ["veracity.cli"], indirect=True)
-def test_a_command_is_a_file(beside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("added_folder", ["veracity.cli"], indirect=True)
+def test_a_command_is_a_file(added_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from veracity.cli import run
 
-    (beside / "hello.py").write_text(
-        'import click\n@click.command()\ndef command():\n    """Say hello."""\n    click.echo("hello")\n'
-    )
+    (added_folder / "hello.py").write_text(HELLO)
     assert run(["--help"]) == 0
     assert "Say hello." in capsys.readouterr().out
     assert run(["hello"]) == 0
     assert capsys.readouterr().out == "hello\n"
+
+
+def test_files_put_into_the_package_are_offered_and_used_by_the_command_line(tmp_path: Path) -> None:
+    """A copy of the package with a layout, a map, a plot, an engine and a command more, each of them one file."""
+    package = tmp_path / "src" / "veracity"
+    shutil.copytree(Path(vc.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    added = {
+        "read/layouts/odds_won": ODDS,
+        "maps/halfway": HALFWAY,
+        "plots/dots": DOTS,
+        "engines/twice": TWICE,
+        "cli/hello": HELLO,
+    }
+    for place, text in added.items():
+        (package / f"{place}.py").write_text(text)
+    odds = "".join(f"{y},{1.0 / p}\n" for y, p in zip(Y, P, strict=True))
+    (tmp_path / "odds.csv").write_text(f"won,odds\n{odds}")
+
+    def veracity(*arguments: str) -> str:
+        there = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "COLUMNS": "200"}
+        command = [sys.executable, "-m", "veracity", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=there, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "Say hello." in veracity("--help")
+    offered = veracity("assess", "--help")
+    assert "odds-won" in offered
+    assert "twice" in offered
+    made = veracity(
+        "assess",
+        "odds.csv",
+        "--layout",
+        "odds-won",
+        "--engine",
+        "twice",
+        "--report",
+        "page.html",
+        "--plots",
+        "pictures",
+    )
+    assert "400 cases" in made
+    assert (tmp_path / "pictures" / "dots.svg").exists()
+    assert "One dot." in (tmp_path / "page.html").read_text()
+    assert "halfway" in veracity("calibrate", "fit", "--help")
+    veracity("calibrate", "fit", "odds.csv", "--map", "halfway", "-o", "halfway.json")
+    assert json.loads((tmp_path / "halfway.json").read_text())["map"] == "halfway"

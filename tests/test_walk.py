@@ -71,3 +71,5 @@ def test_the_walk_from_file_to_answer_is_short(
     wanted = ["engines → read.open", "engines → read.parts.Source.parts", "engines → state.", "engines → results."]
     found = [next(i for i, line in enumerate(walk.lines) if line.startswith(step)) for step in wanted]
     assert found == sorted(found)
+    shown = (Path(__file__).parents[1] / "docs" / "how_it_works.md").read_text()
+    assert "\n".join(walk.lines) in shown, "docs/how_it_works.md shows another walk"

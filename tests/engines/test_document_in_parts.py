@@ -24,7 +24,12 @@ WITHOUT_CLASSES = (
     "scores", "skill", "reported", "expected", "measured", "measured_plain", "divergence", "slope", "verdict",
     "risk_profile", "floors", "decomposition", "losses", "calibration_error", "decomposed_profile", "bins", "remedies",
 )  # fmt: skip
-SIZES = [(2, 900), (10, 700), (60, 400), pytest.param(10, 140_000, marks=pytest.mark.slow)]  # the last: not all rows
+SIZES = [
+    (2, 900),
+    (10, 700),
+    (60, 400),
+    *(pytest.param(k, 140_000, marks=pytest.mark.slow) for k in (2, 10)),  # more rows than there are analysis rows
+]
 
 
 def forecasts(k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -90,7 +95,7 @@ def test_numbers_are_equal_for_any_order_of_classes(k: int, n: int) -> None:
         same(one[section], other[section], section)
 
 
-@pytest.mark.parametrize(("k", "n"), [(2, 900), (10, 700), (60, 400)])
+@pytest.mark.parametrize(("k", "n"), [*SIZES[:3], SIZES[-1]])
 def test_document_of_files_is_equal_on_every_engine(engine: Any, tmp_path: Path, k: int, n: int) -> None:
     y, p = forecasts(k, n)
     columns = {f"p{j}": p[:, j] for j in range(k)}
