@@ -35,7 +35,7 @@ def test_models_are_named_by_file_and_ranked(models: list[Path], capsys: pytest.
     table = [line.split() for line in out.partition("\nModel ")[2].splitlines()[1:3]]
     assert [row[0] for row in table] == ["calm", "sharp"]
     assert table[1][-1] == "over-confident"
-    assert "Lowest log loss first. Differences from calm on the same cases." in out
+    assert "Lowest log loss first. Differences from calm on the same cases (paired t" in out
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100, 140])

@@ -53,7 +53,10 @@ def test_events_happen_and_picks_are_right() -> None:
 
 
 def test_confidence_that_no_range_shows_is_told_by_typical_probabilities() -> None:
-    assert said(FOUND) == ("**Over-confident.** It expects to give the outcome 62 % (typically); it gave 33 %.",)
+    assert said(FOUND) == (
+        "**Over-confident.** Its probabilities are too extreme: "
+        "it expects to give the outcome 62 % (typically); it gave 33 %.",
+    )
     other = replace(FOUND, confidence=replace(FOUND.confidence, realised=0.7))  # the level hides the direction
     assert said(other) == ("**Over-confident.** Its probabilities are too extreme.",)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -35,12 +35,13 @@ def answer(request: Request, outputs: Outputs, made_by: Answer) -> None:
         result: Any = found
         if isinstance(found, Mapping):
             result = Assessments(found) if len(found) > 1 else next(iter(found.values()))
-        hint = "" if outputs.details else _hint() if outputs.report is None else f"\nreport: {outputs.report}\n"
-        printed = deliver(result, outputs, show.pictures(result), hint)
+        printed = deliver(result, outputs, show.pictures(result))
     to_stdout(printed)
 
 
-def deliver(result: Any, outputs: Outputs, pictures: Iterable[tuple[str, bytes]], hint: str = "") -> str | bytes:
+def deliver(
+    result: Any, outputs: Outputs, pictures: Iterable[tuple[str, bytes]], hints: Sequence[str] = HINTS
+) -> str | bytes:
     """Write the requested files; return the text for standard output: a document, or the answer."""
     from veracity import show
 
@@ -51,7 +52,8 @@ def deliver(result: Any, outputs: Outputs, pictures: Iterable[tuple[str, bytes]]
     }
     printed = made.pop("-", None)
     if printed is None:
-        printed = f"{show.headline(result)}\n" if outputs.quiet else _answer(result, outputs.details) + hint
+        said = f"{show.headline(result)}\n" if outputs.quiet else _answer(result, outputs.details)
+        printed = said if outputs.quiet else said + _last(outputs, hints)
     with OutputFiles() as files:
         for path, content in made.items():
             files.add(path, content)
@@ -65,10 +67,12 @@ def deliver(result: Any, outputs: Outputs, pictures: Iterable[tuple[str, bytes]]
     return printed
 
 
-def _hint() -> str:
-    """Return the hint at further options, on one line if it fits the terminal."""
-    line = "   ".join(HINTS)
-    return f"\n{line}\n" if len(line) <= _width() else f"\n{HINTS[0]}\n      {HINTS[1]}\n"
+def _last(outputs: Outputs, hints: Sequence[str]) -> str:
+    """Return where the report is, or the hints at further options, on one line if they fit the terminal."""
+    if outputs.report is not None:
+        return f"\nreport: {outputs.report}\n"
+    line = "   ".join(hints)
+    return "" if outputs.details else f"\n{line if len(line) <= _width() else f'{chr(10)}      '.join(hints)}\n"
 
 
 def _width() -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from veracity.cli._options import CASES, ESTIMATION, INPUT, OUTPUTS, Command, Option, Outputs
-from veracity.cli._output import check_outputs, tell, to_stdout
+from veracity.cli._output import check_outputs, to_stdout
 
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "table_mosaic": ("table_mosaic", {}),
@@ -22,7 +22,7 @@ PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "bregman_tangents_half_brier": ("bregman_tangents", {"rule": "half_brier"}),
     "bregman_tangents_prior": ("bregman_tangents", {"rule": "log", "at": "prior"}),
 }
-
+HINTS = ("More: --report out.html (charts, predictive values at other prevalences)", "--details (every measure)")
 
 TABLES = click.Argument(["files"], nargs=-1, metavar="[COUNTS.csv]...")
 OWN = (
@@ -82,10 +82,7 @@ def command(**options: Any) -> None:
     table = _table(**options)
     from veracity.cli._deliver import deliver
 
-    to_stdout(deliver(table, outputs, _pictures(table)))
-    written = [path for path in (*outputs.files.values(), outputs.plots) if path not in (None, "-")]
-    if written and not outputs.quiet:
-        tell("written: " + ", ".join(str(path) for path in written))
+    to_stdout(deliver(table, outputs, _pictures(table), HINTS))
 
 
 def _table(

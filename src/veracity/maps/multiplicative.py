@@ -69,7 +69,7 @@ class Multiplicative(Formula):
 
     @property
     def text(self) -> str:
-        return "prior correction (weights)"
+        return LABEL
 
     def check(self, kept: slice | Array = slice(None)) -> None:
         self.require(self.shift.shape == self.level.shape == self.block.shape == (self.k,), "shapes")

@@ -48,7 +48,7 @@ def caption(result: Any) -> str:
     rest = [row["model"] for row in found if row["clear"] == CHANCE]
     said = [f"worse than {name}: {words.listing(worse)}"] if worse else []
     said += [f"better than {name}: {words.listing(better)}"] if better else []
-    said += [f"not to be told from {name}: {words.listing(rest)}"] if rest else []
+    said += [f"not clearly different from {name}: {words.listing(rest)}"] if rest else []
     text = "; ".join(said)
     return f"{capital(text)} ({RULES[rule]})." if said else ""
 
@@ -62,7 +62,7 @@ def chart(result: Any) -> style.Chart:
     room = min(MOST_ROOM, max(LEAST_ROOM, LETTER * max(map(len, order))))
     y = alt.Y("model:N", sort=order, title=None, axis=alt.Axis(labelLimit=room, labelOverlap=False))
     x = alt.X(
-        "value:Q", title=f"{RULES[rule][:1].upper()}{RULES[rule][1:]} less that of {name}", scale=alt.Scale(zero=True)
+        "value:Q", title=f"{RULES[rule][:1].upper()}{RULES[rule][1:]} minus that of {name}", scale=alt.Scale(zero=True)
     )
     domain = [which for which in (CLEAR, CHANCE) if any(row["clear"] == which for row in found)]
     colour = alt.Color("clear:N", scale=style.categories(domain), title=None)

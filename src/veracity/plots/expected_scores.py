@@ -1,4 +1,4 @@
-"""Observed less expected score for every risk parameter, and the range of chance."""
+"""Observed minus expected score for every risk parameter, and the range of chance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import altair as alt
 from veracity.plots import _style as style
 from veracity.words import expectation, finite
 
-OF, ORDER, TITLE, FOLDED = "assessment", 75, "Observed less expected score", True
+OF, ORDER, TITLE, FOLDED = "assessment", 75, "Observed minus expected score", True
 COLUMNS = {
     "r": ("risk parameter r", ".3~f"),
     "excess": ("observed − expected score", ".4~g"),
@@ -36,7 +36,7 @@ def caption(result: Any) -> str:
 
 
 def chart(result: Any) -> style.Chart:
-    """Observed less expected score over r in [-1/2, 2], divided by the reach of calibrated forecasts."""
+    """Observed minus expected score over r in [-1/2, 2], divided by the reach of calibrated forecasts."""
     points = style.present(rows(result), "expected_scores", "expected scores")
     x = alt.X("r:Q", title=style.RISK_AXIS, scale=alt.Scale(domain=[-0.5, 2], nice=False))
     most = max(1.5, *(1.1 * abs(row["ratio"]) for row in points))

@@ -56,7 +56,7 @@ def chart(result: Any) -> style.Chart:
     """One panel per column."""
     found = style.present(rows(result), "group_differences", "groups (give --group)")
     other, name = pair(result) or ("", "")
-    x = alt.X("value:Q", title=f"Log loss of {other} less that of {name}", scale=alt.Scale(zero=True))
+    x = alt.X("value:Q", title=f"Log loss of {other} minus that of {name}", scale=alt.Scale(zero=True))
     panels = []
     for column in dict.fromkeys(row["column"] for row in found):
         part = [row for row in found if row["column"] == column]

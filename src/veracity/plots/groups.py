@@ -10,7 +10,7 @@ from veracity.plots import _style as style
 from veracity.plots import _typical
 from veracity.words import BESIDE, number, p_equals, percent
 
-OF, ORDER, TITLE = "assessment", 10, "Groups"
+OF, ORDER, TITLE = "assessment", 10, "Given and expected by group"
 COLUMNS = {
     "column": ("column", ""),
     "group": ("group", ""),

@@ -21,6 +21,7 @@ COLUMNS = {
 RULES = {"log": "log loss", "brier": "Brier score"}
 REMEDIES = {
     "L": "",
+    "CL": "recalibration",
     "AL": "prior correction",
     "PCL": "recalibration with labels",
     "GL": "a better model",
@@ -49,7 +50,8 @@ def rows(result: Any) -> style.Rows:
     split = finite(losses.GL) is not None and finite(losses.IL) is not None
     top = float(losses.L)
     steps = [_step("L", losses.L, 0.0, top)]
-    for name in ("AL", "PCL", *(("GL",) if split else ()), "remainder"):
+    parts = ("AL", "PCL") if finite(losses.PCL) is not None else ("CL",)
+    for name in (*parts, *(("GL",) if split else ()), "remainder"):
         size = finite(losses[name]) if name in losses else None
         if size is not None and not (name == "remainder" and abs(size) < NEGLIGIBLE):
             end = max(top - size, 0.0)
@@ -70,7 +72,7 @@ def _step(name: str, held: Any, start: float, stop: float) -> dict[str, Any]:
         "from": start,
         "to": stop,
         "remedy": REMEDIES[name],
-        "kind": SAVED if name in ("AL", "PCL", "GL") else LEFT,
+        "kind": SAVED if name in ("CL", "AL", "PCL", "GL") else LEFT,
         "label": f"{part}: {number(held) if abs(value(held) or 0.0) >= NEGLIGIBLE else 'nothing'}",
     }
 

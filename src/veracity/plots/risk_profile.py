@@ -94,7 +94,7 @@ def chart(result: Any) -> style.Chart:
         alt.Chart(style.data(marks)).mark_rule(style="guide", opacity=0.5).encode(x=alt.X("r:Q")),
         named(marks[:1], "right", -4),
         named(marks[1:], "left", 4),
-        base.mark_line(strokeWidth=2).encode(
+        base.mark_line(strokeWidth=2, interpolate="monotone").encode(
             x=x,
             y=y,
             color=colour,

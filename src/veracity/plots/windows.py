@@ -9,7 +9,7 @@ import altair as alt
 from veracity.plots import _style as style
 from veracity.words import BESIDE, finite, number, p_equals
 
-OF, ORDER, TITLE = "assessment", 11, "In time"
+OF, ORDER, TITLE = "assessment", 11, "Observed and expected in time"
 OBSERVED, EXPECTED = "observed", "expected by the forecasts"
 COLUMNS = {
     "window": ("window", ""),

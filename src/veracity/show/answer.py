@@ -33,6 +33,7 @@ from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 
 TITLE = "Forecast quality"
 MOST_NOTES = 4
+UNSEEN = ("calibrated", "none found")  # states of a verdict that found nothing
 MOST_GROUPS = 15
 MOST_WINDOWS = 24  # the latest ones
 
@@ -98,6 +99,9 @@ def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
     detail = a.verdict_detail
     verdict = words.verdict(a.verdict or "not measurable", detail)
     useful = words.usefulness(a.scores, a.skill, a.baseline)
+    drifts = words.drifting(a.drift, a.windows)
+    if drifts is not None and _hidden_drift(a):  # said before "no miscalibration found"
+        verdict, drifts = [drifts, *(said._replace(mark=NOTICE) for said in verdict)], None
     lead = [Sentence(*said, lead=True) for said in verdict]
     worse = useful is not None and useful.mark == BAD
     if useful is not None and worse:  # said first of all
@@ -105,7 +109,7 @@ def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
     told = " ".join(said.text for said in verdict)
     zeros = detail.zero_rows if detail is not None else 0
     codes = {"zero_probability"} if zeros else set()
-    notes = [words.worst_group(a.groups), words.drifting(a.drift, a.windows), words.biggest_miss(a.surprises, zeros)]
+    notes = [words.worst_group(a.groups), drifts, words.biggest_miss(a.surprises, zeros)]
     notes += words.notes([f for f in a.findings or () if f.code not in codes], told)
     known = [said for said in notes if said is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
@@ -114,9 +118,15 @@ def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
     return lead, [Sentence(*said) for said in rest if said is not None]
 
 
+def _hidden_drift(a: Any) -> bool:
+    """Whether calibration changes in time though all cases together show no miscalibration."""
+    p = None if a.drift is None else a.drift.calibration_p
+    return p is not None and p < words.SIGNIFICANT and getattr(a.verdict_detail, "state", "") in UNSEEN
+
+
 def _fix(a: Any) -> words.Said | None:
     """Return the best recalibration with a command that runs on the same input."""
-    found = a.verdict_detail is not None and a.verdict_detail.state == "found"
+    found = a.verdict_detail is not None and (a.verdict_detail.state == "found" or _hidden_drift(a))
     said = words.fix(a.remedies, words.judged_by(a.scores), wanted=found)
     if said is None or a.provenance is None:
         return said
@@ -149,9 +159,10 @@ def _calibration_card(a: Any) -> Card | None:
     shown_slope = "" if finite(detail.slope) is None else f"slope {shown(slope, detail.slope).text}"
     limits = interval(slope, detail.slope).text
     said = f"{shown_slope} ({limits})" if shown_slope and limits else shown_slope or words.capital(a.verdict or "")
-    return Card(
-        "Calibrated?", answers.get(detail.state, "Not measurable"), said, words.MARK_OF_STATE.get(detail.state, NOTICE)
-    )
+    if _hidden_drift(a):
+        return Card("Calibrated?", "Not always", f"it drifts; {said}", NOTICE)
+    answer = answers.get(detail.state, "Not measurable")
+    return Card("Calibrated?", answer, said, words.MARK_OF_STATE.get(detail.state, NOTICE))
 
 
 def _fix_card(a: Any) -> Card | None:
@@ -163,7 +174,7 @@ def _fix_card(a: Any) -> Card | None:
         remedy, gain = best
         saved = f"{words.RULES[rule]} −{number(gain.gain, words.decimals(gain))}"
         return Card("Fixable?", "Yes", f"{words.remedy_name(remedy).partition(' (')[0]}: {saved}", words.ACTION)
-    if a.verdict_detail is None or a.verdict_detail.state != "found":
+    if a.verdict_detail is None or (a.verdict_detail.state != "found" and not _hidden_drift(a)):
         return Card("Fixable?", "Nothing to fix", "no recalibration helps", GOOD)
     unclear = words.largest_gain(a.remedies, rule)
     if unclear is None:
@@ -270,7 +281,7 @@ def _any_known(side: Any) -> bool:
 
 
 def group_tables(a: Any) -> list[Table]:
-    """Return one table per column of groups, the largest groups first."""
+    """Return one table per column of groups, the largest groups in the order of their names."""
     return [_group_table(a, str(column), group) for column, group in (a.groups or {}).items()]
 
 
@@ -309,8 +320,9 @@ def window_tables(a: Any) -> list[Table]:
 
 def _group_table(a: Any, column: str, group: Any) -> Table:
     ordered = sorted(group.levels.items(), key=lambda item: (-item[1].n, str(item[0])))
+    largest = sorted(ordered[:MOST_GROUPS], key=lambda item: words.natural(str(item[0])))
     loss = quantity("scores.log_loss")
-    digits = fewest([part.scores.log_loss for _, part in ordered[:MOST_GROUPS]])
+    digits = fewest([part.scores.log_loss for _, part in largest])
     levelled = any(part.level is not None for _, part in ordered)  # two classes: the share of the event
     columns = [
         Column(f"By {column}", number=False),
@@ -322,7 +334,7 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
     columns += [Column("shrunk", rank=3)] if drawn else []
     columns += [Column(name, rank=1) for name in (("predicted", "observed") if levelled else ("gave", "expected"))]
     rows: list[tuple[Cell, ...]] = []
-    for level, part in ordered[:MOST_GROUPS]:
+    for level, part in largest:
         if levelled:
             pair = [getattr(part.level, name, None) for name in ("predicted", "observed")]
         else:
@@ -338,7 +350,7 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
     )
     if group.differ is not None and group.differ.p is not None:
         differ = f"The groups {'' if group.differ.p < words.BESIDE else 'do not clearly '}differ"
-        notes.insert(0, f"{differ} in log loss ({words.p_equals(group.differ.p)}, {group.differ.method}).")
+        notes.insert(0, f"{differ} ({words.p_equals(group.differ.p)}; {group.differ.method}).")
     if drawn:
         notes.append("Shrunk: log loss drawn towards the mean of all groups, as small groups vary by chance.")
     return Table(f"By {column}", (*columns, Column("verdict", number=False)), tuple(rows), tuple(notes))

@@ -34,12 +34,13 @@ MOST_WHOLE = 3  # models with every picture
 ESSENTIAL = (plots.FIRST, "loss_ladder", "groups", "surprises")
 MOST_LEVELS = 24  # of a group
 MOST_DECIDING = 10  # cases of a pair
+WHY = "Why they differ"
 COMPONENTS = {
     "CL": ("Miscalibration", "What recalibration saves on cases it was not fitted to."),
     "AL": ("… by correcting class frequencies", ""),
     "RL": ("Refinement", "Log loss that is left after recalibration: it needs a better model."),
     "slope": ("Calibration slope", "Below 1: too extreme; above 1: too cautious."),
-    "expected_minus_realised": ("Expected less realised log loss", "Negative: it did worse than it expected."),
+    "expected_minus_realised": ("Expected minus realised log loss", "Negative: it did worse than it expected."),
 }
 
 
@@ -66,10 +67,10 @@ def answer_of_comparison(result: Any) -> list[Block]:
     if record.groups:
         found.append(Details("Differences by group", (Chart("group_differences", result),)))
     if record.components:
-        found.append(Details("Why they differ", (_component_table(result),)))
+        found.append(Details(WHY, (_component_table(result),)))
     tables = tuple(table for table in map(_deciding_table, _pairs_shown(result)) if table.rows)
     if tables:
-        found.append(Details("Which cases decide", tables))
+        found.append(Details("Which cases decide", tables, folded=True))
     found.append(Details("All pairs", (_pair_table(result),)))
     found.append(Details("Risk profile", (Chart("risk_profile", Models(ends(ranked, MOST_CURVES))),)))
     return [*found, *(Details(name, tuple(answer(a, charts))) for name, a in chosen)]
@@ -79,7 +80,7 @@ def _heading(result: Any) -> Heading:
     first = next(iter(result.models.values()))
     about = [count(result.record.cases, "case")]
     about += [count(len(first.classes), "class", "classes")] if first.classes else []
-    about += [f"paired by {result.record.paired_by}", result.record.method]
+    about += [f"paired by {result.record.paired_by}"]
     return Heading(f"Comparison of {count(len(result.models), 'model')}", " · ".join(about))
 
 
@@ -118,8 +119,8 @@ class Signed(Value):
 
     @property
     def text(self) -> str:
-        x = words.finite(self.reading)
-        return f"+{super().text}" if x is not None and x > 0.0 else super().text
+        x, text = words.finite(self.reading), super().text
+        return f"+{text}" if x is not None and x > 0.0 and text.strip("0.,") else text
 
 
 def _models(result: Any) -> Table:
@@ -150,7 +151,8 @@ def _models(result: Any) -> Table:
     what = "" if rule == "log" else f" Differences are those of the {words.RULES[rule]}."
     tests = sum(d.p is not None for d in record.differences[rule])
     adjusted = f"; p by Holm for {tests} pairs" if tests > 1 else ""
-    notes = [f"Lowest log loss first. Differences from {name} on the same cases{adjusted}.{what}"]
+    said = f"Differences from {name} on the same cases ({record.method}){adjusted}."
+    notes = [f"Lowest log loss first. {said}{what}"]
     if len(ranked) > len(side):
         notes.append(f"{count(len(ranked) - len(side), 'model')} between these are in the CSV and JSON.")
     return Table("Models", tuple(columns), tuple(rows), tuple(notes))
@@ -172,7 +174,7 @@ def _deciding_table(found: Any) -> Table:
     columns = (
         Column("Row", number=False),
         Column("outcome", number=False),
-        Column(f"log loss of {found.a} less that of {found.b}"),
+        Column(f"log loss of {found.a} minus that of {found.b}"),
         Column("share of the difference so far"),
     )
     rows = tuple(
@@ -208,7 +210,7 @@ def _component_table(result: Any) -> Table:
             digits = words.decimals(words.comparison.as_reading(d))
             rows.append((Label(other if i == 0 else ""), Label(*text), *_cells(d, digits)))
     note = "A difference in log loss is that of miscalibration plus that of refinement."
-    return Table("Components", columns, tuple(rows), (note,))
+    return Table(WHY, columns, tuple(rows), (note,))
 
 
 def _component(record: Any, part: str, a: str, b: str) -> PairDifference | None:
@@ -275,7 +277,7 @@ def _group_table(result: Any, column: str) -> Table:
     )
     left = len(ordered) - len(kept)
     notes = [words.comparison.groups(record, column, _level(result))]
-    notes += [f"{count(left, 'smaller group')} not shown."] if left else []
+    notes += [f"{count(left, 'more group')} not shown."] if left else []
     return Table(f"By {column}", columns, tuple(rows), tuple(note for note in notes if note))
 
 

@@ -287,7 +287,7 @@ def _digits(x: Any) -> str:
 def _emphasis(text: str) -> Markup:
     """Return **bold** and `code` of a sentence; everything else is escaped."""
     out = Markup("")
-    tied = re.sub(r" (?=%)|(?<=\bp) (?=[<=])|(?<=\bp [<=]) ", "\N{NO-BREAK SPACE}", str(text))
+    tied = re.sub(r" (?=%)|(?<=\bp) (?=[<=])|(?<=\bp =) |(?<=<) (?=\d)", "\N{NO-BREAK SPACE}", str(text))
     for i, part in enumerate(tied.split("**")):
         pieces = part.split("`")
         inner = Markup("").join(

@@ -179,6 +179,6 @@ def _groups(side: list[tuple[str, Any]]) -> list[Table]:
         )
         left = len(ordered) - len(kept)
         tables.append(
-            Table(f"By {column}", columns, rows, (f"{count(left, 'smaller group')} not shown.",) if left else ())
+            Table(f"By {column}", columns, rows, (f"{count(left, 'more group')} not shown.",) if left else ())
         )
     return tables

@@ -31,6 +31,7 @@ from veracity.words import finite
 RULES = {"log": "log loss", "brier": "Brier score (0–2)"}
 MOST_CLASSES, WORST_CLASSES = 50, 10
 MOST_REMEDIES = 5
+EMPTY: tuple[Any, ...] = (None, "", (), [], {})
 LETTERS = (
     "S: the forecasts. A: the same after prior correction. C: after recalibration. Q: the best possible from the same "
     "inputs. Y: the outcomes. d: the divergence of the score."
@@ -84,26 +85,27 @@ def remedy_table(a: Any, helpful: bool = True) -> Table | None:
     chosen = chosen[:MOST_REMEDIES] if helpful else chosen
     if not chosen:
         return None
-    columns = [
-        Column("Recalibration" if helpful else "Recalibration without gain", number=False),
-        Column("gain in log loss"),
-    ]
-    columns += [
+    title = "Recalibration" if helpful else "Recalibration without gain"
+    other = "brier" if rule == "log" else "log"
+    columns = (
+        Column(title, number=False),
+        Column(f"gain in {words.RULES[rule]}"),
         Column(f"{words.level(a.level)} interval"),
-        Column("gain in Brier score", rank=1),
+        Column(f"gain in {words.RULES[other]}", rank=1),
         Column("needs", number=False, rank=2),
-    ]
+    )
     rows: list[tuple[Cell, ...]] = []
-    digits = [fewest([gain_reading(remedy[name]) for remedy in chosen]) for name in ("log", "brier")]
+    digits = {name: fewest([gain_reading(remedy[name]) for remedy in chosen]) for name in (rule, other)}
     for remedy in chosen:
-        log, brier = gain_reading(remedy.log), gain_reading(remedy.brier)
-        cells = (Value(log, digits=digits[0]), Interval(log, digits=digits[0]), Value(brier, digits=digits[1]))
-        rows.append((Label(words.remedy_name(remedy)), *cells, remedy.needs))
+        first, second = gain_reading(remedy[rule]), gain_reading(remedy[other])
+        cells = (Value(first, digits=digits[rule]), Interval(first, digits=digits[rule]))
+        rows.append((Label(words.remedy_name(remedy)), *cells, Value(second, digits=digits[other]), remedy.needs))
     folds = chosen[0].folds
     notes = [f"Measured on cases that the recalibration was not fitted to ({folds} folds)."] if folds else []
-    if any(finite(remedy.log.gain) is None and remedy.log.gain is not None for remedy in chosen):
-        notes.append("−∞: on cases it was not fitted to, it gave an outcome probability 0.")
-    return Table(columns[0].title, tuple(columns), tuple(rows), tuple(notes))
+    logs = {remedy.log.gain for remedy in chosen}
+    notes += ["∞: it gives every outcome a probability above 0."] if math.inf in logs else []
+    notes += ["−∞: on cases it was not fitted to, it gave an outcome probability 0."] if -math.inf in logs else []
+    return Table(title, columns, tuple(rows), tuple(notes))
 
 
 def class_table(a: Any) -> Table | None:
@@ -116,8 +118,9 @@ def class_table(a: Any) -> Table | None:
         ordered = sorted(ordered, key=lambda item: (1.0 if item[1].p is None else item[1].p, -(item[1].share or 0.0)))
         ordered = ordered[:WORST_CLASSES]
     slope = quantity("verdict_detail.slope")
-    titles = ("cases", "predicted", "observed", "slope", "share of the miscalibration", "p")
-    ranks = (0, 0, 0, 1, 2, 0)
+    titles = ("cases", "predicted", "observed", "slope", "share", "p")
+    ranks = (0, 0, 0, 2, 1, 0)
+    digits = 1 if max(max(one.predicted, one.observed) for _, one in ordered) >= 0.01 else 2
     columns = (
         Column("Class", number=False),
         *(Column(title, rank=rank) for title, rank in zip(titles, ranks, strict=True)),
@@ -126,9 +129,9 @@ def class_table(a: Any) -> Table | None:
         (
             Label(str(name)),
             Value(one.n, digits=0),
-            Value(one.predicted, percent=True, digits=1),
-            Value(one.observed, percent=True, digits=1),
-            shown(slope, one.slope),
+            Value(one.predicted, percent=True, digits=digits),
+            Value(one.observed, percent=True, digits=digits),
+            shown(slope, one.slope) if finite(one.slope) is not None else "–",
             Value(one.share, percent=True, digits=0),
             words.p_value(one.p),
         )
@@ -140,7 +143,8 @@ def class_table(a: Any) -> Table | None:
         found = f"Predicted too often or too rarely: {', '.join(wrong[:10])}."
     elif any(one.p is not None and one.p < words.SIGNIFICANT for one in held.values()):
         found = "The test of all classes together names none."
-    notes = [found] + ([f"The worst {WORST_CLASSES} of {len(held):,} classes."] if len(held) > len(ordered) else [])
+    notes = [found, "Share: of the miscalibration. p: that the class is predicted as often as it happens (Holm)."]
+    notes += [f"The worst {WORST_CLASSES} of {len(held):,} classes."] if len(held) > len(ordered) else []
     return Table("Classes", columns, tuple(rows), tuple(notes))
 
 
@@ -210,7 +214,9 @@ def _tests(a: Any) -> Table | None:
         "Confidence: too extreme or too cautious?": detail.confidence.p,
         "Shape: is a range of probabilities wrong?": detail.shape.p,
     }
-    rows: list[tuple[Cell, ...]] = [(Label(name), words.p_value(p), "") for name, p in tests.items()]
+    rows: list[tuple[Cell, ...]] = [
+        (Label(name), "–" if p is None else words.p_equals(p), "") for name, p in tests.items()
+    ]
     for name in ("slope", "intercept", "ratio"):
         held, described = getattr(detail, name), quantity(f"verdict_detail.{name}")
         if finite(held) is not None:
@@ -219,7 +225,7 @@ def _tests(a: Any) -> Table | None:
         rows.append((Label("Removable share of the log loss"), Value(detail.gain, True), Interval(detail.gain, True)))
     if finite(detail.detectable) is not None:
         rows.append((Label("Smallest share that these cases would show"), Value(detail.detectable, True), ""))
-    columns = (Column("Calibration tests", number=False), Column("p or value"), Column(words.level(a.level)))
+    columns = (Column("Calibration tests", number=False), Column("value"), Column(words.level(a.level)))
     return Table("Calibration tests", columns, tuple(rows), (words.sentence(detail.method),) if detail.method else ())
 
 
@@ -231,7 +237,8 @@ def _two_rules(a: Any, section: str, held: dict[str, Any], title: str, note: str
     rows: list[tuple[Cell, ...]] = []
     for one in quantities().values():
         found = [known.get(rule, {}).get(one.name) for rule in RULES] if one.section == section else []
-        if any(words.value(x) is not None for x in found):
+        values = [x for x in map(words.value, found) if x is not None]
+        if values and (any(values) or one.name != "remainder"):
             rows.append((Label(one.full, one.gloss), *(cell for x in found for cell in (Value(x), Interval(x)))))
     return without_empty(Table(title, (Column(title, number=False), *_pair(a)), tuple(rows), (note,) if note else ()))
 
@@ -245,9 +252,8 @@ def _losses(a: Any) -> Table | None:
 
 def _terms(a: Any) -> Table | None:
     held = {rule: a.decomposition(rule) for rule in RULES}
-    return _two_rules(
-        a, "decomposition", held, "Terms", "Loss = uncertainty − resolution + reliability term + within bins."
-    )
+    note = "Loss = uncertainty − resolution + reliability term + within bins."
+    return _two_rules(a, "decomposition", held, "Uncertainty, resolution, reliability", note)
 
 
 def _corp(a: Any) -> Table | None:
@@ -256,7 +262,7 @@ def _corp(a: Any) -> Table | None:
         return None
     rules = corp if corp.log is not None else corp.top_label
     held = {rule: getattr(rules, rule, None) for rule in RULES}
-    return _two_rules(a, "corp", held, "CORP" if corp.log is not None else "CORP of the pick", "")
+    return _two_rules(a, "corp", held, "CORP (isotonic)" if corp.log is not None else "CORP (isotonic) of the pick", "")
 
 
 def _errors(a: Any) -> Table | None:
@@ -279,19 +285,19 @@ def _reading_table(a: Any) -> Table | None:
     made = a.provenance
     if made is None:
         return None
-    rows = [("read", line) for line in _lines(made.reading)]
+    rows = [("" if i else "reading", line) for i, line in enumerate(_lines(made.reading))]
     held = {
         name: getattr(made, name)
         for name in ("command", "inputs", "plan", "engine", "kernel", "version", "date", "seconds")
     }
-    rows += [(name, _flat(value)) for name, value in held.items() if value not in (None, (), [], {})]
+    rows += [(name, _flat(value)) for name, value in held.items() if value not in EMPTY]
     columns = (Column("", number=False), Column("", number=False))
     return Table("How it was read", columns, tuple(rows))
 
 
 def _lines(held: Any) -> Iterator[str]:
     if isinstance(held, str):
-        yield from held.splitlines()
+        yield from (line.strip().removeprefix("read ") for line in held.splitlines())
     elif isinstance(held, Mapping):
         for name, value in held.items():
             yield f"{name}: {_flat(value)}"
@@ -302,7 +308,7 @@ def _lines(held: Any) -> Iterator[str]:
 
 def _flat(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} = {_flat(held)}" for name, held in value.items())
+        return ", ".join(f"{name} = {_flat(held)}" for name, held in value.items() if held not in EMPTY)
     if isinstance(value, (list, tuple)):
         more = f"; and {len(value) - 20} more" if len(value) > 20 else ""
         return "; ".join(_flat(held) for held in value[:20]) + more

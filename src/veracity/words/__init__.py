@@ -48,7 +48,7 @@ from .numbers import (
     value,
     why,
 )
-from .text import capital, clean, event_name, inert, listing, plain, sentence
+from .text import capital, clean, event_name, inert, listing, natural, plain, sentence
 
 __all__ = [
     "ACTION",
@@ -91,6 +91,7 @@ __all__ = [
     "level",
     "listing",
     "minimum",
+    "natural",
     "notes",
     "number",
     "p_equals",

@@ -65,7 +65,8 @@ def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | 
     against = f"{label} {number(scores[name])} against {_same_decimals(baseline[name], scores[name])} for the baseline"
     limits = ends(gain)
     if limits is not None and limits[0] <= 0.0 <= limits[1]:
-        between = f"between {percent(-limits[0], 0)} worse and {percent(limits[1], 0)} better"
+        worse = f"{percent(-limits[0], 0)} worse" if limits[0] < 0.0 else "no better"
+        between = f"between {worse} and {percent(limits[1], 0)} better"
         return Said(NOTICE, "Not clearly useful", f"{against}: {between}.")
     if limits is None:
         size = f"{percent(abs(share), 0)} {'worse' if share < 0 else 'better'}"
@@ -174,7 +175,8 @@ def worst_group(groups: Any) -> Said | None:
         if _differs(group) and group.worst in group.levels:
             loss = group.levels[group.worst].scores.log_loss
             differ = f"groups differ ({p_equals(group.differ.p)})"
-            text = f"{column} = {group.worst} has the highest log loss, {number(loss)}; {differ}."
+            highest = f"the highest log loss, {number(loss)}" if finite(loss) is not None else "an infinite log loss"
+            text = f"{column} = {group.worst} has {highest}; {differ}."
             return Said(NOTICE, "Groups", text)
     return None
 

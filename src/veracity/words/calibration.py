@@ -104,13 +104,14 @@ def _confidence(verdict: Verdict, classes: int, picks_only: bool) -> str:
     title = f"**{'Over' if over else 'Under'}-confident.**"
     if test.where is not None:
         return f"{title} When it says {_range(test.where, classes, picks_only)}"
+    extreme = f"Its probabilities are too {'extreme' if over else 'cautious'}"
     expected, realised = test.expected, test.realised
     if expected is not None and realised is not None and (realised < expected) == over and realised > 0.0:
         says, was = two_percents(expected, realised)
         if picks_only:
             return f"{title} It says {says} on average; {was} of its picks are right."
-        return f"{title} It expects to give the outcome {says} (typically); it gave {was}."
-    return f"{title} Its probabilities are too {'extreme' if over else 'cautious'}."
+        return f"{title} {extreme}: it expects to give the outcome {says} (typically); it gave {was}."
+    return f"{title} {extreme}."
 
 
 def _range(where: Range, classes: int, picks_only: bool) -> str:

@@ -82,7 +82,7 @@ def _tie(record: ComparisonRecord, best: str, tied: Sequence[str], rule: str) ->
     if d is None or d.value == 0.0:
         return Said(NOTICE, "Tie", f"{listing([best, *tied])} have the same {RULES[rule]}.")
     needed = next((c.cases for c in record.cases_needed if {c.a, c.b} == {best, tied[0]}), None)
-    help_ = f" About {needed:,} cases would tell." if needed and rule == "log" and needed <= MOST_NEEDED else ""
+    help_ = f" About {needed:,} cases in all would tell." if needed and rule == "log" and needed <= MOST_NEEDED else ""
     others = f"; {listing(tied[1:])} {'ties' if len(tied) == 2 else 'tie'} too" if len(tied) > 1 else ""
     tests = sum(one.p is not None for one in record.differences[rule])
     clear = d.low is not None and d.high is not None and d.low * d.high > 0.0

@@ -63,7 +63,8 @@ def number(reading: Any, digits: int | None = None) -> str:
     limits = ends(reading)
     if x == 0.0 and (limits is None or limits[0] == limits[1]):
         return "0"
-    return _fixed(x, decimals(reading) if digits is None else digits)
+    digits = decimals(reading) if digits is None else digits
+    return _rounded(x, digits) if limits is not None and limits[0] <= 0.0 <= limits[1] else _fixed(x, digits)
 
 
 def _fixed(x: float, digits: int) -> str:
@@ -72,7 +73,12 @@ def _fixed(x: float, digits: int) -> str:
         digits = min(-math.floor(math.log10(size)), 6)
         text = f"{size:.{digits}f}" if size >= 1e-6 else "<0.000001"
         return f"−{text}" if x < 0 and size >= 1e-6 else text
-    return f"−{size:,.{digits}f}" if x < 0 and round(size, digits) else f"{size:,.{digits}f}"
+    return _rounded(x, digits)
+
+
+def _rounded(x: float, digits: int) -> str:
+    """Return a number rounded, to 0 if it is small; zero has no sign."""
+    return f"−{abs(x):,.{digits}f}" if round(x, digits) < 0 else f"{abs(x):,.{digits}f}"
 
 
 def in_full(x: float) -> str:
@@ -122,8 +128,8 @@ def interval(reading: Any, as_percent: bool = False, digits: int | None = None) 
     >>> from veracity.data.reading import Reading
     >>> interval(Reading(1.1, 1.006, 1.198)), interval(Reading(0.67, 0.649, 0.696), True)
     ('1.006–1.198', '64.9–69.6 %')
-    >>> interval(Reading(0.007, 0.00002, 0.014))
-    '0–0.014'
+    >>> interval(Reading(0.007, 0.00008, 0.014)), interval(Reading(0.045, 0.0002, 0.089))
+    ('0–0.014', '0.0002–0.089')
     """
     limits = ends(reading)
     if limits is None:
@@ -138,7 +144,7 @@ def interval(reading: Any, as_percent: bool = False, digits: int | None = None) 
 
 def _end(x: float, digits: int) -> str:
     """Return an end of an interval; one that is next to 0 beside the digits shown is 0."""
-    return "0" if abs(x) < 0.05 * 10.0**-digits else _fixed(x, digits)
+    return "0" if abs(x) < 0.1 * 10.0**-digits else _fixed(x, digits)
 
 
 def why(reading: Any) -> str:

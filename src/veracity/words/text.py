@@ -9,6 +9,18 @@ HAPPENED = ("1", "1.0", "true", "yes", "event", "ja", "oui", "si", "sí")  # lab
 FORMULA = tuple("=+-@＝＋－＠")  # beginnings that a spreadsheet would compute
 
 
+def natural(text: str) -> tuple[float, str]:
+    """Return what puts names in the order that people expect: numbers by size, before words.
+
+    >>> sorted(["10", "b", "9", "a"], key=natural)
+    ['9', '10', 'a', 'b']
+    """
+    try:
+        return float(text), text
+    except ValueError:
+        return float("inf"), text
+
+
 def listing(names: Sequence[str]) -> str:
     """Return names as a list in a sentence.
 
