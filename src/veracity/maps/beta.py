@@ -31,7 +31,7 @@ class Beta(Formula):
         if len(self.coefficients) > 1:
             return "beta calibration, class by class"
         a, b, c = self.coefficients[0]
-        return f"beta calibration (a {a:.2f}, b {b:.2f}, c {c:.2f})"
+        return f"beta calibration (a {a:z.2f}, b {b:z.2f}, c {c:z.2f})"
 
     def check(self, kept: slice | Array = slice(None)) -> None:
         self.require(self.coefficients.shape == (1 if self.k == 2 else self.k, 3), "three numbers a class")

@@ -32,7 +32,7 @@ class Platt(Formula):
         if len(self.coefficients) > 1:
             return "Platt scaling, class by class"
         slope, intercept = self.coefficients[0]
-        return f"Platt scaling (slope {slope:.2f}, intercept {intercept:.2f})"
+        return f"Platt scaling (slope {slope:.2f}, intercept {intercept:z.2f})"
 
     def check(self, kept: slice | Array = slice(None)) -> None:
         self.require(self.coefficients.shape == (1 if self.k == 2 else self.k, 2), "two numbers a class")

@@ -49,21 +49,22 @@ def rows(result: Any) -> style.Rows:
         return []
     split = finite(losses.GL) is not None and finite(losses.IL) is not None
     top = float(losses.L)
-    steps = [_step("L", losses.L, 0.0, top)]
+    digits = decimals(losses.L)
+    steps = [_step("L", losses.L, 0.0, top, digits)]
     parts = ("AL", "PCL") if finite(losses.PCL) is not None else ("CL",)
     for name in (*parts, *(("GL",) if split else ()), "remainder"):
         size = finite(losses[name]) if name in losses else None
         if size is not None and not (name == "remainder" and abs(size) < NEGLIGIBLE):
             end = max(top - size, 0.0)
-            steps.append(_step(name, losses[name], end, top))
+            steps.append(_step(name, losses[name], end, top, digits))
             top = end
     last = "IL" if split else "RL"
     if (size := finite(losses[last])) is not None:
-        steps.append(_step(last, losses[last], 0.0, max(size, 0.0)))
+        steps.append(_step(last, losses[last], 0.0, max(size, 0.0), digits))
     return steps
 
 
-def _step(name: str, held: Any, start: float, stop: float) -> dict[str, Any]:
+def _step(name: str, held: Any, start: float, stop: float, digits: int) -> dict[str, Any]:
     described = quantity(f"losses.{name}")
     part = described.label.replace("…", f"{quantity('losses.CL').label},")
     return {
@@ -73,7 +74,7 @@ def _step(name: str, held: Any, start: float, stop: float) -> dict[str, Any]:
         "to": stop,
         "remedy": REMEDIES[name],
         "kind": SAVED if name in ("CL", "AL", "PCL", "GL") else LEFT,
-        "label": f"{part}: {number(held) if abs(value(held) or 0.0) >= NEGLIGIBLE else 'nothing'}",
+        "label": f"{part}: {number(held, digits) if abs(value(held) or 0.0) >= NEGLIGIBLE else 'nothing'}",
     }
 
 

@@ -12,7 +12,8 @@ from veracity.words import chance, count, place
 OF, ORDER, TITLE = "assessment", 20, "Biggest misses"
 COLUMNS = {"row": ("row", ""), "outcome": ("outcome", ""), "probability": ("probability of the outcome", ".4~g")}
 UNLIKELY = 0.05  # calibrated forecasts would have a miss like the biggest one in fewer sets than this
-PLAIN = "datum.value < 1e-6 ? '1 in ' + format(1 / datum.value, '.0s') : format(datum.value, '~f')"  # no "1e-8"
+POWER = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-9"
+PLAIN = "(datum.value < 1e-6 ? '1 in ' + format(1 / datum.value, '.0s') : format(datum.value, '~f'))"  # never "1e-8"
 GIVEN, RULED_OUT = "probability given", "ruled out (probability 0)"
 
 
@@ -58,7 +59,7 @@ def chart(result: Any) -> style.Chart:
         "at:Q",
         scale=alt.Scale(type="log", domain=[edge if zeros else min(positive) / 1.5, 1]),
         title="Probability of the outcome (log scale)",
-        axis=alt.Axis(labelExpr=PLAIN, tickCount=5),
+        axis=alt.Axis(labelExpr=f"{POWER} ? {PLAIN} : ''", tickCount=5),
     )
     legend, kinds = alt.Legend() if zeros else None, [GIVEN, RULED_OUT]
     base = alt.Chart(style.data(drawn))

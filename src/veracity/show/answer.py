@@ -101,7 +101,7 @@ def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
     useful = words.usefulness(a.scores, a.skill, a.baseline)
     drifts = words.drifting(a.drift, a.windows)
     if drifts is not None and _hidden_drift(a):  # said before "no miscalibration found"
-        verdict, drifts = [drifts, *(said._replace(mark=NOTICE) for said in verdict)], None
+        verdict, drifts = [drifts, words.NOT_THROUGHOUT], None
     lead = [Sentence(*said, lead=True) for said in verdict]
     worse = useful is not None and useful.mark == BAD
     if useful is not None and worse:  # said first of all
@@ -113,7 +113,7 @@ def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
     notes += words.notes([f for f in a.findings or () if f.code not in codes], told)
     known = [said for said in notes if said is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
-    rest = [None if worse else useful, _fix(a), *known[:MOST_NOTES]]
+    rest = [None if worse else useful, _fix(a, useful is not None and useful.mark != GOOD), *known[:MOST_NOTES]]
     rest += [more] if len(known) > MOST_NOTES else []
     return lead, [Sentence(*said) for said in rest if said is not None]
 
@@ -124,10 +124,13 @@ def _hidden_drift(a: Any) -> bool:
     return p is not None and p < words.SIGNIFICANT and getattr(a.verdict_detail, "state", "") in UNSEEN
 
 
-def _fix(a: Any) -> words.Said | None:
-    """Return the best recalibration with a command that runs on the same input."""
+def _fix(a: Any, poor: bool) -> words.Said | None:
+    """Return the best recalibration with a command that runs on the same input; of poor forecasts, what it leaves."""
     found = a.verdict_detail is not None and (a.verdict_detail.state == "found" or _hidden_drift(a))
-    said = words.fix(a.remedies, words.judged_by(a.scores), wanted=found)
+    rule = words.judged_by(a.scores)
+    said, best = words.fix(a.remedies, rule, wanted=found), words.best_remedy(a.remedies, rule)
+    if said is not None and best is not None and poor:
+        said = said._replace(text=said.text + words.left_by(best[1], a.scores, a.baseline, rule))
     if said is None or a.provenance is None:
         return said
     typed, reading = a.provenance.command, str(a.provenance.reading or "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from . import calibration, comparison
 from .assessment import (
     BESIDE,
+    NOT_THROUGHOUT,
     SIGNIFICANT,
     best_remedy,
     biggest_miss,
@@ -21,6 +22,7 @@ from .assessment import (
     gain_text,
     judged_by,
     largest_gain,
+    left_by,
     minimum,
     notes,
     place,
@@ -57,6 +59,7 @@ __all__ = [
     "GOOD",
     "MARK_OF_STATE",
     "NOTICE",
+    "NOT_THROUGHOUT",
     "PAPERS",
     "RULES",
     "SCORE_OF",
@@ -88,6 +91,7 @@ __all__ = [
     "interval",
     "judged_by",
     "largest_gain",
+    "left_by",
     "level",
     "listing",
     "minimum",

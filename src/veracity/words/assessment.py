@@ -141,6 +141,16 @@ def fix(remedies: Sequence[Remedy] | None, rule: str = "log", *, wanted: bool = 
     return Said(NOTICE, "No clear fix", f"{text}{change_text(gain)}.")
 
 
+def left_by(fixed: Gain, scores: Scores, baseline: Baseline | None, rule: str = "log") -> str:
+    """Return the loss that a recalibration leaves beside that of the baseline; empty where either is unknown."""
+    name = SCORE_OF[rule]
+    before, base = finite(scores[name]), None if baseline is None else finite(baseline[name])
+    if before is None or base is None:
+        return ""
+    left, digits = before - (fixed.gain or 0.0), decimals(scores[name])
+    return f" That leaves {number(left, digits)}, against {number(base, digits)} for the baseline."
+
+
 def largest_gain(remedies: Iterable[Remedy], rule: str = "log") -> tuple[Remedy, Gain] | None:
     """Return the recalibration with the largest gain, whatever its interval; None where none gains."""
     gains = [(remedy, remedy.log if rule == "log" else remedy.brier) for remedy in remedies]
@@ -167,6 +177,9 @@ def gain_text(gain: Gain) -> str:
     """
     shown, limits = number(gain.gain, decimals(gain)), interval(gain)
     return f"{shown} ({limits})" if limits else shown
+
+
+NOT_THROUGHOUT = Said(NOTICE, "Otherwise none found", "All times together show no miscalibration beyond chance.")
 
 
 def worst_group(groups: Any) -> Said | None:
@@ -197,11 +210,16 @@ def drifting(found: Any, windows: Any) -> Said | None:
     """Return that log loss or calibration drifts, with the first and the last window; None where neither does."""
     if found is None or not any(p is not None and p < BESIDE for p in (found.p, found.calibration_p)):
         return None
-    ends = ""
+    text = drift(found)
     if windows and len(windows) > 1:
         first, last = windows[0], windows[-1]
-        ends = f" It was {number(first.log_loss)} from {first.start} and {number(last.log_loss)} from {last.start} on."
-    return Said(NOTICE, "Drift", f"{drift(found)}{ends}")
+        text += f" Log loss {number(first.log_loss)} from {first.start}, {number(last.log_loss)} from {last.start} on"
+        excess = [finite(window.excess) for window in (first, last)]
+        if None not in excess:
+            expected = [number(w.log_loss - w.excess, decimals(w.log_loss)) for w in (first, last)]
+            text += f"; expected by the forecasts: {expected[0]} and {expected[1]}"
+        text += "."
+    return Said(NOTICE, "Drift", text)
 
 
 def _differs(group: Group) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from veracity.data.verdict import ClassLevel, Range, Verdict
 
 from .numbers import count
-from .text import listing, sentence
+from .text import event_name, listing, sentence
 
 NAMED_ROWS = 5
 NAMED_CLASSES = 2  # of those predicted too often, and of those predicted too rarely
@@ -140,10 +140,12 @@ def _expected(expected: float, events: float) -> str:
 
 def _level(levels: Mapping[str, ClassLevel], classes: int) -> str:
     if classes == 2:
-        (held,) = levels.values()
+        ((label, held),) = levels.items()
         says, was = two_percents(held.predicted, held.observed)
         word = "high" if held.predicted > held.observed else "low"
-        return f"**Too {word} overall.** It predicts {says} on average; {was} happened."
+        name = event_name(label)
+        whom = "It" if name == event_name(None) else f"For {name} it"
+        return f"**Too {word} overall.** {whom} predicts {says} on average; {was} happened."
     parts: list[str] = []
     for verb, over in (("Over-predicts", True), ("Under-predicts", False)):
         some = [(name, held) for name, held in levels.items() if (held.predicted > held.observed) == over]
