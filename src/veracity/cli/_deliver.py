@@ -52,8 +52,7 @@ def deliver(
     }
     printed = made.pop("-", None)
     if printed is None:
-        said = f"{show.headline(result)}\n" if outputs.quiet else _answer(result, outputs.details)
-        printed = said if outputs.quiet else said + _last(outputs, hints)
+        printed = _headline(result) if outputs.quiet else _answer(result, outputs.details) + _last(outputs, hints)
     with OutputFiles() as files:
         for path, content in made.items():
             files.add(path, content)
@@ -85,6 +84,14 @@ def _answer(result: Any, details: bool) -> str:
 
     terminal = sys.stdout.isatty()
     return show.to_terminal(result, _width(), details=details, colour=terminal, unicode=_unicode(sys.stdout))
+
+
+def _headline(result: Any) -> str:
+    from veracity import show
+    from veracity.show.terminal import to_ascii
+
+    said = f"{show.headline(result)}\n"
+    return said if _unicode(sys.stdout) else to_ascii(said)
 
 
 def _unicode(stream: TextIO) -> bool:

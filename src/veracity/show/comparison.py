@@ -137,8 +137,8 @@ def _models(result: Any) -> Table:
     columns = [Column("Model", number=False), Column(f"{first.label.lower()} {first.arrow}")]
     columns += [Column(_from(record)), Column(words.level(_level(result)), rank=2), Column("p", rank=4)]
     columns += [
-        Column(f"{'Brier' if m.name == 'brier' else m.label.lower()} {m.arrow}", rank=3 + i)
-        for i, m in enumerate(others)
+        Column(f"{'Brier' if m.name == 'brier' else m.label.lower()} {m.arrow}", rank=3 if m.percent else 5)
+        for m in others
     ]
     columns.append(Column("verdict", number=False, rank=1))
     decimals = {m.name: fewest([a.scores.get(m.name) for _, a in side], m.percent) for m in measures}

@@ -35,7 +35,7 @@ LEAST_TEXT = 12  # columns that a text keeps in a crowded table
 MOST_NUMBERS = 24  # rows of a picture that are printed instead of it
 COLOURS = {"✓": "green", "✗": "red", "→": "blue", "!": "yellow"}
 PLAIN = {  # where the terminal has no Unicode
-    "✓": "ok", "✗": "no", "→": "->", "↓": "-", "↑": "+", "–": "-", "−": "-", "·": "|", "…": "...", "≥": ">=",
+    "✓": "ok", "✗": "no", "→": "->", "↓": "v", "↑": "^", "–": "-", "−": "-", "·": "|", "…": "...", "≥": ">=",
     "∞": "inf", "÷": "/", "²": "2", "’": "'", "“": '"', "”": '"', "Σ": "sum",
 }  # fmt: skip
 
@@ -193,13 +193,15 @@ def _table(console: Console, table: Table, width: int) -> None:
         kept.remove(max(ranked, key=lambda i: (table.columns[i].rank, i)))
     if wide() > width:
         titles = ["\n".join(title.split()) if table.columns[i].number else title for i, title in enumerate(titles)]
+    lines = max(titles[i].count("\n") for i in kept)
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(titles[i] for i in kept))
     for i in kept:
         number = table.columns[i].number
-        title = _text("", "bold").append("\n".join(clean(line) for line in titles[i].split("\n")))
+        above = "\n" * (lines - titles[i].count("\n"))  # titles end on the same line
+        title = _text("", "bold").append(above + "\n".join(clean(line) for line in titles[i].split("\n")))
         least = None if number else min(longest[i], LEAST_TEXT)
         grid.add_column(
-            title, justify="right" if number else "left", vertical="bottom", no_wrap=number, overflow="fold",
+            title, justify="right" if number else "left", vertical="top", no_wrap=number, overflow="fold",
             min_width=least,
         )  # fmt: skip
     for row in cells:
