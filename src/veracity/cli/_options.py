@@ -109,7 +109,7 @@ READ = (
         type=click.Choice(["nan"]),
     ),
     Option(INPUT, "--ideal PATTERN", "Columns of the true probabilities, where they are known."),
-    Option(INPUT, "--feature COL", "What the forecaster knew of the case; repeatable.", multiple=True),
+    Option(INPUT, "--feature COL", "Column that the forecaster knew, such as age; repeatable.", multiple=True),
     Option(CASES, "--weight COL|FILE", "Importance of each row: a column, or a file with one column."),
     Option(CASES, "--count COL", "Number of identical cases that the row represents."),
     Option(CASES, "--model COL|none", "Column that names the model; none pools all models."),
@@ -127,8 +127,14 @@ READ = (
     Option(CASES, "--time COL", "When each case took place; neighbours in time may depend on each other."),
 )
 PLAN = (
-    Option(ESTIMATION, "--floor", "Minimum probability.", type=float, default=0.0),
-    Option(ESTIMATION, "--end-width", "Width of the two end bins.", type=float, default=0.005),
+    Option(
+        ESTIMATION,
+        "--floor",
+        "Least probability that counts in the three means.",
+        type=float,
+        default=0.0,
+    ),
+    Option(ESTIMATION, "--end-width", "Width of the bins next to 0 and 1.", type=float, default=0.005),
     Option(ESTIMATION, "--bins auto|N", "Number of bins of the calibration curve.", callback=_bins, default="auto"),
     Option(ESTIMATION, "--preset", "Follow the procedure of a paper.", type=click.Choice(["CQ", "N17"])),
     Option(
@@ -137,7 +143,13 @@ PLAN = (
         f"Recalibration of the losses: auto is cross-fitted; the papers' in-sample ones are {', '.join(MAPS)}.",
         **choice("auto", *MAPS),
     ),
-    Option(ESTIMATION, "--r R", "Further risk parameter; repeatable.", type=float, multiple=True),
+    Option(
+        ESTIMATION,
+        "--r R",
+        "Further risk parameter (1: Brier score, 0: log loss, below: misses count more); repeatable.",
+        type=float,
+        multiple=True,
+    ),
     Option(ESTIMATION, "--level", "Level of the intervals.", type=float, default=0.95),
     Option(ESTIMATION, "--bootstrap N", "Intervals by resampling the cases N times.", type=int),
     Option(
@@ -152,7 +164,7 @@ PLAN = (
 )
 FORCE = Option(OUTPUT, "--force", "Overwrite outputs that exist.", is_flag=True)
 OUTPUTS = (
-    Option(OUTPUT, "--report OUT.html", "Write a page that opens in any browser, offline."),
+    Option(OUTPUT, "--report OUT.html", "Write a page that opens in any browser, offline; OUT.pdf prints it."),
     Option(OUTPUT, "--json OUT|-", "Write every number as one JSON document; - is standard output."),
     Option(OUTPUT, "--csv OUT|-", "Write every number as a table: name, value, low, high, method."),
     Option(OUTPUT, "--markdown OUT|-", "Write a summary for a pull request or an issue."),

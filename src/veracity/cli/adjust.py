@@ -43,9 +43,9 @@ OWN = (
 def command(
     files: tuple[str, ...], to: str, rule: str, trained_on: str | None, output: str, force: bool, **options: Any
 ) -> None:
-    """Adjust forecasts to class frequencies (Kull & Flach 2015); labels are not used case by case.
+    """Adjust forecasts to known class frequencies.
 
-    Other columns are copied. Files without outcomes will do, except for --to sample.
+    Labels are not used case by case (Kull & Flach 2015). Other columns are copied. Files without outcomes will do, except for --to sample.
 
     The fitted map is written next to OUT, as its stem with .map.json; `veracity calibrate apply` applies it elsewhere.
 
