@@ -20,6 +20,7 @@ from veracity import PredictionTable, measures, plots, show, words
 from veracity.data import Finding
 from veracity.data import records as r
 from veracity.data.reading import Reading
+from veracity.data.windows import Drift
 from veracity.measures import Measure, scores
 from veracity.show import markdown, terminal
 from veracity.show.blocks import Cards, Chart, Details, Heading, Sentence, Table, walk
@@ -53,6 +54,27 @@ def test_worse_than_the_baseline_is_said_first_of_all(filled: Callable[..., Any]
     assert said[0].title == "Worse than the baseline"
     assert said[0].lead
     assert not any(s.title == "Useful" for s in said)
+
+
+def test_a_fix_of_poor_forecasts_says_what_it_leaves_beside_the_baseline(filled: Callable[..., Any]) -> None:
+    def fix(result: Any) -> str:
+        return next(b.text for b in show.first_screen(result) if isinstance(b, Sentence) and b.title == "Fix")
+
+    assert re.search(r"That leaves 0\.\d+, against 0\.\d+ for the baseline\.", fix(worse(filled("over"))))
+    assert "leaves" not in fix(filled("over"))
+
+
+def test_drift_of_calibration_is_said_before_nothing_else_was_found(filled: Callable[..., Any]) -> None:
+    fine = filled("calibrated")
+    moved = replace(fine, drift=Drift(0.4, 0.0001, "cosines"))
+    assert fine.verdict_detail.state in ("calibrated", "none found")
+    said = [block for block in show.first_screen(moved) if isinstance(block, Sentence)]
+    assert [s.title for s in said if s.lead] == ["Drift", "Otherwise none found"]
+    assert not any(s.mark == "✓" for s in said if s.lead)
+    cards = next(block for block in show.first_screen(moved) if isinstance(block, Cards)).cards
+    assert next(card.answer for card in cards if card.question == "Calibrated?") == "Not always"
+    still = replace(fine, drift=Drift(0.4, 0.4, "cosines"))
+    assert "Drift" not in [s.title for s in show.first_screen(still) if isinstance(s, Sentence)]
 
 
 def test_a_skill_whose_interval_holds_zero_is_not_called_useful(filled: Callable[..., Any]) -> None:

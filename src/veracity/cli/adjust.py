@@ -45,7 +45,8 @@ def command(
 ) -> None:
     """Adjust forecasts to known class frequencies.
 
-    Labels are not used case by case (Kull & Flach 2015). Other columns are copied. Files without outcomes will do, except for --to sample.
+    Labels are not used case by case (Kull & Flach 2015). Other columns are copied. Files without outcomes will do,
+    except for --to sample.
 
     The fitted map is written next to OUT, as its stem with .map.json; `veracity calibrate apply` applies it elsewhere.
 

@@ -121,7 +121,7 @@ def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
 def _hidden_drift(a: Any) -> bool:
     """Whether calibration changes in time though all cases together show no miscalibration."""
     p = None if a.drift is None else a.drift.calibration_p
-    return p is not None and p < words.SIGNIFICANT and getattr(a.verdict_detail, "state", "") in UNSEEN
+    return p is not None and p < words.BESIDE and getattr(a.verdict_detail, "state", "") in UNSEEN
 
 
 def _fix(a: Any, poor: bool) -> words.Said | None:
