@@ -146,6 +146,7 @@ def _with_probability(columns: Columns, one: list[Column]) -> list[Proposal]:
 
 def _with_outcome(columns: Columns, label: str, one: list[Column]) -> list[Proposal]:
     """Return proposals for an outcome and the probabilities that go with it, as models and the best of them."""
+    one = [c for c in one if roles.named_probability(c.name)] or one
     found = {c.name: agreement_of(columns, columns.all[label], [c.name], ()) for c in one}
     likely = [name for name, each in found.items() if not each.chance] or list(found)
     first = max(likely, key=lambda name: found[name].value)

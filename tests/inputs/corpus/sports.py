@@ -270,10 +270,9 @@ SHAPES = [
         says=(
             "e.csv: not clear which column is the outcome and which the forecast.\n"
             "  columns:  probabilities `win_prob`, `vote_share`; two values `won`; text `state`\n"
-            "  as 2 models:  veracity compare e.csv --label won      one of them:  --label won "
-            "--positive-proba win_prob"
+            "  for example:  veracity assess e.csv --label won --positive-proba win_prob"
         ),
-        remedy="--label won --positive-proba win_prob",
+        remedy="veracity assess e.csv --label won --positive-proba win_prob",
     ),
     Shape(
         "elections with the party that won",
