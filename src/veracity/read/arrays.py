@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.lib import format as npy
 
+from .limits import refuse_expansion
 from .options import ReadOptions
 from .roles import OUTCOMES, key_of
 from .suggest import Refusal
@@ -22,6 +23,10 @@ LISTED = 1000  # rows whose lists tell how many columns they make
 
 def table_of_arrays(path: Path, shown: str) -> Table:
     """Return an .npy or .npz of outcomes and probabilities as a table with one column per class."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as held:
+            for member in held.infolist():
+                refuse_expansion(member.file_size, member.compress_size, shown)
     try:
         arrays = _loaded(path)
     except (ValueError, MemoryError, *BROKEN) as problem:

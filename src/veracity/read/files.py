@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from . import arrays, strings, text
+from . import arrays, limits, strings, text
 from .options import ReadOptions
 from .paths import TEXTS, extension
 from .roles import CONFIDENCES, key_of
@@ -39,6 +39,8 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
     with path.open("rb") as file:
         magic = file.read(8)
     ending = extension(path)
+    if magic[:2] == limits.GZIP or magic[:4] == limits.ZSTD:
+        limits.require_modest_size(path, shown)
     if ending in (".xlsx", ".xls", ".ods") or magic[:4] == b"\xd0\xcf\x11\xe0":
         raise ValueError(f"{shown}: Excel workbook: save the sheet as CSV (any delimiter) and try again")
     try:
@@ -127,6 +129,7 @@ def scanned(lazy: pl.LazyFrame) -> tuple[pl.LazyFrame, tuple[str, ...], frozense
 
 
 def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
+    limits.require_few_columns(len(lazy.collect_schema()), shown)
     lazy, columns, converted = scanned(lazy)
     rows = int(lazy.select(pl.len()).collect().item())
     whole = rows <= SLICES * SLICE

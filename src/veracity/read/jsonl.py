@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from . import logs, text
+from . import limits, logs, text
 from .files import _columnar
 from .rows import Rows, flat, flattened, frame_of, loads
 from .table import Table, of_frame
@@ -43,6 +43,7 @@ def table_of(path: Path, shown: str) -> Table:
     number, first = next(_lines(path, shown), (0, None))
     if first is None:
         raise ValueError(f"{shown}: the file is empty\n  it needs one JSON object per line")
+    limits.require_few_columns(len(first), shown)
     nested = [key for key, value in first.items() if isinstance(value, (list, dict))]
     table = flattened(partial(_lines, path, shown), shown, first) if nested else None
     if table is not None:

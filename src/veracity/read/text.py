@@ -13,6 +13,7 @@ import re
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -21,10 +22,10 @@ from pathlib import Path
 import polars as pl
 
 from ..data.names import many
+from .limits import GZIP, ZSTD, require_few_columns
 from .strings import MISSING, bare, kind_of
 from .suggest import Proposal, Refusal
 
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 DELIMITERS = ("\t", ";", ",", "|")
 ONE_COLUMN = "\x1f"  # a delimiter that no table has
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
@@ -157,6 +158,7 @@ def opened(path: Path, shown: str, *, header: bool = True, labels: Iterable[str]
     lazy = scan(missing)
     try:
         columns = tuple(lazy.collect_schema().names())
+        require_few_columns(len(columns), shown)
         small = path.stat().st_size <= IN_MEMORY
         raw = lazy.collect() if small else lazy.head(SAMPLE).collect()
     except pl.exceptions.PolarsError:
@@ -269,7 +271,7 @@ def _delimiter(body: str, cut: bool, shown: str) -> str | None:
     widths: dict[str, list[int]] = {}
     for delimiter in (*DELIMITERS, " "):
         records = list(_records(body, delimiter, cut))
-        fields = widths[delimiter] = [len(record) for record in records]
+        fields = widths[delimiter] = [len(record) for record in records] or [1]
         most = max(set(fields), key=fields.count)
         header = fields[0] == most or len(fields) < 3
         agree = header and fields.count(most) >= AGREE * len(fields) - 1e-9
@@ -374,13 +376,15 @@ def _rewritten(path: Path, shown: str, dialect: Dialect) -> Scratch:
 
 def _ragged(path: Path, delimiter: str, skip: int, shown: str) -> ValueError:
     records = csv.reader(islice(lines(path, "utf-8", shown), skip, None), delimiter=delimiter)
-    header, *widths = [len(record) for record in records if record]
-    for row, width in enumerate(widths, start=1):
-        if width > header:
-            return ValueError(
-                f"{shown}: row {row} has {width} fields, the header {header}\n"
-                "  a value that contains the delimiter needs quotes"
-            )
+    with suppress(csv.Error):  # a value that is longer than any in a table
+        widths = (len(record) for record in records if record)
+        header = next(widths, 0)
+        for row, width in enumerate(widths, start=1):
+            if width > header:
+                return ValueError(
+                    f"{shown}: row {row} has {width} fields, the header {header}\n"
+                    "  a value that contains the delimiter needs quotes"
+                )
     return ValueError(
         f"{shown}: the rows cannot be told apart\n  is a quote left open? Values with quotes need them doubled"
     )
