@@ -315,7 +315,7 @@ def test_a_batch_of_missing_rows_is_counted(tmp_path: Path) -> None:
     parts = in_batches(source, 10)
     assert [len(f) for f in parts] == [9]
     *_, last = source.batches(source.parts()[0], rows=10)
-    told = [finding for _, findings in last.told for finding in findings]
+    told = [finding for _, findings in last.emptied for finding in findings]
     (missing,) = merge(x for x in (*parts[0].findings, *told) if x.code == "missing_rows")
     assert (missing.count, missing.total) == (21, 30)
     assert [parts[0].row(0), parts[0].row(8)] == [11, 19]

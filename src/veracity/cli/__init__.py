@@ -147,7 +147,7 @@ def _say(message: str, code: int = BAD_INPUT) -> int:
 
 
 def _open_streams() -> None:
-    """Let standard streams that are closed lead nowhere: a file that is opened later must not become one of them."""
+    """Open closed standard streams on the null device, so that no file opened later takes their numbers."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

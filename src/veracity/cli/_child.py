@@ -1,7 +1,7 @@
 """The command in a child process: a crash of a compiled library is a message and exit code 2, not a signal.
 
 Readers of files are compiled programs, and a damaged file can end the process that reads it. So the program forks
-before it imports any of them; the parent waits, passes signals on, and says what happened where the child could not.
+before it imports any of them; the parent waits, passes signals on, and reports a crash that the child could not report.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def in_child(work: Callable[[], int], say: Callable[[str], int]) -> int:
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     for name in passing:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
-    return code if code >= 0 else say(_obituary(-code, bytes(note).rstrip(b"\0"), noise))
+    return code if code >= 0 else say(_crash_message(-code, bytes(note).rstrip(b"\0"), noise))
 
 
 def _scratch() -> int:
-    """Return a file for what compiled libraries write to standard error."""
+    """Return a file that collects the standard error of compiled libraries."""
     return os.memfd_create("noise") if hasattr(os, "memfd_create") else os.open(os.devnull, os.O_RDWR)
 
 
@@ -94,8 +94,8 @@ def _ended(number: int, frame: Any) -> None:
     raise SystemExit(128 + number)
 
 
-def _obituary(number: int, file: bytes, noise: int) -> str:
-    """Return what ended the child, in words."""
+def _crash_message(number: int, file: bytes, noise: int) -> str:
+    """Return the message about a child that a signal ended."""
     os.lseek(noise, 0, os.SEEK_SET)
     lines = [line.strip() for line in os.read(noise, 1 << 16).decode(errors="replace").splitlines()]
     why = next((line for line in lines if line and "panicked at" not in line), "")

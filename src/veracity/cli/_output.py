@@ -144,7 +144,7 @@ class OutputFiles:
 
 
 def tell(message: str, *, err: bool = True) -> None:
-    """Print lines for people, on standard error unless told otherwise, without control characters from the data."""
+    """Print lines for people, on standard error by default, without control characters from the data."""
     from veracity.words import clean
 
     click.echo("\n".join(map(clean, message.split("\n"))), err=err)

@@ -2,7 +2,7 @@
 
 An engine maps one job over the parts of a source and adds what comes back. It offers
 
-    OPTIONS                              {name: type} of its own options
+    OPTIONS                              {name: type} of options that only this engine has
     open(data, reading, how, options)    the source with its parts; `how` are options of `read.open`
     run(job, parts, options, …)          the sum over all parts
 """

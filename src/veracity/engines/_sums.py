@@ -75,7 +75,7 @@ class Tallies(Sum):
     def take(self, batch: Batch) -> None:
         for forecasts in batch.forecasts:
             self._count(forecasts)
-        for model, findings in batch.told:
+        for model, findings in batch.emptied:
             self._findings[model] = merge((*self._findings.get(model, ()), *findings))
         self.cases.unpaired += batch.unpaired
 

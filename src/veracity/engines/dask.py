@@ -28,7 +28,7 @@ SAMPLE = 20_000  # rows of a frame in which the layout is recognised
 LOOK = 1.0  # seconds between looks at whether there are workers
 
 
-class Gone(Exception):
+class NoWorkers(Exception):
     """No worker is left."""
 
 
@@ -69,7 +69,7 @@ class Tasks:
         self.parts = grouped(self.job, self.parts, threads)
         self.done = PartsDone(len(self.parts), self._progress)
         self.keys = [f"{_name(part, i)}, task {i} of {self.run}" for i, part in enumerate(self.parts)]
-        # The job is part of each task: as a task of its own it would draw all others to the worker that has it.
+        # The job is part of each task: as a separate task it would draw all others to its worker.
         counted, added = delayed(partial(_count, self.job)), delayed(partial(merged, self.job.make))
         states: list[Delayed] = [
             counted(part, i, self.topic, dask_key_name=key)
@@ -115,7 +115,7 @@ def _computed(tasks: Tasks, options: Mapping[str, Any]) -> bytes:
             f"dask: {lost.task} was tried on {lost.allowed_failures + 1} workers and each died\n"
             "  look at their memory and their logs; smaller files or part_bytes need less"
         ) from None
-    except Gone:
+    except NoWorkers:
         raise ValueError(
             f"dask: all workers at {_where(client, address)} are gone, and none came back within {timeout:g} s\n"
             "  start workers and run this again: nothing of this run is kept"
@@ -139,7 +139,7 @@ def _computed(tasks: Tasks, options: Mapping[str, Any]) -> bytes:
 
 
 def _result(client: Any, task: Delayed, timeout: float) -> bytes:
-    """Return the result; raise `Gone` without workers, where the scheduler would wait for ever."""
+    """Return the result; raise `NoWorkers` without workers, where the scheduler would wait for ever."""
     over = threading.Event()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph")  # the job is in it once, and every worker needs it
@@ -150,7 +150,7 @@ def _result(client: Any, task: Delayed, timeout: float) -> bytes:
         without = 0.0 if client.nthreads() else without + LOOK
         if without >= timeout:
             future.cancel()
-            raise Gone
+            raise NoWorkers
     return bytes(future.result())
 
 

@@ -81,7 +81,7 @@ def _watched(session: SparkSession, done: PartsDone) -> Iterator[None]:
 
     def look() -> None:
         tracker = session.sparkContext.statusTracker()
-        with suppress(Exception):  # a lost session is noticed by whoever waits for its result
+        with suppress(Exception):  # a lost session fails where its result is awaited
             while not over.wait(LOOK):
                 stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
                 for stage in stages:

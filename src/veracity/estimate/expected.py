@@ -1,6 +1,6 @@
 """What the forecasts expect of themselves: the means of the risk profile if every forecast were right.
 
-Whoever believes p expects Σ_j p_j^{1+r} for p_y^r, so
+A forecaster who believes p expects Σ_j p_j^{1+r} for p_y^r, so
 
     P_r^exp = (mean_i Σ_j p_ij^{1+r})^{1/r},    r = 0: exp(mean_i Σ_j p_ij ln p_ij),
 

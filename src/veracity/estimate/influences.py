@@ -150,8 +150,8 @@ def from_sample(f: Forecasts, bins: BinMoves, profile: Profile) -> Moves:
     """Return the moves of all rows: what their true entries add is known from cells, the rest from a sample f.
 
     The true entries that move a mean most are few, and a sample has too many of them or none. The other entries of a
-    row move it little: on average by what they do in the sample beside such a true entry; how they vary around that
-    comes as rows of its own, which move no mean.
+    row move it little: on average as in sampled rows with such a true entry. Their variation around that average comes
+    as additional rows, which move no mean.
     """
     curve, true, m = bins.curve, profile.entries, len(SPARSE)
     sampled = np.empty((m + 1, len(f)))
@@ -159,7 +159,7 @@ def from_sample(f: Forecasts, bins: BinMoves, profile: Profile) -> Moves:
     share, square = _shares(f)
     alone, at = bins.own - bins.every, curve.locate(sampled[m])
     others = sampled[:m] - alone[at].T
-    usual = Usual.of(others, sampled[m], at, share)
+    average = AverageOthers.of(others, sampled[m], at, share)
 
     at_cell = np.maximum(curve.start.searchsorted(true.cells, "right") - 1, 0)
     place = coarse_places(true.log)
@@ -167,7 +167,7 @@ def from_sample(f: Forecasts, bins: BinMoves, profile: Profile) -> Moves:
     weight, to = np.add.reduceat(true.weight, first), at_cell[first]
     reported = np.add.reduceat(true.sums, first, axis=1) / weight
     p = np.clip(reported[0], curve.low[to], curve.high[to])  # a floor may have lifted it out of its bin
-    main = np.vstack([alone[to].T + usual.beside(p), reported])
+    main = np.vstack([alone[to].T + average.at(p), reported])
     main_share = weight / weight.sum()
     h = profile.tally.pooled
     squares = weight
@@ -175,7 +175,7 @@ def from_sample(f: Forecasts, bins: BinMoves, profile: Profile) -> Moves:
         squares = np.add.reduceat(h.true_weight2[h.cells.searchsorted(true.cells)], first)
 
     varying = np.tile((main @ main_share)[:, None], len(f))
-    varying[:m] += others - usual.beside(sampled[m])
+    varying[:m] += others - average.at(sampled[m])
     varying_square = square * (curve.true_weight2 / np.bincount(at, square, len(curve)))[at]
     return Moves(
         np.hstack([main, varying]),
@@ -185,20 +185,21 @@ def from_sample(f: Forecasts, bins: BinMoves, profile: Profile) -> Moves:
 
 
 @dataclass(frozen=True)
-class Usual:
+class AverageOthers:
     """What the other entries of a row add, by the probability of its true entry: straight lines between bins."""
 
     p: Floats  # (bins,) mean probability of the true entry
     others: Floats  # (m, bins)
 
     @classmethod
-    def of(cls, others: Floats, p: Floats, at: Ints, share: Floats) -> Usual:
+    def of(cls, others: Floats, p: Floats, at: Ints, share: Floats) -> AverageOthers:
         weight = np.bincount(at, share)
         some = weight > 0.0
         means = np.array([np.bincount(at, share * x)[some] / weight[some] for x in (p, *others)])
         return cls(means[0], means[1:])
 
-    def beside(self, p: Floats) -> Floats:
+    def at(self, p: Floats) -> Floats:
+        """Return (m, len(p)) the averages for true entries with these probabilities."""
         place = np.interp(p, self.p, np.arange(len(self.p)))
         low = place.astype(np.int64)
         high = np.minimum(low + 1, len(self.p) - 1)
@@ -220,7 +221,7 @@ def few_rows(tally: Tally) -> Forecasts | None:
 
 
 def sample_of_rows(tally: Tally) -> Forecasts:
-    """Return rows that stand for all: nested cells of two classes, or the first analysis rows."""
+    """Return a sample of the rows: nested cells for two classes, else the first analysis rows."""
     if tally.k == 2:
         h = tally.classwise[1]
         return forecasts_from_cells(regrouped(h, tally.grid.nested[h.cells]), tally.grid.nested_edges, tally.classes)

@@ -30,7 +30,7 @@ AT = {name: int(np.argmin(np.abs(R - r))) for name, r in MEANS.items()}
 ZERO = AT["geometric_accuracy"]  # r = 0, where formulas take logarithms; r < 0 before, r > 0 after
 DIVISOR = np.where(R == 0.0, 1.0, R)
 SIZE = np.abs(DIVISOR)
-SHORT, NONE = 1, 2  # how an interval of a mean with r < 0 can fail: too short, or not to be had
+SHORT, NONE = 1, 2  # how an interval of a mean with r < 0 can fail: too short, or undefined
 ENOUGH = 1000  # cases, from which an interval that is a little too short is shown
 COARSE_ABOVE = 2000  # cells of entries, before they are brought together for spread and skewness
 NAMED = 5  # of the lowest rows, where more decide a mean
@@ -159,7 +159,7 @@ class Profile:
             next_log = logs[before.searchsorted(lowest, side="right") - 1]
             held = slice(before.searchsorted(lowest))  # cells that hold the lowest
             last, grid = held.stop - 1, self.tally.grid
-            if grid.is_wide(int(e.cells[last])):  # entries that cannot be told apart: take all below its end
+            if grid.is_wide(int(e.cells[last])):  # entries of one cell are indistinguishable: take all below its end
                 lowest = int(before[last] + rows[last])
                 next_log = np.log(grid.edges[e.cells[last] + 1])
             within = np.minimum(lowest - before[held], rows[held])
@@ -184,7 +184,7 @@ class Profile:
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
-        """Lower and upper ends of the intervals; NaN where there is none."""
+        """Lower and upper ends of the intervals; NaN for a mean without an interval."""
         level, n = self.tally.plan.level, self.tally.sums.n_eff
         error, skewness = self.relative_moments
         nothing = (self.failures == NONE) | ~np.isfinite(error) | (self.values == 0.0)

@@ -99,7 +99,7 @@ def drift(u: ArrayLike) -> tuple[Floats, int]:
     """Return F of slow change and its second degrees of freedom: the two slowest cosines over the next ones.
 
     F = mean(C₁², C₂²)/mean(C₃², …, C_B²), C_j = Σ_t u_t cos(πj(t − ½)/n); F(2, B − 2) if nothing changes for good and
-    what persists is short beside the series (the cosines of Müller 2007). `u` is in the order of time, B at least 6.
+    persistence is short against the series (the cosines of Müller 2007). `u` in the order of time, B at least 6.
 
     >>> trend = np.linspace(-1.0, 1.0, 50)
     >>> bool(drift(trend)[0][0] > 20.0)

@@ -16,7 +16,7 @@ from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Array, Histog
 
 # Rows up to which clearing the histograms of every class would cost more than counting class by class in one.
 HELD = 3 << 14
-# Rows that a thread should have at least, as it has histograms of its own for every class: their entries are then worth
+# Fewest rows of a thread, which has its own histograms for every class: their entries are then worth
 # clearing, joining and starting. Beyond 50 classes histograms are small, and entries count.
 ROWS_OF_THREAD, ROWS_OF_THREAD_OF_MANY, ENTRIES_OF_THREAD = 1 << 18, 10_000, 30_000_000
 MOST_THREADS = 16

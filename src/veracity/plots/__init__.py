@@ -65,7 +65,7 @@ def save(chart: Any, path: str | Path, **options: Any) -> None:
 
 
 def _clean(spec: Any) -> Any:
-    """Return a picture whose text has no control characters, of which the renderer would die."""
+    """Return a picture without control characters, which would crash the renderer."""
     if isinstance(spec, dict):
         return {name: _clean(held) for name, held in spec.items()}
     if isinstance(spec, list):

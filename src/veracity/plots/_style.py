@@ -119,7 +119,7 @@ def event(result: Any) -> str | None:
 
 
 def event_name(result: Any) -> str:
-    """Return what titles call the event of two classes."""
+    """Return the name of the event of two classes, for titles."""
     return words.event_name(event(result))
 
 

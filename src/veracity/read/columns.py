@@ -45,7 +45,7 @@ class Columns:
         return Refusal(what, *proposals, file=self.table.names().file, **how)
 
     def command(self, verb: str = "assess", **given: Any) -> str:
-        """Return a whole command with these options beside those given."""
+        """Return a whole command with these options added to those given."""
         return command(self.table.names(), replace(self.options, **given), verb)
 
     def without(self, names: Iterable[str]) -> Columns:

@@ -62,9 +62,9 @@ def _archived(path: Path, shown: str) -> Iterator[dict[str, Any]]:
         names = set(archive.namelist())
         for name in sorted((name for name in names if SAMPLE.fullmatch(name)), key=_numbered):
             sample = _member(archive, name, shown)
-            beside = name.removesuffix("sample.json") + "metadata.json"  # of a sample in several files
-            if isinstance(sample, dict) and beside in names:
-                sample["metadata"] = _member(archive, beside, shown)
+            metadata = name.removesuffix("sample.json") + "metadata.json"  # of a sample in several files
+            if isinstance(sample, dict) and metadata in names:
+                sample["metadata"] = _member(archive, metadata, shown)
             yield sample
 
 
@@ -107,11 +107,11 @@ def _of_samples(samples: Callable[[], Iterator[dict[str, Any]]], shown: str) -> 
 def _option_rows(samples: Iterator[dict[str, Any]]) -> Rows:
     for number, sample in enumerate(samples, start=1):
         choices = sample.get("choices")
-        row = _beside(sample) | {"target": _target(sample), "output": sample.get("output") or {}}
+        row = _identity(sample) | {"target": _target(sample), "output": sample.get("output") or {}}
         yield number, row | ({"choices": choices} if choices else {})
 
 
-def _beside(sample: dict[str, Any]) -> Row:
+def _identity(sample: dict[str, Any]) -> Row:
     """Return id, epoch and metadata of a sample."""
     kept = {key: sample.get(key) for key in ("id", "epoch")}
     return flat({**kept, "metadata": sample.get("metadata") or {}})
@@ -139,7 +139,7 @@ def _stated(samples: Callable[[], Iterator[dict[str, Any]]], shown: str) -> Tabl
         right, said = _score(sample)
         confidence = strings.spoken(pl.Series([said]))[0] if said is not None else None
         silent += confidence is None
-        spool.add(_beside(sample) | {"correct": right, "confidence": confidence})
+        spool.add(_identity(sample) | {"correct": right, "confidence": confidence})
     if silent == spool.rows:
         raise ValueError(
             f"{shown}: no probabilities: neither log-probabilities of the options nor a stated confidence\n"

@@ -32,7 +32,7 @@ class Match:
     labels: tuple[str, ...] = ()  # how the classes are written in the outcome column
     roles: dict[str, str] = field(default_factory=dict)  # further columns by role: n, events, pick, class, value, …
     ideal: tuple[str, ...] = ()
-    layout: str = ""  # public name, set by whoever asked the layout
+    layout: str = ""  # public name, set by `recognise`
     findings: tuple[Finding, ...] = ()
     labelled: bool = True  # False: outcomes are not known
     picks_only: bool = False  # the event is "the pick was right"

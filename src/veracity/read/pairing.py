@@ -184,7 +184,7 @@ class Paired:
             keyed = [f for f, _ in made]
             chosen, unpaired = (self._of_kept_cases(keyed), 0) if self.by_id else self._of_common_rows(keyed, part)
             shown = self._shown(part)
-            told = [(shown[model], findings) for model, findings in batch.told]
+            emptied = [(shown[model], findings) for model, findings in batch.emptied]
             left = []
             for f, index in zip(keyed, chosen, strict=True):
                 if index is None:
@@ -192,8 +192,8 @@ class Paired:
                 elif len(index):
                     left.append(replace(f.take(index), findings=f.findings))
                 else:
-                    told.append((f.model or "", f.findings))
-            yield replace(batch, forecasts=tuple(left), told=tuple(told), unpaired=unpaired)
+                    emptied.append((f.model or "", f.findings))
+            yield replace(batch, forecasts=tuple(left), emptied=tuple(emptied), unpaired=unpaired)
 
     def _shown(self, part: Part) -> dict[str, str]:
         given = self._files[part.path][0]
@@ -299,7 +299,7 @@ def abreast(sources: Sequence[Sequence[Part]], most: int = ABREAST) -> list[Part
         try:
             rows = {parquet_rows(Path(path)) for path, _ in together}
         except (pl.exceptions.PolarsError, OSError):
-            return plain  # whoever reads it will say so
+            return plain  # reading it will raise the error
         if len(rows) > 1:
             return plain
         number = rows.pop()

@@ -57,7 +57,7 @@ class Part:
 
     @property
     def size(self) -> int:
-        """Bytes of the file; 0 where there is none."""
+        """Bytes of the file; 0 for a part that is no file."""
         try:
             return Path(self.path).stat().st_size if self.path else 0
         except OSError:
@@ -68,13 +68,13 @@ class Part:
 class Batch:
     """Forecasts of all models in some rows of a part. `share`: how much of the part has been read, where known.
 
-    `told` holds, by model, findings about rows of which none is left.
+    `emptied` holds, by model, the findings about rows that were all left out.
     """
 
     forecasts: Sequence[Forecasts]
     rows: int
     share: float | None = None
-    told: Iterable[tuple[str, tuple[Finding, ...]]] = ()
+    emptied: Iterable[tuple[str, tuple[Finding, ...]]] = ()
     passthrough: Passthrough | None = None
     unpaired: int = 0  # rows that not all of several models have
 
@@ -133,7 +133,7 @@ class Source:
         assert self._table is not None
         tables = [self._table]
         for path in dict.fromkeys(Path(part.path) for part in self._parts if part.path):
-            with suppress(*BROKEN):  # whoever reads it will say so
+            with suppress(*BROKEN):  # reading it will raise the error
                 if path != self._table.path and is_parquet(path):
                     tables.append(rows_of_parquet(path, "", 0, None, ReadOptions()))
         return passthrough_types(tables, self.layout, self.options)
@@ -164,13 +164,13 @@ class Source:
     def read(self) -> dict[str, Forecasts]:
         """Return all rows of each model, every value checked."""
         held: dict[str, list[Forecasts]] = {name: [] for name in self.layout.named_models}
-        told: dict[str, tuple[Finding, ...]] = dict.fromkeys(held, self.layout.findings)
+        found: dict[str, tuple[Finding, ...]] = dict.fromkeys(held, self.layout.findings)
         for part in self.parts():
             for batch in self.batches(part, rows=EVERYTHING):
                 for forecasts in batch.forecasts:
                     held[forecasts.model or ""].append(forecasts)
-                for model, findings in batch.told:
-                    told[model] = (*told[model], *findings)
+                for model, findings in batch.emptied:
+                    found[model] = (*found[model], *findings)
         if self.files:
             for forecasts in itertools.chain.from_iterable(held.values()):
                 check(forecasts)  # a message names the file and its row
@@ -178,7 +178,7 @@ class Source:
         for model, parts in held.items():
             if parts:
                 whole = joined(parts, self.files)
-                findings = without_empty(merge((*told[model], *whole.findings)))
+                findings = without_empty(merge((*found[model], *whole.findings)))
                 made[model] = check(replace(whole, findings=findings))
         if not made:
             raise ValueError(f"{self.first}: no row is left.\n  look at missing values and at the model column")
@@ -223,7 +223,7 @@ class Source:
         table = table.with_letters(kept) if kept else table
         builder = Builder(table, self.layout, self.options, self.weights, before, passthrough=tuple(kept))
         size = rows or min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
-        # What is known of all rows may be said of all rows.
+        # Findings about all rows hold for each batch.
         whole = len(self._parts) == 1 and table.rows <= size and not skip
         done = skip
         for start, numbers, frame in builder.frames(size):
@@ -284,7 +284,7 @@ def _refuse_models(files: Sequence[File], first: Table, layout: Match, options: 
     try:
         second = table_of(files[1].path, options, files[1].name)
     except (ValueError, OSError):
-        return  # whoever reads it will say so
+        return  # reading it will raise the error
     if set(second.columns) == set(first.columns) and same_cases(first, second, layout):
         names = f"{files[0].name} {files[1].name}" if len(files) == 2 else f"{files[0].name} {files[1].name} …"
         raise ValueError(
@@ -374,6 +374,6 @@ def _cut(whole: Part, most: int) -> list[Part]:
     try:
         rows = parquet_rows(Path(whole.path))
     except BROKEN:
-        return [whole]  # whoever reads it will say so
+        return [whole]  # reading it will raise the error
     step = max(1, -(-rows * most // whole.size))
     return [replace(whole, first=first, rows=min(step, rows - first)) for first in range(0, rows, step)]

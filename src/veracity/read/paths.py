@@ -41,7 +41,7 @@ def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
         else:
             matches = sorted(Path(m) for m in glob.glob(str(path), recursive=True))
             if not matches:
-                raise ValueError(f"{given}: no such file{_beside(path)}")
+                raise ValueError(f"{given}: no such file{_similar_name(path)}")
             found += [m for m in matches if m.is_file()]
     twice = [path for path, times in Counter(path.absolute() for path in found).items() if times > 1]
     if twice:
@@ -67,7 +67,7 @@ class File:
 
 
 def listed(data: Any) -> list[File]:
-    """Return the files that paths, globs and folders mean, each with a name of its own; standard input is copied."""
+    """Return the files that paths, globs and folders mean, each with its own name; standard input is copied."""
     if isinstance(data, list) and data and all(isinstance(file, File) for file in data):
         return data
     paths = expanded(data)
@@ -101,7 +101,7 @@ def _without_scheme(given: str) -> str:
     return given
 
 
-def _beside(path: Path) -> str:
+def _similar_name(path: Path) -> str:
     try:
         names = [f.name for f in path.parent.iterdir()]
     except OSError:

@@ -93,7 +93,7 @@ def _match(columns: Columns) -> Match:
 
 
 def _with_spoken(table: Table, options: ReadOptions, found: Match) -> Match:
-    """Add what is to be said of confidences in words; values that state none are refused, or counted and left out."""
+    """Add the findings about confidences in words; other values are refused, or counted and left out."""
     for name in (name for name in found.forecasts if name in table.said):
         said = table.said[name]
         mute = table.sample[name].is_null() & said.is_not_null()

@@ -171,7 +171,7 @@ def sums_off(columns: Columns, chosen: ClassSet) -> ValueError:
 
 
 def refuse_codes(columns: Columns, forecasts: Sequence[str]) -> None:
-    """Refuse probabilities among which one value outside [0, 1] stands for missing, such as -999."""
+    """Refuse probabilities with one value outside [0, 1] that codes missing ones, such as -999."""
     for column in (columns.all[name] for name in forecasts):
         if column.within or column.present.len() < 2:
             continue

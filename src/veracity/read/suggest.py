@@ -44,7 +44,7 @@ class Refusal(ValueError):
     """A table that can be read in more than one way, or in none, with proposals that may settle it.
 
     otherwise  the remedy if no proposal works
-    listing    a line of its own before the remedy
+    listing    a separate line before the remedy
     most       number of proposals that are printed
     file       its name, where it is a file
     """

@@ -65,7 +65,7 @@ class Table:
     preset: Match | None = None  # nested JSON is understood while it is flattened
     columnar: int = 0  # rows of the file, where rows and columns can be read without the others
     written: Callable[[], pl.DataFrame] | None = None  # all rows of a short text, letter by letter
-    converted: frozenset[str] = frozenset()  # columns that the lazy frame also has as they stand in the file
+    converted: frozenset[str] = frozenset()  # columns that the lazy frame also has unconverted
 
     @property
     def first_row(self) -> int:
@@ -108,7 +108,7 @@ class Table:
             self.converted = self.converted | frozenset(kinds)
 
     def companion(self, words: Sequence[str]) -> str | None:
-        """The file beside this one whose name is the same without such a word: hpc_cv.csv for weights-hpc-cv.csv."""
+        """The file in the same folder whose name lacks such a word: hpc_cv.csv for weights-hpc-cv.csv."""
 
         def bare(path: Path) -> str:
             parts = "".join(c if c.isalnum() else " " for c in stem(path).lower()).split()
@@ -241,7 +241,7 @@ def casts_of(frame: Any) -> dict[Any, Any]:
 
 
 def with_given(lazy: pl.LazyFrame, converted: Iterable[str]) -> pl.LazyFrame:
-    """The same, with columns that will be converted beside themselves."""
+    """Return the frame with the converted columns added to the original ones."""
     again = [pl.col(name).alias(GIVEN + name) for name in converted]
     return lazy.with_columns(again) if again else lazy
 

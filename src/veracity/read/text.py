@@ -205,7 +205,7 @@ def _words_of_classes(header: Sequence[str], labels: Iterable[str]) -> set[str]:
 
 
 def _own_names(names: dict[str, str], raw: pl.DataFrame, whole: bool) -> tuple[dict[str, str], dict[str, str]]:
-    """Return a name of its own for each column, and the columns that share a name with an earlier one.
+    """Return a distinct name for each column, and the columns that share a name with an earlier one.
 
     A copy of an earlier column is left out.
     """

@@ -218,7 +218,7 @@ def _numbered(columns: Columns) -> dict[str, list[Column]]:
 
 
 def _counts_of_annotators(columns: Columns) -> list[Proposal]:
-    """Return the proposal for whole numbers of votes per class beside a column of these classes."""
+    """Return the proposal for whole numbers of votes per class with a column of these classes."""
     sets = class_sets(columns, loose=True, any_values=True)
     proposals = []
     for chosen in sets:
@@ -231,7 +231,7 @@ def _counts_of_annotators(columns: Columns) -> list[Proposal]:
 
 
 def _members(columns: Columns) -> list[Proposal]:
-    """Return the proposal for the members of an ensemble beside a measured outcome, with a limit that is exceeded."""
+    """Return the proposal for the members of an ensemble with a measured outcome and a limit to exceed."""
     proposals = []
     for stem, members in _numbered(columns).items():
         if len(members) < MEMBERS:

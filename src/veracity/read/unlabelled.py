@@ -19,7 +19,7 @@ TAKEN = ("proba", "positive_proba", "scale", "where", "missing", "normalise", "i
 
 
 class NoForecasts(ValueError):
-    """The columns of the forecasts cannot be told."""
+    """The columns of the forecasts are ambiguous."""
 
 
 def options_without_outcomes(options: ReadOptions, classes: Sequence[Any] | None) -> ReadOptions | None:

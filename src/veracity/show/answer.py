@@ -63,7 +63,7 @@ def answer(a: Any, charts: Sequence[str] | None = None) -> list[Block]:
 
 
 def _sections(a: Any, pictures: list[Any]) -> Iterator[Block]:
-    """Yield what everybody may want, each with its own title: recalibration, classes, pictures."""
+    """Yield the titled sections for every reader: recalibration, classes, pictures."""
     tables = {"Recalibration": specialists.remedy_table(a), "Classes": specialists.class_table(a)}
     after_groups = 15
     parts: list[tuple[int, str, Block]] = [(after_groups, title, t) for title, t in tables.items() if t is not None]
@@ -76,7 +76,7 @@ def _sections(a: Any, pictures: list[Any]) -> Iterator[Block]:
 
 
 def heading(a: Any) -> Heading:
-    """Return the title, with cases, classes, what was read and the date."""
+    """Return the title, with cases, classes, the input and the date."""
     made = a.provenance
     inputs = [str(one.get("path") or one.get("name") or "") for one in (made.inputs if made is not None else ())]
     inputs = [path.rpartition("/")[2] for path in inputs if path]
@@ -95,7 +95,7 @@ def heading(a: Any) -> Heading:
 
 
 def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
-    """Return the headline and the other conclusions: usefulness, fix, what else must be known."""
+    """Return the headline and the other conclusions: usefulness, fix, warnings."""
     detail = a.verdict_detail
     verdict = words.verdict(a.verdict or "not measurable", detail)
     useful = words.usefulness(a.scores, a.skill, a.baseline)
@@ -106,11 +106,11 @@ def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
     worse = useful is not None and useful.mark == BAD
     if useful is not None and worse:  # said first of all
         lead.insert(0, Sentence(*useful, lead=True))
-    told = " ".join(said.text for said in verdict)
+    said_before = " ".join(said.text for said in verdict)
     zeros = detail.zero_rows if detail is not None else 0
     codes = {"zero_probability"} if zeros else set()
     notes = [words.worst_group(a.groups), drifts, words.biggest_miss(a.surprises, zeros)]
-    notes += words.notes([f for f in a.findings or () if f.code not in codes], told)
+    notes += words.notes([f for f in a.findings or () if f.code not in codes], said_before)
     known = [said for said in notes if said is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
     rest = [None if worse else useful, _fix(a, useful is not None and useful.mark != GOOD), *known[:MOST_NOTES]]
@@ -195,7 +195,7 @@ def _sure_card(a: Any) -> Card | None:
 
 
 def _percent_digits(shares: Sequence[Any]) -> int:
-    """Return the decimals of shares beside each other: none, or one where all are below 10 %."""
+    """Return the decimals of shares in one table: none, or one where all are below 10 %."""
     known = [share for share in map(finite, shares) if share]
     return int(bool(known) and max(known) < 0.1)
 
@@ -204,7 +204,7 @@ def _percent_digits(shares: Sequence[Any]) -> int:
 
 
 def score_tables(a: Any) -> list[Table]:
-    """Return the main scores beside the baseline, and the three means."""
+    """Return the main scores with those of the baseline, and the three means."""
     tables = [score_table(a), means_table(a)]
     return [table for table in tables if table is not None]
 
@@ -250,11 +250,11 @@ def _calibration_rows(a: Any) -> list[tuple[Cell, ...]]:
 
 def _reasons(a: Any, measures: list[Any]) -> tuple[str, ...]:
     """Return why scores have no number or no interval, each reason once."""
-    told: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for m in measures:
         if why := words.why(a.scores[m.name]):
-            told.setdefault(why, []).append(m.label)
-    return tuple(f"{', '.join(labels)}: {why}." for why, labels in told.items())
+            by_reason.setdefault(why, []).append(m.label)
+    return tuple(f"{', '.join(labels)}: {why}." for why, labels in by_reason.items())
 
 
 def means_table(a: Any) -> Table | None:

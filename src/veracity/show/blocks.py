@@ -26,7 +26,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Interval(Value):
-    """The interval of a reading; empty where there is none."""
+    """The interval of a reading; empty for a reading without one."""
 
     @property
     def text(self) -> str:
@@ -60,7 +60,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Heading:
-    """The title of an answer, with what it is about in small print, and the day it was made where a page says so."""
+    """The title of an answer, with its subject in small print and the day it was made where a page shows it."""
 
     text: str
     note: str = ""
@@ -82,7 +82,7 @@ class Sentence:
 
     @property
     def opening(self) -> str:
-        """Return the title as a sentence of its own."""
+        """Return the title as a sentence."""
         return words.sentence(self.title) if self.title else ""
 
 
@@ -131,7 +131,7 @@ class FindingBlock:
 
 @dataclass(frozen=True)
 class Details:
-    """A part with a title of its own that short media leave out; `folded` ones open on request."""
+    """A titled part that short media leave out; `folded` ones open on request."""
 
     title: str
     blocks: tuple[Any, ...]

@@ -82,14 +82,14 @@ def fragment(blocks: Sequence[Block]) -> str:
 
 
 def _clean(page: str) -> str:
-    """Return a page without control characters, of which the data may have some."""
+    """Return a page without the control characters of the data."""
     return "\n".join(map(words.clean, page.split("\n")))
 
 
 def _views(
     blocks: Sequence[Block], level: int, key: str = "s", parent: str = "", still: bool = False
 ) -> Iterator[View | None]:
-    """Yield what the templates show: lead sentences and the others together, everything else one by one."""
+    """Yield the views of the templates: lead sentences, other sentences, then every other block alone."""
     said: list[Sentence] = []
     for i, block in enumerate(blocks):
         if said and not (isinstance(block, Sentence) and block.lead == said[0].lead):
@@ -259,7 +259,7 @@ def _template(name: str) -> jinja2.Template:
 
 
 def _cell(cell: Cell, first: bool, column: Column) -> Markup:
-    """Return a cell of a table; numbers keep all their digits for whoever copies them."""
+    """Return a cell of a table; numbers keep all their digits for copying."""
     extra = " extra" if column.rank > 1 else ""  # left out on a narrow screen
     if isinstance(cell, Label):
         gloss = Markup('<br><span class="gloss">{}</span>').format(cell.gloss) if cell.gloss else ""

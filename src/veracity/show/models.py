@@ -42,14 +42,14 @@ class Models:
 
 
 def rank(a: Any) -> tuple[float, float]:
-    """Return what puts models in order: log loss, then Brier score; unknown last."""
+    """Return the sort key of models: log loss, then Brier score; unknown last."""
     losses = [value(a.scores[name]) if name in a.scores else None for name in ("log_loss", "brier")]
     first, second = (math.inf if loss is None or math.isnan(loss) else loss for loss in losses)
     return first, second
 
 
 def ends(ranked: list[tuple[str, Any]], most: int) -> list[tuple[str, Any]]:
-    """Return all of them, or the best and the worst."""
+    """Return all models, or the best and the worst."""
     return ranked if len(ranked) <= most else ranked[: most // 2] + ranked[-(most // 2) :]
 
 
@@ -86,7 +86,7 @@ def _heading(ranked: list[tuple[str, Any]]) -> Heading:
 
 
 def _sentences(ranked: list[tuple[str, Any]]) -> list[Sentence]:
-    """Return the lowest loss, models worse than the baseline, and what changes the meaning of the numbers."""
+    """Return the lowest loss, models worse than the baseline, and findings that change the meaning of numbers."""
     return [*([_best(ranked)] if len(ranked) > 1 else []), *notes_of_models(ranked, lead=len(ranked) < 2)]
 
 
@@ -96,12 +96,12 @@ def notes_of_models(ranked: list[tuple[str, Any]], lead: bool = False, without: 
     worse = [name for name, a in ranked if (u := words.usefulness(a.scores, a.skill, a.baseline)) and u.mark == BAD]
     if worse:
         said.append(Sentence(BAD, "Worse than the baseline", f"{', '.join(worse[:5])}.", lead=lead))
-    told: dict[str, list[str]] = {}
+    models_of: dict[str, list[str]] = {}
     for name, a in ranked:
         for finding in a.findings or ():
             if finding.severity == "changes the meaning" and finding.code not in without:
-                told.setdefault(words.sentence(finding.message), []).append(name)
-    for message, names in list(told.items())[:4]:
+                models_of.setdefault(words.sentence(finding.message), []).append(name)
+    for message, names in list(models_of.items())[:4]:
         who = ", ".join(names) if len(names) <= 3 else count(len(names), "model")
         said.append(Sentence(NOTICE, "Note", f"{who}: {message}"))
     return said

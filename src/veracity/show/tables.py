@@ -39,7 +39,7 @@ GLOSSES = {
 
 
 def table_summary(table: Any) -> list[Block]:
-    """Return the table first, what it says, clinical measures, then those of HB17."""
+    """Return the table, its conclusions, clinical measures, then those of HB17."""
     found = table.document()
     findings = [Finding(f["code"], f["severity"], f["message"]) for f in found["findings"]]
     grave = [f for f in findings if f.severity == GRAVE]

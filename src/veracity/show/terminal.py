@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MARK = 2  # columns of a mark in words
 LEAST, MOST = 60, 120  # columns
-TIE = "\ue000"  # stands for a space where no line may end
+TIE = "\ue000"  # a space at which no line may end
 LEAST_TEXT = 12  # columns that a text keeps in a crowded table
 MOST_NUMBERS = 24  # rows of a picture that are printed instead of it
 COLOURS = {"✓": "green", "✗": "red", "→": "blue", "!": "yellow"}
@@ -59,7 +59,7 @@ def render(
 
 
 def headline(blocks: Sequence[Block]) -> str:
-    """Return the headline as one line: what --quiet prints."""
+    """Return the headline as one line, for --quiet."""
     lead = [block for block in walk(blocks) if isinstance(block, Sentence) and block.lead]
     said = " ".join(f"{s.opening} {s.text}".strip() for s in lead)
     return clean(said.replace("**", ""))
@@ -78,7 +78,7 @@ def to_ascii(text: str) -> str:
 
 
 def _parts(blocks: Sequence[Block], details: bool) -> Iterator[list[Block]]:
-    """Yield what is shown, in groups with a blank line between them: sentences together, tables alone."""
+    """Yield the blocks in groups, separated by blank lines: sentences together, tables alone."""
     together: list[Block] = []
     for block in blocks:
         if isinstance(block, Sentence | FindingBlock):
@@ -139,7 +139,7 @@ def part_lines(console: Console, part: list[Block], width: int, unicode: bool = 
 
 
 def _sentence(console: Console, block: Sentence, column: int, width: int, marks: int) -> None:
-    """Print a sentence beside its mark and title; `marks` is the width of all marks."""
+    """Print a sentence to the right of its mark and title; `marks` is the width of all marks."""
     indent = " " * (column + marks + 4) if block.title else " " * (marks + 1)
     mark = block.mark if marks == 1 else PLAIN.get(block.mark, block.mark)
     head = _text("").append(f"{mark:<{marks}} ", style=COLOURS.get(block.mark, ""))

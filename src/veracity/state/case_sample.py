@@ -63,7 +63,7 @@ class Sample:
 
 
 def _copied(f: Forecasts) -> Forecasts:
-    """Return float64 rows that share no memory with the input, without what a sample does not need."""
+    """Return float64 rows that share no memory with the input, without columns that a sample does not need."""
     held = {name: None if (v := getattr(f, name)) is None else np.array(v) for name in SAMPLED}
     if f.probabilities is not None:
         held["probabilities"] = np.array(f.probabilities, dtype=np.float64) + 0.0

@@ -1,6 +1,6 @@
 """The check of a tally that was read: whether a pass over forecasts can have written it.
 
-What is wrong is a `Damaged` with a few words; whoever reads the bytes says where they came from.
+Errors are `Damaged` with a few words; the reader of the bytes adds where they came from.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def check(tally: Tally, cells: Grid) -> None:
         _check_histogram(h, edges, tally.sums.rows * (max(tally.k, 1) if i == 0 else 1))
     _check_totals(tally)
     _check_rows(tally.analysis.rows, tally.analysis.complete, tally.sums.rows, tally.k)
-    _check_told(tally.lowest, tally.findings, tally.names, tally.k)
+    _check_lowest_and_findings(tally.lowest, tally.findings, tally.names, tally.k)
     _require(0 <= tally.cases <= tally.sums.rows, "the number of cases")
 
 
@@ -139,7 +139,7 @@ def _check_rows(f: Forecasts, complete: bool, rows: int, k: int) -> None:
     _require(held_rows <= rows * (1 + NEAR) and (not complete or _near(held_rows, rows)), "the number of rows")
 
 
-def _check_told(lowest: Iterable[Low], findings: Iterable[Finding], names: Names, k: int) -> None:
+def _check_lowest_and_findings(lowest: Iterable[Low], findings: Iterable[Finding], names: Names, k: int) -> None:
     lows = list(lowest)
     _require(len(lows) <= LOWEST and all(_is_low(low, k) for low in lows), "the lowest rows")
     for finding in findings:

@@ -35,7 +35,7 @@ class CaseScores:
     """Scores of cases of one model. Rows that share a case (split outcomes, tokens of an answer) are one."""
 
     keys: Array
-    cases: Array  # how many equal cases each stands for
+    cases: Array  # number of equal cases
     weight: Floats  # of all of them
     scores: Floats  # (n, scores)
     rows: Array  # numbers that people know
@@ -280,7 +280,7 @@ class Pairs:
                 raise ValueError(f"group {column}: more than {MOST_LEVELS:,} values\n  give a column with fewer")
 
     def settle(self) -> None:
-        """Add what waits and can be paired."""
+        """Add the waiting rows that can be paired."""
         self._match()
 
     def require_equal_weights(self) -> None:

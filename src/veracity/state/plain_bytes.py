@@ -31,7 +31,7 @@ def packed(value: Any) -> bytes:
 
 
 def unpacked(data: bytes) -> Any:
-    """Return what `packed` was given; tuples come back as lists."""
+    """Return the value given to `packed`; tuples come back as lists."""
     at = 8 + int.from_bytes(data[:8], "little")
 
     def get(held: Any) -> Any:

@@ -227,7 +227,7 @@ def _differs(group: Group) -> bool:
 
 
 def biggest_miss(surprises: Sequence[Surprise] | None, zero_rows: int = 0) -> Said | None:
-    """Return the case that gave least to its outcome, if that is almost nothing and no zeros were told already."""
+    """Return the case with the lowest probability of its outcome, if that is tiny and no zeros are reported."""
     rare = [case for case in surprises or () if 0 < case.probability < TINY]
     if not rare or zero_rows:
         return None
@@ -258,7 +258,7 @@ def finding(found: Finding) -> str:
 
 
 def minimum(floor: float | None) -> str:
-    """Return what a minimum probability does to the means, empty where there is none."""
+    """Return what a minimum probability does to the means; empty without a minimum."""
     if not floor:
         return ""
     return f"In these means no probability counts below {in_full(floor)}; the scores have no minimum."

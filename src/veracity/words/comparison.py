@@ -75,7 +75,7 @@ def ranking(record: ComparisonRecord, level: float) -> Said:
 
 
 def _tie(record: ComparisonRecord, best: str, tied: Sequence[str], rule: str) -> Said:
-    """Return that the best cannot be told from the next."""
+    """Return the sentence about a best model that is not clearly better than the next."""
     if not tied:
         return Said(GOOD, "Best", f"{best} has the lowest {RULES[rule]}; that of the others is infinite.")
     d = difference(record, best, tied[0], rule)

@@ -12,7 +12,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 
 
 def value(reading: Any) -> float | None:
-    """Return the number of a reading, or None where there is none."""
+    """Return the number of a reading, or None if it has no value."""
     if reading is None or isinstance(reading, bool) or not isinstance(reading, int | float):
         return None
     return float(reading) if getattr(reading, "known", True) else None
@@ -25,7 +25,7 @@ def finite(reading: Any) -> float | None:
 
 
 def ends(reading: Any) -> tuple[float, float] | None:
-    """Return both ends of the interval, or None where there is none."""
+    """Return both ends of the interval, or None without an interval."""
     low, high = getattr(reading, "low", None), getattr(reading, "high", None)
     return None if low is None or high is None else (float(low), float(high))
 
@@ -123,7 +123,7 @@ def percent(reading: Any, digits: int | None = None) -> str:
 
 
 def interval(reading: Any, as_percent: bool = False, digits: int | None = None) -> str:
-    """Return the interval as text, empty where there is none.
+    """Return the interval as text; empty without an interval.
 
     >>> from veracity.data.reading import Reading
     >>> interval(Reading(1.1, 1.006, 1.198)), interval(Reading(0.67, 0.649, 0.696), True)
@@ -169,7 +169,7 @@ def level(share: float | None) -> str:
 
 
 def day(moment: Any) -> str:
-    """Return the day of a date in ISO 8601, empty where there is none.
+    """Return the day of a date in ISO 8601; empty without a date.
 
     >>> day("2026-11-08T01:02:03+00:00"), day(None)
     ('8 Nov 2026', '')

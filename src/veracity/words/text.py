@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-HAPPENED = ("1", "1.0", "true", "yes", "event", "ja", "oui", "si", "sí")  # labels that name no event
+GENERIC_EVENTS = ("1", "1.0", "true", "yes", "event", "ja", "oui", "si", "sí")  # labels that name no event
 FORMULA = tuple("=+-@＝＋－＠")  # beginnings that a spreadsheet would compute
 
 
@@ -45,7 +45,7 @@ def event_name(label: str | None) -> str:
     >>> event_name("rain"), event_name("1"), event_name(None)
     ('rain', 'the event', 'the event')
     """
-    return "the event" if label is None or label.strip().lower() in HAPPENED else label
+    return "the event" if label is None or label.strip().lower() in GENERIC_EVENTS else label
 
 
 def capital(text: str) -> str:
