@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from veracity.data import Forecasts
 from veracity.estimate.folds import FOLDS, folds, forecast_hashes
@@ -104,8 +105,9 @@ def test_clusters_stay_whole_and_widen_the_interval():
     assert (fold == fold[:, :1]).all()
     alone = replace(found, folds=replace(found.folds, cluster=None), _held={})
     assert alone.gain("log")[0] == found.gain("log")[0]
-    # Four equal rows a cluster: twice the standard error, and G/(G − 1) for the number of clusters.
-    assert found.gain("log")[1] == pytest.approx(2 * alone.gain("log")[1] * np.sqrt(200 / 199), rel=1e-9)
+    # Four equal rows a cluster: twice the standard error; G/(G − 1) and t/z for the number of clusters.
+    wider = np.sqrt(200 / 199) * stats.t.ppf(0.975, 199) / stats.norm.ppf(0.975)
+    assert found.gain("log")[1] == pytest.approx(2 * alone.gain("log")[1] * wider, rel=1e-9)
 
 
 def test_folds_of_time_are_contiguous():

@@ -20,6 +20,7 @@ Array = NDArray[Any]
 Hashes = NDArray[np.uint64]
 
 FOLDS = 5
+BLOCKS, MORE_BLOCKS, LONG_SERIES = 8, 12, 200  # blocks of a time series, and from how many cases there are more
 BLOCK = 1 << 16  # entries hashed together
 FINE = 2.0**30  # two classes are hashed to 1e-9: p of one class and 1 − p of the other are the same forecast
 ONE_BY_ONE = 64  # copies of a row beyond which their numbers in the folds are drawn at once
@@ -54,10 +55,9 @@ def folds(rows: Forecasts, hashes: Hashes, clusters: Array | None = None, time: 
     n = len(rows)
     counts = np.ones(n, np.int64) if rows.counts is None else np.asarray(rows.counts, dtype=np.int64)
     if time is not None:
-        blocks = _blocks(time, counts, _time_blocks(int(counts.sum())))
-        return _whole(_blocks(time, counts, FOLDS), counts, blocks)
+        return _whole(_contiguous(time, counts, FOLDS), counts, blocks(None, time, counts))
     if clusters is not None:
-        return _whole(_fold_of(keys_of(clusters)), counts, np.unique(clusters, return_inverse=True)[1].ravel())
+        return _whole(_fold_of(keys_of(clusters)), counts, blocks(clusters, None, counts))
     key = row_hashes(rows, hashes)
     if rows.case is not None:
         case = np.unique(rows.case, return_inverse=True)[1].ravel()
@@ -67,12 +67,14 @@ def folds(rows: Forecasts, hashes: Hashes, clusters: Array | None = None, time: 
     return _single(key, counts)
 
 
-def _time_blocks(cases: int) -> int:
-    """Return the number of contiguous blocks for the error of a mean in time."""
-    return 12 if cases >= 200 else 8
+def blocks(clusters: Array | None, time: Array | None, counts: Array) -> Array | None:
+    """Return the number of each row's cluster, or of its contiguous block in time; None if rows are independent."""
+    if clusters is not None:
+        return np.asarray(np.unique(clusters, return_inverse=True)[1]).ravel()
+    return None if time is None else _contiguous(time, counts, BLOCKS if counts.sum() < LONG_SERIES else MORE_BLOCKS)
 
 
-def _whole(fold: Array, counts: Array, cluster: Array) -> Folds:
+def _whole(fold: Array, counts: Array, cluster: Array | None) -> Folds:
     """Return one fold for all cases of a row."""
     return Folds(np.arange(len(counts)), fold, counts, cluster)
 
@@ -124,13 +126,12 @@ def _drawn(key: Hashes, counts: Array) -> Array:
     return out
 
 
-def _blocks(time: Array, counts: Array, number: int) -> Array:
+def _contiguous(time: Array, counts: Array, number: int) -> Array:
     """Return (n,) contiguous blocks of about equal numbers of cases; equal times stay together."""
-    _, place = np.unique(time, return_inverse=True)
-    size = np.bincount(place.ravel(), weights=counts)
+    place = np.unique(time, return_inverse=True)[1].ravel()
+    size = np.bincount(place, weights=counts)
     middle = np.cumsum(size) - size / 2.0
-    block = np.minimum((middle / size.sum() * number).astype(np.int64), number - 1)
-    return np.asarray(block[place.ravel()])
+    return np.asarray((middle / max(size.sum(), 1.0) * number).astype(np.int64)[place])
 
 
 def forecast_hashes(rows: Forecasts) -> Hashes:

@@ -13,9 +13,10 @@ from veracity.data.records import Difference
 from veracity.estimate.compare import FEWEST_CLUSTERS
 from veracity.estimate.components import judged_by
 from veracity.estimate.dependent import Widening
+from veracity.estimate.folds import blocks
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.scores import mean_and_error
-from veracity.estimate.verdict import blocks, signs
+from veracity.estimate.verdict import signs
 from veracity.formulas.differences import influences, normal_cluster_error
 from veracity.formulas.heterogeneity import between_groups, shrunk_means
 from veracity.measures import BRIER, LOG_LOSS

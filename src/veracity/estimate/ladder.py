@@ -15,11 +15,12 @@ from veracity import maps
 from veracity.data import Finding, Forecasts
 from veracity.data.reading import Reading, around, undefined, unknown
 from veracity.data.records import Losses
-from veracity.estimate.folds import forecast_hashes
+from veracity.estimate.folds import blocks, forecast_hashes
 from veracity.estimate.ideal import Ideal
 from veracity.estimate.ideal import ideal as ideal_of
 from veracity.estimate.recalibration import COHERENT_ENTRIES, FEW_MISSES, Recalibration, Rule, fit_rows
 from veracity.formulas.chain import PAIRS, Chain, power_of
+from veracity.formulas.differences import normal_cluster_error
 from veracity.formulas.intervals import quantile
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
@@ -220,13 +221,17 @@ def _with_ideal(
 
 def row_mean(rows: Forecasts, values: Floats, level: float) -> Reading:
     """Return the weighted mean of values of rows with its interval."""
-    mass2 = rows.mass if rows.weights is None else rows.mass * rows.weights
     value = float(rows.mass @ values / rows.mass.sum())
     if not np.isfinite(value):
         return around(value, np.nan, level)
-    n = maps.effective_rows(rows)
-    spread = float(np.sqrt(mass2 @ (values - value) ** 2 / mass2.sum()))
-    return around(value, spread / np.sqrt(n - 1.0) if n > 1.0 + 1e-9 else np.nan, level, (0.0, np.inf), IN_SAMPLE)
+    n, u = maps.effective_rows(rows), rows.mass * (values - value) / rows.mass.sum()
+    counts = np.ones(len(rows)) if rows.counts is None else rows.counts
+    unit = blocks(rows.clusters, rows.time, counts)
+    if unit is not None:
+        error = float(normal_cluster_error(np.bincount(unit, weights=u))[0])
+    else:
+        error = float(np.sqrt((u**2 / np.maximum(counts, 1)).sum() * n / (n - 1.0))) if n > 1.0 + 1e-9 else np.nan
+    return around(value, error, level, (0.0, np.inf), IN_SAMPLE)
 
 
 def _at_least(bound: float) -> Reading:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from veracity.data.reading import Reading, unknown
 from veracity.data.verdict import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
 from veracity.estimate.cases import DRAWS, EDGES, RANGES, Many, Two, normal, prepared, ranges_of
+from veracity.estimate.folds import BLOCKS, blocks
 from veracity.estimate.slope import (
     PER_CLASS,
     calibration_in_the_large,
@@ -44,7 +45,6 @@ SMALL = 0.01  # share of the loss below which miscalibration is slight
 DETECTABLE = 12.0  # likelihood ratio of 2 parameters that the tests find with a power of about 80 %
 FEWEST_ROWS = 20
 EVENTS = 100  # expected events below which signs of blocks are approximate
-BLOCKS, MORE_BLOCKS, LONG_SERIES = 8, 12, 200  # blocks of a time series, and from how many cases there are more
 ALL_SIGNS = 12  # so many blocks have few enough signs to take them all
 MOST_BLOCKS = 4096  # beyond, sums with random signs are normal
 LIKELY = 0.6  # from here on a forecast names the outcome
@@ -274,23 +274,6 @@ def not_measurable(reason: str) -> Verdict:
         zero_rows=0,
         reason=reason,
     )
-
-
-def blocks(clusters: Array | None, time: Array | None, count: Floats) -> NDArray[np.int64] | None:
-    """Return the number of each row's cluster or, of a series, of its contiguous block; None if rows are independent.
-
-    Cases of the same time are in the same block.
-    """
-    if clusters is not None:
-        return np.unique(clusters, return_inverse=True)[1]
-    if time is None:
-        return None
-    place = np.unique(time, return_inverse=True)[1]
-    size = np.bincount(place, count)
-    number = BLOCKS if size.sum() < LONG_SERIES else MORE_BLOCKS
-    middle = (size.cumsum() - size / 2.0) / max(size.sum(), 1.0)
-    found: NDArray[np.int64] = (middle * number).astype(np.int64)[place]
-    return found
 
 
 def spread_zeros(p: Floats, rows: int) -> Floats:
