@@ -107,3 +107,13 @@ def test_an_id_never_removes_the_model_column(tmp_path: Path) -> None:
             layout = recognise(tmp_path / "x.csv", ReadOptions(id=given))
             assert layout.model_column == "model"
             assert layout.case == ("id",)
+
+
+@pytest.mark.parametrize("word", ["", "NA", "None", "."])
+def test_rows_without_a_model_are_refused_and_not_lost(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(table("model,case,y,p", ["a", "b", word] * (N // 3), np.repeat(range(N // 3), 3), Y, P))
+    with pytest.raises(ValueError, match=r"^x.csv: `model` names no model in 20 rows\.\n  .+:  --where 'model!='$"):
+        read(path, ReadOptions(model="model", id=("case",)))
+    found = read(path, ReadOptions(model="model", id=("case",), where=("model!=",)))
+    assert {name: len(f.outcomes) for name, f in found.items()} == {"a": 20, "b": 20}

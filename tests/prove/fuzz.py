@@ -1,6 +1,6 @@
 """Inputs nobody would send: each target draws one, and fails unless the answer is a result or a clear refusal.
 
-A target is a function of a `random.Random`; `python -m tests.prove fuzz SECONDS` runs them in turn and counts, the
+A target is a function of a `random.Random`; `python -m tests.prove fuzz INPUTS` runs them in turn and counts, the
 suite lets hypothesis drive them. Any exception but ValueError (TypeError for arguments of another kind) is a failure.
 """
 

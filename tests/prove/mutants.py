@@ -1,42 +1,42 @@
 """Mutants: a seeded sample of small changes to the program, each of which some test should notice.
 
 `python -m tests.prove mutants [FIRST [LAST]]` makes the sample (always the same for the same source), puts each mutant
-into a copy of the source, and runs the tests of its folder, quick ones first, until one fails. It prints who survived.
+into a copy of the source, and runs the tests that call the changed function, quick ones first, until one fails. It
+prints who survived. Which test calls which function is recorded once and kept in `build/calls.json`.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "veracity"
+CALLS_OF_TESTS = ROOT / "build" / "calls.json"
 FOLDERS = ("formulas", "state", "estimate", "maps", "read")
 SAMPLE, SEED = 400, 27
-PATIENCE = 1800  # seconds for the tests of one mutant: a loop without end is noticed too
-# Tests of each folder, those that notice most in little time first.
-TESTS = {
-    "formulas": ("tests/laws", "tests/papers", "tests/test_table.py"),
-    "state": ("tests/laws/test_tally.py", "tests/laws/test_document.py", "tests/engines/test_sample.py",
-              "tests/engines/test_same_answer.py", "tests/prove/test_crafted.py", "tests/test_assessment.py"),
-    "estimate": ("tests/test_assessment.py", "tests/laws/test_document.py", "tests/test_verdict.py",
-                 "tests/test_curves.py", "tests/test_inference.py", "tests/test_influences.py",
-                 "tests/laws/test_losses.py", "tests/laws/test_recalibration.py", "tests/test_reference.py",
-                 "tests/conclusions/test_verdict_laws.py", "tests/conclusions/test_expected.py"),
-    "maps": ("tests/laws/test_maps.py", "tests/laws/test_adjustment.py", "tests/test_calibrators.py",
-             "tests/prove/test_crafted.py", "tests/laws/test_losses.py", "tests/laws/test_recalibration.py"),
-    "read": ("tests/inputs",),
-}  # fmt: skip
+PATIENCE = 60.0  # seconds of tests for one mutant, as long as they took when recorded; quick tests come first
+HANG = 10  # a mutant whose tests take this many times as long, and a minute, is noticed by its time
+QUICK = ("-q", "--no-header", "-m", "not slow and not browser and not spark", "-p", "no:xdist")
+TESTS = ("src/veracity", "tests/laws", "tests/papers", "tests/inputs", "tests/kernels", "tests/conclusions",
+         "tests/prove/test_crafted.py", "tests/engines/test_sample.py", "tests/engines/test_same_answer.py",
+         "tests/engines/test_pairing.py", "tests/engines/test_awkward_parts.py",
+         *sorted(f"tests/{path.name}" for path in (ROOT / "tests").glob("test_*.py")))  # fmt: skip
 COMPARE = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
            ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}  # fmt: skip
 ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult,
@@ -55,10 +55,7 @@ class Mutant:
     line: int
     place: int  # number of the change in its file
     what: str
-
-    @property
-    def folder(self) -> str:
-        return self.path.relative_to(SOURCE).parts[0]
+    function: str  # the outermost function or method; "" between functions
 
     def __str__(self) -> str:
         return f"{self.path.relative_to(SOURCE)}:{self.line}  {self.what}"
@@ -69,13 +66,16 @@ class _Changes(ast.NodeTransformer):
 
     def __init__(self, wanted: int = -1) -> None:
         self.wanted, self.count = wanted, 0
-        self.found: list[tuple[int, int, str]] = []
+        self.found: list[tuple[int, int, str, str]] = []
         self._quiet = 0
+        self._names: list[str] = []
+        self._inside = 0
 
     def _here(self, node: ast.AST, what: str) -> bool:
         if self._quiet:
             return False
-        self.found.append((getattr(node, "lineno", 0), self.count, what))
+        function = ".".join(self._names) if self._inside else ""
+        self.found.append((getattr(node, "lineno", 0), self.count, what, function))
         self.count += 1
         return self.count - 1 == self.wanted
 
@@ -84,7 +84,14 @@ class _Changes(ast.NodeTransformer):
             isinstance(node, ast.AnnAssign) and node.value is not None
         )
         self._quiet += quiet  # messages and types are no behaviour that numbers depend on
+        function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if named := isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not self._inside:
+            self._names.append(node.name)  # type: ignore[attr-defined]
+        self._inside += function
         made: ast.AST = super().visit(node)
+        self._inside -= function
+        if named:
+            self._names.pop()
         self._quiet -= quiet
         return made
 
@@ -148,7 +155,7 @@ def all_mutants() -> list[Mutant]:
         for path in sorted((SOURCE / folder).rglob("*.py")):
             changes = _Changes()
             changes.visit(ast.parse(path.read_text(encoding="utf-8")))
-            found += [Mutant(path, line, place, what) for line, place, what in changes.found]
+            found += [Mutant(path, *held) for held in changes.found]
     return found
 
 
@@ -162,46 +169,128 @@ def text_of(mutant: Mutant) -> str:
     return ast.unparse(ast.fix_missing_locations(_Changes(mutant.place).visit(tree)))
 
 
-def killed(mutant: Mutant, copy: Path, tests: tuple[str, ...] | None = None) -> str:
+class _Recorder:
+    """Records the functions of ours that each test calls, and the seconds it takes."""
+
+    def __init__(self, source: Path) -> None:
+        self.source = f"{source}{os.sep}"
+        self.calls: dict[str, dict[str, Any]] = {}
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        codes: set[Any] = set()
+        add = codes.add
+
+        def profile(frame: Any, event: str, argument: Any) -> None:
+            if event == "call":
+                add(frame.f_code)
+
+        started = time.monotonic()
+        threading.setprofile(profile)
+        sys.setprofile(profile)
+        yield
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
+        called = {
+            f"{code.co_filename.removeprefix(self.source)}:{code.co_qualname.split('.<locals>')[0]}"
+            for code in codes if code.co_filename.startswith(self.source)
+        }  # fmt: skip
+        self.calls[item.nodeid] = {"seconds": time.monotonic() - started, "calls": sorted(called)}
+
+
+class _First:
+    """Remembers the first test that failed."""
+
+    failed = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and not self.failed:
+            self.failed = report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed and not self.failed:
+            self.failed = f"collecting {report.nodeid}"
+
+
+def in_a_child(copy: Path, work: Callable[[], str], seconds: float) -> str:
+    """What `work` returns in a child that imports the copy; "time" where it does not come to an end."""
+    out = copy / "said"
+    out.write_text("")
+    if not (child := os.fork()):
+        os.setsid()
+        os.chdir(copy)
+        null = os.open(copy / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(null, 1)
+        os.dup2(null, 2)
+        sys.path[:0] = [str(copy / "src"), str(copy)]
+        os.environ |= {"PYTHONPATH": os.pathsep.join(sys.path[:2]), "PYTHONDONTWRITEBYTECODE": "1"}
+        sys.dont_write_bytecode = True
+        for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "veracity", "papers")]:
+            del sys.modules[name]
+        try:
+            out.write_text(work())
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    end = time.monotonic() + seconds
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
+        if time.monotonic() > end:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return "time"
+        time.sleep(0.02)
+    if ended[1] and not os.WIFSIGNALED(ended[1]):
+        raise RuntimeError((copy / "log").read_text())
+    return "a crash" if ended[1] else out.read_text()
+
+
+def calls_of_tests(copy: Path) -> dict[str, dict[str, Any]]:
+    """Each test with its seconds and the functions it calls, recorded where no record is kept."""
+    if not CALLS_OF_TESTS.exists():
+
+        def record() -> str:
+            recorder = _Recorder(copy / "src" / "veracity")
+            pytest.main([*QUICK, *TESTS], plugins=[recorder])
+            return json.dumps(recorder.calls)
+
+        CALLS_OF_TESTS.parent.mkdir(exist_ok=True)
+        CALLS_OF_TESTS.write_text(in_a_child(copy, record, 7200))
+    held: dict[str, dict[str, Any]] = json.loads(CALLS_OF_TESTS.read_text())
+    return held
+
+
+def chosen(mutant: Mutant, calls: dict[str, dict[str, Any]], patience: float = PATIENCE) -> dict[str, float]:
+    """The tests that call the mutant's function, or its file where it is in none, quickest first: names, seconds."""
+    path = f"{mutant.path.relative_to(SOURCE)}:"
+    called = path + mutant.function
+    tests = {
+        name: held["seconds"]
+        for name, held in calls.items()
+        if (called in held["calls"] if mutant.function else any(call.startswith(path) for call in held["calls"]))
+    }
+    total, out = 0.0, {}
+    for name in sorted(tests, key=tests.__getitem__):
+        total += tests[name]
+        if out and total > patience:
+            break
+        out[name] = tests[name]
+    return out
+
+
+def killed(mutant: Mutant, copy: Path, tests: dict[str, float]) -> str:
     """What noticed the mutant: the test that failed, "time", or "" if none did."""
     inside = copy / "src" / "veracity" / mutant.path.relative_to(SOURCE)
     before = inside.read_text(encoding="utf-8")
     inside.write_text(text_of(mutant), encoding="utf-8")
+
+    def work() -> str:
+        first = _First()
+        code = pytest.main(["-x", *QUICK, *tests], plugins=[first])
+        return first.failed or ("" if code == 0 else f"pytest ended with {code}")
+
     try:
-        given = [str(inside.relative_to(copy)), *(tests or TESTS[mutant.folder])]
-        present = [path for path in given if (copy / path).exists()]
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "-n",
-            "0",
-            "--no-header",
-            "-m",
-            "not slow and not browser and not spark",
-            *present,
-        ]
-        env = os.environ | {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-        with subprocess.Popen(
-            command,
-            cwd=copy,
-            env=env,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        ) as process:
-            try:
-                out, _ = process.communicate(timeout=PATIENCE)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                return "time"
-        if process.returncode == 0:
-            return ""
-        failed = [line for line in out.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return failed[0].split(" - ")[0] if failed else out.strip().splitlines()[-1]
+        return in_a_child(copy, work, 60 + HANG * sum(tests.values())) if tests else ""
     finally:
         inside.write_text(before, encoding="utf-8")
 
@@ -209,28 +298,21 @@ def killed(mutant: Mutant, copy: Path, tests: tuple[str, ...] | None = None) -> 
 def copied() -> Path:
     """A copy of source and tests that mutants may live in."""
     folder = Path(tempfile.mkdtemp(prefix="veracity-mutants-"))
-    for name in ("src", "tests", "papers", "docs", "demo", "bench", "requirements"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    for name in (
-        "pyproject.toml",
-        "README.md",
-        "CHANGELOG.md",
-        "CONTRIBUTING.md",
-        "Makefile",
-        "setup.py",
-        "LICENSE",
-        "MANIFEST.in",
-    ):
-        shutil.copy(ROOT / name, folder / name)
-    return folder
+    left = shutil.ignore_patterns(".git", ".venv", "__pycache__", "*.egg-info", "build", "dist", "out", ".*cache")
+    shutil.copytree(ROOT, folder / "veracity", ignore=left)
+    return folder / "veracity"
 
 
 def run(first: int = 0, last: int = SAMPLE) -> Iterator[tuple[Mutant, str, float]]:
     """Yield each mutant of the sample with what noticed it and the seconds it took."""
-    folder = copied()
+    import scipy.optimize
+    import scipy.stats  # noqa: F401  (once, before the children; polars not: its threads do not survive a fork)
+
+    copy = copied()
     try:
+        calls = calls_of_tests(copy)
         for mutant in sample()[first:last]:
             started = time.monotonic()
-            yield mutant, killed(mutant, folder), time.monotonic() - started
+            yield mutant, killed(mutant, copy, chosen(mutant, calls)), time.monotonic() - started
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(copy.parent, ignore_errors=True)

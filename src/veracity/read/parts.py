@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from ..data import Finding, Forecasts, Names, check, merge, without_empty
+from ..data.names import many
 from .build import Builder
 from .files import is_parquet, parquet_rows, rows_of_parquet, table_of
 from .match import Match
@@ -237,9 +238,15 @@ class Source:
         yield Batch((), 0, 1.0, builder.pending.items())
 
     def _known_models(self, frame: pl.DataFrame, table: Table) -> None:
-        """Refuse a model that the first part did not have: it would be lost."""
+        """Refuse a model that the first part did not have, and rows of no model: they would be lost."""
         column = self.layout.model_column
         if column is not None:
+            if nameless := frame[column].null_count():
+                raise table.error(
+                    f"`{column}` names no model in {many(nameless, 'row')}.",
+                    "name the model (NA, None, nan, . and - are read as no name), or leave these rows out:  "
+                    f"{table.option('where', f'{column}!=')}",
+                )
             found = frame[column].cast(pl.String).unique().drop_nulls().to_list()
             unknown = sorted(set(found) - set(self.layout.named_models))
             if unknown:
