@@ -60,11 +60,12 @@ def _order(gain: float | None) -> float:
 
 def _gain(found: Recalibration, rule: str, name: str, level: float) -> Gain:
     value, error = found.gain(rule, name)
-    if np.isnan(value):
+    before, after = found.scores(rule, "S"), found.scores(rule, name)
+    if np.isnan(value) or before is None or after is None:
         return Gain(None)
-    scores = found.scores(rule, "S")
-    assert scores is not None
-    loss, _ = found.mean(scores)
+    loss, left = found.mean(before)[0], found.mean(after)[0]
+    if np.isinf(loss) and np.isinf(left):
+        return Gain(None)
     share = value / loss if np.isfinite(loss) and loss > 0.0 else None
     if not np.isfinite(error):
         return Gain(value, share=share)

@@ -53,7 +53,7 @@ def caption(result: Any) -> str:
         halves = {"below 50 %": [p for p in points if p.forecast < 0.5]}
         halves["of 50 % or more"] = [p for p in points if p.forecast >= 0.5]
         parts = [f"{name}: {_means(half, 'happened')}" for name, half in halves.items() if half]
-        said = f"Forecasts {'; '.join(parts)}."
+        said = f"Points {'; '.join(parts)}."
     return f"{said} {_outside(points, picks, getattr(result.verdict_detail, 'state', None))}"
 
 
@@ -82,7 +82,7 @@ def _outside(points: Sequence[CurvePoint], picks: bool, state: str | None) -> st
         if below in (0, len(outside)):
             side, amount = ("below", "less") if below else ("above", "more")
             where = f", all {side} the line ({verb} {amount} often than predicted)"
-    largest = max(outside, key=lambda point: point.count * abs(point.forecast - point.observed))
+    largest = max(outside, key=lambda point: abs(point.forecast - point.observed))
     gap = f"{share(largest.forecast)} predicted, {share(largest.observed)} {verb}"
     return f"{said}{where}. The largest gap: {gap} in {count(largest.count, 'forecast')}."
 
@@ -103,7 +103,7 @@ def chart(result: Any) -> style.Chart:
     base = alt.Chart(style.data(points))
     curve = style.layered(
         TITLE,
-        "Grey band: where calibrated forecasts would be. Dots: larger for more forecasts.",
+        "Grey band: where calibrated forecasts would be. Lines at dots: intervals. Larger dots: more forecasts.",
         base.mark_area(style="band").encode(x=x, y=alt.Y("band_low:Q"), y2="band_high:Q"),
         style.diagonal(),
         style.note(0.04, 0.93, above, align="left"),

@@ -129,8 +129,9 @@ def _fix(a: Any, poor: bool) -> words.Said | None:
     found = a.verdict_detail is not None and (a.verdict_detail.state == "found" or _hidden_drift(a))
     rule = words.judged_by(a.scores)
     said, best = words.fix(a.remedies, rule, wanted=found), words.best_remedy(a.remedies, rule)
-    if said is not None and best is not None and poor:
-        said = said._replace(text=said.text + words.left_by(best[1], a.scores, a.baseline, rule))
+    left = words.left_by(best[1], a.scores, a.baseline, rule) if best is not None and poor else None
+    if said is not None and left is not None:
+        said = said._replace(text=f"{said.text} That leaves {left[0]}.")
     if said is None or a.provenance is None:
         return said
     typed, reading = a.provenance.command, str(a.provenance.reading or "")
@@ -162,6 +163,9 @@ def _calibration_card(a: Any) -> Card | None:
     shown_slope = "" if finite(detail.slope) is None else f"slope {shown(slope, detail.slope).text}"
     limits = interval(slope, detail.slope).text
     said = f"{shown_slope} ({limits})" if shown_slope and limits else shown_slope or words.capital(a.verdict or "")
+    if len(a.classes or ()) == 2 and detail.level.classes and not detail.confidence.direction:  # only the level
+        (level,) = detail.level.classes.values()
+        said = "{} predicted, {} observed".format(*words.calibration.two_percents(level.predicted, level.observed))
     if _hidden_drift(a):
         return Card("Calibrated?", "Not always", f"it drifts; {said}", NOTICE)
     answer = answers.get(detail.state, "Not measurable")
@@ -175,6 +179,9 @@ def _fix_card(a: Any) -> Card | None:
     best = words.best_remedy(a.remedies, rule)
     if best is not None:
         remedy, gain = best
+        left = words.left_by(gain, a.scores, a.baseline, rule)
+        if left is not None and left[1]:
+            return Card("Fixable?", "Hardly", f"recalibrated {words.RULES[rule]} {left[0]}", NOTICE)
         saved = f"{words.RULES[rule]} −{number(gain.gain, words.decimals(gain))}"
         return Card("Fixable?", "Yes", f"{words.remedy_name(remedy).partition(' (')[0]}: {saved}", words.ACTION)
     if a.verdict_detail is None or (a.verdict_detail.state != "found" and not _hidden_drift(a)):
@@ -182,7 +189,9 @@ def _fix_card(a: Any) -> Card | None:
     unclear = words.largest_gain(a.remedies, rule)
     if unclear is None:
         return Card("Fixable?", "Not clearly", "no recalibration helps", NOTICE)
-    return Card("Fixable?", "Not clearly", f"best: {words.RULES[rule]} {words.change_text(unclear[1])}", NOTICE)
+    return Card(
+        "Fixable?", "Not clearly", f"best cuts the {words.RULES[rule]} by {words.gain_text(unclear[1])}", NOTICE
+    )
 
 
 def _sure_card(a: Any) -> Card | None:
@@ -190,8 +199,8 @@ def _sure_card(a: Any) -> Card | None:
     if finite(gave) is None:
         return None
     digits = _percent_digits([gave, expected])
-    said = f"expected {percent(expected, digits)}" if finite(expected) is not None else "to the outcome"
-    return Card("How sure, typically?", f"gave {percent(gave, digits)}", said)
+    hoped = f"; expected {percent(expected, digits)}" if finite(expected) is not None else ""
+    return Card("How sure, typically?", f"gave {percent(gave, digits)}", f"to the outcome{hoped}")
 
 
 def _percent_digits(shares: Sequence[Any]) -> int:
@@ -235,7 +244,8 @@ def score_table(a: Any, main: bool = True) -> Table | None:
 def _calibration_rows(a: Any) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     errors = a.calibration_error
-    name = next((name for name in ("top_label", "pooled") if errors is not None and name in errors), None)
+    wanted = ("classwise" if len(a.classes or ()) == 2 else "top_label", "pooled")  # of the event, or of the pick
+    name = next((name for name in wanted if errors is not None and name in errors), None)
     if name is not None:
         error = errors[name]
         q, held = quantity("calibration_error.top_label"), specialists.reading(error)
@@ -270,7 +280,7 @@ def means_table(a: Any) -> Table | None:
         for name in MEANS
         if name in a.reported
     ]
-    notes = [text for text in (words.minimum(a.floor),) if text]
+    notes = [text for text in (words.minimum(a.floor), words.RECALIBRATED if len(known) > 2 else "") if text]
     columns = (Column("Probability of the outcome", number=False), *(Column(title) for title, _ in known))
     return Table("Probability of the outcome", columns, tuple(rows), tuple(notes))
 

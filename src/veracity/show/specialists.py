@@ -103,6 +103,7 @@ def remedy_table(a: Any, helpful: bool = True) -> Table | None:
     folds = chosen[0].folds
     notes = [f"Measured on cases that the recalibration was not fitted to ({folds} folds)."] if folds else []
     logs = {remedy.log.gain for remedy in chosen}
+    notes += [words.APPLY] if helpful and any("calibrate fit" in remedy.command for remedy in chosen) else []
     notes += ["∞: it gives every outcome a probability above 0."] if math.inf in logs else []
     notes += ["−∞: on cases it was not fitted to, it gave an outcome probability 0."] if -math.inf in logs else []
     return Table(title, columns, tuple(rows), tuple(notes))
@@ -118,6 +119,7 @@ def class_table(a: Any) -> Table | None:
         ordered = sorted(ordered, key=lambda item: (1.0 if item[1].p is None else item[1].p, -(item[1].share or 0.0)))
         ordered = ordered[:WORST_CLASSES]
     slope = quantity("verdict_detail.slope")
+    found_any = a.verdict_detail is not None and a.verdict_detail.state in ("found", "slight")
     titles = ("cases", "predicted", "observed", "slope", "share", "p")
     ranks = (0, 0, 0, 2, 1, 0)
     digits = 1 if max(max(one.predicted, one.observed) for _, one in ordered) >= 0.01 else 2
@@ -132,7 +134,7 @@ def class_table(a: Any) -> Table | None:
             Value(one.predicted, percent=True, digits=digits),
             Value(one.observed, percent=True, digits=digits),
             shown(slope, one.slope) if finite(one.slope) is not None else "–",
-            Value(one.share, percent=True, digits=0),
+            Value(one.share, percent=True, digits=0) if found_any else "",
             words.p_value(one.p),
         )
         for name, one in ordered
@@ -143,9 +145,9 @@ def class_table(a: Any) -> Table | None:
         found = f"Predicted too often or too rarely: {', '.join(wrong[:10])}."
     elif any(one.p is not None and one.p < words.SIGNIFICANT for one in held.values()):
         found = "The test of all classes together names none."
-    notes = [found, "Share: of the miscalibration. p: that the class is predicted as often as it happens (Holm)."]
+    notes = [found, words.CLASS_COLUMNS if found_any else words.CLASS_P]
     notes += [f"The worst {WORST_CLASSES} of {len(held):,} classes."] if len(held) > len(ordered) else []
-    return Table("Classes", columns, tuple(rows), tuple(notes))
+    return without_empty(Table("Classes", columns, tuple(rows), tuple(notes)))
 
 
 # -- folded -----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from .assessment import (
     SIGNIFICANT,
     best_remedy,
     biggest_miss,
-    change_text,
     drift,
     drifting,
     expectation,
@@ -31,7 +30,22 @@ from .assessment import (
     verdict,
     worst_group,
 )
-from .labels import ACTION, BAD, GOOD, MARK_OF_STATE, NOTICE, PAPERS, RULES, SCORE_OF, VERDICTS, Said
+from .labels import (
+    ACTION,
+    APPLY,
+    BAD,
+    CLASS_COLUMNS,
+    CLASS_P,
+    GOOD,
+    MARK_OF_STATE,
+    NOTICE,
+    PAPERS,
+    RECALIBRATED,
+    RULES,
+    SCORE_OF,
+    VERDICTS,
+    Said,
+)
 from .numbers import (
     chance,
     count,
@@ -54,13 +68,17 @@ from .text import capital, clean, event_name, inert, listing, natural, plain, se
 
 __all__ = [
     "ACTION",
+    "APPLY",
     "BAD",
     "BESIDE",
+    "CLASS_COLUMNS",
+    "CLASS_P",
     "GOOD",
     "MARK_OF_STATE",
     "NOTICE",
     "NOT_THROUGHOUT",
     "PAPERS",
+    "RECALIBRATED",
     "RULES",
     "SCORE_OF",
     "SIGNIFICANT",
@@ -71,7 +89,6 @@ __all__ = [
     "calibration",
     "capital",
     "chance",
-    "change_text",
     "clean",
     "comparison",
     "count",

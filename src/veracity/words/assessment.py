@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from veracity.data import Finding
-from veracity.data.reading import Reading
 from veracity.data.records import Baseline, ExpectedScore, Gain, Group, Remedy, Scores, Skill, Surprise
 from veracity.data.verdict import Verdict
 
@@ -18,6 +17,7 @@ from .text import capital, sentence
 LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apart as a title
 MOST_ROWS = 3  # row numbers named in a sentence
 SIGNIFICANT = 0.05
+NEAR_BASELINE = 0.95  # of the baseline's loss: forecasts with a larger one are hardly better
 BESIDE = 0.01  # p of a test beside the verdict below which it claims something: together they keep the 5 % of one
 
 
@@ -137,18 +137,18 @@ def fix(remedies: Sequence[Remedy] | None, rule: str = "log", *, wanted: bool = 
             NOTICE, "No fix found", f"No recalibration lowered the {RULES[rule]} of cases it was not fitted to."
         )
     remedy, gain = unclear
-    text = f"No recalibration helps clearly. The best, {remedy_name(remedy)}, changes the {RULES[rule]} by "
-    return Said(NOTICE, "No clear fix", f"{text}{change_text(gain)}.")
+    text = f"No recalibration helps clearly. The best, {remedy_name(remedy)}, cuts the {RULES[rule]} by "
+    return Said(NOTICE, "No clear fix", f"{text}{gain_text(gain)}, which may be chance.")
 
 
-def left_by(fixed: Gain, scores: Scores, baseline: Baseline | None, rule: str = "log") -> str:
-    """Return the loss that a recalibration leaves beside that of the baseline; empty where either is unknown."""
+def left_by(fixed: Gain, scores: Scores, baseline: Baseline | None, rule: str = "log") -> tuple[str, bool] | None:
+    """Return the loss that a recalibration leaves beside the baseline's, and whether it is hardly lower."""
     name = SCORE_OF[rule]
     before, base = finite(scores[name]), None if baseline is None else finite(baseline[name])
     if before is None or base is None:
-        return ""
+        return None
     left, digits = before - (fixed.gain or 0.0), decimals(scores[name])
-    return f" That leaves {number(left, digits)}, against {number(base, digits)} for the baseline."
+    return f"{number(left, digits)}, against {number(base, digits)} for the baseline", left > NEAR_BASELINE * base
 
 
 def largest_gain(remedies: Iterable[Remedy], rule: str = "log") -> tuple[Remedy, Gain] | None:
@@ -156,18 +156,6 @@ def largest_gain(remedies: Iterable[Remedy], rule: str = "log") -> tuple[Remedy,
     gains = [(remedy, remedy.log if rule == "log" else remedy.brier) for remedy in remedies]
     known = [pair for pair in gains if (finite(pair[1].gain) or 0.0) > 0.0]
     return max(known, key=lambda pair: pair[1].gain or 0.0) if known else None
-
-
-def change_text(gain: Gain) -> str:
-    """Return a gain as the change of the loss.
-
-    >>> change_text(Gain(0.009, -0.007, 0.025))
-    '−0.009 (−0.025 to 0.007)'
-    """
-    held = Reading(gain.gain or 0.0, gain.low, gain.high)
-    turned = Reading(-held, None if held.high is None else -held.high, None if held.low is None else -held.low)
-    limits = interval(turned)
-    return f"{number(turned)} ({limits})" if limits else number(turned)
 
 
 def gain_text(gain: Gain) -> str:

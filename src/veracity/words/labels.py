@@ -36,6 +36,10 @@ RULES = {"log": "log loss", "brier": "Brier score"}
 SCORE_OF = {"log": "log_loss", "brier": "brier"}
 GOOD, BAD, ACTION, NOTICE = "✓", "✗", "→", "!"
 MARK_OF_STATE = {"found": BAD, "slight": NOTICE, "calibrated": GOOD, "none found": GOOD, "not measurable": NOTICE}
+RECALIBRATED = "Recalibrated: each probability replaced by how often such ones came true, all classes pooled."
+CLASS_P = "p: of the test that a class happens as often as predicted (Holm)."
+CLASS_COLUMNS = f"Share: of the miscalibration. {CLASS_P}"
+APPLY = "A fitted map is applied by: veracity calibrate apply map.json NEW.csv -o OUT.csv"
 
 
 class Said(NamedTuple):
