@@ -82,6 +82,8 @@ def gaps(
     z = gap / np.where(varies, error, 1.0)
     noisy = error * math.sqrt(2.0 / math.pi) * np.exp(-z * z / 2.0) + gap * erf(z / math.sqrt(2.0))
     bias = np.where(varies, noisy - gap, 0.0)
+    filled, by_chance = weight > 0.0, np.zeros_like(weight)  # with many classes most bins are empty
+    by_chance[filled] = _gap_by_chance(np.clip(total / safe, 0.0, 1.0)[filled], (safe * rows)[filled])
     with np.errstate(invalid="ignore"):  # a histogram may have no entries
         share = weight / weight.sum(axis=1, keepdims=True)
     return np.array(
@@ -90,7 +92,7 @@ def gaps(
             np.maximum((share * (gap - bias)).sum(axis=1), 0.0),
             np.sqrt(((share * error) ** 2).sum(axis=1)),
             gap.max(axis=1),
-            (share * _gap_by_chance(np.clip(total / safe, 0.0, 1.0), safe * rows)).sum(axis=1),
+            (share * by_chance).sum(axis=1),
         ]
     )
 
