@@ -255,7 +255,8 @@ def test_remedies_say_where_a_row_decides():
     named = {e.map: e for e in remedies(recalibration(Forecasts(p, f.outcomes, (0, 1))))}
     assert named["platt"].log.gain == np.inf  # it gives that row some probability
     assert named["platt"].log.low is None
-    assert np.isfinite(named["multiplicative"].log.gain)  # zero stays zero: that row does not change
+    assert named["multiplicative"].log.gain is None  # zero stays zero: the loss is infinite before and after
+    assert np.isfinite(named["multiplicative"].brier.gain)
 
 
 def test_maps_of_too_many_numbers_are_not_tried_and_that_is_said():

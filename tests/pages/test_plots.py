@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from veracity import plots
+from veracity import plots, words
 from veracity.data import records as r
 from veracity.data.reading import Reading
 from veracity.formulas.distributions import CoupledNormal
@@ -270,3 +270,13 @@ def test_the_first_line_is_solid_without_a_pattern(two: Any) -> None:
     dashes = [json.dumps(plots.chart(name, two).to_dict()) for name in ("risk_profile", "floors")]
     assert all('"range": [[], [6, 3]' in text for text in dashes)
     assert not any("[1, 0]" in text for text in dashes)
+
+
+@pytest.mark.parametrize("kind", ["over", "under", "biased"])
+def test_the_largest_gap_of_the_caption_is_that_of_the_picture(kind: str, filled: Callable[..., Any]) -> None:
+    result = filled(kind)
+    module = plots.module("reliability")
+    points = [r for r in module.rows(result) if not r["band_low"] <= r["observed"] <= r["band_high"]]
+    widest = max(points, key=lambda point: abs(point["forecast"] - point["observed"]))
+    told = f"{words.share(widest['forecast'])} predicted, {words.share(widest['observed'])} happened"
+    assert f"The largest gap: {told} in " in module.caption(result)

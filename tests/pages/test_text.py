@@ -429,3 +429,17 @@ def test_without_libraries_for_screens_results_still_print(
         monkeypatch.setitem(sys.modules, name, None)
     assert show.to_terminal(result).startswith("### Forecast quality")
     assert show.to_notebook(result).startswith("<pre>### Forecast quality")
+
+
+def test_a_wrong_level_shows_in_the_calibration_error_and_its_card(filled: Callable[..., Any]) -> None:
+    """The error is that of the event, not of the pick: a level that is wrong everywhere cannot hide in the middle."""
+    result = filled("biased", n=2000)
+    assert result.verdict == "biased"
+    blocks = list(show.first_screen(result))
+    error = result.calibration_error["classwise"]
+    (line,) = [line for line in terminal.render(blocks, 100).splitlines() if line.startswith("Calibration error")]
+    assert f"{error.value:.3f}" in line
+    (level,) = result.verdict_detail.level.classes.values()
+    said = words.calibration.two_percents(level.predicted, level.observed)
+    (held,) = [block for block in blocks if isinstance(block, Cards)]
+    assert "{} predicted, {} observed".format(*said) in [card.detail for card in held.cards]
