@@ -25,7 +25,7 @@ TEXTS = {
     "zero_count": ("note", "{count} of {total} rows have count 0 and are left out"),
     "rescaled_rows": ("warning", "{count} of {total} rows did not sum to one and were rescaled"),
     "constant_forecast": ("warning", "every forecast is the same: it cannot tell cases apart"),
-    "one_outcome": ("warning", "every outcome is {outcome}: frequencies cannot be compared with forecasts"),
+    "one_outcome": ("warning", "every outcome is {outcome}: only the overall level of the forecasts can be judged"),
     "repeated_cases": (
         "changes the meaning",
         "rows look dependent ({count} of {total} share their case with another); the intervals assume they are not",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from veracity.data.records import CalibrationError, CalibrationErrors, CurvePoint, Curves, HistogramBar, RocPoint
 from veracity.estimate.curves import Curve, collect, shown
+from veracity.estimate.scores import few_misses
 from veracity.formulas.intervals import consistency_band, quantile, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
@@ -53,15 +54,15 @@ def calibration_error(tally: Tally) -> CalibrationErrors:
     # Classes share rows; the largest possible error of their average adds their errors up.
     averages = [*(sum(values) / tally.k for values in by_class), max(largest), sum(chance) / tally.k]
     named = {"top_label": top, "classwise": averages, "pooled": pooled}
-    z = quantile(tally.plan.level)
+    z, shown = quantile(tally.plan.level), not (tally.shares_only or few_misses(tally))
     return CalibrationErrors(
         **{
             name: CalibrationError(
                 value=value,
-                low=None if tally.shares_only else max(value - z * error, 0.0),
-                high=None if tally.shares_only else min(value + z * error, 1.0),
-                method="delta method, bins fixed",
-                by_chance=by_chance,
+                low=max(min(value, debiased) - z * error, 0.0) if shown else None,
+                high=min(value + z * error, 1.0) if shown else None,
+                method="delta method, bins fixed; the lower end without what chance adds",
+                by_chance=None if tally.shares_only else by_chance,
                 debiased=debiased,
                 max=largest,
                 bins=ERROR_BINS,

@@ -18,7 +18,8 @@ from veracity.data.records import Losses
 from veracity.estimate.folds import blocks, forecast_hashes
 from veracity.estimate.ideal import Ideal
 from veracity.estimate.ideal import ideal as ideal_of
-from veracity.estimate.recalibration import COHERENT_ENTRIES, FEW_MISSES, Recalibration, Rule, fit_rows
+from veracity.estimate.recalibration import COHERENT_ENTRIES, Recalibration, Rule, fit_rows
+from veracity.estimate.scores import FEW_MISSES
 from veracity.formulas.chain import PAIRS, Chain, power_of
 from veracity.formulas.differences import normal_cluster_error
 from veracity.formulas.intervals import quantile
@@ -180,7 +181,10 @@ def _mean(found: Recalibration, rule: ScoringRule, stage: str, level: float) -> 
     scores = found.scores(rule, stage)
     if scores is None:
         return unknown(found.why_not_adjusted or RULES_OUT)
-    return around(*found.mean(scores), level, (0.0, np.inf), IN_SAMPLE if stage == "S" else PAIRED)
+    mean, error = found.mean(scores)
+    if found.few_misses and np.isfinite(mean):
+        return Reading(mean, reason=FEW_MISSES)
+    return around(mean, error, level, (0.0, np.inf), IN_SAMPLE if stage == "S" else PAIRED)
 
 
 def _with_ideal(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from veracity import maps
 from veracity.data import Finding, Forecasts
 from veracity.estimate.folds import Folds, Hashes, folds, forecast_hashes
+from veracity.estimate.scores import FEW_MISSES, FEWEST
 from veracity.formulas.differences import normal_cluster_error
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
@@ -55,8 +56,6 @@ OF_MORE = (
 )
 OF_MANY = ("identity", "prior", "temperature", "multiplicative")
 CHEAP = ("identity", "prior", "temperature", "multiplicative", "smoothed_grouped")  # fitted on all analysis rows
-FEWEST_MISSES = 10  # outcomes with a probability below one half, fewer of which do not show how much gains vary
-FEW_MISSES = f"fewer than {FEWEST_MISSES} outcomes had a probability below 50 %: no interval"
 NO_FREQUENCIES = "only the pick is known: there are no class frequencies to match"
 
 
@@ -249,7 +248,7 @@ class Recalibration:
     def few_misses(self) -> bool:
         """Whether too few outcomes were surprises: almost any correction gains where none happens to be one."""
         realised = self.realised[:, self.members.index("identity")]
-        return bool(self.folds.copies[realised < 0.5].sum() < FEWEST_MISSES)
+        return bool(self.folds.copies[realised <= 0.5].sum() < FEWEST)
 
     def mean(self, values: Array) -> tuple[float, float]:
         """Return the weighted mean of values of the entries and its standard error; infinite values have none."""

@@ -18,7 +18,9 @@ from veracity.state.sums import Sums
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
-FEWEST = 10  # cases of other outcomes than the most frequent one before the skill has an interval
+FEWEST = 10  # misses, or outcomes other than the most frequent one, that show how much scores vary
+MOST_ENTRIES = 1_000_000  # of rows from which the variance of the forecasts themselves is taken
+FEW_MISSES = f"fewer than {FEWEST} outcomes had a probability of 50 % or less: no interval"
 FEW_OTHERS = f"fewer than {FEWEST} cases had another outcome than the most frequent one: no interval"
 
 
@@ -77,7 +79,28 @@ def _log_loss(tally: Tally) -> Reading:
     if tally.sums.zeros:
         return Reading(np.inf, reason=zeros_reason(tally.sums))
     loss, error = mean_and_error(tally.sums, 0)
-    return around(max(loss, 0.0), error, tally.plan.level, (0.0, np.inf))
+    return around(max(loss, 0.0), max(error, expected_error(tally, 0)), tally.plan.level, (0.0, np.inf))
+
+
+def few_misses(tally: Tally) -> bool:
+    """Return whether too few outcomes had a probability of at most one half to show how much means of them vary."""
+    below = tally.pooled.cells < np.searchsorted(tally.grid.edges, 0.5, side="right")
+    return tally.measurable and bool(tally.pooled.true[below].sum() < FEWEST)
+
+
+def expected_error(tally: Tally, score: int) -> float:
+    """Return the standard error of a mean score if outcomes follow the forecasts; 0 where enough of them were misses.
+
+    Where few outcomes had a probability of at most one half, the cases hardly show how much a score varies.
+    """
+    if tally.sums.n_eff <= 1.0 + 1e-9 or not few_misses(tally):
+        return 0.0
+    rows = tally.few_rows(MOST_ENTRIES, MOST_ENTRIES)
+    p, share = rows.matrix, rows.mass / rows.mass.sum()
+    square = np.einsum("ij,ij->i", p, p)[:, None]
+    of_outcomes = (-np.log(np.where(p > 0.0, p, 1.0)), 1.0 - 2.0 * p + square, 1.0 - p / np.sqrt(square))[score]
+    mean, mean_square = (float(share @ (p * of_outcomes**power).sum(axis=1)) for power in (1, 2))
+    return math.sqrt(max(mean_square - mean**2, 0.0) / tally.sums.n_eff)
 
 
 def _perplexity(tally: Tally) -> Reading:
@@ -89,6 +112,7 @@ def _perplexity(tally: Tally) -> Reading:
 def _mean_score(at: int, highest: float, scale: float = 1.0) -> Callable[[Tally], Reading]:
     def reading(tally: Tally) -> Reading:
         mean, error = mean_and_error(tally.sums, at)
+        error = max(error, expected_error(tally, at))
         return around(scale * mean, scale * error, tally.plan.level, (0.0, highest))
 
     return reading
@@ -146,7 +170,7 @@ def skill(tally: Tally, reference: Baseline) -> Skill:
             found[name] = Reading(-np.inf, reason="infinite: no interval")
             continue
         others = s.by_class.sum(axis=0) - s.by_class[np.argmax(s.by_class[:, 0])]
-        if others[0] ** 2 < FEWEST * others[1]:
+        if others[0] ** 2 < FEWEST * others[1] and not tally.shares_only:
             found[name] = Reading(1.0 - s.score[score][0] / s.weight / base, reason=FEW_OTHERS)
             continue
         # 1 − L/U varies as −(x − L)/U + (L/U²)(u − U).
@@ -197,6 +221,8 @@ def _auc(events: Floats, others: Floats, tally: Tally) -> Reading:
     variance = of_events / max(eff[1] - 1.0, 1.0) + of_others / max(eff[0] - 1.0, 1.0)
     if variance <= 1e-15 and (area < 1e-9 or area > 1.0 - 1e-9):  # no pair is in the other order: nothing varies
         return _of_share(area, float(eff.min()), tally, f"{WILSON}, of the rarer outcome")
+    if float(eff.min()) < FEWEST and not tally.shares_only:
+        return Reading(area, reason=FEW_OTHERS)
     return around(area, float(np.sqrt(max(variance, 0.0))), tally.plan.level, (0.0, 1.0), "DeLong")
 
 

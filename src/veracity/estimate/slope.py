@@ -109,11 +109,10 @@ def calibration_slope(cases: Two | Many, p: Floats, level: bool, confidence: flo
 
 def _projected_variance(cases: Two | Many, p: Floats, level: bool) -> float:
     """Return the variance of the scalar residual that the level does not explain."""
-    covariance = cases.covariance(p, cases.mass2, level)
-    return float(
-        covariance[cases.levels, cases.levels]
-        - explained(covariance, cases.levels) @ covariance[: cases.levels, cases.levels]
-    )
+    k = cases.levels
+    covariance = cases.covariance(p, cases.mass2, level)[: k + 1, : k + 1]
+    direction = np.append(-explained(covariance, k), 1.0)
+    return float(direction @ covariance @ direction)
 
 
 def explained(covariance: Floats, k: int) -> Floats:
@@ -169,9 +168,10 @@ def removable_share(
     error = float(np.sqrt(cases.mass2 @ (gained - cases.mass @ gained / cases.n) ** 2 * dependence)) / cases.n
     bounds = [noncentrality_bound(ratio, df) / (2.0 * n), (ratio - df) / (2.0 * n) + 1.96 * error]
     middle, low = max(ratio - df, 0.0) / (2.0 * n), max((ratio - df) / (2.0 * n) - 1.96 * error, 0.0)
-    if gain is not None and gain_error is not None and math.isfinite(gain) and math.isfinite(gain_error):
-        bounds.append(gain + 1.96 * gain_error)
-        middle, low = max(gain, 0.0), max(gain - 1.96 * gain_error, 0.0)
+    if gain is not None and gain_error is not None and math.isfinite(gain):
+        known = math.isfinite(gain_error)  # it is not where few outcomes decide
+        bounds += [gain + 1.96 * gain_error] if known else []
+        middle, low = max(gain, 0.0), max(gain - 1.96 * gain_error, 0.0) if known else 0.0
     high = max(bounds) + (0.0 if level or cases.levels == 1 else _level_bound(cases, p) / (2.0 * n))
     return min(middle / loss, 1.0), min(low / loss, 1.0), min(high / loss, 1.0)
 

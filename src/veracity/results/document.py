@@ -108,13 +108,15 @@ def readings(section: Any, path: str) -> Iterator[dict[str, Any]]:
             yield from readings(section[key], f"{path}.{key}")
 
 
-def without_intervals(section: Shown) -> Shown:
+def without_intervals(section: Shown, reason: str = NO_CASES) -> Shown:
     """Return the section with every interval removed, and the reason in its place."""
     stripped: Any = section
     if isinstance(section, Reading):
-        stripped = Reading(float(section), reason=section.reason or NO_CASES, known=section.known)
+        stripped = Reading(float(section), reason=section.reason or reason, known=section.known)
     elif isinstance(section, Section):
-        changed = {name: without_intervals(section[name]) for name in section if name in section.__dataclass_fields__}
+        changed = {
+            name: without_intervals(section[name], reason) for name in section if name in section.__dataclass_fields__
+        }
         if isinstance(section, RiskProfile):
             changed |= {name: None for name in changed if name.endswith(("_low", "_high"))}
         stripped = replace(section, **changed)

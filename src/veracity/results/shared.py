@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from veracity import estimate
+from veracity.data.reading import Reading
+from veracity.data.records import Decomposition, ExpectedScore, Means, RiskProfile
 from veracity.estimate.bootstrap import Bootstrap
 from veracity.estimate.dependent import Widening
 from veracity.estimate.expected import Expected
@@ -13,12 +15,21 @@ from veracity.estimate.ideal import Ideal
 from veracity.estimate.measured import Measured
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Profile
+from veracity.estimate.scores import FEW_MISSES, few_misses
 from veracity.results.document import RULES, Shown, rule_key, without_intervals
 from veracity.state.tally import Tally
 
 EMPTY = "there are no rows"
 ONE_CLASS = "there is only one class: the outcome is certain, and nothing can be compared"
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # of analysis rows that recalibrations are fitted on and judged by
+
+DECIDED_BY_MISSES = (
+    Reading,
+    Means,
+    ExpectedScore,
+    RiskProfile,
+    Decomposition,
+)  # scores and losses see to it themselves
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +94,14 @@ class Shared:
         """Return the section with intervals for dependent cases, without where the number of cases is unknown."""
         if self.tally.shares_only:
             return without_intervals(section)
+        if isinstance(section, DECIDED_BY_MISSES) and self._few_misses:
+            return without_intervals(section, FEW_MISSES)
         dependent = self.tally.by_key is not None and not self.tally.plan.bootstrap and not self.nothing
         return self._widening.section(section) if dependent else section
+
+    @cached_property
+    def _few_misses(self) -> bool:
+        return few_misses(self.tally)
 
     @cached_property
     def _widening(self) -> Widening:
