@@ -13,7 +13,8 @@ OF, ORDER, TITLE = "assessment", 20, "Biggest misses"
 COLUMNS = {"row": ("row", ""), "outcome": ("outcome", ""), "probability": ("probability of the outcome", ".4~g")}
 UNLIKELY = 0.05  # calibrated forecasts would have a miss like the biggest one in fewer sets than this
 POWER = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-9"
-PLAIN = "(datum.value < 1e-6 ? '1 in ' + format(1 / datum.value, '.0s') : format(datum.value, '~f'))"  # never "1e-8"
+MANY = "replace(replace(replace(format(1 / datum.value, '.0s'), 'M', ' million'), 'G', ' billion'), 'T', ' trillion')"
+PLAIN = f"(datum.value < 1e-6 ? '1 in ' + {MANY} : format(datum.value, '~f'))"  # never "1e-8"
 GIVEN, RULED_OUT = "probability given", "ruled out (probability 0)"
 
 
