@@ -58,6 +58,14 @@ def test_nothing_is_left_undone():
             assert not unfinished.search(text), f"{path.relative_to(ROOT)}: {unfinished.search(text)}"
 
 
+def test_no_module_has_more_than_450_lines():
+    for folder in ("src", "papers", "bench"):
+        for path in (ROOT / folder).rglob("*.[pch]*"):
+            if path.suffix in (".py", ".c", ".h"):
+                lines = len(path.read_text().splitlines())
+                assert lines <= 450, f"{path.relative_to(ROOT)} has {lines} lines"
+
+
 def requirements(lines: list[str]) -> set[str]:
     return {re.match(r"[A-Za-z0-9._-]+", line)[0].lower() for line in lines} - {"veracity"}  # extras of its own
 

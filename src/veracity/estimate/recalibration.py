@@ -220,14 +220,6 @@ class Recalibration:
         with np.errstate(invalid="ignore"):
             return np.where(np.isinf(before) & np.isinf(after), 0.0, before - after)
 
-    def row_gains(self, rule: Rule, stage: str = "C") -> Array | None:
-        """Return (n,) mean gain of the cases of each row."""
-        gains = self.gains(rule, stage)
-        if gains is None:
-            return None
-        sums = np.bincount(self.folds.row, weights=gains * self.folds.copies, minlength=len(self.rows))
-        return np.asarray(sums / np.bincount(self.folds.row, weights=self.folds.copies, minlength=len(self.rows)))
-
     def gains_by_class(self, rule: Rule, stage: str = "C") -> dict[str, float]:
         """Return the total gain of the cases of each class."""
         gains = self.gains(rule, stage)
