@@ -7,8 +7,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from html import escape
+from importlib import import_module
 from itertools import count
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from veracity import plots
@@ -21,40 +23,21 @@ PAGES = ("jinja2", "markupsafe", "altair", "vl_convert")  # libraries of pages a
 
 def first_screen(result: Any) -> list[Block]:
     """Return the blocks of the first screen; it computes no more than it shows."""
-    if _is_comparison(result):
-        from veracity.show.comparison import summary_of_comparison
-
-        return summary_of_comparison(result)
-    if hasattr(result, "models"):
-        from veracity.show.models import summary_of_models
-
-        return summary_of_models(result)
-    if _is_table(result):
-        from veracity.show.tables import table_summary
-
-        return table_summary(result)
-    from veracity.show.answer import summary
-
-    return summary(result)
+    found: list[Block] = _page(result).summary(result)
+    return found
 
 
 def blocks(result: Any) -> list[Block]:
     """Return all blocks of an assessment, of several models, of a comparison or of a prediction table."""
-    if _is_comparison(result):
-        from veracity.show.comparison import answer_of_comparison
+    found: list[Block] = _page(result).answer(result)
+    return found
 
-        return answer_of_comparison(result)
-    if hasattr(result, "models"):
-        from veracity.show.models import answer_of_models
 
-        return answer_of_models(result)
-    if _is_table(result):
-        from veracity.show.tables import table_answer
-
-        return table_answer(result)
-    from veracity.show.answer import answer
-
-    return answer(result)
+def _page(result: Any) -> ModuleType:
+    """Return the module with `summary` and `answer` of this kind of result."""
+    several = "models" if hasattr(result, "models") else "answer"
+    name = "comparison" if _is_comparison(result) else "tables" if _is_table(result) else several
+    return import_module(f"veracity.show.{name}")
 
 
 def _is_comparison(result: Any) -> bool:

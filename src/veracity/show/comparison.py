@@ -9,7 +9,7 @@ from typing import Any
 from veracity import plots, words
 from veracity.data.comparison import PairDifference
 from veracity.measures import power_score, scores
-from veracity.show.answer import answer
+from veracity.show import answer as one_model
 from veracity.show.blocks import (
     Block,
     Cell,
@@ -44,7 +44,7 @@ COMPONENTS = {
 }
 
 
-def summary_of_comparison(result: Any) -> list[Block]:
+def summary(result: Any) -> list[Block]:
     """Return the first screen."""
     record = result.record
     return [
@@ -57,13 +57,13 @@ def summary_of_comparison(result: Any) -> list[Block]:
     ]
 
 
-def answer_of_comparison(result: Any) -> list[Block]:
+def answer(result: Any) -> list[Block]:
     """Return the first screen, then components, deciding cases, groups, all pairs, and the models."""
     record = result.record
     ranked = sorted(result.models.items(), key=lambda item: rank(item[1]))
     chosen = ends(ranked, MOST_MODELS)
     charts = None if len(chosen) <= MOST_WHOLE else ESSENTIAL
-    found: list[Block] = summary_of_comparison(result)
+    found: list[Block] = summary(result)
     if record.groups:
         found.append(Details("Differences by group", (Chart("group_differences", result),)))
     if record.components:
@@ -73,7 +73,7 @@ def answer_of_comparison(result: Any) -> list[Block]:
         found.append(Details("Which cases decide", tables, folded=True))
     found.append(Details("All pairs", (_pair_table(result),)))
     found.append(Details("Risk profile", (Chart("risk_profile", Models(ends(ranked, MOST_CURVES))),)))
-    return [*found, *(Details(name, tuple(answer(a, charts))) for name, a in chosen)]
+    return [*found, *(Details(name, tuple(one_model.answer(a, charts))) for name, a in chosen)]
 
 
 def _heading(result: Any) -> Heading:

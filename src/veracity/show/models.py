@@ -7,7 +7,7 @@ from typing import Any
 
 from veracity import plots, words
 from veracity.measures import quantity, scores
-from veracity.show.answer import answer
+from veracity.show import answer as one_model
 from veracity.show.blocks import (
     Block,
     Cell,
@@ -53,7 +53,7 @@ def ends(ranked: list[tuple[str, Any]], most: int) -> list[tuple[str, Any]]:
     return ranked if len(ranked) <= most else ranked[: most // 2] + ranked[-(most // 2) :]
 
 
-def summary_of_models(result: Any) -> list[Block]:
+def summary(result: Any) -> list[Block]:
     """Return the first screen of several models."""
     ranked = sorted(result.models.items(), key=lambda item: rank(item[1]))
     side = ends(ranked, MOST_SIDE_BY_SIDE)
@@ -67,14 +67,14 @@ def summary_of_models(result: Any) -> list[Block]:
     ]
 
 
-def answer_of_models(result: Any) -> list[Block]:
+def answer(result: Any) -> list[Block]:
     """Return the first screen, the risk profiles, and a part for each of the best and worst models."""
     ranked = sorted(result.models.items(), key=lambda item: rank(item[1]))
     chosen = ends(ranked, MOST_MODELS)
     charts = None if len(chosen) <= MOST_WHOLE else ESSENTIAL
-    each = [Details(name, tuple(answer(a, charts))) for name, a in chosen]
+    each = [Details(name, tuple(one_model.answer(a, charts))) for name, a in chosen]
     profile = Chart("risk_profile", Models(ends(ranked, MOST_CURVES)))
-    return [*summary_of_models(result), Details("Risk profile", (profile,)), *each]
+    return [*summary(result), Details("Risk profile", (profile,)), *each]
 
 
 def _heading(ranked: list[tuple[str, Any]]) -> Heading:

@@ -38,7 +38,7 @@ GLOSSES = {
 }
 
 
-def table_summary(table: Any) -> list[Block]:
+def summary(table: Any) -> list[Block]:
     """Return the table, its conclusions, clinical measures, then those of HB17."""
     found = table.document()
     findings = [Finding(f["code"], f["severity"], f["message"]) for f in found["findings"]]
@@ -60,12 +60,12 @@ def table_summary(table: Any) -> list[Block]:
     ]
 
 
-def table_answer(table: Any) -> list[Block]:
+def answer(table: Any) -> list[Block]:
     """Return the summary, the pictures, and the terms of each forecast."""
     found = table.document()
     terms = [block for block in (_terms(found), _logistic(found)) if block is not None]
     return [
-        *table_summary(table),
+        *summary(table),
         *(Details(module.TITLE, (Chart(plots.name_of(module), table),)) for module in _pictures(table, found)[1:]),
         *(Details(block.title, (block,)) for block in terms),
     ]
