@@ -262,11 +262,14 @@ def document(rng: Random) -> None:
     held = refused(lambda: vc.Assessment.from_json(text))
     if held is None:
         return
-    again = vc.Assessment.from_json(held.to_json())
-    assert again.to_json() == held.to_json()
-    if rng.random() < 0.1:
-        with contextlib.suppress(AttributeError):  # a section that the document does not hold
+    try:
+        again = vc.Assessment.from_json(held.to_json())
+        assert again.to_json() == held.to_json()
+        if rng.random() < 0.1:
             repr(held)
+    except AttributeError as problem:  # a section that the document does not hold
+        if "does not hold this" not in str(problem):
+            raise
 
 
 # -- kernel, arrays --------------------------------------------------------------------------------------------------

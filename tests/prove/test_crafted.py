@@ -132,6 +132,7 @@ def fitted(name: str, k: int) -> dict[str, Any]:
         ("bins", 3, "numbers", [[99], [0], [0]]),
         ("bins", 2, "means", [[0.5, 0.6]]),
         ("grouped", 2, "means", [[1.0, 1.0]]),
+        ("grouped", 2, "seen", [["nan", 0.5]] + [[0.5, 0.5]] * 299),
         ("multiplicative", 3, "shift", ["-inf", "-inf", "-inf"]),
         ("multiplicative", 3, "shift", [0.0, 0.0]),
         ("additive", 3, "shift", [0.5, 0.5, 0.5]),
@@ -160,6 +161,21 @@ def test_what_is_no_map_or_document_is_a_value_error(text: str) -> None:
         maps.from_json(text)
     with pytest.raises(ValueError, match=r"text|schema|assessment"):
         vc.Assessment.from_json(text)
+
+
+@pytest.mark.parametrize("classes", [["nan", float("nan")], [1, 1.0], [None, 1], "ab", ["a"]])
+def test_a_map_of_classes_that_are_no_different_names_is_refused(classes: Any) -> None:
+    with pytest.raises(ValueError, match=r"^map prior: classes are not a list of different names$"):
+        maps.from_json(json.dumps(fitted("prior", 2) | {"classes": classes}))
+
+
+@pytest.mark.parametrize("rows", [[float("nan")], ["3"], [None], 3, [1.5]])
+def test_a_finding_of_rows_that_are_no_numbers_is_refused_with_the_place(rows: Any) -> None:
+    held = json.loads(vc.assess([0, 1] * 20, [0.0, 0.7] * 19 + [0.7, 0.0]).to_json())
+    assert held["findings"]
+    held["findings"][0]["rows"] = rows
+    with pytest.raises(ValueError, match=r"^findings\[0\]\.rows"):
+        vc.Assessment.from_json(json.dumps(held))
 
 
 def test_a_crafted_checkpoint_is_refused_with_the_remedy(tmp_path: Path) -> None:

@@ -75,7 +75,9 @@ def from_json(text: str) -> Fitted:
         raise ValueError(f"map: schema {schema!r} is not {SCHEMA!r}; this version cannot read it")
     kinds = [kind for kind in vars(_module(name)).values() if isinstance(kind, type) and issubclass(kind, Fitted)]
     kind = next(kind for kind in kinds if kind.name == name)
-    plain = isinstance(classes, list) and all(isinstance(c, (str, int, float)) for c in classes)
+    plain = isinstance(classes, list) and all(
+        isinstance(c, (str, int)) or (isinstance(c, float) and np.isfinite(c)) for c in classes
+    )
     if not plain or len(set(classes)) != len(classes) or len(classes) < 2:
         raise ValueError(f"map {name}: classes are not a list of different names")
     try:

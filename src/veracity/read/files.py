@@ -39,11 +39,11 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
     with path.open("rb") as file:
         magic = file.read(8)
     ending = extension(path)
-    if magic[:2] == limits.GZIP or magic[:4] == limits.ZSTD:
-        limits.require_modest_size(path, shown)
     if ending in (".xlsx", ".xls", ".ods") or magic[:4] == b"\xd0\xcf\x11\xe0":
         raise ValueError(f"{shown}: Excel workbook: save the sheet as CSV (any delimiter) and try again")
     try:
+        if magic[:2] == limits.GZIP or magic[:4] == limits.ZSTD:
+            limits.require_modest_size(path, shown)
         if magic[:4] == b"PAR1" or ending in (".parquet", ".pq"):
             table = _columnar(pl.scan_parquet(path, glob=False), shown)
         elif magic[:6] == b"ARROW1":

@@ -34,7 +34,7 @@ def refuse_expansion(size: int, spent: int, shown: str) -> None:
 
 def _declared_size(start: bytes) -> int:
     """Return the size that the header of a Zstandard file declares; 0 if it does not."""
-    flags = start[4]
+    flags = start[4] if len(start) > 4 else 0
     single = bool(flags & 32)
     length = (int(single), 2, 4, 8)[flags >> 6]
     place = 5 + (not single) + (0, 1, 2, 4)[flags & 3]

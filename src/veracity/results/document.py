@@ -186,7 +186,7 @@ def _reading(value: Any, where: str) -> Reading:
 def _finding(value: Any, where: str) -> Finding:
     _expect(value, dict, where)
     try:
-        rows, files = value["rows"], value.get("files")
+        rows, files = build(tuple[int, ...], value["rows"], f"{where}.rows"), value.get("files")
         placed = tuple(rows) if files is None else tuple(map(Row, rows, files))
         return Finding(value["code"], value["severity"], value["message"], value["count"], placed)
     except (KeyError, TypeError) as problem:
