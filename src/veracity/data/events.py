@@ -15,6 +15,10 @@ EVENT_WORDS = {
     "oui": "non",
     "si": "no",
     "sí": "no",
+    "wahr": "falsch",
+    "vrai": "faux",
+    "verdadero": "falso",
+    "vero": "falso",
     "y": "n",
     "t": "f",
 }

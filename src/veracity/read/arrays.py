@@ -82,8 +82,18 @@ def _loaded(path: Path) -> dict[str, Any]:
 
 
 def with_lists_as_columns(lazy: pl.LazyFrame) -> pl.LazyFrame:
-    """Return a frame in which lists of numbers, as long in all of the first rows, are one column for each number."""
+    """Return a frame in which lists of numbers, as long in all of the first rows, are one column for each number.
+
+    Objects of numbers are one column for each name: scores.NEG, scores.POS.
+    """
     schema = lazy.collect_schema()
+    objects = [name for name, kind in schema.items() if is_object(kind)]
+    if objects:
+        lazy = lazy.with_columns(
+            pl.col(c).struct.rename_fields([f"{c}.{n}" for n in names_in(schema[c])]) for c in objects
+        )
+        lazy = lazy.unnest(objects)
+        schema = lazy.collect_schema()
     lists = [name for name, kind in schema.items() if isinstance(kind, (pl.List, pl.Array)) and kind.inner.is_numeric()]
     if not lists:
         return lazy
@@ -98,6 +108,15 @@ def with_lists_as_columns(lazy: pl.LazyFrame) -> pl.LazyFrame:
         else:
             chosen.append(pl.col(name))
     return lazy.select(chosen)
+
+
+def is_object(kind: pl.DataType) -> bool:
+    """Whether values are objects of numbers."""
+    return isinstance(kind, pl.Struct) and all(field.dtype.is_numeric() for field in kind.fields)
+
+
+def names_in(kind: pl.DataType) -> list[str]:
+    return [field.name for field in kind.fields] if isinstance(kind, pl.Struct) else []
 
 
 # -- outcomes in a file of their own ----------------------------------------------------------------------------------

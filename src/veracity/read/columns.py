@@ -123,7 +123,15 @@ class Columns:
             return None if given == "none" else self.table.column(given)
         known = self if not self.options.id else self.with_ids()
         name = known.first(roles.MODELS, lambda c: 2 <= c.distinct <= 50)
+        name = name or known.first(roles.WEAK_MODELS, lambda c: 2 <= c.distinct <= 50 and self._have_all_cases(c))
         return name if name and (self.table.whole or self.options.id) else None
+
+    def _have_all_cases(self, models: Column) -> bool:
+        """Whether a column that identifies the cases has each of them once for every model."""
+        keys = self.options.id or [c.name for c in self.all.values() if c.key in roles.CASE_IDS]
+        pairs = self.table.sample.select(models.name, *keys) if keys else self.table.sample.head(0)
+        cases = pairs.select(keys).n_unique() if keys else 0
+        return cases > 1 and pairs.n_unique() == pairs.height == cases * models.distinct
 
     def with_ids(self) -> Columns:
         """Return the same columns with those of --id free as well: one of them may name the model."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from . import limits, logs, text
+from . import arrays, limits, logs, text
 from .files import _columnar
 from .rows import Rows, flat, flattened, frame_of, loads
 from .table import Table, of_frame
@@ -54,17 +54,23 @@ def table_of(path: Path, shown: str) -> Table:
     if number == 1 and path.stat().st_size < text.IN_MEMORY:
         for _ in _lines(path, shown):  # a line that is no JSON is named by its number
             pass
+    lazy = pl.scan_ndjson(path, infer_schema_length=None)
+    found = lazy.collect_schema()  # in any order: that of the first record is the file's
+    nested = [name for name in nested if not _is_plain(found.get(name))]
     if len(nested) == len(first):
         raise ValueError(
             f"{shown}: row {number} holds nothing but lists and objects ({', '.join(nested[:4])})\n"
             "  write one object per line for each case, with numbers and words"
         )
-    lazy = pl.scan_ndjson(path, infer_schema_length=None)
-    found = lazy.collect_schema().names()  # in any order: that of the first record is the file's
     names = [*(name for name in first if name in found), *sorted(set(found) - set(first))]
     table = _columnar(lazy.select(name for name in names if name not in nested), shown)
     table.nested = tuple(nested)
     return table
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether nested values become columns: lists and objects of numbers."""
+    return arrays.is_object(kind) or (isinstance(kind, pl.List) and kind.inner.is_numeric())
 
 
 def _of_rows(rows: Callable[[], Rows], shown: str) -> Table:

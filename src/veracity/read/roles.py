@@ -23,16 +23,29 @@ PROBABILITIES = (
     *("prediction", "predicted", "confidence"),
 )
 PROBABILITY_WORDS = {"prob", "proba", "probability", "risk"}
+BESIDE = {  # words of numbers that accompany a forecast
+    *("lower", "upper", "lwr", "upr", "ci", "std", "sd", "se", "stderr", "var", "variance", "quantile", "threshold"),
+    *("cutoff", "loss", "logloss", "brier", "entropy", "error", "residual", "margin"),
+}
 PICKS = (
     *("pred", "y_pred", "pred_label", "pred_class", "predicted_label", "predicted_class", "predicted", "prediction"),
     "predict",
 )
 WEIGHTS = ("sample_weight", "case_weight", "case_weights", "weight", "weights", "w")
 IDS = ("id", "case_id", "row_id", "doc_id", "question_id", "patient_id", "plotid", "idx")
+CASE_IDS = (*IDS, "case", "item", "question", "sample", "sample_id", "index")
 MODELS = ("model", "model_id", "model_name", "forecaster")
+WEAK_MODELS = ("method", "classifier", "algorithm", "system", "estimator", "expert", "source")  # if all have all cases
 CASES = ("n", "count", "cases", "total")
 EVENTS = ("events", "positives")
-FREQUENCIES = ("obs_freq", "event_rate")
+FREQUENCIES = (
+    "obs_freq",
+    "event_rate",
+    "observed_freq",
+    "observed_frequency",
+    "observed_rate",
+    "fraction_of_positives",
+)
 REALISED = ("p_true", "logprob", "token_logprob", "log_prob", "logp", "p_realised", "true_prob", "token_logprobs")
 RIGHT = ("correct", "is_correct", "was_correct", "right", "is_right", "hit", "exact_match")
 CONFIDENCES = ("confidence", "conf", "certainty", "model_confidence", "verbalised_confidence", "verbalized_confidence")
@@ -55,6 +68,11 @@ def key_of(name: str) -> str:
 
 def named_probability(name: str) -> bool:
     return key_of(name) in PROBABILITIES or bool(PROBABILITY_WORDS & set(key_of(name).split("_")))
+
+
+def without_bounds(columns: list[Column]) -> list[Column]:
+    """Return the columns without bounds, errors and losses of forecasts, unless there is nothing else."""
+    return [c for c in columns if not BESIDE & set(c.key.split("_"))] or columns
 
 
 class Column:

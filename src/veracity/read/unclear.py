@@ -69,7 +69,7 @@ def unclear(columns: Columns) -> ValueError:
         for name in columns.table.empty:
             if roles.key_of(name) in roles.OUTCOMES:
                 columns.table.column(name)  # refuses: it is empty
-    one = columns.where(lambda c: c.probability)
+    one = roles.without_bounds(columns.where(lambda c: c.probability))
     possible = columns.where(lambda c: c.key not in roles.IDS)
     if columns.table.style == "file" and len(one) == len(possible) == 1 and not columns.table.empty:
         return columns.refuse(
@@ -181,11 +181,16 @@ def _without_probability(columns: Columns) -> tuple[list[Proposal], str]:
         return [], f"if these are numbers of cases by forecast and outcome:  veracity table {table.name}"
     proposals = [*_counts_of_annotators(columns), *_members(columns)]
     numeric = columns.where(lambda c: c.numeric and c.distinct > 2 and c.key not in roles.IDS)
+    coarse = columns.where(lambda c: c.fractions)
+    if len(coarse) == 1 and len(two) == 1:
+        return [Proposal("for example", {"label": two[0].name, "positive_proba": coarse[0].name}, "assess")], ""
     for outcome in ranked(columns, two, [c.name for c in numeric])[:1] if numeric else ():
-        percent = [c.name for c in numeric if c.low >= 0 and 1 < c.high <= 100]
+        percent = [c.name for c in numeric if _may_be_percent(c)]
         if len(numeric) == 1:
             only = numeric[0]
-            scale = "log" if only.high <= 0 else "percent" if only.low >= 0 and only.high <= 100 else "logit"
+            scale = "log" if only.high <= 0 else "percent" if percent else "logit"
+            if scale == "logit" and only.low >= 0:
+                continue  # odds, or a score of its own
             held = {"log": "log-probabilities", "percent": "percentages", "logit": "logits"}[scale]
             given = {"label": outcome.name, "positive_proba": only.name, "scale": scale}
             proposals.append(Proposal(f"if `{only.name}` holds {held}", given, "assess"))
@@ -205,6 +210,12 @@ def _without_probability(columns: Columns) -> tuple[list[Proposal], str]:
     return proposals, "no column holds probabilities (numbers between 0 and 1); percentages need " + columns.option(
         "scale", "percent"
     )
+
+
+def _may_be_percent(column: Column) -> bool:
+    """Whether numbers up to 100 may be percentages: few of them are fractions of one."""
+    inside = column.present.is_between(0, 1, closed="none").mean() or 0.0
+    return column.low >= 0 and 1 < column.high <= 100 and float(inside) < 0.2  # type: ignore[arg-type]
 
 
 def _numbered(columns: Columns) -> dict[str, list[Column]]:

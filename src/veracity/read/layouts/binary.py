@@ -164,7 +164,7 @@ def _event_columns(columns: Columns, outcome: str | None) -> list[str]:
         named = [c for c in numeric if roles.named_probability(c.name)]
         return [c.name for c in named] if len(named) == 1 else []
     named = [c for c in fits if roles.named_probability(c.name) or (scale in ("logit", "log") and scale in c.key)]
-    return [c.name for c in named or fits]
+    return [c.name for c in roles.without_bounds(named or fits)]
 
 
 def _event_last(columns: Columns, column: Column, forecast: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Columns X and X_outcome: classes if both sum to one, otherwise separate yes/no events."""
+"""Columns X and X_outcome: classes if both sum to one, otherwise separate yes/no events; or a 1 for each class."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 from ...data import Finding, Forecasts, prepare
 from .. import roles
 from ..build import ModelRows, prepared, repeated
+from ..classes import class_sets
 from ..columns import Columns
 from ..match import Match
+from ..options import labels_of
 from ..values import matrix
 from . import binary
 
@@ -28,7 +30,7 @@ def match(columns: Columns) -> Match | None:
     outcome_of = {p: o for p, o in outcome_of.items() if o in columns.free and columns.free[o].within}
     forecasts, outcomes = tuple(outcome_of), tuple(outcome_of.values())
     if not forecasts:
-        return None
+        return _one_hot(columns)
     if len(forecasts) == 1:
         return replace(binary.event(columns, outcomes[0], forecasts), certain=True)
     sample = columns.table.sample
@@ -55,6 +57,29 @@ def match(columns: Columns) -> Match | None:
         outcome_note="event = 1",
         why="pairs X, X_outcome (rule 4) that do not sum to one: separate yes/no events",
     )
+
+
+def _one_hot(columns: Columns) -> Match | None:
+    """Class columns, and columns of 0 and 1 for the same classes, of which one is 1 in each row."""
+    marks = {c.name for c in columns.where(lambda c: c.numeric and bool(c.labels) and set(c.labels) <= {"0", "1"})}
+    sets = [s for s in class_sets(columns) if not set(s.columns) <= marks] if len(marks) > 1 else []
+    if len(sets) != 1:
+        return None
+    (chosen,) = sets
+    first = chosen.classes[0]
+    for stem in sorted(name.removesuffix(first) for name in marks if name.endswith(first)):
+        outcomes = tuple(stem + label for label in chosen.classes)
+        if set(outcomes) <= marks and roles.sum_to_one(columns.table.sample, list(outcomes)):
+            return Match(
+                ((columns.model, chosen.columns),),
+                labels_of(chosen.classes),
+                outcomes=outcomes,
+                scale=columns.options.scale or chosen.scale,
+                certain=True,
+                outcome_note="1 in the column of the class",
+                why=chosen.why,
+            )
+    return None
 
 
 def build(rows: ModelRows) -> Forecasts:
