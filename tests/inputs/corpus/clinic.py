@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .shapes import (
     FAIR,
     OTHER,
@@ -14,7 +16,6 @@ from .shapes import (
     Shape,
     Y,
     altered,
-    comma,
     csv,
     kept,
     lines,
@@ -28,87 +29,6 @@ AGES = [40 + i % 50 for i in range(N)]
 RISK = [f"{p:.3f}".replace(".", ",") for p in P]
 
 SHAPES = [
-    Shape(
-        "Excel export: semicolons, decimal commas, trailing rows",
-        {
-            "risk.csv": lines(
-                "Patient ID,Age,Weight,Outcome,Predicted risk,Site",
-                range(N),
-                AGES,
-                AGES,
-                words("No", "Yes"),
-                comma(P),
-                ["A", "B"] * 60,
-                sep=";",
-            )
-            + ";;;;;\n" * 3
-        },
-        "binary",
-        "Outcome",
-        "Predicted risk",
-        (TWO,),
-    ),
-    Shape(
-        "Excel export with sep=",
-        {"risk.csv": "sep=;\n" + lines("Outcome,Predicted risk", words("No", "Yes"), comma(P), sep=";")},
-        "binary",
-        "Outcome",
-        "Predicted risk",
-        (TWO,),
-    ),
-    Shape(
-        "Excel export in Windows-1252",
-        {"risk.csv": lines("Größe,Outcome,Risk", AGES, words("No", "Yes"), comma(P), sep=";").encode("cp1252")},
-        "binary",
-        "Outcome",
-        "Risk",
-        (TWO,),
-    ),
-    Shape(
-        "Excel export as Unicode text",
-        {"risk.txt": lines("Größe,Outcome,Risk", AGES, words("No", "Yes"), comma(P), sep="\t").encode("utf-16")},
-        "binary",
-        "Outcome",
-        "Risk",
-        (TWO,),
-    ),
-    Shape(
-        "German: ja, nein and per cent",
-        {
-            "risk.csv": lines("id,Ergebnis,Risiko", range(N), words("nein", "ja"), percent(P, " %"), sep=";").replace(
-                ".", ","
-            )
-        },
-        "binary",
-        "Ergebnis",
-        "Risiko",
-        (TWO,),
-    ),
-    Shape(
-        "French: oui, non and decimal commas",
-        {"risk.csv": lines("patient,deces,probabilite", range(N), words("non", "oui"), comma(P), sep=";")},
-        "binary",
-        "deces",
-        "probabilite",
-        (TWO,),
-    ),
-    Shape(
-        "Spanish: sí, no",
-        {"risk.csv": lines("paciente,muerte,riesgo", range(N), words("no", "sí"), P)},
-        "binary",
-        "muerte",
-        "riesgo",
-        (TWO,),
-    ),
-    Shape(
-        "decimal commas in quotes between commas",
-        {"risk.csv": lines("dead,risk", Y, [f'"{p}"' for p in comma(P)])},
-        says=(
-            "risk.csv: `risk` has decimal commas ('0,492') and the columns are separated by "
-            "commas.\n"
-            "  save the file with another delimiter, such as ;"
-        ),
-    ),
     Shape(
         "SPSS codes: 1 dead, 2 alive",
         {"risk.csv": csv(status=2 - Y, risk=P)},
@@ -285,19 +205,6 @@ SHAPES = [
         says=("risk.csv: row 5, `risk` = '12.5': without the % sign of the other values.\n  write it like the others"),
     ),
     Shape(
-        "a workbook",
-        {"risk.xlsx": b"PK\x03\x04"},
-        says="risk.xlsx: Excel workbook: save the sheet as CSV (any delimiter) and try again",
-    ),
-    Shape(
-        "a title above the names",
-        {"risk.csv": "Study export 2024\n\n" + lines("id,Outcome,risk", range(N), words("No", "Yes"), P)},
-        says=(
-            "risk.csv: 1 line above the column names ('Study export 2024')\n"
-            "  the first line of a table names its columns: delete what is above it"
-        ),
-    ),
-    Shape(
         "numbers as text in quotes",
         {"risk.csv": lines('"Outcome","risk"', [f'"{y}"' for y in Y], [f'"{p}"' for p in P])},
         "binary",
@@ -360,5 +267,66 @@ SHAPES = [
             "  columns:  probabilities `risk`; numbers `time_days`\n"
             "  name both:  veracity assess risk.csv --label COL --positive-proba risk"
         ),
+    ),
+    Shape(
+        "bounds of the risk beside it",
+        {"risk.csv": csv(outcome=Y, prob_lower=0.8 * P, prob=P, prob_upper=0.2 + 0.8 * P)},
+        "binary",
+        "outcome",
+        "prob",
+        (TWO,),
+    ),
+    Shape(
+        "bounds of the risk, no known outcome",
+        {"risk.csv": csv(died=Y, risk_lower=0.8 * P, risk=P, risk_upper=0.2 + 0.8 * P)},
+        "binary",
+        "died",
+        "risk",
+        (TWO,),
+        says=(
+            "risk.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  probabilities `risk_lower`, `risk`, `risk_upper`; two values `died`\n"
+            "  for example:  veracity assess risk.csv --label died --positive-proba risk"
+        ),
+        remedy="veracity assess risk.csv --label died --positive-proba risk",
+    ),
+    Shape(
+        "a rule with two risks",
+        {"risk.csv": csv(died=Y, rule=np.where(P > 0.5, 0.7, 0.3))},
+        "binary",
+        "died",
+        "rule",
+        (loss(np.where(P > 0.5, 0.7, 0.3), Y),),
+        says=(
+            "risk.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  two values `died`; numbers `rule`\n"
+            "  for example:  veracity assess risk.csv --label died --positive-proba rule"
+        ),
+        remedy="veracity assess risk.csv --label died --positive-proba rule",
+    ),
+    Shape(
+        "odds instead of probabilities",
+        {"risk.csv": csv(died=Y, odds=P / (1 - P))},
+        says=(
+            "risk.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  two values `died`; numbers `odds`\n"
+            "  no column holds probabilities (numbers between 0 and 1); percentages need --scale "
+            "percent"
+        ),
+    ),
+    Shape(
+        "several conditions, each with its risk",
+        {"risk.csv": csv(stroke=Y, sepsis=FAIR, p_stroke=P, p_sepsis=OTHER)},
+        "binary",
+        "stroke",
+        "p_stroke",
+        (TWO,),
+        says=(
+            "risk.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  probabilities `p_stroke`, `p_sepsis`; two values `stroke`, `sepsis`\n"
+            "  one of them:  veracity assess risk.csv --label stroke --positive-proba p_stroke   "
+            "or   veracity assess risk.csv --label sepsis --positive-proba p_sepsis"
+        ),
+        remedy="veracity assess risk.csv --label stroke --positive-proba p_stroke",
     ),
 ]

@@ -419,33 +419,4 @@ SHAPES = [
         "p_cat p_dog p_fox",
         (THREE,),
     ),
-    Shape(
-        "an outcome without relation to the forecasts",
-        {"a.csv": csv(died=FAIR, risk_score=P)},
-        "binary",
-        "died",
-        "risk_score",
-        (loss(P, FAIR),),
-        says=(
-            "a.csv: not clear which column is the outcome and which the forecast.\n"
-            "  columns:  probabilities `risk_score`; two values `died`\n"
-            "  if `died` is the outcome, though the forecasts show no relation to it:  veracity "
-            "assess a.csv --label died --positive-proba risk_score"
-        ),
-        remedy="veracity assess a.csv --label died --positive-proba risk_score",
-    ),
-    Shape(
-        "a forecast beside a column without relation",
-        {"a.csv": csv(sold=Y, model_p=P, discount=FAIR * 0.25 + P[::-1] * 0.5)},
-        "binary",
-        "sold",
-        "model_p",
-        (TWO,),
-        says=(
-            "a.csv: not clear which column is the outcome and which the forecast.\n"
-            "  columns:  probabilities `model_p`, `discount`; two values `sold`\n"
-            "  for example:  veracity assess a.csv --label sold --positive-proba model_p"
-        ),
-        remedy="veracity assess a.csv --label sold --positive-proba model_p",
-    ),
 ]

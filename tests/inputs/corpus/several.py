@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 
 from .shapes import (
     ANIMALS,
+    FAIR,
     OTHER,
     PICKS,
     SECOND,
@@ -26,6 +29,17 @@ from .shapes import (
     npz,
     parquet,
     records,
+)
+
+FEELINGS = ["NEG", "NEU", "POS"]
+SENTIMENT = "".join(
+    json.dumps({"text": f"t{i}", "label": FEELINGS[k], "scores": dict(zip(FEELINGS, q, strict=True))}) + "\n"
+    for i, (q, k) in enumerate(zip(Q.tolist(), K, strict=True))
+)
+PIPELINE = "".join(
+    json.dumps({"label": FEELINGS[k], "pred": [{"label": f, "score": p} for f, p in zip(FEELINGS, q, strict=True)]})
+    + "\n"
+    for q, k in zip(Q.tolist(), K, strict=True)
 )
 
 SHAPES = [
@@ -202,6 +216,107 @@ SHAPES = [
         "binary",
         "y",
         "p",
+        (TWO,),
+    ),
+    Shape(
+        "outcomes marked by 1 in the column of their class",
+        {"a.csv": csv(**{f"y_{c}": (j == K).astype(int) for j, c in enumerate(ANIMALS)}, **classes("p_"))},
+        "pairs",
+        "y_cat y_dog y_fox",
+        "p_cat p_dog p_fox",
+        (THREE,),
+    ),
+    Shape(
+        "Keras: lists of targets and predictions in JSON lines",
+        {"a.jsonl": records(y_true=np.eye(3, dtype=int)[K], y_pred=Q)},
+        "pairs",
+        "y_true_0 y_true_1 y_true_2",
+        "y_pred_0 y_pred_1 y_pred_2",
+        (THREE,),
+    ),
+    Shape(
+        "a label and a list of predictions in JSON lines",
+        {"a.jsonl": records(y_true=K, y_pred=Q)},
+        "wide",
+        "y_true",
+        "y_pred_0 y_pred_1 y_pred_2",
+        (THREE,),
+    ),
+    Shape(
+        "an object of scores in JSON lines",
+        {"a.jsonl": SENTIMENT},
+        "wide",
+        "label",
+        "scores.NEG scores.NEU scores.POS",
+        (THREE,),
+    ),
+    Shape(
+        "a pipeline of transformers: labels with their scores",
+        {"a.jsonl": PIPELINE},
+        "lm-eval",
+        "label",
+        "pred.NEG pred.NEU pred.POS",
+        (THREE,),
+    ),
+    Shape(
+        "methods below one another that have all cases",
+        {"a.csv": csv(case=[*range(N)] * 2, method=["a"] * N + ["b"] * N, y=[*Y] * 2, p=[*P, *OTHER])},
+        "binary",
+        "y",
+        "p",
+        (TWO, SECOND),
+    ),
+    Shape(
+        "methods of measurement, one for each case",
+        {"a.csv": csv(case=range(N), method=["a", "b"] * 60, y=Y, p=P)},
+        "binary",
+        "y",
+        "p",
+        (TWO,),
+    ),
+    Shape(
+        "an outcome without relation to the forecasts",
+        {"a.csv": csv(died=FAIR, risk_score=P)},
+        "binary",
+        "died",
+        "risk_score",
+        (loss(P, FAIR),),
+        says=(
+            "a.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  probabilities `risk_score`; two values `died`\n"
+            "  if `died` is the outcome, though the forecasts show no relation to it:  veracity "
+            "assess a.csv --label died --positive-proba risk_score"
+        ),
+        remedy="veracity assess a.csv --label died --positive-proba risk_score",
+    ),
+    Shape(
+        "a forecast beside a column without relation",
+        {"a.csv": csv(sold=Y, model_p=P, discount=FAIR * 0.25 + P[::-1] * 0.5)},
+        "binary",
+        "sold",
+        "model_p",
+        (TWO,),
+        says=(
+            "a.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  probabilities `model_p`, `discount`; two values `sold`\n"
+            "  for example:  veracity assess a.csv --label sold --positive-proba model_p"
+        ),
+        remedy="veracity assess a.csv --label sold --positive-proba model_p",
+    ),
+    Shape(
+        "losses and entropies beside the score",
+        {"a.csv": csv(label=Y, score=P, brier=(Y - P) ** 2, entropy=P * (1 - P))},
+        "binary",
+        "label",
+        "score",
+        (TWO,),
+    ),
+    Shape(
+        "mean and standard deviation of an ensemble of networks",
+        {"a.csv": csv(target=Y, mean=P, std=0.3 * OTHER)},
+        "binary",
+        "target",
+        "mean",
         (TWO,),
     ),
 ]

@@ -21,6 +21,9 @@ def shares(limit: float) -> float:
     return loss(((limit < MEMBERS).sum(axis=1) + 1 / 3) / (11 + 2 / 3), limit < OBSERVED)
 
 
+_MEAN, _SEEN = np.array([0.1, 0.3, 0.5, 0.7, 0.9]), np.array([0.12, 0.28, 0.5, 0.66, 0.93])
+RELIABILITY = float(np.average(-_SEEN * np.log(_MEAN) - (1 - _SEEN) * np.log(1 - _MEAN), weights=[50, 40, 30, 20, 10]))
+
 SHAPES = [
     Shape(
         "terciles of a season",
@@ -274,5 +277,24 @@ SHAPES = [
             "or   veracity assess f.csv --label wind --positive-proba wind_prob"
         ),
         remedy="veracity assess f.csv --label rain --positive-proba rain_prob",
+    ),
+    Shape(
+        "a reliability table with rounded frequencies",
+        {
+            "t.csv": csv(
+                bin_mean=[0.1, 0.3, 0.5, 0.7, 0.9],
+                observed_freq=[0.12, 0.28, 0.5, 0.66, 0.93],
+                count=[50, 40, 30, 20, 10],
+            )
+        },
+        "counts",
+        "observed_freq",
+        "bin_mean",
+        (RELIABILITY,),
+        says=(
+            "t.csv: `observed_freq` is a frequency: the number of cases of each row is needed.\n"
+            "  as shares:  --weight count"
+        ),
+        remedy="--weight count",
     ),
 ]

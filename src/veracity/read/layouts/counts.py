@@ -55,11 +55,13 @@ def _frequency(columns: Columns, frequency: str, n: str | None) -> Match | None:
     if not options.weight and not options.count:
         shares = columns.where(lambda c: c.within, (forecast, frequency))
         proposals = [Proposal("choose", {"weight": c.name}) for c in shares]
+        if n:  # rounded frequencies give no whole numbers of events
+            proposals = [Proposal("choose", {"count": n}), Proposal("as shares", {"weight": n})]
         raise columns.refuse(
             f"`{frequency}` is a frequency: the {'number' if n else 'share'} of cases of each row is needed.",
-            *([Proposal("choose", {"count": n})] if n else proposals),
+            *proposals,
             otherwise=f"give it with {columns.option('weight', 'COL')}",
-            most=3,
+            most=1 if n else 3,
         )
     found = _match(columns, forecast, frequency, "observed frequency (rule 2)", {"frequency": frequency})
     return found if options.count else replace(found, findings=(Finding.of("no_number_of_cases"),), shares_only=True)

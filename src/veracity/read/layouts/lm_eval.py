@@ -48,7 +48,7 @@ def flatten(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
     spool, options, answer = Spool(), dict[str, None](), ""
     low, models = math.inf, set()
     for number, row in rows():
-        value = _conditional(row.get(key), row)
+        value = _by_label(_conditional(row.get(key), row))
         if value is None or not _is_options(value):
             raise ValueError(
                 f"{name}: row {number}: `{key}` holds no numbers for at least two options\n"
@@ -108,6 +108,7 @@ def _key(row: Row) -> str | None:
     texts = _texts(row)
     if key not in OPTIONS and texts:  # numbers under another name than the texts of the options
         key = next((k for k, v in row.items() if _is_options(v) and len(v) == len(texts)), key)
+    key = key or next((k for k, v in row.items() if isinstance(v, list) and isinstance(_by_label(v), dict)), None)
     # a list of log-probabilities is one of tokens, an object is one of options
     return key or next((k for k, v in row.items() if "logprob" in k and isinstance(v, dict) and _is_options(v)), None)
 
@@ -122,7 +123,15 @@ def _conditional(value: Any, row: Row) -> Any:
     return [v for v, without in zip(value, alone, strict=True) if not without]
 
 
+def _by_label(value: Any) -> Any:
+    """Return [{"label": "POS", "score": 0.9}, …], as pipelines of transformers write it, as an object of scores."""
+    if isinstance(value, list) and value and all(isinstance(v, dict) and {"label", "score"} <= set(v) for v in value):
+        return {str(v["label"]): v["score"] for v in value}
+    return value
+
+
 def _is_options(value: Any) -> bool:
+    value = _by_label(value)
     held = list(value.values()) if isinstance(value, dict) else value
     return isinstance(held, list) and len(held) >= 2 and all(log_of(v) is not None for v in held)
 
