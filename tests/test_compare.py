@@ -13,6 +13,7 @@ import jsonschema
 import numpy as np
 import polars as pl
 import pytest
+import statsmodels.api as sm
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -327,6 +328,75 @@ def test_pairs_in_parts_and_in_any_order_are_those_of_the_whole(cut: int) -> Non
     assert mine is not None
     assert theirs is not None
     assert np.array_equal(mine.matrix, theirs.matrix)
+
+
+def real(shared: Path, name: str) -> tuple[Any, dict[str, Any], Any, Any]:
+    """Outcomes, models, times and clusters of a public set; games have a second model that is tamer by a fifth."""
+    if name.endswith("games"):
+        d = pl.read_csv(shared / "fivethirtyeight_checking" / f"{name}.csv").filter(pl.col("prob1_outcome") != 0.5)
+        p = d["prob1"].to_numpy()
+        tame = 1 / (1 + ((1 - p) / p) ** 0.8)
+        y = d["prob1_outcome"].cast(pl.Int64).to_numpy()
+        return y, {"elo": p, "tame": tame}, d["date"].to_numpy().astype("datetime64[D]"), d["team1"].to_numpy()
+    if name == "cifar-10":
+        frames = [pl.read_parquet(shared / "cifar_netcal" / f"{net}-{name}.parquet") for net in NETWORKS]
+        models = {net: f.drop("label").to_numpy() for net, f in zip(NETWORKS, frames, strict=True)}
+        place = np.arange(frames[0].height)
+        return frames[0]["label"].to_numpy(), models, place, place % 137
+    file, label, time, names = {
+        "niamey": ("niamey_precip_2016/niamey.csv", "obs", "date", ("Logistic", "EMOS", "EPC")),
+        "recession": ("recession_spf_probit/recession.csv", "recession", "dt", ("spf", "probit")),
+    }[name]
+    d = pl.read_csv(shared / file)
+    y = d[label].cast(pl.Int64).to_numpy()
+    return y, {m: d[m].to_numpy() for m in names}, d[time].to_numpy(), np.arange(len(y)) // 7
+
+
+NETWORKS = ("lenet-5", "wideresnet-16-4")
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["recession", "niamey", "cifar-10", "mlb_games", "nba_games", "nfl_games"])
+def test_differences_of_real_forecasts_equal_other_libraries(shared: Path, name: str) -> None:
+    """statsmodels with HAC and cluster covariance, SciPy, and Harvey, Leybourne & Newbold written out; 1e-9."""
+    y, models, time, cluster = real(shared, name)
+    moment = np.unique(time, return_inverse=True)[1]
+    group = np.unique(cluster, return_inverse=True)[1]
+    n, times, clusters = len(y), int(moment.max()) + 1, int(group.max()) + 1
+    binary = next(iter(models.values())).ndim == 1
+    rows = {m: losses(y, np.column_stack([1 - p, p]) if binary else p.astype(float)) for m, p in models.items()}
+
+    def ols(x: Floats, kind: str, **options: Any) -> float:
+        fit = sm.OLS(x, np.ones(len(x))).fit(cov_type=kind, cov_kwds={"use_correction": False, **options})
+        return float(fit.bse[0])
+
+    def horizon(x: Floats, h: int) -> float:
+        e = x - x.mean()
+        gamma = [float(e[k:] @ e[: len(e) - k]) / len(e) for k in range(h)]
+        variance = (gamma[0] + 2 * sum(gamma[1:])) / len(e)
+        return math.sqrt(variance / ((len(e) + 1 - 2 * h + h * (h - 1) / len(e)) / len(e)))
+
+    designs: dict[str, tuple[dict[str, Any], Any, float]] = {
+        "independent": ({}, lambda d, t: stats.sem(d) * math.sqrt((n - 1) / n), n - 1),
+        "clusters": (
+            {"clusters": cluster},
+            lambda d, t: ols(d, "cluster", groups=group) * math.sqrt(clusters / (clusters - 1)),
+            clusters - 1,
+        ),
+        "lags": ({"time": time, "lags": 4}, lambda d, t: ols(t, "HAC", maxlags=4), math.inf),
+        "horizon": ({"time": time, "horizon": 2}, lambda d, t: horizon(t, 2), times - 1),
+    }
+    for options, error, df in designs.values():
+        c = vc.compare(y, models, labels=[0, 1] if binary else None, **options)
+        for rule in ("log", "brier"):
+            for found in c.differences(rule):
+                d = rows[found.a][rule] - rows[found.b][rule]
+                in_time = np.bincount(moment, weights=d - d.mean()) * times / n + d.mean()  # of one time together
+                z = d.mean() / error(d, in_time)
+                assert found.value == pytest.approx(d.mean(), rel=1e-9)
+                assert found.z == pytest.approx(z, rel=1e-9)
+                tail = stats.norm.sf(abs(z)) if math.isinf(df) else stats.t.sf(abs(z), df)
+                assert found.p == pytest.approx(2 * tail, rel=1e-8, abs=1e-300)  # far tails magnify the error of z
 
 
 @pytest.mark.shared

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import statsmodels.api as sm
 from numpy.typing import NDArray
@@ -86,6 +87,46 @@ def test_too_few_clusters_leave_no_interval_and_say_why() -> None:
     assert a.scores.log_loss.low is None
     assert a.scores.log_loss.reason == "6 clusters: too few for an interval (from 10)"
     assert a.risk_profile.reported_low is None
+
+
+NAMES = {
+    "patient": "cluster",
+    "patientId": "cluster",
+    "Subject ID": "cluster",
+    "state": "cluster",
+    "forecast_date": "time",
+    "fold": None,
+    "class_id": None,
+    "sex": None,
+    "model_run_id": None,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_repeated_units_and_dates_are_a_finding_with_the_option(name: str) -> None:
+    y, p, g = clustered()
+    option = NAMES[name]
+    values: Any = [f"2024-01-{1 + i % 28:02d}" for i in g] if option == "time" else [f"u{i}" for i in g]
+    frame = pl.DataFrame({"y": y, "p": p, name: values})
+    found = {f.code: f.message for f in vc.assess(frame, label="y").findings}
+    assert ("dependent_rows" in found) == (option is not None)
+    if option is None:
+        return
+    assert found["dependent_rows"] == (
+        f'rows look dependent (`{name}`: {len(set(values))} values, 1,200 rows); add {option}="{name}", '
+        "the intervals may be too narrow without"
+    )
+    given = vc.assess(frame, label="y", **{option: name})
+    assert "dependent_rows" not in {f.code for f in given.findings}
+    both = vc.compare(frame.with_columns(q=pl.col("p").sqrt()), label="y", positive_proba="p,q")
+    assert "dependent_rows" in {f.code for f in both.findings}
+
+
+def test_few_or_unique_units_are_no_finding() -> None:
+    y, p, g = clustered()
+    for values in (np.arange(len(y)), g % 9, np.where(np.arange(len(y)) < 40, 0, np.arange(len(y)))):
+        frame = pl.DataFrame({"y": y, "p": p, "patient": values})
+        assert "dependent_rows" not in {f.code for f in vc.assess(frame, label="y").findings}
 
 
 def test_sums_by_key_add_and_travel_as_bytes() -> None:

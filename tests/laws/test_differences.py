@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 import statsmodels.api as sm
 from numpy.typing import NDArray
@@ -24,27 +22,6 @@ def series(seed: int, n: int, rho: float) -> Floats:
     for t in range(1, n):
         d[t] += rho * d[t - 1]
     return d + 0.1
-
-
-def log_loss(y: Floats, p: Floats) -> Floats:
-    return -np.log(np.where(y == 1, p, 1.0 - p))
-
-
-def real(shared: Path) -> dict[str, Floats]:
-    """Row differences of log losses of real forecasts."""
-    recession = pl.read_csv(shared / "recession_spf_probit" / "recession.csv")
-    niamey = pl.read_csv(shared / "niamey_precip_2016" / "niamey.csv")
-    y, rain = recession["recession"].to_numpy(), niamey["obs"].to_numpy()
-    networks = []
-    for name in ("densenet-bc-100", "wideresnet-16-4"):
-        frame = pl.read_parquet(shared / "cifar_netcal" / f"{name}-cifar-100.parquet")
-        p = frame.drop("label").to_numpy()
-        networks.append(-np.log(p[np.arange(len(p)), frame["label"].to_numpy()].astype(float)))
-    return {
-        "recession": log_loss(y, recession["spf"].to_numpy()) - log_loss(y, recession["probit"].to_numpy()),
-        "niamey": log_loss(rain, niamey["Logistic"].to_numpy()) - log_loss(rain, niamey["EPC"].to_numpy()),
-        "cifar": networks[0] - networks[1],
-    }
 
 
 def equals_other_libraries(d: Floats) -> None:
@@ -94,22 +71,6 @@ def assert_cosines(d: Floats, u: Floats) -> None:
 @pytest.mark.parametrize(("n", "rho"), [(40, 0.0), (92, 0.5), (500, 0.9), (300, -0.5)])
 def test_errors_equal_those_of_other_libraries(n: int, rho: float) -> None:
     equals_other_libraries(series(n, n, rho))
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize("name", ["recession", "niamey", "cifar"])
-def test_errors_of_real_forecasts_equal_those_of_other_libraries(name: str, shared: Path) -> None:
-    equals_other_libraries(real(shared)[name])
-
-
-@pytest.mark.shared
-def test_reference_numbers_of_the_recession_forecasts(shared: Path) -> None:
-    d = real(shared)["recession"]
-    u = formulas.influences(d)
-    # Printed to ten decimals.
-    assert d.mean() == pytest.approx(-0.1404077242, abs=5e-11)
-    assert d.mean() / formulas.independent_error(u)[0] == pytest.approx(-2.8546606427, abs=5e-11)
-    assert d.mean() / formulas.bartlett_error(u, 4)[0] == pytest.approx(-2.2291641682, abs=5e-11)
 
 
 def test_columns_and_weights_are_those_of_single_means() -> None:

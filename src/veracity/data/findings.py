@@ -30,6 +30,11 @@ TEXTS = {
         "changes the meaning",
         "rows look dependent ({count} of {total} share their case with another); the intervals assume they are not",
     ),
+    "dependent_rows": (
+        "changes the meaning",
+        "rows look dependent (`{column}`: {values} values, {seen}); add {option}, the intervals may be too narrow "
+        "without",
+    ),
     "event": ("note", "the event is {event}, the last of the sorted labels ({option} chooses)"),
     "already_decided": (
         "changes the meaning",

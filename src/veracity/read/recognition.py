@@ -20,6 +20,8 @@ from .suggest import Proposal, Refusal
 from .table import Table, filtered, of_frame
 from .unclear import listing, unclear
 
+FEWEST_UNITS = 10  # clusters or times that intervals need
+REPEATED = 0.1  # share of rows with an equal value elsewhere from which rows look dependent
 TRIED_ROWS, TRIED_ENTRIES, TRIED_FEWEST = 20_000, 2_000_000, 200  # of a proposal before it is printed
 
 
@@ -79,7 +81,8 @@ def _match(columns: Columns) -> Match:
                 _refuse_rival(columns, found, asked)
             _refuse_namesakes(columns, found)
             refuse_missing(columns, found.models)
-            return _with_extras(columns, _with_models(columns, _with_remarks(columns, found)))
+            found = _with_models(columns, _with_remarks(columns, found))
+            return _with_dependence(columns, _with_extras(columns, found))
     if not columns.forced:
         raise unclear(columns)
     file = columns.table.style == "file"
@@ -228,6 +231,30 @@ def _with_models(columns: Columns, found: Match) -> Match:
     models = tuple((name, found.forecasts) for name in columns.model_names(column))
     case = columns.case_columns([*found.columns, column])
     return replace(found, models=models, model_column=column, case=case, unused=unused)
+
+
+def _with_dependence(columns: Columns, found: Match) -> Match:
+    """Add the finding that rows look dependent: a column named like a unit or a date repeats its values."""
+    options, sample = columns.options, columns.table.sample
+    several = found.undivided or found.stacked or found.shares_only or "n" in found.roles or options.count
+    if several or options.cluster or options.time or options.id:
+        return found
+    if found.model_column:
+        sample = sample.filter(sample[found.model_column] == sample[found.model_column][0])
+    taken = {*found.forecasts, found.outcome, *found.outcomes, found.model_column, *found.roles.values()}
+    for option, wanted in (("cluster", roles.UNITS), ("time", roles.DATES)):
+        for name in [name for name in columns.all if name not in {*taken, *options.given}]:
+            said, values = roles.words_of(name), sample[name].drop_nulls()
+            if not said & wanted or said & roles.NO_UNITS or values.dtype.is_nested():
+                continue
+            distinct, shared = values.n_unique(), int(values.is_duplicated().sum())
+            if distinct >= FEWEST_UNITS and shared >= REPEATED * sample.height:
+                rows = f"{'' if columns.table.whole else 'first '}{sample.height:,} rows"
+                details = {"column": name, "values": f"{distinct:,}", "seen": rows}
+                option = columns.option(option, name)
+                note = Finding.of("dependent_rows", shared, sample.height, **details, option=option)
+                return replace(found, findings=(*found.findings, note))
+    return found
 
 
 def _with_extras(columns: Columns, found: Match) -> Match:

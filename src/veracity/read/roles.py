@@ -57,6 +57,15 @@ VOID = {
 }
 SENTINELS = {"-1", "-9", "-99", "-999", "-9999", "-99999", "9", "99", "999", "9999", "99999"}  # codes for missing
 
+# words of names of columns whose equal values mark dependent rows, and of names that never do
+UNITS = {
+    *("id", "idx", "patient", "subject", "person", "participant", "respondent", "user", "customer", "client"),
+    *("household", "family", "animal", "student", "school", "hospital", "state", "county", "country", "city"),
+    *("location", "station", "question"),
+}
+DATES = {"date", "datetime", "timestamp", "day", "dt"}
+NO_UNITS = {"class", "label", "target", "model", "fold", "split", "resample", "run", "seed", "batch", "type", "row"}
+
 MANY = 1000  # a column with more distinct values than this is no set of labels
 
 
@@ -64,6 +73,11 @@ MANY = 1000  # a column with more distinct values than this is no set of labels
 def key_of(name: str) -> str:
     """A name as names are compared: lower case, blanks, dots and hyphens as underscores."""
     return re.sub(r"[\s.\-]+", "_", name.strip().lower()).strip("_")
+
+
+def words_of(name: str) -> set[str]:
+    """Return the words of a name in lower case: patientId, patient_id and PATIENT.ID hold the same."""
+    return {word.lower() for word in re.findall(r"[^\W\d_a-z]+(?![a-z])|[^\W\d_]?[^\W\d_A-Z]+", name)}
 
 
 def named_probability(name: str) -> bool:

@@ -18,6 +18,7 @@ from veracity.results.assess import _columns, assessment
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison
 from veracity.results.document import rule_key
+from veracity.state.keyed import CLUSTER, TIME
 from veracity.state.pairs import Pairs
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
@@ -56,7 +57,9 @@ def compare(
         shared = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
         shared |= {"groups": _columns(groups), "clusters": clusters, "time": time}
         held = {str(name): check(prepare(y_true, p, **shared)) for name, p in y_proba.items()}
-    kind = "cluster" if clusters is not None else "time" if time is not None else None
+    first = next(iter(held.values()), None)
+    by = {CLUSTER: first is not None and first.clusters is not None, TIME: first is not None and first.time is not None}
+    kind = next((kind for kind, given in by.items() if given), None)
     return compared(held, plan, Dependence(kind, plan.lags, plan.horizon), reference=reference, started=started)
 
 
