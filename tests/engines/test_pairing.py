@@ -86,6 +86,18 @@ def test_files_of_other_lengths_or_outcomes_are_refused(wrote: Any) -> None:
     )
 
 
+def test_refusals_name_the_column_and_the_case(wrote: Any) -> None:
+    """Commands that run: with the id the lengths do not matter, and without the case there is one outcome per case."""
+    a = wrote("a", "patient_id,y,p\n1,0,0.2\n2,1,0.4\n3,1,0.7\n")
+    b = wrote("b", "patient_id,y,p\n1,0,0.2\n2,0,0.4\n3,1,0.7\n4,0,0.1\n")
+    with pytest.raises(ValueError, match=r"cannot be paired by row\n  .*:  --id patient_id$"):
+        paired(a, b)
+    with pytest.raises(ValueError, match=r"leave the case out:  --where 'patient_id!=2'$"):
+        paired(a, b, id="patient_id")
+    _, said = paired(a, b, id="patient_id", where=("patient_id!=2",))
+    assert said == "2 of 3 cases are in all 2 models"
+
+
 def test_two_outcomes_of_one_case_are_refused(wrote: Any) -> None:
     a = wrote("a", "place,day,y,p\nDE,1,0,0.2\nDE,2,1,0.4\n")
     b = wrote("b", "place,day,y,p\nDE,1,0,0.2\nDE,2,0,0.4\n")
@@ -93,7 +105,8 @@ def test_two_outcomes_of_one_case_are_refused(wrote: Any) -> None:
         paired(a, b, id="place,day")
     assert str(error.value) == (
         "b.csv: case place=DE, day=2 has outcome 1 for one model and 0 for another; "
-        "paired comparison needs one outcome per case."
+        "paired comparison needs one outcome per case.\n"
+        "  correct it, or name further columns that identify a case:  --id COL,COL"
     )
 
 
@@ -102,7 +115,7 @@ def test_two_outcomes_of_one_real_case_are_refused(shared: Path) -> None:
     with pytest.raises(ValueError) as error:
         paired(shared / "covid_hub_scoringutils/example_binary.csv")
     assert str(error.value).startswith("example_binary.csv: case location=")
-    assert str(error.value).endswith("for another; paired comparison needs one outcome per case.")
+    assert "for another; paired comparison needs one outcome per case." in str(error.value)
 
 
 @pytest.mark.shared

@@ -9,7 +9,7 @@ import numpy as np
 from veracity.engines import Engine
 from veracity.engines._pairs import Beginning, PairedTallies
 from veracity.engines._sums import Tallies
-from veracity.read.pairing import NAME_A_CASE, Paired
+from veracity.read.pairing import Paired
 from veracity.results.compare import scorer_of
 from veracity.state.plan import Plan
 
@@ -46,12 +46,12 @@ def _same_rows(source: Paired, counted: Tallies) -> str:
         own, sum_of_keys = counted.cases.sums.get(name, (0, 0))
         if own != number:
             raise ValueError(
-                f"{first} has {number:,} rows, {name} {own:,}: they cannot be paired by row\n{NAME_A_CASE}"
+                f"{first} has {number:,} rows, {name} {own:,}: they cannot be paired by row\n{source.name_a_case}"
             )
         if sum_of_keys != total and not source.own_picks:
             raise source.first_difference(first, name)
     if not number:
-        raise ValueError(f"no row is in all models\n{NAME_A_CASE}")
+        raise ValueError(f"no row is in all models\n{source.name_a_case}")
     lacking = counted.cases.unpaired
     of_all = f" of {number + lacking:,} cases are in all {len(source.models)} models" if lacking else " cases"
     return f"{number:,}{of_all}, paired by row"

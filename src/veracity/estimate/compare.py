@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,10 @@ class Dependence:
         """How messages call the column that was given."""
         return f"{self.dashes}{self.kind} {self.name}".strip()
 
+    def option(self, name: str, value: str) -> str:
+        """Return an option as it is written: --time COL, or time="COL"."""
+        return f"--{name} {shlex.quote(value)}" if self.dashes else f'{name}="{value}"'
+
     def error(self, u: Floats) -> tuple[Floats, float]:
         """Return standard errors from influences by key, in the order of keys, and degrees of freedom."""
         if self.kind == CLUSTER:
@@ -64,9 +69,8 @@ class Dependence:
             for option, value in (("lags", self.lags), ("horizon", self.horizon)):
                 if value is not None:
                     also = "" if self.kind is None else f", without {self.dashes}cluster"
-                    raise ValueError(
-                        f"{self.dashes}{option} {value}: cases in time are needed{also}\n  add {self.dashes}time"
-                    )
+                    add = f"add {self.option('time', 'COL')}" if self.dashes else "add time="
+                    raise ValueError(f"{self.dashes}{option} {value}: cases in time are needed{also}\n  {add}")
         if keyed is None:
             return
         n = len(keyed)

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from ..data import Forecasts, merge
 from ..data.places import coded
+from . import roles
 from .files import is_parquet, parquet_rows
+from .suggest import quoted
 
 if TYPE_CHECKING:
     from .match import Match
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Keys = NDArray[np.uint64]
 ABREAST = 1 << 20  # rows of a part, where models are in files with the same rows
-NAME_A_CASE = "  name the column that identifies a case:  --id COL"
 
 
 def joined(parts: Sequence[Forecasts], files: Sequence[str] = ()) -> Forecasts:
@@ -150,12 +151,19 @@ class Paired:
         return tuple(dict.fromkeys(file for source in self.sources.values() for file in source.files))
 
     @property
+    def name_a_case(self) -> str:
+        """Return the remedy where cases cannot be paired: the option, with a column that may identify them."""
+        unused = [[name for name, _ in source.layout.unused] for source in self.sources.values()]
+        ids = [n for n in unused[0] if roles.is_id(n) and all(n in others for others in unused)]
+        return f"  name the column that identifies a case:  --id {quoted(ids[0]) if ids else 'COL'}"
+
+    @property
     def by_id(self) -> bool:
         layouts = [source.layout for source in self.sources.values()]
         if any(layout.case for layout in layouts) and not all(layout.case for layout in layouts):
             raise ValueError("some models have case ids and others not\n  name the id of every model:  --id COL")
         if any(layout.model_column and not layout.case for layout in layouts):
-            raise ValueError(f"no row is in all models\n{NAME_A_CASE}")
+            raise ValueError(f"no row is in all models\n{self.name_a_case}")
         return bool(layouts[0].case)
 
     @property
@@ -258,9 +266,13 @@ class Paired:
         mine, theirs = next(self._with_key(first, key)), next(self._with_key(other, key))
         if mine.outcome is None:
             return _other_tokens(f"case {mine.shown}", first, other)
+        ids = self.layout_of(first).case
+        remedy = "name further columns that identify a case:  --id COL,COL"
+        if len(ids) == 1:
+            remedy = f"leave the case out:  --where {quoted(f'{ids[0]}!={mine.shown}')}"
         return ValueError(
             f"{theirs.file}: case {mine.shown} has outcome {mine.outcome} for one model and {theirs.outcome} for "
-            "another; paired comparison needs one outcome per case."
+            f"another; paired comparison needs one outcome per case.\n  correct it, or {remedy}"
         )
 
     def first_difference(self, first: str, other: str) -> ValueError:
@@ -269,16 +281,16 @@ class Paired:
             if mine.key != theirs.key:
                 return ValueError(
                     f"from row {mine.row} of {mine.file} on, {first} and {other} ({theirs.file}) do not hold the same "
-                    f"rows\n{NAME_A_CASE}"
+                    f"rows\n{self.name_a_case}"
                 )
             if mine.sign != theirs.sign and mine.outcome is None:
                 return _other_tokens(f"row {mine.row}", first, other)
             if mine.sign != theirs.sign:
                 return ValueError(
                     f"row {mine.row}: {first} and {other} have different outcomes; "
-                    f"paired comparison needs one outcome per case\n{NAME_A_CASE}"
+                    f"paired comparison needs one outcome per case\n{self.name_a_case}"
                 )
-        return ValueError(f"{first} and {other} have different outcomes\n{NAME_A_CASE}")
+        return ValueError(f"{first} and {other} have different outcomes\n{self.name_a_case}")
 
     def _with_key(self, model: str, key: np.uint64) -> Iterator[Found]:
         return (found for found in self.cases(model) if found.key == key)

@@ -80,6 +80,11 @@ def words_of(name: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[^\W\d_a-z]+(?![a-z])|[^\W\d_]?[^\W\d_A-Z]+", name)}
 
 
+def is_id(name: str) -> bool:
+    """Return whether a column identifies cases, by its name."""
+    return key_of(name) in IDS or "id" in words_of(name)
+
+
 def named_probability(name: str) -> bool:
     return key_of(name) in PROBABILITIES or bool(PROBABILITY_WORDS & set(key_of(name).split("_")))
 

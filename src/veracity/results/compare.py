@@ -103,9 +103,11 @@ def comparison(
     if reference is not None and reference not in models:
         near = get_close_matches(reference, list(models), n=1)
         hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(models)}"
-        raise ValueError(f"{dependence.dashes}reference {reference}: no such model; {hint}")
+        chosen = dependence.option("reference", near[0] if near else next(iter(models)))
+        raise ValueError(f"{dependence.dashes}reference {reference}: no such model; {hint}\n  choose:  {chosen}")
     assert pairs.moments is not None
     dependence.check(pairs.moments.keyed)
+    _ = next(iter(models.values())).windows  # refused without times
     return Comparison(models, pairs, reference=reference, dependence=dependence, **how)
 
 

@@ -61,7 +61,7 @@ class Plan:
             if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
                 raise ValueError(f"{name}: {value!r} is not a whole number from {least}")
         if self.lags is not None and self.horizon is not None:
-            raise ValueError("horizon: give it or lags, not both")
+            raise ValueError("horizon: lags are given too\n  give one of them")
         seed: Any = self.random_state
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0):
             raise ValueError(
