@@ -261,7 +261,7 @@ def test_remedies_say_where_a_row_decides():
     assert np.isfinite(named["multiplicative"].brier.gain)
 
 
-def test_maps_of_too_many_numbers_are_not_tried_and_that_is_said():
+def test_maps_with_too_many_parameters_are_skipped_with_a_finding():
     found = recalibration(sample(8, 400))
     assert "matrix" not in found.members
     (note,) = found.findings

@@ -267,7 +267,7 @@ def test_bad_input_is_one_message_and_exit_2(
     assert sorted(forecasts.parent.iterdir()) == before
 
 
-def test_zero_probabilities_are_said_before_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_zero_probabilities_are_reported_before_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_forecasts(tmp_path / "zero.csv", zeros=True)
     assert run(["assess", str(path)]) == 0
     out = capsys.readouterr().out
@@ -370,7 +370,7 @@ def test_confidence_in_picks_is_of_the_picks(tmp_path, monkeypatch, capsys):
     assert document["calibration_error"]["top_label"]["value"] == pytest.approx(sum(gaps) / 3000, abs=1e-12)
 
 
-def test_two_classes_are_told_in_terms_of_the_event(tmp_path, monkeypatch, capsys):
+def test_sentences_about_two_classes_name_the_event(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
     q = rng.beta(0.5, 2, 4000)

@@ -90,7 +90,7 @@ def test_names_that_mean_nothing_or_two_things(text: str, said: str) -> None:
         "",
     ],
 )
-def test_what_is_no_requirement(text: str) -> None:
+def test_invalid_requirements_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="--require"):
         Requirement.parse(text)
 
@@ -103,7 +103,7 @@ def test_every_model_must_meet_it_unless_one_is_named() -> None:
     assert met("gam:reported.geometric_accuracy>=0.5", both) == [True]
 
 
-def test_lookup_of_what_is_not_there() -> None:
+def test_lookup_of_an_unknown_path_is_refused() -> None:
     with pytest.raises(ValueError, match=r"no number `bins\.7\.count`"):
         lookup(DOCUMENT, "bins.7.count")
 

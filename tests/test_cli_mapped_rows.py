@@ -22,7 +22,7 @@ def cut(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("cut")
-def test_other_columns_stay_beside_the_mapped_ones(tmp_path, monkeypatch, capsys):
+def test_other_columns_are_copied_unchanged(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = 'id,when,note,risk,died\n007,2026-01-02,"a, b",20%,1\n\n008,2026-01-03,,50%,\n'
     text += "12345678901234567890,,x,7.5%,0\n"
@@ -60,7 +60,7 @@ def test_kinds_of_columns_stay(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.usefixtures("cut")
-def test_long_rows_keep_what_stands_beside_their_first(tmp_path, monkeypatch):
+def test_long_rows_keep_the_other_columns_of_their_first_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [
         (i, c, p, "ab"[i % 2], f"site {i}") for i in range(6) for c, p in (("b", 0.1 * i + 0.2), ("a", 0.8 - 0.1 * i))
@@ -155,7 +155,7 @@ def test_an_empty_column_takes_what_other_files_hold(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("cut")
-def test_what_csv_cannot_hold_is_told(tmp_path, monkeypatch, capsys):
+def test_columns_that_csv_cannot_hold_are_reported(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pl.DataFrame({"y": [0, 1], "p": [0.2, 0.7], "k": [[1], [2, 3]], "weight": [1, 2]}).write_parquet("f.parquet")
     assert run(["adjust", "f.parquet", "--to", "uniform", "-o", "out.csv"]) == 0
@@ -222,7 +222,7 @@ def test_words_are_kept_letter_by_letter(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("cut")
-def test_a_column_that_nothing_replaces_is_not_said_to_give_way(tmp_path, monkeypatch, capsys):
+def test_a_column_that_nothing_replaces_is_not_reported_as_replaced(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pl.DataFrame({"label": ["x", "y", "z"], "risk": [0.2, 0.5, 0.9]}).write_csv("new.csv")
     assert run(["adjust", "new.csv", "--positive-proba", "risk", "--to", "uniform", "-o", "out.csv"]) == 0

@@ -157,7 +157,7 @@ def test_a_map_follows_class_names_not_columns(here, forecasts):
         np.testing.assert_allclose(one[column], other[column], atol=1e-15)
 
 
-def test_calibrate_refuses_what_does_not_fit(here, capsys):
+def test_calibrate_refuses_maps_that_do_not_fit(here, capsys):
     (here / "m.json").write_text("{}")
     assert run(["calibrate", "apply", "m.json", "f.csv", "-o", "x.csv"]) == 2
     assert "m.json: map: this is not a map" in capsys.readouterr().err
@@ -232,7 +232,7 @@ def test_one_column_without_outcomes_is_for_the_second_of_two_classes(tmp_path, 
         ({"p_true": [0.5, 0.9, 0.7]}, "only the probability of the outcome"),
     ],
 )
-def test_what_is_no_forecast_without_outcomes_is_refused(labelled, columns, said, capsys):
+def test_columns_that_are_no_forecasts_are_refused_without_outcomes(labelled, columns, said, capsys):
     pl.DataFrame(columns).write_csv("bad.csv")
     assert run(["calibrate", "apply", "map.json", "bad.csv", "-o", "no.csv"]) == 2
     assert said in capsys.readouterr().err

@@ -193,7 +193,7 @@ def test_what_killed_processes_left_is_removed_and_what_others_write_is_not(tmp_
     assert sorted(tmp_path.iterdir()) == sorted([recent, other, alive, tmp_path / "out.json"])
 
 
-def test_a_file_that_cannot_take_its_place_leaves_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_replaced_leaves_no_temporary_file(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "full").write_text("")
     together = OutputFiles()

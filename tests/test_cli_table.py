@@ -381,7 +381,7 @@ def test_a_table_that_looks_like_the_textbooks_is_asked_about(say):
         ["--train", "98,6;18,28"],
     ],
 )
-def test_a_table_whose_order_was_said_is_not_asked_about(say, more):
+def test_a_table_with_a_stated_order_raises_no_question(say, more):
     document = found(say, "--counts", TEXTBOOK, *more)
     assert "orientation" not in [f["code"] for f in document["findings"]]
 

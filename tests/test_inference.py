@@ -361,7 +361,7 @@ def findings(y, p, **options) -> dict[str, tuple[int, ...]]:
     return {f.code: f.rows for f in vc.assess(y, p, **options).findings}
 
 
-def test_a_row_that_stands_for_several_is_named_once() -> None:
+def test_a_row_with_a_count_is_named_once() -> None:
     p, y, counts = np.full(60, 0.8), np.ones(60, int), np.ones(60, int)
     y[::5], p[3], counts[3] = 0, 1e-5, 3
     assert findings(y, p, counts=counts)["rows_decide"] == (3,)
@@ -377,7 +377,7 @@ def test_with_weights_the_heaviest_row_decides() -> None:
     assert findings(np.ones(200, int), p, sample_weight=w)["rows_decide"] == (7,)
 
 
-def test_a_tail_of_many_rows_is_told() -> None:
+def test_a_tail_of_many_rows_is_reported() -> None:
     rng = np.random.default_rng(0)
     q = rng.dirichlet([1, 1], 50_000)
     odds = (q[:, 1] / q[:, 0]) ** 2.5
@@ -399,7 +399,7 @@ def test_a_perfect_ranking_has_an_interval() -> None:
         assert auc.method == "Wilson, of the rarer outcome"
 
 
-def test_bins_without_rows_are_told() -> None:
+def test_bins_without_rows_are_reported() -> None:
     rng = np.random.default_rng(0)
     p = rng.random(300)
     assert "many_bins" in findings(rng.integers(0, 2, 300), p, bins=1000)

@@ -37,7 +37,7 @@ def test_every_way_in_makes_the_same_table():
         assert other.divergence_score == pytest.approx(whole.divergence_score, abs=1e-12)
 
 
-def test_rows_are_ordered_by_the_event_share_and_it_is_said():
+def test_rows_are_ordered_by_the_event_share_with_a_finding():
     table = PredictionTable.from_tidy(["b", "a", "b", "a"], ["yes", "yes", "no", "no"], [1, 9, 9, 1])
     assert table.rows == ("b", "a")
     assert "ordered by the observed share of “yes”" in " ".join(table.notes)
@@ -123,12 +123,12 @@ def test_probability_tables_add_by_probability():
         (PredictionTable(A), PredictionTable.from_rates(0.8, 0.8, 0.5), "how many cases"),
     ],
 )
-def test_what_does_not_add_says_why(one, two, said):
+def test_tables_that_do_not_add_are_refused_with_the_reason(one, two, said):
     with pytest.raises(ValueError, match=said):
         one + two
 
 
-def test_strata_stand_beside_the_pooled_line():
+def test_strata_are_shown_with_the_pooled_line():
     parts = {"2021": PredictionTable(C1), "2022": PredictionTable(C2), "2023": "column 'event' is empty"}
     document = PredictionTable.pooled(parts).document()
     assert document["n"] == 179

@@ -41,7 +41,7 @@ def same(found: dict[str, Any], expected: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("where", [(), ("site=B",)])
-def test_weights_beside_the_data(data: Path, where: tuple[str, ...]) -> None:
+def test_weights_come_from_a_file_next_to_the_data(data: Path, where: tuple[str, ...]) -> None:
     expected = engines.assess(data / "parts", ReadOptions(weight="w", where=where))
     beside = ReadOptions(weight=str(data / "weights.parquet"), where=where)
     same(engines.assess(data / "parts", beside), expected)
@@ -50,7 +50,7 @@ def test_weights_beside_the_data(data: Path, where: tuple[str, ...]) -> None:
     assert made.tally.sums.weight == pytest.approx(in_memory.mass.sum(), rel=1e-13)
 
 
-def test_weights_in_a_text_beside_texts(data: Path) -> None:
+def test_weights_of_text_files_come_from_a_text_file(data: Path) -> None:
     pl.read_parquet(data / "weights.parquet").write_csv(data / "weights.csv")
     (data / "texts").mkdir()
     for path in (data / "parts").iterdir():

@@ -214,7 +214,7 @@ def test_parts_without_rows_add_nothing() -> None:
         assert vc.assess(whole).document()["measured"] == vc.assess(part).document()["measured"]
 
 
-def test_columns_in_another_order_are_told() -> None:
+def test_columns_in_another_order_are_reported() -> None:
     rng = np.random.default_rng(4)
     p = rng.dirichlet(np.full(10, 0.2), 400)
     y = (rng.random((400, 1)) > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)
@@ -224,7 +224,7 @@ def test_columns_in_another_order_are_told() -> None:
     assert "less often than by chance (10.0 %): are the columns in the order of the classes?" in told.message
 
 
-def test_labels_given_as_probabilities_are_told() -> None:
+def test_labels_given_as_probabilities_are_reported() -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 100)
     picked = np.where(rng.random(100) < 0.7, y, 0)
@@ -237,7 +237,7 @@ def test_labels_given_as_probabilities_are_told() -> None:
     assert "only_certain" not in {f.code for f in vc.assess(y, 0.9 * np.eye(3)[picked] + 0.1 / 3).findings}
 
 
-def test_what_is_no_option_of_a_tally_is_not_asked_for() -> None:
+def test_options_that_a_tally_does_not_have_are_refused() -> None:
     y, p = draw(5, 60, 2)
     tally = Tally.of(y, p, floor=0.01, bins=10)
     assert vc.assess(tally, floor=0.01).floor == 0.01
@@ -270,7 +270,7 @@ def test_empty_parts_know_the_event() -> None:
         vc.assess(["a", None], np.ones((2, 1)))
 
 
-def test_fractions_given_as_percentages_are_told() -> None:
+def test_fractions_given_as_percentages_are_reported() -> None:
     y, p = draw(8, 100, 2)
     codes = [
         {f.code for f in vc.assess(Forecasts.of(y, q, scale="percent")).findings} for q in (p[:, 1], 100 * p[:, 1])
@@ -283,7 +283,7 @@ def test_an_empty_set_knows_its_event() -> None:
 
 
 @pytest.mark.parametrize("p", [[0.7], [0.7, 0.8, 0.4]])
-def test_what_does_not_vary_has_no_interval_and_few_cases_no_level(p: list[float]) -> None:
+def test_constant_scores_have_no_interval_and_few_cases_no_level(p: list[float]) -> None:
     a = vc.assess([1] * len(p), p)
     for reading in a.measured.values():
         assert reading == 1.0

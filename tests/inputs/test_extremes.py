@@ -9,7 +9,7 @@ from veracity import Forecasts, assess
 
 
 @pytest.mark.parametrize(("k", "tiny"), [(2, 1e-200), (60, 1e-310), (60, 1e-320)])
-def test_next_to_nothing_for_what_happened(k: int, tiny: float) -> None:
+def test_tiny_probabilities_of_the_outcome_stay_finite(k: int, tiny: float) -> None:
     """Warnings are errors here."""
     p = np.full((30, k), tiny)
     p[:, 0] = 1.0

@@ -134,7 +134,7 @@ def test_rows_within_tolerance_are_not_touched() -> None:
     assert tolerance(np.dtype(np.float32), 1000) == 1000 * 2.0**-23
 
 
-def test_zero_for_what_happened_is_a_finding() -> None:
+def test_a_zero_probability_of_the_outcome_is_a_finding() -> None:
     for f in (
         of([0, 1, 1, 0], [0.2, 0.0, 0.9, 1.0]),
         of([0, 1, 1, 0], [[0.8, 0.2], [1, 0], [0.1, 0.9], [0, 1]]),
@@ -187,7 +187,7 @@ def test_options_that_differ_by_row() -> None:
     assert codes(logs) == {"not_offered"}
 
 
-def test_only_what_happened_is_known() -> None:
+def test_probabilities_of_the_outcomes_alone_are_forecasts() -> None:
     f = check(prepare_realised([-0.5, -1000.0], scale="log"))
     assert f.probabilities is None
     np.testing.assert_array_equal(f.log_realised, [-0.5, -1000])

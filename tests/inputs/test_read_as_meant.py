@@ -72,7 +72,7 @@ def test_two_matrices_are_one_too_many(tmp_path):
 
 @pytest.mark.parametrize("answers", [["B", "C"], [1, 2], ["dog", "eel"]])
 @pytest.mark.parametrize("texts", ["options", "choices"])
-def test_numbers_beside_the_texts_of_options(tmp_path, answers, texts):
+def test_numbers_next_to_the_texts_of_options_are_read(tmp_path, answers, texts):
     """They had been taken for the tokens of an answer that was given."""
     numbers = [[-0.9, -0.5, -4.5], [-1.3, -2.2, -0.4]]
     rows = [
@@ -86,7 +86,7 @@ def test_numbers_beside_the_texts_of_options(tmp_path, answers, texts):
     assert held.matrix[:2] == pytest.approx(shares / shares.sum(axis=1, keepdims=True))
 
 
-def test_cells_too_coarse_for_the_ladder_are_told():
+def test_cells_too_coarse_for_the_losses_are_reported():
     rng = np.random.default_rng(1)
     p = rng.dirichlet([0.3] * 3, 3000)
     y = np.minimum((p.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1), 2)
@@ -96,7 +96,7 @@ def test_cells_too_coarse_for_the_ladder_are_told():
         assert ("coarse_cells" in {finding["code"] for finding in json.loads(a.to_json())["findings"]}) == told
 
 
-def test_class_columns_without_outcomes_are_said(tmp_path):
+def test_class_columns_without_outcomes_are_reported(tmp_path):
     pl.DataFrame({"proba_a": [0.5, 0.2], "proba_b": [0.3, 0.2], "proba_c": [0.2, 0.6]}).write_csv(tmp_path / "f.csv")
     with pytest.raises(ValueError, match="proba_a proba_b proba_c, but no column holds outcomes of these classes"):
         read.read(tmp_path / "f.csv")
@@ -162,7 +162,7 @@ def test_percentages_of_several_models_get_a_command_that_works(
 
 
 @pytest.mark.parametrize("rows", [30, 60_000])
-def test_columns_as_they_stand_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+def test_unconverted_columns_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
     """What a text is converted from stays beside it, out of sight of the rules, however long the file is."""
     monkeypatch.setattr("veracity.read.text.IN_MEMORY", 1000)
     rng = np.random.default_rng(0)

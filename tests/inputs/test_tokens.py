@@ -96,7 +96,7 @@ def test_two_options_are_not_one(tmp_path: Path) -> None:
     assert len(f) == 3
 
 
-def test_values_of_several_kinds_beside(tmp_path: Path) -> None:
+def test_values_of_several_kinds_are_kept(tmp_path: Path) -> None:
     """A target that is a number here and a word there is a word."""
     rows = harness([[[[-1.0, True]]]] * 3)
     rows[1]["target"], rows[2]["acc"] = 12, 0.5
@@ -168,7 +168,7 @@ def test_certain_tokens_are_logarithms_too(tmp_path: Path) -> None:
     np.testing.assert_allclose(f.realised, [0.25, 0.5], rtol=1e-15)
 
 
-def test_stand_ins_are_said(tmp_path: Path) -> None:
+def test_stand_ins_are_reported(tmp_path: Path) -> None:
     _, f = one(wrote(tmp_path, content(-9999.0, -0.5)))
     told = next(finding for finding in f.findings if finding.code == "stand_ins")
     assert told.severity == "changes the meaning"

@@ -42,7 +42,7 @@ def test_an_option_makes_a_word_for_missing_a_class(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.outcomes, Y)
 
 
-def test_numbers_stay_missing_beside_a_class_of_that_name(tmp_path: Path) -> None:
+def test_numbers_stay_missing_despite_a_class_of_that_name(tmp_path: Path) -> None:
     names = np.array(["EU", "US", "NA"])
     columns = {f"p_{name}": Q[:, j].tolist() for j, name in enumerate(names)}
     columns["p_US"][4] = "NA"

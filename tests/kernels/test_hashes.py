@@ -87,7 +87,7 @@ def test_different_forecasts_rarely_collide_and_hashes_are_spread_evenly(k, kind
         assert np.abs(shares - 1 / 16).max() < 4 * np.sqrt(1 / 16 * 15 / 16 / len(h))
 
 
-def test_what_does_not_fit_is_refused(compiled):
+def test_arrays_that_do_not_fit_are_refused(compiled):
     p = np.full((3, 2), 0.5)
     for given, out in ((p, np.empty(2, np.uint64)), (p[None], np.empty(1, np.uint64)), (p.astype("f2"), np.empty(3))):
         with pytest.raises(ValueError, match="room for a hash of each row"):
@@ -105,7 +105,7 @@ def few(monkeypatch):
     return chosen
 
 
-def test_rows_with_the_same_first_and_last_entries_are_told_apart(few):
+def test_rows_with_the_same_first_and_last_entries_have_different_hashes(few):
     """Rounded forecasts of many classes are 0 in most columns: chosen by two of them, all rows of an outcome went
     together, and a sample held but a few outcomes."""
     rng = np.random.default_rng(1)
@@ -120,7 +120,7 @@ def test_rows_with_the_same_first_and_last_entries_are_told_apart(few):
 
 
 @pytest.mark.parametrize("rows", [500, 2000, 20_000])
-def test_sharp_rows_are_told_apart(few, rows):
+def test_sharp_rows_have_different_hashes(few, rows):
     """Most outcomes had probability 1 in float32: chosen by it alone, they would be in or out class by class."""
     rng = np.random.default_rng(3)
     n, k = 60_000, 10

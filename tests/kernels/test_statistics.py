@@ -25,7 +25,7 @@ def test_moments_of_powers_are_means_of_powers(n: int) -> None:
         assert cube[e] == pytest.approx(share @ distance**3, rel=1e-12, abs=1e-16)
 
 
-def test_moments_of_what_is_infinite_are_undefined() -> None:
+def test_moments_of_infinite_values_are_undefined() -> None:
     mean, square, _ = power_moments(np.array([-np.inf, -1.0]), np.array([0.5, 0.5]), 1)
     assert mean[0] == -np.inf
     assert np.isnan(square[0])

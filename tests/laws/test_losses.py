@@ -122,7 +122,7 @@ def test_outcomes_that_had_probability_0_leave_a_finite_refinement_loss():
     assert "probability 0" in made.CL.reason
 
 
-def test_too_many_classes_for_their_frequencies_are_said():
+def test_too_many_classes_for_their_frequencies_are_reported():
     f = sample(12, 150)
     made = losses(f, "log", recalibration(f))
     assert not made.AL.known

@@ -252,7 +252,7 @@ def test_isotonic_ignores_rows_without_weight():
     assert maps.fit("isotonic", f)([0.1, 0.5, 0.9])[:, 1].tolist() == [0, 1, 1]
 
 
-def test_ideal_comes_from_what_is_given():
+def test_ideal_comes_from_given_probabilities():
     f = sample(3, 60)
     given_q = np.tile([0.2, 0.3, 0.5], (60, 1))
     assert (given_q == ideal(Forecasts(f.probabilities, f.outcomes, f.classes, ideal=given_q)).Q).all()

@@ -200,7 +200,7 @@ def test_a_forecast_that_was_ruled_out_stays_infinite():
 
 
 @pytest.mark.parametrize("n", [[[1, -1], [2, 3]], [[0, 0], [2, 3]], [[0, 1], [0, 3]], [1, 2], [[np.nan, 1], [2, 3]]])
-def test_what_is_no_table_is_refused(n):
+def test_invalid_tables_are_refused(n):
     with pytest.raises(ValueError, match="counts"):
         t.prior(n)
 

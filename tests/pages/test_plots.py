@@ -232,7 +232,7 @@ def test_unknown_names_are_refused_by_name(two: Any, tmp_path: Path) -> None:
         plots.chart("roc", two).save(tmp_path / "x.gif")
 
 
-def test_palette_is_told_apart_by_more_than_colour() -> None:
+def test_series_differ_by_more_than_colour() -> None:
     assert len(set(map(str, style.DASHES))) == len(style.DASHES) == len(style.LIGHT["range"]["category"])
     assert len(set(style.SHAPES)) == len(style.SHAPES) == len(style.DARK["range"]["category"])
 

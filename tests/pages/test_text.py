@@ -49,7 +49,7 @@ def test_answer_begins_with_verdict_usefulness_fix_and_notes(filled: Callable[..
     assert said[2].command == "veracity calibrate fit FILE --map temperature -o map.json"
 
 
-def test_worse_than_the_baseline_is_said_first_of_all(filled: Callable[..., Any]) -> None:
+def test_worse_than_the_baseline_comes_first(filled: Callable[..., Any]) -> None:
     said = [block for block in show.first_screen(worse(filled("over"))) if isinstance(block, Sentence)]
     assert said[0].title == "Worse than the baseline"
     assert said[0].lead

@@ -20,7 +20,7 @@ def test_eq_1_average_is_the_weighted_geometric_mean():
     assert means.geometric_accuracy(P, W) == pytest.approx(np.prod(P**w), rel=1e-14)
 
 
-def test_eq_2_average_forecast_of_what_happened():
+def test_eq_2_average_forecast_of_the_outcomes():
     assert means.geometric_accuracy(P) == pytest.approx(np.prod(P ** (1 / 4)), rel=1e-14)
 
 

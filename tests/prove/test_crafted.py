@@ -70,7 +70,7 @@ DAMAGE = {
 }  # fmt: skip
 
 
-def test_what_is_damaged_was_whole() -> None:
+def test_the_damaged_files_were_readable_before() -> None:
     assert vc.Tally.from_bytes(pack(tally())) == tally()
 
 
@@ -156,7 +156,7 @@ def test_a_map_whose_rows_are_no_distributions_is_refused(name: str, k: int, par
      '{"schema": "veracity/map/1", "map": "prior", "classes": ["a", "a"], "parameters": {"frequencies": [0.5, 0.5]}}',
      '{"schema": "veracity/map/1", "map": "prior", "classes": ["a", "b"], "parameters": [1]}'],
 )  # fmt: skip
-def test_what_is_no_map_or_document_is_a_value_error(text: str) -> None:
+def test_invalid_maps_and_documents_raise_value_errors(text: str) -> None:
     with pytest.raises(ValueError, match="map"):
         maps.from_json(text)
     with pytest.raises(ValueError, match=r"text|schema|assessment"):

@@ -94,7 +94,7 @@ def test_killed_at_each_system_call_a_file_is_old_or_new(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("error", ["ENOSPC", "EROFS", "EIO", "EACCES"])
-def test_an_error_of_the_disk_leaves_the_old_file_and_nothing_beside_it(error: str, tmp_path: Path) -> None:
+def test_a_disk_error_leaves_the_old_file_and_no_temporary_one(error: str, tmp_path: Path) -> None:
     tried = 0
     for name, number in calls_of_a_write(tmp_path):
         if name not in ("openat", "write", "fsync", "rename", "renameat2", "chmod", "fchmodat"):

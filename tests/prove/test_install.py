@@ -130,7 +130,7 @@ def test_the_library_works_with_numpy_and_scipy_alone(core: Callable[..., Any]) 
         ("vc.assess({'y': [0, 1], 'p': [0.2, 0.7]}, label='y')", "polars|narwhals"),
     ],
 )
-def test_what_is_missing_is_said_with_its_extra(code: str, library: str, core: Callable[..., Any]) -> None:
+def test_a_missing_library_is_named_with_its_extra(code: str, library: str, core: Callable[..., Any]) -> None:
     begin = "import veracity as vc\na = vc.assess([0, 1] * 20, [0.2, 0.7] * 20)\n"
     done = core("-c", begin + code)
     assert done.returncode == 1

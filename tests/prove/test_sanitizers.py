@@ -66,7 +66,7 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wide", [32, 16])
-def test_the_kernel_reads_and_writes_only_what_is_its_own(wide: int, sanitized: tuple[Path, str]) -> None:
+def test_the_kernel_reads_and_writes_only_its_own_memory(wide: int, sanitized: tuple[Path, str]) -> None:
     folder, library = sanitized
     env = os.environ | {
         "LD_PRELOAD": library, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "PYTHONMALLOC": "malloc",
