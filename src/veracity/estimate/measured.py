@@ -147,7 +147,7 @@ class Measured:
     def plain(self, name: str) -> Reading:
         """Return a mean by the published procedure; its error is that of `measured`, whose wide bins are split."""
         if self.tally.cases < ENOUGH:
-            return Reading(self.plain_values[name], reason="too biased in few cases for an interval; see measured")
+            return Reading(self.plain_values[name], reason="biased by bins of few cases, as published: no interval")
         reading = self._reading(self.plain_values[name], AT[name])
         reading.method = reading.method and f"{reading.method}, errors of measured"
         return reading

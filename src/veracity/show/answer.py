@@ -280,7 +280,9 @@ def means_table(a: Any) -> Table | None:
         for name in MEANS
         if name in a.reported
     ]
-    notes = [text for text in (words.minimum(a.floor), words.RECALIBRATED if len(known) > 2 else "") if text]
+    preset = a.provenance.plan.get("preset") if a.provenance is not None else None
+    said = words.PUBLISHED.format(preset=preset) if preset else words.RECALIBRATED
+    notes = [text for text in (words.minimum(a.floor), said if len(known) > 2 else "") if text]
     columns = (Column("Probability of the outcome", number=False), *(Column(title) for title, _ in known))
     return Table("Probability of the outcome", columns, tuple(rows), tuple(notes))
 

@@ -36,6 +36,7 @@ RULES = {"log": "log loss", "brier": "Brier score"}
 SCORE_OF = {"log": "log_loss", "brier": "brier"}
 GOOD, BAD, ACTION, NOTICE = "✓", "✗", "→", "!"
 MARK_OF_STATE = {"found": BAD, "slight": NOTICE, "calibrated": GOOD, "none found": GOOD, "not measurable": NOTICE}
+PUBLISHED = "Recalibrated: by the procedure published in {preset}, without a correction for bins of few cases."
 RECALIBRATED = "Recalibrated: each probability replaced by how often such ones came true, all classes pooled."
 CLASS_P = "p: of the test that a class happens as often as predicted (Holm)."
 CLASS_COLUMNS = f"Share: of the miscalibration. {CLASS_P}"

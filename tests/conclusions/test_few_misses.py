@@ -1,0 +1,72 @@
+"""Few outcomes that surprise: nothing is claimed, and no interval is shown, that the next case could overturn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import veracity as vc
+from bench._truth import draw, stated, truth
+from veracity.show import first_screen
+from veracity.show.blocks import Sentence
+from veracity.show.specialists import class_table
+
+FEW = "fewer than 10"
+
+
+def rare(seed: int, n: int = 100) -> tuple[vc.Assessment, int]:
+    """Return calibrated forecasts of an event of about 1 %, and how often it happened."""
+    rng = np.random.default_rng(seed)
+    q = truth("rare", n, rng)
+    y = draw(q, rng)
+    return vc.assess(y, q, labels=[0, 1]), int(y.sum())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rare_events_allow_no_claim_of_use_or_fix(seed: int) -> None:
+    a, events = rare(seed)
+    assert events < 10
+    said = [block for block in first_screen(a) if isinstance(block, Sentence)]
+    assert not [block for block in said if block.title in ("Fix", "Useful", "Worse than the baseline")]
+    assert a.losses("log").CL.low == 0.0
+    assert a.verdict_detail.gain.low == 0.0
+    assert FEW in (a.reported.geometric_accuracy.reason or "")
+
+
+def test_log_loss_of_rare_events_varies_as_the_forecasts_say() -> None:
+    held = [rare(seed)[0].scores.log_loss for seed in range(40)]
+    true = float(np.mean(held))  # of 4,000 cases
+    inside = [one.low is not None and one.high is not None and one.low <= true <= one.high for one in held]
+    assert np.mean(inside) >= 0.9  # 0.6 by the variance of the cases alone
+
+
+def test_constant_forecasts_have_no_slope() -> None:
+    y = (np.random.default_rng(3).random(200) < 0.3).astype(int)
+    assert "do not vary" in (vc.assess(y, np.full(200, 0.3)).verdict_detail.slope.reason or "")
+
+
+def test_verdicts_of_groups_share_the_chance_of_a_false_one() -> None:
+    false = []
+    for seed in range(25):
+        q = truth("bin", 600, rng := np.random.default_rng([5, seed]))
+        a = vc.assess(draw(q, rng), q, labels=[0, 1], groups={"site": rng.integers(0, 8, 600)})
+        words = [level.verdict for level in a.groups["site"].levels.values()]
+        false.append(any(word not in ("no miscalibration found", "calibrated") for word in words))
+    assert np.mean(false) <= 0.15  # of eight verdicts at 5 % each a third of the draws would have one
+
+
+def test_classes_are_named_below_their_table_only_where_the_verdict_names_them() -> None:
+    q = truth("k5", 400, rng := np.random.default_rng(8))
+    for p in (q, stated(q, "bias", 0.6)):
+        a = vc.assess(draw(q, rng), p)
+        table = class_table(a)
+        assert table is not None
+        assert ("Predicted too often or too rarely" in " ".join(table.notes)) == bool(a.verdict_detail.level.classes)
+
+
+@pytest.mark.parametrize("preset", ["CQ", "N17"])
+def test_published_procedures_are_named_below_their_means(preset: str) -> None:
+    q = truth("bin", 300, rng := np.random.default_rng(2))
+    a = vc.assess(draw(q, rng), q, preset=preset)
+    assert a.measured.geometric_accuracy == a.measured_plain.geometric_accuracy
+    assert f"published in {preset}" in repr(a).replace("\n", " ")
