@@ -135,17 +135,17 @@ def coverage(n: int, sharp: tuple[float, float], draws: int, seed: int = 0) -> d
     return {name: float(np.mean(found)) for name, found in held.items()}
 
 
-def equal_groups(number: int, n: int, nested: int = 0) -> Draw:
-    """Groups of very unequal sizes that do not differ; `nested` clusters in each group share their signal."""
+def equal_groups(number: int, n: int, nested: int = 0, crossed: int = 0) -> Draw:
+    """Groups of very unequal sizes that do not differ; clusters, `nested` in each or `crossed`, share their signal."""
 
     def draw(rng: np.random.Generator) -> dict[str, Any]:
         shares = rng.dirichlet(np.full(number, 1.0)) * 0.8 + 0.2 / number
         level = rng.choice(number, n, p=shares)
         z = 1.5 * rng.standard_normal(n)
         made: dict[str, Any] = {}
-        if nested:
-            cluster = level * nested + rng.integers(0, nested, n)
-            z = z / 2.0 + rng.standard_normal(number * nested)[cluster]
+        if nested or crossed:
+            cluster = rng.integers(0, nested or crossed, n) + (level * nested)
+            z = z / 2.0 + rng.standard_normal(int(cluster.max()) + 1)[cluster]
             made["clusters"] = cluster
         y = (rng.random(n) < expit(z)).astype(int)
         return {**made, "y_true": y, "y_proba": expit(1.3 * z), "labels": [0, 1], "groups": {"g": level}}
@@ -159,6 +159,8 @@ GROUPS: dict[str, Draw] = {
     "20 groups, n = 1,000": equal_groups(20, 1000),
     "20 groups, n = 25,000 (χ²)": equal_groups(20, 25_000),
     "5 groups of 12 clusters, n = 900": equal_groups(5, 900, nested=12),
+    "5 groups of 12 clusters, n = 25,000": equal_groups(5, 25_000, nested=12),
+    "5 groups across 30 clusters, n = 900": equal_groups(5, 900, crossed=30),
 }
 
 

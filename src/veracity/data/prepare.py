@@ -67,6 +67,8 @@ def prepare(
     one_of("missing", missing, ("error", "drop"))
     one_of("soft", soft, ("split", "omit", "refuse"))
     one_of("scale", scale, SCALES)
+    if clusters is not None and time is not None:
+        raise names.error("clusters and time exclude one another.", "units with many cases: clusters; a series: time")
     p = forecast_matrix(y_proba, names)
     half = p.dtype == np.float16
     p = p.astype(np.float32) if half else p

@@ -82,6 +82,8 @@ class ReadOptions:
             raise ValueError(
                 "proba and positive_proba exclude one another\n  classes: proba; one probability: positive_proba"
             )
+        if self.cluster and self.time:
+            raise ValueError("cluster and time exclude one another\n  units with many cases: cluster; a series: time")
 
     @property
     def given(self) -> tuple[str, ...]:
