@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from bench import row
 from bench._truth import draw, stated, truth
 from veracity import Assessment, assess
+from veracity.data.reading import Reading
 from veracity.formulas.rules import rule as rule_of
 
 Floats = NDArray[np.float64]
@@ -32,6 +33,10 @@ def readings(a: Assessment) -> dict[str, Any]:
     found |= {f"measured_at({r:g})": a.measured_at(r) for r in (-0.5, 0.5)}
     detail = a.verdict_detail
     found |= {f"verdict_detail.{name}": detail[name] for name in ("slope", "intercept", "ratio") if name in detail}
+    errors = a.calibration_error
+    found |= {
+        f"calibration_error.{name}": Reading(errors[name].value, errors[name].low, errors[name].high) for name in errors
+    }
     found |= {f"per_class.{name}.slope": one.slope for name, one in list(a.per_class.items())[1:2]}
     return found | {"slope": a.slope}
 

@@ -59,7 +59,7 @@ def calibration_error(tally: Tally) -> CalibrationErrors:
         **{
             name: CalibrationError(
                 value=value,
-                low=max(min(value, debiased) - z * error, 0.0) if shown else None,
+                low=max(value - by_chance - z * error, 0.0) if shown else None,
                 high=min(value + z * error, 1.0) if shown else None,
                 method="delta method, bins fixed; the lower end without what chance adds",
                 by_chance=None if tally.shares_only else by_chance,
