@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,10 +58,7 @@ def table_of(path: Path, shown: str) -> Table:
     found = lazy.collect_schema()  # in any order: that of the first record is the file's
     nested = [name for name in nested if not _is_plain(found.get(name))]
     if len(nested) == len(first):
-        raise ValueError(
-            f"{shown}: row {number} holds nothing but lists and objects ({', '.join(nested[:4])})\n"
-            "  write one object per line for each case, with numbers and words"
-        )
+        raise _nothing_plain(nested, number, shown, "one object per line")
     names = [*(name for name in first if name in found), *sorted(set(found) - set(first))]
     table = _columnar(lazy.select(name for name in names if name not in nested), shown)
     table.nested = tuple(nested)
@@ -73,6 +70,13 @@ def _is_plain(kind: Any) -> bool:
     return arrays.is_object(kind) or (isinstance(kind, pl.List) and kind.inner.is_numeric())
 
 
+def _nothing_plain(nested: Sequence[str], number: int, shown: str, wanted: str) -> ValueError:
+    return ValueError(
+        f"{shown}: row {number} holds nothing but lists and objects ({', '.join(nested[:4])})\n"
+        f"  write {wanted} for each case, with numbers and words"
+    )
+
+
 def _of_rows(rows: Callable[[], Rows], shown: str) -> Table:
     """Return rows in memory as a table."""
     number, first = next(rows(), (0, None))
@@ -82,10 +86,7 @@ def _of_rows(rows: Callable[[], Rows], shown: str) -> Table:
     if table is None:
         nested = tuple(key for key, value in first.items() if isinstance(value, (list, dict)))
         if len(nested) == len(first):
-            raise ValueError(
-                f"{shown}: row {number} holds nothing but lists and objects ({', '.join(nested[:4])})\n"
-                "  write one object for each case, with numbers and words"
-            )
+            raise _nothing_plain(nested, number, shown, "one object")
         table = of_frame(frame_of([flat(row) for _, row in rows()]), shown, "file", nested=nested)
     return table
 

@@ -145,20 +145,26 @@ def _stated(samples: Callable[[], Iterator[dict[str, Any]]], shown: str) -> Tabl
             f"{shown}: no probabilities: neither log-probabilities of the options nor a stated confidence\n"
             "  run the evaluation with --logprobs --top-logprobs 20, or ask the model for its confidence"
         )
-    findings = [Finding.of("pick_only"), Finding.of("spoken", spool.rows - silent, spool.rows, column="confidence")]
-    match = Match(
-        (("", ("confidence",)),),
+    spoken = Finding.of("spoken", spool.rows - silent, spool.rows, column="confidence")
+    why = "confidence that the answer states (rule 1)"
+    match = _picks("confidence", "correct", "event = the answer was scored as right", why, spoken)
+    return spool.table(shown, match)
+
+
+def _picks(confidence: str, right: str, note: str, why: str, *findings: Finding) -> Match:
+    """Return the match of a confidence and of whether the pick was right."""
+    return Match(
+        (("", (confidence,)),),
         ("wrong", "right"),
-        "correct",
+        right,
         labels=("0", "1"),
-        findings=tuple(findings),
+        findings=(Finding.of("pick_only"), *findings),
         picks_only=True,
         certain=True,
         layout="top",
-        outcome_note="event = the answer was scored as right",
-        why="confidence that the answer states (rule 1)",
+        outcome_note=note,
+        why=why,
     )
-    return spool.table(shown, match)
 
 
 def _score(sample: dict[str, Any]) -> tuple[float | None, str | None]:
@@ -197,18 +203,8 @@ def table_of_stats(document: list[dict[str, Any]], shown: str) -> Table:
         spool.add(kept | stats)
     names = {stat["name"]["name"] for instance in document for stat in _named(instance)}
     if {"max_prob", "exact_match"} <= names:
-        match = Match(
-            (("", ("max_prob",)),),
-            ("wrong", "right"),
-            "exact_match",
-            labels=("0", "1"),
-            findings=(Finding.of("pick_only"),),
-            picks_only=True,
-            certain=True,
-            layout="top",
-            outcome_note="event = the pick was right",
-            why="max_prob, the confidence of the pick (rule 1)",
-        )
+        why = "max_prob, the confidence of the pick (rule 1)"
+        match = _picks("max_prob", "exact_match", "event = the pick was right", why)
         return spool.table(shown, match)
     if "logprob" in names:
         match = Match(

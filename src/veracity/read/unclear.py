@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import polars as pl
 
@@ -12,7 +14,7 @@ from .columns import Columns
 from .match import run_of
 from .refusals import LABELS, agreement_of, called_otherwise, more_than_two, ranked, related, sums_off
 from .roles import Column
-from .suggest import Proposal
+from .suggest import Proposal, agreement
 
 MEMBERS = 6  # fewer numbered columns are not taken for the members of an ensemble
 LISTED = 200  # columns that a message names
@@ -41,14 +43,12 @@ def _kind(column: Column) -> str:
 
 def _runs(columns: Columns) -> list[tuple[str, str, int]]:
     """Return (first, last, number) of columns; long numbered runs, such as ensemble members, are one entry."""
-    stems = {name: match[1] for name, c in columns.all.items() if c.numeric and (match := DIGITS.match(name))}
-    sizes: dict[str, int] = {}
-    for stem in stems.values():
-        sizes[stem] = sizes.get(stem, 0) + 1
+    numbered = _numbered(columns.all.values())
+    stems = {c.name: stem for stem, members in numbered.items() for c in members if len(members) >= MEMBERS}
     runs: list[tuple[str, str, int]] = []
     for name in columns.all:
         stem = stems.get(name)
-        if runs and stem is not None and sizes[stem] >= MEMBERS and stems.get(runs[-1][0]) == stem:
+        if runs and stem is not None and stems.get(runs[-1][0]) == stem:
             runs[-1] = (runs[-1][0], name, runs[-1][2] + 1)
         else:
             runs.append((name, name, 1))
@@ -218,11 +218,11 @@ def _may_be_percent(column: Column) -> bool:
     return column.low >= 0 and 1 < column.high <= 100 and float(inside) < 0.2  # type: ignore[arg-type]
 
 
-def _numbered(columns: Columns) -> dict[str, list[Column]]:
+def _numbered(columns: Iterable[Column]) -> dict[str, list[Column]]:
     """Return the numbered columns of numbers by their stem."""
     stems: dict[str, list[Column]] = {}
-    for column in columns.where(lambda c: c.numeric):
-        match = DIGITS.match(column.name)
+    for column in columns:
+        match = DIGITS.match(column.name) if column.numeric else None
         if match:
             stems.setdefault(match[1], []).append(column)
     return stems
@@ -244,7 +244,7 @@ def _counts_of_annotators(columns: Columns) -> list[Proposal]:
 def _members(columns: Columns) -> list[Proposal]:
     """Return the proposal for the members of an ensemble with a measured outcome and a limit to exceed."""
     proposals = []
-    for stem, members in _numbered(columns).items():
+    for stem, members in _numbered(columns.free.values()).items():
         if len(members) < MEMBERS:
             continue
         mean = columns.table.sample.select(pl.mean_horizontal([c.name for c in members])).to_series()
@@ -252,8 +252,9 @@ def _members(columns: Columns) -> list[Proposal]:
             lambda c: c.numeric and c.distinct > 2 and c.key not in roles.IDS, [c.name for c in members]
         )
         copies = [c.name for c in others if any(c.values.equals(m.values) for m in members)]
-        found = [(c.key in roles.OUTCOMES, _correlation(c.values, mean), c) for c in others if c.name not in copies]
-        likely = [c for _, rho, c in sorted(found, key=lambda item: item[:2], reverse=True) if rho > 0]
+        average = Column("mean", mean)
+        found = [(c.key in roles.OUTCOMES, agreement(c, [average]).value, c) for c in others if c.name not in copies]
+        likely = [c for _, value, c in sorted(found, key=lambda item: item[:2], reverse=True) if value > 0.5]
         for outcome in likely[:1]:
             upper = float(outcome.present.quantile(0.75) or 0.0)  # about a quarter of the cases is above
             limit = float(f"{upper:.1g}") if float(f"{upper:.1g}") < outcome.high else float(f"{upper:.3g}")
@@ -261,13 +262,6 @@ def _members(columns: Columns) -> list[Proposal]:
             when = f"if {len(members)} members forecast `{outcome.name}`, and the event is above {limit:g}"
             proposals.append(Proposal(when, given, "assess"))
     return proposals
-
-
-def _correlation(values: pl.Series, mean: pl.Series) -> float:
-    both = pl.DataFrame({"a": values.cast(pl.Float64), "b": mean}).drop_nulls().drop_nans()
-    if both.height < 3 or both["a"].n_unique() < 2 or both["b"].n_unique() < 2:
-        return 0.0
-    return float(np.corrcoef(both["a"].to_numpy(), both["b"].to_numpy())[0, 1])
 
 
 def _one_column(columns: Columns) -> ValueError:
