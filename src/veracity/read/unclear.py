@@ -124,10 +124,9 @@ def _with_probability(columns: Columns, one: list[Column]) -> list[Proposal]:
     own = [(y.name, p.name) for y in two for p in one if set(y.key.split("_")) < set(p.key.split("_"))]
     if len(own) == len(dict(own)) == len(one) > 1:  # several events: rain with rain_prob, wind with wind_prob
         return [Proposal("one of them", {"label": y, "positive_proba": p}, "assess") for y, p in own]
-    best = ranked(columns, two, [c.name for c in one])
+    proposals, best = _with_pattern(columns), ranked(columns, two, [c.name for c in one])
     if best:
-        return _with_outcome(columns, best[0].name, one)
-    proposals = _with_pattern(columns)
+        return proposals or _with_outcome(columns, best[0].name, one)
     soft = [c for c in one if c.key in roles.OUTCOMES]
     if len(soft) == 1 and len(one) == 2:
         (other,) = (c.name for c in one if c is not soft[0])
@@ -150,7 +149,7 @@ def _with_outcome(columns: Columns, label: str, one: list[Column]) -> list[Propo
     found = {c.name: agreement_of(columns, columns.all[label], [c.name], ()) for c in one}
     likely = [name for name, each in found.items() if not each.chance] or list(found)
     first = max(likely, key=lambda name: found[name].value)
-    if len(likely) == 1:
+    if len(likely) == 1 or roles.sum_to_one(columns.table.sample, list(found)):  # not models: one is the event's
         return [Proposal("for example", {"label": label, "positive_proba": first}, "assess")]
     models = {"label": label} | ({"positive_proba": ",".join(likely)} if len(likely) < len(one) else {})
     return [

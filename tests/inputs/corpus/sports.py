@@ -346,4 +346,46 @@ SHAPES = [
         "expected",
         (float(-np.mean(np.where(kept(), np.log(np.where(Y == 1, P, 1 - P)), 0.5 * np.log(P) + 0.5 * np.log(1 - P)))),),
     ),
+    Shape(
+        "the winner, and P(home) with P(away)",
+        {"g.csv": csv(winner=words("away", "home"), **{"P(home)": P, "P(away)": 1 - P})},
+        "wide",
+        "winner",
+        "P(home) P(away)",
+        (TWO,),
+        says=(
+            "g.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  probabilities `P(home)`, `P(away)`; two values `winner`\n"
+            "  for example:  veracity assess g.csv --label winner --proba 'P(*)'"
+        ),
+        remedy="veracity assess g.csv --label winner --proba 'P(*)'",
+    ),
+    Shape(
+        "parties before the stem",
+        {"e.csv": csv(dem_win_prob=P, rep_win_prob=1 - P, winner=words("rep", "dem"))},
+        "wide",
+        "winner",
+        "dem_win_prob rep_win_prob",
+        (TWO,),
+        says=(
+            "e.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  probabilities `dem_win_prob`, `rep_win_prob`; two values `winner`\n"
+            "  for example:  veracity assess e.csv --label winner --proba '*_win_prob'"
+        ),
+        remedy="veracity assess e.csv --label winner --proba '*_win_prob'",
+    ),
+    Shape(
+        "both sides of an event",
+        {"g.csv": csv(won=Y, yes_price=P, no_price=1 - P)},
+        "binary",
+        "won",
+        "yes_price",
+        (TWO,),
+        says=(
+            "g.csv: not clear which column is the outcome and which the forecast.\n"
+            "  columns:  probabilities `yes_price`, `no_price`; two values `won`\n"
+            "  for example:  veracity assess g.csv --label won --positive-proba yes_price"
+        ),
+        remedy="veracity assess g.csv --label won --positive-proba yes_price",
+    ),
 ]
