@@ -63,6 +63,7 @@ DAMAGE = {
     "a column too few": lambda t: with_rows(t, probabilities=t.analysis.rows.probabilities[:, :2].copy()),
     "rows of several lengths": lambda t: with_rows(t, weights=t.analysis.rows.weights[:-1]),
     "a negative weight of a row": lambda t: with_rows(t, weights=-t.analysis.rows.weights),
+    "a lowest row that is not counted": lambda t: replace(t, lowest=(t.lowest[0]._replace(p=1e-9),)),
     "a lowest row above 1": lambda t: replace(t, lowest=(t.lowest[0]._replace(p=1.5),)),
     "two classes of one name": lambda t: replace(t, classes=(0, 1, 1)),
     "a finding without words": lambda t: replace(t, findings=(Finding("x", "note", 3),)),  # type: ignore[arg-type]

@@ -47,6 +47,8 @@ def check(tally: Tally, cells: Grid) -> None:
     _check_totals(tally)
     _check_rows(tally.analysis.rows, tally.analysis.complete, tally.sums.rows, tally.k)
     _check_lowest_and_findings(tally.lowest, tally.findings, tally.names, tally.k)
+    counted = tally.pooled.cells[tally.pooled.true > 0]
+    _require(np.isin(cells.locate(np.array([low.p for low in tally.lowest])), counted).all(), "the lowest rows")
     _require(0 <= tally.cases <= tally.sums.rows, "the number of cases")
 
 
