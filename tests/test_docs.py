@@ -53,6 +53,22 @@ def test_no_label_means_two_things(generator: ModuleType) -> None:
     assert len(re.findall(r"(?<!geometric )\baccuracy\b", prose, re.IGNORECASE)) == 2  # its label, in both tables
 
 
+def test_every_limit_names_a_test_that_exists(root: Path) -> None:
+    rows = [line for line in (root / "docs" / "limits.md").read_text().splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 10
+    for row in rows:
+        path, _, name = row.split("`")[-2].partition("::")
+        assert f"def {name}(" in (root / path).read_text(), row
+
+
+@pytest.mark.parametrize("page", ["limits.md", "reliability.md"])
+def test_paths_and_links_of_the_pages_exist(page: str, root: Path) -> None:
+    text = (root / "docs" / page).read_text()
+    links = [root / "docs" / link for link in re.findall(r"\]\(([^)#:]+)\)", text)]
+    paths = [root / path for path in re.findall(r"`((?:tests|src|docs)/[\w/.]+)", text)]
+    assert [path for path in links + paths if not path.exists()] == []
+
+
 def test_shipped_schema_follows_from_the_types(root: Path) -> None:
     for name, made in (("assessment-1.json", schema), ("comparison-1.json", comparison_schema)):
         shipped = (root / "src/veracity/schema" / name).read_text()

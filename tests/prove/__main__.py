@@ -20,7 +20,7 @@ from random import Random
 
 from tests.prove import fuzz, mutants
 
-ROUNDS, PATIENCE = 20, 60  # seconds for one input
+ROUNDS, PATIENCE = 20, 60  # seconds of processor time for one input
 FAULTS = ("tests/prove/test_faults.py", "tests/prove/test_sanitizers.py", "tests/prove/test_bombs.py",
           "tests/prove/test_crafted.py", "tests/engines/test_faults.py", "tests/engines/test_lost.py")  # fmt: skip
 INSTALL = ("tests/prove/test_install.py",)
@@ -37,11 +37,11 @@ def run_fuzz(inputs: int, seed: int = 0) -> int:
         rates[name] = 30 / (time.process_time() - began)
     share = {name: math.ceil(inputs / ROUNDS * rate / sum(rates.values())) for name, rate in rates.items()}
     done, failed = dict.fromkeys(share, 0), dict.fromkeys(share, 0)
-    signal.signal(signal.SIGALRM, _hangs)
+    signal.signal(signal.SIGPROF, _hangs)
     for turn in range(ROUNDS):
         for name, number in share.items():
             for i in range(done[name], done[name] + number):
-                signal.alarm(PATIENCE)
+                signal.setitimer(signal.ITIMER_PROF, PATIENCE)
                 try:
                     fuzz.TARGETS[name](Random(f"{name} {seed} {i}"))
                 except Exception:
@@ -49,7 +49,7 @@ def run_fuzz(inputs: int, seed: int = 0) -> int:
                     if failed[name] <= 3:
                         print(f"{name}, input {seed} {i}:\n{traceback.format_exc(limit=-3)}", flush=True)
             done[name] += number
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         counts = ", ".join(f"{name} {number:,}" for name, number in done.items())
         print(
             f"round {turn + 1}: {sum(done.values()):,} inputs, {sum(failed.values())} failures ({counts})", flush=True

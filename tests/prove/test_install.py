@@ -103,10 +103,20 @@ def test_the_wheel_holds_the_compiled_kernel_stripped_and_no_sources(built: dict
     assert {"cli", "all", "dask", "spark", "sklearn"} <= set(re.findall(r"^Provides-Extra: (\w+)", metadata, re.M))
 
 
-def test_without_a_compiler_the_wheel_is_one_of_pure_python(source: Path, tmp_path: Path) -> None:
+FREE_THREADED = """
+import sysconfig
+known = sysconfig.get_config_var
+sysconfig.get_config_var = lambda name: 1 if name == "Py_GIL_DISABLED" else known(name)
+"""
+
+
+@pytest.mark.parametrize(("before", "compiler"), [("", "/bin/false"), (FREE_THREADED, "cc")])
+def test_without_a_compiler_or_limited_api_the_wheel_is_one_of_pure_python(
+    before: str, compiler: str, source: Path, tmp_path: Path
+) -> None:
     inside = tmp_path / "source"
     shutil.copytree(source, inside)
-    made = run([sys.executable, "-c", HOOKS, "wheel", tmp_path], cwd=inside, env=os.environ | {"CC": "/bin/false"})
+    made = run([sys.executable, "-c", before + HOOKS, "wheel", tmp_path], cwd=inside, env=os.environ | {"CC": compiler})
     assert made.returncode == 0, made.stderr[-2000:]
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name.endswith("-py3-none-any.whl")

@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 import veracity as vc
+from veracity.data import Forecasts
+from veracity.estimate.components import slope_values
 from veracity.estimate.ideal import _excess
 from veracity.estimate.verdict import spread_zeros
 from veracity.maps._support import levels
@@ -81,6 +83,16 @@ def test_rows_whose_zeros_are_spread_still_sum_to_one(p: Any) -> None:
     spread = spread_zeros(np.array(p), 10)
     np.testing.assert_allclose(spread.sum(axis=1), 1.0, rtol=1e-15)
     assert spread.min() > 0.0
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_values_of_the_slope_are_those_of_repeated_rows(k: int) -> None:
+    rng = np.random.default_rng(k)
+    p = rng.dirichlet(np.ones(k), 60)
+    y, counts = rng.integers(0, k, 60), rng.integers(1, 4, 60)
+    rows = np.repeat(np.arange(60), counts)
+    found, wanted = slope_values(Forecasts.of(y, p, counts=counts)), slope_values(Forecasts.of(y[rows], p[rows]))
+    np.testing.assert_allclose(found[rows], wanted, rtol=1e-12)  # type: ignore[index]
 
 
 def test_batches_that_are_joined_keep_the_numbers_of_their_rows() -> None:

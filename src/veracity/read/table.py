@@ -32,7 +32,10 @@ ROW = "\0row"  # the number of a row, where rows are left out before they are re
 GIVEN = "\0given "  # before the name of a column that is converted: the same as in the file
 
 
-BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, BadZipFile, zlib.error)
+BROKEN = (
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, BadZipFile, zlib.error),
+    NotImplementedError,  # a kind of zip archive that Python cannot read
+)
 
 
 class NoRows(ValueError):
