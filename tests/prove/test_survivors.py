@@ -68,16 +68,6 @@ def test_the_right_option_is_counted_from_zero_and_no_further_than_there_are(val
     assert lm_eval._right(value, ["a", "b", "c"], {}) == wanted
 
 
-def test_no_mean_probability_has_an_interval_beyond_one() -> None:
-    y = np.r_[np.ones(18, int), 0, 1]
-    a = vc.assess(y, np.r_[np.full(18, 0.999), 0.9, 0.2])
-    for section in (a.reported, a.expected):
-        for name in ("decisiveness", "geometric_accuracy", "robustness"):
-            high = getattr(section, name).high
-            assert high is None or 0.0 <= high <= 1.0, name
-    assert np.nanmax(a.risk_profile.reported_high) <= 1.0
-
-
 @pytest.mark.parametrize("p", [[[0.0, 0.5, 0.5]], [[0.0, 0.0, 1.0]], [[0.2, 0.3, 0.5]]])
 def test_rows_whose_zeros_are_spread_still_sum_to_one(p: Any) -> None:
     spread = spread_zeros(np.array(p), 10)
@@ -108,3 +98,17 @@ def test_a_damaged_compressed_file_is_refused_by_name(data: bytes, tmp_path: Pat
     (tmp_path / "x.csv.gz").write_bytes(data)
     with pytest.raises(ValueError, match=r"^x\.csv\.gz: "):
         read(tmp_path / "x.csv.gz", ReadOptions())
+
+
+def test_an_archive_of_an_unknown_compression_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    np.savez(path, y=np.array([0, 1]), p=np.array([0.2, 0.7]))
+    data = bytearray(path.read_bytes())
+    for magic, at in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        start = data.find(magic)
+        while start >= 0:
+            data[start + at] = 77
+            start = data.find(magic, start + 1)
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"^x\.npz: "):
+        read(path, ReadOptions())
