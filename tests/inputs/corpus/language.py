@@ -376,4 +376,16 @@ SHAPES = [
         {"d.jsonl": '{"y": 1, "p": 0.5}\n{oops\n'},
         says=("d.jsonl: row 2 is no JSON (Expecting property name enclosed in double quotes)\n  one object per line"),
     ),
+    Shape(
+        "a row for every option, marked correct or not",
+        {
+            "o.csv": "question_id,option,probability,correct\n"
+            + "".join(f"{i},{'ABC'[j]},{Q[i, j]:.6f},{int(j == K[i])}\n" for i in range(N) for j in range(3))
+        },
+        says=(
+            "o.csv: one row per case and class: `probability` sums to one over the rows of each `question_id`.\n"
+            "  name the class `predicted_label`, its probability `predicted`, and give the right class of the case in "
+            "each of its rows as `observed`"
+        ),
+    ),
 ]

@@ -16,6 +16,7 @@ from ..roles import Column
 from ..suggest import Proposal
 
 RULE = 6
+ROW_SUM, NEARLY_ALL = 1e-3, 0.99  # how near to one, in what share of the cases
 ANSWERS = ("answer", "response", "prediction", "choice", "model_answer", "predicted_answer", "pick", "output")
 
 
@@ -26,6 +27,7 @@ def match(columns: Columns) -> Match | None:
         return None
     correct = columns.first(roles.RIGHT, lambda c: c.outcome_like) if not columns.options.pick else None
     if correct and columns.options.label in (None, correct):
+        _refuse_rows_of_classes(columns, confidence, correct)
         labels = roles.event_of(columns.all[correct].labels) or ("0", "1")
         return _match(columns, confidence, correct, "event = the pick was right", labels=labels)
     found = _label_and_pick(columns, confidence)
@@ -33,6 +35,20 @@ def match(columns: Columns) -> Match | None:
         return None
     label, pick = found
     return _match(columns, confidence, label, f"event = {label} is {pick}", roles={"pick": pick})
+
+
+def _refuse_rows_of_classes(columns: Columns, confidence: str, correct: str) -> None:
+    """Refuse a row for every class of a case, only one of them right, whose probabilities sum to one: no picks."""
+    p = columns.all[confidence].values.cast(pl.Float64, strict=False)
+    for case in columns.where(lambda c: roles.is_id(c.name) or c.key in roles.CASE_IDS, (confidence, correct)):
+        sums = pl.DataFrame({"case": case.text, "p": p}).group_by("case").agg(pl.col("p").sum(), pl.len())
+        whole = (sums["p"] - 1.0).abs() < ROW_SUM
+        if (sums["len"] > 1).all() and int(whole.sum()) > NEARLY_ALL * sums.height:
+            raise columns.error(
+                f"one row per case and class: `{confidence}` sums to one over the rows of each `{case.name}`.",
+                "name the class `predicted_label`, its probability `predicted`, and give the right class of the case "
+                "in each of its rows as `observed`",
+            )
 
 
 def _match(columns: Columns, confidence: str, outcome: str, note: str, **more: object) -> Match:
