@@ -92,7 +92,9 @@ def test_batches_that_are_joined_keep_the_numbers_of_their_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [gzip.compress(b"y,p\n1,0.5\n" * 99)[:-20], b"\x1f\x8b\x08\0" * 20, b"\x28\xb5\x2f\xfd"]
+    "data",
+    [gzip.compress(b"y,p\n1,0.5\n" * 99)[:-20], b"\x1f\x8b\x08\0" * 20, b"\x28\xb5\x2f\xfd"],
+    ids=["cut gzip", "heads of gzip", "head of zstd"],  # bytes hold the time at which they were made
 )
 def test_a_damaged_compressed_file_is_refused_by_name(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "x.csv.gz").write_bytes(data)
