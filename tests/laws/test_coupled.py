@@ -98,6 +98,8 @@ def test_coupled_exponential_is_generalized_pareto(kappa):
     np.testing.assert_allclose(f.ppf([0.0, 0.3, 0.9]), other.ppf([0.0, 0.3, 0.9]), rtol=1e-12)
     assert f.entropy() == pytest.approx(float(other.entropy()), rel=1e-12)
     assert f.median() == pytest.approx(float(other.median()), rel=1e-12)
+    assert f.support() == pytest.approx(other.support())
+    assert f.interval(0.8) == pytest.approx(other.interval(0.8), rel=1e-12)
     if kappa < 0.5:
         assert (f.mean(), f.var()) == pytest.approx((float(other.mean()), float(other.var())), rel=1e-10)
 

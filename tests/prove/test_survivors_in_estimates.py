@@ -1,0 +1,239 @@
+"""What mutants of the sample changed in estimates and no test noticed: one small test each."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import veracity as vc
+from veracity.data import Forecasts
+from veracity.data.reading import Reading
+from veracity.estimate.cases import Many, Two, prepared
+from veracity.estimate.compare import Dependence, findings_of_time
+from veracity.estimate.components import slope_values
+from veracity.estimate.folds import blocks
+from veracity.estimate.ideal import _excess, grow
+from veracity.estimate.influences import SPARSE, BinMoves, _shares
+from veracity.estimate.ladder import losses
+from veracity.estimate.measured import curves_of
+from veracity.estimate.slope import calibration_in_the_large, removable_share
+from veracity.estimate.verdict import run_tests, spread_zeros
+from veracity.formulas.rules import rule as rule_of
+from veracity.state.keyed import KeyedSums
+from veracity.state.plan import Plan
+from veracity.state.tally import Tally
+
+
+@pytest.mark.parametrize("rule", ["log", "brier"])
+def test_excess_of_leaves_without_structure_is_zero_on_average(rule: str) -> None:
+    """Frequencies of leaves are calibrated to the whole: what chance adds to leaves, less what it adds to all rows."""
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(400):
+        observed = np.eye(2)[(rng.random(60) < 0.4).astype(int)]
+        expected = np.broadcast_to(observed.mean(axis=0), observed.shape)
+        found.append(_excess(rule, np.arange(60) % 4, observed, expected, np.ones(60)))
+    assert abs(np.mean(found)) < 4 * np.std(found) / 20
+
+
+def test_a_share_of_a_small_loss_is_given() -> None:
+    p = np.repeat([0.01, 0.02, 0.97], 200)
+    y = (np.arange(600) >= 400).astype(int)
+    a = vc.assess(y, p)
+    assert a.scores.log_loss < 0.1
+    gains = [remedy.log for remedy in a.remedies if remedy.log.gain is not None]
+    assert gains
+    assert all(gain.share == pytest.approx(gain.gain / float(a.scores.log_loss)) for gain in gains)
+
+
+@pytest.mark.parametrize("p", [[[0.0, 0.5, 0.5]], [[0.0, 0.0, 1.0]], [[0.2, 0.3, 0.5]]])
+def test_rows_whose_zeros_are_spread_still_sum_to_one(p: Any) -> None:
+    spread = spread_zeros(np.array(p), 10)
+    np.testing.assert_allclose(spread.sum(axis=1), 1.0, rtol=1e-15)
+    assert spread.min() > 0.0
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_values_of_the_slope_are_those_of_repeated_rows(k: int) -> None:
+    rng = np.random.default_rng(k)
+    p = rng.dirichlet(np.ones(k), 60)
+    y, counts = rng.integers(0, k, 60), rng.integers(1, 4, 60)
+    rows = np.repeat(np.arange(60), counts)
+    found, wanted = slope_values(Forecasts.of(y, p, counts=counts)), slope_values(Forecasts.of(y[rows], p[rows]))
+    assert not isinstance(found, str)
+    assert not isinstance(wanted, str)
+    np.testing.assert_allclose(found[rows], wanted, rtol=1e-12)
+
+
+def three(n: int = 400, seed: int = 5) -> tuple[Any, Any, Any]:
+    """Overconfident forecasts of three classes, one of them too likely, with outcomes and the truth."""
+    rng = np.random.default_rng(seed)
+    q = rng.dirichlet(np.ones(3), n)
+    y = (rng.random(n)[:, None] > q.cumsum(axis=1)).sum(axis=1)
+    p = q**1.3 * [1.0, 1.0, 1.3]
+    return y, p / p.sum(axis=1, keepdims=True), q
+
+
+def test_times_without_influences_have_no_finding_of_persistence() -> None:
+    keyed = KeyedSums.of("time", np.arange(5), np.ones(5), np.ones(5), np.ones((5, 1)))
+    for u in (None, np.empty((5, 0))):
+        assert findings_of_time(keyed, Dependence("time"), u) == ()
+
+
+def test_cases_of_a_test_at_other_forecasts_are_those_made_from_them() -> None:
+    y, p, q = three()
+    ones = np.ones(len(y))
+    _, cases = prepared(p, y, ones, ones, None)
+    assert isinstance(cases, Many)
+    np.testing.assert_array_equal(cases.for_test(q).x, Many.of(q, cases, cases.ranges, cases.first).x)
+
+
+def test_confidence_beside_a_level_is_what_regression_on_the_level_leaves() -> None:
+    y, p, _ = three()
+    ones = np.ones(len(y))
+    p, cases = prepared(p, y, ones, ones, None)
+    found = run_tests(cases, p, 0, project=True)
+    covariance = cases.covariance(p, cases.mass2)[:4, :4]
+    direction = np.append(-np.linalg.lstsq(covariance[:3, :3], covariance[:3, 3], rcond=None)[0], 1.0)
+    scalar, drawn = found.residuals[:4] @ direction, found.draws[:, :4] @ direction
+    wanted = (1 + (np.abs(drawn) >= abs(scalar)).sum()) / (1 + len(drawn))
+    assert found.confidence == pytest.approx(wanted, abs=2.1 / (1 + len(drawn)))
+    assert found.direction == ("over-confident" if scalar < 0 else "under-confident")
+
+
+@pytest.mark.parametrize("rule", ["log", "brier"])
+def test_the_epistemic_loss_with_known_truth_has_the_error_of_its_rows(rule: str) -> None:
+    y, p, q = three()
+    f = Forecasts(p, y, (0, 1, 2), ideal=q)
+    made = losses(f, rule, None, map="bins")
+    values = np.asarray(rule_of(rule).divergence(p, q))
+    assert float(made.EL) == pytest.approx(values.mean(), rel=1e-12)
+    error = values.std(ddof=1) / math.sqrt(len(y))
+    assert made.EL.low is not None
+    assert made.EL.high is not None
+    assert (made.EL.high - made.EL.low) / 2 / 1.959964 == pytest.approx(error, rel=1e-5)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_a_tree_has_as_many_levels_as_asked(depth: int) -> None:
+    x = np.arange(4000) / 4000.0
+    tree = grow(x[:, None], np.floor(x * 8)[:, None], depth)
+
+    def levels_of(node: Any) -> int:
+        return 0 if node is None else 1 + max(levels_of(node[2]), levels_of(node[3]))
+
+    assert levels_of(tree) == depth
+    assert tree is None or (tree[0] == 0 and tree[1] == pytest.approx(0.5, abs=1e-3))
+
+
+def test_classes_that_were_not_offered_move_nothing() -> None:
+    rng = np.random.default_rng(6)
+    p, y = rng.dirichlet(np.ones(3), 40), rng.integers(0, 2, 40)
+    p[:20, 2] = 0.0
+    p /= p.sum(axis=1, keepdims=True)
+    offered = np.ones((40, 3), bool)
+    offered[:20, 2] = False
+    tally = Tally.of(Forecasts(p, y, (0, 1, 2), offered=offered))
+    moves, alone = (np.empty((len(SPARSE) + 1, 20)) for _ in range(2))
+    bins = BinMoves.of(curves_of(tally)[0], 1e-6)
+    bins.fill(moves, Forecasts(p[:20], y[:20], (0, 1, 2), offered=offered[:20]), Plan())
+    bins.fill(alone, Forecasts(p[:20, :2], y[:20], (0, 1)), Plan())
+    np.testing.assert_allclose(moves, alone, rtol=1e-12)
+
+
+def test_picks_below_chance_are_told_with_one_digit() -> None:
+    y = np.arange(300) % 3
+    p = np.where(np.eye(3)[y] == 1, 0.1, 0.45)
+    p[:25] = np.where(np.eye(3)[y[:25]] == 1, 0.8, 0.1)
+    (told,) = [f for f in vc.assess(y, p).findings if f.code == "picks_below_chance"]
+    assert "8.3" in told.message
+    assert "33.3" in told.message
+    assert not {"8.33", "33.33"} & set(re.findall(r"[\d.]+", told.message))
+
+
+def test_the_removable_share_is_near_the_truth_and_within_its_ends() -> None:
+    rng = np.random.default_rng(8)
+    z = rng.normal(0.0, 1.0, 20_000)
+    q, p = 1.0 / (1.0 + np.exp(-z)), 1.0 / (1.0 + np.exp(-2.0 * z))
+    y, ones = (rng.random(len(z)) < q).astype(int), np.ones(len(z))
+    p, cases = prepared(p, y, ones, ones, None)
+    loss = -np.log(cases.realised(p)).mean()
+    q = 1.0 / (1.0 + np.sqrt((1.0 - p) / p))
+    truth = 1.0 + np.log(cases.realised(q)).mean() / loss
+    middle, low, high = removable_share(cases.for_fit(p), p, True, None, None)
+    assert middle == pytest.approx(truth, abs=0.002)
+    assert 0.0 < middle - low == pytest.approx(high - middle, rel=0.5)
+    assert high < truth + 0.05
+
+
+@pytest.mark.parametrize(("rows", "wanted"), [(8, 8), (199, 8), (200, 12), (5000, 12)])
+def test_a_series_in_time_has_eight_blocks_and_a_long_one_twelve(rows: int, wanted: int) -> None:
+    found = blocks(None, np.arange(rows), np.ones(rows))
+    assert found is not None
+    sizes = np.bincount(found)
+    assert len(sizes) == wanted
+    assert sizes.max() - sizes.min() <= 1
+
+
+def test_one_forecast_for_all_has_one_parameter_to_fit() -> None:
+    n, events = 1000, 600
+    y, ones = (np.arange(n) < events).astype(int), np.ones(n)
+    p, cases = prepared(np.full(n, 0.5), y, ones, ones, None)
+    middle, _, _ = removable_share(cases.for_fit(p), p, True, None, None)
+    gain = math.log(2.0) + 0.6 * math.log(0.6) + 0.4 * math.log(0.4)
+    assert middle == pytest.approx((gain - 1 / (2 * n)) / math.log(2.0), rel=1e-3)
+
+
+def test_p_values_of_many_clusters_are_never_zero() -> None:
+    n = 8400
+    y, block = (np.arange(n) % 2 == 0).astype(int), np.arange(n) // 2
+    p, cases = prepared(np.full(n, 0.01), y, np.ones(n), np.ones(n), block)
+    found = run_tests(cases, p, 0)
+    assert not found.every_sign
+    assert found.level == 1 / 1000
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_calibration_in_the_large_has_the_errors_of_a_level_and_of_a_ratio(flipped: bool) -> None:
+    rng = np.random.default_rng(11)
+    n = 40_000
+    q = rng.beta(1.0, 4.0, n)
+    y, ones = (rng.random(n) < q).astype(int), np.ones(n)
+    p = q * 0.7 / (q * 0.7 + 1.0 - q)
+    p, cases = prepared(p, y, ones, ones, None)
+    assert isinstance(cases, Two)
+    intercept, ratio = calibration_in_the_large(cases.for_fit(p), p, 0.95, flipped)
+    event, y = (1.0 - p, 1 - cases.y) if flipped else (p, cases.y)
+    sign = -1.0 if flipped else 1.0
+    assert float(intercept) == pytest.approx(sign * math.log(1 / 0.7), abs=0.04)
+    wanted = 1.0 / math.sqrt((q * (1.0 - q)).sum())
+    assert half(intercept) == pytest.approx(1.96 * wanted, rel=0.05)
+    assert float(ratio) == pytest.approx(event.sum() / y.sum(), rel=1e-9)
+    logs = Reading(math.log(ratio), math.log(ratio.low or 0), math.log(ratio.high or 0))
+    assert half(logs) == pytest.approx(1.96 * math.sqrt(((event / event.sum() - y / y.sum()) ** 2).sum()), rel=0.05)
+
+
+def half(reading: Reading) -> float:
+    assert reading.low is not None
+    assert reading.high is not None
+    return (reading.high - reading.low) / 2.0
+
+
+@pytest.mark.parametrize(
+    ("options", "share", "square"),
+    [
+        ({}, [1, 1, 1], [1, 1, 1]),
+        ({"counts": [1, 2, 3]}, [1, 2, 3], [1, 2, 3]),
+        ({"sample_weight": [1.0, 2.0, 3.0]}, [1, 2, 3], [1, 4, 9]),
+        ({"counts": [2, 1, 1], "sample_weight": [1.0, 2.0, 3.0]}, [2, 2, 3], [2, 4, 9]),
+    ],
+)
+def test_shares_of_rows_are_of_their_weights_and_squares(options: Any, share: Any, square: Any) -> None:
+    given: Any = {name: np.array(held) for name, held in options.items()}
+    f = Forecasts.of([0, 1, 1], [0.2, 0.7, 0.9], **given)
+    for found, wanted in zip(_shares(f), (share, square), strict=True):
+        np.testing.assert_allclose(found, np.array(wanted) / sum(wanted), rtol=1e-12)
