@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,15 @@ from veracity import maps
 from veracity.data import Forecasts
 from veracity.formulas.distributions import _digamma_step, _log_gamma_excess
 from veracity.maps._grouping import row_mass
-from veracity.maps._support import levels
+from veracity.maps._support import levels, whole_capacities
 from veracity.read import ReadOptions, build, read, recognise
 from veracity.read.layouts import lm_eval
 from veracity.read.pairing import keys_of_ids
 from veracity.read.suggest import Proposal, Refusal, completed
 from veracity.read.text import _comments
+from veracity.state.checks import Damaged, check
 from veracity.state.rows import RunningRows
+from veracity.state.tally import Tally
 
 
 def test_ids_are_the_same_as_whole_and_as_decimal_numbers_up_to_the_largest() -> None:
@@ -204,3 +207,34 @@ def test_a_probability_beside_picks_is_of_a_label_where_a_threshold_decides(
     )
     with pytest.raises(ValueError, match=wanted):
         recognise(tmp_path / "x.csv")
+
+
+def test_examples_of_words_without_confidence_are_the_first_of_the_file(tmp_path: Path) -> None:
+    p = np.random.default_rng(1).random(200)
+    said = [f"{100 * value:.0f} %" for value in p]
+    said[::10] = [f"no {word}" for word in "zyxwvutsrqponmlkjihg"]
+    pl.DataFrame({"y": (p > 0.4).astype(int), "confidence": said}).write_csv(tmp_path / "x.csv")
+    (told,) = [f for f in recognise(tmp_path / "x.csv", ReadOptions(missing="drop")).findings if f.code == "unspoken"]
+    assert "('no z', 'no y', 'no x')" in told.message
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+def test_a_state_with_histograms_of_some_classes_is_damaged(kept: int) -> None:
+    tally = Tally.of([0, 1, 2, 1], np.array([[0.2, 0.3, 0.5], [0.1, 0.6, 0.3]] * 2))
+    check(tally, tally.grid)
+    with pytest.raises(Damaged, match="the number of histograms"):
+        check(replace(tally, classwise=tally.classwise[:kept]), tally.grid)
+
+
+@pytest.mark.parametrize(
+    ("mass", "target", "wanted"),
+    [
+        ([1000.0, 500.0], [0.25, 0.75], ([1000, 500], [375, 1125])),
+        ([1.0, 1.0], [0.25, 0.75], ([2, 2], [1, 3])),  # halves of rows
+        ([2.0**30, 2.0**30], [0.5, 0.5], None),  # more than the solver can count
+        ([0.5, 0.5], [0.5, 0.5], None),
+    ],
+)
+def test_capacities_are_whole_numbers_where_there_are_such(mass: Any, target: Any, wanted: Any) -> None:
+    found = whole_capacities(np.array(mass), np.array(target))
+    assert (found if found is None else tuple(part.tolist() for part in found)) == wanted

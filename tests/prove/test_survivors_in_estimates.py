@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from veracity.estimate.components import slope_values
 from veracity.estimate.folds import blocks
 from veracity.estimate.ideal import _excess, grow
 from veracity.estimate.influences import SPARSE, BinMoves, _shares
-from veracity.estimate.ladder import losses
+from veracity.estimate.ladder import chain, losses
 from veracity.estimate.measured import curves_of
 from veracity.estimate.slope import calibration_in_the_large, removable_share
 from veracity.estimate.verdict import run_tests, spread_zeros
@@ -237,3 +238,30 @@ def test_shares_of_rows_are_of_their_weights_and_squares(options: Any, share: An
     f = Forecasts.of([0, 1, 1], [0.2, 0.7, 0.9], **given)
     for found, wanted in zip(_shares(f), (share, square), strict=True):
         np.testing.assert_allclose(found, np.array(wanted) / sum(wanted), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("levels", "wanted"), [("a", None), ("ab", "b"), ("abc", "b")])
+def test_the_worst_level_is_named_where_there_are_two(levels: str, wanted: str | None) -> None:
+    p = np.tile([0.1, 0.9], 150)
+    group = np.array(list(levels))[np.arange(300) // 2 % len(levels)]
+    y = np.where(group == "b", p < 0.5, p > 0.5).astype(int)
+    y[::7] = 1 - y[::7]
+    assert vc.assess(y, p, groups={"g": group}).groups["g"].worst == wanted
+
+
+def test_known_log_probabilities_serve_the_log_loss_alone() -> None:
+    y, p, _ = three(60)
+    steps = chain(Forecasts(p, y, (0, 1, 2)), "bins")
+    known = replace(steps, log_realised=np.log(p[np.arange(60), y]) - 1.0)
+    np.testing.assert_allclose(known.rows("log", "S", "Y"), steps.rows("log", "S", "Y") + 1.0, rtol=1e-12)
+    for rule, to in (("brier", "Y"), ("log", "C")):
+        np.testing.assert_array_equal(known.rows(rule, "S", to), steps.rows(rule, "S", to))
+
+
+def test_a_level_that_is_not_fitted_adds_little_to_the_removable_share() -> None:
+    y, p, q = three(6000)
+    ones = np.ones(len(y))
+    p, cases = prepared(q, y, ones, ones, None)
+    (_, _, fitted), (_, _, high) = (removable_share(cases.for_fit(p), p, level, None, None) for level in (True, False))
+    assert 0.0 < fitted < 0.01
+    assert 0.0 < high < 0.01
