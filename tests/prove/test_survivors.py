@@ -19,11 +19,12 @@ from veracity.data import Forecasts
 from veracity.formulas.distributions import _digamma_step, _log_gamma_excess
 from veracity.maps._grouping import row_mass
 from veracity.maps._support import levels, whole_capacities
+from veracity.maps.coherent import nearest_in_simplex
 from veracity.read import ReadOptions, build, read, recognise
 from veracity.read.layouts import lm_eval
 from veracity.read.pairing import keys_of_ids
 from veracity.read.suggest import Proposal, Refusal, completed
-from veracity.read.text import _comments
+from veracity.read.text import _comments, _encoding, _has_names_of_rows
 from veracity.state.checks import Damaged, check
 from veracity.state.rows import RunningRows
 from veracity.state.tally import Tally
@@ -238,3 +239,28 @@ def test_a_state_with_histograms_of_some_classes_is_damaged(kept: int) -> None:
 def test_capacities_are_whole_numbers_where_there_are_such(mass: Any, target: Any, wanted: Any) -> None:
     found = whole_capacities(np.array(mass), np.array(target))
     assert (found if found is None else tuple(part.tolist() for part in found)) == wanted
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-16", "utf-32"])
+def test_the_encoding_is_seen_in_the_first_bytes(encoding: str) -> None:
+    assert _encoding("outcome,p\n1,0.5\n0,0.25\n".encode(encoding))[0] == encoding
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted"),
+    [([["1", "a", "b"]], False), ([["1", "a", "b"], ["2", "c", "d"]], True), ([["1", "a", "b"]] * 2, False)],
+)
+def test_rows_have_names_where_two_of_them_differ(rows: list[list[str]], wanted: bool) -> None:
+    assert _has_names_of_rows([["y", "p"], *rows]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("v", "wanted"),
+    [
+        ([0.2, 0.8], [0.2, 0.8]),
+        ([0.6, 0.8, -0.5], [0.4, 0.6, 0.0]),
+        ([[2.0, 0.0], [0.0, 0.5]], [[1.0, 0.0], [0.25, 0.75]]),
+    ],
+)
+def test_the_nearest_row_of_the_simplex_is_known_by_hand(v: Any, wanted: Any) -> None:
+    np.testing.assert_allclose(nearest_in_simplex(np.array(v)), wanted, atol=1e-15)

@@ -265,3 +265,10 @@ def test_a_level_that_is_not_fitted_adds_little_to_the_removable_share() -> None
     (_, _, fitted), (_, _, high) = (removable_share(cases.for_fit(p), p, level, None, None) for level in (True, False))
     assert 0.0 < fitted < 0.01
     assert 0.0 < high < 0.01
+
+
+def test_picks_of_two_classes_below_chance_are_told_by_their_ranks_alone() -> None:
+    p = np.tile([0.1, 0.2, 0.8, 0.9], 50)
+    codes = {f.code for f in vc.assess((p < 0.5).astype(int), p).findings}
+    assert "worse_than_chance" in codes
+    assert "picks_below_chance" not in codes
