@@ -147,7 +147,7 @@ def _adjustment_loss(
     except maps.InfeasibleTarget:
         return None, None
     loss = float(mass @ rule.divergence(s, fitted(s)))
-    return max(loss - chance_of_adjustment(rows, r), 0.0), fitted.shift
+    return max(loss - chance_of_adjustment(rows, r), 0.0), fitted.shift if r >= 0.0 else None
 
 
 def _some(rows: Forecasts, hashes: Hashes, entries: int) -> Forecasts:

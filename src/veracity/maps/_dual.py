@@ -194,14 +194,19 @@ def newton(
             # One more step with the known couplings costs no pass and takes the gap to rounding.
             return (b + d if d is not None and np.ptp(d) < 1e-4 else b), step
         if far and since >= PATIENCE and closest < ROUNDING:
-            return best, step  # shifts of this size have no closer float
+            break
         if d is None or not gap @ d < 0.0:
             d = fallback(mean)
         spread = max(float(np.ptp(d[block])) for block in members)
         d = d * min(1.0, cap / spread) if spread > 0.0 else d
+        before = mean
         t, (mean, coupling) = line_search(measure, target, b, d, float(gap @ d), far)
+        if far and np.array_equal(mean, before):  # though it went as far as it is steep
+            break
         b = b + t * d
-    raise Unsolved(MOST_STEPS, closest)
+    if far and closest < ROUNDING:
+        return best, step  # shifts of this size have no closer float
+    raise Unsolved(step + 1, closest)
 
 
 def solve(

@@ -152,12 +152,10 @@ def fit_chunks(
             h = a if r == 0.0 else np.where(a > 0.0, a ** (1.0 - r), 0.0)
         return a, h, h.sum(axis=1)
 
-    if start is not None:
-        first = start[kept]
-    elif r < 0.0:
+    if r < 0.0:  # shifts of a neighbouring r have another scale there, up to 1e4 times for scores next to 0
         first = start_inside(chunks, wanted, block, level, r)
     else:
-        first = np.zeros(len(wanted))
+        first = np.zeros(len(wanted)) if start is None else start[kept]
     # Links have the range 1/r above r = 0 and none below.
     cap = 2.0 / r if r > 0.0 else 8.0 if r == 0.0 else np.inf
     downhill = lambda mean: (wanted - mean) * min(cap, 1e3)  # noqa: E731
@@ -175,7 +173,7 @@ def fit(
 ) -> Coherent:
     """Return the shift for the target class frequencies, by default those of the outcomes.
 
-    `start` is a shift to begin from, such as that of a neighbouring r.
+    `start` is a shift to begin from where r ≥ 0, such as that of a neighbouring r.
 
     >>> S = np.array([[.9, .1]] * 4 + [[.3, .7]] * 4)
     >>> fit(Forecasts(S, None, (1, 2)), r=0.0, target=[.625, .375])(S[3:5]).round(3).tolist()
