@@ -169,10 +169,10 @@ def test_certain_tokens_are_logarithms_too(tmp_path: Path) -> None:
 
 
 def test_stand_ins_are_reported(tmp_path: Path) -> None:
-    _, f = one(wrote(tmp_path, content(-9999.0, -0.5)))
+    _, f = one(wrote(tmp_path, content(-9999.0, -0.5, -0.1)))
     told = next(finding for finding in f.findings if finding.code == "stand_ins")
     assert told.severity == "changes the meaning"
-    assert told.message.startswith("1 of 2 log-probabilities are -9999")
+    assert told.message.startswith("1 of 3 log-probabilities are -9999")
 
 
 def test_rows_that_hold_none_are_refused(tmp_path: Path) -> None:

@@ -264,3 +264,15 @@ def test_rows_have_names_where_two_of_them_differ(rows: list[list[str]], wanted:
 )
 def test_the_nearest_row_of_the_simplex_is_known_by_hand(v: Any, wanted: Any) -> None:
     np.testing.assert_allclose(nearest_in_simplex(np.array(v)), wanted, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("station", True), ("forecast_date", True), ("colour", False), ("station_type", False), ("target_date", False)],
+)
+def test_rows_look_dependent_where_a_unit_or_a_date_repeats(name: str, told: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    p = rng.random(60).round(3)
+    frame = {"p": p, "rained": (rng.random(60) < p).astype(int), name: [f"v{i % 15}" for i in range(60)]}
+    pl.DataFrame(frame).write_csv(tmp_path / "x.csv")
+    assert ("dependent_rows" in {f.code for f in recognise(tmp_path / "x.csv").findings}) == told
