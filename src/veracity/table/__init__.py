@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .terms import Terms
+from .numbers import Terms
 from .types import PredictionTable
 
 __all__ = ["PredictionTable", "Terms"]

@@ -27,14 +27,15 @@ NUMBERS = (
     *("sensitivity", "specificity", "thresholds"),
 )
 PROFILE = tuple(-2 + i / 9 for i in range(12, 37))  # r from −2/3 to 2
+METHODS = {"exact": "Clopper-Pearson", "log": "normal, of the logarithm", "newcombe": "Newcombe"}
 FEW = 5.0  # expected cases in a cell, the usual limit for trusting a chi-square p
 
 
 def document(table: PredictionTable) -> dict[str, Any]:
     """Return every number of a table by its name in the JSON document."""
-    score = "half_brier" if table.binary else "brier"
-    ratios, exact = table.likelihood_ratios, table.exact_p
-    found: dict[str, Any] = {
+    ratios, exact, train = table.likelihood_ratios, table.exact_p, table.train
+    own = None if table.forecasts is None else replace(table, forecasts=None, train=None)
+    return {
         "schema": SCHEMA,
         "n": _whole(table.n),
         **_core(table),
@@ -52,27 +53,20 @@ def document(table: PredictionTable) -> dict[str, Any]:
         "intervals": table.intervals() or None,
         "reliability_taken_as_zero": table.forecasts is None,
         "reliability_note": reliability_note(table),
-        f"{score}_terms": table.terms(score).document(),
-        "log_terms": table.terms("log").document(),
-        "reliability_as_zero": None,
-        "train": None if table.train is None else {"n": _whole(table.train.n), **_core(table.train)},
+        **_terms(table),
+        "reliability_as_zero": None if own is None else _terms(own),
+        "train": None if train is None else {"n": _whole(train.n), **_core(train), **_terms(train), "psep": train.psep},
         "prevalence": [_at(table, prevalence) for prevalence in table.prevalences],
         "decomposed_profile": _profile(table),
         "curves": _curves(table),
         "strata": {name: t if isinstance(t, str) else _line(t) for name, t in table.strata.items()},
         "reasons": _reasons(table),
     }
-    if table.forecasts is not None:
-        own = replace(table, forecasts=None, train=None)
-        found["reliability_as_zero"] = {
-            f"{score}_terms": own.terms(score).document(),
-            "log_terms": own.terms("log").document(),
-        }
-    if table.train is not None:
-        found["train"][f"{score}_terms"] = table.train.terms(score).document()
-        found["train"]["log_terms"] = table.train.terms("log").document()
-        found["train"]["psep"] = table.train.psep
-    return found
+
+
+def _terms(table: PredictionTable) -> dict[str, Any]:
+    score = "half_brier" if table.binary else "brier"
+    return {f"{name}_terms": table.terms(name).document() for name in (score, "log")}
 
 
 def reliability_note(table: PredictionTable) -> str:
@@ -123,12 +117,8 @@ def findings(table: PredictionTable) -> list[Finding]:
         found.append(Finding("empty_cell", "note", message, len(empty)))
     if len(table.rows) > 2:
         share = table.psep_unused / table.counts.sum()
-        cases = (
-            f"{percent(share, 0)} of the cases"
-            if table.n is None
-            else f"{table.psep_unused:,.6g} of {table.n:,.6g} cases"
-        )
-        message = f"PSEP compares the worst with the best category only and leaves {cases} unused."
+        few = f"{table.psep_unused:,.6g} of {table.n:,.6g} cases" if table.n else f"{percent(share, 0)} of the cases"
+        message = f"PSEP compares the worst with the best category only and leaves {few} unused."
         found.append(Finding("psep_unused", "note", message, int(table.psep_unused)))
     return found
 
@@ -290,17 +280,16 @@ def _limits(found: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     if intervals is None:
         return {}
     last = len(found["columns"]) - 1
-    held = {
-        f"prior.{last}": intervals["prior"],
-        **{name: intervals.get(name) for name in ("sensitivity", "specificity")},
-    }
+    held = {f"prior.{last}": intervals["prior"], "psep": intervals["psep"]}
+    held |= {name: intervals.get(name) for name in ("sensitivity", "specificity")}
     held |= {f"predictive_values.{i}.{last}": limit for i, limit in enumerate(intervals["predictive_values"])}
-    exact = {path: (*map(_exact, limit["exact"]), "Clopper-Pearson") for path, limit in held.items() if limit}
-    ratios = {
-        f"likelihood_ratios.{i}": limit for i, limit in enumerate(intervals.get("likelihood_ratios", ())) if limit
+    held |= {f"likelihood_ratios.{i}": limit for i, limit in enumerate(intervals.get("likelihood_ratios", ()))}
+    return {
+        path: (*map(_exact, limit[kind]), method)
+        for path, limit in held.items()
+        for kind, method in METHODS.items()
+        if limit and kind in limit
     }
-    logs = {path: (*map(_exact, limit["log"]), "normal, of the logarithm") for path, limit in ratios.items()}
-    return {**exact, **logs, "psep": (*map(_exact, intervals["psep"]["newcombe"]), "Newcombe")}
 
 
 def _exact(value: Any) -> str:

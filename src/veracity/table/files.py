@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from veracity.formulas.domain import Array
 from veracity.read import roles, strings, text
 from veracity.read.options import canonical
 from veracity.read.roles import key_of
@@ -21,7 +22,7 @@ from .types import PredictionTable
 
 CASES = (*roles.CASES, "counts", "freq", "frequency", "number")
 EVENTS = (*roles.EVENTS, "event_count", "n_events")
-RATES = (*roles.FREQUENCIES, "observed_frequency", "observed_freq", "obar_i")
+RATES = (*roles.FREQUENCIES, "obar_i")
 PROBABILITIES = ("p", "prob", "proba", "probability", "forecast_probability", "forecast", "risk", "predicted_risk", "y")
 OUTCOMES = (
     *("outcome", "observed", "observation", "obs", "truth", "true", "y_true", "event", "label", "target", "status"),
@@ -174,10 +175,8 @@ def _cells_turned(grid: Sequence[Sequence[float]]) -> str:
 def read(path: str, asked: FileOptions) -> PredictionTable:
     """Return the table in a text file of any form; its notes say how it was understood."""
     sheet = Sheet.of(path)
-    named = {"count": asked.count, "weight": asked.weight, "label": asked.label, "category": asked.category}
+    named = {role: getattr(asked, role) for role in ("count", "weight", "label", "category", "group")}
     at = {role: sheet.named(title, f"--{role}") for role, title in named.items() if title is not None}
-    if asked.group is not None:
-        at["group"] = sheet.named(asked.group, "--group")
     try:
         for form in (_probability_form, _tidy_form, _matrix_form):
             if (made := form(sheet, asked, at)) is not None:
@@ -201,23 +200,18 @@ def _probability_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> P
     cases, weight = at.get("count", sheet.find(CASES)), at.get("weight")
     if list(at) == ["count"] and len(sheet.header) == 3 and events is None and rate is None and sheet.probabilities(0):
         stated, events = 0, next((j for j in (1, 2) if j != cases), None)  # the third column can only be the events
-    if stated is None or (events is None and rate is None):
+    outcome = rate if events is None else events
+    if stated is None or outcome is None:
         return None
     if "group" in at:
         raise ValueError("--group splits files with one line per pair or per case, not one line per probability")
     p = sheet.numbers(stated)
-    used = {
-        "forecast": stated,
-        "cases": cases if weight is None else weight,
-        "events": rate if events is None else events,
-    }
-    options = {**asked.options, "columns": asked.columns or ("no event", "event"), "notes": (sheet.roles(used),)}
+    said = sheet.roles({"forecast": stated, "cases": cases if weight is None else weight, "events": outcome})
+    options = {**asked.options, "columns": asked.columns or ("no event", "event"), "notes": (said,)}
     if cases is not None and weight is None:
-        n = sheet.numbers(cases)
+        n, happened = sheet.numbers(cases), sheet.numbers(outcome)
         if events is None:
-            assert rate is not None
-            return PredictionTable.from_probabilities(p, n, _events(sheet, n, rate), **options)
-        happened = sheet.numbers(events)
+            happened = [float(round(share * of)) for share, of in zip(happened, n, strict=True)]
         if rate is not None:
             _check_shares(sheet, happened, n, rate)
         return PredictionTable.from_probabilities(p, n, happened, **options)
@@ -227,20 +221,13 @@ def _probability_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> P
         raise ValueError(f"shares of the event, but no number of cases per forecast{hint}")
     if rate is None:
         raise ValueError(f"--weight needs a column of observed shares ({', '.join(RATES[:2])})")
-    share, observed = np.array(sheet.numbers(weight)), np.array(sheet.numbers(rate))
+    weights, observed = np.array(sheet.numbers(weight)), np.array(sheet.numbers(rate))
     for i in np.flatnonzero(~((observed >= 0) & (observed <= 1))):
         raise ValueError(f"row {i + 1}, `{sheet.header[rate]}` = {observed[i]:g} is outside 0 … 1")
     by = np.argsort(p, kind="stable")
     f = np.column_stack([1.0 - np.array(p), p])[by]
-    shares = np.column_stack([share * (1.0 - observed), share * observed])[by]
-    return PredictionTable.from_shares(shares, f, n=asked.n, rows=order.probability_names(f), **options)
-
-
-def _events(sheet: Sheet, n: list[float], at: int) -> list[float]:
-    """Return whole numbers of events from printed shares."""
-    events = [float(round(share * cases)) for share, cases in zip(sheet.numbers(at), n, strict=True)]
-    _check_shares(sheet, events, n, at)
-    return events
+    cells = np.column_stack([weights * (1.0 - observed), weights * observed])[by]
+    return PredictionTable.from_shares(cells, f, n=asked.n, rows=order.probability_names(f), **options)
 
 
 def _check_shares(sheet: Sheet, events: list[float], n: list[float], at: int) -> None:
@@ -260,9 +247,7 @@ def _tidy_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> Predicti
     outcome = at.get("label", sheet.find(OUTCOMES, taken))
     if outcome is None or order.event_last(sheet.header[1:]) is not None:  # columns no, yes: a matrix
         return None
-    category = at.get("category", sheet.find(CATEGORIES, [*taken, outcome]))
-    if category is None:
-        category = sheet.find(PROBABILITIES, [*taken, outcome])
+    category = at.get("category", sheet.find((*CATEGORIES, *PROBABILITIES), [*taken, outcome]))
     others = [j for j in range(len(sheet.header)) if j not in (*taken, outcome)]
     if category is None and len(others) == 1:
         category = others[0]
@@ -297,12 +282,12 @@ def _stratified(
     table: PredictionTable, group: list[str], forecast: list[str], happened: list[str], weights: Any
 ) -> PredictionTable:
     """Return the pooled table with one stratum per value of a column."""
-    cells = {name: np.zeros(table.counts.shape) for name in order.ascending(order.distinct(group))}
-    row, column = ({name: i for i, name in enumerate(names)} for names in (table.rows, table.columns))
-    for g, f, o, w in zip(group, forecast, happened, np.ones(len(group)) if weights is None else weights, strict=True):
-        cells[g][row[f], column[o]] += w
+    held = np.array(group)
+    cells = np.array([table.rows.index(f) for f in forecast]), np.array([table.columns.index(o) for o in happened])
     strata: dict[str, PredictionTable | str] = {}
-    for name, counts in cells.items():
+    for name in order.ascending(order.distinct(group)):
+        counts, own = np.zeros(table.counts.shape), held == name
+        np.add.at(counts, (cells[0][own], cells[1][own]), 1.0 if weights is None else weights[own])
         used = counts.sum(1) > 0
         rows = tuple(category for category, use in zip(table.rows, used, strict=True) if use)
         stated = None if table.forecasts is None else table.forecasts[used]
@@ -318,20 +303,16 @@ def _matrix_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> Predic
     width = len(sheet.header)
     if at:
         return None
-    bare = None not in sheet.parsed(sheet.header)
-    if bare:  # no names at all: the first line holds counts
-        whole = replace(sheet, header=["" for _ in sheet.header], cells=[sheet.header, *sheet.cells])
-        bare_grid = np.array([whole.numbers(j) for j in range(width)]).T
-        other = "" if asked.rows or asked.columns else _cells_turned(bare_grid.tolist())
-        return _build(bare_grid, asked, asked.rows or (), asked.columns or (), (), other_reading=other)
+    if None not in sheet.parsed(sheet.header):  # no names at all: the first line holds counts
+        whole = replace(sheet, header=[""] * width, cells=[sheet.header, *sheet.cells])
+        grid = np.array([whole.numbers(j) for j in range(width)]).T
+        other = "" if asked.rows or asked.columns else _cells_turned(grid.tolist())
+        return _build(grid, asked, asked.rows or (), asked.columns or (), (), other_reading=other)
     if width < 3 or len(sheet.cells) > MANY or len(set(sheet.column(0))) < len(sheet.cells):
         return None
     if set(sheet.parsed([cell for row in sheet.cells for cell in row[1:]])) == {None}:
         return None
-    columns = sheet.header[1:]
-    rows = [row[0] for row in sheet.cells]
-    grid = np.array([sheet.numbers(j) for j in range(1, width)]).T
-    grid, rows, columns, notes = _without_totals(sheet, grid, rows, columns)
+    grid, rows, columns, notes = _without_totals(sheet)
     within = len(columns) == 2 and bool((grid[:, 1] <= grid[:, 0]).all())
     if within and asked.columns is None and order.event_last(columns) is None and sheet.probabilities(0):
         a, b = columns
@@ -358,14 +339,8 @@ def _matrix_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> Predic
             options["other_reading"] = f'--columns "{names[0]}" --rows "{names[1]}"'
     if stated is not None and len(stated) == len(rows) and len(columns) == 2:
         options["forecasts"] = np.array([stated[rows[i]] for i in down])
-    return _build(
-        grid[np.ix_(down, across)],
-        asked,
-        [rows[i] for i in down],
-        [columns[j] for j in across],
-        (*notes, *said, *also),
-        **options,
-    )
+    rows, columns = [rows[i] for i in down], [columns[j] for j in across]
+    return _build(grid[np.ix_(down, across)], asked, rows, columns, (*notes, *said, *also), **options)
 
 
 def _direction(
@@ -380,16 +355,15 @@ def _direction(
     return [names.index(name) for name in words], (f"{what} turned round by their words: {' before '.join(words)}.",)
 
 
-def _reversed(grid: np.ndarray[Any, Any]) -> bool:
+def _reversed(grid: Array) -> bool:
     """Return whether the event follows the best forecast more often than the worst."""
     return bool(grid[0, 1] * grid[1, 0] > grid[0, 0] * grid[1, 1])
 
 
-def _without_totals(
-    sheet: Sheet, grid: np.ndarray[Any, Any], rows: list[str], columns: list[str]
-) -> tuple[np.ndarray[Any, Any], list[str], list[str], tuple[str, ...]]:
-    """Return the table without a last row or column of totals, which must agree with the cells."""
-    notes: list[str] = []
+def _without_totals(sheet: Sheet) -> tuple[Array, list[str], list[str], tuple[str, ...]]:
+    """Return cells, rows, columns and notes without a last row or column of totals, which must agree with the cells."""
+    rows, columns, notes = sheet.column(0), sheet.header[1:], list[str]()
+    grid = np.array([sheet.numbers(j + 1) for j in range(len(columns))]).T
     for axis, what in enumerate(("row", "column")):
         names, others = (columns, rows) if axis else (rows, columns)
         if key_of(names[-1]) not in TOTALS or len(names) < 3:

@@ -1,8 +1,9 @@
-"""The numbers of a table of counts."""
+"""The numbers of a table of counts, and the terms of a scoring rule: score = uncertainty − resolution + reliability."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,12 +16,47 @@ from veracity.formulas.intervals import wilson
 from veracity.formulas.rules import ScoringRule, rule
 
 from . import check
-from .terms import Terms, diagram, terms
 
 Rule = str | float | ScoringRule
 
 DRAWS = 9_999  # random tables of a permutation p: an error of at most 0.005
 MOST_CASES = 10_000_000  # above this the chi-square p is as good as any
+
+
+@dataclass(frozen=True)
+class Category:
+    """The contribution of one forecast category (HB17 eqs 3 and 7)."""
+
+    category: str
+    cases: float
+    forecast: list[float]
+    observed: list[float]
+    resolution: float
+    reliability: float
+    entropy: float
+    divergences: list[float]  # D_B(o_j ‖ f_i): the score when outcome j follows
+    tangent: dict[str, float] | None  # two outcomes: to the rule's curve at the forecast
+
+
+@dataclass(frozen=True)
+class Terms:
+    """score = uncertainty − resolution + reliability, whole and per forecast category."""
+
+    rule: str
+    score: float
+    uncertainty: float
+    resolution: float
+    reliability: float
+    per_category: tuple[Category, ...]
+
+    @property
+    def skill(self) -> float:
+        """1 − score / uncertainty: 0 is always forecasting the prior, 1 is perfect."""
+        return 1.0 - self.score / self.uncertainty
+
+    def document(self) -> dict[str, Any]:
+        whole = {name: getattr(self, name) for name in ("score", "uncertainty", "resolution", "reliability", "skill")}
+        return {**whole, "per_category": [asdict(category) for category in self.per_category]}
 
 
 class Numbers:
@@ -174,13 +210,62 @@ class Numbers:
         >>> round(PredictionTable([[83, 56], [2, 12]]).terms("log").resolution, 3)
         0.037
         """
-        return terms(self.counts, self.stated, self.rows, rule(name))
+        chosen, n, f = rule(name), self.counts, self.stated
+        resolutions, reliabilities = formula.resolutions(n, chosen), formula.reliabilities(n, f, chosen)
+        per_category = map(
+            Category,
+            self.rows,
+            n.sum(1).tolist(),
+            f.tolist(),
+            self.predictive_values.tolist(),
+            resolutions.tolist(),
+            reliabilities.tolist(),
+            chosen.entropy(self.predictive_values).tolist(),
+            formula.cell_divergences(f, chosen).tolist(),
+            [_tangent(float(p), chosen) if self.binary else None for p in f[:, -1]],
+        )
+        share, score = formula.category_shares(n), formula.score(n, f, chosen)
+        means = (formula.uncertainty(n, chosen), float(share @ resolutions), float(share @ reliabilities))
+        return Terms(chosen.name, score, *means, tuple(per_category))
 
     def tangents(self, name: Rule = "log") -> dict[str, Any]:
-        """Return curve, tangents and divergences of HB17 Figs 1–4 for any rule of the risk axis; two outcomes."""
+        """Return curve, tangents and Bregman divergences of HB17 Figs 1–4 for any rule of the risk axis; two outcomes.
+
+        forecasts  the tangent at each forecast (Figs 1, 2, 4)
+        gaps       between tangent and curve at 0 and 1: the scores of the two outcomes
+        prior      the tangent at the prior (Fig 3); its gap to the curve at an observed frequency is RES_i
+        observed   the observed frequencies, on the curve and on both tangents
+        """
         if not self.binary:
             raise ValueError("tangents: need two outcomes; choose one of them with versus_rest")
-        return diagram(self.counts, self.stated, self.rows, self.columns, rule(name))
+        chosen = rule(name)
+
+        def point(p: float) -> dict[str, float]:
+            return {"p": p, "g": float(formula.curve(p, chosen)), **_tangent(p, chosen)}
+
+        grid, ends = np.linspace(0.0, 1.0, 101), formula.curve([0.0, 1.0], chosen).tolist()
+        prior = point(float(self.prior[-1]))
+        forecasts: list[dict[str, Any]] = [
+            {"category": row, **point(float(p))} for row, p in zip(self.rows, self.stated[:, -1], strict=True)
+        ]
+        gaps = [
+            {"category": at["category"], "outcome": self.columns[j], "p": j, "curve": curve, "tangent": at[end]}
+            | {"gap": curve - at[end], "slope": at["slope"]}
+            for at in forecasts
+            for j, (curve, end) in enumerate(zip(ends, ("at_0", "at_1"), strict=True))
+        ]
+        observed = []
+        for row, d, at in zip(self.rows, self.predictive_values[:, -1], forecasts, strict=True):
+            heights = {"on_prior": _height(prior, float(d)), "on_forecast": _height(at, float(d))}
+            observed.append({"category": row, "p": float(d), "g": float(formula.curve(d, chosen)), **heights})
+        return {
+            "rule": chosen.name,
+            "curve": [{"p": float(p), "g": float(g)} for p, g in zip(grid, formula.curve(grid, chosen), strict=True)],
+            "forecasts": forecasts,
+            "gaps": gaps,
+            "prior": prior,
+            "observed": observed,
+        }
 
     def intervals(self) -> dict[str, Any]:
         """Return Clopper–Pearson ('exact') and Wilson limits of prior, predictive values, sensitivity and specificity;
@@ -204,11 +289,18 @@ class Numbers:
         ]
         rates: dict[str, Any] = dict(zip(("prior", "sensitivity", "specificity"), both[k:], strict=False))
         if self.binary:
-            ends = zip(
-                *contingency.ratio_limits(event, event.sum(), total - event, n[k] - event.sum(), self.level),
-                strict=True,
-            )
-            rates["likelihood_ratios"] = [
-                None if math.isnan(low) else {"log": [float(low), float(high)]} for low, high in ends
-            ]
+            others, happened = total - event, event.sum()
+            ends = contingency.ratio_limits(event, happened, others, n[k] - happened, self.level)
+            pairs = np.stack(ends, 1).tolist()
+            rates["likelihood_ratios"] = [None if math.isnan(pair[0]) else {"log": pair} for pair in pairs]
         return {"level": self.level, "predictive_values": both[:k], **rates, "psep": {"newcombe": newcombe}}
+
+
+def _tangent(p: float, rule: ScoringRule) -> dict[str, float]:
+    slope, at_0, at_1 = (float(t) for t in formula.tangents(p, rule))
+    return {"slope": slope, "at_0": at_0, "at_1": at_1}
+
+
+def _height(at: dict[str, Any], p: float) -> float:
+    """Return the height of a tangent at p; NaN for a vertical one."""
+    return float(at["at_0"] + p * at["slope"]) if math.isfinite(at["slope"]) else math.nan

@@ -67,16 +67,11 @@ class PredictionTable(Numbers, Presented):
             raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
         if self.prevalences and len(columns) > 2:
             raise ValueError("prevalence: needs two outcomes; add up columns until two are left (Python: versus_rest)")
-        checked = {
-            "counts": counts,
-            "forecasts": None if self.forecasts is None else check.forecasts(self.forecasts, rows, columns),
-            "rows": rows,
-            "columns": columns,
-            "prevalences": tuple(check.rate("prevalence", p) for p in self.prevalences),
-            "notes": tuple(self.notes),
-        }
         counts.flags.writeable = False
-        for name, value in checked.items():
+        forecasts = None if self.forecasts is None else check.forecasts(self.forecasts, rows, columns)
+        prevalences = tuple(check.rate("prevalence", p) for p in self.prevalences)
+        checked = {"counts": counts, "forecasts": forecasts, "rows": rows, "columns": columns}
+        for name, value in (checked | {"prevalences": prevalences, "notes": tuple(self.notes)}).items():
             object.__setattr__(self, name, value)
 
     # -- other ways in ----------------------------------------------------------------------------------------------
@@ -134,17 +129,15 @@ class PredictionTable(Numbers, Presented):
         seen = order.distinct(category)
         names, notes = order.outcomes(order.distinct(outcome), columns)
         counts = np.zeros((len(seen), len(names)))
-        cell = np.ravel_multi_index(_numbers(category, seen) + _numbers(outcome, names), counts.shape)
-        np.add.at(counts.reshape(-1), cell, 1.0 if n is None else np.asarray(n, dtype=np.float64))
+        cells = _places(category, seen), _places(outcome, names)
+        np.add.at(counts, cells, 1.0 if n is None else np.asarray(n, dtype=np.float64))
         if rows is None:
             by = order.by_event_share(counts)
-            notes += (
-                f"Rows are ordered by the observed share of “{names[-1]}”, lowest first; --rows gives another order.",
-            )
+            said = f"Rows are ordered by the observed share of “{names[-1]}”, lowest first; --rows gives another order."
+            notes = (*notes, said)
         else:
             by = order.given("rows", rows, seen)
-        options = {"notes": notes, **options}
-        return cls(counts[by], rows=tuple(seen[i] for i in by), columns=tuple(names), **options)
+        return cls(counts[by], rows=tuple(seen[i] for i in by), columns=tuple(names), **{"notes": notes, **options})
 
     @classmethod
     def from_rows(
@@ -178,7 +171,7 @@ class PredictionTable(Numbers, Presented):
         f, row = np.unique(p[:, ::-1] + 0.0, axis=0, return_inverse=True)
         f = f[:, ::-1]
         counts = np.zeros(f.shape)
-        np.add.at(counts.reshape(-1), np.ravel_multi_index((row.reshape(-1), *_numbers(y_true, names)), f.shape), 1.0)
+        np.add.at(counts, (row.reshape(-1), _places(y_true, names)), 1.0)
         return cls(counts, f, order.probability_names(f), tuple(names), **{"notes": notes, **options})
 
     @classmethod
@@ -215,10 +208,7 @@ class PredictionTable(Numbers, Presented):
         usable = [table for table in tables.values() if isinstance(table, PredictionTable)]
         if not usable:
             raise ValueError("; ".join(f"{name}: {why}" for name, why in tables.items()) or "tables: none given")
-        total = usable[0]
-        for table in usable[1:]:
-            total = total + table
-        return replace(total, strata=dict(tables))
+        return replace(sum(usable[1:], usable[0]), strata=dict(tables))
 
     def __add__(self, other: PredictionTable) -> PredictionTable:
         """Return the table of both tables' cases; a category that one of them lacks has no cases there."""
@@ -270,11 +260,9 @@ class PredictionTable(Numbers, Presented):
         def two(a: Array) -> Array:
             return np.column_stack([np.delete(a, at, 1).sum(1), a[:, at]])
 
-        forecasts = None if self.forecasts is None else two(self.forecasts)
-        columns = (f"not {column}", column)
-        return replace(
-            self, counts=two(self.counts), forecasts=forecasts, columns=columns, train=None, strata={}, notes=()
-        )
+        made: dict[str, Any] = {"counts": two(self.counts), "columns": (f"not {column}", column)}
+        made["forecasts"] = None if self.forecasts is None else two(self.forecasts)
+        return replace(self, **made, train=None, strata={}, notes=())
 
     # -- ways out ---------------------------------------------------------------------------------------------------
 
@@ -312,6 +300,6 @@ def _default_columns(outcomes: int) -> tuple[str, ...]:
     return ("no event", "event") if outcomes == 2 else tuple(f"outcome {j + 1}" for j in range(outcomes))
 
 
-def _numbers(values: Sequence[Any], names: list[str]) -> tuple[NDArray[np.int64]]:
+def _places(values: Sequence[Any], names: list[str]) -> NDArray[np.int64]:
     place = {name: i for i, name in enumerate(names)}
-    return (np.array([place[str(value)] for value in values], dtype=np.int64),)
+    return np.array([place[str(value)] for value in values], dtype=np.int64)
