@@ -1,133 +1,16 @@
 """Labels, numbers and sentences as people read them, the same in terminal, report, notebook and Markdown.
 
 `labels`, `numbers` and `text` serve every page; `assessment` holds the sentences about one set of forecasts,
-`calibration` those of its verdict, `comparison` those about several sets.
+`calibration` those of its verdict, `comparison` those about several sets. The names of the first four are here too.
 """
+
+# ruff: noqa: F403
 
 from __future__ import annotations
 
-from . import calibration, comparison
-from .assessment import (
-    BESIDE,
-    NOT_THROUGHOUT,
-    SIGNIFICANT,
-    best_remedy,
-    biggest_miss,
-    drift,
-    drifting,
-    expectation,
-    finding,
-    fix,
-    gain_text,
-    judged_by,
-    largest_gain,
-    left_by,
-    minimum,
-    notes,
-    place,
-    remedy_name,
-    usefulness,
-    verdict,
-    worst_group,
-)
-from .labels import (
-    ACTION,
-    APPLY,
-    BAD,
-    CLASS_COLUMNS,
-    CLASS_P,
-    GOOD,
-    MARK_OF_STATE,
-    NOTICE,
-    PAPERS,
-    PUBLISHED,
-    RECALIBRATED,
-    RULES,
-    SCORE_OF,
-    VERDICTS,
-    Said,
-)
-from .numbers import (
-    chance,
-    count,
-    day,
-    decimals,
-    ends,
-    finite,
-    in_full,
-    interval,
-    level,
-    number,
-    p_equals,
-    p_value,
-    percent,
-    share,
-    value,
-    why,
-)
-from .text import capital, clean, event_name, inert, listing, natural, plain, sentence
-
-__all__ = [
-    "ACTION",
-    "APPLY",
-    "BAD",
-    "BESIDE",
-    "CLASS_COLUMNS",
-    "CLASS_P",
-    "GOOD",
-    "MARK_OF_STATE",
-    "NOTICE",
-    "NOT_THROUGHOUT",
-    "PAPERS",
-    "PUBLISHED",
-    "RECALIBRATED",
-    "RULES",
-    "SCORE_OF",
-    "SIGNIFICANT",
-    "VERDICTS",
-    "Said",
-    "best_remedy",
-    "biggest_miss",
-    "calibration",
-    "capital",
-    "chance",
-    "clean",
-    "comparison",
-    "count",
-    "day",
-    "decimals",
-    "drift",
-    "drifting",
-    "ends",
-    "event_name",
-    "expectation",
-    "finding",
-    "finite",
-    "fix",
-    "gain_text",
-    "in_full",
-    "inert",
-    "interval",
-    "judged_by",
-    "largest_gain",
-    "left_by",
-    "level",
-    "listing",
-    "minimum",
-    "natural",
-    "notes",
-    "number",
-    "p_equals",
-    "p_value",
-    "percent",
-    "place",
-    "plain",
-    "remedy_name",
-    "sentence",
-    "share",
-    "usefulness",
-    "value",
-    "verdict",
-    "why",
-    "worst_group",
-]
+from . import calibration as calibration
+from . import comparison as comparison
+from .assessment import *
+from .labels import *
+from .numbers import *
+from .text import *
