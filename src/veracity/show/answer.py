@@ -23,11 +23,9 @@ from veracity.show.blocks import (
     Sentence,
     Table,
     Value,
+    described,
     fewest,
-    interval,
-    label,
-    shown,
-    without_empty,
+    table,
 )
 from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 
@@ -41,17 +39,9 @@ MOST_WINDOWS = 24  # the latest ones
 def summary(a: Any) -> list[Block]:
     """Return the first screen; it asks an assessment for no more than it shows."""
     lead, rest = sentences(a)
-    return [
-        heading(a),
-        *lead,
-        cards(a),
-        Chart(plots.FIRST, a),
-        *rest,
-        Contents(),
-        *score_tables(a),
-        *group_tables(a),
-        *window_tables(a),
-    ]
+    tables = [_score_table(a), _means_table(a), *_group_tables(a), _window_table(a)]
+    kept = [one for one in tables if one is not None]
+    return [heading(a), *lead, _cards(a), Chart(plots.FIRST, a), *rest, Contents(), *kept]
 
 
 def answer(a: Any, charts: Sequence[str] | None = None) -> list[Block]:
@@ -138,7 +128,7 @@ def _fix(a: Any, poor: bool) -> words.Said | None:
     return said._replace(command=commands.ready(said.command, typed, reading, a.model))
 
 
-def cards(a: Any) -> Cards:
+def _cards(a: Any) -> Cards:
     """Return four questions with their answers."""
     made = [_useful_card(a), _calibration_card(a), _fix_card(a), _sure_card(a)]
     return Cards(tuple(card for card in made if card is not None))
@@ -159,10 +149,9 @@ def _calibration_card(a: Any) -> Card | None:
     if detail is None:
         return None
     answers = {"found": "No", "slight": "Almost", "calibrated": "Yes", "none found": "No fault found"}
-    slope = quantity("verdict_detail.slope")
-    shown_slope = "" if finite(detail.slope) is None else f"slope {shown(slope, detail.slope).text}"
-    limits = interval(slope, detail.slope).text
-    said = f"{shown_slope} ({limits})" if shown_slope and limits else shown_slope or words.capital(a.verdict or "")
+    _, slope, limits = described(quantity("verdict_detail.slope"), detail.slope)
+    said = f"slope {slope.text}" if finite(detail.slope) is not None else words.capital(a.verdict or "")
+    said += f" ({limits.text})" if finite(detail.slope) is not None and limits.text else ""
     if len(a.classes or ()) == 2 and detail.level.classes and not detail.confidence.direction:  # only the level
         (level,) = detail.level.classes.values()
         said = "{} predicted, {} observed".format(*words.calibration.two_percents(level.predicted, level.observed))
@@ -212,33 +201,22 @@ def _percent_digits(shares: Sequence[Any]) -> int:
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
-def score_tables(a: Any) -> list[Table]:
-    """Return the main scores with those of the baseline, and the three means."""
-    tables = [score_table(a), means_table(a)]
-    return [table for table in tables if table is not None]
-
-
-def score_table(a: Any, main: bool = True) -> Table | None:
-    """Return the main measures, or all of them; the calibration error and slope are with the main ones."""
+def _score_table(a: Any) -> Table | None:
+    """Return the main measures with those of the baseline, the calibration error and the slope."""
     measures = [m for m in scores() if a.scores is not None and m.name in a.scores]
-    wanted = [m for m in measures if m.main or not main]
-    if main and len(wanted) < 2:  # only realised probabilities are known
+    wanted = [m for m in measures if m.main]
+    if len(wanted) < 2:  # only realised probabilities are known
         wanted = measures
-    columns = (
-        Column("", number=False),
-        Column("value"),
-        Column(f"{words.level(a.level)} interval", rank=1),
-        Column("baseline"),
-    )
     rows: list[tuple[Cell, ...]] = []
     for m in wanted:
         held, base = a.scores[m.name], a.baseline
         beside = base[m.name] if base is not None and m.name in base else None
         digits = m.digits if m.digits is not None or finite(held) is None else fewest([held], m.percent)
         reference: Cell = Value(beside, m.percent, digits) if beside is not None else ""
-        rows.append((label(m), shown(m, held), interval(m, held), reference))
-    rows += _calibration_rows(a) if main else []
-    return without_empty(Table("Scores", columns, tuple(rows), _reasons(a, wanted))) if rows else None
+        rows.append((*described(m, held), reference))
+    rows += _calibration_rows(a)
+    columns = ("value", (f"{words.level(a.level)} interval", 1), "baseline")
+    return table("Scores", columns, rows, _reasons(a, wanted), first="", empty=False) if rows else None
 
 
 def _calibration_rows(a: Any) -> list[tuple[Cell, ...]]:
@@ -248,13 +226,12 @@ def _calibration_rows(a: Any) -> list[tuple[Cell, ...]]:
     name = next((name for name in wanted if errors is not None and name in errors), None)
     if name is not None:
         error = errors[name]
-        q, held = quantity("calibration_error.top_label"), specialists.reading(error)
+        held = specialists.reading(error)
         chance = "" if error.by_chance is None else f"{number(error.by_chance, words.decimals(held))} by chance"
-        rows.append((label(q), shown(q, held), interval(q, held), chance))
+        rows.append((*described(quantity("calibration_error.top_label"), held), chance))
     detail = a.verdict_detail
     if detail is not None and finite(detail.slope) is not None:
-        q = quantity("verdict_detail.slope")
-        rows.append((label(q), shown(q, detail.slope), interval(q, detail.slope), ""))
+        rows.append((*described(quantity("verdict_detail.slope"), detail.slope), ""))
     return rows
 
 
@@ -267,7 +244,7 @@ def _reasons(a: Any, measures: list[Any]) -> tuple[str, ...]:
     return tuple(f"{', '.join(labels)}: {why}." for why, labels in by_reason.items())
 
 
-def means_table(a: Any) -> Table | None:
+def _means_table(a: Any) -> Table | None:
     """Return the three means as the model gave, expected and would have after recalibration."""
     if a.reported is None:
         return None
@@ -282,9 +259,8 @@ def means_table(a: Any) -> Table | None:
     ]
     preset = a.provenance.plan.get("preset") if a.provenance is not None else None
     said = words.PUBLISHED.format(preset=preset) if preset else words.RECALIBRATED
-    notes = [text for text in (words.minimum(a.floor), said if len(known) > 2 else "") if text]
-    columns = (Column("Probability of the outcome", number=False), *(Column(title) for title, _ in known))
-    return Table("Probability of the outcome", columns, tuple(rows), tuple(notes))
+    notes = (words.minimum(a.floor), said if len(known) > 2 else "")
+    return table("Probability of the outcome", [title for title, _ in known], rows, notes)
 
 
 def _shares(beside: Sequence[Any]) -> list[Value]:
@@ -295,59 +271,36 @@ def _any_known(side: Any) -> bool:
     return any(finite(side[name]) is not None for name in side)
 
 
-def group_tables(a: Any) -> list[Table]:
+def _group_tables(a: Any) -> list[Table]:
     """Return one table per column of groups, the largest groups in the order of their names."""
     return [_group_table(a, str(column), group) for column, group in (a.groups or {}).items()]
 
 
-def window_tables(a: Any) -> list[Table]:
-    """Return the table of windows of time; none where there are none."""
+def _window_table(a: Any) -> Table | None:
+    """Return the table of windows of time; None where there are none."""
     if not a.windows:
-        return []
-    shown = list(a.windows) if len(a.windows) <= MOST_WINDOWS else list(a.windows)[-MOST_WINDOWS:]
-    digits = fewest([w.log_loss for w in shown])
-    columns = (
-        Column("In time", number=False),
-        Column("to", number=False, rank=4),
-        Column("cases"),
-        Column("log loss"),
-        Column(f"{words.level(a.level)} interval", rank=2),
-        Column("observed − expected", rank=1),
-        Column("accuracy", rank=3),
-    )
-    rows = tuple(
-        (
-            Label(w.start),
-            w.end,
-            Value(w.n, digits=0),
-            Value(w.log_loss, digits=digits),
-            Interval(w.log_loss, digits=digits),
-            Value(w.excess, digits=digits),
-            Value(w.accuracy, percent=True, digits=0),
-        )
-        for w in shown
-    )
-    notes = [words.drift(a.drift)] if a.drift is not None else []
-    if len(a.windows) > len(shown):
-        notes.append(f"{count(len(a.windows) - len(shown), 'earlier window')} not shown.")
-    return [without_empty(Table("In time", columns, rows, tuple(note for note in notes if note)))]
+        return None
+    latest = a.windows[-MOST_WINDOWS:]
+    digits = fewest([w.log_loss for w in latest])
+    limits, to = (f"{words.level(a.level)} interval", 2), Column("to", number=False, rank=4)
+    columns = (to, "cases", "log loss", limits, ("observed − expected", 1), ("accuracy", 3))
+    rows = []
+    for w in latest:
+        loss = (Value(w.log_loss, digits=digits), Interval(w.log_loss, digits=digits), Value(w.excess, digits=digits))
+        rows.append((Label(w.start), w.end, Value(w.n, digits=0), *loss, Value(w.accuracy, percent=True, digits=0)))
+    earlier = len(a.windows) - len(latest)
+    notes = (words.drift(a.drift), f"{count(earlier, 'earlier window')} not shown." if earlier else "")
+    return table("In time", columns, rows, notes, empty=False)
 
 
 def _group_table(a: Any, column: str, group: Any) -> Table:
     ordered = sorted(group.levels.items(), key=lambda item: (-item[1].n, str(item[0])))
     largest = sorted(ordered[:MOST_GROUPS], key=lambda item: words.natural(str(item[0])))
-    loss = quantity("scores.log_loss")
     digits = fewest([part.scores.log_loss for _, part in largest])
     levelled = any(part.level is not None for _, part in ordered)  # two classes: the share of the event
-    columns = [
-        Column(f"By {column}", number=False),
-        Column("cases"),
-        Column(loss.label.lower()),
-        Column(f"{words.level(a.level)} interval", rank=2),
-    ]
     drawn = any(part.shrunk is not None for _, part in ordered)
-    columns += [Column("shrunk", rank=3)] if drawn else []
-    columns += [Column(name, rank=1) for name in (("predicted", "observed") if levelled else ("gave", "expected"))]
+    limits, shrunk = (f"{words.level(a.level)} interval", 2), [("shrunk", 3)] if drawn else []
+    pairs = [(name, 1) for name in (("predicted", "observed") if levelled else ("gave", "expected"))]
     rows: list[tuple[Cell, ...]] = []
     for level, part in largest:
         if levelled:
@@ -360,12 +313,13 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
         cells += [Value(x, percent=True, digits=0) for x in pair]
         rows.append((Label(str(level)), *cells, str(part.verdict or "")))
     left_out = len(ordered) - MOST_GROUPS
-    notes = (
-        [f"{count(left_out, 'more group')} with at most {ordered[MOST_GROUPS][1].n:,} cases."] if left_out > 0 else []
-    )
+    notes = []
     if group.differ is not None and group.differ.p is not None:
         differ = f"The groups {'' if group.differ.p < words.BESIDE else 'do not clearly '}differ"
-        notes.insert(0, f"{differ} ({words.p_equals(group.differ.p)}; {group.differ.method}).")
+        notes.append(f"{differ} ({words.p_equals(group.differ.p)}; {group.differ.method}).")
+    if left_out > 0:
+        notes.append(f"{count(left_out, 'more group')} with at most {ordered[MOST_GROUPS][1].n:,} cases.")
     if drawn:
         notes.append("Shrunk: log loss drawn towards the mean of all groups, as small groups vary by chance.")
-    return Table(f"By {column}", (*columns, Column("verdict", number=False)), tuple(rows), tuple(notes))
+    verdict = Column("verdict", number=False)
+    return table(f"By {column}", ["cases", "log loss", limits, *shrunk, *pairs, verdict], rows, notes)

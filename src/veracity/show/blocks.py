@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from veracity import words
@@ -51,7 +51,7 @@ Cell = str | Value | Label
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; the least important ones give way on a narrow screen, the highest rank first."""
+    """A column of numbers or texts; the least important ones give way on a narrow screen, the highest rank first."""
 
     title: str
     number: bool = True
@@ -141,13 +141,10 @@ class Details:
 Block = Heading | Sentence | Cards | Table | Chart | Contents | FindingBlock | Details
 
 
-def shown(quantity: Quantity, reading: Any) -> Value:
-    """Return a reading as its quantity wants to be shown."""
-    return Value(reading, quantity.percent, quantity.digits)
-
-
-def interval(quantity: Quantity, reading: Any) -> Interval:
-    return Interval(reading, quantity.percent, quantity.digits)
+def described(quantity: Quantity, reading: Any) -> tuple[Label, Value, Interval]:
+    """Return the name of a quantity, with a reading and its interval as the quantity wants to be shown."""
+    how = (reading, quantity.percent, quantity.digits)
+    return Label(quantity.titled, quantity.gloss, quantity.arrow), Value(*how), Interval(*how)
 
 
 def fewest(readings: Sequence[Any], percent: bool = False) -> int:
@@ -156,21 +153,31 @@ def fewest(readings: Sequence[Any], percent: bool = False) -> int:
     return max(min(known, default=3) - (2 if percent else 0), 0)
 
 
-def label(quantity: Quantity) -> Label:
-    return Label(quantity.titled, quantity.gloss, quantity.arrow)
+def table(
+    title: str,
+    columns: Iterable[str | tuple[str, int] | Column],
+    rows: Iterable[Sequence[Cell]],
+    notes: Iterable[str] = (),
+    *,
+    first: str | None = None,
+    empty: bool = True,
+) -> Table:
+    """Return a table: first a column of names, under `first` or the title, then columns of numbers.
 
-
-def without_empty(table: Table) -> Table:
-    """Return the table without columns that have nothing to show."""
-    kept = [
-        i for i in range(len(table.columns)) if any((c if isinstance(c, str) else c.text) for c in _column(table, i))
+    A column is a title, (title, rank), or a Column for texts. Without `empty`, columns with nothing to show are left
+    out; empty notes always are.
+    """
+    heads = [Column(title if first is None else first, number=False)]
+    heads += [
+        one if isinstance(one, Column) else Column(one) if isinstance(one, str) else Column(one[0], rank=one[1])
+        for one in columns
     ]
-    rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
-    return replace(table, columns=tuple(table.columns[i] for i in kept), rows=rows)
-
-
-def _column(table: Table, i: int) -> list[Cell]:
-    return [row[i] for row in table.rows]
+    held = [tuple(row) for row in rows]
+    kept = [
+        i for i in range(len(heads)) if empty or any(c if isinstance(c, str) else c.text for c in (r[i] for r in held))
+    ]
+    shown = tuple(tuple(row[i] for i in kept) for row in held)
+    return Table(title, tuple(heads[i] for i in kept), shown, tuple(note for note in notes if note))
 
 
 def walk(blocks: Sequence[Block]) -> Iterator[Block]:

@@ -6,10 +6,10 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from veracity import plots, words
+from veracity import words
 from veracity.data.comparison import PairDifference
 from veracity.measures import power_score, scores
-from veracity.show import answer as one_model
+from veracity.show import models
 from veracity.show.blocks import (
     Block,
     Cell,
@@ -25,14 +25,10 @@ from veracity.show.blocks import (
     Table,
     Value,
     fewest,
+    table,
 )
-from veracity.show.models import MOST_CURVES, MOST_SIDE_BY_SIDE, Models, ends, notes_of_models, rank
 from veracity.words import count
 
-MOST_MODELS = 6  # with a part of their own
-MOST_WHOLE = 3  # models with every picture
-ESSENTIAL = (plots.FIRST, "loss_ladder", "groups", "surprises")
-MOST_LEVELS = 24  # of a group
 MOST_DECIDING = 10  # cases of a pair
 WHY = "Why they differ"
 COMPONENTS = {
@@ -46,34 +42,23 @@ COMPONENTS = {
 
 def summary(result: Any) -> list[Block]:
     """Return the first screen."""
-    record = result.record
-    return [
-        _heading(result),
-        *_sentences(result),
-        _models(result),
-        Chart("differences", result),
-        Contents(),
-        *(_group_table(result, column) for column in record.groups),
-    ]
+    groups = (_group_table(result, column) for column in result.record.groups)
+    chart = Chart("differences", result)
+    return [_heading(result), *_sentences(result), _models(result), chart, Contents(), *groups]
 
 
 def answer(result: Any) -> list[Block]:
     """Return the first screen, then components, deciding cases, groups, all pairs, and the models."""
     record = result.record
-    ranked = sorted(result.models.items(), key=lambda item: rank(item[1]))
-    chosen = ends(ranked, MOST_MODELS)
-    charts = None if len(chosen) <= MOST_WHOLE else ESSENTIAL
     found: list[Block] = summary(result)
     if record.groups:
         found.append(Details("Differences by group", (Chart("group_differences", result),)))
     if record.components:
         found.append(Details(WHY, (_component_table(result),)))
-    tables = tuple(table for table in map(_deciding_table, _pairs_shown(result)) if table.rows)
+    tables = tuple(one for one in map(_deciding_table, _pairs_shown(result)) if one.rows)
     if tables:
         found.append(Details("Which cases decide", tables, folded=True))
-    found.append(Details("All pairs", (_pair_table(result),)))
-    found.append(Details("Risk profile", (Chart("risk_profile", Models(ends(ranked, MOST_CURVES))),)))
-    return [*found, *(Details(name, tuple(one_model.answer(a, charts))) for name, a in chosen)]
+    return [*found, Details("All pairs", (_pair_table(result),)), *models.each_model(result)]
 
 
 def _heading(result: Any) -> Heading:
@@ -87,15 +72,14 @@ def _heading(result: Any) -> Heading:
 def _sentences(result: Any) -> list[Block]:
     record = result.record
     lead = words.comparison.ranking(record, _level(result))
-    said = [Sentence(lead.mark, lead.title, lead.text, lead=True)]
+    said = [Sentence(*lead, lead=True)]
     counts = {name: a.verdict_detail.zero_rows for name, a in result.models.items()}
     rows = {name: [s.row for s in a.surprises if s.probability == 0.0] for name, a in result.models.items()}
     for found in (words.comparison.infinite(record, rows, counts), words.comparison.deciding(record)):
         if found is not None:
-            said.append(Sentence(found.mark, found.title, found.text))
-    ranked = sorted(result.models.items(), key=lambda item: rank(item[1]))
-    findings = [FindingBlock(finding) for finding in record.findings]
-    return [*said, *notes_of_models(ranked, without=("zero_probability",)), *findings]
+            said.append(Sentence(*found))
+    notes = models.notes_of_models(models.ranked(result), without=("zero_probability",))
+    return [*said, *notes, *(FindingBlock(finding) for finding in record.findings)]
 
 
 def _level(result: Any) -> float:
@@ -107,11 +91,8 @@ def _cells(d: PairDifference | None, digits: int) -> list[Cell]:
     held = words.comparison.as_reading(d)
     if d is None or held is None:
         return ["", "", ""]
-    return [
-        Signed(held, digits=digits),
-        Interval(held, digits=digits),
-        words.p_value(d.p_adjusted) if d.p_adjusted is not None else "",
-    ]
+    p = words.p_value(d.p_adjusted) if d.p_adjusted is not None else ""
+    return [Signed(held, digits=digits), Interval(held, digits=digits), p]
 
 
 class Signed(Value):
@@ -127,35 +108,24 @@ def _models(result: Any) -> Table:
     """Return one row per model: scores, difference from the best or the reference, verdict."""
     record = result.record
     rule, name = words.comparison.judged_by(record), words.comparison.anchor(record)
-    ranked = sorted(result.models.items(), key=lambda item: rank(item[1]))
-    side = ends(ranked, MOST_SIDE_BY_SIDE)
-    measures = [m for m in scores() if m.main and any(m.name in a.scores for _, a in side)]
-    first, *others = measures
+    side = models.ends(models.ranked(result), models.MOST_SIDE_BY_SIDE)
+    found = models.score_columns(side)
+    cells = [models.values(m, held) for m, _, held in found]
     against = {model: words.comparison.difference(record, model, name, rule) for model, _ in side}
-    known = [held for d in against.values() if (held := words.comparison.as_reading(d)) is not None]
-    digits = fewest([held for held in known if words.finite(held) is not None])
-    columns = [Column("Model", number=False), Column(f"{first.label.lower()} {first.arrow}")]
-    columns += [Column(_from(record)), Column(words.level(_level(result)), rank=2), Column("p", rank=4)]
-    columns += [
-        Column(f"{'Brier' if m.name == 'brier' else m.label.lower()} {m.arrow}", rank=3 if m.percent else 5)
-        for m in others
-    ]
-    columns.append(Column("verdict", number=False, rank=1))
-    decimals = {m.name: fewest([a.scores.get(m.name) for _, a in side], m.percent) for m in measures}
+    digits = fewest([words.comparison.as_reading(d) for d in against.values()])
     rows: list[tuple[Cell, ...]] = []
-    for model, a in side:
-        cells: list[Cell] = [Label(model), Value(a.scores.get(first.name), first.percent, decimals[first.name])]
-        cells += ["", "", ""] if model == name else _cells(against[model], digits)
-        cells += [Value(a.scores.get(m.name), m.percent, decimals[m.name]) for m in others]
-        rows.append((*cells, str(a.verdict or "")))
+    for (model, a), (first, *others) in zip(side, zip(*cells, strict=True), strict=True):
+        own = ["", "", ""] if model == name else _cells(against[model], digits)
+        rows.append((Label(model), first, *own, *others, str(a.verdict or "")))
     what = "" if rule == "log" else f" Differences are those of the {words.RULES[rule]}."
     tests = sum(d.p is not None for d in record.differences[rule])
     adjusted = f"; p by Holm for {tests} pairs" if tests > 1 else ""
     said = f"Differences from {name} on the same cases ({record.method}){adjusted}."
-    notes = [f"Lowest log loss first. {said}{what}"]
-    if len(ranked) > len(side):
-        notes.append(f"{count(len(ranked) - len(side), 'model')} between these are in the CSV and JSON.")
-    return Table("Models", tuple(columns), tuple(rows), tuple(notes))
+    notes = (f"Lowest log loss first. {said}{what}", models.left_out(side, len(result.models)))
+    level = (words.level(_level(result)), 2)
+    scored = [(title, 3 if m.percent else 5) for m, title, _ in found[1:]]
+    verdict = Column("verdict", number=False, rank=1)
+    return table("Models", [found[0][1], _from(record), level, ("p", 4), *scored, verdict], rows, notes, first="Model")
 
 
 def _from(record: Any) -> str:
@@ -165,44 +135,34 @@ def _from(record: Any) -> str:
 def _pairs_shown(result: Any) -> list[Any]:
     """Return the deciding cases of the anchor against every other model, best first."""
     record = result.record
-    name = words.comparison.anchor(record)
-    others = [other for tier in record.ranking["log"] for other in tier if other != name][:MOST_MODELS]
+    name, others = _anchor_and_others(record)
     return [d for other in others for d in record.deciding_rows if {d.a, d.b} == {name, other}]
 
 
+def _anchor_and_others(record: Any) -> tuple[str, list[str]]:
+    """Return the best or the reference, and the models that are compared with it, best first."""
+    name = words.comparison.anchor(record)
+    others = [other for tier in record.ranking["log"] for other in tier if other != name]
+    return name, others[: models.MOST_MODELS]
+
+
 def _deciding_table(found: Any) -> Table:
-    columns = (
-        Column("Row", number=False),
-        Column("outcome", number=False),
-        Column(f"log loss of {found.a} minus that of {found.b}"),
-        Column("share of the difference so far"),
-    )
-    rows = tuple(
-        (
-            f"{row.row} of {row.file}" if row.file else str(row.row),
-            row.outcome or "",
-            Signed(row.difference, digits=2),
-            Value(row.share, percent=True, digits=0),
-        )
-        for row in found.rows[:MOST_DECIDING]
-    )
+    rows = []
+    for row in found.rows[:MOST_DECIDING]:
+        where = f"{row.row} of {row.file}" if row.file else str(row.row)
+        share = Value(row.share, percent=True, digits=0)
+        rows.append((where, row.outcome or "", Signed(row.difference, digits=2), share))
     note = "Cases that favour the better model most. The share passes 100 % where other cases favour the other model."
-    return Table(f"{found.a} and {found.b}", columns, rows, (note,))
+    loss = f"log loss of {found.a} minus that of {found.b}"
+    columns = (Column("outcome", number=False), loss, "share of the difference so far")
+    return table(f"{found.a} and {found.b}", columns, rows, [note], first="Row")
 
 
 def _component_table(result: Any) -> Table:
     """Return the components of the difference of every model from the best or the reference."""
     record = result.record
-    name = words.comparison.anchor(record)
-    columns = (
-        Column(f"From {name}", number=False),
-        Column("component", number=False),
-        Column("difference"),
-        Column(words.level(_level(result))),
-        Column("p"),
-    )
+    name, others = _anchor_and_others(record)
     rows: list[tuple[Cell, ...]] = []
-    others = [other for tier in record.ranking["log"] for other in tier if other != name][:MOST_MODELS]
     for other in others:
         found = [(text, _component(record, part, other, name)) for part, text in COMPONENTS.items()]
         known = [(text, d) for text, d in found if d is not None and math.isfinite(d.value)]
@@ -210,7 +170,8 @@ def _component_table(result: Any) -> Table:
             digits = words.decimals(words.comparison.as_reading(d))
             rows.append((Label(other if i == 0 else ""), Label(*text), *_cells(d, digits)))
     note = "A difference in log loss is that of miscalibration plus that of refinement."
-    return Table(WHY, columns, tuple(rows), (note,))
+    columns = (Column("component", number=False), "difference", words.level(_level(result)), "p")
+    return table(WHY, columns, rows, [note], first=f"From {name}")
 
 
 def _component(record: Any, part: str, a: str, b: str) -> PairDifference | None:
@@ -221,14 +182,6 @@ def _component(record: Any, part: str, a: str, b: str) -> PairDifference | None:
 def _pair_table(result: Any) -> Table:
     """Return all pairs under the main scores and those of every r that was asked for."""
     record = result.record
-    columns = (
-        Column("Score", number=False),
-        Column("pair", number=False),
-        Column("difference"),
-        Column(words.level(_level(result))),
-        Column("p"),
-        Column("cases for 80 % power"),
-    )
     needed = {(c.a, c.b): c.cases for c in record.cases_needed}
     rows: list[tuple[Cell, ...]] = []
     named = {{"log_loss": "log"}.get(m.name, m.name): m for m in scores() if m.main}
@@ -241,9 +194,9 @@ def _pair_table(result: Any) -> Table:
             power: Cell = Value(cases, digits=0) if cases is not None else ""
             cells = _cells(d, words.decimals(held))
             rows.append((Label(m.label if i == 0 else ""), f"{d.a} − {d.b}", *cells, power))
-    return Table(
-        "All pairs", columns, tuple(rows), ("Negative differences of losses: the first of the pair is better.",)
-    )
+    columns = (Column("pair", number=False), "difference", words.level(_level(result)), "p", "cases for 80 % power")
+    note = "Negative differences of losses: the first of the pair is better."
+    return table("All pairs", columns, rows, [note], first="Score")
 
 
 def _group_table(result: Any, column: str) -> Table:
@@ -254,31 +207,21 @@ def _group_table(result: Any, column: str) -> Table:
     parts = {model: result.models[model].groups[column].levels for model in shown}
     sizes = {level: max(own[level].n for own in parts.values() if level in own) for level in record.groups[column]}
     ordered = sorted(sizes, key=lambda level: (-sizes[level], level))
-    kept = ordered[: max(2, MOST_LEVELS // len(shown))]
+    kept = ordered[: max(2, models.MOST_LINES // len(shown))]
     against = {
         (level, model): _turned_to(record.groups[column][level], model, name) for level in kept for model in shown
     }
-    digits = fewest([held for d in against.values() if (held := words.comparison.as_reading(d)) is not None])
+    digits = fewest([words.comparison.as_reading(d) for d in against.values()])
     rows: list[tuple[Cell, ...]] = []
     for level in kept:
         for i, model in enumerate(shown):
             loss = parts[model][level].scores.log_loss if level in parts[model] else None
-            cells = _cells(against[level, model], digits)[:2]
-            rows.append(
-                (Label(level if i == 0 else ""), model, Value(sizes[level], digits=0), Value(loss, digits=3), *cells)
-            )
-    columns = (
-        Column(f"By {column}", number=False),
-        Column("model", number=False),
-        Column("cases"),
-        Column("log loss"),
-        Column(_from(record)),
-        Column(words.level(_level(result)), rank=1),
-    )
-    left = len(ordered) - len(kept)
-    notes = [words.comparison.groups(record, column, _level(result))]
-    notes += [f"{count(left, 'more group')} not shown."] if left else []
-    return Table(f"By {column}", columns, tuple(rows), tuple(note for note in notes if note))
+            cells = (Value(sizes[level], digits=0), Value(loss, digits=3), *_cells(against[level, model], digits)[:2])
+            rows.append((Label(level if i == 0 else ""), model, *cells))
+    interval = (words.level(_level(result)), 1)
+    columns = (Column("model", number=False), "cases", "log loss", _from(record), interval)
+    said = words.comparison.groups(record, column, _level(result))
+    return table(f"By {column}", columns, rows, (said, models.groups_left_out(len(ordered) - len(kept))))
 
 
 def _turned_to(found: Any, a: str, b: str) -> PairDifference | None:

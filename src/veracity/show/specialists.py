@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from veracity import words
@@ -20,11 +20,9 @@ from veracity.show.blocks import (
     Label,
     Table,
     Value,
+    described,
     fewest,
-    interval,
-    label,
-    shown,
-    without_empty,
+    table,
 )
 from veracity.words import finite
 
@@ -40,18 +38,9 @@ LETTERS = (
 
 def part(a: Any, charts: Sequence[str]) -> Details:
     """Return the folded part: every score with its interval, tests, losses, terms, and the papers' pictures."""
-    tables = [
-        _other_scores(a),
-        _means(a),
-        _expected_scores(a),
-        _tests(a),
-        _losses(a),
-        _terms(a),
-        _corp(a),
-        _errors(a),
-        remedy_table(a, helpful=False),
-    ]
-    blocks = [table for table in tables if table is not None]
+    made = (_other_scores, _means, _expected_scores, _tests, _losses, _terms, _corp, _errors)
+    tables = [*(make(a) for make in made), remedy_table(a, helpful=False)]
+    blocks = [one for one in tables if one is not None]
     return Details("For specialists", (*blocks, *(Chart(name, a) for name in charts)), folded=True)
 
 
@@ -87,26 +76,21 @@ def remedy_table(a: Any, helpful: bool = True) -> Table | None:
         return None
     title = "Recalibration" if helpful else "Recalibration without gain"
     other = "brier" if rule == "log" else "log"
-    columns = (
-        Column(title, number=False),
-        Column(f"gain in {words.RULES[rule]}"),
-        Column(f"{words.level(a.level)} interval"),
-        Column(f"gain in {words.RULES[other]}", rank=1),
-        Column("needs", number=False, rank=2),
-    )
+    first, second = (f"gain in {words.RULES[name]}" for name in (rule, other))
+    columns = (first, f"{words.level(a.level)} interval", (second, 1), Column("needs", number=False, rank=2))
     rows: list[tuple[Cell, ...]] = []
     digits = {name: fewest([gain_reading(remedy[name]) for remedy in chosen]) for name in (rule, other)}
     for remedy in chosen:
-        first, second = gain_reading(remedy[rule]), gain_reading(remedy[other])
-        cells = (Value(first, digits=digits[rule]), Interval(first, digits=digits[rule]))
-        rows.append((Label(words.remedy_name(remedy)), *cells, Value(second, digits=digits[other]), remedy.needs))
+        gain, also = gain_reading(remedy[rule]), gain_reading(remedy[other])
+        cells = (Value(gain, digits=digits[rule]), Interval(gain, digits=digits[rule]))
+        rows.append((Label(words.remedy_name(remedy)), *cells, Value(also, digits=digits[other]), remedy.needs))
     folds = chosen[0].folds
     notes = [f"Measured on cases that the recalibration was not fitted to ({folds} folds)."] if folds else []
     logs = {remedy.log.gain for remedy in chosen}
     notes += [words.APPLY] if helpful and any("calibrate fit" in remedy.command for remedy in chosen) else []
     notes += ["∞: it gives every outcome a probability above 0."] if math.inf in logs else []
     notes += ["−∞: on cases it was not fitted to, it gave an outcome probability 0."] if -math.inf in logs else []
-    return Table(title, columns, tuple(rows), tuple(notes))
+    return table(title, columns, rows, notes)
 
 
 def class_table(a: Any) -> Table | None:
@@ -120,25 +104,13 @@ def class_table(a: Any) -> Table | None:
         ordered = ordered[:WORST_CLASSES]
     slope = quantity("verdict_detail.slope")
     found_any = a.verdict_detail is not None and a.verdict_detail.state in ("found", "slight")
-    titles = ("cases", "predicted", "observed", "slope", "share", "p")
-    ranks = (0, 0, 0, 2, 1, 0)
     digits = 1 if max(max(one.predicted, one.observed) for _, one in ordered) >= 0.01 else 2
-    columns = (
-        Column("Class", number=False),
-        *(Column(title, rank=rank) for title, rank in zip(titles, ranks, strict=True)),
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (
-            Label(str(name)),
-            Value(one.n, digits=0),
-            Value(one.predicted, percent=True, digits=digits),
-            Value(one.observed, percent=True, digits=digits),
-            shown(slope, one.slope) if finite(one.slope) is not None else "–",
-            Value(one.share, percent=True, digits=0) if found_any else "",
-            words.p_value(one.p),
-        )
-        for name, one in ordered
-    ]
+    rows: list[tuple[Cell, ...]] = []
+    for name, one in ordered:
+        both = [Value(share, percent=True, digits=digits) for share in (one.predicted, one.observed)]
+        tilt = described(slope, one.slope)[1] if finite(one.slope) is not None else "–"
+        share = Value(one.share, percent=True, digits=0) if found_any else ""
+        rows.append((Label(str(name)), Value(one.n, digits=0), *both, tilt, share, words.p_value(one.p)))
     wrong = list(a.verdict_detail.level.classes) if a.verdict_detail is not None else []
     found = "No class is predicted significantly too often or too rarely."
     if wrong:
@@ -147,15 +119,16 @@ def class_table(a: Any) -> Table | None:
         found = "The test of all classes together names none."
     notes = [found, words.CLASS_COLUMNS if found_any else words.CLASS_P]
     notes += [f"The worst {WORST_CLASSES} of {len(held):,} classes."] if len(held) > len(ordered) else []
-    return without_empty(Table("Classes", columns, tuple(rows), tuple(notes)))
+    columns = ("cases", "predicted", "observed", ("slope", 2), ("share", 1), "p")
+    return table("Classes", columns, rows, notes, first="Class", empty=False)
 
 
 # -- folded -----------------------------------------------------------------------------------------------------------
 
 
-def _pair(a: Any) -> tuple[Column, ...]:
-    level = words.level(a.level)
-    return tuple(column for rule in RULES.values() for column in (Column(rule), Column(level, rank=1)))
+def _with_intervals(a: Any, titles: Iterable[str]) -> list[str | tuple[str, int]]:
+    """Return columns of readings, each with one of its intervals beside it."""
+    return [column for title in titles for column in (title, (words.level(a.level), 1))]
 
 
 def _other_scores(a: Any) -> Table | None:
@@ -163,9 +136,8 @@ def _other_scores(a: Any) -> Table | None:
         (m, a.scores[m.name]) for m in scores() if a.scores is not None and m.name in a.scores and not m.main
     ]
     named += [(quantity(f"skill.{name}"), a.skill[name]) for name in a.skill or ()]
-    rows = tuple((label(q), shown(q, held), interval(q, held)) for q, held in named)
-    columns = (Column("Further scores", number=False), Column("value"), Column(words.level(a.level)))
-    return Table("Further scores", columns, rows) if rows else None
+    rows = [described(q, held) for q, held in named]
+    return table("Further scores", ("value", words.level(a.level)), rows) if rows else None
 
 
 def _means(a: Any) -> Table | None:
@@ -173,22 +145,19 @@ def _means(a: Any) -> Table | None:
     known = [(title, side) for title, side in sides if side is not None]
     if not known:
         return None
-    level = words.level(a.level)
-    columns = [Column("Mean", number=False)] + [c for title, _ in known for c in (Column(title), Column(level, rank=1))]
     rows: list[tuple[Cell, ...]] = []
     for name in MEANS:
-        held = [side[name] for _, side in known]
-        described = quantity(f"reported.{name}")
-        cells = [cell for one in held for cell in (Value(one), Interval(one))]
-        rows.append((Label(MEANS[name], described.gloss), *cells))
-    ratio = quantity("slope")
+        cells = [cell for _, side in known for cell in (Value(side[name]), Interval(side[name]))]
+        rows.append((Label(MEANS[name], quantity(f"reported.{name}").gloss), *cells))
     reasons = {quantity(f"reported.{name}").label: words.why(known[0][1][name]) for name in MEANS}
     notes = [f"{name}: {reason}." for name, reason in reasons.items() if reason]
     if finite(a.slope) is not None:
-        limits = interval(ratio, a.slope).text
-        spread = f"{shown(ratio, a.slope).text} ({limits})" if limits else shown(ratio, a.slope).text
-        notes.append(f"{ratio.full} {spread}: {ratio.gloss[:1].lower()}{ratio.gloss[1:]}")
-    return without_empty(Table("The three means", tuple(columns), tuple(rows), tuple(notes)))
+        ratio = quantity("slope")
+        _, spread, limits = described(ratio, a.slope)
+        between = f" ({limits.text})" if limits.text else ""
+        notes.append(f"{ratio.full} {spread.text}{between}: {ratio.gloss[:1].lower()}{ratio.gloss[1:]}")
+    columns = _with_intervals(a, (title for title, _ in known))
+    return table("The three means", columns, rows, notes, first="Mean", empty=False)
 
 
 def _expected_scores(a: Any) -> Table | None:
@@ -202,9 +171,8 @@ def _expected_scores(a: Any) -> Table | None:
             cells = (Value(a.scores[name], digits=digits), Value(found.expected, digits=digits), Value(found.excess))
             rows.append((Label(RULES[rule]), *cells, Interval(found.excess), p))
     titles = ("observed", "expected", "difference", words.level(a.level), "p")
-    columns = (Column("Score expected by the model itself", number=False), *(Column(title) for title in titles))
     said = words.expectation(a.scores, a.expected_scores, a.verdict_detail)
-    return Table("Score expected by the model itself", columns, tuple(rows), (said,) if said else ()) if rows else None
+    return table("Score expected by the model itself", titles, rows, [said]) if rows else None
 
 
 def _tests(a: Any) -> Table | None:
@@ -220,15 +188,14 @@ def _tests(a: Any) -> Table | None:
         (Label(name), "–" if p is None else words.p_equals(p), "") for name, p in tests.items()
     ]
     for name in ("slope", "intercept", "ratio"):
-        held, described = getattr(detail, name), quantity(f"verdict_detail.{name}")
-        if finite(held) is not None:
-            rows.append((label(described), shown(described, held), interval(described, held)))
+        if finite(held := getattr(detail, name)) is not None:
+            rows.append(described(quantity(f"verdict_detail.{name}"), held))
     if finite(detail.gain) is not None:
         rows.append((Label("Removable share of the log loss"), Value(detail.gain, True), Interval(detail.gain, True)))
     if finite(detail.detectable) is not None:
         rows.append((Label("Smallest share that these cases would show"), Value(detail.detectable, True), ""))
-    columns = (Column("Calibration tests", number=False), Column("value"), Column(words.level(a.level)))
-    return Table("Calibration tests", columns, tuple(rows), (words.sentence(detail.method),) if detail.method else ())
+    notes = [words.sentence(detail.method or "")]
+    return table("Calibration tests", ("value", words.level(a.level)), rows, notes)
 
 
 def _two_rules(a: Any, section: str, held: dict[str, Any], title: str, note: str) -> Table | None:
@@ -242,7 +209,7 @@ def _two_rules(a: Any, section: str, held: dict[str, Any], title: str, note: str
         values = [x for x in map(words.value, found) if x is not None]
         if values and (any(values) or one.name != "remainder"):
             rows.append((Label(one.full, one.gloss), *(cell for x in found for cell in (Value(x), Interval(x)))))
-    return without_empty(Table(title, (Column(title, number=False), *_pair(a)), tuple(rows), (note,) if note else ()))
+    return table(title, _with_intervals(a, RULES.values()), rows, [note], empty=False)
 
 
 def _losses(a: Any) -> Table | None:
@@ -271,13 +238,11 @@ def _errors(a: Any) -> Table | None:
     errors = a.calibration_error or {}
     rows: list[tuple[Cell, ...]] = []
     for name in errors:
-        error, described = errors[name], quantity(f"calibration_error.{name}")
-        held = reading(error)
+        error = errors[name]
         numbers = (error.by_chance, error.debiased, error.max)
-        rows.append((label(described), Value(held), Interval(held), *(Value(x) for x in numbers)))
+        rows.append((*described(quantity(f"calibration_error.{name}"), reading(error)), *map(Value, numbers)))
     titles = ("value", words.level(a.level), "by chance", "debiased", "largest gap")
-    columns = (Column("Depends on the bins", number=False), *(Column(title) for title in titles))
-    return Table("Calibration errors", columns, tuple(rows)) if rows else None
+    return table("Calibration errors", titles, rows, first="Depends on the bins") if rows else None
 
 
 # -- sources ----------------------------------------------------------------------------------------------------------
@@ -288,13 +253,9 @@ def _reading_table(a: Any) -> Table | None:
     if made is None:
         return None
     rows = [("" if i else "reading", line) for i, line in enumerate(_lines(made.reading))]
-    held = {
-        name: getattr(made, name)
-        for name in ("command", "inputs", "plan", "engine", "kernel", "version", "date", "seconds")
-    }
-    rows += [(name, _flat(value)) for name, value in held.items() if value not in EMPTY]
-    columns = (Column("", number=False), Column("", number=False))
-    return Table("How it was read", columns, tuple(rows))
+    shown = ("command", "inputs", "plan", "engine", "kernel", "version", "date", "seconds")
+    rows += [(name, _flat(value)) for name in shown if (value := getattr(made, name)) not in EMPTY]
+    return table("How it was read", [Column("", number=False)], rows, first="")
 
 
 def _lines(held: Any) -> Iterator[str]:
@@ -320,8 +281,7 @@ def _flat(value: Any) -> str:
 def definitions() -> Details:
     """Return every number with its meaning, formula and source, and the papers."""
     rows = [(Label(q.full), q.gloss, q.formula, q.cite, path) for path, q in quantities().items() if q.formula]
-    columns = tuple(Column(title, number=False) for title in ("Number", "Meaning", "Formula", "Source", "In the JSON"))
-    table = Table("Definitions", columns, tuple(rows), (LETTERS,))
-    papers = tuple((Label(key), paper) for key, paper in words.PAPERS.items())
-    named = Table("Papers", (Column("Paper", number=False), Column("", number=False)), papers)
-    return Details("Definitions", (table, named), folded=True)
+    columns = [Column(title, number=False) for title in ("Meaning", "Formula", "Source", "In the JSON")]
+    papers = [(Label(key), paper) for key, paper in words.PAPERS.items()]
+    named = table("Papers", [Column("", number=False)], papers, first="Paper")
+    return Details("Definitions", (table("Definitions", columns, rows, [LETTERS], first="Number"), named), folded=True)
