@@ -12,7 +12,6 @@ from veracity.show.blocks import (
     Block,
     Cell,
     Chart,
-    Column,
     Contents,
     Details,
     Heading,
@@ -21,6 +20,7 @@ from veracity.show.blocks import (
     Sentence,
     Table,
     Value,
+    table,
 )
 from veracity.words import BAD, GOOD, NOTICE, count, number, percent
 
@@ -38,48 +38,46 @@ GLOSSES = {
 }
 
 
-def summary(table: Any) -> list[Block]:
+def summary(result: Any) -> list[Block]:
     """Return the table, its conclusions, clinical measures, then those of HB17."""
-    found = table.document()
+    found = result.document()
     findings = [Finding(f["code"], f["severity"], f["message"]) for f in found["findings"]]
     grave = [f for f in findings if f.severity == GRAVE]
-    tables = [
-        _categories(table, found), _thresholds(found), _prevalence(table, found), _hb17(found, findings),
-        _scores(found), _association(found), _strata(found),
-    ]  # fmt: skip
-    clinical = _clinical(table, found)
+    tables = [_categories(found), _thresholds(found), _prevalence(found), _hb17(found, findings)]
+    tables += [_scores(found), _association(found), _strata(found)]
+    clinical = _clinical(found)
     return [
-        Heading("Prediction table", count(table.n, "case") if table.n is not None else "shares of cases"),
+        Heading("Prediction table", count(found["n"], "case") if found["n"] is not None else "shares of cases"),
         _counts(found),
         *_sentences(found, grave),
         *(Sentence(NOTICE, "Note", words.sentence(f.message)) for f in findings if f.severity == "warning"),
         *([] if clinical is None else [clinical]),
-        *(Chart(plots.name_of(module), table) for module in _pictures(table, found)[:1]),
+        *(Chart(plots.name_of(module), result) for module in _pictures(result, found)[:1]),
         Contents(),
         *(block for block in tables if block is not None),
     ]
 
 
-def answer(table: Any) -> list[Block]:
+def answer(result: Any) -> list[Block]:
     """Return the summary, the pictures, and the terms of each forecast."""
-    found = table.document()
+    found = result.document()
     terms = [block for block in (_terms(found), _logistic(found)) if block is not None]
     return [
-        *summary(table),
-        *(Details(module.TITLE, (Chart(plots.name_of(module), table),)) for module in _pictures(table, found)[1:]),
+        *summary(result),
+        *(Details(module.TITLE, (Chart(plots.name_of(module), result),)) for module in _pictures(result, found)[1:]),
         *(Details(block.title, (block,)) for block in terms),
     ]
 
 
-def _pictures(table: Any, found: dict[str, Any]) -> list[Any]:
+def _pictures(result: Any, found: dict[str, Any]) -> list[Any]:
     """Return the pictures that the table has numbers for; predicted against observed first, where both are known."""
-    drawn = [module for module in plots.ordered("table") if _drawn(module, table)] if found["curves"] else []
+    drawn = [module for module in plots.ordered("table") if _drawn(module, result)] if found["curves"] else []
     return sorted(drawn, key=lambda module: plots.name_of(module) != CALIBRATION)
 
 
-def _drawn(module: Any, table: Any) -> bool:
+def _drawn(module: Any, result: Any) -> bool:
     try:
-        return bool(module.rows(table))
+        return bool(module.rows(result))
     except ValueError:
         return False
 
@@ -141,9 +139,8 @@ def _counts(found: dict[str, Any]) -> Table:
     order = f"Rows are forecasts, from best ({_quoted(rows[0])}) to worst ({_quoted(rows[-1])}); columns are outcomes"
     order += f"; the event is {_quoted(columns[-1])}." if len(columns) == 2 else "."
     kind = "cases" if found["unit"] == "counts" else "expected cases" if found["n"] is not None else "shares of cases"
-    titles = [*columns, "all", *(["predicted"] if stated is not None else [])]
-    head = (Column(f"The table ({kind})", number=False), *(Column(str(title)) for title in titles))
-    return Table(f"The table ({kind})", head, tuple(lines), (order, *found["notes"]))
+    titles = [*map(str, columns), "all", *(["predicted"] if stated is not None else [])]
+    return table(f"The table ({kind})", titles, lines, (order, *found["notes"]))
 
 
 def _shares(stated: list[float]) -> str:
@@ -158,7 +155,7 @@ def _between(value: float, limits: Any) -> Reading:
     return Reading(value, *(limits if limits else (None, None)))
 
 
-def _clinical(table: Any, found: dict[str, Any]) -> Table | None:
+def _clinical(found: dict[str, Any]) -> Table | None:
     """Return sensitivity, specificity, predictive values, likelihood ratios and prevalence of a 2 × 2 table."""
     if found["sensitivity"] is None:
         return None
@@ -184,23 +181,21 @@ def _clinical(table: Any, found: dict[str, Any]) -> Table | None:
         share = not name.startswith("LR")
         digits = 1 if share else 1 if held >= 10 else 2
         rows.append((Label(name, GLOSSES[name]), Value(held, share, digits), Interval(held, share, digits)))
-    positive, event = found["rows"][1], found["columns"][1]
-    title = "As a diagnostic test"
-    head = (Column(title, number=False), Column("value"), Column(f"{words.level(table.level)} interval"))
-    said = f"Positive: {_quoted(positive)}. Event: {_quoted(event)}."
+    said = f"Positive: {_quoted(found['rows'][1])}. Event: {_quoted(found['columns'][1])}."
     method = "Intervals: exact (Clopper–Pearson); of likelihood ratios by their logarithm." if limits else ""
-    return Table(title, head, tuple(rows), (f"{said} {method}".strip(),))
+    columns = ("value", f"{words.level(found['level'])} interval")
+    return table("As a diagnostic test", columns, rows, [f"{said} {method}".strip()])
 
 
-def _categories(table: Any, found: dict[str, Any]) -> Table | None:
+def _categories(found: dict[str, Any]) -> Table | None:
     """Return the shares of the outcomes after each forecast; a 2 × 2 table has its predictive values already."""
     if found["sensitivity"] is not None:
         return None
     intervals, ratios = found["intervals"], found["likelihood_ratios"]
     event, two = found["columns"][-1], len(found["columns"]) == 2
-    level = words.level(table.level)
-    titles = [event] if two else list(found["columns"])
-    titles += [f"{level} exact", f"{level} Wilson"] * (intervals is not None) + ["LR"] * (ratios is not None)
+    level = words.level(found["level"])
+    outcomes = [str(event)] if two else [str(name) for name in found["columns"]]
+    limited = [(f"{level} exact", 0), (f"{level} Wilson", 1)] if intervals is not None else []
     lines: list[tuple[Cell, ...]] = []
     for i, row in enumerate([*found["rows"], "any"]):
         last = i == len(found["rows"])
@@ -212,13 +207,12 @@ def _categories(table: Any, found: dict[str, Any]) -> Table | None:
         if ratios is not None:
             cells.append("" if last else Value(ratios[i], digits=2))
         lines.append((Label(row), *cells))
-    notes = (
-        ["LR: likelihood ratio, how much the forecast multiplies the odds of the event."] if ratios is not None else []
-    )
+    ratio = "LR: likelihood ratio, how much the forecast multiplies the odds of the event."
+    notes = [ratio] if ratios is not None else []
     notes += [f"Intervals are those of {_quoted(event)}."] if not two and intervals is not None else []
-    columns = [Column(str(title), rank=1 if "Wilson" in str(title) else 0) for title in titles]
-    head = (Column("After the forecast", number=False), *columns)
-    return Table("Outcomes after each forecast (predictive values)", head, tuple(lines), tuple(notes))
+    titled = ["LR"] if ratios is not None else []
+    title = "Outcomes after each forecast (predictive values)"
+    return table(title, [*outcomes, *limited, *titled], lines, notes, first="After the forecast")
 
 
 def _thresholds(found: dict[str, Any]) -> Table | None:
@@ -228,41 +222,29 @@ def _thresholds(found: dict[str, Any]) -> Table | None:
         (Label(f"{cut['from']} or worse"), Value(cut["sensitivity"], True, 1), Value(cut["specificity"], True, 1))
         for cut in found["thresholds"]
     ]
-    head = (Column("Positive from", number=False), Column("sensitivity"), Column("specificity"))
-    return Table("Thresholds", head, tuple(rows))
+    return table("Thresholds", ("sensitivity", "specificity"), rows, first="Positive from")
 
 
-def _prevalence(table: Any, found: dict[str, Any]) -> Table | None:
+def _prevalence(found: dict[str, Any]) -> Table | None:
     held = found["prevalence"]
     if not held:
         return None
-    lines: list[tuple[Cell, ...]] = [
-        (
-            Label(f"{found['columns'][-1]} after {_quoted(row)}"),
-            *(Value(entry["predictive_values"][i][-1], True, 1) for entry in held),
-        )
-        for i, row in enumerate(found["rows"])
-    ]
+    lines: list[tuple[Cell, ...]] = []
+    for i, row in enumerate(found["rows"]):
+        shares = (Value(entry["predictive_values"][i][-1], True, 1) for entry in held)
+        lines.append((Label(f"{found['columns'][-1]} after {_quoted(row)}"), *shares))
     lines.append((Label("PSEP"), *(Value(entry["psep"]) for entry in held)))
-    head = (
-        Column("At a prevalence of", number=False),
-        *(Column(f"{words.in_full(round(100 * entry['prevalence'], 6))} %") for entry in held),
-    )
-    notes = ("By Bayes' rule, with the same sensitivity and specificity.",)
-    return Table("At other prevalences", head, tuple(lines), notes)
+    columns = [f"{words.in_full(round(100 * entry['prevalence'], 6))} %" for entry in held]
+    note = "By Bayes' rule, with the same sensitivity and specificity."
+    return table("At other prevalences", columns, lines, [note], first="At a prevalence of")
 
 
 def _hb17(found: dict[str, Any], findings: list[Finding]) -> Table:
     """Return PSEP and the information measures of HB17."""
     limits = found["intervals"]["psep"]["newcombe"] if found["intervals"] else None
     psep = _between(found["psep"], limits)
-    rows: list[tuple[Cell, ...]] = [
-        (
-            Label("PSEP", "Predictive separation: share of events after the worst forecast minus after the best."),
-            Value(psep, digits=3),
-            Interval(psep, digits=3),
-        )
-    ]
+    name = Label("PSEP", "Predictive separation: share of events after the worst forecast minus after the best.")
+    rows: list[tuple[Cell, ...]] = [(name, Value(psep, digits=3), Interval(psep, digits=3))]
     if not found["reliability_taken_as_zero"]:
         rows.append((Label("PSEP of the predicted probabilities"), Value(found["psep_forecasts"]), ""))
     information = {
@@ -272,20 +254,20 @@ def _hb17(found: dict[str, Any], findings: list[Finding]) -> Table:
         "Normalised (share of H(o); McFadden R²)": found["normalized_mutual_information"],
     }
     rows += [(Label(name), Value(x), "") for name, x in information.items()]
-    head = (
-        Column("Separation and information (nats)", number=False),
-        Column("value"),
-        Column(words.level(found["level"])),
-    )
     notes = [words.sentence(f.message) for f in findings if f.severity == "note"]
-    return Table("Separation and information (nats)", head, tuple(rows), (*notes, f"HB17: {words.PAPERS['HB17']}."))
+    columns = ("value", words.level(found["level"]))
+    return table("Separation and information (nats)", columns, rows, (*notes, f"HB17: {words.PAPERS['HB17']}."))
+
+
+def _brier(found: dict[str, Any]) -> tuple[str, str, str]:
+    """Return the Brier score that tables of this size are judged by: field, name, range."""
+    two = len(found["columns"]) == 2
+    return ("half_brier_terms", "Half Brier", "0–1") if two else ("brier_terms", "Brier", "0–2")
 
 
 def _scores(found: dict[str, Any]) -> Table:
-    two = len(found["columns"]) == 2
-    labels = {"log_terms": "Log loss"} | (
-        {"half_brier_terms": "Half Brier (0–1)"} if two else {"brier_terms": "Brier (0–2)"}
-    )
+    field, brier, limits = _brier(found)
+    labels = {"log_terms": "Log loss", field: f"{brier} ({limits})"}
     versions = [("", found, not found["reliability_taken_as_zero"])]
     notes = [found["reliability_note"]]
     if found["train"] is not None:
@@ -307,24 +289,21 @@ def _scores(found: dict[str, Any]) -> Table:
             lines.append((Label(f"{label}{said}"), *parts, missed, Value(terms["skill"])))
     notes.append("Score = uncertainty − resolution + reliability. Skill: share of the uncertainty that is saved.")
     titles = ("score", "uncertainty", "resolution", "reliability", "skill")
-    head = (Column("Scores (lower is better)", number=False), *(Column(title) for title in titles))
-    return Table("Scores (lower is better)", head, tuple(lines), tuple(notes))
+    return table("Scores (lower is better)", titles, lines, notes)
 
 
 def _terms(found: dict[str, Any]) -> Table:
     """Return resolution and reliability per case of each forecast; reliability only where it was measured."""
-    measured = not found["reliability_taken_as_zero"]
-    scores = {"log loss": "log_terms"}
-    scores |= {"half Brier": "half_brier_terms"} if len(found["columns"]) == 2 else {"Brier": "brier_terms"}
-    terms = ("resolution", "reliability") if measured else ("resolution",)
+    field, brier, _ = _brier(found)
+    scores = {"log loss": "log_terms", brier.replace("Half", "half"): field}
+    terms = ("resolution",) if found["reliability_taken_as_zero"] else ("resolution", "reliability")
     titles = ["cases", *(f"{term}, {name}" for name in scores for term in terms), "entropy H(o|f)"]
     lines: list[tuple[Cell, ...]] = []
     for i, row in enumerate(found["rows"]):
         held = [found[key]["per_category"][i] for key in scores.values()]
         parts = [Value(one[term]) for one in held for term in terms]
         lines.append((Label(row), _cases(held[0]["cases"]), *parts, Value(held[0]["entropy"])))
-    head = (Column("Forecast", number=False), *(Column(title) for title in titles))
-    return Table("Terms of each forecast", head, tuple(lines), ("Per case of the forecast.",))
+    return table("Terms of each forecast", titles, lines, ["Per case of the forecast."], first="Forecast")
 
 
 def _logistic(found: dict[str, Any]) -> Table | None:
@@ -335,17 +314,16 @@ def _logistic(found: dict[str, Any]) -> Table | None:
     names = [f"log odds after {_quoted(first)}", *(f"difference: {_quoted(row)}" for row in others)]
     coefficients, errors = (found["logit"][name] for name in ("coefficients", "standard_errors"))
     triples = zip(names, coefficients, errors or [None] * len(names), strict=True)
-    rows = tuple((Label(name), Value(b), Value(error)) for name, b, error in triples)
-    title = "Logistic model"
-    return Table(title, (Column(title, number=False), Column("coefficient"), Column("standard error")), rows)
+    rows = [(Label(name), Value(b), Value(error)) for name, b, error in triples]
+    return table("Logistic model", ("coefficient", "standard error"), rows)
 
 
 def _association(found: dict[str, Any]) -> Table:
     title = "Association of forecast and outcome"
     if found["g2"] is None:
-        rows = ((Label("G² per case (likelihood ratio, = 2 I)"), Value(2.0 * found["mutual_information"])),)
+        row = (Label("G² per case (likelihood ratio, = 2 I)"), Value(2.0 * found["mutual_information"]))
         unknown = "The number of cases is not known (--n gives it): no intervals, standard errors or p."
-        return Table(title, (Column(title, number=False), Column("value")), rows, (unknown,))
+        return table(title, ["value"], [row], [unknown])
     df = str(found["df"])
     lines: list[tuple[Cell, ...]] = [
         (Label("G² (likelihood ratio, = 2 n I)"), Value(found["g2"], digits=2), df, words.p_value(found["g2_p"])),
@@ -355,8 +333,7 @@ def _association(found: dict[str, Any]) -> Table:
     if found["exact_p"] is not None:
         lines.append((Label("exact"), "", "", words.p_value(found["exact_p"]["value"])))
         notes.append(f"Exact: {found['exact_p']['method']}.")
-    head = (Column(title, number=False), Column("value"), Column("df"), Column("p"))
-    return Table(title, head, tuple(lines), tuple(notes))
+    return table(title, ("value", "df", "p"), lines, notes)
 
 
 def _strata(found: dict[str, Any]) -> Table | None:
@@ -370,19 +347,9 @@ def _strata(found: dict[str, Any]) -> Table | None:
             lines.append((Label(name), *["–"] * len(titles)))
             notes.append(f"{name}: {part}.")
             continue
-        numbers = (
-            part["prior"][-1],
-            *(part[key] for key in ("psep", "divergence_score", "brier", "mutual_information")),
-        )
+        numbers = [part[key] for key in ("psep", "divergence_score", "brier", "mutual_information")]
+        cases: Cell = "–" if part["n"] is None else _cases(part["n"])
         g2: Cell = "–" if part["g2"] is None else Value(part["g2"], digits=2)
-        lines.append(
-            (
-                Label(name),
-                "–" if part["n"] is None else _cases(part["n"]),
-                *(Value(x) for x in numbers),
-                g2,
-                words.p_value(part["g2_p"]),
-            )
-        )
-    head = (Column("Part by part", number=False), *(Column(title) for title in titles))
-    return Table("Part by part", head, tuple(lines), tuple(notes))
+        cells = (cases, *map(Value, (part["prior"][-1], *numbers)), g2, words.p_value(part["g2_p"]))
+        lines.append((Label(name), *cells))
+    return table("Part by part", titles, lines, notes)
