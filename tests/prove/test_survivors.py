@@ -25,7 +25,8 @@ from veracity.read.layouts import lm_eval
 from veracity.read.pairing import keys_of_ids
 from veracity.read.suggest import Proposal, Refusal, completed
 from veracity.read.text import _comments, _encoding, _has_names_of_rows
-from veracity.state.checks import Damaged, check
+from veracity.state.checks import check
+from veracity.state.plain_bytes import Damaged
 from veracity.state.rows import RunningRows
 from veracity.state.tally import Tally
 

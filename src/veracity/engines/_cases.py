@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -87,19 +87,19 @@ class Cases:
         shared = int(times[times > 1].sum())
         return (Finding.of("repeated_cases", shared, len(keys)),) if shared else ()
 
-    def state(self) -> tuple[dict[str, Any], list[bytes]]:
-        """Return the cases as plain values and bytes."""
-        held = None if self._held is None else list(self._held)
-        bodies = [array.tobytes() for model in held or () for array in self.of(model)]
-        return {"sums": self.sums, "unpaired": self.unpaired, "held": held}, bodies
+    def state(self) -> dict[str, Any]:
+        """Return the cases as plain values: the arguments of `merge`."""
+        held = None if self._held is None else {model: self.of(model) for model in self._held}
+        return {"sums": self.sums, "unpaired": self.unpaired, "held": held}
 
-    def merge(self, head: dict[str, Any], bodies: Sequence[bytes]) -> None:
+    def merge(
+        self, sums: Mapping[str, Sequence[int]], unpaired: int, held: Mapping[str, Sequence[Keys]] | None
+    ) -> None:
         """Add the cases of another state."""
-        self.unpaired += head["unpaired"]
-        for model, (number, total) in head["sums"].items():
+        self.unpaired += unpaired
+        for model, (number, total) in sums.items():
             self._sum(model, number, total)
-        if head["held"] is None:
+        if held is None:
             self._held = None
-        for i, model in enumerate(head["held"] or ()):
-            keys, outcomes = (np.frombuffer(body, np.uint64) for body in bodies[2 * i : 2 * i + 2])
+        for model, (keys, outcomes) in (held or {}).items():
             self._hold(model, keys, outcomes)

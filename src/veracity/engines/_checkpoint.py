@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 from veracity.data.whole_files import write_whole
 from veracity.engines._sums import Sum
 from veracity.read import Part, ReadOptions
+from veracity.state.plain_bytes import opened, sealed
 from veracity.state.plan import Plan
 
-MAGIC = b"veracity checkpoint 1\n"
+KIND = b"veracity checkpoint 2\n"
 
 
 class Checkpoint:
@@ -39,19 +39,14 @@ class Checkpoint:
         if not self.path.exists():
             return 0, 0, 0
         data = self.path.read_bytes()
-        at = len(MAGIC)
-        if data[:at] != MAGIC:
+        if not data.startswith(KIND):
             raise ValueError(f"checkpoint: {self.path} is a file of another kind\n  give another name")
-        body = data[at + 4 :]
-        if crc32(body) != int.from_bytes(data[at : at + 4], "little"):
-            raise ValueError(f"checkpoint: {self.path} is damaged\n  delete it to begin again")
-        size = int.from_bytes(body[:8], "little")
         try:
-            head = json.loads(body[8 : 8 + size])
-            differing = [what for what, digest in self._of.items() if head["of"][what] != digest]
+            held = opened(KIND, data)
+            differing = [what for what, digest in self._of.items() if held["of"][what] != digest]
             if not differing:
-                total.merge(body[8 + size :])
-            done = head["part"], head["skip"], head["rows"]
+                total.merge(held["state"])
+            done = held["part"], held["skip"], held["rows"]
             if not all(type(number) is int and number >= 0 for number in done):
                 raise ValueError("no number of rows")
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
@@ -66,9 +61,8 @@ class Checkpoint:
 
     def write(self, total: Sum, part: int, skip: int, rows: int) -> None:
         """Replace the file at once, so that it is whole whenever the run is killed."""
-        head = json.dumps({"of": self._of, "part": part, "skip": skip, "rows": rows}).encode()
-        body = len(head).to_bytes(8, "little") + head + total.state()
-        write_whole(self.path, MAGIC + crc32(body).to_bytes(4, "little") + body, safely=True)
+        held = {"of": self._of, "part": part, "skip": skip, "rows": rows, "state": total.state()}
+        write_whole(self.path, sealed(KIND, held), safely=True)
 
     def remove(self) -> None:
         """Delete the file after a complete run."""

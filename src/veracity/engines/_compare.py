@@ -1,17 +1,44 @@
-"""Several models counted on the same cases."""
+"""Several models counted on the same cases: tallies, and sums of paired differences, from one pass."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from veracity.engines import Engine
-from veracity.engines._pairs import Beginning, PairedTallies
 from veracity.engines._sums import Tallies
-from veracity.read.pairing import Paired
+from veracity.estimate.paired import Scorer
+from veracity.read.pairing import Paired, with_file
+from veracity.read.parts import Batch
 from veracity.results.compare import scorer_of
+from veracity.state.pairs import Pairs
+from veracity.state.plain_bytes import packed, unpacked
 from veracity.state.plan import Plan
+
+
+class PairedTallies(Tallies):
+    """A running tally for each model, and sums of their paired differences."""
+
+    def __init__(self, plan: Plan, files: tuple[str, ...], cases: str, models: Sequence[str], scorer: Scorer) -> None:
+        super().__init__(plan, files, cases)
+        self.pairs = Pairs(models, scorer)
+
+    def take(self, batch: Batch) -> None:
+        super().take(batch)  # refuses values that are not probabilities
+        self.pairs.take(replace(with_file(f, self._files), model=f.model) for f in batch.forecasts)
+
+    def merge(self, state: bytes) -> None:
+        tallies, pairs = unpacked(state)
+        super().merge(tallies)
+        self.pairs.add_bytes(pairs)
+
+    def state(self) -> bytes:
+        self.pairs.settle()
+        return packed([super().state(), self.pairs.to_bytes()])
 
 
 def count_paired(engine: Engine, source: Paired, plan: Plan | None = None, **how: Any) -> tuple[PairedTallies, str]:
@@ -23,7 +50,7 @@ def count_paired(engine: Engine, source: Paired, plan: Plan | None = None, **how
     source.same_classes()
     names = tuple(source.models)
     scorer = scorer_of(source.layout_of(names[0]).classes, plan)
-    make = Beginning(plan, source.files, "ids" if source.by_id else "rows", names, scorer)
+    make = partial(PairedTallies, plan, source.files, "ids" if source.by_id else "rows", names, scorer)
     counted: PairedTallies = engine.total(source, make, plan=plan, **how)
     counted.pairs.settle()
     if not source.by_id:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from veracity.data import Finding, Forecasts, check, merge, without_empty
@@ -14,6 +13,7 @@ from veracity.read import Source
 from veracity.read.pairing import Paired, with_file
 from veracity.read.parts import Batch
 from veracity.state.packing import stored_finding
+from veracity.state.plain_bytes import packed, unpacked
 from veracity.state.plan import Plan
 from veracity.state.tally import RunningTally, Tally
 
@@ -76,8 +76,11 @@ class Tallies(Sum):
         for forecasts in batch.forecasts:
             self._count(forecasts)
         for model, findings in batch.emptied:
-            self._findings[model] = merge((*self._findings.get(model, ()), *findings))
+            self._found(model, findings)
         self.cases.unpaired += batch.unpaired
+
+    def _found(self, model: str, findings: Iterable[Finding]) -> None:
+        self._findings[model] = merge((*self._findings.get(model, ()), *findings))
 
     def _count(self, f: Forecasts) -> None:
         if f.ideal is not None:
@@ -97,31 +100,22 @@ class Tallies(Sum):
         self._skipped[part] = reason
 
     def merge(self, state: bytes) -> None:
-        head, bodies = _unpacked(state)
-        self._skipped |= head["skipped"]
-        for model, body in zip(head["models"], bodies, strict=False):
+        held = unpacked(state)
+        self._skipped |= held["skipped"]
+        for model, tally in held["tallies"].items():
             try:
-                self._running.setdefault(model, RunningTally()).add(Tally.from_bytes(body))
+                self._running.setdefault(model, RunningTally()).add(Tally.from_bytes(tally))
             except ValueError as problem:
-                raise ValueError(f"{' to '.join(self._of)} and {' to '.join(head['of'])}: {problem}") from None
-        self.cases.merge(head["cases"], bodies[len(head["models"]) :])
-        self.name(*head["of"])
-        for model, findings in head["findings"].items():
-            stored = (stored_finding(finding) for finding in findings)
-            self._findings[model] = merge((*self._findings.get(model, ()), *stored))
+                raise ValueError(f"{' to '.join(self._of)} and {' to '.join(held['of'])}: {problem}") from None
+        self.cases.merge(**held["cases"])
+        self.name(*held["of"])
+        for model, findings in held["findings"].items():
+            self._found(model, map(stored_finding, findings))
 
     def state(self) -> bytes:
-        cases, keys = self.cases.state()
-        head = {
-            "of": self._of,
-            "skipped": self._skipped,
-            "findings": {
-                model: [asdict(finding) for finding in findings] for model, findings in self._findings.items()
-            },
-            "models": list(self._running),
-            "cases": cases,
-        }
-        return _packed(head, [*(running.tally().to_bytes() for running in self._running.values()), *keys])
+        tallies = {model: running.tally().to_bytes() for model, running in self._running.items()}
+        held = {"of": self._of, "skipped": self._skipped, "findings": self._findings, "cases": self.cases.state()}
+        return packed(held | {"tallies": tallies})
 
     def tallies(self) -> dict[str, Tally]:
         """Return the tally of each model so far."""
@@ -149,29 +143,3 @@ def with_files(tally: Tally, files: Sequence[str]) -> Tally:
         lowest=tuple(low._replace(row=decoded(low.row, files)) for low in tally.lowest),
         findings=tuple(replace(f, rows=tuple(decoded(row, files) for row in f.rows)) for f in tally.findings),
     )
-
-
-def _packed(head: Mapping[str, Any], bodies: Sequence[bytes]) -> bytes:
-    """Return a line of JSON and bytes as one; `_unpacked` takes them apart."""
-    text = json.dumps({**head, "sizes": [len(body) for body in bodies]}).encode()
-    return b"".join([len(text).to_bytes(8, "little"), text, *bodies])
-
-
-def _unpacked(state: bytes) -> tuple[dict[str, Any], list[bytes]]:
-    at = 8 + int.from_bytes(state[:8], "little")
-    head = json.loads(state[8:at])
-    bodies = []
-    for size in head["sizes"]:
-        bodies.append(state[at : at + size])
-        at += size
-    return head, bodies
-
-
-def packed_with(state: bytes, more: bytes) -> bytes:
-    """Return two states as one; `unpacked_with` takes them apart."""
-    return len(state).to_bytes(8, "little") + state + more
-
-
-def unpacked_with(data: bytes) -> tuple[bytes, bytes]:
-    end = 8 + int.from_bytes(data[:8], "little")
-    return data[8:end], data[end:]

@@ -17,6 +17,7 @@ from veracity.data.findings import TEXTS
 from veracity.data.types import COLUMNS
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
+from veracity.state.plain_bytes import Damaged
 from veracity.state.sums import Sums
 from veracity.state.tally import LOWEST, MANY_CLASSES, Low, Tally
 
@@ -29,10 +30,6 @@ KINDS: dict[str, Any] = {"outcomes": np.int64, "counts": np.int64, "case": np.ui
     "offered": np.bool_
 }
 PLACED = ("probabilities", "ideal", "offered")  # columns that may have an entry for each class
-
-
-class Damaged(Exception):
-    """Why no pass can have written a state."""
 
 
 def check(tally: Tally, cells: Grid) -> None:

@@ -7,7 +7,7 @@ scores; models in columns of one set never wait.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from itertools import combinations
 from typing import Any
@@ -28,6 +28,7 @@ AT_ONCE = 1 << 22  # differences computed together
 WAIT = 1 << 18  # cases that wait before those of other models are looked for
 EXTREMES = 20  # cases with the largest differences, either way
 MOST_LEVELS = 1_000  # of a group
+STORED = (*SAMPLED, "classes", "picks_only", "groups")  # of forecasts
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,15 +98,8 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         keyed = [part.keyed for part in (self, other) if part.keyed is not None]
-        return Moments(
-            self.cases + other.cases,
-            self.weight + other.weight,
-            self.weight2 + other.weight2,
-            self.total + other.total,
-            self.infinite + other.infinite,
-            self.pairs + other.pairs,
-            added(keyed) if keyed else None,
-        )
+        sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "keyed"}
+        return Moments(**sums, keyed=added(keyed) if keyed else None)
 
     @classmethod
     def of(cls, x: Floats, cases: Array, weight: Floats, by: tuple[str, Array] | None) -> Moments:
@@ -313,27 +307,17 @@ class Pairs:
 
     def to_bytes(self) -> bytes:
         """Return the state as bytes that hold no code."""
-        rows = {name: (sample.rows(), sample.complete) for name, sample in self.samples.items()}
+        rows = {name: sample.rows() for name, sample in self.samples.items()}
+        stored = {name: {c: getattr(f, c) for c in STORED} for name, f in rows.items() if f is not None}
         return packed(
             {
                 "kind": self.kind,
                 "unequal_weights": self.unequal_weights,
-                "moments": None if self.moments is None else _stored(self.moments),
-                "groups": {c: {v: _stored(m) for v, m in levels.items()} for c, levels in self.groups.items()},
-                "extremes": None if self.extremes is None else dict(vars(self.extremes)),
-                "samples": {
-                    name: None
-                    if f is None
-                    else {
-                        **{c: getattr(f, c) for c in SAMPLED},
-                        "complete": complete,
-                        "classes": list(f.classes),
-                        "picks_only": f.picks_only,
-                        "groups": f.groups,
-                    }
-                    for name, (f, complete) in rows.items()
-                },
-                "waiting": {name: [dict(vars(part)) for part in parts] for name, parts in self._waiting.items()},
+                "moments": self.moments,
+                "groups": self.groups,
+                "extremes": self.extremes,
+                "samples": {name: (held, self.samples[name].complete) for name, held in stored.items()},
+                "waiting": self._waiting,
             }
         )
 
@@ -345,16 +329,10 @@ class Pairs:
         other.moments = None if held["moments"] is None else _restored(held["moments"])
         other.groups = {c: {v: _restored(m) for v, m in levels.items()} for c, levels in held["groups"].items()}
         other.extremes = None if held["extremes"] is None else Extremes(**held["extremes"])
-        for name, rows in held["samples"].items():
-            if rows is not None:
-                complete = rows.pop("complete")
-                other.samples[name] = Sample(Forecasts(**{**rows, "classes": tuple(rows["classes"])}), complete)
+        for name, (rows, complete) in held["samples"].items():
+            other.samples[name] = Sample(Forecasts(**rows | {"classes": tuple(rows["classes"])}), complete)
         other._waiting = {name: [CaseScores(**part) for part in parts] for name, parts in held["waiting"].items()}
         self.merge(other)
-
-
-def _stored(moments: Moments) -> dict[str, Any]:
-    return {**vars(moments), "keyed": None if moments.keyed is None else dict(vars(moments.keyed))}
 
 
 def _restored(held: dict[str, Any]) -> Moments:

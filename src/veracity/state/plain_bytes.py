@@ -1,56 +1,88 @@
-"""Nested plain values with arrays as bytes that hold no code, and back."""
+"""Nested plain values, records and arrays as bytes that hold no code, and back."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import fields, is_dataclass
+from math import prod
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 KINDS = "biufU"
-DAMAGED = "data: the state is damaged ({}); make it again"
+
+
+class Damaged(ValueError):
+    """Why nothing of ours can have written these bytes."""
 
 
 def packed(value: Any) -> bytes:
-    """Return bytes of dicts, lists, numbers, texts and arrays of numbers or texts."""
-    arrays: list[bytes] = []
+    """Return bytes of dicts by text, records, lists, numbers, texts, bytes, and arrays of numbers or texts."""
+    bodies: list[bytes] = []
 
     def put(held: Any) -> Any:
         if isinstance(held, np.ndarray):
-            array = np.ascontiguousarray(held)
-            arrays.append(array.tobytes())
-            return {"array": [array.dtype.str, list(array.shape)]}
-        if isinstance(held, dict):
-            return {"dict": [[key, put(one)] for key, one in held.items()]}
+            bodies.append(held.tobytes())
+            return ["array", held.dtype.str, list(held.shape)]
+        if isinstance(held, bytes):
+            bodies.append(held)
+            return ["bytes", "", [len(held)]]
         if isinstance(held, (list, tuple)):
-            return [put(one) for one in held]
+            return ["list", *map(put, held)]
+        if is_dataclass(held):
+            return {f.name: put(getattr(held, f.name)) for f in fields(held)}
+        if isinstance(held, dict):
+            return {key: put(one) for key, one in held.items()}
         return held.item() if isinstance(held, np.generic) else held
 
     head = json.dumps(put(value)).encode()
-    return b"".join([len(head).to_bytes(8, "little"), head, *arrays])
+    return b"".join([len(head).to_bytes(8, "little"), head, *bodies])
 
 
 def unpacked(data: bytes) -> Any:
-    """Return the value given to `packed`; tuples come back as lists."""
+    """Return the value given to `packed`, records as dicts and tuples as lists; other bytes are `Damaged`."""
     at = 8 + int.from_bytes(data[:8], "little")
 
     def get(held: Any) -> Any:
         nonlocal at
-        if isinstance(held, list):
-            return [get(one) for one in held]
-        if not isinstance(held, dict):
+        if isinstance(held, dict):
+            return {key: get(one) for key, one in held.items()}
+        if not isinstance(held, list):
             return held
-        if "dict" in held:
-            return {key: get(one) for key, one in held["dict"]}
-        dtype, shape = np.dtype(held["array"][0]), held["array"][1]
-        size = int(np.prod(shape))
-        if dtype.kind not in KINDS or size < 0:
-            raise ValueError(DAMAGED.format(f"an array of {dtype}"))
-        array = np.frombuffer(data, dtype, size, at).reshape(shape)
+        if held[0] == "list":
+            return [get(one) for one in held[1:]]
+        kind, name, shape = held
+        dtype = np.dtype("u1" if kind == "bytes" else name)
+        if dtype.kind not in KINDS or len(shape) > 3 or not all(type(n) is int and n >= 0 for n in shape):
+            raise Damaged(f"an array of {name!r} with shape {shape!r}")
+        start, size = at, prod(shape)
         at += size * dtype.itemsize
-        return array if array.flags.aligned else array.copy()
+        if at > len(data):
+            raise Damaged("cut short")
+        if kind == "bytes":
+            return data[start:at]
+        array = np.frombuffer(data, dtype, size, start).reshape(shape)
+        return array if array.flags.aligned else array.copy()  # C needs aligned numbers
 
     try:
         return get(json.loads(data[8:at]))
-    except (KeyError, TypeError, IndexError) as problem:
-        raise ValueError(DAMAGED.format(f"{type(problem).__name__} {problem}")) from None
+    except Damaged:
+        raise
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as problem:
+        raise Damaged(f"{type(problem).__name__} {problem}") from None
+
+
+def sealed(kind: bytes, value: Any) -> bytes:
+    """Return the packed value behind the name of its kind and a checksum."""
+    body = packed(value)
+    return kind + crc32(body).to_bytes(4, "little") + body
+
+
+def opened(kind: bytes, data: bytes) -> Any:
+    """Return the value in sealed bytes of this kind."""
+    at = len(kind) + 4
+    body = data[at:]
+    if crc32(body) != int.from_bytes(data[at - 4 : at], "little"):
+        raise Damaged("checksum differs")
+    return unpacked(body)
