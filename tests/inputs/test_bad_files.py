@@ -18,90 +18,77 @@ WIDE = "label,p_a,p_b,p_c\n" + "a,0.2,0.3,0.5\nb,0.1,0.8,0.1\nc,0.3,0.3,0.4\n" *
 ABSENT = "a,0.2,0.3,0.5\nb,0.1,0.8,0.1\nc,0.5,0.5,\n" * 5
 TOKENS = json.dumps({"id": 1, "token_logprobs": [None, None]})
 
-# name of the file, its text, options, message
-BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
-    "empty file": ("x.csv", "", {}, "x.csv: the file is empty\n  it needs a line of column names and at least one row"),
+# name of the file, its text, options if any, message
+BAD: dict[str, tuple[Any, ...]] = {
+    "empty file": ("x.csv", "", "x.csv: the file is empty\n  it needs a line of column names and at least one row"),
     "numbers for named columns": (
         "x.csv",
         "y,prob_pos,prob_neg\n0,0.2,0.8\n1,0.6,0.4\n1,0.3,0.7\n",
-        {},
         "x.csv: outcome `y` holds 0, 1, the classes are pos, neg.\n"
         "  name the probability of 1:  --positive-proba prob_pos   or   --positive-proba prob_neg",
     ),
-    "only a header": ("x.csv", "y,p\n", {}, "x.csv: no rows below the column names\n  there is nothing to assess"),
+    "only a header": ("x.csv", "y,p\n", "x.csv: no rows below the column names\n  there is nothing to assess"),
     "workbook": (
         "x.xlsx",
         "PK\x03\x04",
-        {},
         "x.xlsx: Excel workbook: save the sheet as CSV (any delimiter) and try again",
     ),
     "zip archive": (
         "x.dat",
         "PK\x03\x04",
-        {},
         "x.dat: a zip archive\n  unpack it, or save the sheet of a workbook as CSV",
     ),
     "not Parquet": (
         "x.parquet",
         "hello",
-        {},
         "x.parquet: damaged, cut short, or not what its name says\n  write it again, or give it the ending of its kind",
     ),
-    "not arrays": ("x.npz", "hello", {}, "x.npz: no plain arrays in it\n  save them with numpy.save or numpy.savez"),
+    "not arrays": ("x.npz", "hello", "x.npz: no plain arrays in it\n  save them with numpy.save or numpy.savez"),
     "one column": (
         "x.csv",
         "p\n0.5\n0.2\n",
-        {},
         "nothing to assess in x.csv: one column `p`, no outcome.\n"
         "  if it is the probability of what happened:  --layout realised",
     ),
     "ragged row": (
         "x.csv",
         "y,p\n" + "0,0.5\n1,0.4\n" * 10 + "1,2,3\n",
-        {},
         "x.csv: row 21 has 3 fields, the header 2\n  a value that contains the delimiter needs quotes",
     ),
     "word among probabilities": (
         "x.csv",
         "y,p\n0,0.5\n1,high\n0,0.2\n",
-        {},
         "x.csv: row 2, `p` = 'high': not a number.\n  correct the value, or leave it empty",
     ),
     "percentages": (
         "x.csv",
         RISK.replace(";0,", ";"),
-        {},
         "x.csv: row 1, `Predicted risk` = 11: above 1 (all 39 values lie between 11 and 49).\n"
         "  if these are percentages:  --scale percent",
     ),
     "logits": (
         "x.csv",
         "y,p\n0,-2\n1,0.3\n1,4.5\n",
-        {},
         "x.csv: row 1, `p` = -2: below 0 (all 3 values lie between -2 and 4.5).\n  if these are logits:  --scale logit",
     ),
     "missing probability": (
         "x.csv",
         "y,p\n0,0.5\n1,NA\n0,0.3\n1,0.2\n",
-        {},
         "x.csv: `p` 1 of 4 values are missing (first: row 2).\n  leave these rows out:  --missing drop",
     ),
     "missing outcome": (
         "x.csv",
         "y,p\n0,0.5\n,0.1\n0,0.3\n1,0.2\n",
-        {},
         "x.csv: 1 of 4 outcomes in `y` are missing (first: row 2).\n  leave these rows out:  --missing drop",
     ),
     "unknown pair of labels": (
         "x.csv",
         "dead,risk\n1,0.2\n2,0.7\n1,0.4\n",
-        {},
         "x.csv: outcome `dead` holds 1 and 2; which one does `risk` forecast?   --positive 1   or   --positive 2",
     ),
     "words for the event unknown": (
         "x.csv",
         "y,p\ngood,0.2\npoor,0.7\ngood,0.4\n",
-        {},
         "x.csv: outcome `y` holds good and poor; which one does `p` forecast?   --positive good   or   --positive poor",
     ),
     "event that does not occur": (
@@ -113,7 +100,6 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "three outcomes": (
         "x.csv",
         "y,p\na,0.2\nb,0.7\nc,0.4\n",
-        {},
         "x.csv: one probability column `p`, but `y` has three values (a, b, c). "
         "An outcome for one probability has two values.\n"
         "  if one value is the event:  --label y --versus-rest b",
@@ -121,35 +107,30 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "two outcomes": (
         "x.csv",
         "won,lost,p\n1,0,0.2\n0,1,0.7\n1,0,0.4\n",
-        {},
         "x.csv: two columns could be the outcome: `won`, `lost` (they differ in 3 of 3 rows).\n"
         "  choose:  --label lost   or   --label won",
     ),
     "two known outcomes": (
         "x.csv",
         "truth,label,p\n1,0,0.2\n0,1,0.7\n1,0,0.4\n",
-        {},
         "x.csv: two columns could be the outcome: `truth`, `label` (they differ in 3 of 3 rows).\n"
         "  choose:  --label label   or   --label truth",
     ),
     "two sets of classes": (
         "x.csv",
         "y,a_1,a_2,b_1,b_2\n" + "1,0.2,0.8,0.3,0.7\n2,0.5,0.5,0.6,0.4\n" * 3,
-        {},
         "x.csv: two sets of class columns: a_1…a_2 and b_1…b_2.\n"
         "  as two models:  veracity assess x.csv --proba '{model}_*'      one of them:  --proba 'a_*'",
     ),
     "row sums": (
         "x.csv",
         WIDE + "a,0.2,0.3,0.4\n" + "a,0.2,0.3,0.5\n" * 100,
-        {},
         "x.csv: 1 of 122 rows do not sum to one (first: row 22, sum 0.9).\n"
         "  fix the file, or rescale these rows:  --normalise",
     ),
     "all row sums": (
         "x.csv",
         WIDE.replace("0.5", "0.4").replace("0.8", "0.7").replace("0.4", "0.2"),
-        {},
         "x.csv: class columns p_a p_b p_c, but 21 of 21 rows do not sum to one (first: row 1, sum 0.7).\n"
         "  fix the file, or rescale these rows:  --normalise",
     ),
@@ -164,7 +145,6 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "class without a column": (
         "x.csv",
         WIDE + "d,0.2,0.3,0.5\n",
-        {},
         "x.csv: row 22, `label` = d: none of the classes a, b, c (1 of 22 rows).\n"
         "  correct the outcome, or choose the columns of all classes:  --proba PATTERN"
         "      without these rows:  --where 'label!=d'",
@@ -172,7 +152,6 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "measured outcome": (
         "x.csv",
         "obs,p_0,p_1\n0.3,0.2,0.8\n1.7,0.4,0.6\n2.2,0.5,0.5\n9.5,0.9,0.1\n",
-        {},
         "x.csv: outcome `obs` is a number (0.3 to 9.5, 4 values), the classes are 0, 1.\n"
         "  give the limits between the classes:  --cut 2.2        (≤ 2.2 → 0, above → 1)",
     ),
@@ -221,28 +200,24 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "percentages of answer options": (
         "x.jsonl",
         '{"answer": "A", "options": {"A": 70.0, "B": 30.0}}\n{"answer": "B", "options": {"A": 35.0, "B": 65.0}}\n',
-        {},
         "x.jsonl: row 1, `options.A` = 70: above 1 (all 4 values lie between 30 and 70).\n"
         "  if these are percentages:  --scale percent",
     ),
     "answer options beyond one": (
         "x.jsonl",
         '{"answer": "A", "options": {"A": 1.1, "B": 0.2}}\n{"answer": "B", "options": {"A": 0.5, "B": 0.8}}\n',
-        {},
         "x.jsonl: row 1, `options.A` = 1.1: above 1 (all 4 values lie between 0.2 and 1.1).\n"
         "  correct the value; probabilities lie between 0 and 1      or rescale the rows:  --normalise",
     ),
     "names that say the opposite": (
         "x.csv",
         "y,p\n0.2,0\n0.7,1\n0.6,1\n0.1,0\n",
-        {},
         "x.csv: `y` holds probabilities and `p` 0 and 1: their names say the opposite.\n"
         "  if the names are wrong:  veracity assess x.csv --label p --positive-proba y",
     ),
     "codes for named columns": (
         "x.csv",
         "target,setosa,versicolor,virginica\n0,0.7,0.2,0.1\n1,0.3,0.55,0.15\n2,0.25,0.35,0.4\n",
-        {},
         "x.csv: outcome `target` holds 0, 1, 2, the columns are called setosa versicolor virginica.\n"
         "  give both the same names: columns 0 1 2, or the names of the columns in `target`",
     ),
@@ -256,7 +231,6 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "no outcome": (
         "x.csv",
         "id,p\n1,0.25\n2,0.5\n3,0.75\n",
-        {},
         "x.csv: `p` could be the forecast, but no column holds outcomes.\n"
         "  columns:  probabilities `p`; numbers `id`\n"
         "  add a column of what happened, such as 0 and 1, or give the file that holds it:  --label-file FILE",
@@ -316,19 +290,16 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "more events than cases": (
         "x.csv",
         "p,n,events\n0.1,10,2\n0.5,4,5\n0.9,10,9\n",
-        {},
         "x.csv: row 2: 5 `events` of 4 `n`.\n  there cannot be more events than cases",
     ),
     "frequency without shares": (
         "x.csv",
         "p,obs_freq\n0.1,0.2\n0.5,0.4\n0.9,0.95\n",
-        {},
         "x.csv: `obs_freq` is a frequency: the share of cases of each row is needed.\n  give it with --weight COL",
     ),
     "table of counts": (
         "x.csv",
         "forecast,observed,n\nyes,yes,28\nyes,no,72\nno,yes,23\n",
-        {},
         "x.csv: forecast categories by outcomes with their number `n`: a table, not single forecasts.\n"
         "  veracity table x.csv",
     ),
@@ -374,51 +345,43 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "class twice in a case": (
         "x.csv",
         "case,observed,predicted_label,predicted\n1,a,a,0.5\n1,a,a,0.5\n",
-        {},
         "x.csv: row 1: class a occurs twice in one case.\n  name the columns of a case:  --id COL,COL",
     ),
     "class missing in a case": (
         "x.csv",
         "case,observed,predicted_label,predicted\n1,a,a,0.5\n1,a,b,0.5\n2,a,a,1\n",
-        {},
         "x.csv: row 3: a case with 1 of 2 classes (1 of 2 cases).\n"
         "  leave these cases out:  --missing drop      or, if an option was not offered:  --absent nan",
     ),
     "case with two outcomes": (
         "x.csv",
         "case,observed,predicted_label,predicted\n1,a,a,0.5\n1,b,b,0.5\n",
-        {},
         "x.csv: row 1: one case has several outcomes in `observed`.\n  name the columns of a case:  --id COL,COL",
     ),
     "line that is no JSON": (
         "x.jsonl",
         '{"y": 1, "p": 0.5}\n{oops\n',
-        {},
         "x.jsonl: row 2 is no JSON (Expecting property name enclosed in double quotes)\n  one object per line",
     ),
     "JSON array": (
         "x.jsonl",
         '[{"y": 1, "p": 0.5}, 2]',
-        {},
         "x.jsonl: entry 2 of the JSON array is no object\n  write one object for each case",
     ),
     "answer that is no option": (
         "x.jsonl",
         '{"options": {"A": -1.0, "B": -0.5}, "answer": "C"}',
-        {},
         "x.jsonl: row 1: `answer` = 'C' is not one of the options A, B\n"
         "  the right answer is the number (from 0), the letter or the name of an option",
     ),
     "options that are words": (
         "x.jsonl",
         '{"options": {"A": -1.0, "B": -0.5}, "answer": "A"}\n{"options": ["x", "y"], "answer": 0}',
-        {},
         "x.jsonl: row 2: `options` holds no numbers for at least two options\n  each option needs its log-probability",
     ),
     "tokens without log-probabilities": (
         "x.jsonl",
         TOKENS,
-        {},
         "x.jsonl: no log-probability in `token_logprobs`\n  there is nothing to assess",
     ),
     "proba twice": (
@@ -445,7 +408,8 @@ BAD: dict[str, tuple[str, str, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("kind", BAD)
 def test_refused_with_the_exact_message(kind: str, tmp_path: Path) -> None:
-    name, content, options, message = BAD[kind]
+    name, content, *given, message = BAD[kind]
+    (options,) = given or [{}]
     (tmp_path / name).write_text(content, newline="")
     with pytest.raises(ValueError) as error:
         read(tmp_path / name, ReadOptions(**options))
