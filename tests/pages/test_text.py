@@ -20,7 +20,7 @@ from veracity import PredictionTable, measures, plots, show, words
 from veracity.data import Finding
 from veracity.data import records as r
 from veracity.data.reading import Reading
-from veracity.data.windows import Drift
+from veracity.data.records import Drift
 from veracity.measures import Measure, scores
 from veracity.show import markdown, terminal
 from veracity.show.blocks import Cards, Chart, Details, Heading, Sentence, Table, walk

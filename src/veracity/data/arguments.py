@@ -66,22 +66,24 @@ def refuse_reordered(y_true: Any, y_proba: Any, names: Names) -> None:
         )
 
 
-def named_columns(y_proba: Any, y: Array, labels: Any, names: Names) -> Any:
-    """Return the classes by the column names of a frame, or `labels` without column names."""
+def named_columns(y_proba: Any, y: Array, names: Names) -> list[Any] | None:
+    """Return the classes by the column names of a frame; None without such names, or where they are 0, 1, …"""
     columns = getattr(y_proba, "column_names", None) or getattr(y_proba, "columns", None)
-    if columns is None or y.ndim != 1:
-        return labels
+    if columns is None or y.ndim != 1 or y.dtype.kind not in "iufbOUS":
+        return None
+    classes: list[Any] | None
     if y.dtype.kind in "iufb":
-        return _numbered_columns([str(c) for c in columns], y, names)
-    if y.dtype.kind not in "OUS":
-        return labels
-    seen = {v for v in y.tolist() if isinstance(v, str)}
-    if not seen:
-        return labels
-    classes = _without_common_affixes(list(columns), seen)
-    if classes is None:
+        seen, classes = np.unique(y[y == y]).tolist(), _numbers_in(columns)
+        if classes is None or classes == list(range(len(columns))):
+            return None
+    else:
+        seen = sorted({v for v in y.tolist() if isinstance(v, str)})
+        if not seen:
+            return None
+        classes = _without_common_affixes(list(columns), set(seen))
+    if classes is None or not set(seen) <= set(classes):
         raise names.error(
-            f"the columns of {names.forecast} are {listed(columns)}, the outcomes {listed(sorted(seen))}.",
+            f"the columns of {names.forecast} are {listed(columns)}, the outcomes {listed(seen)}.",
             "say which column is which class:  labels=[…]",
         )
     return classes
@@ -105,34 +107,20 @@ def _common_length(words: list[str]) -> int:
     return len(list(takewhile(lambda letters: len(set(letters)) == 1, zip(*words, strict=False))))
 
 
-def _numbered_columns(columns: list[str], y: Array, names: Names) -> list[int] | None:
-    """Return the class numbers of columns such as 2, 0, 1 or p2, p0, p1; None where they are the column positions."""
-    matches = [re.fullmatch(r"(.*?)(\d+)", c) for c in columns]
-    if len({m[1] if m else c for m, c in zip(matches, columns, strict=True)}) != 1 or not all(matches):
-        return None
-    classes = [int(m[2]) for m in matches if m]
-    if classes == list(range(len(classes))):
-        return None
-    seen = np.unique(y[y == y])
-    if not set(seen.tolist()) <= set(classes):
-        raise names.error(
-            f"the columns of {names.forecast} are {listed(columns)}, the outcomes {listed(seen.tolist())}.",
-            "say which column is which class:  labels=[…]",
-        )
-    return classes
+def _numbers_in(columns: Any) -> list[int] | None:
+    """Return the class numbers of columns such as 2, 0, 1 or p2, p0, p1, if that is how all are named."""
+    matches = [re.fullmatch(r"(.*?)(\d+)", str(c)) for c in columns]
+    stems = {m[1] if m else None for m in matches}
+    return [int(m[2]) for m in matches if m] if len(stems) == 1 and None not in stems else None
 
 
 def array_of(values: Any, name: str) -> Array:
     """Return the values as one array; labels of mixed types stay objects."""
     try:
         array = np.asarray(values)
-        if (
-            array.dtype.kind in "US"
-            and isinstance(values, (list, tuple))
-            and not all(isinstance(v, str) for v in values)
-        ):
-            return np.array(values, dtype=object)  # a missing label among words must not become the word "nan"
-        return array
+        mixed = isinstance(values, (list, tuple)) and not all(isinstance(v, str) for v in values)
+        # A missing label among words must not become the word "nan".
+        return np.array(values, dtype=object) if array.dtype.kind in "US" and mixed else array
     except (ValueError, TypeError, RuntimeError) as problem:
         raise ValueError(f"{name}: not one array ({problem}).\n  rows of different lengths cannot be read") from None
 
@@ -166,14 +154,36 @@ def keys_of(values: Array | None) -> Array | None:
 
 def moments_of(values: Array | None, names: Names) -> Array | None:
     """Return times as numbers: dates and date texts (also 1968Q4) as days, numbers as they are."""
-    found = None if values is None else _moments(values, names)
-    if found is not None and not np.isfinite(found).all():
-        missing = ~np.isfinite(found)
+    if values is None:
+        return None
+    try:
+        found = _moments(values)
+    except (TypeError, ValueError) as problem:
+        raise names.error(f"time: neither numbers nor dates ({problem}).", "give dates such as 2024-05-31") from None
+    missing = ~np.isfinite(found)
+    if missing.any():
         raise names.error(
             f"time: {many(int(missing.sum()), 'row')} without a time (first: row {int(np.argmax(missing)) + 1}).",
             "fill them in, or leave these rows out",
         )
     return found
+
+
+def _moments(values: Array) -> Array:
+    if values.dtype.kind in "OU":
+        texts = values.astype(str)
+        try:
+            return texts.astype(np.float64)
+        except ValueError:
+            values = np.array([QUARTER.sub(_first_month, text) for text in texts.tolist()], "datetime64[us]")
+    if values.dtype.kind == "M":
+        days: Array = values.astype("datetime64[us]").astype(np.int64) / 86_400e6
+        return np.where(np.isnat(values), np.nan, days)
+    return values.astype(np.float64)
+
+
+def _first_month(quarter: re.Match[str]) -> str:
+    return f"{quarter[1]}-{3 * int(quarter[2]) - 2:02d}"
 
 
 def are_dates(values: Any) -> bool:
@@ -184,26 +194,6 @@ def are_dates(values: Any) -> bool:
     if isinstance(first, str):
         return not re.fullmatch(r"\s*[-+]?\d+(\.\d*)?\s*", first)
     return not isinstance(first, (int, float, np.number))
-
-
-def _first_month(quarter: re.Match[str]) -> str:
-    return f"{quarter[1]}-{3 * int(quarter[2]) - 2:02d}"
-
-
-def _moments(values: Array, names: Names) -> Array:
-    try:
-        if values.dtype.kind in "OU":
-            texts = values.astype(str)
-            try:
-                return texts.astype(np.float64)
-            except ValueError:
-                values = np.array([QUARTER.sub(_first_month, text) for text in texts.tolist()], "datetime64[us]")
-        if values.dtype.kind == "M":
-            days: Array = values.astype("datetime64[us]").astype(np.int64) / 86_400e6
-            return np.where(np.isnat(values), np.nan, days)
-        return values.astype(np.float64)
-    except (TypeError, ValueError) as problem:
-        raise names.error(f"time: neither numbers nor dates ({problem}).", "give dates such as 2024-05-31") from None
 
 
 def groups_of(groups: Any, n: int, names: Names) -> dict[str, Array | None]:

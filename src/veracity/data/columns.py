@@ -132,26 +132,26 @@ def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, ro
             f"all {len(y):,} outcomes in {names.called(names.outcome)} are missing.", "there is nothing to assess"
         )
     if y.dtype.kind == "f":
-        wrong = _fractions(y, missing, order, k, row, names)
-        if wrong is not None:
+        present = y if missing is None else np.where(missing, 0.0, y)
+        if _are_shares(y, missing, order, k, row, names):
             classes, swap = _event_second(order or (0, 1), pos_label, k, names)
-            share = np.where(missing, 0.0, wrong) if missing is not None else wrong
-            share = 1.0 - share if swap else share
+            share = 1.0 - present if swap else present
             return Outcome(np.zeros(len(y), int), classes, np.column_stack([1.0 - share, share]), missing, swap)
-        present = y if missing is None else np.where(missing, 0, y)
         if np.abs(present).max() < LARGEST:
             y = present.astype(np.int64)
-    plain = order is None or order == tuple(range(k))
+    findings: tuple[Finding, ...] = ()
     if y.dtype.kind == "b" and order is None and k == 2:
         y, order = y.view(np.int8), (False, True)
-        classes, swap = _event_second(order, pos_label, k, names)
-        return Outcome(1 - y if swap else y, classes, missing=missing, swap=swap)
-    if y.dtype.kind in "iu" and plain:
-        seen = y if missing is None else y[~missing]
-        if seen.view(seen.dtype.str.replace("i", "u")).max() < k:  # negative numbers are huge as unsigned ones
-            classes, swap = _event_second(tuple(range(k)), pos_label, k, names)
-            return Outcome(1 - y.astype(np.int8) if swap else y, classes, missing=missing, swap=swap)
-    return _by_label(y, k, order, pos_label, missing, one_column, row, names)
+    elif y.dtype.kind in "iu" and order in (None, tuple(range(k))) and _within(y, k):
+        order = tuple(range(k))
+    else:
+        y, order, findings = _by_label(y, k, order, pos_label, missing, one_column, row, names)
+    classes, swap = _event_second(order, pos_label, k, names)
+    return Outcome(1 - y if swap else y, classes, missing=missing, swap=swap, findings=findings)
+
+
+def _within(y: Array, k: int) -> bool:
+    return bool(y.view(y.dtype.str.replace("i", "u")).max() < k)  # negative numbers are huge as unsigned ones
 
 
 def _by_label(
@@ -163,7 +163,8 @@ def _by_label(
     one_column: bool,
     row: RowOf,
     names: Names,
-) -> Outcome:
+) -> tuple[Array, tuple[Any, ...], tuple[Finding, ...]]:
+    """Return the column numbers of labels, the labels in the order of the columns, and a finding about the event."""
     seen = y if missing is None else y[~missing]
     try:
         distinct, inverse = np.unique(seen, return_inverse=True)
@@ -206,13 +207,9 @@ def _by_label(
             f"({int(bad.sum()):,} of {len(y):,} rows).",
             hint,
         )
-    classes, swap = _event_second(order, pos_label, k, names)
-    full = codes[inverse]
-    if missing is not None:
-        spread = np.zeros(len(y), full.dtype)
-        spread[~missing] = full
-        full = spread
-    return Outcome(1 - full if swap else full, classes, missing=missing, swap=swap, findings=findings)
+    full = np.zeros(len(y), codes.dtype)
+    full[slice(None) if missing is None else ~missing] = codes[inverse]
+    return full, order, findings
 
 
 def _event_second(order: tuple[Any, ...], pos_label: Any, k: int, names: Names) -> tuple[tuple[Any, ...], bool]:
@@ -261,24 +258,23 @@ def _present(y: Array) -> tuple[Array, Array | None]:
 
 
 def _small(values: Array) -> bool:
-    return all(abs(v) < LARGEST or v != v for v in values)
+    return all(abs(v) < LARGEST for v in values)
 
 
-def _fractions(
+def _are_shares(
     y: Array, missing: Array | None, order: tuple[Any, ...] | None, k: int, row: RowOf, names: Names
-) -> Array | None:
-    """Return the outcomes as shares of the second class if all lie within [0, 1]; None if all are whole numbers."""
-    seen = y if missing is None else y[~missing]
-    broken = seen != np.trunc(seen)
-    infinite = ~np.isfinite(seen)
-    if not (broken.any() or infinite.any()):
-        return None
-    if k == 2 and bool(((seen >= 0) & (seen <= 1)).all()) and order in (None, (0, 1)):
-        return y
-    first = int(np.argmax(broken | infinite))
-    at = first if missing is None else int(np.flatnonzero(~missing)[first])
+) -> bool:
+    """Return whether outcomes are shares of the second class, all within [0, 1]; False if all are whole numbers."""
+    broken = (y != np.trunc(y)) | np.isinf(y)
+    if missing is not None:
+        broken &= ~missing
+    if not broken.any():
+        return False
+    if k == 2 and bool(((y >= 0) & (y <= 1) | np.isnan(y)).all()) and order in (None, (0, 1)):
+        return True
+    at = int(np.argmax(broken))
     raise names.error(
-        f"{names.cell(names.outcome, row(at))} = {number(seen[first])}: an outcome is a class"
+        f"{names.cell(names.outcome, row(at))} = {number(y[at])}: an outcome is a class"
         + (", or a share between 0 and 1." if k == 2 else "."),
         "if these are measurements, cut them into classes first",
     )

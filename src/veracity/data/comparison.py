@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .findings import Finding
-from .section import Section
+from .records import Section
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def prepare(
     k = 2 if p.ndim == 1 else p.shape[1]
     n = len(p)
     part = InputRows(n, first_row, rows=None if rows is None else np.asarray(rows))
-    labels = named_columns(y_proba, y, labels, names) if labels is None else labels
+    labels = named_columns(y_proba, y, names) if labels is None else labels
     if y.ndim == 2:
         outcome = shares_of(y, k, labels, part.number, names)
     else:

@@ -7,17 +7,34 @@ A section knows its findings. The JSON document, its schema and the way back fol
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from .findings import Finding
 from .reading import Reading
-from .section import Section
-from .verdict import ClassLevel
 
+FINDINGS = "findings"  # not part of a section's document: listed once for all sections
 Numbers = tuple[float, ...]
 Shares = tuple[float | None, ...]  # None: undefined there
 Findings = tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Section(Mapping[str, Any]):
+    """A record and a mapping of its fields by name, without optional fields of None."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name in tuple(self):
+            return getattr(self, name)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        for f in fields(self):
+            if f.name != FINDINGS and not (f.default is None and getattr(self, f.name) is None):
+                yield f.name
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 @dataclass(frozen=True)
@@ -317,6 +334,15 @@ class Remedy(Section):
 
 
 @dataclass(frozen=True)
+class ClassLevel(Section):
+    """Predicted and observed share of one class."""
+
+    predicted: float
+    observed: float
+    z: float
+
+
+@dataclass(frozen=True)
 class Level(Section):
     """The readings of one level of a group."""
 
@@ -382,3 +408,25 @@ class Provenance(Section):
     reading: Any
     plan: Mapping[str, Any]
     seconds: float | None
+
+
+@dataclass(frozen=True)
+class Window(Section):
+    """The readings of one window: first and last time, and scores; `excess` is observed less expected log loss."""
+
+    start: str
+    end: str
+    n: int
+    log_loss: Reading
+    brier: Reading | None = None
+    accuracy: Reading | None = None
+    excess: Reading | None = None
+
+
+@dataclass(frozen=True)
+class Drift(Section):
+    """A test of slow change in time: of the log loss, and of observed less expected log loss (calibration)."""
+
+    p: float | None
+    calibration_p: float | None
+    method: str

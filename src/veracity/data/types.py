@@ -92,31 +92,11 @@ class Forecasts:
         ValueError: y_proba[0] = 83: above 1 (all 2 values lie between 20 and 83).
           if these are percentages:  Forecasts.of(…, scale="percent")
         """
+        given = {name: value for name, value in locals().items() if name != "cls"}
         from .check import check
         from .prepare import prepare
 
-        return check(
-            prepare(
-                y_true,
-                y_proba,
-                sample_weight=sample_weight,
-                counts=counts,
-                labels=labels,
-                pos_label=pos_label,
-                missing=missing,
-                soft=soft,
-                normalise=normalise,
-                scale=scale,
-                ideal=ideal,
-                features=features,
-                groups=groups,
-                case=case,
-                clusters=clusters,
-                time=time,
-                first_row=first_row,
-                names=names,
-            )
-        )
+        return check(prepare(**given))
 
     def take(self, index: Any) -> Forecasts:
         """Return these rows, in this order, without findings."""

@@ -7,16 +7,7 @@ from dataclasses import dataclass, field
 
 from .findings import Finding
 from .reading import Reading
-from .section import Section
-
-
-@dataclass(frozen=True)
-class ClassLevel(Section):
-    """Predicted and observed share of one class."""
-
-    predicted: float
-    observed: float
-    z: float
+from .records import ClassLevel, Section
 
 
 @dataclass(frozen=True)

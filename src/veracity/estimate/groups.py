@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from veracity.data.records import Group, Level
-from veracity.data.verdict import ClassLevel
+from veracity.data.records import ClassLevel, Group, Level
 from veracity.estimate import group_test
 from veracity.estimate.conclusion import verdict
 from veracity.estimate.dependent import Widening

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data.reading import Reading, unknown
-from veracity.data.verdict import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
+from veracity.data.records import ClassLevel
+from veracity.data.verdict import ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
 from veracity.estimate.cases import DRAWS, EDGES, RANGES, Many, Two, normal, prepared, ranges_of
 from veracity.estimate.folds import BLOCKS, blocks
 from veracity.estimate.slope import (

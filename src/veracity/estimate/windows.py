@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data.reading import Reading
-from veracity.data.windows import Drift, Window
+from veracity.data.records import Drift, Window
 from veracity.estimate.compare import FEWEST_TIMES, Dependence
 from veracity.formulas.differences import drift, half_width
 from veracity.state.keyed import CLUSTER, SCORES, TIME, KeyedSums

@@ -29,6 +29,7 @@ from veracity.data.records import (
     Curves,
     DecomposedProfile,
     Decomposition,
+    Drift,
     ExpectedScore,
     FloorMeans,
     Group,
@@ -40,9 +41,9 @@ from veracity.data.records import (
     Scores,
     Skill,
     Surprise,
+    Window,
 )
 from veracity.data.verdict import Verdict
-from veracity.data.windows import Drift, Window
 from veracity.estimate.ladder import NoProbabilities
 from veracity.estimate.measured import Measured
 from veracity.results.document import (
@@ -111,9 +112,8 @@ class Assessment(Presented):
         """Proper scores, accuracy and ranking."""
         if self._shared.nothing:
             nothing = Finding("one_class" if self.n else "empty", "changes the meaning", self._shared.nothing)
-            return replace(
-                estimate.no_scores(self._state, self._shared.nothing), findings=(*self._state.findings, nothing)
-            )
+            found = estimate.no_scores(self._state, self._shared.nothing)
+            return replace(found, findings=(*self._state.findings, nothing))
         found = estimate.scores(self._state)
         found = self._shared.bootstrap.of_scores(found) if self._shared.bootstrap else found
         return self._shared.shown(

@@ -18,8 +18,7 @@ import numpy as np
 from veracity.data.findings import Finding
 from veracity.data.places import Row
 from veracity.data.reading import Reading
-from veracity.data.records import RiskProfile, Scores
-from veracity.data.section import Section
+from veracity.data.records import RiskProfile, Scores, Section
 
 Shown = TypeVar("Shown")
 

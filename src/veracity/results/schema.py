@@ -8,8 +8,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from veracity.data.findings import Finding
 from veracity.data.reading import Reading
-from veracity.data.records import Scores
-from veracity.data.section import FINDINGS, Section
+from veracity.data.records import FINDINGS, Scores, Section
 from veracity.results.document import WORDS, hints, is_required
 
 SCHEMA, COMPARISON = "veracity/assessment/1", "veracity/comparison/1"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from veracity.data.verdict import ClassLevel, Range, Verdict
+from veracity.data.records import ClassLevel
+from veracity.data.verdict import Range, Verdict
 
 from .numbers import count
 from .text import event_name, listing, sentence
