@@ -35,7 +35,7 @@ HANG = 10  # a mutant whose tests take this many times as long, and a minute, is
 QUICK = ("-q", "--no-header", "-m", "not slow and not browser and not spark", "-p", "no:xdist")
 TESTS = ("src/veracity", "tests/laws", "tests/papers", "tests/inputs", "tests/kernels", "tests/conclusions",
          "tests/prove/test_crafted.py", "tests/prove/test_survivors.py", "tests/prove/test_survivors_in_estimates.py",
-         "tests/prove/test_survivors_in_formulas.py",
+         "tests/prove/test_survivors_in_formulas.py", "tests/prove/test_survivors_in_tests.py",
          "tests/engines/test_sample.py", "tests/engines/test_same_answer.py", "tests/engines/test_pairing.py",
          "tests/engines/test_awkward_parts.py",
          *sorted(f"tests/{path.name}" for path in (ROOT / "tests").glob("test_*.py")))  # fmt: skip

@@ -22,7 +22,8 @@ from veracity.maps._support import levels, whole_capacities
 from veracity.maps.coherent import nearest_in_simplex
 from veracity.read import ReadOptions, build, read, recognise
 from veracity.read.layouts import lm_eval
-from veracity.read.pairing import keys_of_ids
+from veracity.read.pairing import abreast, keys_of_ids
+from veracity.read.parts import Part
 from veracity.read.suggest import Proposal, Refusal, completed
 from veracity.read.text import _comments, _encoding, _has_names_of_rows
 from veracity.state.checks import check
@@ -277,3 +278,42 @@ def test_rows_look_dependent_where_a_unit_or_a_date_repeats(name: str, told: boo
     frame = {"p": p, "rained": (rng.random(60) < p).astype(int), name: [f"v{i % 15}" for i in range(60)]}
     pl.DataFrame(frame).write_csv(tmp_path / "x.csv")
     assert ("dependent_rows" in {f.code for f in recognise(tmp_path / "x.csv").findings}) == told
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.xls", "x"])
+def test_a_workbook_is_known_by_its_first_bytes(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    with pytest.raises(ValueError, match="Excel workbook: save the sheet as CSV"):
+        read(tmp_path / name, ReadOptions())
+
+
+def test_rows_in_percent_may_sum_to_nearly_a_hundred(tmp_path: Path) -> None:
+    for total, wanted in ((100, "rows sum to 100"), (97, "rows sum to nearly 100")):
+        lines = [f"{'abc'[i % 3]},{a},{30 - a},{total - 30}" for i, a in enumerate(range(1, 29))]
+        (tmp_path / "x.csv").write_text("y,a,b,c\n" + "\n".join(lines) + "\n")
+        assert recognise(tmp_path / "x.csv", ReadOptions(scale="percent")).why.endswith(wanted)
+
+
+def test_a_missing_file_is_refused_with_a_similar_name(tmp_path: Path) -> None:
+    (tmp_path / "forecasts.csv").write_text("y,p\n1,0.5\n")
+    with pytest.raises(ValueError, match=r"forecast\.csv: no such file; did you mean forecasts\.csv\?"):
+        read(tmp_path / "forecast.csv", ReadOptions())
+    with pytest.raises(ValueError, match=r"zzz: no such file$"):
+        read(tmp_path / "zzz", ReadOptions())
+
+
+def test_an_event_among_three_labels_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("y,p\n" + "win,0.5\nloss,0.25\ndraw,0.125\n" * 10)
+    with pytest.raises(ValueError, match=r"`y` has three values \(draw, loss, win\)"):
+        recognise(tmp_path / "x.csv", ReadOptions(positive="win"))
+
+
+@pytest.mark.parametrize(("rows", "most", "wanted"), [(None, 30, 30), (10, 30, 10), (50, 30, 30), (None, 200, None)])
+def test_parts_of_two_models_are_cut_at_the_same_rows(rows: int | None, most: int, wanted: int, tmp_path: Path) -> None:
+    sources = []
+    for name in ("a", "b"):
+        pl.DataFrame({"y": [0, 1] * 50, "p": [0.25, 0.5] * 50}).write_parquet(tmp_path / f"{name}.parquet")
+        sources.append([Part(str(tmp_path / f"{name}.parquet"), rows=rows)])
+    found = abreast(sources, most)
+    assert found[0].rows == found[1].rows == wanted
+    assert [part.first for part in found[::2]] == list(range(0, 100, wanted or 100))

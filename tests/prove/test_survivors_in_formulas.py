@@ -10,8 +10,9 @@ import pytest
 from veracity.data import Forecasts
 from veracity.formulas.distributions import _log_gamma_excess
 from veracity.formulas.intervals import wilson
+from veracity.formulas.means import log_generalized_mean, log_spread
 from veracity.formulas.testing import noncentrality_bound
-from veracity.maps import equal_rows
+from veracity.maps import equal_rows, multiplicative
 from veracity.state.pairs import Moments
 from veracity.state.rows import _nearest
 from veracity.state.tally import Tally
@@ -63,3 +64,18 @@ def test_one_model_has_scores_and_no_pairs() -> None:
     found = Moments.of(np.array([[[0.1, 0.4, 0.7]]]), np.ones(3, int), np.ones(3), None)
     assert found.total[0, 0] == pytest.approx(1.2)
     assert found.pairs.shape == (1, 0, 3)
+
+
+def test_a_weight_of_zero_removes_its_value_from_the_spread_and_the_mean() -> None:
+    assert log_spread([0.2, 0.8, 0.0], [1.0, 1.0, 0.0]) == pytest.approx(log_spread([0.2, 0.8]), rel=1e-15)
+    log_p = np.log([0.2, 0.8])
+    for r in (-1.0, 0.0, 1.0):
+        wanted = log_generalized_mean(log_p, r)
+        assert log_generalized_mean([*log_p, -np.inf], r, [1.0, 1.0, 0.0]) == pytest.approx(wanted, rel=1e-15)
+
+
+def test_a_row_without_weight_ties_no_classes() -> None:
+    p = np.array([[0.6, 0.4, 0.0, 0.0], [0.0, 0.0, 0.3, 0.7], [0.25, 0.25, 0.25, 0.25]])
+    f = Forecasts(p, None, (0, 1, 2, 3), weights=np.array([0.3, 0.7, 0.0]))
+    fitted = multiplicative.fit(f, target=[0.1, 0.2, 0.3, 0.4])
+    assert fitted.block[0] == fitted.block[1] != fitted.block[2] == fitted.block[3]

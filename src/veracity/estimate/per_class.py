@@ -73,11 +73,13 @@ class Cells:
 
     @property
     def predicted(self) -> float:
-        return self.expected / float(self.mass.sum())
+        """Mean probability; NaN where the class was never offered."""
+        return self.expected / float(self.mass.sum()) if len(self.mass) else math.nan
 
     @property
     def observed(self) -> float:
-        return float(self.true.sum() / self.mass.sum())
+        """Share of the events; NaN where the class was never offered."""
+        return float(self.true.sum() / self.mass.sum()) if len(self.mass) else math.nan
 
     @property
     def unfit(self) -> str:
