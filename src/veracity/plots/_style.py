@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -22,6 +22,7 @@ Columns = Mapping[str, tuple[str, str]]  # {field: (title, d3 format; "" for tex
 
 
 def _theme(ink: str, soft: str, grid: str, line: str, categories: Sequence[str]) -> dict[str, Any]:
+    text = {"labelColor": ink, "titleColor": ink, "labelFontSize": 12}
     return {
         "background": None,  # transparent: the page decides
         "font": FONT,
@@ -30,9 +31,7 @@ def _theme(ink: str, soft: str, grid: str, line: str, categories: Sequence[str])
         "mark": {"color": categories[0]},
         "rule": {"color": categories[0]},
         "axis": {
-            "labelColor": ink,
-            "titleColor": ink,
-            "labelFontSize": 12,
+            **text,
             "titleFontSize": 12,
             "titleFontWeight": "normal",
             "gridColor": grid,
@@ -46,9 +45,7 @@ def _theme(ink: str, soft: str, grid: str, line: str, categories: Sequence[str])
         "legend": {
             "orient": "bottom",
             "direction": "horizontal",
-            "labelColor": ink,
-            "titleColor": ink,
-            "labelFontSize": 12,
+            **text,
             "titleFontSize": 12,
             "labelLimit": 300,
             "symbolStrokeWidth": 2,
@@ -57,7 +54,7 @@ def _theme(ink: str, soft: str, grid: str, line: str, categories: Sequence[str])
             "symbolBaseFillColor": ink,
             "symbolBaseStrokeColor": ink,
         },
-        "header": {"labelColor": ink, "titleColor": ink, "labelFontSize": 12},
+        "header": text,
         "title": {
             "anchor": "start",
             "color": ink,
@@ -92,6 +89,7 @@ RISK_AXIS = ["Risk parameter r", "← punishes misses · forgives them →"]
 PROBABILITY = alt.Scale(domain=[0, 1], nice=False)
 GAVE, EXPECTED, RECALIBRATED = "gave", "expected", "recalibrated"  # the three sides of every mean
 SIDES = {GAVE: "reported", EXPECTED: "expected", RECALIBRATED: "measured"}
+INTERVAL = {"low": ("low", ".4~g"), "high": ("high", ".4~g")}  # columns
 
 
 def models(result: Any) -> dict[str, Any]:
@@ -153,6 +151,18 @@ def layered(heading: str, note: str, *layers: Chart, width: int = WIDTH, height:
     return alt.layer(*layers).properties(width=width, height=height, title=title(heading, note))
 
 
+def panels(heading: str, note: str, rows: Rows, draw: Callable[[str, Rows], Chart]) -> Chart:
+    """Return a picture for the rows of each column of groups, one below the other."""
+    columns = dict.fromkeys(row["column"] for row in rows)
+    drawn = [draw(column, [row for row in rows if row["column"] == column]) for column in columns]
+    return alt.vconcat(*drawn).properties(title=title(heading, note))
+
+
+def rule(axis: str, at: float, kind: str = "reference", **mark: Any) -> Chart:
+    """Return a line across the picture at a place of the axis "x" or "y"."""
+    return alt.Chart(data([{axis: at}])).mark_rule(style=kind, **mark).encode(**{axis: f"{axis}:Q"})
+
+
 def diagonal() -> Chart:
     corners = data([{"x": 0, "y": 0}, {"x": 1, "y": 1}])
     return alt.Chart(corners).mark_line(style="reference", clip=True).encode(x="x:Q", y="y:Q")
@@ -169,9 +179,14 @@ def note(x: float, y: float, text: str, **mark: Any) -> Chart:
 
 def risk_marks() -> list[Chart]:
     """Return the named places of the log loss and the Brier score on the risk axis."""
-    named = alt.Chart(data([{"r": r, "name": name} for r, name in ((0, "log"), (1, "Brier"))])).encode(x="r:Q")
-    text = named.mark_text(style="note", align="left", dx=4, dy=2, baseline="top", fontSize=11)
-    return [named.mark_rule(style="guide", opacity=0.6), text.encode(y=alt.value(0), text="name:N")]
+    named = alt.Chart(data([{"r": r, "name": name} for r, name in ((0, "log"), (1, "Brier"))]))
+    return [named.mark_rule(style="guide", opacity=0.6).encode(x="r:Q"), names_above(named)]
+
+
+def names_above(marks: Chart, align: str = "left", dx: int = 4) -> Chart:
+    """Return the names of places on the risk axis, at the top of the picture."""
+    text = marks.mark_text(style="note", align=align, dx=dx, dy=2, baseline="top", fontSize=11)
+    return text.encode(x="r:Q", y=alt.value(0), text="name:N")
 
 
 def legend_columns(names: Sequence[str]) -> int:
@@ -179,15 +194,29 @@ def legend_columns(names: Sequence[str]) -> int:
     return 1 if max(map(len, names), default=0) > 18 else 2
 
 
-def categories(domain: Sequence[str]) -> alt.Scale:
-    """Return colours in the order of the domain, taken from the theme."""
-    return alt.Scale(domain=list(domain))
+def by(field: str, domain: Sequence[str], *channels: str, **how: Any) -> dict[str, Any]:
+    """Return the encodings of a field, such as "color" and "shape", in the order of the domain; colours by the theme.
+
+    The first dash is solid and has no pattern, which would print slowly.
+    """
+    cues: dict[str, list[Any]] = {"shape": SHAPES, "strokeDash": DASHES}
+    made = {}
+    for name in channels:
+        cue: dict[str, Any] = (
+            {"range": [cues[name][i % len(cues[name])] for i in range(len(domain))]} if name in cues else {}
+        )
+        channel = getattr(alt, f"{name[0].upper()}{name[1:]}")
+        made[name] = channel(f"{field}:N", **{"scale": alt.Scale(domain=list(domain), **cue), "title": None, **how})
+    return made
 
 
-def dashes(domain: Sequence[str]) -> alt.Scale:
-    """Return dashes in the order of the domain; the first is solid and has no pattern, which would print slowly."""
-    return alt.Scale(domain=list(domain), range=[DASHES[i % len(DASHES)] for i in range(len(domain))])
+def dots(points: Chart, size: int, **encoded: Any) -> Chart:
+    return points.mark_point(filled=True, size=size, opacity=1).encode(**encoded)
 
 
-def shapes(domain: Sequence[str]) -> alt.Scale:
-    return alt.Scale(domain=list(domain), range=[SHAPES[i % len(SHAPES)] for i in range(len(domain))])
+def categories(names: Sequence[str]) -> dict[str, Any]:
+    """Return the encodings of the forecast categories of a table, from best to worst: shades where they are many."""
+    legend = alt.Legend(title=None, symbolType="stroke", symbolSize=240, columns=len(SHAPES))
+    how = {"sort": list(names), "legend": legend, "title": alt.Undefined}
+    shades = {"scale": alt.Scale(domain=list(names), scheme="viridis")} if len(names) > len(SHAPES) else {}
+    return by("category", names, "color", **how, **shades) | by("category", names, "strokeDash", **how)

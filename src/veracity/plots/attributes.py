@@ -50,21 +50,15 @@ def chart(result: Any) -> style.Chart:
         alt.Chart(style.data(found["curves"]["attributes_skill"]))
         .mark_area(style="band", clip=True)
         .encode(x=alt.X("stated:Q"), y=alt.Y("low:Q"), y2="high:Q"),
-        alt.Chart(style.data([{"y": base}])).mark_rule(style="guide").encode(y="y:Q"),
-        alt.Chart(style.data([{"x": base}])).mark_rule(style="guide").encode(x="x:Q"),
+        *(style.rule(axis, base, "guide") for axis in ("y", "x")),
         style.diagonal(),
     ]
     if all(point.get("low") is not None for point in points):
         layers.append(dots.mark_rule(opacity=0.6).encode(x=x, y=alt.Y("low:Q"), y2="high:Q"))
+    size = alt.Size("cases:Q", scale=alt.Scale(type="sqrt", range=[25, 260]), legend=None)
     layers += [
         dots.mark_line(strokeWidth=1.5).encode(x=x, y=y),
-        dots.mark_point(filled=True, opacity=1).encode(
-            x=x,
-            y=y,
-            size=alt.Size("cases:Q", scale=alt.Scale(type="sqrt", range=[25, 260]), legend=None),
-            tooltip=style.tips(COLUMNS),
-        ),
+        dots.mark_point(filled=True, opacity=1).encode(x=x, y=y, size=size, tooltip=style.tips(COLUMNS)),
     ]
-    return style.layered(
-        TITLE, "Grey: forecasts there improve on the prevalence (grey lines). Dots: larger for more cases.", *layers
-    )
+    note = "Grey: forecasts there improve on the prevalence (grey lines). Dots: larger for more cases."
+    return style.layered(TITLE, note, *layers)

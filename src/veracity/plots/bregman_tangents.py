@@ -9,7 +9,6 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
-from veracity.plots._table import category_colour, category_dash
 from veracity.words import number
 
 OF, ORDER, TITLE = "table", 40, "Scores as gaps"
@@ -43,11 +42,11 @@ def caption(result: Any) -> str:
     )
 
 
-def _projections(tangents: style.Rows, bottom: float, x: alt.X, y: alt.Y) -> list[style.Chart]:
+def _projections(tangents: style.Rows, bottom: float, x: alt.X, y: alt.Y) -> style.Chart:
     """Return thin lines from the points of contact down to their probabilities."""
     touched = [{**tangent, "bottom": bottom} for tangent in tangents]
     lines = alt.Chart(style.data(touched)).mark_rule(style="guide", strokeDash=[2, 3])
-    return [lines.encode(x=x, y=y, y2="bottom:Q")]
+    return lines.encode(x=x, y=y, y2="bottom:Q")
 
 
 def _psep(result: Any, bottom: float, x: alt.X, y: alt.Y) -> list[style.Chart]:
@@ -99,11 +98,11 @@ def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> s
     x = alt.X("p:Q", scale=style.PROBABILITY, title=f"Probability of {result.columns[-1]}")
     bottom = min(heights) - ROOM * (max(heights) - min(heights))  # room for PSEP below the curve
     y = alt.Y("g:Q", scale=alt.Scale(domain=[bottom, max(heights)]), title="Curve of the rule and its tangents")
-    names = [str(row) for row in result.rows]
-    colour, dash = category_colour(names), category_dash(names)
+    named = style.categories([str(row) for row in result.rows])
+    colour = named["color"]
     shown = style.tips({key: COLUMNS[key] for key in ("category", "p", "slope")})
     lines = alt.Chart(style.data(ends)).mark_line(strokeWidth=1.5)
-    dots = alt.Chart(style.data(tangents)).mark_point(filled=True, opacity=1, size=70)
+    dots = alt.Chart(style.data(tangents))
     layers = [alt.Chart(style.data(drawn["curve"])).mark_line(style="guide", strokeWidth=2).encode(x=x, y=y)]
     if at == "prior":
         layers.append(alt.Chart(style.data(ends)).mark_line(style="reference").encode(x=x, y=y))
@@ -111,19 +110,18 @@ def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> s
     else:
         gaps = [gap for gap in drawn["gaps"] if math.isfinite(gap["gap"])]
         marks = alt.Chart(style.data(gaps)).mark_point(shape="square", size=70, strokeWidth=2, opacity=1)
-        layers.append(lines.encode(x=x, y=y, color=colour, strokeDash=dash))
+        layers.append(lines.encode(x=x, y=y, **named))
         layers.append(marks.encode(x="p:Q", y="tangent:Q", color=colour, tooltip=style.tips(COLUMNS)))
-        layers.append(dots.encode(x=x, y=y, color=colour, tooltip=shown))
-        layers += [*_projections(tangents, bottom, x, y), *_psep(result, bottom, x, y)]
+        layers.append(style.dots(dots, 70, x=x, y=y, color=colour, tooltip=shown))
+        layers += [_projections(tangents, bottom, x, y), *_psep(result, bottom, x, y)]
         layers += _intercepts(ends, x, y) if len(tangents) <= LABELLED else []
     if bars:
         upright = alt.Chart(style.data(bars)).mark_rule(strokeWidth=4)
-        layers.append(upright.encode(x="p:Q", y="g:Q", y2=f"{reach}:Q", color=colour, strokeDash=dash))
+        layers.append(upright.encode(x="p:Q", y="g:Q", y2=f"{reach}:Q", **named))
     name = RULES.get(drawn["rule"], drawn["rule"])
     what = {
         "forecasts": "How far the marks at 0 and 1 lie below the curve is the score of that outcome. PSEP: the "
         "difference of the observed shares." + " Bars: miscalibration at the observed share." * bool(bars),
         "prior": "Tangent at the prevalence. Bars at the observed shares: the gain of each forecast.",
     }
-    title = style.title(f"The {name} as gaps" if at == "forecasts" else f"Gain in {name} as gaps", what[at])
-    return alt.layer(*layers).properties(width=style.WIDTH, height=style.HEIGHT, title=title)
+    return style.layered(f"The {name} as gaps" if at == "forecasts" else f"Gain in {name} as gaps", what[at], *layers)

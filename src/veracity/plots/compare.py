@@ -7,11 +7,12 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
-from veracity.plots import _typical
 from veracity.words import finite, percent
 
 OF, ORDER, TITLE = "models", 0, "Models side by side"
-COLUMNS = {"model": ("model", ""), **_typical.COLUMNS}
+TYPICAL = {"side": ("which", ""), "value": ("typical probability", ".4~g"), **style.INTERVAL}
+COLUMNS = {"model": ("model", ""), **TYPICAL}
+DRAWN = [style.GAVE, style.EXPECTED]
 MOST = 20  # models that are drawn: the ten best and the ten worst
 LEAST_ROOM, MOST_ROOM, LETTER = 120, 220, 7  # pixels for names of models, and for a letter of them
 
@@ -24,8 +25,35 @@ def _ranked(result: Any) -> list[tuple[str, Any]]:
     return ranked if len(ranked) <= MOST else ranked[: MOST // 2] + ranked[-MOST // 2 :]
 
 
+def typical_rows(result: Any, **fields: Any) -> style.Rows:
+    """Return the known typical probabilities of one result, each with these fields."""
+    found = []
+    for side in DRAWN:
+        means = getattr(result, style.SIDES[side])
+        typical = style.reading(means and means.geometric_accuracy)
+        if typical["value"] is not None:
+            found.append({**fields, "side": side, **typical})
+    return found
+
+
+def typical_layers(found: style.Rows, y: alt.Y, columns: style.Columns) -> list[style.Chart]:
+    """Return dots with intervals, a line of the picture for each value of y."""
+    x = alt.X("value:Q", scale=style.PROBABILITY, title="Typical probability of the outcome")
+    colour, shape = style.by("side", DRAWN, "color"), style.by("side", DRAWN, "shape")
+    base = alt.Chart(style.data(found)).encode(y=y, **colour, yOffset=alt.YOffset("side:N", sort=DRAWN))
+    intervals = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q")
+    return [intervals, style.dots(base, 70, x=x, **shape, tooltip=style.tips(columns))]
+
+
+def named_models(names: list[str]) -> tuple[alt.Y, dict[str, int]]:
+    """Return the axis of models' names, and the size of a picture with room for them."""
+    room = min(MOST_ROOM, max(LEAST_ROOM, LETTER * max(map(len, names))))
+    y = alt.Y("model:N", sort=names, title=None, axis=alt.Axis(labelLimit=room, labelOverlap=False))
+    return y, {"width": style.WIDTH - 60 - (room - LEAST_ROOM), "height": max(80, 34 * len(names))}
+
+
 def rows(result: Any) -> style.Rows:
-    return [row for model, one in _ranked(result) for row in _typical.rows(one, model=model)]
+    return [row for model, one in _ranked(result) for row in typical_rows(one, model=model)]
 
 
 def caption(result: Any) -> str:
@@ -44,13 +72,6 @@ def caption(result: Any) -> str:
 def chart(result: Any) -> style.Chart:
     """Each model's typical probability, best first."""
     found = style.present(rows(result), "compare", "means")
-    order = list(dict.fromkeys(row["model"] for row in found))
-    room = min(MOST_ROOM, max(LEAST_ROOM, LETTER * max(map(len, order))))
-    y = alt.Y("model:N", sort=order, title=None, axis=alt.Axis(labelLimit=room, labelOverlap=False))
-    return style.layered(
-        TITLE,
-        "Best first. Given far below expected: over-confident.",
-        *_typical.layers(found, y, COLUMNS),
-        width=style.WIDTH - 60 - (room - LEAST_ROOM),
-        height=max(80, 34 * len(order)),
-    )
+    y, size = named_models(list(dict.fromkeys(row["model"] for row in found)))
+    note = "Best first. Given far below expected: over-confident."
+    return style.layered(TITLE, note, *typical_layers(found, y, COLUMNS), **size)

@@ -35,18 +35,8 @@ def chart(result: Any) -> style.Chart:
         .encode(x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=style.tips(COLUMNS)),
         style.diagonal(),
     ]
-    means = model_versus_source.means(result)
+    across, up = (channel(f, scale=style.PROBABILITY) for channel, f in ((alt.X, "model:Q"), (alt.Y, "source:Q")))
+    layers += model_versus_source.line_of_means(model_versus_source.means(result), across, up, ("model", "source"))
     ratio = finite(result.slope)
-    if len(means) > 1:
-        tooltips = style.tips({"mean": ("mean", ""), "model": ("predicted", ".4~g"), "source": ("observed", ".4~g")})
-        across, up = alt.X("model:Q", scale=style.PROBABILITY), alt.Y("source:Q", scale=style.PROBABILITY)
-        line = alt.Chart(style.data(means))
-        layers += [
-            line.mark_line(strokeWidth=2.5, style="mean-line").encode(x=across, y=up),
-            line.mark_point(filled=True, size=110, shape="cross", style="mean-line", opacity=1).encode(
-                x=across, y=up, tooltip=tooltips
-            ),
-            *model_versus_source.named(means, across, up, "model"),
-        ]
     said = f"Spread ratio {ratio:.2f} (N17, CQ). " if ratio is not None else ""
     return style.layered(TITLE, f"{said}All bars hold about the same number of outcomes.", *layers)

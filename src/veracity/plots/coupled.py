@@ -43,16 +43,12 @@ def chart(result: Any) -> style.Chart:
     curves = rows(result)
     means = [{"name": _name(d), "density": float(d.generalized_mean())} for d in _all(result)]
     names = [_name(d) for d in _all(result)]
-    colour = alt.Color("name:N", scale=style.categories(names), title=None)
-    dash = alt.StrokeDash("name:N", scale=style.dashes(names), title=None)
-    y = alt.Y("density:Q", title="Density")
+    drawn = {"y": alt.Y("density:Q", title="Density"), **style.by("name", names, "color", "strokeDash")}
+    tips = style.tips({k: COLUMNS[k] for k in ("name", "density")})
+    lines, rules = alt.Chart(style.data(curves)), alt.Chart(style.data(means))
     return style.layered(
         TITLE,
         "Level lines: the weighted generalized mean, the density one scale from the centre.",
-        alt.Chart(style.data(curves))
-        .mark_line(strokeWidth=2)
-        .encode(x=alt.X("x:Q", title="x"), y=y, color=colour, strokeDash=dash, tooltip=style.tips(COLUMNS)),
-        alt.Chart(style.data(means))
-        .mark_rule(strokeWidth=1.2)
-        .encode(y=y, color=colour, strokeDash=dash, tooltip=style.tips({k: COLUMNS[k] for k in ("name", "density")})),
+        lines.mark_line(strokeWidth=2).encode(x=alt.X("x:Q", title="x"), **drawn, tooltip=style.tips(COLUMNS)),
+        rules.mark_rule(strokeWidth=1.2).encode(**drawn, tooltip=tips),
     )

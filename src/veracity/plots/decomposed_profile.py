@@ -67,10 +67,9 @@ def _near(whole: style.Rows) -> style.Rows:
 
     kept = whole[:1]
     for before, row in pairwise(whole):
-        ends = [
-            pair for pair in zip(heights(before), heights(row), strict=True) if (pair[0] > reach) != (pair[1] > reach)
-        ]
-        for share in sorted((reach - low) / (high - low) for low, high in ends):
+        pairs = zip(heights(before), heights(row), strict=True)
+        crossing = [(low, high) for low, high in pairs if (low > reach) != (high > reach)]
+        for share in sorted((reach - low) / (high - low) for low, high in crossing):
             kept.append({name: before[name] + share * (row[name] - before[name]) for name in ("r", *PARTS)})
         kept.append(row)
     limited = []
@@ -93,42 +92,20 @@ def chart(result: Any) -> style.Chart:
         for i, (name, label) in enumerate(PARTS.items())
     ]
     top = max(1.05, min(1.05 * tallest, CUT))
-    cut = (
-        f" Cut at {CUT:.0f} times the baseline: misses make the loss much larger on the left." if tallest > CUT else ""
-    )
-    base = alt.Chart(style.data(long))
-    x = alt.X(
-        "r:Q",
-        title=style.RISK_AXIS,
-        scale=alt.Scale(domain=[-2 / 3, 2], nice=False),
-    )
-    y = alt.Y(
-        "share:Q",
-        stack="zero",
-        title="Share of the baseline's loss",
-        axis=alt.Axis(format=".0%"),
-        scale=alt.Scale(domain=[0, top], nice=False),
-    )
-    legend = alt.Legend(columns=1, symbolType="square", symbolStrokeWidth=0)
-    colour = alt.Color(
-        "part:N",
-        scale=style.categories(order),
-        sort=order,
-        title=None,
-        legend=legend,
-    )
-    stacked = {"x": x, "y": y, "color": colour, "order": alt.Order("order:Q", sort="descending")}
-    one = alt.Chart(style.data([{"y": 1.0}])).mark_rule(style="reference").encode(y="y:Q")
+    cut = f" Cut at {CUT:.0f} times the baseline: misses make the loss much larger on the left." * (tallest > CUT)
+    x = alt.X("r:Q", title=style.RISK_AXIS, scale=alt.Scale(domain=[-2 / 3, 2], nice=False))
+    y = alt.Y("share:Q", stack="zero", title="Share of the baseline's loss")
+    y = y.axis(format=".0%").scale(domain=[0, top], nice=False)
+    how = {"sort": order, "legend": alt.Legend(columns=1, symbolType="square", symbolStrokeWidth=0)}
+    colour, dash = (style.by("part", order, channel, **how) for channel in ("color", "strokeDash"))
+    base = alt.Chart(style.data(long)).encode(x=x, y=y, **colour, order=alt.Order("order:Q", sort="descending"))
     columns = {name: COLUMNS[name] for name in wide[0]}
     return style.layered(
         TITLE,
         f"Dashed line: the baseline. Lower is better.{cut}",
-        base.mark_area(opacity=0.55, clip=True).encode(**stacked),
-        base.mark_line(strokeWidth=1.5, clip=True).encode(
-            **stacked,
-            strokeDash=alt.StrokeDash("part:N", scale=style.dashes(order), sort=order, title=None, legend=legend),
-        ),
-        one,
+        base.mark_area(opacity=0.55, clip=True),
+        base.mark_line(strokeWidth=1.5, clip=True).encode(**dash),
+        style.rule("y", 1.0),
         *style.risk_marks(),
         alt.Chart(style.data(wide)).mark_rule(opacity=0, strokeWidth=9).encode(x=x, tooltip=style.tips(columns)),
     )

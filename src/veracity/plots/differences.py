@@ -8,15 +8,14 @@ import altair as alt
 
 from veracity import words
 from veracity.plots import _style as style
-from veracity.plots.compare import LEAST_ROOM, LETTER, MOST_ROOM
+from veracity.plots.compare import named_models
 from veracity.words import RULES, capital, finite
 
 OF, ORDER, TITLE = "comparison", 0, "Differences on the same cases"
 COLUMNS = {
     "model": ("model", ""),
     "value": ("difference", ".4~g"),
-    "low": ("low", ".4~g"),
-    "high": ("high", ".4~g"),
+    **style.INTERVAL,
     "p": ("p (Holm)", ".3~g"),
     "clear": ("which", ""),
 }
@@ -33,24 +32,34 @@ def rows(result: Any) -> style.Rows:
         if d is not None and finite(d.value) is not None and d.low is not None:
             level = next(iter(result.models.values())).level or 0.95
             clear = CLEAR if d.p_adjusted is not None and d.p_adjusted < 1.0 - level else CHANCE
-            found.append(
-                {"model": other, "value": d.value, "low": d.low, "high": d.high, "p": d.p_adjusted, "clear": clear}
-            )
+            limits = {"value": d.value, "low": d.low, "high": d.high}
+            found.append({"model": other, **limits, "p": d.p_adjusted, "clear": clear})
     return found
+
+
+def intervals(points: style.Chart, x: alt.X, y: alt.Y, size: int, columns: style.Columns, **shape: Any) -> style.Chart:
+    """Return differences with their intervals on both sides of the line of no difference."""
+    limits = points.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y)
+    dots = style.dots(points, size, x=x, y=y, **shape, tooltip=style.tips(columns))
+    return alt.layer(style.rule("x", 0), limits, dots)
 
 
 def caption(result: Any) -> str:
     """Return how many models are clearly worse and which tie."""
     found, record = rows(result), result.record
     name, rule = words.comparison.anchor(record), words.comparison.judged_by(record)
-    worse = [row["model"] for row in found if row["clear"] == CLEAR and row["value"] > 0.0]
-    better = [row["model"] for row in found if row["clear"] == CLEAR and row["value"] < 0.0]
-    rest = [row["model"] for row in found if row["clear"] == CHANCE]
-    said = [f"worse than {name}: {words.listing(worse)}"] if worse else []
-    said += [f"better than {name}: {words.listing(better)}"] if better else []
-    said += [f"not clearly different from {name}: {words.listing(rest)}"] if rest else []
-    text = "; ".join(said)
-    return f"{capital(text)} ({RULES[rule]})." if said else ""
+    some: dict[str, list[str]] = {"worse than": [], "better than": [], "not clearly different from": []}
+    for row in found:
+        which = (
+            "not clearly different from"
+            if row["clear"] == CHANCE
+            else "worse than"
+            if row["value"] > 0.0
+            else "better than"
+        )
+        some[which].append(row["model"])
+    text = "; ".join(f"{which} {name}: {words.listing(names)}" for which, names in some.items() if names)
+    return f"{capital(text)} ({RULES[rule]})." if text else ""
 
 
 def chart(result: Any) -> style.Chart:
@@ -58,28 +67,9 @@ def chart(result: Any) -> style.Chart:
     found = style.present(rows(result), "differences", "differences that could be tested")
     record = result.record
     name, rule = words.comparison.anchor(record), words.comparison.judged_by(record)
-    order = [row["model"] for row in found]
-    room = min(MOST_ROOM, max(LEAST_ROOM, LETTER * max(map(len, order))))
-    y = alt.Y("model:N", sort=order, title=None, axis=alt.Axis(labelLimit=room, labelOverlap=False))
-    x = alt.X(
-        "value:Q", title=f"{RULES[rule][:1].upper()}{RULES[rule][1:]} minus that of {name}", scale=alt.Scale(zero=True)
-    )
+    y, size = named_models([row["model"] for row in found])
+    x = alt.X("value:Q", title=f"{capital(RULES[rule])} minus that of {name}", scale=alt.Scale(zero=True))
     domain = [which for which in (CLEAR, CHANCE) if any(row["clear"] == which for row in found)]
-    colour = alt.Color("clear:N", scale=style.categories(domain), title=None)
-    base = alt.Chart(style.data(found))
-    line = alt.Chart(style.data([{"x": 0}])).mark_rule(style="reference").encode(x="x:Q")
-    return alt.layer(
-        line,
-        base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour),
-        base.mark_point(filled=True, size=80, opacity=1).encode(
-            x=x,
-            y=y,
-            color=colour,
-            shape=alt.Shape("clear:N", scale=style.shapes(domain), title=None),
-            tooltip=style.tips(COLUMNS),
-        ),
-    ).properties(
-        width=style.WIDTH - 60 - (room - LEAST_ROOM),
-        height=max(80, 34 * len(order)),
-        title=style.title(TITLE, f"Right of the line: worse than {name}. Left: better."),
-    )
+    points = alt.Chart(style.data(found)).encode(**style.by("clear", domain, "color"))
+    drawn = intervals(points, x, y, 80, COLUMNS, **style.by("clear", domain, "shape"))
+    return style.layered(TITLE, f"Right of the line: worse than {name}. Left: better.", *drawn.layer, **size)

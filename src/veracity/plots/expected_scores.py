@@ -40,19 +40,16 @@ def chart(result: Any) -> style.Chart:
     points = style.present(rows(result), "expected_scores", "expected scores")
     x = alt.X("r:Q", title=style.RISK_AXIS, scale=alt.Scale(domain=[-0.5, 2], nice=False))
     most = max(1.5, *(1.1 * abs(row["ratio"]) for row in points))
-    y = alt.Y(
-        "ratio:Q",
-        title=["Times what chance explains", "← better · worse than expected →"],
-        scale=alt.Scale(domain=[-most, most], nice=False),
-    )
+    title = ["Times what chance explains", "← better · worse than expected →"]
+    y = alt.Y("ratio:Q", title=title, scale=alt.Scale(domain=[-most, most], nice=False))
     band = alt.Chart(style.data([{"low": -1.0, "high": 1.0}])).mark_rect(style="band")
     base = alt.Chart(style.data(points))
     return style.layered(
         TITLE,
         "Grey: where 95 % of calibrated forecasts would lie. Above: worse than expected.",
         band.encode(y=alt.Y("low:Q"), y2="high:Q"),
-        alt.Chart(style.data([{"y": 0.0}])).mark_rule(style="reference").encode(y="y:Q"),
+        style.rule("y", 0.0),
         *style.risk_marks(),
         base.mark_line(strokeWidth=2).encode(x=x, y=y),
-        base.mark_point(filled=True, size=40, opacity=1).encode(x=x, y=y, tooltip=style.tips(COLUMNS)),
+        style.dots(base, 40, x=x, y=y, tooltip=style.tips(COLUMNS)),
     )

@@ -47,21 +47,12 @@ def chart(result: Any) -> style.Chart:
         if row[name] is not None
     ]
     tooltips = style.tips({"mean": ("mean", ""), "floor": ("minimum", ""), "value": ("probability", ".4~g")})
-    legend = alt.Legend(columns=1, symbolStrokeWidth=0)
-    return (
-        alt.Chart(style.data(long))
-        .mark_line(strokeWidth=2, point={"size": 60, "filled": True})
-        .encode(
-            x=alt.X("floor:O", sort=order, title="Smallest probability allowed", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("value:Q", scale=style.PROBABILITY, title="Mean probability of the outcome"),
-            color=alt.Color("mean:N", scale=style.categories(names), title=None, legend=legend),
-            strokeDash=alt.StrokeDash("mean:N", scale=style.dashes(names), title=None, legend=legend),
-            shape=alt.Shape("mean:N", scale=style.shapes(names), title=None, legend=legend),
-            tooltip=tooltips,
-        )
-        .properties(
-            width=style.WIDTH,
-            height=260,
-            title=style.title(TITLE, "A mean that rises fast with a small minimum is decided by a few rows."),
-        )
+    lines = alt.Chart(style.data(long)).mark_line(strokeWidth=2, point={"size": 60, "filled": True})
+    drawn = lines.encode(
+        x=alt.X("floor:O", sort=order, title="Smallest probability allowed", axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("value:Q", scale=style.PROBABILITY, title="Mean probability of the outcome"),
+        **style.by("mean", names, "color", "strokeDash", "shape", legend=alt.Legend(columns=1, symbolStrokeWidth=0)),
+        tooltip=tooltips,
     )
+    title = style.title(TITLE, "A mean that rises fast with a small minimum is decided by a few rows.")
+    return drawn.properties(width=style.WIDTH, height=260, title=title)

@@ -8,6 +8,7 @@ import altair as alt
 
 from veracity import words
 from veracity.plots import _style as style
+from veracity.plots.differences import intervals
 from veracity.words import finite
 
 OF, ORDER, TITLE = "comparison", 1, "Differences by group"
@@ -15,8 +16,7 @@ COLUMNS = {
     "column": ("column", ""),
     "group": ("group", ""),
     "value": ("difference", ".4~g"),
-    "low": ("low", ".4~g"),
-    "high": ("high", ".4~g"),
+    **style.INTERVAL,
 }
 MOST = 24  # groups of one column that are drawn
 
@@ -57,18 +57,11 @@ def chart(result: Any) -> style.Chart:
     found = style.present(rows(result), "group_differences", "groups (give --group)")
     other, name = pair(result) or ("", "")
     x = alt.X("value:Q", title=f"Log loss of {other} minus that of {name}", scale=alt.Scale(zero=True))
-    panels = []
-    for column in dict.fromkeys(row["column"] for row in found):
-        part = [row for row in found if row["column"] == column]
+
+    def panel(column: str, part: style.Rows) -> style.Chart:
         y = alt.Y("group:N", title=column, axis=alt.Axis(labelLimit=110, labelOverlap=False))
-        base = alt.Chart(style.data(part))
-        line = alt.Chart(style.data([{"x": 0}])).mark_rule(style="reference").encode(x="x:Q")
-        panels.append(
-            alt.layer(
-                line,
-                base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q", y=y),
-                base.mark_point(filled=True, size=70, opacity=1).encode(x=x, y=y, tooltip=style.tips(COLUMNS)),
-            ).properties(width=style.WIDTH - 60, height=max(60, 30 * len(part)))
-        )
+        drawn = intervals(alt.Chart(style.data(part)), x, y, 70, COLUMNS)
+        return drawn.properties(width=style.WIDTH - 60, height=max(60, 30 * len(part)))
+
     note = f"Right of the line: {other} is worse than {name} in this group."
-    return alt.vconcat(*panels).properties(title=style.title(TITLE, note))
+    return style.panels(TITLE, note, found, panel)

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
-from veracity.plots import _typical
+from veracity.plots import compare
 from veracity.words import BESIDE, number, p_equals, percent
 
 OF, ORDER, TITLE = "assessment", 10, "Given and expected by group"
@@ -15,7 +15,7 @@ COLUMNS = {
     "column": ("column", ""),
     "group": ("group", ""),
     "n": ("cases", ",.6~g"),
-    **_typical.COLUMNS,
+    **compare.TYPICAL,
     "verdict": ("verdict", ""),
 }
 MOST = 24  # groups of one column that are drawn, the largest first
@@ -26,7 +26,7 @@ def rows(result: Any) -> style.Rows:
     for column, group in (result.groups or {}).items():
         for level, part in sorted(group.levels.items(), key=lambda item: -item[1].n)[:MOST]:
             whole = {"column": str(column), "group": str(level), "n": part.n, "verdict": part.verdict or ""}
-            found += _typical.rows(part, **whole)
+            found += compare.typical_rows(part, **whole)
     return found
 
 
@@ -50,12 +50,12 @@ def caption(result: Any) -> str:
 def chart(result: Any) -> style.Chart:
     """One panel per column; the 24 largest groups of each."""
     found = style.present(rows(result), "groups", "groups (give --group)")
-    panels = []
-    for column in dict.fromkeys(row["column"] for row in found):
-        part = [row for row in found if row["column"] == column]
+
+    def panel(column: str, part: style.Rows) -> style.Chart:
         order = sorted(dict.fromkeys(row["group"] for row in part))
         y = alt.Y("group:N", sort=order, title=column, axis=alt.Axis(labelLimit=110, labelOverlap=False))
-        layers = _typical.layers(part, y, COLUMNS)
-        panels.append(alt.layer(*layers).properties(width=style.WIDTH - 60, height=34 * len(order)))
+        layers = compare.typical_layers(part, y, COLUMNS)
+        return alt.layer(*layers).properties(width=style.WIDTH - 60, height=34 * len(order))
+
     note = "Given below expected: the group was forecast worse than the model expected. Lines: intervals."
-    return alt.vconcat(*panels).properties(title=style.title(TITLE, note))
+    return style.panels(TITLE, note, found, panel)

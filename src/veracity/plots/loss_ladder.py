@@ -8,17 +8,15 @@ import altair as alt
 
 from veracity.measures import quantity
 from veracity.plots import _style as style
-from veracity.words import decimals, finite, number, percent, value
+from veracity.words import RULES, capital, decimals, finite, number, percent, value
 
 OF, ORDER, TITLE = "assessment", 40, "Loss ladder"
 COLUMNS = {
     "part": ("part", ""),
     "value": ("loss", ".4~g"),
-    "low": ("low", ".4~g"),
-    "high": ("high", ".4~g"),
+    **style.INTERVAL,
     "remedy": ("what removes it", ""),
 }
-RULES = {"log": "log loss", "brier": "Brier score"}
 REMEDIES = {
     "L": "",
     "CL": "recalibration",
@@ -108,10 +106,10 @@ def chart(result: Any) -> style.Chart:
     name = RULES[rule]
     layers: list[style.Chart] = [
         base.mark_bar(height=16, yOffset=9).encode(
-            x=alt.X("from:Q", title=name[0].upper() + name[1:], scale=alt.Scale(zero=True)),
+            x=alt.X("from:Q", title=capital(name), scale=alt.Scale(zero=True)),
             x2="to:Q",
             y=y,
-            color=alt.Color("kind:N", scale=style.categories([LEFT, SAVED]), title=None),
+            **style.by("kind", [LEFT, SAVED], "color"),
             tooltip=style.tips(COLUMNS),
         ),
         base.mark_text(style="note", align="left", baseline="middle", dy=-10, x=2).encode(y=y, text="label:N"),

@@ -22,20 +22,23 @@ COLUMNS = {
     "contribution": ("contribution to log loss", ".4~g"),
     "contribution_eq17": ("size by N17 eq 17", ".4~g"),
 }
+BY_CLASS = {
+    "class": ("class", ""),
+    "source": ("observed", ".4~g"),
+    "model": ("predicted", ".4~g"),
+    "count": ("forecasts", ","),
+}
 MOST_CLASSES = 6
 
 
 def rows(result: Any) -> style.Rows:
     """Return the bins; where source probabilities are given, their mean in a bin is its source."""
-    found = [
-        {
-            **dict(one),
-            "source": one.source if one.ideal is None else one.ideal,
-            "contribution": finite(one.contribution),
-        }
-        for one in result.bins or ()
-    ]
-    return [row for row in found if finite(row["model"]) is not None and finite(row["source"]) is not None]
+    found = []
+    for one in result.bins or ():
+        source = one.source if one.ideal is None else one.ideal
+        if finite(one.model) is not None and finite(source) is not None:
+            found.append({**dict(one), "source": source, "contribution": finite(one.contribution)})
+    return found
 
 
 def _given(result: Any) -> bool:
@@ -75,19 +78,26 @@ def _by_class(result: Any) -> style.Rows:
     ]
 
 
-def named(marks: style.Rows, x: alt.X, y: alt.Y, across: str = "source") -> list[style.Chart]:
-    """Return the names of the marks, to their left, or to their right near the axis."""
+def line_of_means(marks: style.Rows, x: Any, y: Any, fields: tuple[str, str]) -> list[style.Chart]:
+    """Return a line through marks of the means, with names to their left, or to their right near the axis.
+
+    `fields` are those of x and y. A single mean has no line.
+    """
+    if len(marks) < 2:
+        return []
+    titles = {"source": ("observed", ".4~g"), "model": ("predicted", ".4~g")}
+    tooltips = style.tips({"mean": ("mean", ""), **{field: titles[field] for field in fields}})
+    line = alt.Chart(style.data(marks)).encode(x=x, y=y)
+    crosses = line.mark_point(filled=True, size=110, shape="cross", style="mean-line", opacity=1)
+    layers = [line.mark_line(strokeWidth=2.5, style="mean-line"), crosses.encode(tooltip=tooltips)]
     sides: list[tuple[Any, int, style.Rows]] = [
-        ("right", -9, [mean for mean in marks if mean[across] >= 0.3]),
-        ("left", 9, [mean for mean in marks if mean[across] < 0.3]),
+        ("right", -9, [mean for mean in marks if mean[fields[0]] >= 0.3]),
+        ("left", 9, [mean for mean in marks if mean[fields[0]] < 0.3]),
     ]
-    return [
-        alt.Chart(style.data(some))
-        .mark_text(style="note", align=align, dx=dx, dy=-8, fontWeight="bold")
-        .encode(x=x, y=y, text="mean:N")
-        for align, dx, some in sides
-        if some
-    ]
+    for align, dx, some in sides:
+        text = alt.Chart(style.data(some)).mark_text(style="note", align=align, dx=dx, dy=-8, fontWeight="bold")
+        layers += [text.encode(x=x, y=y, text="mean:N")] if some else []
+    return layers
 
 
 def chart(result: Any) -> style.Chart:
@@ -96,52 +106,24 @@ def chart(result: Any) -> style.Chart:
     source = "given probability, mean of the bin" if _given(result) else "observed frequency of such forecasts"
     x = alt.X("source:Q", scale=style.PROBABILITY, title=f"Source: {source}")
     y = alt.Y("model:Q", scale=style.PROBABILITY, title="Model: predicted probability")
+    size = alt.Size("contribution:Q", scale=alt.Scale(type="sqrt", range=[15, 900]), legend=None)
+    bubbles = alt.Chart(style.data(bins)).mark_circle(style="quiet", opacity=0.45)
     layers: list[style.Chart] = [
         style.diagonal(),
-        alt.Chart(style.data(bins))
-        .mark_circle(style="quiet", opacity=0.45)
-        .encode(
-            x=x,
-            y=y,
-            size=alt.Size("contribution:Q", scale=alt.Scale(type="sqrt", range=[15, 900]), legend=None),
-            tooltip=style.tips(COLUMNS),
-        ),
+        bubbles.encode(x=x, y=y, size=size, tooltip=style.tips(COLUMNS)),
     ]
     by_class = _by_class(result)
     if by_class:
         names = list(dict.fromkeys(row["class"] for row in by_class))
-        layers.append(
-            alt.Chart(style.data(by_class))
-            .mark_point(size=45, strokeWidth=1.8, opacity=0.9)
-            .encode(
-                x=x,
-                y=y,
-                color=alt.Color("class:N", scale=style.categories(names), title="Class"),
-                shape=alt.Shape("class:N", scale=style.shapes(names), title="Class"),
-                tooltip=style.tips(
-                    {
-                        "class": ("class", ""),
-                        "source": ("observed", ".4~g"),
-                        "model": ("predicted", ".4~g"),
-                        "count": ("forecasts", ","),
-                    }
-                ),
-            )
-        )
+        points = alt.Chart(style.data(by_class)).mark_point(size=45, strokeWidth=1.8, opacity=0.9)
+        classes = style.by("class", names, "color", "shape", title="Class")
+        layers.append(points.encode(x=x, y=y, **classes, tooltip=style.tips(BY_CLASS)))
     marks = means(result)
     angle = ""
     if len(marks) > 1:
         rise, run = marks[0]["model"] - marks[-1]["model"], marks[0]["source"] - marks[-1]["source"]
         degrees = math.degrees(math.atan2(rise, run))
         angle = f"Line of the three means at {degrees:.0f}° (45° is right, steeper is over-confident). "
-        tooltips = style.tips({"mean": ("mean", ""), "source": ("observed", ".4~g"), "model": ("predicted", ".4~g")})
-        line = alt.Chart(style.data(marks))
-        layers += [
-            line.mark_line(strokeWidth=2.5, style="mean-line").encode(x=x, y=y),
-            line.mark_point(filled=True, size=110, shape="cross", style="mean-line", opacity=1).encode(
-                x=x, y=y, tooltip=tooltips
-            ),
-            *named(marks, x, y),
-        ]
+    layers += line_of_means(marks, x, y, ("source", "model"))
     note = f"{angle}Grey bubbles: bins, larger where they cost more log loss."
     return style.layered(TITLE, note, *layers, height=style.WIDTH)

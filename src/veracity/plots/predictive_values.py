@@ -7,7 +7,6 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
-from veracity.plots._table import category_colour, category_dash
 from veracity.words import event_name, percent
 
 MOST_NAMED = 4  # forecasts in a caption; of more, the best and the worst
@@ -40,16 +39,16 @@ def chart(result: Any) -> style.Chart:
     categories, event = [str(row) for row in result.rows], result.columns[-1]
     x = alt.X("prevalence:Q", scale=style.PROBABILITY, title=f"Prevalence of {event}")
     y = alt.Y("predictive_value:Q", scale=style.PROBABILITY, title=f"Probability of {event} after the forecast")
-    named = {"color": category_colour(categories), "tooltip": style.tips(COLUMNS)}
+    named = {"x": x, "y": y, **style.categories(categories), "tooltip": style.tips(COLUMNS)}
     own = [
         {"prevalence": float(result.prior[-1]), "category": row, "predictive_value": float(values[-1])}
         for row, values in zip(categories, result.predictive_values, strict=True)
     ]
-    dash = category_dash(categories)
+    dots = {name: channel for name, channel in named.items() if name != "strokeDash"}
     return style.layered(
         TITLE,
         "Dots: at the table's own prevalence. Dashed: a forecast that tells nothing.",
         style.diagonal(),
-        alt.Chart(style.data(lines)).mark_line(strokeWidth=2).encode(x=x, y=y, strokeDash=dash, **named),
-        alt.Chart(style.data(own)).mark_point(filled=True, opacity=1, size=70).encode(x=x, y=y, **named),
+        alt.Chart(style.data(lines)).mark_line(strokeWidth=2).encode(**named),
+        style.dots(alt.Chart(style.data(own)), 70, **dots),
     )

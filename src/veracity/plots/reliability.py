@@ -91,9 +91,7 @@ def chart(result: Any) -> style.Chart:
     """Reliability diagram above the number of forecasts (band: outcomes redrawn from the forecasts)."""
     points = style.present(rows(result), "reliability", "reliability curve")
     event = style.event(result)
-    said = (
-        "Predicted probability of the pick" if event is None else f"Predicted probability of {style.event_name(result)}"
-    )
+    said = f"Predicted probability of {'the pick' if event is None else style.event_name(result)}"
     happened = "Share of picks that were right" if event is None else f"Observed share of {style.event_name(result)}"
     above, below = ("too cautious", "too sure") if event is None else ("predicted too low", "predicted too high")
     bars = [dict(bar) for bar in result.curves.sharpness]
@@ -101,6 +99,7 @@ def chart(result: Any) -> style.Chart:
     x = alt.X("forecast:Q", scale=style.PROBABILITY, title=above_bars, axis=alt.Axis(format=".0%"))
     y = alt.Y("observed:Q", scale=style.PROBABILITY, title=happened, axis=alt.Axis(format=".0%"))
     base = alt.Chart(style.data(points))
+    size = alt.Size("count:Q", scale=alt.Scale(type="sqrt", zero=True, range=[12, 130]), legend=None)
     curve = style.layered(
         TITLE,
         "Grey band: where calibrated forecasts would be. Lines at dots: intervals. Larger dots: more forecasts.",
@@ -110,28 +109,15 @@ def chart(result: Any) -> style.Chart:
         style.note(0.97, 0.06, below, align="right"),
         base.mark_rule(opacity=0.6).encode(x=x, y=alt.Y("observed_low:Q"), y2="observed_high:Q"),
         base.mark_line(strokeWidth=1.5).encode(x=x, y=y),
-        base.mark_point(filled=True, opacity=1).encode(
-            x=x,
-            y=y,
-            size=alt.Size("count:Q", scale=alt.Scale(type="sqrt", zero=True, range=[12, 130]), legend=None),
-            tooltip=style.tips(COLUMNS),
-        ),
+        base.mark_point(filled=True, opacity=1).encode(x=x, y=y, size=size, tooltip=style.tips(COLUMNS)),
     )
     if not bars:
         return alt.vconcat(curve)
     thousands = max(bar["count"] for bar in bars) >= MANY
     axis = alt.Axis(tickCount=3, format="~s" if thousands else ",.0f")
     tooltips = style.tips({"low": ("from", ".3~g"), "high": ("to", ".3~g"), "count": ("forecasts", ",.6~g")})
-    histogram = (
-        alt.Chart(style.data(bars))
-        .mark_rect(style="quiet")
-        .encode(
-            x=alt.X("low:Q", scale=style.PROBABILITY, title=said, axis=alt.Axis(format=".0%")),
-            x2="high:Q",
-            y=alt.Y("count:Q", title="Forecasts", axis=axis),
-            y2=alt.datum(0),
-            tooltip=tooltips,
-        )
-        .properties(width=style.WIDTH, height=70)
-    )
-    return alt.vconcat(curve, histogram, spacing=12)
+    x = alt.X("low:Q", scale=style.PROBABILITY, title=said, axis=alt.Axis(format=".0%"))
+    y = alt.Y("count:Q", title="Forecasts", axis=axis)
+    histogram = alt.Chart(style.data(bars)).mark_rect(style="quiet")
+    histogram = histogram.encode(x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=tooltips)
+    return alt.vconcat(curve, histogram.properties(width=style.WIDTH, height=70), spacing=12)

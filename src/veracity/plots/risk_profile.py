@@ -16,8 +16,7 @@ COLUMNS = {
     "side": ("which", ""),
     "r": ("risk parameter r", ".3~f"),
     "mean": ("mean probability", ".4~g"),
-    "low": ("low", ".4~g"),
-    "high": ("high", ".4~g"),
+    **style.INTERVAL,
 }
 LONG = {
     style.GAVE: "Given",
@@ -73,45 +72,25 @@ def chart(result: Any) -> style.Chart:
     sides = [side for side in style.SIDES if any(row["side"] == side for row in points)]
     several = len(names) > 1
     solid = alt.Legend(symbolStrokeWidth=0, orient="top" if several else "bottom")
-    field, domain = ("model:N", names) if several else ("side:N", sides)
+    field, domain = ("model", names) if several else ("side", sides)
     legend = alt.Legend(columns=style.legend_columns(names)) if several else solid
-    colour = alt.Color(field, scale=style.categories(domain), title=None, legend=legend)
     x = alt.X("r:Q", title=style.RISK_AXIS, scale=alt.Scale(domain=[-2, 2]))
     room = alt.Scale(domain=[0, 1.09], nice=False)  # for the names above the curves
     ticks = alt.Axis(values=[i / 5 for i in range(6)], format=".0%")
     y = alt.Y("mean:Q", scale=room, axis=ticks, title="Mean probability of the outcome")
     marks = [{"r": r, "name": SHORT_MEANS[name]} for r, name in PLACES.items()]
-
-    def named(some: style.Rows, align: Any, dx: int) -> style.Chart:
-        text = alt.Chart(style.data(some)).mark_text(
-            style="note", align=align, dx=dx, dy=2, baseline="top", fontSize=11
-        )
-        return text.encode(x=alt.X("r:Q"), y=alt.value(0), text="name:N")
-
+    drawn = {"x": x, "y": y, **style.by(field, domain, "color", legend=legend)}
+    dash, shape = (style.by("side", sides, channel, legend=solid) for channel in ("strokeDash", "shape"))
     base = alt.Chart(style.data(points))
     marked = [row for row in points if any(abs(row["r"] - r) < 1e-6 for r in PLACES)]
     layers = [
         alt.Chart(style.data(marks)).mark_rule(style="guide", opacity=0.5).encode(x=alt.X("r:Q")),
-        named(marks[:1], "right", -4),
-        named(marks[1:], "left", 4),
-        base.mark_line(strokeWidth=2, interpolate="monotone").encode(
-            x=x,
-            y=y,
-            color=colour,
-            strokeDash=alt.StrokeDash("side:N", scale=style.dashes(sides), title=None, legend=solid),
-            detail="model:N",
-        ),
-        alt.Chart(style.data(marked))
-        .mark_point(filled=True, size=55, opacity=1)
-        .encode(
-            x=x,
-            y=y,
-            color=colour,
-            shape=alt.Shape("side:N", scale=style.shapes(sides), title=None, legend=solid),
-            tooltip=style.tips(COLUMNS),
-        ),
+        style.names_above(alt.Chart(style.data(marks[:1])), "right", -4),
+        style.names_above(alt.Chart(style.data(marks[1:]))),
+        base.mark_line(strokeWidth=2, interpolate="monotone").encode(**drawn, **dash, detail="model:N"),
+        style.dots(alt.Chart(style.data(marked)), 55, **drawn, **shape, tooltip=style.tips(COLUMNS)),
     ]
     if not several:
-        band = base.mark_area(opacity=0.18).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour, detail="side:N")
-        layers.insert(0, band)
+        band = {**drawn, "y": alt.Y("low:Q"), "y2": "high:Q", "detail": "side:N"}
+        layers.insert(0, base.mark_area(opacity=0.18).encode(**band))
     return style.layered(TITLE, f"{', '.join(LONG[side] for side in sides)}.", *layers)

@@ -46,17 +46,12 @@ def chart(result: Any) -> style.Chart:
     names = [name for name in (OBSERVED, PREDICTED) if any(row["curve"] == name for row in points)]
     event = style.event_name(result)
     legend = None if len(names) == 1 else alt.Legend()
-    curve = (
-        alt.Chart(style.data(points))
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=alt.X("false_positive_rate:Q", scale=style.PROBABILITY, title="False alarms (share of the other cases)"),
-            y=alt.Y("true_positive_rate:Q", scale=style.PROBABILITY, title=f"Hits (share of the cases of {event})"),
-            order=alt.Order("place:Q"),
-            color=alt.Color("curve:N", scale=style.categories(names), title=None, legend=legend),
-            strokeDash=alt.StrokeDash("curve:N", scale=style.dashes(names), title=None, legend=legend),
-            tooltip=style.tips(COLUMNS),
-        )
+    curve = alt.Chart(style.data(points)).mark_line(strokeWidth=2)
+    drawn = curve.encode(
+        x=alt.X("false_positive_rate:Q", scale=style.PROBABILITY, title="False alarms (share of the other cases)"),
+        y=alt.Y("true_positive_rate:Q", scale=style.PROBABILITY, title=f"Hits (share of the cases of {event})"),
+        order=alt.Order("place:Q"),
+        **style.by("curve", names, "color", "strokeDash", legend=legend),
+        tooltip=style.tips(COLUMNS),
     )
-    note = "Dashed diagonal: a coin."
-    return style.layered(TITLE, note, style.diagonal(), curve)
+    return style.layered(TITLE, "Dashed diagonal: a coin.", style.diagonal(), drawn)

@@ -44,36 +44,22 @@ def chart(result: Any) -> style.Chart:
     found = style.present(rows(result), "surprises", "surprises")
     positive = [row["probability"] for row in found if row["probability"] > 0]
     edge = min(positive, default=1e-3) / 10
-    drawn = [
-        {
-            **row,
-            "at": row["probability"] or edge,
-            "kind": GIVEN if row["probability"] > 0 else RULED_OUT,
-            "name": f"{row['row']}: {row['outcome'][:18]}",
-        }
-        for row in found
-    ]
+    drawn = []
+    for row in found:
+        named = {"kind": GIVEN if row["probability"] > 0 else RULED_OUT, "name": f"{row['row']}: {row['outcome'][:18]}"}
+        drawn.append({**row, "at": row["probability"] or edge, **named})
     zeros = len(positive) < len(drawn)
     order = [row["name"] for row in drawn]
     y = alt.Y("name:N", sort=order, title="Row and its outcome", axis=alt.Axis(labelLimit=200, labelOverlap=False))
-    x = alt.X(
-        "at:Q",
-        scale=alt.Scale(type="log", domain=[edge if zeros else min(positive) / 1.5, 1]),
-        title="Probability of the outcome (log scale)",
-        axis=alt.Axis(labelExpr=f"{POWER} ? {PLAIN} : ''", tickCount=5),
-    )
-    legend, kinds = alt.Legend() if zeros else None, [GIVEN, RULED_OUT]
+    scale = alt.Scale(type="log", domain=[edge if zeros else min(positive) / 1.5, 1])
+    axis = alt.Axis(labelExpr=f"{POWER} ? {PLAIN} : ''", tickCount=5)
+    x = alt.X("at:Q", scale=scale, title="Probability of the outcome (log scale)", axis=axis)
+    kinds = style.by("kind", [GIVEN, RULED_OUT], "color", "shape", legend=alt.Legend() if zeros else None)
     base = alt.Chart(style.data(drawn))
     return style.layered(
         TITLE,
         "Cases that gave least to their outcome.",
         base.mark_rule(opacity=0.35).encode(x=x, x2=alt.datum(1), y=y),
-        base.mark_point(filled=True, size=70, opacity=1).encode(
-            x=x,
-            y=y,
-            color=alt.Color("kind:N", scale=style.categories(kinds), title=None, legend=legend),
-            shape=alt.Shape("kind:N", scale=style.shapes(kinds), title=None, legend=legend),
-            tooltip=style.tips(COLUMNS),
-        ),
+        style.dots(base, 70, x=x, y=y, **kinds, tooltip=style.tips(COLUMNS)),
         height=max(60, 17 * len(drawn)),
     )

@@ -38,20 +38,12 @@ def chart(result: Any) -> style.Chart:
     outcomes = [str(name) for name in result.columns]
     x = alt.X("left:Q", scale=alt.Scale(domain=[0, 1], nice=False), title="Share of all forecasts")
     y = alt.Y("low:Q", scale=style.PROBABILITY, title="Share of the outcomes")
-    base = alt.Chart(style.data(cells))
-    areas = base.mark_rect(stroke="white", strokeWidth=2, fillOpacity=0.8).encode(
-        x=x,
-        x2="right:Q",
-        y=y,
-        y2="high:Q",
-        color=alt.Color("outcome:N", scale=style.categories(outcomes), title=None),
-        tooltip=style.tips(COLUMNS),
-    )
-    names = (
-        alt.Chart(style.data([cell for cell in cells if cell["low"] == 0 and cell["labelled"]]))
-        .mark_text(style="note", dy=-8, baseline="bottom")
-        .encode(x="middle:Q", y=alt.datum(1), text="category:N")
-    )
+    areas = alt.Chart(style.data(cells)).mark_rect(stroke="white", strokeWidth=2, fillOpacity=0.8)
+    colour = style.by("outcome", outcomes, "color")
+    areas = areas.encode(x=x, x2="right:Q", y=y, y2="high:Q", **colour, tooltip=style.tips(COLUMNS))
+    labelled = style.data([cell for cell in cells if cell["low"] == 0 and cell["labelled"]])
+    names = alt.Chart(labelled).mark_text(style="note", dy=-8, baseline="bottom")
+    names = names.encode(x="middle:Q", y=alt.datum(1), text="category:N")
     borders = style.data([{"y": share} for share in result.document()["curves"]["mosaic_prior"]])
     expected = alt.Chart(borders).mark_rule(stroke="black", strokeDash=[5, 4], strokeWidth=1.5).encode(y="y:Q")
     return style.layered(TITLE, "Width: how often it was forecast. Dashed: without a forecast.", areas, expected, names)

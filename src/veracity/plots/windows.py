@@ -16,8 +16,7 @@ COLUMNS = {
     "n": ("cases", ",.6~g"),
     "side": ("which", ""),
     "value": ("log loss", ".4~g"),
-    "low": ("low", ".4~g"),
-    "high": ("high", ".4~g"),
+    **style.INTERVAL,
 }
 
 
@@ -54,26 +53,15 @@ def chart(result: Any) -> style.Chart:
     order = list(dict.fromkeys(row["window"] for row in found))
     domain = [side for side in (OBSERVED, EXPECTED) if any(row["side"] == side for row in found)]
     x = alt.X("window:O", sort=order, title="Window from", axis=alt.Axis(labelAngle=-40, labelOverlap=True))
-    colour = alt.Color("side:N", scale=style.categories(domain), title=None)
-    base = alt.Chart(style.data(found))
+    y = alt.Y("value:Q", title="Log loss", scale=alt.Scale(zero=False))
+    colour, dash, shape = (style.by("side", domain, channel) for channel in ("color", "strokeDash", "shape"))
+    base = alt.Chart(style.data(found)).encode(x=x, **colour)
     bars = base.transform_filter("datum.low != null").mark_rule(strokeWidth=2)
-    return alt.layer(
-        base.mark_line(strokeWidth=1.5).encode(
-            x=x,
-            y=alt.Y("value:Q", title="Log loss", scale=alt.Scale(zero=False)),
-            color=colour,
-            strokeDash=alt.StrokeDash("side:N", scale=style.dashes(domain), title=None),
-        ),
-        bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
-        base.mark_point(filled=True, size=60, opacity=1).encode(
-            x=x,
-            y="value:Q",
-            color=colour,
-            shape=alt.Shape("side:N", scale=style.shapes(domain), title=None),
-            tooltip=style.tips(COLUMNS),
-        ),
-    ).properties(
-        width=style.WIDTH,
+    return style.layered(
+        TITLE,
+        "Observed above expected: worse than the forecasts expected.",
+        base.mark_line(strokeWidth=1.5).encode(y=y, **dash),
+        bars.encode(y=alt.Y("low:Q"), y2="high:Q"),
+        style.dots(base, 60, y="value:Q", **shape, tooltip=style.tips(COLUMNS)),
         height=220,
-        title=style.title(TITLE, "Observed above expected: worse than the forecasts expected."),
     )
