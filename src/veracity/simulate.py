@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -164,12 +165,9 @@ def ten_dimensions(
     return Fitted(means, scales), x, y
 
 
-def _few_points(reading: str, tail: str, d: int) -> Callable[[int, Generator], Forecasts]:
-    def draw(n: int, generator: Generator) -> Forecasts:
-        fitted, x, y = ten_dimensions(generator, reading, (n + 1) // 2)
-        return _from_log_odds(fitted.log_odds(fitted.distances(x), tail, d)[:n], y[:n])
-
-    return draw
+def _few_points(n: int, generator: Generator, *, reading: str, tail: str, d: int) -> Forecasts:
+    fitted, x, y = ten_dimensions(generator, reading, (n + 1) // 2)
+    return _from_log_odds(fitted.log_odds(fitted.distances(x), tail, d)[:n], y[:n])
 
 
 # ---- calibrated classifiers, and sharper ones -----------------------------------------------------------------------
@@ -186,43 +184,34 @@ def softmax(z: Array) -> Array:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def _dirichlet(k: int, concentration: float, sharpness: float = 1.0) -> Callable[[int, Generator], Forecasts]:
-    """Return a source of Dirichlet rows with outcomes drawn from them; forecasts are rows to the power `sharpness`."""
-
-    def draw(n: int, generator: Generator) -> Forecasts:
-        p = generator.dirichlet(np.full(k, concentration), n)
-        y = _outcomes(p, generator)
-        if sharpness != 1.0:
-            p = softmax(sharpness * np.log(np.maximum(p, 1e-300)))  # a Dirichlet row may underflow to 0
-        return Forecasts(probabilities=p, outcomes=y, classes=tuple(range(k)))
-
-    return draw
+def _dirichlet(n: int, generator: Generator, *, k: int, concentration: float, sharpness: float) -> Forecasts:
+    """Return Dirichlet rows with outcomes drawn from them; forecasts are rows to the power `sharpness`."""
+    p = generator.dirichlet(np.full(k, concentration), n)
+    y = _outcomes(p, generator)
+    if sharpness != 1.0:
+        p = softmax(sharpness * np.log(np.maximum(p, 1e-300)))  # a Dirichlet row may underflow to 0
+    return Forecasts(probabilities=p, outcomes=y, classes=tuple(range(k)))
 
 
 DISPERSION = 0.7  # spread of the log strength from image to image
 ROWS_AT_ONCE = 2000
 
 
-def _network(k: int, strength: float, sharpness: float) -> Callable[[int, Generator], Forecasts]:
-    """Return a source like a softmax network: normal logits times a strength that varies from image to image.
+def _network(n: int, generator: Generator, *, k: int, strength: float, sharpness: float) -> Forecasts:
+    """Return forecasts like those of a softmax network: normal logits times a strength that varies between images.
 
     Outcomes are drawn from the softmax. `strength` sets the share of correct picks; the reported softmax takes
     `sharpness` times the logits, so 1 is calibrated and 2 over-confident (temperature 1/2).
     """
-
-    def draw(n: int, generator: Generator) -> Forecasts:
-        p, y = np.empty((n, k)), np.empty(n, dtype=np.int64)
-        for start in range(0, n, ROWS_AT_ONCE):
-            rows = slice(start, min(start + ROWS_AT_ONCE, n))
-            size = rows.stop - start
-            z = np.exp(strength + DISPERSION * generator.standard_normal((size, 1))) * generator.standard_normal(
-                (size, k)
-            )
-            y[rows] = _outcomes(softmax(z), generator)
-            p[rows] = softmax(sharpness * z)
-        return Forecasts(probabilities=p, outcomes=y, classes=tuple(range(k)))
-
-    return draw
+    p, y = np.empty((n, k)), np.empty(n, dtype=np.int64)
+    for start in range(0, n, ROWS_AT_ONCE):
+        rows = slice(start, min(start + ROWS_AT_ONCE, n))
+        size = rows.stop - start
+        strengths = np.exp(strength + DISPERSION * generator.standard_normal((size, 1)))
+        z = strengths * generator.standard_normal((size, k))
+        y[rows] = _outcomes(softmax(z), generator)
+        p[rows] = softmax(sharpness * z)
+    return Forecasts(probabilities=p, outcomes=y, classes=tuple(range(k)))
 
 
 @dataclass(frozen=True)
@@ -254,16 +243,11 @@ SCENARIOS = {
 }
 
 
-def _scenario(counts: list[list[int]], trained_on: list[list[int]]) -> Callable[[int, Generator], Forecasts]:
-    def draw(n: int, generator: Generator) -> Forecasts:
-        del n, generator
-        p = [events / (others + events) for others, events in trained_on]
-        cells = np.array(counts).ravel()
-        return Forecasts(
-            probabilities=np.repeat(np.repeat(p, 2), cells), outcomes=np.repeat([0, 1, 0, 1], cells), classes=(0, 1)
-        )
-
-    return draw
+def _scenario(n: int, generator: Generator, *, name: str, trained_on: str) -> Forecasts:
+    """Return the outcomes of a scenario with forecasts from the frequencies of one."""
+    cells = np.array(SCENARIOS[name]).ravel()
+    p = [events / (others + events) for others, events in SCENARIOS[trained_on]]
+    return Forecasts(np.repeat(np.repeat(p, 2), cells), np.repeat([0, 1, 0, 1], cells), (0, 1))
 
 
 KF15_FEATURES = np.array([[3, 2], [3, 2], [3, 1], [3, 1], [1, 1], [1, 1], [1, 1], [1, 1]])
@@ -271,21 +255,12 @@ KF15_OUTCOMES = np.array([0, 0, 0, 1, 0, 0, 1, 1])  # column numbers: class 1 is
 KF15_MODELS = {1: (0.3, 0.0), 2: (0.25, 0.15)}  # slope and intercept of S_1 in the first feature
 
 
-def _kf15_model(number: int) -> Callable[[int, Generator], Forecasts]:
-    def draw(n: int, generator: Generator) -> Forecasts:
-        del n, generator
-        slope, intercept = KF15_MODELS[number]
-        s = np.round(slope * KF15_FEATURES[:, 0] + intercept, 12)  # 0.9, not the float product 0.8999…
-        q = 0.5 * KF15_FEATURES[:, 1]
-        return Forecasts(
-            probabilities=np.column_stack([s, np.round(1.0 - s, 12)]),
-            outcomes=KF15_OUTCOMES,
-            classes=("first", "second"),
-            ideal=np.column_stack([q, 1.0 - q]),
-            features=KF15_FEATURES,
-        )
-
-    return draw
+def _kf15_model(n: int, generator: Generator, *, number: int) -> Forecasts:
+    slope, intercept = KF15_MODELS[number]
+    s = np.round(slope * KF15_FEATURES[:, 0] + intercept, 12)  # 0.9, not the float product 0.8999…
+    p, q = np.column_stack([s, np.round(1.0 - s, 12)]), 0.5 * KF15_FEATURES[:, 1]
+    ideal = np.column_stack([q, 1.0 - q])
+    return Forecasts(p, KF15_OUTCOMES, ("first", "second"), ideal=ideal, features=KF15_FEATURES)
 
 
 def random_task(generator: Generator, n: int, k: int) -> tuple[Array, Array]:
@@ -294,13 +269,10 @@ def random_task(generator: Generator, n: int, k: int) -> tuple[Array, Array]:
     return scores / scores.sum(axis=1, keepdims=True), target / target.sum()
 
 
-def _task(k: int) -> Callable[[int, Generator], Forecasts]:
-    def draw(n: int, generator: Generator) -> Forecasts:
-        scores, target = random_task(generator, n, k)
-        y = _outcomes(np.broadcast_to(target, (n, k)), generator)
-        return Forecasts(probabilities=scores, outcomes=y, classes=tuple(range(k)))
-
-    return draw
+def _task(n: int, generator: Generator, *, k: int) -> Forecasts:
+    scores, target = random_task(generator, n, k)
+    y = _outcomes(np.broadcast_to(target, (n, k)), generator)
+    return Forecasts(probabilities=scores, outcomes=y, classes=tuple(range(k)))
 
 
 # ---- the registry ---------------------------------------------------------------------------------------------------
@@ -312,26 +284,28 @@ def _all() -> dict[str, Simulation]:
         for tail, r in TAILS.items():
             for d in (2, 4, 6, 8, 10):
                 about = f"N17 Fig 1, {tail} model (r_D = {r:g}), {d} dimensions, reading {reading}"
-                named[f"n17-fig1-{reading.lower()}-{tail}-{d}"] = Simulation(about, 2000, _few_points(reading, tail, d))
+                draw = partial(_few_points, reading=reading, tail=tail, d=d)
+                named[f"n17-fig1-{reading.lower()}-{tail}-{d}"] = Simulation(about, 2000, draw)
     for k, concentration in ((2, 0.8), (3, 0.8), (10, 0.3)):
         for word, sharpness in (("calibrated", 1.0), ("sharp", 2.0), ("flat", 0.5)):
             about = f"Dirichlet({concentration:g}) forecasts of {k} classes, {word} (power {sharpness:g})"
-            named[f"dirichlet-{k}-{word}"] = Simulation(about, 1000, _dirichlet(k, concentration, sharpness))
+            draw = partial(_dirichlet, k=k, concentration=concentration, sharpness=sharpness)
+            named[f"dirichlet-{k}-{word}"] = Simulation(about, 1000, draw)
     for name, net in NETWORKS.items():
         for word, sharpness in (("calibrated", 1.0), ("sharp", 2.0)):
             about = f"softmax of {net.k} classes with the correct picks of CQ's {net.title}, {word}"
-            named[f"cq-{name}-{word}"] = Simulation(about, 5000, _network(net.k, net.strength, sharpness))
-    for name, counts in SCENARIOS.items():
-        about, n = f"HB17 Table 1, scenario {name.upper()}", int(np.sum(counts))
-        named[f"hb17-{name}"] = Simulation(about, n, _scenario(counts, counts), fixed=True)
-    c2 = SCENARIOS["c2"]
-    named["hb17-c2-from-c1"] = Simulation(
-        "HB17 Fig 4: outcomes of C2, forecasts of C1", int(np.sum(c2)), _scenario(c2, SCENARIOS["c1"]), fixed=True
-    )
+            draw = partial(_network, k=net.k, strength=net.strength, sharpness=sharpness)
+            named[f"cq-{name}-{word}"] = Simulation(about, 5000, draw)
+    tables = {f"hb17-{name}": (name, name, f"HB17 Table 1, scenario {name.upper()}") for name in SCENARIOS}
+    tables["hb17-c2-from-c1"] = ("c2", "c1", "HB17 Fig 4: outcomes of C2, forecasts of C1")
+    for key, (name, trained_on, about) in tables.items():
+        draw = partial(_scenario, name=name, trained_on=trained_on)
+        named[key] = Simulation(about, int(np.sum(SCENARIOS[name])), draw, fixed=True)
     for number in KF15_MODELS:
-        named[f"kf15-model-{number}"] = Simulation(f"KF15 Table 1, Model {number}", 8, _kf15_model(number), fixed=True)
+        draw = partial(_kf15_model, number=number)
+        named[f"kf15-model-{number}"] = Simulation(f"KF15 Table 1, Model {number}", 8, draw, fixed=True)
     for k in (2, 10, 50):
-        named[f"kf15-task-{k}"] = Simulation(f"KF15 Table 4: a random task of {k} classes", 1000, _task(k))
+        named[f"kf15-task-{k}"] = Simulation(f"KF15 Table 4: a random task of {k} classes", 1000, partial(_task, k=k))
     return named
 
 

@@ -30,7 +30,8 @@ ANOTHER_RUN = {
 
 
 def draws(k: int, strength: float, sharpness: float, n: int, number: int = 6) -> list[Forecasts]:
-    return [_network(k, strength, sharpness)(n, np.random.default_rng(seed)) for seed in range(number)]
+    options = {"k": k, "strength": strength, "sharpness": sharpness}
+    return [_network(n, np.random.default_rng(seed), **options) for seed in range(number)]
 
 
 def near(found: list[np.ndarray], quoted: tuple[float, ...]) -> None:
