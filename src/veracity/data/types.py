@@ -153,16 +153,38 @@ class Forecasts:
         return tolerance(np.dtype(np.float16) if self.half else self.probabilities.dtype, self.k)
 
     @property
+    def scores(self) -> Array:
+        """The probabilities, which must be known."""
+        if self.probabilities is None:
+            raise ValueError("only the probability of the outcome is known; maps need the whole row of probabilities")
+        return self.probabilities
+
+    @property
+    def observed(self) -> Array:
+        """The outcomes, which must be known."""
+        assert self.outcomes is not None
+        return self.outcomes
+
+    @property
+    def copies(self) -> Array:
+        """(n,) how many cases each row counts as."""
+        return np.ones(len(self), np.int64) if self.counts is None else self.counts
+
+    @property
     def matrix(self) -> Array:
         """(n, k) float64 probabilities; a copy where the input has one column or another dtype."""
         p = np.asarray(self.probabilities, dtype=np.float64)
         return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
 
     @property
+    def ideal_matrix(self) -> Array | None:
+        """(n, k) ideal probabilities, where they are given."""
+        return None if self.ideal is None else Forecasts(self.ideal, None, self.classes).matrix
+
+    @property
     def positive(self) -> Array:
         """(n,) probability of classes[1]; two classes only."""
-        p = self.probabilities
-        assert p is not None
+        p = self.scores
         assert self.k == 2
         return np.asarray(p if p.ndim == 1 else p[:, 1], dtype=np.float64)
 
@@ -172,8 +194,7 @@ class Forecasts:
         if self.probabilities is None:
             assert self.log_realised is not None
             return np.exp(self.log_realised)
-        p, y = self.probabilities, self.outcomes
-        assert y is not None
+        p, y = self.probabilities, self.observed
         if p.ndim == 1:
             p = p.astype(np.float64)
             return np.where(y == 1, p, 1.0 - p)
@@ -197,7 +218,6 @@ class Forecasts:
     @cached_property
     def prior(self) -> Array:
         """(k,) weighted frequencies of the outcomes."""
-        assert self.outcomes is not None
-        sums = np.bincount(self.outcomes, weights=self.mass, minlength=self.k)
+        sums = np.bincount(self.observed, weights=self.mass, minlength=self.k)
         prior: Array = sums / sums.sum()
         return prior

@@ -125,14 +125,13 @@ class _Judged:
 
     def _applied(self, rule: str | float, stage: str, rows: Array) -> Floats:
         found, matrix = self.found, self.rows.matrix
-        assert self.rows.outcomes is not None
         out = np.empty(len(rows))
         for fold in found.fitted:
             here = np.flatnonzero(self.fold[rows] == fold)
             if len(here):
                 chosen = rows[here]
                 mapped = found.mapped(fold, matrix[chosen], stage, rule)
-                out[here] = rule_of(rule).score(mapped, self.rows.outcomes[chosen])
+                out[here] = rule_of(rule).score(mapped, self.rows.observed[chosen])
         return out
 
 
@@ -148,11 +147,11 @@ def content(rows: Forecasts) -> Array:
 
 def slope_values(rows: Forecasts) -> Floats | str:
     """Return (n,) values whose weighted mean is the slope b, each off by its influence; or why there are none."""
-    p, y = np.asarray(rows.probabilities, dtype=np.float64), np.asarray(rows.outcomes)
+    p, y = np.asarray(rows.probabilities, dtype=np.float64), rows.observed
     if len(np.unique(y)) < 2:
         return ONE_CLASS
     weight = np.ones(len(y)) if rows.weights is None else rows.weights
-    count = np.ones(len(y)) if rows.counts is None else rows.counts.astype(np.float64)
+    count = rows.copies.astype(np.float64)
     if rows.k == 2:
         p = rows.positive
         p = np.where((p > 0.0) & (p < 1.0), np.clip(p, TINY, 1.0 - TINY), p)

@@ -168,7 +168,7 @@ def adjustment(rows: Forecasts) -> Adjustment:
             found[rule] = Adjusted(reason=str(error))
             continue
         moved = dict(zip(names, getattr(fitted, attribute).tolist(), strict=True))
-        scores = rule_of(rule).score(fitted(rows.probabilities), rows.outcomes)  # type: ignore[arg-type]
+        scores = rule_of(rule).score(fitted(rows.scores), rows.observed)
         loss = float(rows.mass @ scores / rows.mass.sum())
         found[rule] = Adjusted(loss=loss, weights=moved) if rule == "log" else Adjusted(loss=loss, shift=moved)
     return Adjustment(**found)
@@ -176,12 +176,11 @@ def adjustment(rows: Forecasts) -> Adjustment:
 
 def corp(rows: Forecasts) -> Corp:
     """Return miscalibration, discrimination and uncertainty with isotonic C: of two classes, or of pick and classes."""
-    assert rows.outcomes is not None
     if rows.k == 2:
-        of_two = _corp(rows, rows.matrix, rows.outcomes == 1)
+        of_two = _corp(rows, rows.matrix, rows.observed == 1)
         return Corp(brier=of_two.brier, log=of_two.log)
     rows = _some(rows, forecast_hashes(rows), CURVE_ENTRIES)
-    y, matrix = np.asarray(rows.outcomes), rows.matrix
+    y, matrix = rows.observed, rows.matrix
     pick = matrix.argmax(axis=1)
     top = _corp(rows, _against_rest(matrix, pick), pick == y)
     if rows.k > MANY_CLASSES:
@@ -196,9 +195,8 @@ def _corp(rows: Forecasts, scores: Floats, event: NDArray[np.bool_]) -> CorpRule
     p = scores[:, 1]
     f = Forecasts(p, event.astype(np.int64), (False, True), rows.weights, rows.counts)
     calibrated = maps.fit("isotonic", f)(p)
-    assert f.outcomes is not None
     terms = {
-        rule: CorpTerms(**{n: Reading(v) for n, v in corp_terms(rule, scores, calibrated, f.outcomes, f.mass).items()})
+        rule: CorpTerms(**{n: Reading(v) for n, v in corp_terms(rule, scores, calibrated, f.observed, f.mass).items()})
         for rule in ("brier", "log")
     }
     return CorpRules(**terms)

@@ -52,8 +52,7 @@ def folds(rows: Forecasts, hashes: Hashes, clusters: Array | None = None, time: 
 
     `hashes` are those of the forecasts.
     """
-    n = len(rows)
-    counts = np.ones(n, np.int64) if rows.counts is None else np.asarray(rows.counts, dtype=np.int64)
+    counts = np.asarray(rows.copies, dtype=np.int64)
     if time is not None:
         return _whole(_contiguous(time, counts, FOLDS), counts, blocks(None, time, counts))
     if clusters is not None:
@@ -148,8 +147,7 @@ def forecast_hashes(rows: Forecasts) -> Hashes:
 
 def row_hashes(rows: Forecasts, hashes: Hashes) -> Hashes:
     """Return (n,) 64 bits of forecast, outcome and weight, whose scale does not matter."""
-    assert rows.outcomes is not None
-    h = mix(hashes * SEED ^ keys_of(np.array([str(c) for c in rows.classes]))[rows.outcomes])
+    h = mix(hashes * SEED ^ keys_of(np.array([str(c) for c in rows.classes]))[rows.observed])
     if rows.weights is not None:
         share = np.asarray(rows.weights, dtype=np.float64) / max(float(rows.weights.max(initial=0.0)), 5e-324)
         h = mix(h * SEED ^ np.rint(share * FINE).astype(np.uint64))

@@ -14,10 +14,11 @@ from veracity.estimate.compare import FEWEST_CLUSTERS
 from veracity.estimate.components import judged_by
 from veracity.estimate.dependent import Widening
 from veracity.estimate.folds import blocks
+from veracity.estimate.ladder import error_of
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.scores import mean_and_error
 from veracity.estimate.verdict import signs
-from veracity.formulas.differences import influences, normal_cluster_error
+from veracity.formulas.differences import influences
 from veracity.formulas.heterogeneity import between_groups, shrunk_means
 from veracity.measures import BRIER, LOG_LOSS
 from veracity.state.keyed import CLUSTER
@@ -68,7 +69,7 @@ def _permuted(levels: Mapping[str, Tally], infinite: bool, what: str, seed: int)
     """Return the test by permuted labels of independent cases."""
     rows = [tally.rows for tally in levels.values()]
     values = [(BRIER if infinite else LOG_LOSS).rows(f)[:, 0] for f in rows]  # type: ignore[misc]
-    counts = [np.ones(len(f), np.int64) if f.counts is None else f.counts for f in rows]
+    counts = [f.copies for f in rows]
     x = np.concatenate([np.repeat(v, c) for v, c in zip(values, counts, strict=True)])
     w = np.concatenate([np.repeat(f.mass / np.maximum(c, 1), c) for f, c in zip(rows, counts, strict=True)])
     level = np.repeat(np.arange(len(rows)), [int(c.sum()) for c in counts])
@@ -166,10 +167,4 @@ def gain(tally: Tally, found: Recalibration | None, level: float) -> Reading | N
         return None
     u = influences(values, rows.mass)
     mean = float(rows.mass @ values / rows.mass.sum())
-    copies = np.ones(len(rows)) if rows.counts is None else rows.counts
-    unit = blocks(rows.clusters, rows.time, copies)
-    if unit is not None:
-        error = float(normal_cluster_error(np.bincount(unit, weights=u))[0])
-    else:
-        error = float(np.sqrt((u**2 / np.maximum(copies, 1)).sum()))
-    return around(mean, error, level, method="gains of the recalibration of all cases")
+    return around(mean, error_of(rows, u), level, method="gains of the recalibration of all cases")

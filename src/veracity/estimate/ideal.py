@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Finding, Forecasts
+from veracity.estimate.recalibration import select
 from veracity.formulas.rules import rule as rule_of
 from veracity.maps import InfeasibleTarget, bins, class_means, copies, equal_rows, multiplicative
 
@@ -32,25 +33,22 @@ class Ideal:
 def ideal(forecasts: Forecasts, *, seed: int = 0) -> Ideal:
     """Return Q as given, from equal features, or from repeated outcomes of a case; else a bound, else nothing."""
     if forecasts.ideal is not None:
-        return Ideal(np.asarray(forecasts.ideal, dtype=np.float64), None, _note("ideal_given", "ideal as given"))
+        return Ideal(forecasts.ideal_matrix, None, _note("ideal_given", "ideal as given"))
     if forecasts.features is not None:
         return ideal_from_features(forecasts, seed=seed)
     if forecasts.case is not None:
         label = np.unique(forecasts.case, return_inverse=True)[1].ravel()
-        if label.max() + 1 <= _cases(forecasts) / 2:
+        if label.max() + 1 <= forecasts.copies.sum() / 2:
             message = "ideal probabilities are the outcome frequencies of each case; few outcomes make them extreme"
             return Ideal(_frequencies(forecasts, label), None, _note("ideal_from_cases", message))
-    return Ideal(
-        None,
-        None,
-        _note("not_separable", "refinement = grouping + irreducible; not separable from these inputs"),
-    )
+    message = "refinement = grouping + irreducible; not separable from these inputs"
+    return Ideal(None, None, _note("not_separable", message))
 
 
 def ideal_from_features(forecasts: Forecasts, *, seed: int = 0) -> Ideal:
     """Return outcome frequencies of equal feature rows when at most half the rows are distinct; else the bound."""
     features = codes(forecasts.features)
-    n = _cases(forecasts)
+    n = int(forecasts.copies.sum())
     label, first = equal_rows(features)
     if len(first) <= n / 2:
         message = f"ideal probabilities are the outcome frequencies of {len(first)} distinct feature rows of {n}"
@@ -64,23 +62,17 @@ def ideal_from_features(forecasts: Forecasts, *, seed: int = 0) -> Ideal:
     return Ideal(None, bound, _note("grouping_bound", message))
 
 
-def _cases(forecasts: Forecasts) -> int:
-    return len(forecasts) if forecasts.counts is None else int(forecasts.counts.sum())
-
-
 def _note(code: str, message: str) -> Finding:
     return Finding(code=code, severity="note", message=message)
 
 
 def _frequencies(forecasts: Forecasts, label: Array) -> Array:
-    assert forecasts.outcomes is not None
-    means = class_means(label, int(label.max()) + 1, forecasts.outcomes, forecasts.mass, forecasts.prior)
+    means = class_means(label, int(label.max()) + 1, forecasts.observed, forecasts.mass, forecasts.prior)
     return np.asarray(means[label])
 
 
-def codes(features: Array | None) -> Array:
+def codes(features: Any) -> Array:
     """Return (n, f) numbers; other values become the ranks of their sorted names."""
-    assert features is not None
     columns = np.asarray(features)
     columns = columns[:, None] if columns.ndim == 1 else columns
     if columns.dtype.kind in "fiub":
@@ -100,9 +92,8 @@ def grouping_bound(forecasts: Forecasts, features: Array, *, seed: int = 0) -> d
     rng = np.random.default_rng(seed)
     each = copies(forecasts)
     rows = each[rng.permutation(len(each))[:MOST_ROWS]]
-    part = _take(forecasts, rows)
-    features, scores, outcomes = features[rows], part.matrix, part.outcomes
-    assert outcomes is not None
+    part = replace(select(forecasts, rows), counts=None)
+    features, scores, outcomes = features[rows], part.matrix, part.observed
     wanted = max(1, min(LEVEL_SETS, len(rows) // (8 * PER_LEAF)))
     cell = bins.fit(part, bins=wanted if part.k == 2 else max(1, wanted // 3)).cells(scores)
     half = np.arange(len(rows)) % 2 == 0
@@ -127,15 +118,8 @@ def grouping_bound(forecasts: Forecasts, features: Array, *, seed: int = 0) -> d
     return {name: max(float(value), 0.0) for name, value in total.items()}
 
 
-def _take(forecasts: Forecasts, rows: Array) -> Forecasts:
-    assert forecasts.probabilities is not None
-    assert forecasts.outcomes is not None
-    weights = None if forecasts.weights is None else forecasts.weights[rows]
-    return Forecasts(forecasts.probabilities[rows], forecasts.outcomes[rows], forecasts.classes, weights=weights)
-
-
 def _calibrated(forecasts: Forecasts, rows: Array) -> Array:
-    part = _take(forecasts, rows)
+    part = select(forecasts, rows)
     return multiplicative.fit(part)(part.matrix)
 
 

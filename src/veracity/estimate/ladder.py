@@ -144,12 +144,11 @@ def chance_of_adjustment(rows: Forecasts, r: float, folds: int | None = None) ->
     is ½ (1 + r) gapᵀ H⁻¹ gap with H = mean[diag h − h hᵀ/Σh], h = S^(1−r). With `folds`, n is the number of rows
     outside one fold: what fitting costs on new rows.
     """
-    assert rows.outcomes is not None
     s, mass = rows.matrix, rows.mass / rows.mass.sum()
     h = np.where(s > 0.0, np.maximum(s, 1e-300) ** (1.0 - r), 0.0)
     curved = np.diag(mass @ h) - (h * (mass / h.sum(axis=1))[:, None]).T @ h
     rest = -s
-    rest[np.arange(len(s)), rows.outcomes] += 1.0
+    rest[np.arange(len(s)), rows.observed] += 1.0
     gap = mass @ rest
     varied = (rest * mass[:, None]).T @ rest - np.outer(gap, gap)
     n = maps.effective_rows(rows) * (1.0 if folds is None else 1.0 - 1.0 / folds)
@@ -204,10 +203,8 @@ def _with_ideal(
         return nothing | ({"GL": _at_least(bound)} if bound is not None else {})
     if q.Q is None:
         return nothing
-    assert rows.outcomes is not None
-    ideal = q.Q if q.Q.ndim == 2 else np.column_stack([1.0 - q.Q, q.Q])
-    epistemic = row_mean(rows, np.asarray(rule.divergence(rows.matrix, ideal)), level)
-    inherent = rule.entropy(ideal) if soft is not None else rule.score(ideal, rows.outcomes)
+    epistemic = row_mean(rows, np.asarray(rule.divergence(rows.matrix, q.Q)), level)
+    inherent = rule.entropy(q.Q) if soft is not None else rule.score(q.Q, rows.observed)
     il = row_mean(rows, np.asarray(inherent), level)
     el = float(epistemic)
     if np.isfinite(el):
@@ -228,14 +225,18 @@ def row_mean(rows: Forecasts, values: Floats, level: float) -> Reading:
     value = float(rows.mass @ values / rows.mass.sum())
     if not np.isfinite(value):
         return around(value, np.nan, level)
-    n, u = maps.effective_rows(rows), rows.mass * (values - value) / rows.mass.sum()
-    counts = np.ones(len(rows)) if rows.counts is None else rows.counts
-    unit = blocks(rows.clusters, rows.time, counts)
-    if unit is not None:
-        error = float(normal_cluster_error(np.bincount(unit, weights=u))[0])
-    else:
-        error = float(np.sqrt((u**2 / np.maximum(counts, 1)).sum() * n / (n - 1.0))) if n > 1.0 + 1e-9 else np.nan
+    n, error = maps.effective_rows(rows), error_of(rows, rows.mass * (values - value) / rows.mass.sum())
+    if rows.clusters is None and rows.time is None:
+        error = error * float(np.sqrt(n / (n - 1.0))) if n > 1.0 + 1e-9 else np.nan
     return around(value, error, level, (0.0, np.inf), IN_SAMPLE)
+
+
+def error_of(rows: Forecasts, u: Floats) -> float:
+    """Return the standard error of a mean from the influences of rows: independent, in clusters or in time."""
+    unit = blocks(rows.clusters, rows.time, rows.copies)
+    if unit is not None:
+        return float(normal_cluster_error(np.bincount(unit, weights=u))[0])
+    return float(np.sqrt((u**2 / np.maximum(rows.copies, 1)).sum()))
 
 
 def _at_least(bound: float) -> Reading:
@@ -249,24 +250,20 @@ def chain(rows: Forecasts, map: str, *, q: Ideal | None = None, prior: Floats | 
 
     Where ideal probabilities are given, cells have their mean as C instead of the outcomes' frequencies.
     """
-    assert rows.probabilities is not None
-    assert rows.outcomes is not None
     fitted = maps.fit(map, rows)
     outside = getattr(fitted, "outside", 0)
     if outside:
         raise NoProbabilities(f"map: {map!r} gives {outside:,} values that are no probabilities; choose another")
-    cells: Any = fitted.cells(rows.probabilities) if hasattr(fitted, "cells") else None
+    cells: Any = fitted.cells(rows.scores) if hasattr(fitted, "cells") else None
     ideal = None if q is None else q.Q
-    if ideal is not None and ideal.ndim == 1:
-        ideal = np.column_stack([1.0 - ideal, ideal])
-    stage_c = fitted(rows.probabilities) if cells is None else fitted.means  # type: ignore[attr-defined]
+    stage_c = fitted(rows.scores) if cells is None else fitted.means  # type: ignore[attr-defined]
     if cells is not None and rows.ideal is not None and ideal is not None:
         size = np.bincount(cells, weights=rows.mass, minlength=len(stage_c))
         sums = [np.bincount(cells, weights=rows.mass * column, minlength=len(size)) for column in ideal.T]
         stage_c = np.where(size[:, None] > 0.0, np.column_stack(sums) / np.maximum(size, 1e-300)[:, None], stage_c)
     return Chain(
-        rows.probabilities,
-        rows.outcomes,
+        rows.scores,
+        rows.observed,
         stage_c,
         A=lambda rule: _adjusted(rows, rule),
         Q=ideal,
@@ -280,9 +277,8 @@ def chain(rows: Forecasts, map: str, *, q: Ideal | None = None, prior: Floats | 
 
 def _adjusted(rows: Forecasts, rule: ScoringRule) -> Floats | None:
     name, options = maps.adjustment(rule)
-    assert rows.probabilities is not None
     try:
-        return np.asarray(maps.fit(name, rows, **options)(rows.probabilities))
+        return np.asarray(maps.fit(name, rows, **options)(rows.scores))
     except maps.InfeasibleTarget:
         return None
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from veracity.data.reading import Reading, around, undefined
 from veracity.data.records import ClassReading
+from veracity.formulas.differences import holm
 from veracity.kernels import Histogram
 
 Floats = NDArray[np.float64]
@@ -44,7 +45,7 @@ def per_class(
         z = cells.excess / math.sqrt(variance) if variance > 0.0 else 0.0
         share = max((gains or {}).get(name, 0.0), 0.0) / total if total > 0.0 else None
         found.append((name, float(held.true.sum()), cells.predicted, cells.observed, reading, share, z))
-    adjusted = holm([math.erfc(abs(one[-1]) / math.sqrt(2.0)) for one in found])
+    adjusted = holm([math.erfc(abs(one[-1]) / math.sqrt(2.0)) for one in found]).tolist()
     return {
         name: ClassReading(count, predicted, observed, reading, share, p if independent else None)
         for (name, count, predicted, observed, reading, share, _), p in zip(found, adjusted, strict=True)
@@ -111,20 +112,6 @@ def residual(held: Histogram) -> float:
     if cells.variance > 0.0:
         return cells.excess / math.sqrt(cells.variance)
     return math.copysign(math.inf, cells.excess) if cells.excess else 0.0
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """Return the p-values adjusted for their number (Holm 1979).
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    order = sorted(range(len(p)), key=lambda i: p[i])
-    adjusted, largest = [0.0] * len(p), 0.0
-    for rank, i in enumerate(order):
-        largest = max(largest, min((len(p) - rank) * p[i], 1.0))
-        adjusted[i] = largest
-    return adjusted
 
 
 @dataclass(frozen=True)

@@ -86,8 +86,7 @@ class Recalibration:
     @property
     def outcomes(self) -> Array:
         """(entries,) outcome of each entry."""
-        assert self.rows.outcomes is not None
-        return np.asarray(self.rows.outcomes[self.folds.row])
+        return np.asarray(self.rows.observed[self.folds.row])
 
     @cached_property
     def mass(self) -> Array:
@@ -198,7 +197,7 @@ class Recalibration:
         if stage in ("S", "identity"):
             if rule.key == "log" and rows.log_realised is not None:
                 return -rows.log_realised[self.folds.row]
-            return np.asarray(rule.score(rows.matrix, rows.outcomes))[self.folds.row]  # type: ignore[arg-type]
+            return np.asarray(rule.score(rows.matrix, rows.observed))[self.folds.row]
         if rule.key == "log" and stage != "A":
             with np.errstate(divide="ignore"):
                 if stage != "C":
@@ -275,8 +274,7 @@ def recalibration(
     members = tuple(name for name in members if name not in exclude)
     fitted: dict[int, tuple[maps.Fitted, ...]] = {}
     realised = np.empty((len(split.row), len(members)))
-    matrix, outcomes = rows.matrix, rows.outcomes
-    assert outcomes is not None
+    matrix, outcomes = rows.matrix, rows.observed
     for fold in split.used:
         every = _without(rows, split, fold)
         some = every if few is None else _without(rows, split, fold, few)
@@ -318,8 +316,7 @@ def members_of(rows: Forecasts, hashes: Hashes, few: Array | None) -> tuple[tupl
 
 def repeated(rows: Forecasts, hashes: Hashes) -> bool:
     """Return whether distinct forecasts have 10·k cases each on average."""
-    cases = len(rows) if rows.counts is None else int(rows.counts.sum())
-    return rows.k <= MANY_CLASSES and len(np.unique(hashes)) * REPEATED * rows.k <= cases
+    return rows.k <= MANY_CLASSES and len(np.unique(hashes)) * REPEATED * rows.k <= int(rows.copies.sum())
 
 
 def fit_rows(hashes: Hashes, k: int, entries: int = MOST_ENTRIES) -> Array | None:
@@ -335,11 +332,9 @@ def fit_rows(hashes: Hashes, k: int, entries: int = MOST_ENTRIES) -> Array | Non
 def select(rows: Forecasts, index: Array, counts: Array | None = None) -> Forecasts:
     """Return some rows with what maps need; `counts` replaces the counts of all rows."""
     counts = rows.counts if counts is None else counts
-    assert rows.probabilities is not None
-    assert rows.outcomes is not None
     return Forecasts(
-        rows.probabilities[index],
-        rows.outcomes[index],
+        rows.scores[index],
+        rows.observed[index],
         rows.classes,
         weights=None if rows.weights is None else rows.weights[index],
         counts=None if counts is None else counts[index],
@@ -349,11 +344,9 @@ def select(rows: Forecasts, index: Array, counts: Array | None = None) -> Foreca
 
 def soft_rows(rows: Forecasts) -> Forecasts:
     """Return a row for every class that the ideal gives probability, with that probability as weight, as one case."""
-    assert rows.ideal is not None
     chosen = fit_rows(forecast_hashes(rows), rows.k * rows.k, SOFT_ENTRIES)
     index = np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen)
-    ideal = np.asarray(rows.ideal, dtype=np.float64)[index]
-    ideal = ideal if ideal.ndim == 2 else np.column_stack([1.0 - ideal, ideal])
+    ideal: Array = rows.ideal_matrix[index]  # type: ignore[index]
     at, outcome = np.nonzero(ideal > 0.0)
     part = select(rows, index[at])
     weight = ideal[at, outcome] * (1.0 if part.weights is None else part.weights)

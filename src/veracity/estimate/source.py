@@ -22,18 +22,10 @@ Floats = NDArray[np.float64]
 NOT_GIVEN = "no source probabilities were given (ideal)"
 
 
-def ideal_matrix(rows: Forecasts) -> Floats | None:
-    """Return the given source probabilities (n, k), or None."""
-    if rows.ideal is None:
-        return None
-    ideal = np.asarray(rows.ideal, dtype=np.float64)
-    return ideal if ideal.ndim == 2 else np.column_stack([1.0 - ideal, ideal])
-
-
 def source_means(tally: Tally) -> Means:
     """Return the three means of the source probability of the outcome, with the intervals of reported means."""
     rows = tally.rows
-    ideal = ideal_matrix(rows) if rows.probabilities is not None else None
+    ideal = rows.ideal_matrix if rows.probabilities is not None else None
     if ideal is None:
         return three(lambda name: unknown(NOT_GIVEN))
     source = Forecasts(ideal, rows.outcomes, rows.classes, weights=rows.weights, counts=rows.counts)
@@ -65,12 +57,11 @@ def with_source(bins: tuple[Bin, ...], tally: Tally) -> tuple[Bin, ...]:
     if tally.analysis.rows.ideal is None or tally.analysis.rows.probabilities is None or not bins:
         return bins
     rows = tally.rows
-    ideal = ideal_matrix(rows)
-    assert ideal is not None
+    ideal = np.ravel(rows.ideal_matrix)  # type: ignore[arg-type]
     entries, mass = rows.matrix.ravel(), np.repeat(rows.mass, tally.k)
     place = np.clip(np.searchsorted([one.low for one in bins], entries, side="right") - 1, 0, len(bins) - 1)
     weight = np.bincount(place, mass, len(bins))
-    sums = np.bincount(place, mass * ideal.ravel(), len(bins))
+    sums = np.bincount(place, mass * ideal, len(bins))
     return tuple(
         replace(one, ideal=float(sums[i] / weight[i]) if weight[i] > 0.0 else None) for i, one in enumerate(bins)
     )

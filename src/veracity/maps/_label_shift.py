@@ -11,7 +11,7 @@ from veracity.data import Finding, Forecasts
 
 from ._dual import Chunks, in_memory, moments
 from ._fitted import Array
-from ._target import checked_target, scores_of
+from ._target import checked_target
 from .multiplicative import tilt
 
 CHANGE = 1e-10  # of a frequency in one round, below which the rounds have converged
@@ -25,7 +25,7 @@ def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, Finding]:
     Rounds of π ← mean over rows of S·π/trained_on, normalised: they climb the likelihood of π. Labels are not used.
     A maximum at the edge of the simplex means that label shift does not describe the scores: ValueError.
     """
-    chunks = in_memory(scores_of(forecasts), forecasts.mass / forecasts.mass.sum(), forecasts.k)
+    chunks = in_memory(forecasts.scores, forecasts.mass / forecasts.mass.sum(), forecasts.k)
     return em_chunks(chunks, trained_on, forecasts.classes)
 
 

@@ -47,12 +47,9 @@ def one_versus_rest(forecasts: Forecasts, curve: Callable[[Array, Array], Array]
 
     curve  (probability of the class, whether it was the outcome) → coefficients
     """
-    outcomes = forecasts.outcomes
-    assert outcomes is not None
+    scores, outcomes = forecasts.scores, forecasts.observed
     if forecasts.k == 2:
         return curve(forecasts.positive, outcomes == 1)[None]
-    scores = forecasts.probabilities
-    assert scores is not None
     return np.array([curve(np.asarray(scores[:, j], dtype=np.float64), outcomes == j) for j in range(forecasts.k)])
 
 

@@ -10,7 +10,6 @@ from ._fitted import Array, as_rows
 from ._grouping import row_mass
 from ._logistic import logs
 from ._newton import Measured, minimise, solved
-from ._target import scores_of
 
 MOST_PRODUCTS = 60  # of conjugate gradients in one Newton step; a few are usual
 
@@ -26,8 +25,7 @@ def softmax(z: Array) -> tuple[Array, Array]:
 
 def log_scores(forecasts: Forecasts) -> tuple[Array, Array, Array, Array]:
     """Return logarithms (n, k) of the rows with mass, their outcomes, their mass in rows, and the scale of a column."""
-    scores, outcomes = scores_of(forecasts), forecasts.outcomes
-    assert outcomes is not None
+    scores, outcomes = forecasts.scores, forecasts.observed
     rows = row_mass(forecasts)
     used = rows > 0.0
     if not used.all():

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veracity.data import Forecasts
-
 from ._dual import Chunks, summed
 from ._fitted import Array
 from ._support import blocks_of_support
@@ -62,12 +60,6 @@ def checked_scores(y_proba: ArrayLike) -> Array:
                 "divide each row by its sum"
             )
     return p
-
-
-def scores_of(forecasts: Forecasts) -> Array:
-    if forecasts.probabilities is None:
-        raise ValueError("only the probability of the outcome is known; maps need the whole row of probabilities")
-    return forecasts.probabilities
 
 
 class Patterns(dict[bytes, float]):

@@ -12,7 +12,7 @@ from veracity.data import Forecasts
 
 from ._dual import Chunks, in_memory, mean_of, summed
 from ._fitted import Array, Formula
-from ._target import checked_target, scores_of
+from ._target import checked_target
 
 LABEL = "prior correction by a shift"
 
@@ -54,6 +54,6 @@ def fit(forecasts: Forecasts, *, target: ArrayLike | None = None) -> Additive:
     >>> fit(Forecasts(np.column_stack([S, 1 - S]), None, (1, 2)), target=[.625, .375]).shift.round(6).tolist()
     [0.025, -0.025]
     """
-    scores, k, mass = scores_of(forecasts), forecasts.k, forecasts.mass
+    scores, k, mass = forecasts.scores, forecasts.k, forecasts.mass
     wanted = forecasts.prior if target is None else target
     return fit_chunks(in_memory(scores, mass / mass.sum(), k), wanted, forecasts.classes)

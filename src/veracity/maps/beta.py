@@ -12,7 +12,6 @@ from veracity.data import Forecasts
 from ._fitted import Array, Formula
 from ._grouping import row_mass
 from ._logistic import applied, logistic, logs, one_versus_rest
-from ._target import scores_of
 
 LABEL = "beta calibration"
 
@@ -45,7 +44,6 @@ class Beta(Formula):
 
 def fit(forecasts: Forecasts) -> Beta:
     """Return the curves with the least log loss, with a weak pull towards no change that keeps them finite."""
-    scores_of(forecasts)
     rows = row_mass(forecasts)
 
     def curve(p: Array, true: Array) -> Array:

@@ -16,7 +16,6 @@ from veracity.data import Forecasts
 
 from ._fitted import Array, Fitted, as_rows, blocks, checked_rows
 from ._grouping import class_means, effective_rows
-from ._target import scores_of
 
 FEWEST, MOST = 5, 50  # bins when their number is not given
 PER_BIN = 10  # rows a bin, times the number of classes beyond two
@@ -101,8 +100,7 @@ def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> Bins:
     `bins` is their number: of all for two classes, of each predicted class otherwise; "auto" is one for every ten rows
     (10·k beyond two classes), 5 to 50 in all for two classes.
     """
-    scores, outcomes, k, counts = scores_of(forecasts), forecasts.outcomes, forecasts.k, forecasts.counts
-    assert outcomes is not None
+    scores, outcomes, k, counts = forecasts.scores, forecasts.observed, forecasts.k, forecasts.counts
     n = len(scores)
     pick, value = np.empty(n, np.intp), np.empty(n)
     for part in blocks(n, k):

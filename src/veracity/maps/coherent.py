@@ -19,7 +19,7 @@ from veracity.formulas.rules import power
 
 from ._dual import Chunks, in_memory, laplacian_direction, narrowed, solve, summed
 from ._fitted import Array, Formula
-from ._target import blocks_and_levels, checked_target, scores_of
+from ._target import blocks_and_levels, checked_target
 from .multiplicative import log_weights, tilt
 
 INSIDE_STEPS = 200
@@ -179,7 +179,7 @@ def fit(
     >>> fit(Forecasts(S, None, (1, 2)), r=0.0, target=[.625, .375])(S[3:5]).round(3).tolist()
     [[0.914, 0.086], [0.336, 0.664]]
     """
-    scores, mass, k = scores_of(forecasts), forecasts.mass, forecasts.k
+    scores, mass, k = forecasts.scores, forecasts.mass, forecasts.k
     power(r)  # refuses r <= −1
     chunks = in_memory(scores, mass / mass.sum(), k)
     wanted = forecasts.prior if target is None else target

@@ -11,7 +11,6 @@ from veracity.data import Forecasts
 
 from ._fitted import Array, Formula, as_rows
 from ._grouping import row_mass
-from ._target import scores_of
 
 LABEL = "confusion map"
 
@@ -75,6 +74,5 @@ def exchange(p: Array, outcomes: Array, rows: Array) -> Array:
 
 def fit(forecasts: Forecasts) -> Confusion:
     """Return the exchange of labels under which the outcomes are likeliest."""
-    scores, outcomes = scores_of(forecasts), forecasts.outcomes
-    assert outcomes is not None
+    scores, outcomes = forecasts.scores, forecasts.observed
     return Confusion(forecasts.classes, matrix=exchange(as_rows(scores, forecasts.k), outcomes, row_mass(forecasts)))

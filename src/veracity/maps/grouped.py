@@ -11,7 +11,6 @@ from veracity.data import Forecasts
 
 from ._fitted import Array, Fitted, as_rows, checked_rows
 from ._grouping import class_means, equal_rows
-from ._target import scores_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +62,7 @@ def rounded(p: Array, decimals: int | None) -> Array:
 
 def fit(forecasts: Forecasts, *, decimals: int | None = None) -> Grouped:
     """Return class frequencies of groups of equal rows; with `decimals`, of rows that round alike."""
-    scores, outcomes = rounded(scores_of(forecasts), decimals), forecasts.outcomes
-    assert outcomes is not None
+    scores, outcomes = rounded(forecasts.scores, decimals), forecasts.observed
     label, first = equal_rows(scores)
     means = class_means(label, len(first), outcomes, forecasts.mass, forecasts.prior)
     seen = rounded(as_rows(scores[first], forecasts.k), decimals) + 0.0

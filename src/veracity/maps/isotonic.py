@@ -14,7 +14,6 @@ from veracity.data import Forecasts
 from veracity.formulas.isotonic import pooled_blocks
 
 from ._fitted import Array, Formula
-from ._target import scores_of
 
 
 def pooled_adjacent(x: Array, y: Array, mass: Array, rows: Array | None = None, k: int = 2) -> tuple[Array, Array]:
@@ -94,8 +93,7 @@ def normalised(rows: Array) -> Array:
 
 def curves_of(forecasts: Forecasts, rows: Array | None = None) -> dict[str, tuple[Array, ...]]:
     """Return knots and values of the second of two classes, or of every class; smoothed with the rows' mass in rows."""
-    scores, outcomes, k, mass = scores_of(forecasts), forecasts.outcomes, forecasts.k, forecasts.mass
-    assert outcomes is not None
+    scores, outcomes, k, mass = forecasts.scores, forecasts.observed, forecasts.k, forecasts.mass
     columns = [(forecasts.positive, outcomes == 1)] if k == 2 else [(scores[:, j], outcomes == j) for j in range(k)]
     curves = [
         pooled_adjacent(np.asarray(x, dtype=np.float64), true.astype(float), mass, rows, k) for x, true in columns

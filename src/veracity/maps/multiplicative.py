@@ -12,7 +12,7 @@ from veracity.data import Forecasts
 
 from ._dual import Chunks, in_memory, mean_of, narrowed, solve
 from ._fitted import Array, Formula
-from ._target import blocks_and_levels, checked_target, scores_of
+from ._target import blocks_and_levels, checked_target
 
 LABEL = "prior correction"
 
@@ -123,7 +123,7 @@ def fit(forecasts: Forecasts, *, target: ArrayLike | None = None) -> Multiplicat
     >>> fitted.weights.round(2).tolist(), fitted([[.9, .1]]).round(3).tolist()
     ([1.18, 1.0], [[0.914, 0.086]])
     """
-    scores, mass = scores_of(forecasts), forecasts.mass
+    scores, mass = forecasts.scores, forecasts.mass
     wanted = forecasts.prior if target is None else target
     shares = mass / mass.sum()
     return fit_chunks(in_memory(scores, shares, forecasts.k), float(mass.sum()), wanted, forecasts.classes)

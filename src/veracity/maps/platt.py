@@ -12,7 +12,6 @@ from veracity.data import Forecasts
 from ._fitted import Array, Formula
 from ._grouping import row_mass
 from ._logistic import applied, logistic, logs, one_versus_rest
-from ._target import scores_of
 
 LABEL = "Platt scaling"
 
@@ -44,7 +43,6 @@ class Platt(Formula):
 
 def fit(forecasts: Forecasts) -> Platt:
     """Return the curves fitted to targets (N₊ + 1)/(N₊ + 2) and 1/(N₋ + 2), which keep slopes finite."""
-    scores_of(forecasts)
     rows = row_mass(forecasts)
 
     def curve(p: Array, true: Array) -> Array:

@@ -10,7 +10,6 @@ from veracity.data import Forecasts
 
 from ._fitted import Array, Formula
 from ._grouping import effective_rows, smoothed
-from ._target import scores_of
 
 LABEL = "class frequencies"
 
@@ -35,5 +34,5 @@ class Prior(Formula):
 
 def fit(forecasts: Forecasts) -> Prior:
     """Return the class frequencies with one pseudo-row that is shared by all classes."""
-    scores_of(forecasts)
+    _ = forecasts.scores  # refuses rows of which only the outcome has a probability
     return Prior(forecasts.classes, frequencies=smoothed(forecasts.prior, np.asarray(effective_rows(forecasts))))

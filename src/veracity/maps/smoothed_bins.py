@@ -27,8 +27,7 @@ def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> SmoothedBins:
     turned = forecasts.k == 2 and str(forecasts.classes[0]) > str(forecasts.classes[1])
     rows = _turned(forecasts) if turned else forecasts
     fitted = plain.fit(rows, bins=bins)
-    assert rows.probabilities is not None
-    size = np.bincount(fitted.cells(rows.probabilities), row_mass(rows), minlength=len(fitted.means))
+    size = np.bincount(fitted.cells(rows.scores), row_mass(rows), minlength=len(fitted.means))
     means, edges = smoothed(fitted.means, size), fitted.edges
     if turned:
         means = means[::-1, ::-1]
@@ -38,8 +37,5 @@ def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> SmoothedBins:
 
 def _turned(forecasts: Forecasts) -> Forecasts:
     """Return forecasts of two classes with the classes exchanged."""
-    assert forecasts.outcomes is not None
-    first, second = forecasts.classes
-    return Forecasts(
-        forecasts.matrix[:, ::-1], 1 - forecasts.outcomes, (second, first), forecasts.weights, forecasts.counts
-    )
+    classes = forecasts.classes[::-1]
+    return Forecasts(forecasts.matrix[:, ::-1], 1 - forecasts.observed, classes, forecasts.weights, forecasts.counts)

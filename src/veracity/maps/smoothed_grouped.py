@@ -40,7 +40,6 @@ class SmoothedGrouped(Fitted):
 def fit(forecasts: Forecasts) -> SmoothedGrouped:
     """Return frequencies (n c + 1/k)/(n + 1) of every distinct forecast."""
     fitted = grouped.fit(forecasts)
-    assert forecasts.probabilities is not None
-    label, _ = equal_rows(forecasts.probabilities)
+    label, _ = equal_rows(forecasts.scores)
     rows = np.bincount(label, row_mass(forecasts), minlength=len(fitted.seen))
     return SmoothedGrouped(forecasts.classes, seen=fitted.seen, means=smoothed(fitted.means, rows))

@@ -9,7 +9,6 @@ import numpy as np
 from veracity.data import Forecasts
 
 from ._fitted import Array, Formula, as_rows, blocks
-from ._target import scores_of
 
 LABEL = "temperature scaling"
 
@@ -50,8 +49,7 @@ def fit(forecasts: Forecasts, *, start: float = 1.0) -> Temperature:
     Rows that gave the outcome probability 0 have infinite loss at every temperature and take no part.
     `start` is a temperature to begin from.
     """
-    scores, outcomes, mass, k = scores_of(forecasts), forecasts.outcomes, forecasts.mass, forecasts.k
-    assert outcomes is not None
+    scores, outcomes, mass, k = forecasts.scores, forecasts.observed, forecasts.mass, forecasts.k
     parts: list[tuple[Array, Array, Array]] = []
     for part in blocks(len(scores), k):
         p, y = as_rows(scores[part], k), outcomes[part]

@@ -45,6 +45,5 @@ class TemperedConfusion(Formula):
 def fit(forecasts: Forecasts) -> TemperedConfusion:
     """Return the best temperature, and the best exchange of labels after it."""
     fitted = temperature.fit(forecasts)
-    assert forecasts.outcomes is not None
-    matrix = exchange(fitted(forecasts.probabilities), forecasts.outcomes, row_mass(forecasts))  # type: ignore[arg-type]
+    matrix = exchange(fitted(forecasts.scores), forecasts.observed, row_mass(forecasts))
     return TemperedConfusion(forecasts.classes, temperature=fitted.temperature, matrix=matrix)
