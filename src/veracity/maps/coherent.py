@@ -152,10 +152,10 @@ def fit_chunks(
             h = a if r == 0.0 else np.where(a > 0.0, a ** (1.0 - r), 0.0)
         return a, h, h.sum(axis=1)
 
-    if r < 0.0:  # shifts of a neighbouring r have another scale there, up to 1e4 times for scores next to 0
-        first = start_inside(chunks, wanted, block, level, r)
+    if start is not None:
+        first = start[kept]
     else:
-        first = np.zeros(len(wanted)) if start is None else start[kept]
+        first = start_inside(chunks, wanted, block, level, r) if r < 0.0 else np.zeros(len(wanted))
     # Links have the range 1/r above r = 0 and none below.
     cap = 2.0 / r if r > 0.0 else 8.0 if r == 0.0 else np.inf
     downhill = lambda mean: (wanted - mean) * min(cap, 1e3)  # noqa: E731
@@ -183,4 +183,5 @@ def fit(
     power(r)  # refuses r <= −1
     chunks = in_memory(scores, mass / mass.sum(), k)
     wanted = forecasts.prior if target is None else target
+    start = None if r < 0.0 else start  # shifts of a neighbouring r have another scale there, up to 1e4 times
     return fit_chunks(chunks, float(mass.sum()), wanted, forecasts.classes, float(r), start)
