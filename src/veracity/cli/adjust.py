@@ -151,6 +151,6 @@ def summary(model: OneModel, target: Any, fitted: Any) -> str:
     names = [str(c) for c in model.tally.classes]
     wide = max(5, *map(len, names))
     lines = [f"{'class':<{wide}}  mean score      target  {word:>10}"]
-    for row in zip(names, model.mean, target, moved, strict=True):
+    for row in zip(names, model.tally.mean_forecast, target, moved, strict=True):
         lines.append("{:<{wide}}  {:>10.6f}  {:>10.6f}  {:>10.6g}".format(*row, wide=wide))
     return "".join(f"{line}\n" for line in lines)

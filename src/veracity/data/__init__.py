@@ -9,20 +9,9 @@ from __future__ import annotations
 
 from .check import check, refuse
 from .columns import NothingLeft
-from .findings import Finding, merge, without_empty
+from .findings import Finding, merge
 from .names import Names
 from .prepare import prepare, prepare_realised
 from .types import Forecasts
 
-__all__ = [
-    "Finding",
-    "Forecasts",
-    "Names",
-    "NothingLeft",
-    "check",
-    "merge",
-    "prepare",
-    "prepare_realised",
-    "refuse",
-    "without_empty",
-]
+__all__ = ["Finding", "Forecasts", "Names", "NothingLeft", "check", "merge", "prepare", "prepare_realised", "refuse"]

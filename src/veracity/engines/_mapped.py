@@ -22,6 +22,8 @@ from veracity.read.parts import Unreadable
 if TYPE_CHECKING:
     from veracity.maps import Fitted
 
+NUMBERED = {"weight": pl.Float64, "count": pl.Int64}
+
 
 def mapped_rows(fitted: Fitted, forecasts: Forecasts) -> Array:
     """Return mapped rows in the file's order of classes; refuse values outside [0, 1]."""
@@ -46,18 +48,15 @@ def mapped_rows(fitted: Fitted, forecasts: Forecasts) -> Array:
     return rows
 
 
-def frame(forecasts: Forecasts, rows: Array, *, weight: bool, count: bool) -> pl.DataFrame:
+def frame(forecasts: Forecasts, rows: Array, numbered: Sequence[str]) -> pl.DataFrame:
     """Return outcome and mapped probabilities as columns that `veracity assess` reads."""
     names = np.asarray([str(c) for c in forecasts.classes])
     columns = [pl.Series("event", values.astype(str)) for name, values in forecasts.groups.items() if name == "event"]
     columns += [] if forecasts.outcomes is None else [pl.Series("label", names[forecasts.outcomes])]
     columns += [pl.Series(f"p_{name}", rows[:, j]) for j, name in enumerate(forecasts.classes)]
-    for name, wanted, held, kind in (
-        ("weight", weight, forecasts.weights, np.float64),
-        ("count", count, forecasts.counts, np.int64),
-    ):
-        if wanted:
-            columns.append(pl.Series(name, (np.ones(len(rows)) if held is None else held).astype(kind)))
+    for name in numbered:
+        held = getattr(forecasts, f"{name}s")
+        columns.append(pl.Series(name, np.ones(len(rows)) if held is None else held, NUMBERED[name], strict=False))
     return pl.DataFrame(columns)
 
 
@@ -68,7 +67,7 @@ def not_for_csv(kinds: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class Mapped:
-    """The rows of a source as a map changes them; `weight` and `count`: whether the rows have them.
+    """The rows of a source as a map changes them; `numbered`: the columns among weight and count that they have.
 
     The other columns of the files are copied, but for those whose names are taken.
     """
@@ -77,9 +76,8 @@ class Mapped:
     fitted: Fitted
     classes: tuple[Any, ...]
     passthrough: Mapping[str, Any]  # columns that are copied, and their types
-    skip_broken: bool = False
-    weight: bool = False
-    count: bool = False
+    skip_broken: bool
+    numbered: tuple[str, ...]
 
     def frames(self, part: Part) -> Iterator[pl.DataFrame]:
         """Yield the mapped rows of a part; none if it is unreadable and such parts are skipped."""
@@ -89,7 +87,7 @@ class Mapped:
             for forecasts in batch.forecasts:
                 rows = mapped_rows(self.fitted, forecasts)
                 forecasts = forecasts if self.source.layout.labelled else replace(forecasts, outcomes=None)
-                made = frame(forecasts, rows, weight=self.weight, count=self.count)
+                made = frame(forecasts, rows, self.numbered)
                 if batch.passthrough is not None:  # a column with the name of a mapped one gives way
                     others = batch.passthrough.select(forecasts.numbers).drop(made.columns, strict=False)
                     made = pl.concat([others, made], how="horizontal")
@@ -122,7 +120,7 @@ class Mapped:
         layout = self.source.layout
         words = ["event"] * layout.stacked + ["label"] * layout.labelled
         schema: dict[str, Any] = dict.fromkeys(words, pl.String) | dict.fromkeys(names, pl.Float64)
-        schema |= ({"weight": pl.Float64} if self.weight else {}) | ({"count": pl.Int64} if self.count else {})
+        schema |= {name: NUMBERED[name] for name in self.numbered}
         kept = {name: kind for name, kind in self.passthrough.items() if name not in schema}
         lazy = register_io_source(frames, schema=kept | schema)
         if ending == ".parquet":

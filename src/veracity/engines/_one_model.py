@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import time
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,16 @@ import numpy as np
 
 from veracity import maps
 from veracity.data import Finding
+from veracity.data.types import Array
 from veracity.engines import Engine, local
 from veracity.engines._mapped import Mapped, WriteJob
-from veracity.engines._passes import Passes
+from veracity.engines._sums import Sum
 from veracity.maps import Fitted, additive, coherent, multiplicative
+from veracity.maps._dual import Sums, Work
+from veracity.maps._fitted import as_rows, blocks
 from veracity.maps._label_shift import em_chunks
 from veracity.read import Part, Source
+from veracity.read.parts import Batch
 from veracity.state.tally import Tally
 from veracity.words import count
 
@@ -56,11 +62,6 @@ class OneModel:
         if not self.source.layout.labelled:
             raise ValueError(NO_OUTCOME)
         return self.tally.sums.by_class[:, 0] / self.tally.sums.weight
-
-    @property
-    def mean(self) -> Any:
-        """Return the mean forecast of each class."""
-        return self.tally.sums.column / self.tally.sums.weight
 
     @property
     def numbered(self) -> tuple[str, ...]:
@@ -120,10 +121,8 @@ class OneModel:
         target, parts = Path(path), self.source.parts()
         if not isinstance(parts, list) or not all(isinstance(part, Part) for part in parts):
             raise ValueError("only files can be written as they are read\n  apply the map to the frame itself")
-        also = dict.fromkeys(self.numbered, True)
-        mapped = Mapped(
-            self.source, fitted, self.tally.classes, self.source.passthrough, self.engine.skip_broken, **also
-        )
+        skip, source = self.engine.skip_broken, self.source
+        mapped = Mapped(source, fitted, self.tally.classes, source.passthrough, skip, self.numbered)
         seen = self.engine.watched("writing")
         if not target.is_dir():
             started = time.monotonic()
@@ -139,3 +138,47 @@ class OneModel:
         else:
             files = self.engine.module.run(job, parts, self.engine.options, progress=seen)
         return sum(files.rows.values())
+
+
+class Added(Sum):
+    """The sum of work(rows, shares) over rows."""
+
+    def __init__(self, work: Work, zero: Sums, mass: float, kept: Array | None) -> None:
+        self._work, self.value, self._mass, self._kept = work, zero, mass, kept
+
+    def take(self, batch: Batch) -> None:
+        for f in batch.forecasts:
+            assert f.probabilities is not None
+            for part in blocks(len(f), f.k):
+                rows = as_rows(f.probabilities[part], f.k)
+                rows = rows if self._kept is None else rows[:, self._kept]
+                self._add(self._work(rows, f.mass[part] / self._mass))
+
+    def _add(self, other: Sums) -> None:
+        self.value = tuple(a + b for a, b in zip(self.value, other, strict=True))
+
+    def merge(self, state: bytes) -> None:
+        self._add(pickle.loads(state))
+
+    def state(self) -> bytes:
+        return pickle.dumps(self.value)  # between workers of one run, which exchange pickled tasks anyway
+
+
+@dataclass(frozen=True, eq=False)
+class Passes:
+    """Chunks for the dual solver that stay where they are; every sum is a pass of the engine."""
+
+    total: Callable[..., Added]
+    mass: float
+    k: int
+    kept: Array | None = None
+    dense: int = 2000  # classes up to which a matrix of couplings costs less than more passes
+
+    def summed(self, work: Work, zero: Sums) -> Sums:
+        return self.total(partial(Added, work, zero, self.mass, self.kept)).value
+
+    def narrowed(self, kept: Array) -> Passes:
+        return replace(self, kept=kept)
+
+    def __call__(self) -> Iterable[tuple[Array, Array]]:
+        raise TypeError("rows on a cluster are summed where they are")

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from veracity.data import Finding, Forecasts, check, merge, without_empty
+from veracity.data import Finding, Forecasts, check, merge
+from veracity.data.findings import without_empty
 from veracity.data.places import decoded
 from veracity.engines._cases import Cases
 from veracity.read import Source

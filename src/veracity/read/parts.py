@@ -17,7 +17,8 @@ from typing import Any
 
 import polars as pl
 
-from ..data import Finding, Forecasts, Names, check, merge, without_empty
+from ..data import Finding, Forecasts, Names, check, merge
+from ..data.findings import without_empty
 from ..data.names import many
 from .build import Builder
 from .files import is_parquet, parquet_rows, rows_of_parquet, table_of

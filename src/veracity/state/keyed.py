@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +57,11 @@ class KeyedSums:
             np.add.reduceat(values[order], first, axis=0),
         )
 
+    def __add__(self, other: KeyedSums) -> KeyedSums:
+        names = ("keys", "cases", "weight", "values")
+        both = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in names)
+        return KeyedSums.of(self.kind, *both)
+
     def __len__(self) -> int:
         return len(self.keys)
 
@@ -68,15 +72,6 @@ class KeyedSums:
         total = self.weight.sum()
         found: Floats = (values - self.weight[:, None] * (values.sum(axis=0) / total)) / total
         return found
-
-
-def added(parts: Sequence[KeyedSums]) -> KeyedSums:
-    """Return the sum of at least one; with one, itself."""
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    names = ("keys", "cases", "weight", "values")
-    return KeyedSums.of(first.kind, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
 # -- scores of one model by key ---------------------------------------------------------------------------------------
@@ -111,7 +106,7 @@ class KeyedScores:
         return cls(sums, float(w2.sum()), np.column_stack([w2 @ x, w2 @ np.square(x)]))
 
     def __add__(self, other: KeyedScores) -> KeyedScores:
-        return KeyedScores(added((self.sums, other.sums)), self.weight2 + other.weight2, self.plain + other.plain)
+        return KeyedScores(self.sums + other.sums, self.weight2 + other.weight2, self.plain + other.plain)
 
     @property
     def independent_errors(self) -> Floats:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from veracity.data import Forecasts
 from veracity.state.case_sample import SAMPLED, Sample
-from veracity.state.keyed import CLUSTER, TIME, KeyedSums, added
+from veracity.state.keyed import CLUSTER, TIME, KeyedSums
 from veracity.state.plain_bytes import packed, unpacked
 
 Array = NDArray[Any]
@@ -61,19 +61,17 @@ class CaseScores:
         return cls(keys[starts], cases[starts], weight, scores, f.numbers[starts], outcomes[starts], by, groups)
 
     def take(self, index: Any) -> CaseScores:
-        held = {name: getattr(self, name)[index] for name in ("keys", "cases", "weight", "scores", "rows", "outcomes")}
-        by = None if self.by is None else self.by[index]
-        return CaseScores(**held, by=by, groups={name: values[index] for name, values in self.groups.items()})
+        held = {name: values[index] for name, values in vars(self).items() if name != "groups" and values is not None}
+        return replace(self, **held, groups={name: values[index] for name, values in self.groups.items()})
 
     @classmethod
     def concat(cls, parts: Sequence[CaseScores]) -> CaseScores:
+        first = parts[0]
         if len(parts) == 1:
-            return parts[0]
-        names = ("keys", "cases", "weight", "scores", "rows", "outcomes")
-        held = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-        by = None if parts[0].by is None else np.concatenate([part.by for part in parts])
-        groups = {name: np.concatenate([part.groups[name] for part in parts]) for name in parts[0].groups}
-        return cls(**held, by=by, groups=groups)
+            return first
+        names = [name for name, values in vars(first).items() if name != "groups" and values is not None]
+        groups = {name: np.concatenate([part.groups[name] for part in parts]) for name in first.groups}
+        return replace(first, **_joined(parts, names), groups=groups)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -97,9 +95,8 @@ class Moments:
     keyed: KeyedSums | None = None
 
     def __add__(self, other: Moments) -> Moments:
-        keyed = [part.keyed for part in (self, other) if part.keyed is not None]
         sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "keyed"}
-        return Moments(**sums, keyed=added(keyed) if keyed else None)
+        return Moments(**sums, keyed=_plus(self.keyed, other.keyed))
 
     @classmethod
     def of(cls, x: Floats, cases: Array, weight: Floats, by: tuple[str, Array] | None) -> Moments:
@@ -180,11 +177,10 @@ class Extremes:
         return self._take(kept)
 
     def _take(self, index: Array) -> Extremes:
-        return Extremes(*(getattr(self, name)[index] for name in ("pair", "difference", "weight", "row", "outcome")))
+        return Extremes(**{name: values[index] for name, values in vars(self).items()})
 
     def __add__(self, other: Extremes) -> Extremes:
-        names = ("pair", "difference", "weight", "row", "outcome")
-        return Extremes(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in names))._fewest()
+        return Extremes(**_joined((self, other), vars(self)))._fewest()
 
     def of_pair(self, pair: int) -> Extremes:
         """Return those of one pair, the smallest difference first."""
@@ -214,31 +210,30 @@ class Pairs:
         for f in forecasts:
             if f.model not in self._waiting or not len(f):
                 continue
-            by, self.kind = (
-                (f.clusters, CLUSTER) if f.clusters is not None else (f.time, TIME if f.time is not None else None)
-            )
+            by = f.time if f.clusters is None else f.clusters
+            self.kind = None if by is None else TIME if f.clusters is None else CLUSTER
             made = CaseScores.of(f, self.scorer(f), by)
             self._waiting[f.model].append(made)
             self._number += len(made)
             self.samples[f.model].add(replace(f, findings=()))
         lengths = {sum(map(len, parts)) for parts in self._waiting.values()}
         if len(lengths) == 1 or self._number > WAIT:
-            self._match(only_equal=self._number <= WAIT)
+            self.settle(only_equal=self._number <= WAIT)
 
-    def _match(self, only_equal: bool = False) -> None:
-        """Add the cases that all models have given."""
+    def settle(self, only_equal: bool = False) -> None:
+        """Add the waiting cases that all models have given."""
         if not all(self._waiting.values()):
             return
         held = {name: CaseScores.concat(parts) for name, parts in self._waiting.items()}
         first = next(iter(held.values()))
-        if all(np.array_equal(first.keys, one.keys) for one in held.values()):
-            self._waiting, self._number = {name: [] for name in self.models}, 0
+        equal = all(np.array_equal(first.keys, one.keys) for one in held.values())
+        if only_equal and not equal:
+            return
+        self._waiting, self._number = {name: [] for name in self.models}, 0
+        if equal:
             self._fold(list(held.values()))
             return
-        if only_equal:
-            return
         common = reduce(np.intersect1d, (one.keys for one in held.values()))
-        self._waiting, self._number = {name: [] for name in self.models}, 0
         chosen = []
         for name, one in held.items():
             order = np.argsort(one.keys, kind="stable")
@@ -258,10 +253,8 @@ class Pairs:
             return
         x = np.stack([one.scores.T for one in held], axis=1)  # (scores, models, cases)
         by = None if first.by is None or self.kind is None else (self.kind, first.by)
-        found = Moments.of(x, first.cases, first.weight, by)
-        self.moments = found if self.moments is None else self.moments + found
-        extremes = Extremes.of(x[0], first)
-        self.extremes = extremes if self.extremes is None else self.extremes + extremes
+        self.moments = _plus(self.moments, Moments.of(x, first.cases, first.weight, by))
+        self.extremes = _plus(self.extremes, Extremes.of(x[0], first))
         for column, values in first.groups.items():
             levels, place = np.unique(values, return_inverse=True)
             own = self.groups.setdefault(column, {})
@@ -269,13 +262,9 @@ class Pairs:
                 index = np.flatnonzero(place == i)
                 keyed = None if by is None else (by[0], by[1][index])
                 part = Moments.of(x[:, :, index], first.cases[index], first.weight[index], keyed)
-                own[level] = own[level] + part if level in own else part
+                own[level] = _plus(own.get(level), part)
             if len(own) > MOST_LEVELS:
                 raise ValueError(f"group {column}: more than {MOST_LEVELS:,} values\n  give a column with fewer")
-
-    def settle(self) -> None:
-        """Add the waiting rows that can be paired."""
-        self._match()
 
     def require_equal_weights(self) -> None:
         """Refuse models that give a case different weights."""
@@ -289,21 +278,18 @@ class Pairs:
         """Add another state of the same models."""
         self.kind = self.kind or other.kind
         self.unequal_weights = self.unequal_weights or other.unequal_weights
-        if other.moments is not None:
-            self.moments = other.moments if self.moments is None else self.moments + other.moments
-        if other.extremes is not None:
-            self.extremes = other.extremes if self.extremes is None else self.extremes + other.extremes
+        self.moments = _plus(self.moments, other.moments)
+        self.extremes = _plus(self.extremes, other.extremes)
         for column, levels in other.groups.items():
             own = self.groups.setdefault(column, {})
-            for level, part in levels.items():
-                own[level] = own[level] + part if level in own else part
+            own |= {level: _plus(own.get(level), part) for level, part in levels.items()}
         for name in self.models:
             rows = other.samples[name].rows()
             if rows is not None:
                 self.samples[name].add(rows, other.samples[name].complete)
             self._waiting[name] += other._waiting[name]
         self._number = sum(len(part) for parts in self._waiting.values() for part in parts)
-        self._match()
+        self.settle()
 
     def to_bytes(self) -> bytes:
         """Return the state as bytes that hold no code."""
@@ -333,6 +319,15 @@ class Pairs:
             other.samples[name] = Sample(Forecasts(**rows | {"classes": tuple(rows["classes"])}), complete)
         other._waiting = {name: [CaseScores(**part) for part in parts] for name, parts in held["waiting"].items()}
         self.merge(other)
+
+
+def _plus(a: Any, b: Any) -> Any:
+    """Return a + b, where None is nothing."""
+    return b if a is None else a if b is None else a + b
+
+
+def _joined(parts: Sequence[Any], names: Iterable[str]) -> dict[str, Array]:
+    return {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
 
 
 def _restored(held: dict[str, Any]) -> Moments:
