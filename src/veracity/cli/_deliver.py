@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -25,7 +25,6 @@ HINTS = ("More: --report out.html (charts, groups, risk profile)", "--details (e
 
 def answer(request: Request, outputs: Outputs, made_by: Answer) -> None:
     """Make the result, write the requested files, and print the summary unless standard output has a document."""
-    from veracity import show
     from veracity.results.assess import Assessments
 
     check_outputs(outputs, request.files)
@@ -35,13 +34,11 @@ def answer(request: Request, outputs: Outputs, made_by: Answer) -> None:
         result: Any = found
         if isinstance(found, Mapping):
             result = Assessments(found) if len(found) > 1 else next(iter(found.values()))
-        printed = deliver(result, outputs, show.pictures(result))
+        printed = deliver(result, outputs)
     to_stdout(printed)
 
 
-def deliver(
-    result: Any, outputs: Outputs, pictures: Iterable[tuple[str, bytes]], hints: Sequence[str] = HINTS
-) -> str | bytes:
+def deliver(result: Any, outputs: Outputs, hints: Sequence[str] = HINTS) -> str | bytes:
     """Write the requested files; return the text for standard output: a document, or the answer."""
     from veracity import show
 
@@ -58,7 +55,7 @@ def deliver(
             files.add(path, content)
         if outputs.plots is not None:
             folder = files.folder(outputs.plots)
-            for name, picture in pictures:
+            for name, picture in show.pictures(result):
                 if not (folder / name).resolve().is_relative_to(folder.resolve()):
                     raise ValueError(f"--plots {folder}: {name} leads out of the folder; give another one")
                 files.folder((folder / name).parent)

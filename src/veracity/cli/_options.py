@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 INPUT, CASES, ESTIMATION, OUTPUT, ENGINE = GROUPS = ("Input", "Cases", "Estimation", "Output", "Engine")
 
+Declared = Mapping[str, str | tuple[str, Mapping[str, Any]]]  # {declaration: help, or (help, how)}
+
 
 class Option(click.Option):
     """An option of a group of the help, declared as shown there ("-o --output OUT"); `name` of its parameter."""
@@ -61,107 +63,85 @@ def _bins(ctx: click.Context, parameter: click.Parameter, value: str) -> int | s
         raise click.BadParameter(f"{value!r} is neither auto nor a whole number", ctx, parameter) from None
 
 
+def declare(group: str, options: Declared) -> tuple[Option, ...]:
+    """Return the options of a group."""
+    held = {name: (said, {}) if isinstance(said, str) else said for name, said in options.items()}
+    return tuple(Option(group, name, said, **how) for name, (said, how) in held.items())
+
+
 def choice(*values: str) -> dict[str, Any]:
     return {"type": click.Choice(values), "default": values[0]}
 
 
+FLAG, MANY, WHOLE = {"is_flag": True}, {"multiple": True}, {"type": int}
 MAPS = names_in("maps")
 LAYOUTS = ("auto", *(name.replace("_", "-") for name in names_in("read/layouts")))
 
 FILES = click.Argument(["files"], nargs=-1, required=True, metavar="FILE…")
-READ = (
-    Option(INPUT, "--label COL", "Column of the observed outcome."),
-    Option(
-        INPUT,
-        "--proba PATTERN",
-        "Columns with one probability per class: names or globs; * is the class, {model} the model.",
-    ),
-    Option(
-        INPUT,
-        "--positive-proba COL[,COL…]",
-        "Column with the probability of the event; several columns are several models.",
-    ),
-    Option(INPUT, "--positive LABEL", "Label that counts as the event."),
-    Option(INPUT, "--layout", "Arrangement of the columns; recognised by default.", **choice(*LAYOUTS)),
-    Option(
-        INPUT,
-        "--scale",
+_INPUT: Declared = {
+    "--label COL": "Column of the observed outcome.",
+    "--proba PATTERN": "Columns with one probability per class: names or globs; * is the class, {model} the model.",
+    "--positive-proba COL[,COL…]": "Column with the probability of the event; several columns are several models.",
+    "--positive LABEL": "Label that counts as the event.",
+    "--layout": ("Arrangement of the columns; recognised by default.", choice(*LAYOUTS)),
+    "--scale": (
         "Scale of the forecasts; only % signs and column names with logit or logprob are recognised.",
-        type=click.Choice(["probability", "logit", "log", "percent"]),
+        {"type": click.Choice(["probability", "logit", "log", "percent"])},
     ),
-    Option(INPUT, "--order LABEL,…", "Order of the classes."),
-    Option(INPUT, "--pick COL", "Column of the picked label; the probability is the confidence in this pick."),
-    Option(INPUT, "--label-file FILE", "File with the observed outcomes, one for each row of FILE."),
-    Option(INPUT, "--no-header", "The first line of a text file is a row, not the names of columns.", is_flag=True),
-    Option(INPUT, "--members PATTERN", "Columns of the members of an ensemble; needs --exceeds."),
-    Option(
-        INPUT,
-        "--exceeds X[,X…]",
-        "Limits that the members exceed or not: (m + 1/3)/(M + 2/3) for m of M members; X,raw gives m/M.",
-    ),
-    Option(INPUT, "--cut X[,X…]", "Limits that turn a measured outcome into classes."),
-    Option(INPUT, "--versus-rest LABEL[,LABEL…]", "Treat these classes together as the event."),
-    Option(INPUT, "--normalise", "Rescale rows whose probabilities do not sum to one.", is_flag=True),
-    Option(
-        INPUT,
-        "--absent",
+    "--order LABEL,…": "Order of the classes.",
+    "--pick COL": "Column of the picked label; the probability is the confidence in this pick.",
+    "--label-file FILE": "File with the observed outcomes, one for each row of FILE.",
+    "--no-header": ("The first line of a text file is a row, not the names of columns.", FLAG),
+    "--members PATTERN": "Columns of the members of an ensemble; needs --exceeds.",
+    "--exceeds X[,X…]": "Limits that the members exceed or not: (m + 1/3)/(M + 2/3) for m of M members; X,raw gives "
+    "m/M.",
+    "--cut X[,X…]": "Limits that turn a measured outcome into classes.",
+    "--versus-rest LABEL[,LABEL…]": "Treat these classes together as the event.",
+    "--normalise": ("Rescale rows whose probabilities do not sum to one.", FLAG),
+    "--absent": (
         "nan: a missing probability means that the class was not offered in this row.",
-        type=click.Choice(["nan"]),
+        {"type": click.Choice(["nan"])},
     ),
-    Option(INPUT, "--ideal PATTERN", "Columns of the true probabilities, where they are known."),
-    Option(INPUT, "--feature COL", "Column that the forecaster knew, such as age; repeatable.", multiple=True),
-    Option(CASES, "--weight COL|FILE", "Importance of each row: a column, or a file with one column."),
-    Option(CASES, "--count COL", "Number of identical cases that the row represents."),
-    Option(CASES, "--model COL|none", "Column that names the model; none pools all models."),
-    Option(CASES, "--id COL[,COL…]", "Columns that identify a case."),
-    Option(CASES, "--where COL=VALUE", "Use only these rows; also COL!=VALUE; repeatable.", multiple=True),
-    Option(CASES, "--missing", "Rows with missing values: refuse or leave out.", **choice("error", "drop")),
-    Option(
-        CASES,
-        "--soft",
+    "--ideal PATTERN": "Columns of the true probabilities, where they are known.",
+    "--feature COL": ("Column that the forecaster knew, such as age; repeatable.", MANY),
+}
+_CASES: Declared = {
+    "--weight COL|FILE": "Importance of each row: a column, or a file with one column.",
+    "--count COL": "Number of identical cases that the row represents.",
+    "--model COL|none": "Column that names the model; none pools all models.",
+    "--id COL[,COL…]": "Columns that identify a case.",
+    "--where COL=VALUE": ("Use only these rows; also COL!=VALUE; repeatable.", MANY),
+    "--missing": ("Rows with missing values: refuse or leave out.", choice("error", "drop")),
+    "--soft": (
         "Outcomes between 0 and 1: share the case between the classes, leave it out, or refuse.",
-        **choice("split", "omit", "refuse"),
+        choice("split", "omit", "refuse"),
     ),
-    Option(CASES, "--group COL", "Assess each value of this column as well; repeatable.", multiple=True),
-    Option(CASES, "--cluster COL", "Rows with one value here depend on each other: patients, states, answers."),
-    Option(CASES, "--time COL", "When each case took place; neighbours in time may depend on each other."),
-)
-PLAN = (
-    Option(
-        ESTIMATION,
-        "--floor",
-        "Least probability that counts in the three means.",
-        type=float,
-        default=0.0,
-    ),
-    Option(ESTIMATION, "--end-width", "Width of the bins next to 0 and 1.", type=float, default=0.005),
-    Option(ESTIMATION, "--bins auto|N", "Number of bins of the calibration curve.", callback=_bins, default="auto"),
-    Option(ESTIMATION, "--preset", "Follow the procedure of a paper.", type=click.Choice(["CQ", "N17"])),
-    Option(
-        ESTIMATION,
-        "--map NAME",
+    "--group COL": ("Assess each value of this column as well; repeatable.", MANY),
+    "--cluster COL": "Rows with one value here depend on each other: patients, states, answers.",
+    "--time COL": "When each case took place; neighbours in time may depend on each other.",
+}
+READ = (*declare(INPUT, _INPUT), *declare(CASES, _CASES))
+_ESTIMATION: Declared = {
+    "--floor": ("Least probability that counts in the three means.", {"type": float, "default": 0.0}),
+    "--end-width": ("Width of the bins next to 0 and 1.", {"type": float, "default": 0.005}),
+    "--bins auto|N": ("Number of bins of the calibration curve.", {"callback": _bins, "default": "auto"}),
+    "--preset": ("Follow the procedure of a paper.", {"type": click.Choice(["CQ", "N17"])}),
+    "--map NAME": (
         f"Recalibration of the losses: auto is cross-fitted; the papers' in-sample ones are {', '.join(MAPS)}.",
-        **choice("auto", *MAPS),
+        choice("auto", *MAPS),
     ),
-    Option(
-        ESTIMATION,
-        "--r R",
+    "--r R": (
         "Further risk parameter (1: Brier score, 0: log loss, below: misses count more); repeatable.",
-        type=float,
-        multiple=True,
+        {"type": float, "multiple": True},
     ),
-    Option(ESTIMATION, "--level", "Level of the intervals.", type=float, default=0.95),
-    Option(ESTIMATION, "--bootstrap N", "Intervals by resampling the cases N times.", type=int),
-    Option(
-        ESTIMATION,
-        "--shrink",
-        "Draw log losses of small groups towards the mean of all groups, or not.",
-        **choice("auto", "none"),
-    ),
-    Option(ESTIMATION, "--window 30d|12m|N", "Readings in windows of days, months or N cases; needs --time."),
-    Option(ESTIMATION, "--lags L", "Intervals in time by Bartlett weights of L lags instead of cosines.", type=int),
-    Option(ESTIMATION, "--seed", "Seed of all random numbers.", type=int, default=0),
-)
+    "--level": ("Level of the intervals.", {"type": float, "default": 0.95}),
+    "--bootstrap N": ("Intervals by resampling the cases N times.", WHOLE),
+    "--shrink": ("Draw log losses of small groups towards the mean of all groups, or not.", choice("auto", "none")),
+    "--window 30d|12m|N": "Readings in windows of days, months or N cases; needs --time.",
+    "--lags L": ("Intervals in time by Bartlett weights of L lags instead of cosines.", WHOLE),
+    "--seed": ("Seed of all random numbers.", {"type": int, "default": 0}),
+}
+PLAN = declare(ESTIMATION, _ESTIMATION)
 FORCE = Option(OUTPUT, "--force", "Overwrite outputs that exist.", is_flag=True)
 OUTPUTS = (
     Option(OUTPUT, "--report OUT.html", "Write a page that opens in any browser, offline; OUT.pdf prints it."),
@@ -173,16 +153,14 @@ OUTPUTS = (
     FORCE,
     Option(OUTPUT, "--quiet", "Print the verdict only.", is_flag=True),
 )
-ENGINES = (
-    Option(
-        ENGINE,
-        "--engine",
+_ENGINE: Declared = {
+    "--engine": (
         "Where the rows are read and counted: this machine or a cluster.",
-        type=click.Choice(names_in("engines")),
-        default="local",
+        {"type": click.Choice(names_in("engines")), "default": "local"},
     ),
-    Option(ENGINE, "--engine-option K=V", "Option of the engine; repeatable.", multiple=True),
-)
+    "--engine-option K=V": ("Option of the engine; repeatable.", MANY),
+}
+ENGINES = declare(ENGINE, _ENGINE)
 CHECKPOINT = Option(ENGINE, "--checkpoint FILE", "Save the state here; an interrupted run continues from it.")
 ASSESS = (*READ, *PLAN, *ENGINES, CHECKPOINT)
 
@@ -208,8 +186,8 @@ class Outputs:
     @property
     def files(self) -> dict[str, str]:
         """Return {option: path} of the files asked for; "-" is standard output."""
-        wanted = {"report": self.report, "json": self.json, "csv": self.csv, "markdown": self.markdown}
-        return {name: path for name, path in wanted.items() if path is not None}
+        wanted = ("report", "json", "csv", "markdown")
+        return {name: path for name in wanted if (path := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True)

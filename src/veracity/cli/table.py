@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,6 @@ import click
 from veracity.cli._options import CASES, ESTIMATION, INPUT, OUTPUTS, Command, Option, Outputs
 from veracity.cli._output import check_outputs, to_stdout
 
-PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
-    "table_mosaic": ("table_mosaic", {}),
-    "predictive_values": ("predictive_values", {}),
-    "attributes": ("attributes", {}),
-    "bregman_tangents_log": ("bregman_tangents", {"rule": "log"}),
-    "bregman_tangents_half_brier": ("bregman_tangents", {"rule": "half_brier"}),
-    "bregman_tangents_prior": ("bregman_tangents", {"rule": "log", "at": "prior"}),
-}
 HINTS = ("More: --report out.html (charts, predictive values at other prevalences)", "--details (every measure)")
 
 TABLES = click.Argument(["files"], nargs=-1, metavar="[COUNTS.csv]...")
@@ -79,42 +70,26 @@ def command(**options: Any) -> None:
     """
     outputs = Outputs.taken_from(options)
     check_outputs(outputs)
-    table = _table(**options)
+    table = _table(options)
     from veracity.cli._deliver import deliver
 
-    to_stdout(deliver(table, outputs, _pictures(table), HINTS))
+    to_stdout(deliver(table, outputs, HINTS))
 
 
-def _table(
-    files: tuple[str, ...],
-    counts: str | None,
-    sens: float | None,
-    spec: float | None,
-    prior: float | None,
-    cases: float | None,
-    shares: bool,
-    train: str | None,
-    rows: str | None,
-    columns: str | None,
-    prevalence: tuple[float, ...],
-    level: float,
-    tp: int | None,
-    fp: int | None,
-    fn: int | None,
-    tn: int | None,
-    **where: Any,
-) -> Any:
+def _table(where: dict[str, Any]) -> Any:
+    """Return the table of a command's options."""
     from veracity.table import PredictionTable
     from veracity.table.files import FileOptions, parse_counts
 
-    cells = {"--tp": tp, "--fp": fp, "--fn": fn, "--tn": tn}
-    lacking = [name for name, value in cells.items() if value is None]
-    if len(lacking) < 4:
-        if lacking or counts is not None:
+    taken = ("files", "counts", "cases", "shares", "train", "rows", "columns", "prevalence", "level")
+    files, counts, cases, shares, train, rows, columns, prevalence, level = (where.pop(name) for name in taken)
+    cells = {name: where.pop(name) for name in ("tp", "fp", "fn", "tn")}
+    rates = {f"--{name}": where.pop(name) for name in ("sens", "spec", "prior")}
+    if any(value is not None for value in cells.values()):
+        if None in cells.values() or counts is not None:
             raise ValueError("a 2 × 2 table needs all of --tp, --fp, --fn and --tn, and no --counts")
-        counts = f"{tn},{fn};{fp},{tp}"
+        counts = "{tn},{fn};{fp},{tp}".format(**cells)
         rows, columns = rows or "negative,positive", columns or "no event,event"
-    rates = {"--sens": sens, "--spec": spec, "--prior": prior}
     given = [name for name, value in rates.items() if value is not None]
     ways = [bool(files), counts is not None, bool(given)]
     if sum(ways) != 1:
@@ -135,8 +110,9 @@ def _table(
     names: dict[str, Any] = {"rows": _split(rows), "columns": _split(columns)}
     options = {"level": level, "prevalences": prevalence}
     asked = FileOptions(**names, n=cases, shares=shares, options=options, **where)
-    if sens is not None and spec is not None and prior is not None:
+    if given:
         named = {key: value for key, value in names.items() if value is not None}
+        sens, spec, prior = rates.values()
         table = PredictionTable.from_rates(sens, spec, prior, cases, **named, **options)
     elif counts is not None:
         table = parse_counts(counts, asked)
@@ -168,16 +144,3 @@ def _from_files(files: tuple[str, ...], asked: Any) -> Any:
 
 def _split(names: str | None) -> tuple[str, ...] | None:
     return None if names is None else tuple(name.strip() for name in names.split(","))
-
-
-def _pictures(table: Any) -> Iterator[tuple[str, bytes]]:
-    """Yield (file name, content) of every picture that this table allows, as PNG and SVG."""
-    from veracity import plots
-
-    for name, (picture, options) in PICTURES.items():
-        try:
-            chart = table.plot(picture, **options)
-        except ValueError:  # needs two outcomes, or stated probabilities
-            continue
-        for form in ("png", "svg"):
-            yield f"{name}.{form}", plots.rendered(chart, form)

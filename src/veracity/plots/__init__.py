@@ -1,6 +1,7 @@
 """One picture per file: `chart(result)`, `rows(result)` for the table under it, `caption(result)` from its numbers.
 
-A file names the kind of result it shows (OF), its place on a page (ORDER), its TITLE, and the COLUMNS of its table.
+A file names the kind of result it shows (OF), its place on a page (ORDER), its TITLE, the COLUMNS of its table, and
+the options of the VARIANTS that are written as files, if there are several.
 """
 
 from __future__ import annotations

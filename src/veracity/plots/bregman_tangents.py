@@ -14,6 +14,7 @@ from veracity.words import number
 OF, ORDER, TITLE = "table", 40, "Scores as gaps"
 LABELLED = 3  # tangents with labelled intercepts; more would overlap
 ROOM = 0.12  # of the height, below the curve
+VARIANTS = {"_log": {"rule": "log"}, "_half_brier": {"rule": "half_brier"}, "_prior": {"rule": "log", "at": "prior"}}
 RULES = {"log": "log loss", "half_brier": "half Brier score", "brier": "Brier score"}
 COLUMNS = {
     "category": ("forecast", ""),

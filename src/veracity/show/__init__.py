@@ -144,12 +144,13 @@ def pictures(result: Any, forms: tuple[str, ...] = ("png", "svg")) -> Iterator[t
         folders = safe_names(models, taken={name for folder, _, name in wanted if not folder})
         wanted += [(f"{folders[model]}/", a, name) for model, a in models.items() for name in names]
     for folder, one, name in wanted:
-        try:
-            chart = plots.chart(name, one)
-        except ValueError:  # nothing to draw, such as a ROC curve of three classes
-            continue
-        for form in forms:
-            yield f"{folder}{name}.{form}", plots.rendered(chart, form)
+        for suffix, options in getattr(plots.module(name), "VARIANTS", {"": {}}).items():
+            try:
+                chart = plots.chart(name, one, **options)
+            except ValueError:  # nothing to draw, such as a ROC curve of three classes
+                continue
+            for form in forms:
+                yield f"{folder}{name}{suffix}.{form}", plots.rendered(chart, form)
 
 
 def safe_names(names: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
