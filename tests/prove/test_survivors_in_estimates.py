@@ -14,7 +14,7 @@ from scipy.special import chdtrc
 import veracity as vc
 from veracity.data import Forecasts
 from veracity.data.reading import Reading
-from veracity.estimate.cases import Many, Two, prepared
+from veracity.estimate.cases import LEAST_IN_TEST, Many, Two, prepared
 from veracity.estimate.compare import Dependence, findings_of_time
 from veracity.estimate.components import slope_values
 from veracity.estimate.folds import blocks
@@ -93,7 +93,7 @@ def test_cases_of_a_test_at_other_forecasts_are_those_made_from_them() -> None:
     ones = np.ones(len(y))
     _, cases = prepared(p, y, ones, ones, None)
     assert isinstance(cases, Many)
-    np.testing.assert_array_equal(cases.for_test(q).x, Many.of(q, cases, cases.ranges, cases.first).x)
+    np.testing.assert_array_equal(cases.for_test(q).x, Many.scalar(q, LEAST_IN_TEST))
 
 
 def test_confidence_beside_a_level_is_what_regression_on_the_level_leaves() -> None:

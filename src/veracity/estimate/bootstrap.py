@@ -121,8 +121,7 @@ class Bootstrap:
         """Return (draws, r) means."""
         means = self.sums[:, 1 : 1 + len(R)] / self.sums[:, :1]
         with np.errstate(divide="ignore", over="ignore"):
-            found: Floats = np.where(R == 0.0, np.exp(means), means ** (1.0 / np.where(R == 0.0, 1.0, R)))
-        return found
+            return np.asarray(np.where(R == 0.0, np.exp(means), means ** (1.0 / np.where(R == 0.0, 1.0, R))))
 
     def measured(self) -> Floats:
         """Return (draws, 3) corrected means, in the order of MEANS."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +38,7 @@ ROUND = np.uint64(0xBF58476D1CE4E5B9)
 
 def ranges_of(p: Floats) -> NDArray[np.int8]:
     """Return the range of each probability; a cut, in any precision, belongs to the range above it."""
-    found: NDArray[np.int8] = np.searchsorted(CUTS * (1.0 - 1e-7), p, side="right").astype(np.int8)
-    return found
+    return np.asarray(np.searchsorted(CUTS * (1.0 - 1e-7), p, side="right").astype(np.int8))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +52,26 @@ class Cases:
     count: Floats
     weight: Floats
     block: Ints | None
+    x: Floats  # the scalar of each forecast
+    ranges: NDArray[np.int8]
+
+    @staticmethod
+    def scalar(p: Floats, least: float) -> Floats:
+        """Return x at forecasts p, none taken below `least`."""
+        raise NotImplementedError
+
+    def for_fit(self, p: Floats) -> Self:
+        """Return the cases with the scalar of the fits at p."""
+        return replace(self, x=self.scalar(p, LEAST_IN_FIT))
+
+    def for_test(self, p: Floats) -> Self:
+        """Return the cases with the scalar of the tests at p; the ranges stay those of the first forecasts."""
+        return replace(self, x=self.scalar(p, LEAST_IN_TEST))
+
+    def take(self, rows: slice | Ints) -> Self:
+        """Return some rows, as independent ones."""
+        held = {name: getattr(self, name)[rows] for name in ("y", "count", "weight", "x", "ranges")}
+        return replace(self, block=None, **held)
 
     @cached_property
     def mass(self) -> Floats:
@@ -71,26 +91,12 @@ class Cases:
 class Two(Cases):
     """Two classes, p (m,) the probability of the event."""
 
-    x: Floats  # of the event less that of its complement
-    ranges: NDArray[np.int8]
     levels = 1
 
-    @classmethod
-    def of(cls, p: Floats, rows: Cases, ranges: NDArray[np.int8]) -> Two:
-        return cls(rows.y, rows.count, rows.weight, rows.block, _log_odds(p, LEAST_IN_TEST), ranges)
-
-    def for_fit(self, p: Floats) -> Two:
-        """Return the cases with the scalar of the fits at p."""
-        return replace(self, x=_log_odds(p, LEAST_IN_FIT))
-
-    def for_test(self, p: Floats) -> Two:
-        """Return the cases with the scalar of the tests at p; the ranges stay those of the first forecasts."""
-        return replace(self, x=_log_odds(p, LEAST_IN_TEST))
-
-    def take(self, rows: slice) -> Two:
-        """Return some rows, as independent ones."""
-        y, count, weight = self.y[rows], self.count[rows], self.weight[rows]
-        return Two(y, count, weight, None, self.x[rows], self.ranges[rows])
+    @staticmethod
+    def scalar(p: Floats, least: float) -> Floats:
+        """Return x of the event less that of its complement."""
+        return np.asarray(np.log(np.maximum(p, least)) - np.log(np.maximum(1.0 - p, least)))
 
     @cached_property
     def features(self) -> Floats:
@@ -106,8 +112,7 @@ class Two(Cases):
 
     def covariance(self, p: Floats, mass: Floats, level: bool = True, ranges: bool = True) -> Floats:
         """Return Σ mass·Cov(residuals of a row) if outcomes follow p; `mass2` gives the covariance of the sums."""
-        found: Floats = self.features.T @ (self.features * (mass * p * (1.0 - p))[:, None])
-        return found
+        return np.asarray(self.features.T @ (self.features * (mass * p * (1.0 - p))[:, None]))
 
     def variances(self, p: Floats) -> Floats:
         spread = self.mass2 * p * (1.0 - p)
@@ -145,39 +150,22 @@ class Two(Cases):
         features = _two_features(x, ranges) * weight[:, None]
         share = np.clip(share, 0.0, 1.0)
         events = rng.binomial(size.astype(np.int64), share, (DRAWS, len(size)))
-        found: Floats = (events - size * share) @ features
-        return found
+        return np.asarray((events - size * share) @ features)
 
 
 @dataclass(frozen=True, eq=False)
 class Many(Cases):
     """More than two classes, p (m, k)."""
 
-    x: Floats
-    ranges: NDArray[np.int8]
     first: Ints  # row at which each distinct (forecast, weight) begins
 
-    @classmethod
-    def of(cls, p: Floats, rows: Cases, ranges: NDArray[np.int8], first: Ints) -> Many:
-        x = np.log(np.maximum(p, LEAST_IN_TEST))
-        return cls(rows.y, rows.count, rows.weight, rows.block, x, ranges, first)
+    @staticmethod
+    def scalar(p: Floats, least: float) -> Floats:
+        return np.asarray(np.log(np.maximum(p, least)))
 
     @property
     def levels(self) -> int:
         return int(self.x.shape[1])
-
-    def for_fit(self, p: Floats) -> Many:
-        """Return the cases with the scalar of the fits at p."""
-        return replace(self, x=np.log(np.maximum(p, LEAST_IN_FIT)))
-
-    def for_test(self, p: Floats) -> Many:
-        """Return the cases with the scalar of the tests at p; the ranges stay those of the first forecasts."""
-        return replace(self, x=np.log(np.maximum(p, LEAST_IN_TEST)))
-
-    def take(self, rows: slice) -> Many:
-        """Return some rows, as independent ones."""
-        y, count, weight = self.y[rows], self.count[rows], self.weight[rows]
-        return Many(y, count, weight, None, self.x[rows], self.ranges[rows], self.first[:0])
 
     @cached_property
     def at_outcome(self) -> tuple[Ints, Ints]:
@@ -262,20 +250,17 @@ class Many(Cases):
         return tilted
 
     def realised(self, p: Floats) -> Floats:
-        found: Floats = p[self.at_outcome]
-        return found
+        return np.asarray(p[self.at_outcome])
 
     def mean_log(self, p: Floats) -> Floats:
         """Return (m,) Σ_j p_j ln p_j."""
-        found: Floats = _p_log_p(p).sum(axis=1)
-        return found
+        return np.asarray(_p_log_p(p).sum(axis=1))
 
     def draws(self, p: Floats, rng: np.random.Generator) -> Floats:
         """Return (999, columns) sums of residuals of drawn outcomes, or of their normal approximation."""
         first = self.first
         count = np.add.reduceat(self.count, first)
-        distinct = replace(self, y=self.y[first], count=count, weight=self.weight[first], x=self.x[first])
-        distinct = replace(distinct, ranges=self.ranges[first])
+        distinct = replace(self.take(first), count=count)
         q = p[first] if len(first) < len(p) else p
         misses = count @ (1.0 - q.max(axis=1))
         if misses > MOST_MISSES or count.sum() > MOST_OUTCOMES:
@@ -333,8 +318,7 @@ def normal(covariance: Floats, rng: np.random.Generator) -> Floats:
     correlation = covariance / np.outer(scale, scale)
     correlation[np.diag_indices(len(scale))] += 1e-9
     root = np.linalg.cholesky(correlation)
-    found: Floats = (rng.standard_normal((DRAWS, len(scale))) @ root.T) * scale
-    return found
+    return np.asarray((rng.standard_normal((DRAWS, len(scale))) @ root.T) * scale)
 
 
 def prepared(
@@ -346,14 +330,21 @@ def prepared(
     key = (_mixed(wide) * multipliers).sum(axis=1, dtype=np.uint64)
     order = np.lexsort([y, weight, key] if block is None else [y, weight, key, block])
     ranges = (ranges_of(p) if ranges is None else ranges)[order]
-    p, key = p[order], key[order]
-    weight = weight[order] * ((count * weight).sum() / (count * weight**2).sum())
-    rows = Cases(y[order], count[order], weight, None if block is None else block[order])
-    if p.ndim == 1:
-        return p, Two.of(p, rows, ranges)
-    p = p / p.sum(axis=1, keepdims=True)
+    p, y, count, weight, key = p[order], y[order], count[order], weight[order], key[order]
+    block = None if block is None else block[order]
     new = (key[1:] != key[:-1]) | (weight[1:] != weight[:-1])
-    return p, Many.of(p, rows, ranges, np.flatnonzero(np.concatenate([[True], new])))
+    return cases_of(p, y, count, weight, block, ranges, np.flatnonzero(np.concatenate([[True], new])))
+
+
+def cases_of(
+    p: Floats, y: Ints, count: Floats, weight: Floats, block: Ints | None, ranges: NDArray[np.int8], first: Ints
+) -> tuple[Floats, Two | Many]:
+    """Return forecasts that sum to one, and their cases for tests; `first` is where distinct forecasts begin."""
+    scaled = weight * ((count * weight).sum() / (count * weight**2).sum())
+    if p.ndim == 1:
+        return p, Two(y, count, scaled, block, Two.scalar(p, LEAST_IN_TEST), ranges)
+    p = p / p.sum(axis=1, keepdims=True)
+    return p, Many(y, count, scaled, block, Many.scalar(p, LEAST_IN_TEST), ranges, first)
 
 
 def _mixed(values: Floats) -> NDArray[np.uint64]:
@@ -363,24 +354,18 @@ def _mixed(values: Floats) -> NDArray[np.uint64]:
     return bits ^ (bits >> np.uint64(29))
 
 
-def _log_odds(p: Floats, least: float) -> Floats:
-    found: Floats = np.log(np.maximum(p, least)) - np.log(np.maximum(1.0 - p, least))
-    return found
-
-
 def _two_features(x: Floats, ranges: NDArray[np.int8]) -> Floats:
     return np.column_stack([np.ones(len(x)), x, ranges[:, None] == np.arange(RANGES)])
 
 
 def _p_log_p(p: Floats) -> Floats:
-    found: Floats = p * np.log(np.where(p > 0.0, p, 1.0))
-    return found
+    return np.asarray(p * np.log(np.where(p > 0.0, p, 1.0)))
 
 
 def _sums_by_block(values: Floats, block: Ints) -> Floats:
     """Return sums of rows by block; blocks are in order."""
-    found: Floats = np.add.reduceat(values, np.flatnonzero(np.concatenate([[True], block[1:] != block[:-1]])), axis=0)
-    return found
+    first = np.flatnonzero(np.concatenate([[True], block[1:] != block[:-1]]))
+    return np.asarray(np.add.reduceat(values, first, axis=0))
 
 
 def _search(cumulative: Floats, row: Ints, value: Floats) -> Ints:
@@ -390,8 +375,7 @@ def _search(cumulative: Floats, row: Ints, value: Floats) -> Ints:
         middle = (low + high) >> 1
         above = cumulative[row, middle] > value
         low, high = np.where(above, low, middle + 1), np.where(above, middle, high)
-    found: Ints = np.minimum(low, high)
-    return found
+    return np.asarray(np.minimum(low, high))
 
 
 def _poisson_margin(normal: Floats, variance: float) -> Floats:
@@ -399,5 +383,4 @@ def _poisson_margin(normal: Floats, variance: float) -> Floats:
     from scipy.special import ndtr, pdtr
 
     steps = pdtr(np.arange(int(variance + 10.0 * np.sqrt(variance) + 10.0)), variance)
-    found: Floats = np.searchsorted(steps, ndtr(normal / np.sqrt(variance))) - variance
-    return found
+    return np.asarray(np.searchsorted(steps, ndtr(normal / np.sqrt(variance))) - variance)

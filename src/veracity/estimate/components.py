@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from veracity import maps
 from veracity.data import Forecasts
-from veracity.estimate.cases import Cases, Many, Two, ranges_of
+from veracity.estimate.cases import Many, Two, cases_of, ranges_of
 from veracity.estimate.compare import NORMAL
 from veracity.estimate.folds import forecast_hashes, row_hashes
 from veracity.estimate.paired import score_of
@@ -157,15 +157,8 @@ def slope_values(rows: Forecasts) -> Floats | str:
         p = np.where((p > 0.0) & (p < 1.0), np.clip(p, TINY, 1.0 - TINY), p)
     if (rows.realised <= 0.0).any():
         p = spread_zeros(p, int(count.sum()))
-    scaled = weight * ((count * weight).sum() / (count * weight**2).sum())
-    held = Cases(y.astype(np.int64), count, scaled, None)
-    cases: Two | Many
-    if rows.k == 2:
-        cases = Two.of(p, held, ranges_of(p)).for_fit(p)
-    else:
-        p = p / p.sum(axis=1, keepdims=True)
-        cases = Many.of(p, held, ranges_of(p), np.arange(len(y))).for_fit(p)
-    k = cases.levels
+    p, cases = cases_of(p, y.astype(np.int64), count, weight, None, ranges_of(p), np.arange(len(y)))
+    cases, k = cases.for_fit(p), cases.levels
     several = k == 1 or cases.n >= PER_CLASS * k
     found = fit(cases, p, level=several, scalar=True)
     if k not in found.free:
@@ -189,5 +182,4 @@ def _influences(cases: Two | Many, p: Floats, fitted: Floats, free: Array, sever
     else:
         weights = direction[:k] + direction[k] * cases.x
         residual = weights[cases.at_outcome] - np.einsum("ij,ij->i", fitted, weights)
-    found: Floats = cases.mass * residual
-    return found
+    return np.asarray(cases.mass * residual)

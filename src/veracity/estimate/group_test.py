@@ -129,8 +129,7 @@ def _statistic(x: Floats, w: Floats, level: Ints, number: int) -> Floats:
     weights = np.add.reduceat(w[:, order], first, axis=1)
     sums = np.add.reduceat((x * w)[:, order], first, axis=1)
     centre = sums.sum(axis=1) / weights.sum(axis=1)
-    found: Floats = (weights * (sums / weights - centre[:, None]) ** 2).sum(axis=1)
-    return found
+    return np.asarray((weights * (sums / weights - centre[:, None]) ** 2).sum(axis=1))
 
 
 def shrunk(levels: Mapping[str, Tally], level: float) -> dict[str, Reading]:

@@ -72,5 +72,4 @@ def score_of(f: Forecasts, name: str) -> Floats:
 def expected_log_loss(f: Forecasts) -> Floats:
     """Return (n,) −Σ p ln p: the log loss that the forecast expects of itself."""
     p = f.matrix
-    found: Floats = -np.einsum("ij,ij->i", p, np.log(np.where(p > 0.0, p, 1.0)))
-    return found
+    return np.asarray(-np.einsum("ij,ij->i", p, np.log(np.where(p > 0.0, p, 1.0))))

@@ -130,8 +130,7 @@ class Slope:
 
 def logit(p: Floats) -> Floats:
     inside = np.clip(p, NEAREST, 1.0 - NEAREST)
-    found: Floats = np.log(inside) - np.log1p(-inside)
-    return found
+    return np.asarray(np.log(inside) - np.log1p(-inside))
 
 
 def fit_slope(cells: Cells) -> Slope:

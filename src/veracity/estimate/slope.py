@@ -74,8 +74,7 @@ def fit(cases: Two | Many, p: Floats, level: bool = False, scalar: bool = False,
 def gains(cases: Two | Many, p: Floats, better: Floats) -> Floats:
     """Return (m,) ln p'_y − ln p_y of each row."""
     least = 1e-300
-    found: Floats = np.log(np.maximum(cases.realised(better), least)) - np.log(np.maximum(cases.realised(p), least))
-    return found
+    return np.asarray(np.log(np.maximum(cases.realised(better), least)) - np.log(np.maximum(cases.realised(p), least)))
 
 
 def standard_errors(cases: Two | Many, p: Floats, found: Fit) -> Floats:
@@ -89,8 +88,7 @@ def standard_errors(cases: Two | Many, p: Floats, found: Fit) -> Floats:
     if cases.block is not None:
         sums = cases.residuals_by_block(found.p)[:, found.free]
         variance = np.maximum(variance, normal_cluster_error(sums @ inverse) ** 2)
-    errors: Floats = np.sqrt(np.maximum(variance, 0.0))
-    return errors
+    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
 def calibration_slope(cases: Two | Many, p: Floats, level: bool, confidence: float) -> tuple[Reading, Fit]:

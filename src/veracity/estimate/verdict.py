@@ -81,8 +81,7 @@ class Tests:
 
     def z(self, columns: slice) -> Floats:
         """Return residuals over their errors, (V + 1)^½."""
-        found: Floats = self.residuals[columns] / np.sqrt(self.variances[columns] + 1.0)
-        return found
+        return np.asarray(self.residuals[columns] / np.sqrt(self.variances[columns] + 1.0))
 
     def largest(self, columns: slice) -> float:
         """Return the 95 % quantile of the largest |z| of the draws."""

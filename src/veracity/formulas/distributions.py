@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,27 @@ from veracity.formulas.domain import Array
 Draws = np.random.Generator | np.random.RandomState | int | None
 
 
-class CoupledNormal:
+class _Coupled:
+    """What distributions give once they have their log-density, distribution function and quantiles."""
+
+    kappa: float
+    logpdf: Callable[..., Any]
+    cdf: Callable[..., Any]
+    ppf: Callable[..., Any]
+
+    def pdf(self, x: ArrayLike) -> Any:
+        return np.exp(self.logpdf(x))
+
+    def logcdf(self, x: ArrayLike) -> Any:
+        with np.errstate(divide="ignore"):
+            return np.log(self.cdf(x))
+
+    def interval(self, confidence: float) -> tuple[Any, Any]:
+        """Central interval of the given confidence; one dimension."""
+        return self.ppf((1.0 - confidence) / 2.0), self.ppf((1.0 + confidence) / 2.0)
+
+
+class CoupledNormal(_Coupled):
     """Coupled Gaussian (Student's t with nu = 1/kappa, Gaussian, or compact support), any dimension (N17 eq 14).
 
     f(x) = (1 + kappa Q)_+^{-(1/kappa + d)/2} / Z with Q = (x - loc)' scale^-1 (x - loc). `scale` is sigma, or the
@@ -80,9 +101,6 @@ class CoupledNormal:
         half = (1.0 + self.d * self.kappa) / 2.0
         return -half * log_ratio(np.asarray(squared_distance, dtype=np.float64), self.kappa) - self._log_normaliser
 
-    def pdf(self, x: ArrayLike) -> Any:
-        return np.exp(self.logpdf(x))
-
     def cdf(self, x: ArrayLike) -> Any:
         """Distribution function; one dimension."""
         from scipy import special
@@ -98,10 +116,6 @@ class CoupledNormal:
     def sf(self, x: ArrayLike) -> Any:
         """1 - cdf, by symmetry without cancellation; one dimension."""
         return self.cdf(2.0 * self.loc.reshape(()) - np.asarray(x, dtype=np.float64))
-
-    def logcdf(self, x: ArrayLike) -> Any:
-        with np.errstate(divide="ignore"):
-            return np.log(self.cdf(x))
 
     def logsf(self, x: ArrayLike) -> Any:
         with np.errstate(divide="ignore"):
@@ -126,10 +140,6 @@ class CoupledNormal:
     def isf(self, q: ArrayLike) -> Any:
         """Inverse of sf, by symmetry; one dimension."""
         return 2.0 * self.loc.reshape(()) - self.ppf(q)
-
-    def interval(self, confidence: float) -> tuple[Any, Any]:
-        """Central interval of the given confidence; one dimension."""
-        return self.ppf((1.0 - confidence) / 2.0), self.ppf((1.0 + confidence) / 2.0)
 
     def support(self) -> tuple[float, float]:
         """Where the density is positive; one dimension."""
@@ -220,7 +230,7 @@ class CoupledNormal:
         return np.asarray((np.asarray(x, dtype=np.float64) - self.loc.reshape(())) / self._root[0, 0])
 
 
-class CoupledExponential:
+class CoupledExponential(_Coupled):
     """Coupled exponential (generalized Pareto with shape kappa > -1): (1/scale)(1 + kappa z)_+^{-(1 + kappa)/kappa}.
 
     >>> e = CoupledExponential(0, 1, 0.5)
@@ -249,9 +259,6 @@ class CoupledExponential:
         inside = -(1.0 + self.kappa) * log_ratio(np.maximum(z, 0.0), self.kappa) - math.log(self.scale)
         return np.where(z >= 0, inside, -np.inf)[()]
 
-    def pdf(self, x: ArrayLike) -> Any:
-        return np.exp(self.logpdf(x))
-
     def logsf(self, x: ArrayLike) -> Any:
         return -log_ratio(np.maximum(self._standard(x), 0.0), self.kappa)
 
@@ -261,10 +268,6 @@ class CoupledExponential:
     def cdf(self, x: ArrayLike) -> Any:
         return -np.expm1(self.logsf(x))
 
-    def logcdf(self, x: ArrayLike) -> Any:
-        with np.errstate(divide="ignore"):
-            return np.log(self.cdf(x))
-
     def ppf(self, q: ArrayLike) -> Any:
         with np.errstate(divide="ignore"):
             return self.loc + self.scale * power_ratio(-np.log1p(-np.asarray(q, dtype=np.float64)), self.kappa)
@@ -272,9 +275,6 @@ class CoupledExponential:
     def isf(self, q: ArrayLike) -> Any:
         with np.errstate(divide="ignore"):
             return self.loc + self.scale * power_ratio(-np.log(np.asarray(q, dtype=np.float64)), self.kappa)
-
-    def interval(self, confidence: float) -> tuple[Any, Any]:
-        return self.ppf((1.0 - confidence) / 2.0), self.ppf((1.0 + confidence) / 2.0)
 
     def support(self) -> tuple[float, float]:
         return self.loc, self.loc + (self.scale / -self.kappa if self.kappa < 0 else math.inf)

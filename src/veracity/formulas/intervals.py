@@ -47,8 +47,7 @@ def hall(error: Floats, skewness: Floats, n: float, level: float) -> tuple[Float
     h = np.where(np.abs(h) < 1e-9, 1e-9, h)
 
     def inverse(x: float) -> Floats:
-        back: Floats = (np.cbrt(1.0 + 3.0 * h * (x - h / 2.0)) - 1.0) / h
-        return back
+        return np.asarray((np.cbrt(1.0 + 3.0 * h * (x - h / 2.0)) - 1.0) / h)
 
     return error * inverse(z), -error * inverse(-z)
 
