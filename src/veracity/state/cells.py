@@ -82,8 +82,7 @@ def forecasts_from_cells(h: Histogram, edges: Array, classes: tuple[Any, ...]) -
 
 def without_not_offered(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -> Histogram:
     """Return the histogram without the options that were not offered, which the pass counted as probability 0."""
-    lost = absent if absent.ndim == 1 else absent.sum(axis=1)
-    counts = lost if f.counts is None else lost * f.counts
+    counts = f.copies * (absent if absent.ndim == 1 else absent.sum(axis=1))
     held = {name: values.copy() for name, values in vars(h).items() if values is not None}
     zero = held["cells"] == 0
     held["all"][zero] -= int(counts.sum())

@@ -100,9 +100,8 @@ class KeyedScores:
         if by is None:
             return None
         x, w2 = _scores(f), f.squared_mass
-        cases = np.ones(len(f), np.int64) if f.counts is None else f.counts.astype(np.int64)
         kind = TIME if f.clusters is None else CLUSTER
-        sums = KeyedSums.of(kind, np.asarray(by), cases, f.mass, x * f.mass[:, None])
+        sums = KeyedSums.of(kind, np.asarray(by), f.copies, f.mass, x * f.mass[:, None])
         return cls(sums, float(w2.sum()), np.column_stack([w2 @ x, w2 @ np.square(x)]))
 
     def __add__(self, other: KeyedScores) -> KeyedScores:

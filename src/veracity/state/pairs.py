@@ -49,7 +49,6 @@ class CaseScores:
         assert f.case is not None
         keys = f.case
         starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
-        cases = np.ones(len(f), np.int64) if f.counts is None else f.counts.astype(np.int64)
         outcomes = np.full(len(f), -1, np.int64) if f.outcomes is None else f.outcomes.astype(np.int64)
         weight = f.mass
         if len(starts) < len(keys):
@@ -58,7 +57,7 @@ class CaseScores:
             weight = whole
         groups = {name: np.asarray(values)[starts].astype(str) for name, values in f.groups.items()}
         by = None if by is None else by[starts]
-        return cls(keys[starts], cases[starts], weight, scores, f.numbers[starts], outcomes[starts], by, groups)
+        return cls(keys[starts], f.copies[starts], weight, scores, f.numbers[starts], outcomes[starts], by, groups)
 
     def take(self, index: Any) -> CaseScores:
         held = {name: values[index] for name, values in vars(self).items() if name != "groups" and values is not None}

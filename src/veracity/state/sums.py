@@ -93,10 +93,9 @@ def with_tiny(sums: Sums, f: Forecasts, rows: NDArray[np.int64]) -> Sums:
     """Return the sums with the powers of rows whose p^r would leave the range of floats, as logarithms."""
     with np.errstate(divide="ignore"):
         logs = f.log_realised[rows] if f.log_realised is not None else np.log(f.realised[rows])
-    w, c = f.mass[rows], np.ones(len(f), dtype=np.int64)[rows] if f.counts is None else f.counts[rows]
     above = np.isfinite(logs)
-    zeros = int(c[~above].sum())
-    logs, w = logs[above], w[above]
+    zeros = int(f.copies[rows][~above].sum())
+    logs, w = logs[above], f.mass[rows][above]
     if not len(logs):
         return replace(sums, zeros=zeros)
     with np.errstate(divide="ignore"):
