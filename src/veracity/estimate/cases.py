@@ -110,9 +110,10 @@ class Two(Cases):
         assert self.block is not None
         return _sums_by_block(self.features * (self.mass * (self.y - p))[:, None], self.block)
 
-    def covariance(self, p: Floats, mass: Floats, level: bool = True, ranges: bool = True) -> Floats:
+    def covariance(self, p: Floats, mass: Floats, columns: Ints | None = None) -> Floats:
         """Return Σ mass·Cov(residuals of a row) if outcomes follow p; `mass2` gives the covariance of the sums."""
-        return np.asarray(self.features.T @ (self.features * (mass * p * (1.0 - p))[:, None]))
+        features = self.features if columns is None else self.features[:, columns]
+        return np.asarray(features.T @ (features * (mass * p * (1.0 - p))[:, None]))
 
     def variances(self, p: Floats) -> Floats:
         spread = self.mass2 * p * (1.0 - p)
@@ -199,9 +200,11 @@ class Many(Cases):
         ranges[np.arange(len(p)), self.ranges[self.at_outcome]] += 1.0
         return _sums_by_block(np.column_stack([level, scalar, ranges]) * self.mass[:, None], self.block)
 
-    def covariance(self, p: Floats, mass: Floats, level: bool = True, ranges: bool = True) -> Floats:
-        """Return Σ mass·Cov(residuals of a row) if outcomes follow p; columns that are not asked for are 0."""
-        k, weighted = self.levels, p * mass[:, None]
+    def covariance(self, p: Floats, mass: Floats, columns: Ints | None = None) -> Floats:
+        """Return Σ mass·Cov(residuals of a row) if outcomes follow p, of some columns or all."""
+        columns = np.arange(self.levels + 1 + RANGES) if columns is None else columns
+        level, ranges = bool((columns < self.levels).any()), bool((columns > self.levels).any())
+        weighted, k = p * mass[:, None], self.levels if level else 0  # k² entries only where they are asked for
         mean = np.einsum("ij,ij->i", p, self.x)
         lean = weighted * (self.x - mean[:, None])
         found = np.zeros((k + 1 + RANGES, k + 1 + RANGES))
@@ -217,7 +220,7 @@ class Many(Cases):
             place = (self.ranges + RANGES * np.arange(k)).ravel()
             both = np.bincount(place, weighted.ravel(), k * RANGES).reshape(k, RANGES) - weighted.T @ s
             found[:k, k + 1 :], found[k + 1 :, :k] = both, both.T
-        return found
+        return found[np.ix_(columns - self.levels + k, columns - self.levels + k)]
 
     def variances(self, p: Floats) -> Floats:
         w, s = self.mass2, self.range_mass(p)
@@ -284,20 +287,20 @@ class Many(Cases):
             place, draw = np.divmod(miss, DRAWS)
             i = part[place]
             j = _search(others, i, rng.random(len(i)) * others[i, -1])
-            found += self._moved(draw, i, pick[i], j)
+            self._move(found, draw, i, pick[i], j)
         return found
 
-    def _moved(self, draw: Ints, i: Ints, pick: Ints, j: Ints) -> Floats:
-        """Return (draws, columns) by how much the residuals change where the outcome of row i is j and not the pick."""
+    def _move(self, found: Floats, draw: Ints, i: Ints, pick: Ints, j: Ints) -> None:
+        """Add to (draws, columns) how the residuals change where the outcome of row i is j and not the pick."""
         k, w = self.levels, self.weight[i]
 
         def moved(to: Ints, away: Ints, bins: int) -> Floats:
-            gained, lost = (np.bincount(draw * bins + place, w, DRAWS * bins) for place in (to, away))
-            return np.asarray(gained - lost, dtype=np.float64).reshape(DRAWS, bins)
+            place, weight = np.concatenate([draw * bins + to, draw * bins + away]), np.concatenate([w, -w])
+            return np.asarray(np.bincount(place, weight, DRAWS * bins), dtype=np.float64).reshape(DRAWS, bins)
 
-        scalar = np.bincount(draw, w * (self.x[i, j] - self.x[i, pick]), DRAWS)
-        ranges = moved(self.ranges[i, j].astype(np.int64), self.ranges[i, pick].astype(np.int64), RANGES)
-        return np.column_stack([moved(j, pick, k), scalar, ranges])
+        found[:, :k] += moved(j, pick, k)
+        found[:, k] += np.bincount(draw, w * (self.x[i, j] - self.x[i, pick]), DRAWS)
+        found[:, k + 1 :] += moved(self.ranges[i, j].astype(np.int64), self.ranges[i, pick].astype(np.int64), RANGES)
 
     def normal_draws(self, p: Floats, rng: np.random.Generator) -> Floats:
         """Return normal draws with the exact covariance; sums of few indicators keep their Poisson margins."""

@@ -163,16 +163,16 @@ def slope_values(rows: Forecasts) -> Floats | str:
     found = fit(cases, p, level=several, scalar=True)
     if k not in found.free:
         return "the forecasts do not vary, so they have no calibration slope"
-    influence = _influences(cases, p, found.p, found.free, several)
+    influence = _influences(cases, found.p, found.free)
     b = 1.0 + float(found.theta[k])
     mass = cases.mass
     return np.asarray(b + (influence / mass) * mass.sum() - influence.sum())
 
 
-def _influences(cases: Two | Many, p: Floats, fitted: Floats, free: Array, several: bool) -> Floats:
+def _influences(cases: Two | Many, fitted: Floats, free: Array) -> Floats:
     """Return (n,) what each row adds to the estimate of b: its residuals times a row of the inverse information."""
     k = cases.levels
-    bend = cases.covariance(fitted, cases.mass, several, ranges=False)[np.ix_(free, free)] + RIDGE * np.eye(len(free))
+    bend = cases.covariance(fitted, cases.mass, free) + RIDGE * np.eye(len(free))
     target = np.zeros(len(free))
     target[list(free).index(k)] = 1.0
     direction = np.zeros(k + 1)

@@ -31,7 +31,6 @@ SPARSE = R[::STEP]  # the r of standard errors along the profile; −2/3, 0 and 
 SPARSE_ZERO, SPARSE_DIVISOR = ZERO // STEP, DIVISOR[::STEP]
 ROWS, ENTRIES = 2000, 300_000  # up to which every row is looked at
 SAMPLED = 6000  # rows of a sample: repeated forecasts come with all their outcomes, so it holds fewer forecasts
-FEWEST_ROWS = 30  # of a sample, however many classes
 
 
 @dataclass(frozen=True)
@@ -225,7 +224,7 @@ def sample_of_rows(tally: Tally) -> Forecasts:
     if tally.k == 2:
         h = tally.classwise[1]
         return forecasts_from_cells(regrouped(h, tally.grid.nested[h.cells]), tally.grid.nested_edges, tally.classes)
-    return tally.few_rows(SAMPLED, max(ENTRIES, FEWEST_ROWS * tally.k))
+    return tally.few_rows(SAMPLED, ENTRIES)
 
 
 def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, Ints]:

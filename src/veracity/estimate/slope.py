@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 RIDGE = 0.5  # keeps parameters finite that the outcomes do not bound
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # rows that are fitted; the fit is applied to all
 STEPS, HALVINGS = 25, 12
+MOST_FREE = 1200  # parameters of Newton steps; beyond, only the diagonal of the information is used
 CONVERGED = 1e-4  # twice the log-likelihood that a Newton step gains: the next one would gain its square
 PER_CLASS = 20  # cases per class from which every class has its own level
 FEWEST = 10  # cases of each outcome before the slope has an interval
@@ -48,12 +49,15 @@ def fit(cases: Two | Many, p: Floats, level: bool = False, scalar: bool = False,
     some, q = (cases, p) if k == 1 or len(p) <= most else (cases.take(slice(most)), p[:most])
     is_free = np.concatenate([np.full(k, level), [scalar], np.full(RANGES, ranges)])
     free = np.flatnonzero(is_free & (some.variances(q) > 1e-9))
-    block, ridge = np.ix_(free, free), RIDGE * len(q) / len(p)
+    ridge = RIDGE * len(q) / len(p)
     theta, tilted, best = np.zeros(len(is_free)), q, 0.0
     for _ in range(STEPS if len(free) else 0):
-        bend = some.covariance(tilted, some.mass, level, ranges)[block] + ridge * np.eye(len(free))
         gradient = some.residuals(tilted, ranges)[free] - ridge * theta[free]
-        step = np.linalg.solve(bend, gradient)
+        if len(free) > MOST_FREE:
+            step = gradient / (some.variances(tilted)[free] + ridge)
+        else:
+            bend = some.covariance(tilted, some.mass, free) + ridge * np.eye(len(free))
+            step = np.asarray(np.linalg.solve(bend, gradient), dtype=np.float64)
         last = gradient @ step < CONVERGED
         for _ in range(HALVINGS):
             tried = theta.copy()
@@ -79,10 +83,8 @@ def gains(cases: Two | Many, p: Floats, better: Floats) -> Floats:
 
 def standard_errors(cases: Two | Many, p: Floats, found: Fit) -> Floats:
     """Return the errors of free levels and slope: by information, or by the sums of dependent blocks if larger."""
-    block = np.ix_(found.free, found.free)
-    level = bool(len(found.free)) and bool(found.free[0] < cases.levels)
-    bend = cases.covariance(found.p, cases.mass, level, ranges=False)[block] + RIDGE * np.eye(found.df)
-    spread = cases.covariance(found.p, cases.mass2, level, ranges=False)[block]
+    bend = cases.covariance(found.p, cases.mass, found.free) + RIDGE * np.eye(found.df)
+    spread = cases.covariance(found.p, cases.mass2, found.free)
     inverse = np.linalg.inv(bend)
     variance = np.diag(inverse @ spread @ inverse)
     if cases.block is not None:
@@ -108,7 +110,9 @@ def calibration_slope(cases: Two | Many, p: Floats, level: bool, confidence: flo
 def _projected_variance(cases: Two | Many, p: Floats, level: bool) -> float:
     """Return the variance of the scalar residual that the level does not explain."""
     k = cases.levels
-    covariance = cases.covariance(p, cases.mass2, level)[: k + 1, : k + 1]
+    if not level:
+        return float(cases.variances(p)[k])
+    covariance = cases.covariance(p, cases.mass2, np.arange(k + 1))
     direction = np.append(-explained(covariance, k), 1.0)
     return float(direction @ covariance @ direction)
 
@@ -159,7 +163,7 @@ def removable_share(
         return 0.0, 0.0, 0.0
     dependence = _dependence(cases, p)
     n, ratio = cases.n / dependence, max(2.0 * float(cases.mass @ gained), 0.0) / dependence
-    df = max(_free_parameters(cases, found, level or cases.levels == 1), 1.0)
+    df = max(_free_parameters(cases, found), 1.0)
     if isinstance(cases, Many) and cases.n >= 2 * PER_CLASS * cases.levels:
         more_ratio, more_df = _class_slopes(cases, found.p)
         ratio, df = ratio + more_ratio / dependence, df + more_df
@@ -174,9 +178,9 @@ def removable_share(
     return min(middle / loss, 1.0), min(low / loss, 1.0), min(high / loss, 1.0)
 
 
-def _free_parameters(cases: Two | Many, found: Fit, level: bool) -> float:
+def _free_parameters(cases: Two | Many, found: Fit) -> float:
     """Return the effective number of parameters of a penalised fit, tr H(H + ridge)⁻¹ with the information H."""
-    bend = cases.covariance(found.p, cases.mass, level)[np.ix_(found.free, found.free)]
+    bend = cases.covariance(found.p, cases.mass, found.free)
     return float(np.trace(np.linalg.solve(bend + RIDGE * np.eye(found.df), bend)))
 
 

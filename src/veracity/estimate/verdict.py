@@ -100,16 +100,16 @@ def run_tests(cases: Two | Many, p: Floats, seed: int, picks: bool = False, proj
         return found / len(drawn) if every_sign else (1.0 + found) / (1.0 + len(drawn))
 
     def of_squares(columns: slice) -> float:
-        scale = variances[columns] + 1.0
-        return p_value(float((residuals[columns] ** 2 / scale).sum()), (draws[:, columns] ** 2 / scale).sum(axis=1))
+        share, drawn = 1.0 / (variances[columns] + 1.0), draws[:, columns]
+        return p_value(float(residuals[columns] ** 2 @ share), np.einsum("ij,ij,j->i", drawn, drawn, share))
 
     direction = np.zeros(len(residuals))
     direction[0 if picks else k] = 1.0
     spread = float(variances[0 if picks else k])
     if project and not picks:
-        covariance = cases.covariance(p, cases.mass2, ranges=False)
+        covariance = cases.covariance(p, cases.mass2, np.arange(k + 1))
         direction[:k] = -explained(covariance, k)
-        spread = float(direction @ covariance @ direction)
+        spread = float(direction[: k + 1] @ covariance @ direction[: k + 1])
     scalar, drawn = float(residuals @ direction), draws @ direction
     return Tests(
         cases,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,11 @@ class ClassSet:
     model: str | None = None
     why: str = ""
     scale: str = "probability"
+
+    def ordered(self, classes: Iterable[str]) -> tuple[str, ...]:
+        """Return the columns of these classes."""
+        column = dict(zip(self.classes, self.columns, strict=True))
+        return tuple(column[c] for c in classes)
 
 
 def class_sets(

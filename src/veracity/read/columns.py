@@ -62,7 +62,8 @@ class Columns:
 
     def where(self, fits: Callable[[Column], bool], without: Sequence[str] = ()) -> list[Column]:
         """Return the free columns that fit, apart from some."""
-        return [c for c in self.free.values() if c.name not in without and fits(c)]
+        apart = set(without)
+        return [c for c in self.free.values() if c.name not in apart and fits(c)]
 
     def first(self, names: Sequence[str], fits: Callable[[Column], bool]) -> str | None:
         """Return the free column with the first of these names that fits."""

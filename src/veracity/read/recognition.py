@@ -242,8 +242,9 @@ def _with_dependence(columns: Columns, found: Match) -> Match:
     if found.model_column:
         sample = sample.filter(sample[found.model_column] == sample[found.model_column][0])
     taken = {*found.forecasts, found.outcome, *found.outcomes, found.model_column, *found.roles.values()}
+    taken |= {*options.given}
     for option, wanted in (("cluster", roles.UNITS), ("time", roles.DATES)):
-        for name in [name for name in columns.all if name not in {*taken, *options.given}]:
+        for name in [name for name in columns.all if name not in taken]:
             said, values = roles.words_of(name), sample[name].drop_nulls()
             if not said & wanted or said & roles.NO_UNITS or values.dtype.is_nested():
                 continue
@@ -276,5 +277,5 @@ def _with_extras(columns: Columns, found: Match) -> Match:
                 f"the ideal has the classes {' '.join(given.classes)}, the forecast {' '.join(found.labels)}.",
                 f"let * stand for the class:  {columns.option('ideal', 'q_*')}",
             )
-        ideal = tuple(given.columns[given.classes.index(label)] for label in found.labels)
+        ideal = given.ordered(found.labels)
     return replace(found, ideal=ideal)

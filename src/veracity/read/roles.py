@@ -105,10 +105,10 @@ class Column:
     @cached_property
     def present(self) -> pl.Series:
         """Values that are not missing; a blank text is missing."""
-        kept = self.values.drop_nulls()
+        kept = self.values.drop_nulls() if self.values.null_count() else self.values
         if kept.dtype == pl.String:
             return kept.filter(kept.str.contains(r"\S"))
-        return kept.drop_nans() if kept.dtype.is_float() else kept
+        return kept.drop_nans() if kept.dtype.is_float() and np.isnan(kept.to_numpy()).any() else kept
 
     @cached_property
     def text(self) -> pl.Series:
@@ -128,14 +128,20 @@ class Column:
     def high(self) -> float:
         return float(self.present.max()) if self.numeric and self.present.len() else np.nan  # type: ignore[arg-type]
 
+    @property
+    def _fractional(self) -> bool:
+        """Whether some value lies between whole numbers."""
+        if not self.present.dtype.is_float():
+            return False
+        values = self.present.to_numpy()
+        return bool((values[np.isfinite(values)] % 1.0).any())
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Distinct values as text, sorted; empty when there are too many or they are fractions."""
-        if self.present.dtype.is_nested() or not 0 < self.distinct <= MANY:
+        if self._fractional or self.present.dtype.is_nested() or not 0 < self.distinct <= MANY:
             return ()
         values = self.present.unique().sort().to_list()
-        if self.numeric and any(float(v) != int(v) for v in values if np.isfinite(v)):
-            return ()
         return tuple(dict.fromkeys(canonical(v) for v in values))
 
     @cached_property

@@ -9,6 +9,7 @@ import polars as pl
 
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", ".", "-", "#DIV/0!", "#VALUE!"]
 MISSING.append("\x1a")  # at the end of files from DOS
+LONG = r"^[+-]?\d{16,}$"  # the number of a case, which no float holds exactly
 SPOKEN = "spoken"  # the kind of a column of confidences in words
 
 
@@ -19,9 +20,13 @@ def bare(column: Any, missing: Sequence[str] = MISSING) -> Any:
 
 def kind_of(column: pl.Series, comma: bool) -> str:
     """Return what the strings of a column are; `comma`: decimal commas are possible."""
-    present = column.drop_nulls()
-    if not present.len():
-        return "number"
+    present = column.drop_nulls() if column.null_count() else column
+    numbers = present.cast(pl.Float64, strict=False)
+    if not numbers.null_count():  # nearly all columns of numbers
+        if present.cast(pl.Int64, strict=False).null_count() == 0:
+            return "whole" if present.len() else "number"
+        long = abs(float(numbers.min() or 0.0)) >= 1e15 and present.str.contains(LONG).all()  # type: ignore[arg-type]
+        return "text" if long else "number"
     percent = bool(present.str.ends_with("%").all())
     if percent:
         present = present.str.strip_suffix("%").str.strip_chars()
@@ -29,12 +34,8 @@ def kind_of(column: pl.Series, comma: bool) -> str:
     decimal = bool(few.str.contains(r"^[+-]?\d+,\d").any())
     if few.cast(pl.Float64, strict=False).null_count() == few.len() and not decimal:
         return "text"
-    if present.cast(pl.Int64, strict=False).null_count() == 0:
-        return "percent" if percent else "whole"
-    if bool(present.str.contains(r"^[+-]?\d{16,}$").all()):
-        return "text"  # a number of a case that no float holds exactly
-    if present.cast(pl.Float64, strict=False).null_count() == 0:
-        return "percent" if percent else "number"
+    if percent and present.cast(pl.Float64, strict=False).null_count() == 0:
+        return "percent"
     if comma and bool(present.str.contains(r"^[+-]?\d+(,\d+)?(?:[eE][+-]?\d+)?$").all()):
         return "comma percent" if percent else "comma"
     return "text"

@@ -166,7 +166,8 @@ def opened(path: Path, shown: str, *, header: bool = True, labels: Iterable[str]
     written = dialect.header if header and len(dialect.header) == len(columns) else columns
     bare_names = {c: (name if header else "").strip() for c, name in zip(columns, written, strict=True)}
     # an empty column is dropped; of a file that was not read whole, only one that has no name either
-    full = [c for c in columns if raw[c].null_count() < raw.height or (bare_names[c] and not small)]
+    nulls = dict(zip(columns, raw.null_count().row(0), strict=True))
+    full = [c for c in columns if nulls[c] < raw.height or (bare_names[c] and not small)]
     full = full or [c for c in columns if bare_names[c]]
     if header and raw.height and full and all(NUMBER.fullmatch(bare_names[c]) for c in full):
         numbers = ", ".join(bare_names[c] for c in full[:4])
@@ -178,7 +179,8 @@ def opened(path: Path, shown: str, *, header: bool = True, labels: Iterable[str]
         )
     names, same = _own_names({c: bare_names[c] or f"column {i}" for i, c in enumerate(columns, 1)}, raw, small)
     full = [c for c in full if c in names]
-    empty = [c for c in names if c not in full and bare_names[c]]
+    filled = set(full)
+    empty = [c for c in names if c not in filled and bare_names[c]]
     facts = (*facts, f"empty: {', '.join(names[c] for c in empty[:6])}") if empty else facts
     blanks = bool(raw.head(1000).select(pl.any_horizontal(pl.all().str.contains(r"^\s|\s$")).any()).item())
     clean = [(bare(pl.col(c), missing) if blanks else pl.col(c)).alias(names[c]) for c in full]
@@ -222,15 +224,17 @@ def _own_names(names: dict[str, str], raw: pl.DataFrame, whole: bool) -> tuple[d
     return made, same
 
 
-_HEAD = 1 << 18
+_HEAD, _LONGEST_HEAD = 1 << 18, 1 << 24
 
 
 def _head(path: Path) -> bytes:
+    """Return the first 256 kB of a text, or as many as hold three lines."""
     with path.open("rb") as file:
-        start = file.read(_HEAD)
-    if start[:2] == GZIP:
-        with gzip.open(path, "rb") as file:
-            return file.read(_HEAD)
+        packed = file.read(2) == GZIP
+    with gzip.open(path, "rb") if packed else path.open("rb") as file:
+        start = more = file.read(_HEAD)
+        while more and start.count(b"\n") < 3 and len(start) < _LONGEST_HEAD:
+            start += (more := file.read(_HEAD))
     if start[:4] == ZSTD:
         lines = pl.scan_lines(path).head(LINES * 2).collect().to_series().to_list()
         return ("\n".join(lines) + "\n").encode()

@@ -29,6 +29,7 @@ Groups = Mapping[str, Mapping[str, "Tally"]]
 
 MANY_CLASSES = 50  # beyond, class-wise histograms are nested
 VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-22
+FEWEST = 30  # rows of a sample, however many classes
 LOWEST = 20  # lowest realised probabilities that are kept: a screenful
 SPLIT = ("soft_outcomes", "no_number_of_cases")  # findings about several rows for one case
 DERIVED = ("zero_probability", "constant_forecast", "one_outcome")  # findings that follow from the sums
@@ -152,11 +153,11 @@ class Tally:
         return "cells of the grid" if self.on_cells else f"a sample of {len(self.rows):,} rows"
 
     def few_rows(self, most: int, entries: int) -> Forecasts:
-        """Return the first analysis rows, at most so many rows and entries: they are in the order of their hashes.
+        """Return the first analysis rows, at most so many rows and entries, but 30: in the order of their hashes.
 
         Cells of the grid are returned whole.
         """
-        most = max(1, min(most, entries // max(self.k, 1)))
+        most = max(FEWEST, min(most, entries // max(self.k, 1)))
         held = self.analysis.rows
         return self.rows if self.on_cells or len(held) <= most else held.take(slice(most)).precise()
 

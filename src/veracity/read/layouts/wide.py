@@ -76,7 +76,7 @@ def _match(columns: Columns, sets: list[ClassSet], outcome: str) -> Match:
             event = f"event = {order[1]}{other}"
             note += f"; {event}"
     return Match(
-        tuple((s.model or columns.model, tuple(s.columns[s.classes.index(c)] for c in order)) for s in sets),
+        tuple((s.model or columns.model, s.ordered(order)) for s in sets),
         labels_of(order),
         outcome,
         labels=order,
