@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 
 from bench._truth import draw, stated, truth
 from veracity.data.verdict import Verdict
+from veracity.estimate import slope
 from veracity.estimate.cases import RANGES, Many, Two, prepared, ranges_of
-from veracity.estimate.slope import fit
 from veracity.estimate.verdict import blocks, judge, run_tests, spread_zeros
 from veracity.formulas.testing import noncentrality_bound, weighted_holm
 
@@ -222,7 +223,7 @@ def test_noncentrality_bound_leaves_the_tail(x: float, df: float) -> None:
 def test_fit_matches_class_frequencies_and_finds_the_slope(kind: str) -> None:
     p, y = source(kind, 60_000, 14, "T", 1.25)
     q, cases = cases_of(p, y)
-    found = fit(cases.for_fit(q), q, level=True, scalar=True)
+    found = slope.fit(cases.for_fit(q), q, level=True, scalar=True)
     if kind == "bin":  # more classes are fitted on 20,000 rows
         # The ridge of ½ holds the level back by ½·θ.
         assert abs(cases.residuals(found.p)[0]) <= 0.5 * abs(found.theta[0]) + 1e-2
@@ -233,3 +234,29 @@ def test_fit_matches_class_frequencies_and_finds_the_slope(kind: str) -> None:
 def test_confidence_of_constant_forecasts_is_never_tested() -> None:
     q, cases = cases_of(np.tile([0.7, 0.3], (200, 1)), np.tile([0, 0, 1, 0], 50))
     assert run_tests(cases, q, 0, project=True).confidence == 1.0
+
+
+def test_steps_by_the_diagonal_reach_nearly_the_fit_of_newton_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.full(30, 0.5), 600)
+    q = p * np.exp(rng.normal(size=30))
+    q /= q.sum(axis=1, keepdims=True)
+    y = np.array([rng.choice(30, p=row) for row in q])
+    p, cases = prepared(p, y, np.ones(600), np.ones(600), None, ranges_of(p))
+    newton = slope.fit(cases.for_fit(p), p, level=True)
+    monkeypatch.setattr(slope, "MOST_FREE", 0)
+    diagonal = slope.fit(cases.for_fit(p), p, level=True)
+    assert np.abs(newton.p - p).max() > 0.1
+    np.testing.assert_allclose(diagonal.p, newton.p, atol=2e-3)
+
+
+def test_the_information_about_a_slope_needs_no_square_of_the_classes() -> None:
+    k, rng = 20_000, np.random.default_rng(0)
+    p = rng.dirichlet(np.full(k, 0.1), 20)
+    p, cases = prepared(p, np.arange(20), np.ones(20), np.ones(20), None, ranges_of(p))
+    tracemalloc.start()
+    slope.calibration_slope(cases.for_fit(p), p, False, 0.95)
+    slope.removable_share(cases.for_fit(p), p, False, None, None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * p.nbytes < 8 * k**2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -79,3 +80,15 @@ def test_a_wide_file_in_memory(tmp_path, few_at_a_time):
     frame = wide(path, 300, np.float64)
     (held,) = read(path).values()
     np.testing.assert_array_equal(held.matrix, frame.drop("y").to_numpy())
+
+
+def test_lines_longer_than_what_is_looked_at_first(tmp_path):
+    names = [f"probability of the class {j:05}" for j in range(10_000)]  # a header of 300 kB
+    rows = [["00007", *(["0.0001"] * len(names))] for _ in range(4)]
+    text = "\n".join(",".join(row) for row in [["outcome", *names], *rows])
+    (tmp_path / "long.csv").write_text(text + "\n")
+    (tmp_path / "long.csv.gz").write_bytes(gzip.compress(text.encode()))
+    for path in (tmp_path / "long.csv", tmp_path / "long.csv.gz"):
+        (held,) = read(path).values()
+        assert held.k == 10_000
+        np.testing.assert_array_equal(held.outcomes, 7)

@@ -128,14 +128,15 @@ def cells_by_pick(
     least = PER_BIN * k
     rows = np.bincount(pick, weights=counts, minlength=k).astype(int)
     edges, numbers = [np.empty(0)] * k, [np.zeros(1, np.int64)] * k
-    cells, waiting = 0, []
+    cells, waiting, held = 0, [], 0
     means = np.bincount(pick, weights=value if counts is None else value * counts, minlength=k) / np.maximum(rows, 1)
     by_rows = np.lexsort((means, rows))
     for group in by_rows[rows[by_rows] < least]:
         waiting.append(group)
+        held += rows[group]
         numbers[group] = np.full(1, cells)
-        if rows[waiting].sum() >= least:
-            cells, waiting = cells + 1, []
+        if held >= least:
+            cells, waiting, held = cells + 1, [], 0
     shared = cells
     for group in np.flatnonzero(rows >= least):
         mine = pick == group
