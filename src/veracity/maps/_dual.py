@@ -8,9 +8,12 @@ Each Newton step is one pass of weighted means over the rows, so it runs on stre
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
+
+from veracity.data import Forecasts
 
 from ._fitted import Array, as_rows, blocks
 from ._support import InfeasibleTarget
@@ -49,8 +52,9 @@ class _Stuck(Exception):
         self.b = b
 
 
-def in_memory(scores: Array, shares: Array, k: int) -> Chunks:
+def in_memory(forecasts: Forecasts) -> Chunks:
     """Return chunks of arrays in memory, converted to (m, k) float64 block by block."""
+    scores, shares, k = forecasts.scores, forecasts.mass / forecasts.mass.sum(), forecasts.k
     if scores.ndim == 2 and scores.dtype == np.float64 and scores.size <= 1 << 17:
         return lambda: ((scores, shares),)
     return lambda: ((as_rows(scores[part], k), shares[part]) for part in blocks(len(scores), k))
@@ -96,26 +100,23 @@ def hessian_of(chunks: Chunks, place: Place, b: Array) -> Rows:
     Rows in memory are placed once; those of a cluster, or too many, anew for every product.
     """
 
-    def work(rows: Array, shares: Array, v: Array) -> Sums:
-        _, h, total = place(rows, b)
-        return (_product(h, shares, total, v),)
+    def product(shares: Array, h: Array, total: Array | float, v: Array) -> Array:
+        return np.asarray(shares @ h * v - (shares * (h @ v) / total) @ h)
 
-    zero = np.zeros(len(b))
+    def anew(v: Array) -> Array:
+        found = summed(chunks, lambda rows, shares: (product(shares, *place(rows, b)[1:], v),), (zero,))
+        return cast(Array, found[0])
+
+    zero, entries = np.zeros(len(b)), 0
     if hasattr(chunks, "summed"):
-        return lambda v: cast(Array, summed(chunks, lambda rows, shares: work(rows, shares, v), (zero,))[0])
+        return anew
     held: list[tuple[Array, Array, Array | float]] = []
-    entries = 0
     for rows, shares in chunks():
-        _, h, total = place(rows, b)
-        held.append((h, shares, total))
-        entries += h.size
+        held.append((shares, *place(rows, b)[1:]))
+        entries += held[-1][1].size
         if entries > MOST_HELD:
-            return lambda v: cast(Array, summed(chunks, lambda rows, shares: work(rows, shares, v), (zero,))[0])
-    return lambda v: np.asarray(sum((_product(h, shares, total, v) for h, shares, total in held), zero))
-
-
-def _product(h: Array, shares: Array, total: Array | float, v: Array) -> Array:
-    return np.asarray(shares @ h * v - (shares * (h @ v) / total) @ h)
+            return anew
+    return lambda v: np.asarray(sum((product(*part, v) for part in held), zero))
 
 
 def laplacian_direction(coupling: Array, gap: Array, members: list[Array]) -> Array | None:
@@ -229,17 +230,11 @@ def solve(
     members = [np.flatnonzero(block == label) for label in range(block.max() + 1)]
     members = [block for block in members if block.size]
 
+    options: dict[str, Any] = {"cap": cap, "far": far, "fallback": fallback}
+
     def with_matrix(b: Array) -> tuple[Array, int]:
-        return newton(
-            lambda b: moments(chunks, place, b),
-            target,
-            b,
-            members,
-            cap=cap,
-            far=far,
-            direction=lambda coupling, gap, b: laplacian_direction(coupling, gap, members),
-            fallback=fallback,
-        )
+        direction = lambda coupling, gap, b: laplacian_direction(coupling, gap, members)  # noqa: E731
+        return newton(lambda b: moments(chunks, place, b), target, b, members, direction=direction, **options)
 
     if k <= getattr(chunks, "dense", DENSE):
         return with_matrix(b)
@@ -259,15 +254,7 @@ def solve(
         return np.asarray(d)
 
     try:
-        return newton(
-            lambda b: moments(chunks, place, b, couplings=False),
-            target,
-            b,
-            members,
-            cap=cap,
-            far=far,
-            direction=direction,
-            fallback=fallback,
-        )
+        measure = partial(moments, chunks, place, couplings=False)
+        return newton(measure, target, b, members, direction=direction, **options)
     except _Stuck as stuck:
         return with_matrix(stuck.b)

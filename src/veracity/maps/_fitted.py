@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[Any]
+Ints = NDArray[np.int64]
 
 SCHEMA = "veracity/map/1"
 BLOCK = 1 << 17  # entries handled at a time: a few copies of a block stay in cache
@@ -45,6 +46,13 @@ def checked_rows(rows: ArrayLike, k: int) -> Array:
         bad = np.argwhere(~np.isfinite(p))[0]
         raise ValueError(f"rows: row {bad[0]} holds {p[tuple(bad)]}, not a finite number")
     return p
+
+
+def _read(value: Any, kind: str) -> Any:
+    """Return a parameter from JSON values: an array, several of them, or the value itself."""
+    if kind.startswith("tuple"):
+        return tuple(np.asarray(part, dtype=np.int64 if "Ints" in kind else np.float64) for part in value)
+    return np.asarray(value, dtype=np.float64) if isinstance(value, list) else value
 
 
 def plain(value: Any) -> Any:
@@ -96,11 +104,7 @@ class Fitted(ABC):
         known = {f.name for f in fields(cls)} - {"classes"}
         if set(parameters) != known:
             raise ValueError(f"map {cls.name}: parameters {sorted(parameters)} are not {sorted(known)}")
-        values = {
-            name: np.asarray(value, dtype=np.float64) if isinstance(value, list) else value
-            for name, value in parameters.items()
-        }
-        return cls(classes=classes, **values)
+        return cls(classes=classes, **{f.name: _read(parameters[f.name], str(f.type)) for f in fields(cls)[1:]})
 
     def check(self, kept: slice | Array = slice(None)) -> None:
         """Raise ValueError unless every row, of those with probability for `kept` classes, becomes a distribution.

@@ -43,8 +43,13 @@ def class_means(label: Array, groups: int, outcomes: Array, mass: Array, prior: 
     """Return (groups, k) weighted class frequencies; the overall ones where a group has no mass."""
     k = len(prior)
     sums = np.bincount(label * k + outcomes, weights=mass, minlength=groups * k).reshape(groups, k)
-    total = sums.sum(axis=1, keepdims=True)
-    return np.where(total > 0.0, sums / np.where(total > 0.0, total, 1.0), prior)
+    return normalised(sums, prior)
+
+
+def normalised(rows: Array, otherwise: Array | float) -> Array:
+    """Return rows divided by their sum, or something else where that is zero."""
+    total = rows.sum(axis=1, keepdims=True)
+    return np.where(total > 0.0, rows / np.where(total > 0.0, total, 1.0), otherwise)
 
 
 def copies(forecasts: Forecasts) -> Array:

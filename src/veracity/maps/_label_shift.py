@@ -25,8 +25,7 @@ def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, Finding]:
     Rounds of π ← mean over rows of S·π/trained_on, normalised: they climb the likelihood of π. Labels are not used.
     A maximum at the edge of the simplex means that label shift does not describe the scores: ValueError.
     """
-    chunks = in_memory(forecasts.scores, forecasts.mass / forecasts.mass.sum(), forecasts.k)
-    return em_chunks(chunks, trained_on, forecasts.classes)
+    return em_chunks(in_memory(forecasts), trained_on, forecasts.classes)
 
 
 def em_chunks(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.special import expit
@@ -10,7 +11,10 @@ from scipy.special import expit
 from veracity.data import Forecasts
 
 from ._fitted import Array
+from ._grouping import normalised
 from ._newton import Measured, minimise, solved
+
+Fit = TypeVar("Fit")
 
 FLOOR = 1e-12  # smallest forecast before a logarithm: an exact zero is no infinite evidence
 
@@ -42,22 +46,20 @@ def logistic(features: Array, targets: Array, rows: Array, ridge: float = 0.0, c
     return np.asarray(minimise(measure, direction, np.array(middle), total) / scale)
 
 
-def one_versus_rest(forecasts: Forecasts, curve: Callable[[Array, Array], Array]) -> Array:
-    """Return coefficients (1, c) of the second of two classes, or (k, c) of each class against the rest.
+def one_versus_rest(forecasts: Forecasts, curve: Callable[[Array, Array], Fit]) -> list[Fit]:
+    """Return the curve of the second of two classes, or of each class against the rest.
 
-    curve  (probability of the class, whether it was the outcome) → coefficients
+    curve  (probability of the class, whether it was the outcome) → what was fitted
     """
     scores, outcomes = forecasts.scores, forecasts.observed
     if forecasts.k == 2:
-        return curve(forecasts.positive, outcomes == 1)[None]
-    return np.array([curve(np.asarray(scores[:, j], dtype=np.float64), outcomes == j) for j in range(forecasts.k)])
+        return [curve(forecasts.positive, outcomes == 1)]
+    return [curve(np.asarray(scores[:, j], dtype=np.float64), outcomes == j) for j in range(forecasts.k)]
 
 
-def applied(p: Array, curve: Callable[[Array, Array], Array], coefficients: Array) -> Array:
+def applied(p: Array, curve: Callable[[Array, Any], Array], fitted: Sequence[Any] | Array) -> Array:
     """Return (m, k) rows from the curves of each class against the rest, normalised beyond two classes."""
-    if len(coefficients) == 1:
-        positive = curve(p[:, 1], coefficients[0])
+    if len(fitted) == 1:
+        positive = curve(p[:, 1], fitted[0])
         return np.column_stack([1.0 - positive, positive])
-    out = np.column_stack([curve(p[:, j], c) for j, c in enumerate(coefficients)])
-    total = out.sum(axis=1, keepdims=True)
-    return np.where(total > 0.0, out / np.where(total > 0.0, total, 1.0), 1.0 / p.shape[1])
+    return normalised(np.column_stack([curve(p[:, j], one) for j, one in enumerate(fitted)]), 1.0 / p.shape[1])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._dual import Chunks, summed
+from ._dual import Chunks, narrowed, summed
 from ._fitted import Array
 from ._support import blocks_of_support
 
@@ -60,6 +60,23 @@ def checked_scores(y_proba: ArrayLike) -> Array:
                 "divide each row by its sum"
             )
     return p
+
+
+class Task:
+    """A target of the scores, checked, with the classes that it does not rule out: `kept` of all, and their chunks."""
+
+    def __init__(self, chunks: Chunks, target: ArrayLike, classes: tuple[Any, ...]) -> None:
+        pi = checked_target(target, classes)
+        self.kept: Array = pi > 0.0
+        self.chunks = chunks if self.kept.all() else narrowed(chunks, self.kept)
+        self.target: Array = pi[self.kept]
+        self.names = tuple(c for c, keep in zip(classes, self.kept, strict=True) if keep)
+
+    def all_classes(self, values: Array, ruled_out: float) -> Array:
+        """Return values of the kept classes among those of all."""
+        out = np.full(len(self.kept), ruled_out, values.dtype)
+        out[self.kept] = values
+        return out
 
 
 class Patterns(dict[bytes, float]):

@@ -54,6 +54,4 @@ def fit(forecasts: Forecasts, *, target: ArrayLike | None = None) -> Additive:
     >>> fit(Forecasts(np.column_stack([S, 1 - S]), None, (1, 2)), target=[.625, .375]).shift.round(6).tolist()
     [0.025, -0.025]
     """
-    scores, k, mass = forecasts.scores, forecasts.k, forecasts.mass
-    wanted = forecasts.prior if target is None else target
-    return fit_chunks(in_memory(scores, mass / mass.sum(), k), wanted, forecasts.classes)
+    return fit_chunks(in_memory(forecasts), forecasts.prior if target is None else target, forecasts.classes)

@@ -57,4 +57,4 @@ def fit(forecasts: Forecasts) -> Beta:
                 return coefficients
             used[negative[0]] = False
 
-    return Beta(forecasts.classes, coefficients=one_versus_rest(forecasts, curve))
+    return Beta(forecasts.classes, coefficients=np.array(one_versus_rest(forecasts, curve)))

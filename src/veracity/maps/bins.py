@@ -7,14 +7,13 @@ probability, at least 10·k rows a cell; classes picked too seldom share cells.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from veracity.data import Forecasts
 
-from ._fitted import Array, Fitted, as_rows, blocks, checked_rows
+from ._fitted import Array, Fitted, Ints, as_rows, blocks, checked_rows
 from ._grouping import class_means, effective_rows
 
 FEWEST, MOST = 5, 50  # bins when their number is not given
@@ -48,7 +47,7 @@ class Bins(Fitted):
     bins [a, b) and the cell of each bin; means (cells, k): class frequencies in the cells."""
 
     edges: tuple[Array, ...]
-    numbers: tuple[Array, ...]
+    numbers: tuple[Ints, ...]
     means: Array
 
     @property
@@ -76,13 +75,6 @@ class Bins(Fitted):
             rising = edges.ndim == numbers.ndim == 1 and (np.diff(edges) > 0).all() and np.isfinite(edges).all()
             self.require(rising and len(numbers) == len(edges) + 1, "edges that do not rise, or not one cell a bin")
             self.require((numbers >= 0).all() and (numbers < len(self.means)).all(), "a cell that is not there")
-
-    @classmethod
-    def from_parameters(cls, classes: tuple[Any, ...], parameters: dict[str, Any]) -> Self:
-        edges = tuple(np.asarray(e, dtype=np.float64) for e in parameters["edges"])
-        numbers = tuple(np.asarray(e, dtype=np.int64) for e in parameters["numbers"])
-        means = np.asarray(parameters["means"], dtype=np.float64)
-        return cls(classes, edges=edges, numbers=numbers, means=means)
 
 
 def projected(p: Array, k: int) -> tuple[Array, Array]:

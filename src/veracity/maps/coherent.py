@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from veracity.data import Forecasts
 from veracity.formulas.rules import power
 
-from ._dual import Chunks, in_memory, laplacian_direction, narrowed, solve, summed
+from ._dual import Chunks, in_memory, laplacian_direction, solve, summed
 from ._fitted import Array, Formula
-from ._target import blocks_and_levels, checked_target
+from ._target import Task, blocks_and_levels
 from .multiplicative import log_weights, tilt
 
 INSIDE_STEPS = 200
@@ -135,15 +135,11 @@ def start_inside(chunks: Chunks, target: Array, block: Array, level: Array, r: f
 def fit_chunks(
     chunks: Chunks, mass: float, target: ArrayLike, classes: tuple[Any, ...], r: float, start: Array | None = None
 ) -> Coherent:
-    k = len(classes)
-    pi = checked_target(target, classes)
-    kept = pi > 0.0
-    if not kept.all():
-        chunks = narrowed(chunks, kept)
-    wanted, names = pi[kept], tuple(c for c, keep in zip(classes, kept, strict=True) if keep)
+    task = Task(chunks, target, classes)
+    chunks, wanted = task.chunks, task.target
     block, level = np.zeros(len(wanted), int), np.zeros(len(wanted), int)
     if r <= 0.0:
-        block, level = blocks_and_levels(chunks, mass, wanted, names)
+        block, level = blocks_and_levels(chunks, mass, wanted, task.names)
     forced = level if level.any() else None
 
     def place(rows: Array, b: Array) -> tuple[Array, Array, Array]:
@@ -153,15 +149,14 @@ def fit_chunks(
         return a, h, h.sum(axis=1)
 
     if start is not None:
-        first = start[kept]
+        first = start[task.kept]
     else:
         first = start_inside(chunks, wanted, block, level, r) if r < 0.0 else np.zeros(len(wanted))
     # Links have the range 1/r above r = 0 and none below.
     cap = 2.0 / r if r > 0.0 else 8.0 if r == 0.0 else np.inf
     downhill = lambda mean: (wanted - mean) * min(cap, 1e3)  # noqa: E731
     b, steps = solve(chunks, place, wanted, first, block, cap=cap, far=r < 0.0 or r > 1.0, fallback=downhill)
-    shift, levels = np.full(k, -np.inf), np.zeros(k, int)
-    shift[kept], levels[kept] = b - b.mean(), level
+    shift, levels = task.all_classes(b - b.mean(), -np.inf), task.all_classes(level, 0)
     edge = 0
     if r > 0.0:
         (edge,) = summed(chunks, lambda rows, _: (int(((shifted(rows, b, r) == 0.0) & (rows > 0.0)).sum()),), (0,))
@@ -179,9 +174,7 @@ def fit(
     >>> fit(Forecasts(S, None, (1, 2)), r=0.0, target=[.625, .375])(S[3:5]).round(3).tolist()
     [[0.914, 0.086], [0.336, 0.664]]
     """
-    scores, mass, k = forecasts.scores, forecasts.mass, forecasts.k
     power(r)  # refuses r <= −1
-    chunks = in_memory(scores, mass / mass.sum(), k)
     wanted = forecasts.prior if target is None else target
     start = None if r < 0.0 else start  # shifts of a neighbouring r have another scale there, up to 1e4 times
-    return fit_chunks(chunks, float(mass.sum()), wanted, forecasts.classes, float(r), start)
+    return fit_chunks(in_memory(forecasts), float(forecasts.mass.sum()), wanted, forecasts.classes, float(r), start)

@@ -6,7 +6,6 @@ Beyond two classes each class against the rest, then normalised, as in scikit-le
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from veracity.data import Forecasts
 from veracity.formulas.isotonic import pooled_blocks
 
 from ._fitted import Array, Formula
+from ._logistic import applied, one_versus_rest
 
 
 def pooled_adjacent(x: Array, y: Array, mass: Array, rows: Array | None = None, k: int = 2) -> tuple[Array, Array]:
@@ -50,14 +50,7 @@ class Isotonic(Formula):
         return f"isotonic regression ({levels} levels)"
 
     def rows(self, p: Array) -> Array:
-        out = np.empty_like(p)
-        if self.k == 2:
-            out[:, 1] = between(p[:, 1], self.knots[0], self.values[0])
-            out[:, 0] = 1.0 - out[:, 1]
-            return out
-        for column, (knots, values) in enumerate(zip(self.knots, self.values, strict=True)):
-            out[:, column] = between(p[:, column], knots, values)
-        return normalised(out)
+        return applied(p, lambda x, curve: between(x, *curve), list(zip(self.knots, self.values, strict=True)))
 
     def check(self, kept: slice | Array = slice(None)) -> None:
         self.require(len(self.knots) == len(self.values) == (1 if self.k == 2 else self.k), "one curve a class")
@@ -66,14 +59,6 @@ class Isotonic(Formula):
             self.require(rising and values.shape == knots.shape, "knots that do not rise, or no value for each")
             self.require((values >= 0).all() and (values <= 1).all(), "values outside 0 to 1")
         super().check()
-
-    @classmethod
-    def from_parameters(cls, classes: tuple[Any, ...], parameters: dict[str, Any]) -> Self:
-        curves = {
-            name: tuple(np.asarray(curve, dtype=np.float64) for curve in parameters[name])
-            for name in ("knots", "values")
-        }
-        return cls(classes, **curves)
 
 
 def between(p: Array, knots: Array, values: Array) -> Array:
@@ -85,19 +70,10 @@ def between(p: Array, knots: Array, values: Array) -> Array:
     return found
 
 
-def normalised(rows: Array) -> Array:
-    """Return rows divided by their sum; equal shares where all curves gave zero."""
-    total = rows.sum(axis=1, keepdims=True)
-    return np.where(total > 0.0, rows / np.where(total > 0.0, total, 1.0), 1.0 / rows.shape[1])
-
-
 def curves_of(forecasts: Forecasts, rows: Array | None = None) -> dict[str, tuple[Array, ...]]:
     """Return knots and values of the second of two classes, or of every class; smoothed with the rows' mass in rows."""
-    scores, outcomes, k, mass = forecasts.scores, forecasts.observed, forecasts.k, forecasts.mass
-    columns = [(forecasts.positive, outcomes == 1)] if k == 2 else [(scores[:, j], outcomes == j) for j in range(k)]
-    curves = [
-        pooled_adjacent(np.asarray(x, dtype=np.float64), true.astype(float), mass, rows, k) for x, true in columns
-    ]
+    k, mass = forecasts.k, forecasts.mass
+    curves = one_versus_rest(forecasts, lambda x, true: pooled_adjacent(x, true.astype(float), mass, rows, k))
     knots, values = zip(*curves, strict=True)
     return {"knots": tuple(knots), "values": tuple(values)}
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from veracity.data import Forecasts
 
-from ._dual import Chunks, in_memory, mean_of, narrowed, solve
+from ._dual import Chunks, in_memory, mean_of, solve
 from ._fitted import Array, Formula
-from ._target import blocks_and_levels, checked_target
+from ._target import Task, blocks_and_levels
 
 LABEL = "prior correction"
 
@@ -101,18 +101,11 @@ def log_weights(chunks: Chunks, target: Array, block: Array, level: Array) -> tu
 
 def fit_chunks(chunks: Chunks, mass: float, target: ArrayLike, classes: tuple[Any, ...]) -> Multiplicative:
     """Return the map from passes over rows (m, k) with their shares of the mass: a stream, or arrays in blocks."""
-    k = len(classes)
-    pi = checked_target(target, classes)
-    kept = pi > 0.0
-    if not kept.all():
-        chunks = narrowed(chunks, kept)
-    names = tuple(c for c, keep in zip(classes, kept, strict=True) if keep)
-    wanted = pi[kept]
-    block, level = blocks_and_levels(chunks, mass, wanted, names)
-    u, steps = log_weights(chunks, wanted, block, level)
-    shift, blocks, levels = np.full(k, -np.inf), np.full(k, -1), np.zeros(k, int)
-    shift[kept], blocks[kept], levels[kept] = u, block, level
-    return Multiplicative(classes, shift=shift, block=blocks, level=levels, steps=steps)
+    task = Task(chunks, target, classes)
+    block, level = blocks_and_levels(task.chunks, mass, task.target, task.names)
+    u, steps = log_weights(task.chunks, task.target, block, level)
+    values = {"shift": task.all_classes(u, -np.inf), "block": task.all_classes(block, -1)}
+    return Multiplicative(classes, **values, level=task.all_classes(level, 0), steps=steps)
 
 
 def fit(forecasts: Forecasts, *, target: ArrayLike | None = None) -> Multiplicative:
@@ -123,7 +116,5 @@ def fit(forecasts: Forecasts, *, target: ArrayLike | None = None) -> Multiplicat
     >>> fitted.weights.round(2).tolist(), fitted([[.9, .1]]).round(3).tolist()
     ([1.18, 1.0], [[0.914, 0.086]])
     """
-    scores, mass = forecasts.scores, forecasts.mass
     wanted = forecasts.prior if target is None else target
-    shares = mass / mass.sum()
-    return fit_chunks(in_memory(scores, shares, forecasts.k), float(mass.sum()), wanted, forecasts.classes)
+    return fit_chunks(in_memory(forecasts), float(forecasts.mass.sum()), wanted, forecasts.classes)

@@ -50,4 +50,4 @@ def fit(forecasts: Forecasts) -> Platt:
         targets = np.where(true, (events + 1.0) / (events + 2.0), 1.0 / (others + 2.0))
         return logistic(np.column_stack([log_odds(p), np.ones(len(p))]), targets, rows)
 
-    return Platt(forecasts.classes, coefficients=one_versus_rest(forecasts, curve))
+    return Platt(forecasts.classes, coefficients=np.array(one_versus_rest(forecasts, curve)))
