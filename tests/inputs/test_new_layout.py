@@ -14,8 +14,8 @@ ODDS = '''
 """Decimal odds of the event with its outcome."""
 
 from veracity.data import prepare
+from veracity.read.build import numbers_in
 from veracity.read.match import Match
-from veracity.read.values import numbers_in
 
 RULE = 6.5
 

@@ -1,10 +1,9 @@
-"""NumPy arrays in files, lists in columns, and outcomes in a file of their own."""
+"""NumPy arrays in files, and lists in columns."""
 
 from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,7 @@ import polars as pl
 from numpy.lib import format as npy
 
 from .limits import refuse_expansion
-from .options import ReadOptions
-from .roles import OUTCOMES, key_of
-from .suggest import Refusal
-from .table import BROKEN, ROW, SLICE, SLICES, Table, of_frame
+from .table import BROKEN, Table, of_frame
 
 LISTED = 1000  # rows whose lists tell how many columns they make
 
@@ -89,10 +85,7 @@ def with_lists_as_columns(lazy: pl.LazyFrame) -> pl.LazyFrame:
     schema = lazy.collect_schema()
     objects = [name for name, kind in schema.items() if is_object(kind)]
     if objects:
-        lazy = lazy.with_columns(
-            pl.col(c).struct.rename_fields([f"{c}.{n}" for n in names_in(schema[c])]) for c in objects
-        )
-        lazy = lazy.unnest(objects)
+        lazy = lazy.with_columns(pl.col(c).name.prefix_fields(f"{c}.") for c in objects).unnest(objects)
         schema = lazy.collect_schema()
     lists = [name for name, kind in schema.items() if isinstance(kind, (pl.List, pl.Array)) and kind.inner.is_numeric()]
     if not lists:
@@ -113,51 +106,6 @@ def with_lists_as_columns(lazy: pl.LazyFrame) -> pl.LazyFrame:
 def is_object(kind: pl.DataType) -> bool:
     """Whether values are objects of numbers."""
     return isinstance(kind, pl.Struct) and all(field.dtype.is_numeric() for field in kind.fields)
-
-
-def names_in(kind: pl.DataType) -> list[str]:
-    return [field.name for field in kind.fields] if isinstance(kind, pl.Struct) else []
-
-
-# -- outcomes in a file of their own ----------------------------------------------------------------------------------
-
-
-def with_labels(table: Table, labels: Table) -> Table:
-    """Return the table with the outcomes of another one, row by row."""
-    named = [c for c in labels.columns if key_of(c) in OUTCOMES]
-    chosen = named if len(named) == 1 else labels.columns
-    if len(chosen) != 1:
-        raise labels.error(f"{len(chosen)} columns; outcomes are one column.", "keep only the outcomes in this file")
-    if labels.rows != table.rows:
-        raise labels.error(f"{labels.rows:,} outcomes for {table.rows:,} rows.", "one outcome for each row of the data")
-    _, held = labels.read(chosen)
-    name = chosen[0] if chosen[0] not in table.columns and not chosen[0].startswith("column ") else "label"
-    if name in table.columns:
-        raise table.error(f"a column `{name}`, and outcomes in {labels.name}.", "leave one of them out")
-    outcomes = held.to_series().alias(name)
-    lazy = pl.concat([table.lazy, outcomes.to_frame().lazy()], how="horizontal")
-    if table.whole:
-        sample = table.sample.with_columns(outcomes)
-    else:
-        sample = lazy.head(SLICES * SLICE).collect().select(c for c in (*table.columns, name) if c != ROW)
-        sample = table.typed(sample, table.first_row, None)
-    made = replace(table, lazy=lazy, columns=(*table.columns, name), sample=sample, columnar=0)
-    made.labels = name
-    return made
-
-
-def labels_of_file(name: str, first: Table, opened: Any) -> Table:
-    """Return the file of outcomes as a table; `opened`: how files become tables. A single column needs no name."""
-    path = Path(name)
-    if not path.is_file():
-        raise first.error(f"--label-file {name}: no such file.", "name the file that holds the outcomes")
-    try:
-        labels: Table = opened(path, ReadOptions())
-    except Refusal:
-        return opened(path, ReadOptions(no_header=True))  # type: ignore[no-any-return]
-    if labels.rows == first.rows - 1 and len(labels.columns) == 1:
-        labels = opened(path, ReadOptions(no_header=True))
-    return labels
 
 
 # -- half precision ---------------------------------------------------------------------------------------------------

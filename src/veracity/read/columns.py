@@ -122,7 +122,8 @@ class Columns:
         given = self.options.model
         if given:
             return None if given == "none" else self.table.column(given)
-        known = self if not self.options.id else self.with_ids()
+        known = copy.copy(self)
+        known.free = self.free | {name: self.all[name] for name in self.options.id}  # one of them may name the model
         name = known.first(roles.MODELS, lambda c: 2 <= c.distinct <= 50)
         name = name or known.first(roles.WEAK_MODELS, lambda c: 2 <= c.distinct <= 50 and self._have_all_cases(c))
         return name if name and (self.table.whole or self.options.id) else None
@@ -133,12 +134,6 @@ class Columns:
         pairs = self.table.sample.select(models.name, *keys) if keys else self.table.sample.head(0)
         cases = pairs.select(keys).n_unique() if keys else 0
         return cases > 1 and pairs.n_unique() == pairs.height == cases * models.distinct
-
-    def with_ids(self) -> Columns:
-        """Return the same columns with those of --id free as well: one of them may name the model."""
-        other = copy.copy(self)
-        other.free = self.free | {name: self.all[name] for name in self.options.id}
-        return other
 
     def model_names(self, column: str) -> tuple[str, ...]:
         _, frame = self.table.read([column])

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from . import arrays, limits, strings, text
+from .build import numbers_in
 from .options import ReadOptions
 from .paths import TEXTS, extension
-from .roles import CONFIDENCES, key_of
-from .table import (
-    BROKEN,
-    ENTRIES,
-    FEWEST,
-    ROW,
-    SLICE,
-    SLICES,
-    NoRows,
-    Table,
-    casts_of,
-    filtered,
-    narrow,
-    of_frame,
-    resample,
-    some_rows,
-    with_given,
-)
+from .roles import CONFIDENCES, OUTCOMES, key_of
+from .suggest import Refusal
+from .table import BROKEN, SLICE, SLICES, NoRows, Table, casts_of, filtered, narrow, of_frame, some_rows, with_given
+
+ENTRIES, FEWEST = 1_000_000, 1_000  # values, and rows, of a slice where there are many columns
 
 
 def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Table:
@@ -63,7 +55,7 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
         elif magic[:2] == b"PK":
             raise ValueError(f"{shown}: a zip archive\n  unpack it, or save the sheet of a workbook as CSV")
         else:
-            table = _text(path, shown, reading)
+            table = text.table_of(path, shown, reading)
     except BROKEN as problem:
         raise ValueError(
             f"{shown}: damaged, cut short, or not what its name says\n"
@@ -71,7 +63,7 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
         ) from problem
     table.path = path
     if reading.label_file:
-        table = arrays.with_labels(table, arrays.labels_of_file(reading.label_file, table, table_of))
+        table = _with_labels(table, _labels_of_file(reading.label_file, table))
     return with_numbers_in_text(filtered(table, reading))
 
 
@@ -112,10 +104,8 @@ def rows_of_parquet(path: Path, shown: str, first: int, rows: int | None, readin
     whole = parquet_rows(path)
     table = Table(shown or path.name, "file", lazy, columns, whole, pl.DataFrame(), False, columnar=whole)
     table.converted = converted
-    if reading.where:
-        table.lazy, table.numbered = lazy.with_row_index(ROW, offset=table.first_row), True
     if rows is not None:
-        table.rows, table.lazy = rows, table.lazy.slice(first, rows)
+        table.rows, table.lazy, table.passed = rows, lazy.slice(first, rows), first
     if reading.where:
         narrow(table, reading)
     return table
@@ -144,25 +134,91 @@ def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
     return Table(shown, "file", lazy, columns, rows, sample, whole, columnar=rows, converted=converted)
 
 
-def _text(path: Path, shown: str, reading: ReadOptions) -> Table:
-    named = (reading.positive, *reading.order, *reading.versus_rest)
-    plain = text.opened(path, shown, header=not reading.no_header, labels=[word for word in named if word])
-    lazy = plain.lazy.with_row_index(ROW, offset=1)
-    if plain.columns:
-        lazy = lazy.filter(~pl.all_horizontal(pl.col(c).is_null() for c in plain.columns))
-    whole, kinds = plain.whole is not None, plain.kinds
-    converted = frozenset(name for name, kind in kinds.items() if kind != "text")
-    lazy = lazy if whole else with_given(lazy, converted)  # in one scan, so that what is missing stays empty
-    table = Table(
-        *(shown, "file", lazy, plain.columns, 0, pl.DataFrame(), whole, plain.facts, kinds),
-        numbered=True,
-        keep=plain,
-        empty=plain.empty,
-        converted=frozenset() if whole else converted,
-        written=plain.written if whole else None,
-        same=plain.same,
-    )
-    resample(table)
-    if table.rows == 0:
-        raise NoRows(f"{shown}: no rows below the column names\n  there is nothing to assess")
-    return table
+# -- outcomes and weights in files of their own, paired with the rows by position -------------------------------------
+
+
+def _only_column(table: Table, possible: Sequence[str], what: str, held: str) -> str:
+    if len(possible) == 1:
+        return possible[0]
+    raise table.error(f"{len(possible)} {what}; {held} are one column.", f"keep only the {held} in this file")
+
+
+def _require_rows(table: Table, rows: int, held: str) -> None:
+    if table.rows != rows:
+        raise table.error(f"{table.rows:,} {held}s for {rows:,} rows.", f"one {held} for each row of the data")
+
+
+def _labels_of_file(name: str, first: Table) -> Table:
+    """Return the file of outcomes as a table; a single column needs no name."""
+    path, bare = Path(name), ReadOptions(no_header=True)
+    if not path.is_file():
+        raise first.error(f"--label-file {name}: no such file.", "name the file that holds the outcomes")
+    try:
+        labels = table_of(path, ReadOptions())
+    except Refusal:
+        return table_of(path, bare)
+    return table_of(path, bare) if labels.rows == first.rows - 1 and len(labels.columns) == 1 else labels
+
+
+def _with_labels(table: Table, labels: Table) -> Table:
+    """Return the table with the outcomes of another one, row by row."""
+    named = [c for c in labels.columns if key_of(c) in OUTCOMES]
+    chosen = _only_column(labels, named if len(named) == 1 else labels.columns, "columns", "outcomes")
+    _require_rows(labels, table.rows, "outcome")
+    name = chosen if chosen not in table.columns and not chosen.startswith("column ") else "label"
+    if name in table.columns:
+        raise table.error(f"a column `{name}`, and outcomes in {labels.name}.", "leave one of them out")
+    outcomes = labels.read([chosen])[1].to_series().alias(name)
+    lazy = pl.concat([table.lazy, outcomes.to_frame().lazy()], how="horizontal")
+    if table.whole:
+        sample = table.sample.with_columns(outcomes)
+    else:
+        sample = lazy.select(*table.columns, name).head(SLICES * SLICE).collect()
+        sample = table.typed(sample, table.first_row, None)
+    return replace(table, lazy=lazy, columns=(*table.columns, name), sample=sample, columnar=0, labels=name)
+
+
+@dataclass(frozen=True)
+class WeightsFile:
+    """One weight for each row of all data files, in their order."""
+
+    path: str
+    column: str
+    starts: dict[str, int]  # rows in the files before each
+    values: Any = None  # of a file that cannot be entered in the middle
+
+    def before(self, path: str) -> int:
+        return self.starts[os.path.abspath(path)]
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Return the weights of rows by their place among all."""
+        if self.values is not None:
+            return self.values[rows]
+        low, high = int(rows.min()), int(rows.max()) + 1
+        held = pl.scan_parquet(self.path, glob=False).select(self.column).slice(low, high - low).collect()
+        return numbers_in(held[self.column])[rows - low]
+
+
+def weights_file(name: str, files: Sequence[Path], first: Table) -> WeightsFile:
+    """The weights of this name, as many as there are rows."""
+    path = Path(name)
+    if not path.is_file():
+        shown = ", ".join(first.columns[:12])
+        raise first.error(f"--weight {name}: neither a column nor a file.", f"columns: {shown}")
+    held = table_of(path, ReadOptions())
+    numeric = [c for c in held.columns if held.sample[c].dtype.is_numeric()]
+    column = _only_column(held, numeric, "columns of numbers", "weights")
+    rows = [first.before or first.rows] if len(files) == 1 else [_rows(file) for file in files]
+    _require_rows(held, sum(rows), "weight")
+    starts = {os.path.abspath(file): sum(rows[:i]) for i, file in enumerate(files)}
+    values = None if is_parquet(path) else numbers_in(held.read([column])[1][column])
+    return WeightsFile(os.path.abspath(path), column, starts, values)
+
+
+def _rows(path: Path) -> int:
+    if is_parquet(path):
+        return parquet_rows(path)
+    try:
+        return table_of(path, ReadOptions()).rows
+    except NoRows:
+        return 0

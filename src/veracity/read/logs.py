@@ -19,8 +19,9 @@ from typing import Any
 import polars as pl
 
 from ..data import Finding
-from . import strings, text
+from . import strings
 from .match import Match
+from .paths import Scratch
 from .rows import Row, Rows, Spool, flat, flattened, loads
 from .table import Table
 
@@ -79,7 +80,7 @@ def _member(archive: zipfile.ZipFile, name: str, shown: str) -> Any:
 
 def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> str:
     """Return a text in Zstandard, which Python's zipfile knows from 3.14 on."""
-    copy = text.Scratch(".zst")
+    copy = Scratch(".zst")
     with Path(str(archive.filename)).open("rb") as file:
         file.seek(member.header_offset + 26)
         lengths = struct.unpack("<HH", file.read(4))  # of the name and of what follows it

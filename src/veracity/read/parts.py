@@ -21,7 +21,7 @@ from ..data import Finding, Forecasts, Names, check, merge
 from ..data.findings import without_empty
 from ..data.names import many
 from .build import Builder
-from .files import is_parquet, parquet_rows, rows_of_parquet, table_of
+from .files import WeightsFile, is_parquet, parquet_rows, rows_of_parquet, table_of, weights_file
 from .match import Match
 from .options import ReadOptions
 from .pairing import joined
@@ -31,7 +31,6 @@ from .recognition import attempt, recognise
 from .suggest import Refusal
 from .table import BROKEN, NoRows, Table, filtered, narrow, of_frame, same_cases, same_columns
 from .unlabelled import may_be_outcome
-from .weights import WeightsFile, weights_file
 
 ENTRIES, MOST_ROWS, FEWEST_ROWS = 1 << 23, 1 << 20, 1 << 12  # of a batch
 PART_BYTES = 1 << 28  # a larger Parquet file is cut, where parts go to different workers

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import glob
+import os
 import shutil
 import sys
+import tempfile
+import weakref
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from . import text
 from .options import nearest
 
 COMPRESSED = (".gz", ".zst", ".zstd")
@@ -77,8 +79,18 @@ def listed(data: Any) -> list[File]:
     ]
 
 
+class Scratch:
+    """A temporary file that is deleted with this object."""
+
+    def __init__(self, suffix: str = "") -> None:
+        handle, name = tempfile.mkstemp(suffix=suffix)
+        os.close(handle)
+        self.path = Path(name)
+        weakref.finalize(self, self.path.unlink, missing_ok=True)
+
+
 def _copied() -> File:
-    keep = text.Scratch()
+    keep = Scratch()
     with keep.path.open("wb") as copy:
         shutil.copyfileobj(sys.stdin.buffer, copy)
     return File(keep.path, "stdin", keep)

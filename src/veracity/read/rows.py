@@ -10,8 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from . import layouts, text
+from . import layouts
 from .match import Match
+from .paths import Scratch
 from .table import ROW, SLICE, SLICES, Table
 
 Row = dict[str, Any]
@@ -48,13 +49,13 @@ class Spool:
     def __init__(self) -> None:
         self.rows = 0
         self._held: list[Row] = []
-        self._files: list[text.Scratch] = []
+        self._files: list[Scratch] = []
 
     def add(self, row: Row) -> None:
         self._held.append(row)
         self.rows += 1
         if len(self._held) == CHUNK:
-            self._files.append(text.Scratch(".parquet"))
+            self._files.append(Scratch(".parquet"))
             frame_of(self._held).write_parquet(self._files[-1].path)
             self._held = []
 

@@ -23,7 +23,6 @@ from .suggest import quoted
 
 BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
 SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
-ENTRIES, FEWEST = 1_000_000, 1_000  # values, and rows, of a slice where there are many columns
 FEWEST_TOGETHER, MOST_TOGETHER = 64, 256  # columns that are read at a time where there are more
 TOGETHER, SLICE_BYTES = 1 << 26, 1 << 28  # their values in the whole file, which may be one row group; bytes of all
 MANY_CASES = 30  # equal outcomes of fewer cases may be chance

@@ -1,6 +1,6 @@
 """Text files: encoding, delimiter, quotes, decimal comma, percent signs, missing values.
 
-`opened` gives columns of any length for forecasts, `cells` the cells of a small table of counts.
+`table_of` gives columns of any length for forecasts, `cells` the cells of a small table of counts.
 """
 
 from __future__ import annotations
@@ -8,13 +8,10 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import os
 import re
-import tempfile
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -23,8 +20,11 @@ import polars as pl
 
 from ..data.names import many
 from .limits import GZIP, ZSTD, require_few_columns
+from .options import ReadOptions
+from .paths import Scratch
 from .strings import MISSING, bare, kind_of
 from .suggest import Proposal, Refusal
+from .table import ROW, NoRows, Table, resample, with_given
 
 DELIMITERS = ("\t", ";", ",", "|")
 ONE_COLUMN = "\x1f"  # a delimiter that no table has
@@ -36,21 +36,6 @@ LINES = 200  # the delimiter is judged on so many records
 AGREE = 0.99
 IN_MEMORY = 1 << 24  # text files up to so many bytes are read whole, so that every value is known to the rules
 SAMPLE = 20_000  # rows of a larger one that the rules look at
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text table as columns of strings: where it lies, how it was written."""
-
-    lazy: pl.LazyFrame
-    columns: tuple[str, ...]
-    facts: tuple[str, ...]
-    kinds: dict[str, str]  # column -> "text", "whole", "number", "comma", "percent", "comma percent"
-    whole: pl.DataFrame | None  # all rows as strings, when the file is small
-    empty: tuple[str, ...]  # columns without a value, left out of the others
-    written: Callable[[], pl.DataFrame]  # reads all rows again, every letter as it is in the file
-    keep: Scratch | None = None  # a rewritten copy lives as long as this
-    same: Mapping[str, str] = field(default_factory=dict)  # columns that share a name with another, and that name
 
 
 @dataclass(frozen=True)
@@ -139,19 +124,17 @@ def cells(path: Path, shown: str) -> tuple[list[list[str]], bool]:
     return [[cell.strip().replace("−", "-") for cell in row] for row in rows], delimiter != ","
 
 
-def opened(path: Path, shown: str, *, header: bool = True, labels: Iterable[str] = ()) -> Text:
-    """Return a text file as columns of strings, with the kind of each column.
-
-    header  False: the first line is a row
-    labels  words that are classes by option, also where they usually mean a missing value
-    """
+def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
+    """Return a text file as a table of strings, with the kind of each column; rows without a value are left out."""
+    header = not reading.no_header
+    named = {reading.positive, *reading.order, *reading.versus_rest}  # classes, also words for a missing value
     dialect = _dialect(path, shown, "a CSV, Parquet, Arrow, JSON lines or npz file with the ending of its kind")
     delimiter, skip, facts, keep = dialect.delimiter, dialect.skip, dialect.facts, None
     if dialect.rewrite:
         keep = _rewritten(path, shown, dialect)
         path, skip = keep.path, 0
         delimiter = "\t" if delimiter == " " else delimiter
-    classes = _words_of_classes(dialect.header if header else (), labels)
+    classes = _words_of_classes(dialect.header if header else (), named)
     missing = [word for word in MISSING if word not in classes]
     unnamed = header and dialect.unnamed
     scan = partial(_scan, path, delimiter or ONE_COLUMN, skip + unnamed, header=header and not unnamed)
@@ -163,8 +146,8 @@ def opened(path: Path, shown: str, *, header: bool = True, labels: Iterable[str]
         raw = lazy.collect() if small else lazy.head(SAMPLE).collect()
     except pl.exceptions.PolarsError:
         raise _ragged(path, delimiter or ONE_COLUMN, skip, shown) from None
-    written = dialect.header if header and len(dialect.header) == len(columns) else columns
-    bare_names = {c: (name if header else "").strip() for c, name in zip(columns, written, strict=True)}
+    written = dialect.header if len(dialect.header) == len(columns) else columns
+    bare_names = {c: name.strip() if header else "" for c, name in zip(columns, written, strict=True)}
     # an empty column is dropped; of a file that was not read whole, only one that has no name either
     nulls = dict(zip(columns, raw.null_count().row(0), strict=True))
     full = [c for c in columns if nulls[c] < raw.height or (bare_names[c] and not small)]
@@ -188,16 +171,31 @@ def opened(path: Path, shown: str, *, header: bool = True, labels: Iterable[str]
     kinds = {c: kind_of(bare(raw[c]) if classes else raw[c], delimiter != ",") for c in raw.columns}
     if any("comma" in kind for kind in kinds.values()):
         facts = (*facts, "decimal comma")
-    lazy, whole = (raw.lazy(), raw) if small else (lazy.select(clean), None)
 
     def as_written() -> pl.DataFrame:
         return scan(()).select(pl.col(c).alias(names[c]) for c in full).collect()
 
-    empties = tuple(names[c] for c in empty)
-    return Text(lazy, tuple(raw.columns), facts, kinds, whole, empties, as_written, keep, same)
+    lazy = (raw.lazy() if small else lazy.select(clean)).with_row_index(ROW, offset=1)
+    if raw.columns:
+        lazy = lazy.filter(~pl.all_horizontal(pl.col(raw.columns).is_null()))
+    converted = frozenset(name for name, kind in kinds.items() if kind != "text" and not small)
+    table = Table(
+        # in one scan, so that what is missing stays empty
+        *(shown, "file", with_given(lazy, converted), tuple(raw.columns), 0, pl.DataFrame(), small, facts, kinds),
+        numbered=True,
+        keep=keep,
+        empty=tuple(names[c] for c in empty),
+        converted=converted,
+        written=as_written if small else None,
+        same=same,
+    )
+    resample(table)
+    if table.rows == 0:
+        raise NoRows(f"{shown}: no rows below the column names\n  there is nothing to assess")
+    return table
 
 
-def _words_of_classes(header: Sequence[str], labels: Iterable[str]) -> set[str]:
+def _words_of_classes(header: Sequence[str], labels: set[str | None]) -> set[str]:
     """Return the words for missing values that are classes here: by option, or as the end of a column's name."""
     words = {word for word in MISSING if word and word != "\x1a"}
     ends = {before + word: word for before in ("_", ".", " ", ":", "-") for word in words}
@@ -355,16 +353,6 @@ def lines(path: Path, encoding: str, shown: str) -> Iterator[str]:
         raise ValueError(
             f"{shown}: byte {problem.start:,} is no text in any known encoding\n  save it as UTF-8"
         ) from None
-
-
-class Scratch:
-    """A temporary file that is deleted with this object."""
-
-    def __init__(self, suffix: str = "") -> None:
-        handle, name = tempfile.mkstemp(suffix=suffix)
-        os.close(handle)
-        self.path = Path(name)
-        weakref.finalize(self, self.path.unlink, missing_ok=True)
 
 
 def _rewritten(path: Path, shown: str, dialect: Dialect) -> Scratch:

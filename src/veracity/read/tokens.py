@@ -94,12 +94,12 @@ def _key(answer: Row) -> str | None:
     return None
 
 
-def _tokens(answer: Row) -> tuple[list[Any], int]:
-    """Return the tokens of an answer, and for how many of them alternatives are given."""
+def _given(answer: Row) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return the tokens of an answer, and the alternatives beside them and within them."""
     holder, _, name = str(_key(answer)).rpartition(".")
     inner = answer[holder] if holder else answer
-    listed = [inner.get("top_logprobs") or (), [t.get("top_logprobs") for t in inner[name] if isinstance(t, dict)]]
-    return inner[name], sum(bool(others) for each in listed for others in each)
+    own = [token.get("top_logprobs") for token in inner[name] if isinstance(token, dict)]
+    return inner[name], inner.get("top_logprobs") or [], own
 
 
 def likely_tokens(row: Row) -> list[dict[str, float]]:
@@ -107,13 +107,8 @@ def likely_tokens(row: Row) -> list[dict[str, float]]:
     found = _answers(row)
     if found is None:
         return []
-    answer = found[1][0]
-    holder, _, name = str(_key(answer)).rpartition(".")
-    inner = answer[holder] if holder else answer
-    listed: list[Any] = inner.get("top_logprobs") or []
-    if not listed:
-        listed = [token.get("top_logprobs") for token in inner[name] if isinstance(token, dict)]
-    return [_alternatives(place) for place in listed if place]
+    _, listed, own = _given(found[1][0])
+    return [_alternatives(place) for place in listed or own if place]
 
 
 def _alternatives(place: Any) -> dict[str, float]:
@@ -140,8 +135,9 @@ def tokens(rows: Rows, shown: str, key: str) -> Table:
             )
         kept = {name: value for name, value in flat(row).items() if name != key}
         for answer in found[1]:
-            held, others = _tokens(answer)
-            answers, total, alternatives = answers + 1, total + len(held), alternatives + others
+            held, listed, own = _given(answer)
+            answers, total = answers + 1, total + len(held)
+            alternatives += sum(map(bool, [*listed, *own]))
             for value in held:
                 log_p = log_of(value)
                 if log_p is not None:

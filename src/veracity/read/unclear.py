@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import polars as pl
 
 from ..data import Forecasts, check
 from . import roles
-from .classes import DIGITS, class_sets
+from .classes import DIGITS, class_sets, with_stem
 from .columns import Columns
 from .match import run_of
 from .refusals import LABELS, agreement_of, called_otherwise, more_than_two, ranked, related, sums_off
@@ -43,8 +41,8 @@ def _kind(column: Column) -> str:
 
 def _runs(columns: Columns) -> list[tuple[str, str, int]]:
     """Return (first, last, number) of columns; long numbered runs, such as ensemble members, are one entry."""
-    numbered = _numbered(columns.all.values())
-    stems = {c.name: stem for stem, members in numbered.items() for c in members if len(members) >= MEMBERS}
+    numbered = with_stem([c for c in columns.all.values() if c.numeric], DIGITS)
+    stems = {c.name: stem for stem, members in numbered for c, _ in members if len(members) >= MEMBERS}
     runs: list[tuple[str, str, int]] = []
     for name in columns.all:
         stem = stems.get(name)
@@ -217,16 +215,6 @@ def _may_be_percent(column: Column) -> bool:
     return column.low >= 0 and 1 < column.high <= 100 and float(inside) < 0.2  # type: ignore[arg-type]
 
 
-def _numbered(columns: Iterable[Column]) -> dict[str, list[Column]]:
-    """Return the numbered columns of numbers by their stem."""
-    stems: dict[str, list[Column]] = {}
-    for column in columns:
-        match = DIGITS.match(column.name) if column.numeric else None
-        if match:
-            stems.setdefault(match[1], []).append(column)
-    return stems
-
-
 def _counts_of_annotators(columns: Columns) -> list[Proposal]:
     """Return the proposal for whole numbers of votes per class with a column of these classes."""
     sets = class_sets(columns, loose=True, any_values=True)
@@ -243,7 +231,8 @@ def _counts_of_annotators(columns: Columns) -> list[Proposal]:
 def _members(columns: Columns) -> list[Proposal]:
     """Return the proposal for the members of an ensemble with a measured outcome and a limit to exceed."""
     proposals = []
-    for stem, members in _numbered(columns.free.values()).items():
+    for stem, numbered in with_stem(columns.where(lambda c: c.numeric), DIGITS):
+        members = [c for c, _ in numbered]
         if len(members) < MEMBERS:
             continue
         mean = columns.table.sample.select(pl.mean_horizontal([c.name for c in members])).to_series()

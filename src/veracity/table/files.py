@@ -15,6 +15,7 @@ import polars as pl
 from veracity.formulas.domain import Array
 from veracity.read import roles, strings, text
 from veracity.read.options import canonical
+from veracity.read.paths import Scratch
 from veracity.read.roles import key_of
 
 from . import check, order
@@ -53,7 +54,7 @@ class Sheet:
         """Return the cells of a text file, without empty rows and columns."""
         name, keep = Path(path).name, None
         if path == "-":
-            name, keep = "standard input", text.Scratch()
+            name, keep = "standard input", Scratch()
             keep.path.write_bytes(sys.stdin.buffer.read())
         file = Path(path) if keep is None else keep.path
         data = file.read_bytes()

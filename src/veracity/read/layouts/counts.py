@@ -9,11 +9,10 @@ import numpy as np
 
 from ...data import Finding, Forecasts, prepare
 from .. import roles
-from ..build import ModelRows, prepared, repeated
+from ..build import Array, ModelRows, numbers_in, prepared, repeated
 from ..columns import Columns
 from ..match import Match
 from ..suggest import Proposal
-from ..values import Array, numbers_in
 from . import binary
 
 RULE = 2

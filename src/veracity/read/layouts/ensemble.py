@@ -12,11 +12,10 @@ import numpy as np
 
 from ...data import Finding, Forecasts, prepare
 from .. import roles
-from ..build import ModelRows
+from ..build import Array, ModelRows, between, matrix, numbers_in
 from ..columns import Columns
 from ..match import Match, run_of
 from ..options import ReadOptions
-from ..values import Array, matrix, numbers_in
 
 RULE, OPTION = 0, "members"
 PRIOR = 1 / 3  # of a member in each class (Tukey's plotting position for two)
@@ -78,16 +77,8 @@ def _outcome(columns: Columns, members: tuple[str, ...]) -> str:
 def build(rows: ModelRows) -> Forecasts:
     limits = _limits(rows.options)
     p = probabilities(matrix(rows.frame, rows.columns), limits, "raw" in rows.options.exceeds)
-    measured = numbers_in(rows.frame[str(rows.match.outcome)])
-    outcomes = np.searchsorted(limits, measured, side="left").astype(float)
-    outcomes[np.isnan(measured)] = np.nan
-    whole = not np.isnan(outcomes).any()
-    return prepare(
-        outcomes.astype(np.int64) if whole else outcomes,
-        p[:, 1] if p.shape[1] == 2 else p,
-        classes=rows.match.classes,
-        **rows.arguments(),
-    )
+    outcomes = between(limits, numbers_in(rows.frame[str(rows.match.outcome)]))
+    return prepare(outcomes, p[:, 1] if p.shape[1] == 2 else p, classes=rows.match.classes, **rows.arguments())
 
 
 def probabilities(members: Array, limits: tuple[float, ...], plain: bool = False) -> Array:

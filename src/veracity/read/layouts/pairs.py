@@ -9,12 +9,11 @@ import numpy as np
 
 from ...data import Finding, Forecasts, prepare
 from .. import roles
-from ..build import ModelRows, prepared, repeated
+from ..build import ModelRows, matrix, prepared, repeated
 from ..classes import class_sets
 from ..columns import Columns
 from ..match import Match
 from ..options import labels_of
-from ..values import matrix
 from . import binary
 
 RULE = 4

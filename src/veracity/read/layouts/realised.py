@@ -7,13 +7,12 @@ from typing import Any
 
 from ...data import Forecasts, prepare_realised
 from .. import roles, tokens
-from ..build import ModelRows
+from ..build import ModelRows, numbers_in
 from ..columns import Columns
 from ..match import Match
 from ..options import items_of
 from ..rows import Rows
 from ..table import Table
-from ..values import numbers_in
 from . import binary
 
 RULE = 8
