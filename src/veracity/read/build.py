@@ -185,11 +185,8 @@ class Builder:
     @cached_property
     def columns(self) -> list[str]:
         options = self.options
-        optional = [
-            c
-            for c in (options.weight, options.count, options.cluster, options.time, *options.group)
-            if c in self.table.columns
-        ]
+        named = (options.weight, options.count, options.cluster, options.time, *options.group)
+        optional = [c for c in named if c in self.table.columns]
         return list(dict.fromkeys([*self.match.columns, *optional, *options.feature, *self.passthrough]))
 
     def frames(self, size: int) -> Iterator[Batch]:

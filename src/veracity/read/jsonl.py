@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import polars as pl
 
 from . import arrays, limits, logs, text
 from .files import _columnar
-from .rows import Rows, flat, flattened, frame_of, loads
+from .rows import Row, Rows, flat, flattened, frame_of, loads
 from .table import Table, of_frame
 
 WHOLE = 1 << 29  # bytes of a JSON document, which is read at once
@@ -31,7 +31,7 @@ def table_of(path: Path, shown: str) -> Table:
         document = _document(path, shown)
         if logs.is_helm(document):
             return logs.table_of_stats(document, shown)
-        return _of_rows(partial(_of_array, document, shown), shown)
+        return _of_array(document, shown)
     if _is_document(path, shown):
         document = _document(path, shown)
         if logs.is_inspect(document):
@@ -44,7 +44,7 @@ def table_of(path: Path, shown: str) -> Table:
     if first is None:
         raise ValueError(f"{shown}: the file is empty\n  it needs one JSON object per line")
     limits.require_few_columns(len(first), shown)
-    nested = [key for key, value in first.items() if isinstance(value, (list, dict))]
+    nested = _nested(first)
     table = flattened(partial(_lines, path, shown), shown, first) if nested else None
     if table is not None:
         return table
@@ -65,6 +65,10 @@ def table_of(path: Path, shown: str) -> Table:
     return table
 
 
+def _nested(row: Row) -> list[str]:
+    return [key for key, value in row.items() if isinstance(value, (list, dict))]
+
+
 def _is_plain(kind: Any) -> bool:
     """Whether nested values become columns: lists and objects of numbers."""
     return arrays.is_object(kind) or (isinstance(kind, pl.List) and kind.inner.is_numeric())
@@ -77,17 +81,21 @@ def _nothing_plain(nested: Sequence[str], number: int, shown: str, wanted: str) 
     )
 
 
-def _of_rows(rows: Callable[[], Rows], shown: str) -> Table:
-    """Return rows in memory as a table."""
-    number, first = next(rows(), (0, None))
-    if first is None:
+def _of_array(document: list[Any], shown: str) -> Table:
+    """Return an array of objects as a table."""
+    for number, row in enumerate(document, start=1):
+        if not isinstance(row, dict):
+            what = f"{shown}: entry {number} of the JSON array is no object"
+            raise ValueError(f"{what}\n  write one object for each case")
+    if not document:
         raise ValueError(f"{shown}: the file is empty\n  it needs at least one JSON object")
+    first, rows = document[0], partial(enumerate, document, 1)
     table = flattened(rows, shown, first)
     if table is None:
-        nested = tuple(key for key, value in first.items() if isinstance(value, (list, dict)))
+        nested = _nested(first)
         if len(nested) == len(first):
-            raise _nothing_plain(nested, number, shown, "one object")
-        table = of_frame(frame_of([flat(row) for _, row in rows()]), shown, "file", nested=nested)
+            raise _nothing_plain(nested, 1, shown, "one object")
+        table = of_frame(frame_of(map(flat, document)), shown, "file", nested=tuple(nested))
     return table
 
 
@@ -128,12 +136,3 @@ def _by_columns(document: dict[str, Any], shown: str) -> Table | None:
         return None
     frame = pl.DataFrame({str(name): list(value) for name, value in held.items()}, strict=False)
     return _columnar(frame.lazy(), shown)
-
-
-def _of_array(document: Any, shown: str) -> Rows:
-    for number, row in enumerate(document, start=1):
-        if not isinstance(row, dict):
-            raise ValueError(
-                f"{shown}: entry {number} of the JSON array is no object\n  write one object for each case"
-            )
-        yield number, row

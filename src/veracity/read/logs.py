@@ -20,7 +20,7 @@ import polars as pl
 
 from ..data import Finding
 from . import strings
-from .match import Match
+from .match import Match, of_picks
 from .paths import Scratch
 from .rows import Row, Rows, Spool, flat, flattened, loads
 from .table import Table
@@ -29,6 +29,7 @@ SAMPLE_BYTES = 1 << 27  # of one sample, unpacked; a larger one is no sample
 SAMPLE = re.compile(r"samples/.+_epoch_\d+(\.json|/sample\.json)")
 ZSTANDARD = 93  # the number of this compression in zip archives
 GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # correct, incorrect, partial, no answer
+PICKED: dict[str, Any] = {"labels": ("0", "1"), "layout": "top"}
 STATED = re.compile(r"(?i)(?:confiden\w+|certain\w*|probab\w+)[^\n]{0,40}")
 
 
@@ -147,25 +148,9 @@ def _stated(samples: Callable[[], Iterator[dict[str, Any]]], shown: str) -> Tabl
             "  run the evaluation with --logprobs --top-logprobs 20, or ask the model for its confidence"
         )
     spoken = Finding.of("spoken", spool.rows - silent, spool.rows, column="confidence")
-    why = "confidence that the answer states (rule 1)"
-    match = _picks("confidence", "correct", "event = the answer was scored as right", why, spoken)
-    return spool.table(shown, match)
-
-
-def _picks(confidence: str, right: str, note: str, why: str, *findings: Finding) -> Match:
-    """Return the match of a confidence and of whether the pick was right."""
-    return Match(
-        (("", (confidence,)),),
-        ("wrong", "right"),
-        right,
-        labels=("0", "1"),
-        findings=(Finding.of("pick_only"), *findings),
-        picks_only=True,
-        certain=True,
-        layout="top",
-        outcome_note=note,
-        why=why,
-    )
+    note, why = "event = the answer was scored as right", "confidence that the answer states (rule 1)"
+    picks = of_picks("", "confidence", "correct", spoken, outcome_note=note, why=why, **PICKED)
+    return spool.table(shown, picks)
 
 
 def _score(sample: dict[str, Any]) -> tuple[float | None, str | None]:
@@ -193,20 +178,18 @@ def _words(message: dict[str, Any]) -> str:
 
 def table_of_stats(document: list[dict[str, Any]], shown: str) -> Table:
     """Return HELM's statistics per instance as a table."""
-    spool = Spool()
+    spool, names = Spool(), set[str]()
     for instance in document:
-        stats = {
-            stat["name"]["name"]: stat.get("mean") for stat in instance["stats"] if isinstance(stat.get("name"), dict)
-        }
+        named = [stat for stat in instance["stats"] if isinstance(stat, dict) and isinstance(stat.get("name"), dict)]
+        stats = {stat["name"]["name"]: stat.get("mean") for stat in named}
+        names |= set(stats)
         kept = {key: instance.get(key) for key in ("instance_id", "train_trial_index")}
         perturbation = instance.get("perturbation")
         kept["perturbation"] = perturbation.get("name") if isinstance(perturbation, dict) else None
         spool.add(kept | stats)
-    names = {stat["name"]["name"] for instance in document for stat in _named(instance)}
     if {"max_prob", "exact_match"} <= names:
-        why = "max_prob, the confidence of the pick (rule 1)"
-        match = _picks("max_prob", "exact_match", "event = the pick was right", why)
-        return spool.table(shown, match)
+        note, why = "event = the pick was right", "max_prob, the confidence of the pick (rule 1)"
+        return spool.table(shown, of_picks("", "max_prob", "exact_match", outcome_note=note, why=why, **PICKED))
     if "logprob" in names:
         match = Match(
             (("", ("logprob",)),),
@@ -220,7 +203,3 @@ def table_of_stats(document: list[dict[str, Any]], shown: str) -> Table:
         f"{shown}: statistics per instance without probabilities\n"
         "  max_prob with exact_match (multiple choice), or logprob (language modelling) is needed"
     )
-
-
-def _named(instance: dict[str, Any]) -> list[dict[str, Any]]:
-    return [stat for stat in instance["stats"] if isinstance(stat, dict) and isinstance(stat.get("name"), dict)]

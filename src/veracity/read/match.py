@@ -130,6 +130,13 @@ class Match:
         return " · ".join(parts)
 
 
+def of_picks(model: str, confidence: str, right: str, *findings: Finding, **more: Any) -> Match:
+    """Return the match of the confidence in a pick and of the column that tells whether it was right."""
+    found = (Finding.of("pick_only"), *findings)
+    shown = ("wrong", "right")
+    return Match(((model, (confidence,)),), shown, right, findings=found, picks_only=True, certain=True, **more)
+
+
 def run_of(columns: Sequence[str]) -> str:
     """Return names of columns; a long list by its ends: p0…p9."""
     return " ".join(columns) if len(columns) <= 6 else f"{columns[0]}…{columns[-1]}"

@@ -25,11 +25,10 @@ from .files import WeightsFile, is_parquet, parquet_rows, rows_of_parquet, table
 from .match import Match
 from .options import ReadOptions
 from .pairing import joined
-from .passthrough import Passthrough, passthrough_types
 from .paths import File, listed, stem
 from .recognition import attempt, recognise
 from .suggest import Refusal
-from .table import BROKEN, NoRows, Table, filtered, narrow, of_frame, same_cases, same_columns
+from .table import BROKEN, NoRows, Passthrough, Table, filtered, narrow, of_frame, same_cases, same_columns
 from .unlabelled import may_be_outcome
 
 ENTRIES, MOST_ROWS, FEWEST_ROWS = 1 << 23, 1 << 20, 1 << 12  # of a batch
@@ -137,7 +136,7 @@ class Source:
             with suppress(*BROKEN):  # reading it will raise the error
                 if path != self._table.path and is_parquet(path):
                     tables.append(rows_of_parquet(path, "", 0, None, ReadOptions()))
-        return passthrough_types(tables, self.layout, self.options)
+        return Passthrough.types(tables, self.layout, self.options)
 
     def batches(
         self, part: Part, skip: int = 0, *, rows: int | None = None, passthrough: Mapping[str, Any] | None = None

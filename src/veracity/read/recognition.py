@@ -85,12 +85,10 @@ def _match(columns: Columns) -> Match:
             return _with_dependence(columns, _with_extras(columns, found))
     if not columns.forced:
         raise unclear(columns)
-    file = columns.table.style == "file"
+    words = ("--label", "--proba", "--layout") if columns.table.style == "file" else ("label=", "proba=", "layout")
     raise columns.refuse(
         f"the columns do not fit the layout {columns.options.layout}.",
-        otherwise="name the columns with --label and --proba, or leave --layout out"
-        if file
-        else "name the columns with label= and proba=, or leave layout out",
+        otherwise="name the columns with {} and {}, or leave {} out".format(*words),
         listing=listing(columns),
     )
 

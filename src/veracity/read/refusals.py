@@ -112,10 +112,8 @@ def _codes(column: Column) -> list[str]:
 
 def _likely_event(columns: Columns, column: Column, forecast: str) -> str:
     """Return the label that the forecast's name ends in, words for events, or the label with the highest forecasts."""
-    labels, name = (
-        [v for v in column.labels if v.lower() not in roles.VOID] or list(column.labels),
-        roles.key_of(forecast),
-    )
+    labels = [v for v in column.labels if v.lower() not in roles.VOID] or list(column.labels)
+    name = roles.key_of(forecast)
     ends = [label for label in labels if roles.key_of(label) and name.endswith(roles.key_of(label))]
     words = [label for label in labels if label.lower() in roles.EVENT_WORDS]
     if ends or words:
@@ -177,11 +175,8 @@ def refuse_codes(columns: Columns, forecasts: Sequence[str]) -> None:
             continue
         outside = column.present.filter((column.present < 0) | (column.present > 1))
         codes = outside.unique().sort().to_list()
-        if (
-            0 < outside.len() < 0.5 * column.present.len()
-            and len(codes) <= 2
-            and all(_is_code(c, column) for c in codes)
-        ):
+        few = 0 < outside.len() < 0.5 * column.present.len() and len(codes) <= 2
+        if few and all(_is_code(c, column) for c in codes):
             shown = [f"{code:.12g}" for code in codes]
             where = tuple(f"{column.name}!={code}" for code in shown)
             raise columns.refuse(
@@ -197,10 +192,8 @@ def _is_code(value: float, column: Column) -> bool:
 
 def refuse_missing(columns: Columns, models: Sequence[tuple[str, tuple[str, ...]]]) -> None:
     """Refuse missing values in the columns of several models with the number of each."""
-    missing = {
-        name: columns.all[name].values.len() - columns.all[name].present.len() for _, own in models for name in own
-    }
-    gaps = {name: count for name, count in missing.items() if count}
+    held = [columns.all[name] for _, own in models for name in own]
+    gaps = {c.name: c.values.len() - c.present.len() for c in held if c.values.len() > c.present.len()}
     if len(models) > 1 and gaps and columns.table.whole and columns.options.missing == "error":
         rows = columns.table.sample.select(pl.any_horizontal(pl.col(list(gaps)).cast(pl.Float64).is_null())).to_series()
         first, shown = int(rows.arg_max() or 0), [f"`{name}` {count:,}" for name, count in gaps.items()]

@@ -137,8 +137,9 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
     classes = _words_of_classes(dialect.header if header else (), named)
     missing = [word for word in MISSING if word not in classes]
     unnamed = header and dialect.unnamed
-    scan = partial(_scan, path, delimiter or ONE_COLUMN, skip + unnamed, header=header and not unnamed)
-    lazy = scan(missing)
+    scan = partial(pl.scan_csv, path, separator=delimiter or ONE_COLUMN, infer_schema=False, glob=False)
+    scan = partial(scan, skip_lines=skip + unnamed, has_header=header and not unnamed)
+    lazy = scan(null_values=missing)
     try:
         columns = tuple(lazy.collect_schema().names())
         require_few_columns(len(columns), shown)
@@ -173,7 +174,7 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
         facts = (*facts, "decimal comma")
 
     def as_written() -> pl.DataFrame:
-        return scan(()).select(pl.col(c).alias(names[c]) for c in full).collect()
+        return scan().select(pl.col(c).alias(names[c]) for c in full).collect()
 
     lazy = (raw.lazy() if small else lazy.select(clean)).with_row_index(ROW, offset=1)
     if raw.columns:
@@ -280,8 +281,6 @@ def _delimiter(body: str, cut: bool, shown: str) -> str | None:
         if most >= 2 and (agree or _has_names_of_rows(records)):
             numbers = _columns_of_numbers([record for record in records[1:] if len(record) == most], delimiter)
             found.append((-numbers, delimiter))
-            if delimiter != " " and numbers:
-                continue
     if found:
         return min(found, key=lambda item: (item[0] if item[1] != " " else 0, (*DELIMITERS, " ").index(item[1])))[1]
     for delimiter in DELIMITERS:  # nearly all records agree with the header: the others are named
@@ -324,18 +323,6 @@ def _columns_of_numbers(records: list[list[str]], delimiter: str) -> int:
     number = NUMBER if delimiter == "," else COMMA_NUMBER
     cells = zip(*records, strict=True)
     return sum(all(not c.strip() or number.fullmatch(c.strip()) for c in column) for column in cells)
-
-
-def _scan(path: Path, delimiter: str, skip: int, missing: Sequence[str], header: bool = True) -> pl.LazyFrame:
-    return pl.scan_csv(
-        path,
-        separator=delimiter,
-        infer_schema=False,
-        skip_lines=skip,
-        null_values=list(missing),
-        glob=False,
-        has_header=header,
-    )
 
 
 def lines(path: Path, encoding: str, shown: str) -> Iterator[str]:

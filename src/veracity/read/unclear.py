@@ -82,17 +82,14 @@ def unclear(columns: Columns) -> ValueError:
         special = _special(columns, one)
         if special is not None:
             return special
-        proposals, otherwise = _with_probability(columns, one), _name_both(columns, one)
+        proposals = _with_probability(columns, one)
+        otherwise = f"name both:  {columns.command(label='COL', positive_proba=one[0].name)}"
     return columns.refuse(
         "not clear which column is the outcome and which the forecast.",
         *proposals,
         otherwise=otherwise,
         listing=listing(columns),
     )
-
-
-def _name_both(columns: Columns, one: list[Column]) -> str:
-    return f"name both:  {columns.command(label='COL', positive_proba=one[0].name)}"
 
 
 def _special(columns: Columns, one: list[Column]) -> ValueError | None:

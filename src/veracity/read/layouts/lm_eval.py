@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...data import Finding, Forecasts
@@ -46,7 +44,7 @@ def flatten(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
     if key is None:
         return _of_likely_tokens(rows, name, first)
     spool, options, answer = Spool(), dict[str, None](), ""
-    low, models = math.inf, set()
+    low, models, held = math.inf, set(), dict[str, Any]()
     for number, row in rows():
         value = _by_label(_conditional(row.get(key), row))
         if value is None or not _is_options(value):
@@ -54,45 +52,30 @@ def flatten(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
                 f"{name}: row {number}: `{key}` holds no numbers for at least two options\n"
                 "  each option needs its log-probability"
             )
-        held = value if isinstance(value, dict) else {str(i): v for i, v in enumerate(value)}
+        numbers = value if isinstance(value, dict) else {str(i): v for i, v in enumerate(value)}
         answer = next((a for a in ANSWERS if a in row), "")
-        right = _right(row.get(answer), list(held), row)
+        right = _right(row.get(answer), list(numbers), row)
         if right is None:
-            raise _no_option(name, number, answer, row.get(answer), list(held))
-        options |= dict.fromkeys(held)
+            raise _no_option(name, number, answer, row.get(answer), list(numbers))
+        options |= dict.fromkeys(numbers)
         others = {k: v for k, v in flat({k: v for k, v in row.items() if k != key}).items() if k != answer}
-        logs = {f"{key}.{option}": log_of(v) for option, v in held.items()}
+        logs = {f"{key}.{option}": log_of(v) for option, v in numbers.items()}
         low = min(low, *(v for v in logs.values() if v is not None))
         models.add(row.get("model"))
         spool.add(others | logs | {answer: right})
-    as_given = low >= 0 and "logit" not in key.lower()
-    why = "probabilities per option (rule 1)" if as_given else "log-probabilities per option (rule 1)"
-    columns = tuple(f"{key}.{option}" for option in options)
-    findings = () if as_given else (Finding.of("softmax"),)
-    scale = "probability" if as_given else "logit"
-    return spool.table(name, _match(columns, tuple(options), answer, scale, findings, why, len(models) > 1))
+    if low >= 0 and "logit" not in key.lower():
+        held = {"scale": "probability", "why": "probabilities per option (rule 1)"}
+    else:
+        softmax = (Finding.of("softmax"),)
+        held = {"scale": "logit", "why": "log-probabilities per option (rule 1)", "findings": softmax}
+    return spool.table(name, _match(key, options, answer, model_column="model" if len(models) > 1 else None, **held))
 
 
-def _match(
-    columns: tuple[str, ...],
-    labels: tuple[str, ...],
-    answer: str,
-    scale: str,
-    findings: tuple[Finding, ...],
-    why: str,
-    models: bool = False,
-) -> Match:
-    return Match(
-        (("", columns),),
-        labels_of(labels),
-        answer,
-        labels=labels,
-        scale=scale,
-        model_column="model" if models else None,
-        findings=findings,
-        why=why,
-        outcome_note=f"up to {len(labels)} options",
-    )
+def _match(prefix: str, options: Iterable[str], answer: str, **more: Any) -> Match:
+    labels = tuple(options)
+    columns = tuple(f"{prefix}.{label}" for label in labels)
+    note = f"up to {len(labels)} options"
+    return Match((("", columns),), labels_of(labels), answer, labels=labels, outcome_note=note, **more)
 
 
 def _no_option(name: str, number: int, answer: str, value: Any, options: list[str]) -> ValueError:
@@ -177,16 +160,15 @@ def _of_likely_tokens(rows: Callable[[], Rows], name: str, first: Row) -> Table 
     """Return the options of replies whose likely tokens (top_logprobs) hold the right answer; None: they do not."""
     if not any(tokens.likely_tokens(first)):
         return None
-    targets: Counter[str] = Counter()
-    seen: set[str] = set()
+    targets, seen = set[str](), set[str]()
     for _, row in rows():
         answer = next((a for a in ANSWERS if a in row), "")
-        targets[_letter(row.get(answer), row)] += 1
+        targets.add(_letter(row.get(answer), row))
         seen |= {token for place in tokens.likely_tokens(row) for token in place}
         if len(targets) > MOST_TARGETS:
             return None
     everything = sorted({*targets, *(_letters(first))})
-    if len(everything) < 2 or not set(targets) <= seen | set(_letters(first)) or not set(everything) & seen:
+    if len(everything) < 2 or not targets <= seen | set(_letters(first)) or not set(everything) & seen:
         return None
     spool, unlisted, total, answer = Spool(), 0, 0, ""
     silent: list[int] = []  # replies that are no answer
@@ -206,11 +188,10 @@ def _of_likely_tokens(rows: Callable[[], Rows], name: str, first: Row) -> Table 
         spool.add(others | {f"option.{option}": p for option, p in shares[0].items()} | {answer: right, ROW: number})
     findings = [Finding.of("likely_tokens")]
     findings += [Finding.of("unlisted_options", unlisted, spool.rows)] if unlisted else []
-    columns = tuple(f"option.{option}" for option in everything)
-    why = "probabilities of the options among the likely tokens (rule 1)"
     findings += [Finding.of("no_answers", len(silent), total, rows=silent)] if silent else []
-    made = _match(columns, tuple(everything), answer, "probability", tuple(findings), why)
-    return spool.table(name, replace(made, no_answers=tuple(silent)), numbered=True)
+    why = "probabilities of the options among the likely tokens (rule 1)"
+    made = _match("option", everything, answer, why=why, findings=tuple(findings), no_answers=tuple(silent))
+    return spool.table(name, made, numbered=True)
 
 
 def _letters(row: Row) -> list[str]:

@@ -7,11 +7,11 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from ...data import Finding, Forecasts
+from ...data import Forecasts
 from .. import roles
 from ..build import ModelRows, prepared
 from ..columns import Columns
-from ..match import Match
+from ..match import Match, of_picks
 from ..roles import Column
 from ..suggest import Proposal
 
@@ -52,18 +52,8 @@ def _refuse_rows_of_classes(columns: Columns, confidence: str, correct: str) -> 
 
 
 def _match(columns: Columns, confidence: str, outcome: str, note: str, **more: object) -> Match:
-    return Match(
-        ((columns.model, (confidence,)),),
-        ("wrong", "right"),
-        outcome,
-        scale=columns.options.scale or "probability",
-        findings=(Finding.of("pick_only"),),
-        picks_only=True,
-        certain=True,
-        outcome_note=note,
-        why="confidence of the pick (rule 6)",
-        **more,  # type: ignore[arg-type]
-    )
+    given = {"scale": columns.options.scale or "probability", "why": "confidence of the pick (rule 6)"} | more
+    return of_picks(columns.model, confidence, outcome, outcome_note=note, **given)
 
 
 def _confidence(columns: Columns) -> str | None:
