@@ -83,11 +83,11 @@ def with_lists_as_columns(lazy: pl.LazyFrame) -> pl.LazyFrame:
     Objects of numbers are one column for each name: scores.NEG, scores.POS.
     """
     schema = lazy.collect_schema()
-    objects = [name for name, kind in schema.items() if is_object(kind)]
+    objects = [name for name, kind in schema.items() if isinstance(kind, pl.Struct) and becomes_columns(kind)]
     if objects:
         lazy = lazy.with_columns(pl.col(c).name.prefix_fields(f"{c}.") for c in objects).unnest(objects)
         schema = lazy.collect_schema()
-    lists = [name for name, kind in schema.items() if isinstance(kind, (pl.List, pl.Array)) and kind.inner.is_numeric()]
+    lists = [name for name, kind in schema.items() if becomes_columns(kind)]
     if not lists:
         return lazy
     lazy = lazy.with_columns(pl.col(c).arr.to_list() for c in lists if isinstance(schema[c], pl.Array))
@@ -103,9 +103,11 @@ def with_lists_as_columns(lazy: pl.LazyFrame) -> pl.LazyFrame:
     return lazy.select(chosen)
 
 
-def is_object(kind: pl.DataType) -> bool:
-    """Whether values are objects of numbers."""
-    return isinstance(kind, pl.Struct) and all(field.dtype.is_numeric() for field in kind.fields)
+def becomes_columns(kind: pl.DataType | None) -> bool:
+    """Whether values are lists or objects of numbers."""
+    if isinstance(kind, pl.Struct):
+        return all(field.dtype.is_numeric() for field in kind.fields)
+    return isinstance(kind, (pl.List, pl.Array)) and kind.inner.is_numeric()
 
 
 # -- half precision ---------------------------------------------------------------------------------------------------

@@ -70,7 +70,8 @@ def class_sets(
         sums = _sums(columns.table.sample, members, own)
         if scale == "percent" and _meant(members, outcomes, True, columns):
             sums = sums or "nearly 100"
-        outside = (clear or _are_votes(members)) and (any_values or options.normalise)
+        votes = all(c.labels and c.low >= 0 for c, _ in members)  # whole numbers, none below zero
+        outside = (clear or votes) and (any_values or options.normalise)
         loosely = (loose or options.normalise) and own == "probability"
         if not sums and not (loosely and _meant(members, outcomes, outside, columns)):
             continue
@@ -79,11 +80,6 @@ def class_sets(
         found[names] = ClassSet(names, classes, stem, None, why, own)
     sets = list(found.values())
     return [s for s in sets if not any(set(s.columns) < set(o.columns) for o in sets)]
-
-
-def _are_votes(members: Members) -> bool:
-    """Whether all values are whole numbers, none below zero."""
-    return all(c.labels and c.low >= 0 for c, _ in members)
 
 
 def _named_like_labels(columns: Columns, numeric: list[Column], outcomes: list[Column]) -> list[Members]:
@@ -121,8 +117,7 @@ def with_stem(numeric: list[Column], regex: re.Pattern[str]) -> list[tuple[str, 
     """Return the columns of each stem with their classes."""
     groups: dict[str, Members] = {}
     for c in numeric:
-        match = regex.match(c.name)
-        if match:
+        if match := regex.match(c.name):
             groups.setdefault(match[1], []).append((c, canonical(match[2])))
     return list(groups.items())
 

@@ -56,7 +56,7 @@ def table_of(path: Path, shown: str) -> Table:
             pass
     lazy = pl.scan_ndjson(path, infer_schema_length=None)
     found = lazy.collect_schema()  # in any order: that of the first record is the file's
-    nested = [name for name in nested if not _is_plain(found.get(name))]
+    nested = [name for name in nested if not arrays.becomes_columns(found.get(name))]
     if len(nested) == len(first):
         raise _nothing_plain(nested, number, shown, "one object per line")
     names = [*(name for name in first if name in found), *sorted(set(found) - set(first))]
@@ -67,11 +67,6 @@ def table_of(path: Path, shown: str) -> Table:
 
 def _nested(row: Row) -> list[str]:
     return [key for key, value in row.items() if isinstance(value, (list, dict))]
-
-
-def _is_plain(kind: Any) -> bool:
-    """Whether nested values become columns: lists and objects of numbers."""
-    return arrays.is_object(kind) or (isinstance(kind, pl.List) and kind.inner.is_numeric())
 
 
 def _nothing_plain(nested: Sequence[str], number: int, shown: str, wanted: str) -> ValueError:

@@ -20,9 +20,9 @@ import polars as pl
 
 from ..data import Finding
 from . import strings
-from .match import Match, of_picks
+from .match import of_picks
 from .paths import Scratch
-from .rows import Row, Rows, Spool, flat, flattened, loads
+from .rows import Row, Rows, Spool, flat, flattened, loads, of_likelihoods
 from .table import Table
 
 SAMPLE_BYTES = 1 << 27  # of one sample, unpacked; a larger one is no sample
@@ -191,14 +191,7 @@ def table_of_stats(document: list[dict[str, Any]], shown: str) -> Table:
         note, why = "event = the pick was right", "max_prob, the confidence of the pick (rule 1)"
         return spool.table(shown, of_picks("", "max_prob", "exact_match", outcome_note=note, why=why, **PICKED))
     if "logprob" in names:
-        match = Match(
-            (("", ("logprob",)),),
-            scale="log",
-            layout="realised",
-            findings=(Finding.of("summed_tokens"),),
-            why="log-likelihood of each text (rule 1): it cannot be compared with frequencies",
-        )
-        return spool.table(shown, match)
+        return spool.table(shown, of_likelihoods("logprob", "each text"))
     raise ValueError(
         f"{shown}: statistics per instance without probabilities\n"
         "  max_prob with exact_match (multiple choice), or logprob (language modelling) is needed"

@@ -59,8 +59,9 @@ class ReadOptions:
             if isinstance(getattr(self, name), int):
                 object.__setattr__(self, name, str(getattr(self, name)))
         object.__setattr__(self, "cut", _limits("cut", self.cut))
-        limits, raw = _without_raw(self.exceeds)
-        object.__setattr__(self, "exceeds", (*_limits("exceeds", limits), *raw))
+        words = _texts(self.exceeds, split=True)
+        limits = _limits("exceeds", tuple(word for word in words if word != "raw"))
+        object.__setattr__(self, "exceeds", (*limits, "raw") if "raw" in words else limits)
         if bool(self.members) != bool(self.exceeds[:1] != ("raw",) and self.exceeds):
             raise ValueError("members and exceeds belong together\n  write --members PATTERN --exceeds X")
         if self.positive is not None:
@@ -88,8 +89,7 @@ class ReadOptions:
     @property
     def given(self) -> tuple[str, ...]:
         """Columns with a role by option; no layout takes them."""
-        pooled = self.model == "none"
-        model = None if pooled else self.model
+        model = None if self.model == "none" else self.model
         names = (self.label, self.count, model, self.weight, self.cluster, self.time, self.pick)
         return tuple(n for n in names if n) + self.id + self.group + self.feature
 
@@ -101,14 +101,6 @@ def _texts(value: Any, split: bool) -> tuple[str, ...]:
     split = split and not isinstance(value, list)  # names in a Python list are whole
     parts = [str(item).split(",") if split else [str(item)] for item in items]
     return tuple(part.strip() for item in parts for part in item if part.strip())
-
-
-def _without_raw(value: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return limits without the word raw, and the word if it was among them."""
-    if isinstance(value, (int, float)):
-        return value, ()
-    words = _texts(value, split=True)
-    return tuple(word for word in words if word != "raw"), ("raw",) if "raw" in words else ()
 
 
 def _limits(name: str, value: Any) -> tuple[float, ...]:

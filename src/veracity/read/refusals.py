@@ -176,7 +176,8 @@ def refuse_codes(columns: Columns, forecasts: Sequence[str]) -> None:
         outside = column.present.filter((column.present < 0) | (column.present > 1))
         codes = outside.unique().sort().to_list()
         few = 0 < outside.len() < 0.5 * column.present.len() and len(codes) <= 2
-        if few and all(_is_code(c, column) for c in codes):
+        often = outside.filter(outside.is_duplicated() & (outside < 0)).to_list()
+        if few and all(f"{code:g}" in roles.SENTINELS or code in often for code in codes):
             shown = [f"{code:.12g}" for code in codes]
             where = tuple(f"{column.name}!={code}" for code in shown)
             raise columns.refuse(
@@ -184,10 +185,6 @@ def refuse_codes(columns: Columns, forecasts: Sequence[str]) -> None:
                 "probability, and the only such value: a code for missing?",
                 Proposal("without these rows", {"where": where}),
             )
-
-
-def _is_code(value: float, column: Column) -> bool:
-    return f"{value:g}" in roles.SENTINELS or (value < 0 and (column.present == value).sum() > 1)
 
 
 def refuse_missing(columns: Columns, models: Sequence[tuple[str, tuple[str, ...]]]) -> None:

@@ -39,12 +39,7 @@ WEAK_MODELS = ("method", "classifier", "algorithm", "system", "estimator", "expe
 CASES = ("n", "count", "cases", "total")
 EVENTS = ("events", "positives")
 FREQUENCIES = (
-    "obs_freq",
-    "event_rate",
-    "observed_freq",
-    "observed_frequency",
-    "observed_rate",
-    "fraction_of_positives",
+    *("obs_freq", "event_rate", "observed_freq", "observed_frequency", "observed_rate", "fraction_of_positives"),
 )
 REALISED = ("p_true", "logprob", "token_logprob", "log_prob", "logp", "p_realised", "true_prob", "token_logprobs")
 RIGHT = ("correct", "is_correct", "was_correct", "right", "is_right", "hit", "exact_match")

@@ -120,19 +120,20 @@ def flags(names: Names, options: ReadOptions, given: ReadOptions) -> str:
             continue
         if field.name in ("where", "group", "feature"):
             new = [each for each in value if each not in before]
-            parts += [_flag(names, field.name, each) for each in new]
+            parts += [flag(names, field.name, each) for each in new]
         elif field.name in FLAGS:
-            parts.append(_flag(names, field.name, True))
+            parts.append(flag(names, field.name, True))
         elif isinstance(value, tuple):
             texts = [f"{v:.12g}" if isinstance(v, float) else v for v in value]
-            parts.append(_flag(names, field.name, ",".join(texts)))
+            parts.append(flag(names, field.name, ",".join(texts)))
         else:
-            parts.append(_flag(names, field.name, str(value).strip(NAMES).replace(NAMES, ",")))
+            parts.append(flag(names, field.name, str(value).strip(NAMES).replace(NAMES, ",")))
     return (" " if names.style == "file" else ", ").join(parts)
 
 
-def _flag(names: Names, name: str, value: Any) -> str:
-    return names.option(name, quoted(value) if names.style == "file" and value is not True else value)
+def flag(names: Names, name: str, value: Any) -> str:
+    """Return an option as this caller writes it."""
+    return names.option(name, quoted(str(value)) if names.style == "file" and value is not True else value)
 
 
 def command(names: Names, options: ReadOptions, verb: str = "assess") -> str:

@@ -19,7 +19,7 @@ from .match import Match
 from .options import ReadOptions, nearest
 from .paths import KNOWN, extension, stem
 from .roles import IDS, key_of
-from .suggest import quoted
+from .suggest import flag
 
 BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
 SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
@@ -122,7 +122,7 @@ class Table:
         return next((p.name for p in beside if bare(p) == bare(self.path)), None)
 
     def option(self, name: str, value: Any = True) -> str:
-        return self.names().option(name, quoted(str(value)) if self.style == "file" and value is not True else value)
+        return flag(self.names(), name, value)
 
     def batches(self, columns: Sequence[str], size: int | None = None) -> Iterator[tuple[int, Any, pl.DataFrame]]:
         """(number of the first row, numbers of all rows or None, the columns as numbers and text)."""

@@ -56,7 +56,10 @@ def document(table: PredictionTable) -> dict[str, Any]:
         **_terms(table),
         "reliability_as_zero": None if own is None else _terms(own),
         "train": None if train is None else {"n": _whole(train.n), **_core(train), **_terms(train), "psep": train.psep},
-        "prevalence": [_at(table, prevalence) for prevalence in table.prevalences],
+        "prevalence": [
+            {"prevalence": p, "predictive_values": d.tolist(), "psep": formula.psep(d)}
+            for p, d in ((p, table.at_prevalence(p)) for p in table.prevalences)
+        ],
         "decomposed_profile": _profile(table),
         "curves": _curves(table),
         "strata": {name: t if isinstance(t, str) else _line(t) for name, t in table.strata.items()},
@@ -162,11 +165,6 @@ def _logit(table: PredictionTable) -> dict[str, Any]:
         "log_likelihood": model if known else None,
         "null_log_likelihood": null if known else None,
     }
-
-
-def _at(table: PredictionTable, prevalence: float) -> dict[str, Any]:
-    d = table.at_prevalence(prevalence)
-    return {"prevalence": prevalence, "predictive_values": d.tolist(), "psep": formula.psep(d)}
 
 
 def _profile(table: PredictionTable) -> dict[str, list[float]]:

@@ -114,9 +114,6 @@ class Sheet:
         unused = f"; not used: {', '.join(rest)}" if rest else ""
         return f"Read as {said}{unused}."
 
-    def numeric(self, at: int) -> bool:
-        return None not in self.parsed(self.column(at))
-
 
 @dataclass(frozen=True)
 class FileOptions:
@@ -217,7 +214,8 @@ def _probability_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> P
             _check_shares(sheet, happened, n, rate)
         return PredictionTable.from_probabilities(p, n, happened, **options)
     if weight is None:
-        numeric = [sheet.header[j] for j in range(len(sheet.header)) if j not in (stated, rate) and sheet.numeric(j)]
+        others = [j for j in range(len(sheet.header)) if j not in (stated, rate)]
+        numeric = [sheet.header[j] for j in others if None not in sheet.parsed(sheet.column(j))]
         hint = "\n  choose:  " + "   or   ".join(f"--weight {title}" for title in numeric) if numeric else ""
         raise ValueError(f"shares of the event, but no number of cases per forecast{hint}")
     if rate is None:
@@ -323,7 +321,8 @@ def _matrix_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> Predic
         )
     across, said = _direction(asked.columns, columns, "--columns", "Columns")
     down, also = _direction(asked.rows, rows, "--rows", "Rows")
-    if grid.shape == (2, 2) and _reversed(grid[np.ix_(down, across)]):
+    turned = grid[np.ix_(down, across)]
+    if grid.shape == (2, 2) and turned[0, 1] * turned[1, 0] > turned[0, 0] * turned[1, 1]:
         # The words of one side reversed it; the other side, without such words, was written in the same direction.
         if also and asked.columns is None and order.event_last(columns) is None:
             said = (f"Columns turned round with the rows: “{columns[0]}” is taken for the event.",)
@@ -354,11 +353,6 @@ def _direction(
     if words is None or words == names:
         return list(range(len(names))), ()
     return [names.index(name) for name in words], (f"{what} turned round by their words: {' before '.join(words)}.",)
-
-
-def _reversed(grid: Array) -> bool:
-    """Return whether the event follows the best forecast more often than the worst."""
-    return bool(grid[0, 1] * grid[1, 0] > grid[0, 0] * grid[1, 1])
 
 
 def _without_totals(sheet: Sheet) -> tuple[Array, list[str], list[str], tuple[str, ...]]:

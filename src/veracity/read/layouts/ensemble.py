@@ -32,12 +32,13 @@ def match(columns: Columns) -> Match | None:
     between = [f"{low}–{high}" for low, high in pairwise(limits)]
     several = len(limits) > 1
     labels = (f"≤{limits[0]}", *between, f">{limits[-1]}") if several else ("0", "1")
+    rule = f"(m + 1/3)/(M + {len(labels)}/3)"
     return Match(
         ((columns.model, members),),
         labels if several else (0, 1),
         outcome,
         labels=labels,
-        findings=(_rule(len(labels), "raw" in options.exceeds),),
+        findings=(Finding.of("raw_shares") if "raw" in options.exceeds else Finding.of("ensemble", rule=rule),),
         certain=True,
         derived=True,
         outcome_note=f"classes {' '.join(labels)}" if several else f"event = above {limits[0]}",
@@ -48,12 +49,6 @@ def match(columns: Columns) -> Match | None:
 
 def _limits(options: ReadOptions) -> tuple[float, ...]:
     return tuple(x for x in options.exceeds if x != "raw")
-
-
-def _rule(k: int, plain: bool) -> Finding:
-    if plain:
-        return Finding.of("raw_shares")
-    return Finding.of("ensemble", rule="(m + 1/3)/(M + 2/3)" if k == 2 else f"(m + 1/3)/(M + {k}/3)")
 
 
 def _outcome(columns: Columns, members: tuple[str, ...]) -> str:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...data import Finding, Forecasts
-from .. import tokens
 from ..build import ModelRows, prepared
 from ..columns import Columns
 from ..match import Match
 from ..options import labels_of
-from ..rows import Row, Rows, Spool, flat, log_of
+from ..rows import Row, Rows, Spool, flat, likely_tokens, log_of
 from ..table import ROW, Table
 
 RULE = 1
@@ -125,12 +124,9 @@ def _texts(row: Row) -> list[str]:
     choices = doc.get("choices") if isinstance(doc, dict) else None
     if isinstance(choices, dict):
         choices = choices.get("text")
-    listed = next((row[key] for key in OPTIONS if _is_texts(row.get(key))), choices)
+    given = [held for key in OPTIONS if isinstance(held := row.get(key), list) and len(held) >= 2]
+    listed = next((held for held in given if all(isinstance(text, str) for text in held)), choices)
     return [str(text).strip() for text in listed] if isinstance(listed, list) else []
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and len(value) >= 2 and all(isinstance(v, str) for v in value)
 
 
 def _right(value: Any, options: list[str], row: Row) -> str | None:
@@ -158,13 +154,13 @@ def _right(value: Any, options: list[str], row: Row) -> str | None:
 
 def _of_likely_tokens(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
     """Return the options of replies whose likely tokens (top_logprobs) hold the right answer; None: they do not."""
-    if not any(tokens.likely_tokens(first)):
+    if not any(likely_tokens(first)):
         return None
     targets, seen = set[str](), set[str]()
     for _, row in rows():
         answer = next((a for a in ANSWERS if a in row), "")
         targets.add(_letter(row.get(answer), row))
-        seen |= {token for place in tokens.likely_tokens(row) for token in place}
+        seen |= {token for place in likely_tokens(row) for token in place}
         if len(targets) > MOST_TARGETS:
             return None
     everything = sorted({*targets, *(_letters(first))})
@@ -178,7 +174,7 @@ def _of_likely_tokens(rows: Callable[[], Rows], name: str, first: Row) -> Table 
         right = _letter(row.get(answer), row)
         if right not in options:
             raise _no_option(name, number, answer, row.get(answer), options)
-        shares = _shares(tokens.likely_tokens(row), options)
+        shares = _shares(likely_tokens(row), options)
         total = number
         if shares is None:
             silent.append(number)

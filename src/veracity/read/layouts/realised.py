@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ...data import Forecasts, prepare_realised
-from .. import roles, tokens
+from .. import roles
 from ..build import ModelRows, numbers_in
 from ..columns import Columns
 from ..match import Match
 from ..options import items_of
-from ..rows import Rows
+from ..rows import Rows, likelihood_key, likelihoods, token_key, tokens
 from ..table import Table
 from . import binary
 
@@ -37,7 +37,7 @@ def match(columns: Columns) -> Match | None:
 
 def flatten(rows: Callable[[], Rows], name: str, first: dict[str, Any]) -> Table | None:
     """Return one row per answer or per token of JSON lines with log-probabilities."""
-    for key_of, table_of in ((tokens.likelihood_key, tokens.likelihoods), (tokens.token_key, tokens.tokens)):
+    for key_of, table_of in ((likelihood_key, likelihoods), (token_key, tokens)):
         key = key_of(first)
         if key:
             return table_of(rows(), name, key)
