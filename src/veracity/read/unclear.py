@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import numpy as np
 import polars as pl
 
@@ -21,9 +23,9 @@ LISTED = 200  # columns that a message names
 def listing(columns: Columns) -> str:
     """Return all columns by kind."""
     kinds: dict[str, list[str]] = {}
-    for first, last, size in _runs(columns)[:LISTED]:
-        shown = f"`{first}`…`{last}` ({size} columns)" if size > 1 else f"`{first}`"
-        kinds.setdefault(_kind(columns.all[first]), []).append(shown)
+    for run in _runs(columns)[:LISTED]:
+        shown = f"`{run[0]}`…`{run[-1]}` ({len(run)} columns)" if len(run) > 1 else f"`{run[0]}`"
+        kinds.setdefault(_kind(columns.all[run[0]]), []).append(shown)
     kinds["empty"] = [f"`{name}`" for name in columns.table.empty[:LISTED]]
     kinds["nested"] = [f"`{name}`" for name in columns.table.nested[:LISTED]]
     order = ("probabilities", "two values", "numbers", "text", "empty", "nested")
@@ -39,18 +41,12 @@ def _kind(column: Column) -> str:
     return "numbers" if column.numeric else "text" if column.present.len() else "empty"
 
 
-def _runs(columns: Columns) -> list[tuple[str, str, int]]:
-    """Return (first, last, number) of columns; long numbered runs, such as ensemble members, are one entry."""
+def _runs(columns: Columns) -> list[list[str]]:
+    """Return the names of all columns; long numbered runs, such as ensemble members, are one entry."""
     numbered = with_stem([c for c in columns.all.values() if c.numeric], DIGITS)
     stems = {c.name: stem for stem, members in numbered for c, _ in members if len(members) >= MEMBERS}
-    runs: list[tuple[str, str, int]] = []
-    for name in columns.all:
-        stem = stems.get(name)
-        if runs and stem is not None and stems.get(runs[-1][0]) == stem:
-            runs[-1] = (runs[-1][0], name, runs[-1][2] + 1)
-        else:
-            runs.append((name, name, 1))
-    return runs
+    runs = groupby(columns.all, key=lambda name: (stems.get(name), "" if name in stems else name))
+    return [list(run) for _, run in runs]
 
 
 def unclear(columns: Columns) -> ValueError:

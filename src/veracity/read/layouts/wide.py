@@ -36,10 +36,11 @@ def match(columns: Columns) -> Match | None:
     chosen, *others = sets
     if others and not proba:
         where = " and ".join(f"{s.columns[0]}…{s.columns[-1]}" for s in sets[:2])
-        pattern = "{model}" + _common_end(chosen.stem, others[0].stem) + "*"
+        stem, other = chosen.stem, others[0].stem
+        common = next(end for i in range(len(stem) + 1) if other.endswith(end := stem[i:]))
         raise columns.refuse(
             f"two sets of class columns: {where}.",
-            Proposal("as two models", {"proba": pattern}, "assess"),
+            Proposal("as two models", {"proba": f"{{model}}{common}*"}, "assess"),
             Proposal("one of them", {"proba": chosen.stem + "*"}),
             otherwise=f"name the columns of one of them:  {columns.option('proba', 'PATTERN')}",
         )
@@ -201,10 +202,3 @@ def _cut_note(columns: Columns, order: tuple[str, ...]) -> str:
         )
     arrows = [f"≤ {x:g} → {c}" for x, c in zip(cut, order, strict=False)]
     return f"cut: {', '.join(arrows)}, above → {order[-1]}"
-
-
-def _common_end(a: str, b: str) -> str:
-    end = ""
-    while len(end) < min(len(a), len(b)) and a[-len(end) - 1] == b[-len(end) - 1]:
-        end = a[-len(end) - 1] + end
-    return end
