@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from . import roles
-from .match import Match, run_of
+from .match import run_of
 from .options import ReadOptions, canonical, items_of, matching
 from .roles import Column
-from .suggest import Proposal, Refusal, command
+from .suggest import Proposal, Refusal
 from .table import Table
 
 
@@ -44,21 +43,12 @@ class Columns:
         """Return a refusal with proposals, which are tried before they are printed."""
         return Refusal(what, *proposals, file=self.table.names().file, **how)
 
-    def command(self, verb: str = "assess", **given: Any) -> str:
-        """Return a whole command with these options added to those given."""
-        return command(self.table.names(), replace(self.options, **given), verb)
-
     def without(self, names: Iterable[str]) -> Columns:
         """Return the same columns with fewer of them free."""
         other = copy.copy(self)
         taken = set(names)
         other.free = {name: column for name, column in self.free.items() if name not in taken}
         return other
-
-    def preset(self) -> Match | None:
-        """Return the match of nested JSON lines, which was found while they were flattened."""
-        found = self.table.preset
-        return found and replace(found, models=tuple((self.model, names) for _, names in found.models))
 
     def where(self, fits: Callable[[Column], bool], without: Sequence[str] = ()) -> list[Column]:
         """Return the free columns that fit, apart from some."""

@@ -29,7 +29,7 @@ SAMPLE_BYTES = 1 << 27  # of one sample, unpacked; a larger one is no sample
 SAMPLE = re.compile(r"samples/.+_epoch_\d+(\.json|/sample\.json)")
 ZSTANDARD = 93  # the number of this compression in zip archives
 GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # correct, incorrect, partial, no answer
-PICKED: dict[str, Any] = {"labels": ("0", "1"), "layout": "top"}
+PICKED: dict[str, Any] = {"labels": ("0", "1"), "layout": "top"}  # how picks are read
 STATED = re.compile(r"(?i)(?:confiden\w+|certain\w*|probab\w+)[^\n]{0,40}")
 
 

@@ -72,9 +72,10 @@ def _recognised(table: Table, options: ReadOptions, model: str) -> Match:
 
 
 def _match(columns: Columns) -> Match:
-    asked = iter(_asked(columns).items())
+    asked, preset = iter(_asked(columns).items()), columns.table.preset
+    models = () if preset is None else tuple((columns.model, names) for _, names in preset.models)
     for name, layout in asked:
-        found = columns.preset() if columns.table.preset is not None else layout.match(columns)
+        found = layout.match(columns) if preset is None else replace(preset, models=models)
         if found is not None and _is_sane(columns, found):
             found = replace(found, layout=name)
             if not (found.certain or columns.forced or columns.options.label):

@@ -50,13 +50,7 @@ class Refusal(ValueError):
     """
 
     def __init__(
-        self,
-        what: str,
-        *proposals: Proposal,
-        otherwise: str = "",
-        listing: str = "",
-        most: int = 2,
-        file: str = "",
+        self, what: str, *proposals: Proposal, otherwise: str = "", listing: str = "", most: int = 2, file: str = ""
     ) -> None:
         super().__init__((f"{file}: " if file else "") + what + (f"\n  {otherwise}" if otherwise else ""))
         self.what, self.proposals, self.otherwise, self.listing, self.most = what, proposals, otherwise, listing, most

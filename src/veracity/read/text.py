@@ -71,7 +71,7 @@ def _dialect(path: Path, shown: str, kinds: str) -> Dialect:
         facts = (*facts, f"{many(skip, 'comment line')} skipped")
     old_macintosh = b"\r" in head and b"\n" not in head
     rewrite = old_macintosh or delimiter == " " or encoding not in ("utf-8", "utf-8-sig")
-    records = list(_records(body, delimiter or ONE_COLUMN, cut))
+    records = _records(body, delimiter or ONE_COLUMN, cut)
     header, unnamed = records[0] if records else [], _has_names_of_rows(records)
     return Dialect(encoding, delimiter, skip, facts, rewrite, ("", *header) if unnamed else tuple(header), unnamed)
 
@@ -96,8 +96,8 @@ def _between_blanks(line: str) -> list[str]:
     return next(csv.reader([BLANKS.sub(" ", line.strip(" \t"))], delimiter=" "), [])
 
 
-def _records(text: str, delimiter: str, cut: bool, most: int = LINES + 1) -> Iterator[list[str]]:
-    """Yield the first records that are not blank; a value in quotes may go on in the next line."""
+def _records(text: str, delimiter: str, cut: bool) -> list[list[str]]:
+    """Return the first records that are not blank; a value in quotes may go on in the next line."""
     if delimiter == " ":
         found: Iterator[list[str]] = map(_between_blanks, text.split("\n"))
     else:
@@ -107,11 +107,11 @@ def _records(text: str, delimiter: str, cut: bool, most: int = LINES + 1) -> Ite
         for record in found:
             if any(cell.strip(" \x1a") for cell in record):
                 held.append(record)
-            if len(held) > most:
-                break
+            if len(held) > LINES + 1:
+                return held[:-1]
     except csv.Error:  # a value that is longer than any in a table
         cut = True
-    yield from held[: most if len(held) > most else len(held) - 1 if cut and len(held) > 2 else len(held)]
+    return held[:-1] if cut and len(held) > 2 else held
 
 
 def cells(path: Path, shown: str) -> tuple[list[list[str]], bool]:
@@ -273,7 +273,7 @@ def _delimiter(body: str, cut: bool, shown: str) -> str | None:
     found: list[tuple[int, str]] = []
     widths: dict[str, list[int]] = {}
     for delimiter in (*DELIMITERS, " "):
-        records = list(_records(body, delimiter, cut))
+        records = _records(body, delimiter, cut)
         fields = widths[delimiter] = [len(record) for record in records] or [1]
         most = max(set(fields), key=fields.count)
         header = fields[0] == most or len(fields) < 3

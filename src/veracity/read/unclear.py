@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -14,7 +15,7 @@ from .columns import Columns
 from .match import run_of
 from .refusals import LABELS, agreement_of, called_otherwise, more_than_two, ranked, related, sums_off
 from .roles import Column
-from .suggest import Proposal, agreement
+from .suggest import Proposal, agreement, command
 
 MEMBERS = 6  # fewer numbered columns are not taken for the members of an ensemble
 LISTED = 200  # columns that a message names
@@ -79,7 +80,8 @@ def unclear(columns: Columns) -> ValueError:
         if special is not None:
             return special
         proposals = _with_probability(columns, one)
-        otherwise = f"name both:  {columns.command(label='COL', positive_proba=one[0].name)}"
+        both = replace(columns.options, label="COL", positive_proba=one[0].name)
+        otherwise = f"name both:  {command(columns.table.names(), both)}"
     return columns.refuse(
         "not clear which column is the outcome and which the forecast.",
         *proposals,
@@ -197,9 +199,8 @@ def _without_probability(columns: Columns) -> tuple[list[Proposal], str]:
     taken = [name for name, c in columns.all.items() if name not in columns.free and c.probability]
     if taken:
         return proposals, f"`{taken[0]}` was given another role, and no other column holds probabilities"
-    return proposals, "no column holds probabilities (numbers between 0 and 1); percentages need " + columns.option(
-        "scale", "percent"
-    )
+    option = columns.option("scale", "percent")
+    return proposals, f"no column holds probabilities (numbers between 0 and 1); percentages need {option}"
 
 
 def _may_be_percent(column: Column) -> bool:
@@ -248,9 +249,8 @@ def _members(columns: Columns) -> list[Proposal]:
 def _one_column(columns: Columns) -> ValueError:
     table, (only,) = columns.table, columns.all.values()
     if table.nested:
-        return columns.error(
-            f"one column `{only.name}`, no outcome and no probability.", _without_probability(columns)[1]
-        )
+        remedy = _without_probability(columns)[1]
+        return columns.error(f"one column `{only.name}`, no outcome and no probability.", remedy)
     weights = table.style == "file" and only.key in roles.WEIGHTS
     no = "no outcome" if only.within and not weights else "no outcome and no probability"
     no = "no probability" if only.key in roles.OUTCOMES else no

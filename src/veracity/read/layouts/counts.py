@@ -86,13 +86,8 @@ def _cells(columns: Columns, n: str) -> Match | None:
         forecast, outcome = outcome, forecast
     if outcome.outcome_like and forecast.within and not outcome.fractions:
         found = binary.event(columns, outcome.name, [forecast.name])
-        return replace(
-            found,
-            roles={"count": n},
-            certain=True,
-            may_have_models=False,
-            why=f"{n} is the number of cases (rule 2)",
-        )
+        why = f"{n} is the number of cases (rule 2)"
+        return replace(found, roles={"count": n}, certain=True, may_have_models=False, why=why)
     if outcome.labels and forecast.labels and not forecast.probability:
         table = columns.table
         raise columns.error(

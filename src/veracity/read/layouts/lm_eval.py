@@ -43,7 +43,7 @@ def flatten(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
     if key is None:
         return _of_likely_tokens(rows, name, first)
     spool, options, answer = Spool(), dict[str, None](), ""
-    low, models, held = math.inf, set(), dict[str, Any]()
+    low, models = math.inf, set()
     for number, row in rows():
         value = _by_label(_conditional(row.get(key), row))
         if value is None or not _is_options(value):
@@ -62,12 +62,10 @@ def flatten(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
         low = min(low, *(v for v in logs.values() if v is not None))
         models.add(row.get("model"))
         spool.add(others | logs | {answer: right})
-    if low >= 0 and "logit" not in key.lower():
-        held = {"scale": "probability", "why": "probabilities per option (rule 1)"}
-    else:
-        softmax = (Finding.of("softmax"),)
-        held = {"scale": "logit", "why": "log-probabilities per option (rule 1)", "findings": softmax}
-    return spool.table(name, _match(key, options, answer, model_column="model" if len(models) > 1 else None, **held))
+    as_given, why = low >= 0 and "logit" not in key.lower(), "probabilities per option (rule 1)"
+    more: dict[str, Any] = {"scale": "probability", "why": why} if as_given else {"scale": "logit", "why": f"log-{why}"}
+    more["findings"] = () if as_given else (Finding.of("softmax"),)
+    return spool.table(name, _match(key, options, answer, model_column="model" if len(models) > 1 else None, **more))
 
 
 def _match(prefix: str, options: Iterable[str], answer: str, **more: Any) -> Match:
