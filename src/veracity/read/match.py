@@ -124,7 +124,7 @@ class Match:
             parts.append(f"{len(self.models)} models: {listed(self.named_models)}")
         if self.unused:
             names = [name + (f" ({why})" if "percent" in why else "") for name, why in self.unused]
-            parts.append(f"{unused} " + ", ".join(names[:6]) + (", …" if len(names) > 6 else ""))
+            parts.append(f"{unused} {listed(names)}")
         parts += [text for text in (self.event, self.remark) if text]
         parts += [finding.message for finding in self.findings]
         return " · ".join(parts)

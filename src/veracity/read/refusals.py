@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from ..data.names import listed
 from . import roles
 from .classes import ClassSet
 from .columns import Columns
@@ -66,7 +67,7 @@ def two_outcomes(
         apart = int((both[a].cast(str) != both[b].cast(str)).fill_null(True).sum())
         differ = f" (they differ in {apart:,} of {both.height:,} rows)"
     number = "two" if len(fits) == 2 else len(fits)
-    names = ", ".join(f"`{c.name}`" for c in fits[:12]) + (", …" if len(fits) > 12 else "")
+    names = listed([f"`{c.name}`" for c in fits], 12)
     best = ranked(columns, fits, forecasts, classes)
     return columns.refuse(
         f"{number} columns could be the outcome: {names}{differ}.",
@@ -195,7 +196,7 @@ def refuse_missing(columns: Columns, models: Sequence[tuple[str, tuple[str, ...]
         rows = columns.table.sample.select(pl.any_horizontal(pl.col(list(gaps)).cast(pl.Float64).is_null())).to_series()
         first, shown = int(rows.arg_max() or 0), [f"`{name}` {count:,}" for name, count in gaps.items()]
         raise columns.refuse(
-            f"{', '.join(shown[:12])}{', …' if len(shown) > 12 else ''} of {rows.len():,} values are missing"
+            f"{listed(shown, 12)} of {rows.len():,} values are missing"
             + (f" (first: row {first + columns.table.first_row})." if not columns.table.numbered else "."),
             Proposal("leave these rows out, each model its own", {"missing": "drop"}),
         )

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from ..data import Names
+from ..data.names import listed
 from . import strings
 from .match import Match
 from .options import ReadOptions, nearest
@@ -85,8 +86,7 @@ class Table:
             return name
         if name in self.empty:
             raise self.error(f"column `{name}` is empty.", "fill it, or choose another column")
-        shown = ", ".join(self.columns[:12]) + (", …" if len(self.columns) > 12 else "")
-        raise self.error(f"no column `{name}`{nearest(name, self.columns)}   columns: {shown}")
+        raise self.error(f"no column `{name}`{nearest(name, self.columns)}   columns: {listed(self.columns, 12)}")
 
     def as_given(self, name: str) -> str:
         """Return the column of the lazy frame with the values as in the file."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veracity.data import Finding
+from veracity.data.names import listed
 from veracity.formulas import contingency
 from veracity.formulas import tables as formula
 from veracity.formulas.rules import rule
@@ -112,9 +113,9 @@ def findings(table: PredictionTable) -> list[Finding]:
         found.append(Finding("few_cases", "warning", message))
     empty = np.argwhere(table.counts == 0)
     if len(empty):
-        cells = [f"“{table.columns[j]}” after “{table.rows[i]}”" for i, j in empty[:3]]
+        cells = listed([f"“{table.columns[j]}” after “{table.rows[i]}”" for i, j in empty], 3)
         message = (
-            f"Never happened: {', '.join(cells)}{', …' * (len(empty) > 3)}. Such cells add nothing to scores and "
+            f"Never happened: {cells}. Such cells add nothing to scores and "
             "information (0·ln 0 = 0), and make logistic coefficients infinite."
         )
         found.append(Finding("empty_cell", "note", message, len(empty)))
