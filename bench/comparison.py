@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import veracity as vc
 from veracity.data import prepare
-from veracity.estimate.group_test import differ
+from veracity.estimate.groups import differ
 from veracity.estimate.windows import drifts
 
 Floats = NDArray[np.float64]

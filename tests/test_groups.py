@@ -11,8 +11,8 @@ from scipy import stats
 
 import veracity as vc
 from veracity.data import prepare
-from veracity.estimate.group_test import MOST_CASES, differ
-from veracity.formulas.heterogeneity import shrunk_means
+from veracity.estimate.groups import MOST_CASES, differ
+from veracity.formulas.differences import shrunk_means
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from veracity.data.verdict import Verdict
 from veracity.estimate import slope
 from veracity.estimate.cases import RANGES, Many, Two, prepared, ranges_of
 from veracity.estimate.verdict import blocks, judge, run_tests, spread_zeros
-from veracity.formulas.testing import noncentrality_bound, weighted_holm
+from veracity.formulas.differences import noncentrality_bound, weighted_holm
 
 NAMES = [f"class {j}" for j in range(10)]
 

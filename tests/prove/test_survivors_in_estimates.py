@@ -18,15 +18,15 @@ from veracity.estimate.cases import LEAST_IN_TEST, Many, Two, prepared
 from veracity.estimate.compare import Dependence, findings_of_time
 from veracity.estimate.components import slope_values
 from veracity.estimate.folds import blocks
-from veracity.estimate.group_test import differ
+from veracity.estimate.groups import differ
 from veracity.estimate.ideal import _excess, grow
 from veracity.estimate.influences import SPARSE, BinMoves, _shares
 from veracity.estimate.ladder import chain, losses
 from veracity.estimate.measured import curves_of
 from veracity.estimate.slope import calibration_in_the_large, removable_share
 from veracity.estimate.verdict import run_tests, spread_zeros
+from veracity.formulas.differences import noncentrality_bound
 from veracity.formulas.rules import rule as rule_of
-from veracity.formulas.testing import noncentrality_bound
 from veracity.state.keyed import KeyedSums
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from veracity.data import Forecasts
+from veracity.formulas.differences import noncentrality_bound
 from veracity.formulas.distributions import _log_gamma_excess
 from veracity.formulas.intervals import wilson
 from veracity.formulas.means import log_generalized_mean, log_spread
-from veracity.formulas.testing import noncentrality_bound
 from veracity.maps import equal_rows, multiplicative
 from veracity.state.pairs import Moments
 from veracity.state.rows import _nearest

@@ -1,23 +1,44 @@
-"""Groups: the readings of every level."""
+"""Groups: the readings of every level, a test that levels differ, means drawn towards each other, and gains."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from veracity.data.records import ClassLevel, Group, Level
-from veracity.estimate import group_test
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.data.reading import Reading, around
+from veracity.data.records import ClassLevel, Difference, Group, Level
+from veracity.estimate.compare import FEWEST_CLUSTERS
+from veracity.estimate.components import judged_by
 from veracity.estimate.conclusion import verdict
 from veracity.estimate.dependent import Widening
 from veracity.estimate.expected import Expected
+from veracity.estimate.folds import blocks
+from veracity.estimate.ladder import error_of
 from veracity.estimate.measured import Measured, unmeasured
 from veracity.estimate.per_class import residual
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Profile
-from veracity.estimate.scores import scores
+from veracity.estimate.scores import mean_and_error, scores
+from veracity.estimate.verdict import signs
+from veracity.formulas.differences import between_groups, influences, shrunk_means
+from veracity.measures import BRIER, LOG_LOSS
+from veracity.state.keyed import CLUSTER
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_CASES = 20_000  # whose labels are permuted
+DRAWS = 999
+MOST_UNITS = 4096  # clusters with a label or sign of their own
+AT_ONCE = 1 << 21  # permuted values held together
+SHRUNK = "empirical Bayes (DerSimonian–Laird)"
+MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000
 WIDENED = ("scores", "reported", "measured", "slope")  # by clusters or times
 
 
@@ -27,18 +48,14 @@ def group(levels: Mapping[str, Tally], recalibration: Recalibration | None = Non
     The worst level has the largest log loss, shrunk towards the common mean unless the plan says otherwise.
     """
     plan = next(iter(levels.values())).plan if levels else Plan()
-    drawn = group_test.shrunk(levels, plan.level) if plan.shrink == "auto" else {}
-    found = {
-        name: replace(
-            level(tally, len(levels)),
-            shrunk=drawn.get(name),
-            gain=group_test.gain(tally, recalibration, plan.level),
-        )
-        for name, tally in levels.items()
-    }
+    drawn = shrunk(levels, plan.level) if plan.shrink == "auto" else {}
+    found = {}
+    for name, tally in levels.items():
+        saved = gain(tally, recalibration, plan.level)
+        found[name] = replace(level(tally, len(levels)), shrunk=drawn.get(name), gain=saved)
     losses = {name: float(one.shrunk if one.shrunk is not None else one.scores.log_loss) for name, one in found.items()}
     worst = max(losses, key=lambda name: (losses[name], name), default=None)
-    return Group(found, group_test.differ(levels, plan.random_state), worst if len(found) > 1 else None)
+    return Group(found, differ(levels, plan.random_state), worst if len(found) > 1 else None)
 
 
 def level(tally: Tally, among: int = 1) -> Level:
@@ -66,3 +83,137 @@ def event_level(tally: Tally) -> ClassLevel | None:
     if tally.k != 2 or not (tally.measurable and tally.sums.rows):
         return None
     return ClassLevel(float(tally.mean_forecast[1]), float(tally.frequencies[1]), residual(tally.classwise[1]))
+
+
+def differ(levels: Mapping[str, Tally], seed: int) -> Difference | None:
+    """Return the test that levels have the same log loss (Brier score where that is infinite)."""
+    used = {name: tally for name, tally in levels.items() if tally.sums.rows}
+    if len(used) < 2:
+        return None
+    infinite = any(tally.sums.zeros for tally in used.values())
+    if infinite and not all(tally.measurable for tally in used.values()):
+        return Difference(None, "infinite log losses cannot be compared")
+    what = ", Brier score" if infinite else ""
+    if all(tally.by_key is not None for tally in used.values()):
+        return _dependent(used, 1 if infinite else 0, what, seed)
+    if sum(tally.cases for tally in used.values()) <= MOST_CASES and all(t.complete for t in used.values()):
+        return _permuted(used, infinite, what, seed)
+    return _by_sums(used, infinite, what)
+
+
+def _by_sums(levels: Mapping[str, Tally], infinite: bool, what: str) -> Difference:
+    """Return the χ² test from the sums of the levels."""
+    from scipy.special import chdtrc
+
+    held = [mean_and_error(tally.sums, 1 if infinite else 0) for tally in levels.values()]
+    mean, error = np.array([m for m, _ in held]), np.array([e for _, e in held])
+    weight = np.array([tally.sums.n_eff for tally in levels.values()])
+    centre = float(weight @ mean / weight.sum())
+    variance = float(weight @ (error**2 * weight + (mean - centre) ** 2) / weight.sum())
+    if not variance > 0.0:
+        return Difference(1.0, f"χ² test{what}")
+    return Difference(float(chdtrc(len(mean) - 1.0, between_groups(mean, weight, variance))), f"χ² test{what}")
+
+
+def _permuted(levels: Mapping[str, Tally], infinite: bool, what: str, seed: int) -> Difference:
+    """Return the test by permuted labels of independent cases."""
+    rows = [tally.rows for tally in levels.values()]
+    values = [(BRIER if infinite else LOG_LOSS).rows(f)[:, 0] for f in rows]  # type: ignore[misc]
+    counts = [f.copies for f in rows]
+    x = np.concatenate([np.repeat(v, c) for v, c in zip(values, counts, strict=True)])
+    w = np.concatenate([np.repeat(f.mass / np.maximum(c, 1), c) for f, c in zip(rows, counts, strict=True)])
+    level = np.repeat(np.arange(len(rows)), [int(c.sum()) for c in counts])
+    return Difference(_by_labels(x, w, level, seed), f"{DRAWS} permutations of labels{what}")
+
+
+def _dependent(levels: Mapping[str, Tally], score: int, what: str, seed: int) -> Difference:
+    """Return the test of clusters or of contiguous blocks of time, from their sums.
+
+    Labels of whole clusters are permuted where nearly every cluster is in one level. Otherwise the deviations of each
+    cluster from the common mean change their signs together (Cameron, Gelbach & Miller 2008, the null imposed).
+    """
+    parts = [tally.by_key.sums for tally in levels.values() if tally.by_key is not None]
+    keys, cases, weight = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("keys", "cases", "weight")
+    )
+    x = np.concatenate([part.values[:, score] for part in parts])
+    level = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    of_time = parts[0].kind != CLUSTER
+    unit = blocks(None if of_time else keys, keys, cases)
+    assert unit is not None
+    name = "blocks of time" if of_time else "clusters"
+    unit = np.unique(unit % MOST_UNITS, return_inverse=True)[1].ravel()  # of very many clusters, groups of clusters
+    number = int(unit.max()) + 1
+    both, place = np.unique(unit * len(parts) + level, return_inverse=True)
+    x, weight = (np.bincount(place.ravel(), values).astype(np.float64) for values in (x, weight))
+    if len(both) < 2 * number:
+        p = _by_labels(x / weight, weight, both % len(parts), seed)
+        return Difference(p, f"{DRAWS} permutations of labels of {name}{what}")
+    deviation = np.zeros((number, len(parts)))
+    deviation[both // len(parts), both % len(parts)] = x - weight * (x.sum() / weight.sum())
+    total = np.bincount(both % len(parts), weight)
+    sums = signs(number, DRAWS, np.random.default_rng(seed)) @ deviation
+    drawn = (total * (sums / total - sums.sum(axis=1, keepdims=True) / total.sum()) ** 2).sum(axis=1)
+    found = float(deviation.sum(axis=0) ** 2 @ (1.0 / total))
+    reached = float((drawn >= found * (1.0 - 1e-9)).sum())
+    p = reached / len(drawn) if len(drawn) == 2.0**number else (1.0 + reached) / (1.0 + len(drawn))
+    return Difference(p, f"signs of {number:,} {name}{what}")
+
+
+def _by_labels(x: Floats, w: Floats, level: Ints, seed: int) -> float:
+    """Return the p-value of Σ_g W_g (mean_g − mean)² among permuted labels."""
+    rng, number = np.random.default_rng(seed), int(level.max()) + 1
+    found = _statistic(x[None], w[None], level, number)[0]
+    reached, step = 0, max(1, AT_ONCE // len(x))
+    for start in range(0, DRAWS, step):
+        size = min(step, DRAWS - start)
+        place = rng.permuted(np.broadcast_to(np.arange(len(x)), (size, len(x))), axis=1)
+        reached += int((_statistic(x[place], w[place], level, number) >= found * (1.0 - 1e-9)).sum())
+    return (1.0 + reached) / (1.0 + DRAWS)
+
+
+def _statistic(x: Floats, w: Floats, level: Ints, number: int) -> Floats:
+    """(draws,) Σ_g W_g (mean_g − mean)² of values (draws, n) whose labels are fixed."""
+    order = np.argsort(level, kind="stable")
+    first = np.searchsorted(level[order], np.arange(number))
+    weights = np.add.reduceat(w[:, order], first, axis=1)
+    sums = np.add.reduceat((x * w)[:, order], first, axis=1)
+    centre = sums.sum(axis=1) / weights.sum(axis=1)
+    return np.asarray((weights * (sums / weights - centre[:, None]) ** 2).sum(axis=1))
+
+
+def shrunk(levels: Mapping[str, Tally], level: float) -> dict[str, Reading]:
+    """Return the log loss of each level drawn towards the common mean; none where fewer than three are known."""
+    known = {name: tally for name, tally in levels.items() if tally.sums.rows and not tally.sums.zeros}
+    found = {name: mean_and_error(tally.sums, 0) for name, tally in known.items()}
+    n = {name: tally.sums.n_eff for name, tally in known.items()}
+    enough = [name for name, (_, error) in found.items() if math.isfinite(error)]
+    spread = sum(n[name] * (n[name] - 1.0) * found[name][1] ** 2 for name in enough)
+    pooled = spread / max(sum(n[name] - 1.0 for name in enough), 1.0)  # variance within: that of few cases is unsure
+    held = {}
+    for name, tally in known.items():
+        error = math.sqrt(pooled / n[name])
+        if tally.by_key is not None and len(tally.by_key.sums) >= FEWEST_CLUSTERS:
+            error = Widening(tally).error(0)
+        if math.isfinite(error) and error > 0.0:
+            held[name] = found[name][0], error
+    if len(held) < 3:
+        return {}
+    means, errors = shrunk_means(*(np.array(column) for column in zip(*held.values(), strict=True)))
+    ends = zip(held, means.tolist(), errors.tolist(), strict=True)
+    return {name: around(mean, error, level, (0.0, np.inf), SHRUNK) for name, mean, error in ends}
+
+
+def gain(tally: Tally, found: Recalibration | None, level: float) -> Reading | None:
+    """Return what the recalibration of all cases saves in a level: mean of its rows' gains, without refits."""
+    if found is None or not tally.measurable or not tally.sums.rows or tally.sums.zeros:
+        return None
+    rows = tally.few_rows(MOST_ROWS, MOST_ENTRIES)
+    before, after = judged_by(rows, found)
+    with np.errstate(invalid="ignore"):
+        values = before - after
+    if not np.isfinite(values).all():
+        return None
+    u = influences(values, rows.mass)
+    mean = float(rows.mass @ values / rows.mass.sum())
+    return around(mean, error_of(rows, u), level, method="gains of the recalibration of all cases")

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from veracity.data.reading import Reading, around, around_log, undefined
 from veracity.estimate.cases import RANGES, Many, Two
-from veracity.formulas.differences import normal_cluster_error
-from veracity.formulas.testing import noncentrality_bound
+from veracity.formulas.differences import noncentrality_bound, normal_cluster_error
 
 Floats = NDArray[np.float64]
 

@@ -32,8 +32,8 @@ from veracity.estimate.slope import (
     fit,
     removable_share,
 )
+from veracity.formulas.differences import weighted_holm
 from veracity.formulas.intervals import quantile
-from veracity.formulas.testing import weighted_holm
 
 Floats = NDArray[np.float64]
 Array = NDArray[Any]

@@ -1,4 +1,4 @@
-"""Standard errors of a mean whose cases depend on each other, and tests of several differences.
+"""Standard errors of a mean whose cases depend on each other, and tests of several differences, hypotheses or groups.
 
 Every error here is a function of *influences*: u_i = w_i (d_i − d̄)/Σw, the share of case i in the deviation of a
 weighted mean d̄. They sum to 0, and cases of one cluster or of one moment may be added first. A column per mean.
@@ -7,6 +7,7 @@ weighted mean d̄. They sum to 0, and cases of one cluster or of one moment may 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ from . import domain
 Floats = NDArray[np.float64]
 
 FEWEST_COSINES = 4
+LARGE = 1e4  # beyond, the normal approximation gives the bound of a noncentrality to three digits
 
 
 def _columns(u: ArrayLike) -> Floats:
@@ -87,12 +89,15 @@ def cosine_error(u: ArrayLike) -> tuple[Floats, int]:
     >>> round(float(error[0]), 6), df
     (0.268436, 4)
     """
+    b = number_of_cosines(len(np.asarray(u)))
+    return np.asarray(np.sqrt(2.0 * (_cosine_sums(u, b) ** 2).mean(axis=0))), b
+
+
+def _cosine_sums(u: ArrayLike, b: int) -> Floats:
+    """Return (b, columns) Σ_t u_t cos(πj(t − ½)/n) for j = 1 … b."""
     values = _columns(u)
-    n = len(values)
-    b = number_of_cosines(n)
-    angles = np.pi * np.arange(1, b + 1)[:, None] * (np.arange(n) + 0.5) / n
-    sums = np.cos(angles) @ values
-    return np.asarray(np.sqrt(2.0 * (sums**2).mean(axis=0))), b
+    angles = np.pi * np.arange(1, b + 1)[:, None] * (np.arange(len(values)) + 0.5) / len(values)
+    return np.asarray(np.cos(angles) @ values)
 
 
 def drift(u: ArrayLike) -> tuple[Floats, int]:
@@ -105,11 +110,9 @@ def drift(u: ArrayLike) -> tuple[Floats, int]:
     >>> bool(drift(trend)[0][0] > 20.0)
     True
     """
-    values = _columns(u)
-    n = len(values)
+    n = len(np.asarray(u))
     b = min(max(6, number_of_cosines(n)), n - 1)
-    angles = np.pi * np.arange(1, b + 1)[:, None] * (np.arange(n) + 0.5) / n
-    squares = (np.cos(angles) @ values) ** 2
+    squares = _cosine_sums(u, b) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(squares[:2].mean(axis=0) / squares[2:].mean(axis=0)), b - 2
 
@@ -217,3 +220,87 @@ def half_width(level: float, df: float) -> float:
 
     at = 0.5 + level / 2.0
     return float(ndtri(at) if math.isinf(df) else stdtrit(df, at))
+
+
+def weighted_holm(p: Mapping[str, float], weights: Mapping[str, float], level: float = 0.05) -> set[str]:
+    """Return the hypotheses that Holm's step-down test with weights rejects.
+
+    The hypothesis with the smallest p_i/w_i is rejected while p_i ≤ level·w_i/Σ w of those not yet rejected; the
+    probability of any false rejection is at most `level` (Holm 1979, section 4).
+
+    >>> sorted(weighted_holm({"a": 0.019, "b": 0.03, "c": 0.2}, {"a": 0.4, "b": 0.4, "c": 0.2}))
+    ['a', 'b']
+    """
+    rejected: set[str] = set()
+    for name in sorted(p, key=lambda name: p[name] / weights[name]):
+        left = sum(weight for other, weight in weights.items() if other not in rejected)
+        if p[name] > level * weights[name] / left:
+            break
+        rejected.add(name)
+    return rejected
+
+
+def noncentrality_bound(x: float, df: float, tail: float = 0.025) -> float:
+    """Return the largest λ for which a noncentral χ²(df, λ) is at most x with probability `tail` or more.
+
+    0 where even λ = 0 exceeds x too often. Beyond x = 1e4 by the normal approximation x = λ + df ± z √(2 df + 4 λ).
+
+    >>> round(noncentrality_bound(3.84, 1), 2)
+    15.36
+    """
+    from scipy.special import chdtr, chndtr, ndtri
+
+    if x <= 0.0 or chdtr(df, x) < tail:
+        return 0.0
+    z = -float(ndtri(tail))
+    high = x - df + 2 * z * z + z * math.sqrt(max(4 * x - 2 * df + 4 * z * z, 0.0)) + df
+    if x > LARGE:
+        return x - df + 2 * z * z + z * math.sqrt(max(4 * x - 2 * df + 4 * z * z, 0.0))
+    low = 0.0
+    while chndtr(x, df, high) > tail:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if chndtr(x, df, middle) > tail else (low, middle)
+    return high
+
+
+def between_groups(mean: ArrayLike, weight: ArrayLike, variance: float) -> float:
+    """Return Σ n_g (mean_g − mean)²/s²: about χ² with G − 1 degrees if groups do not differ (Kruskal 1952 on ranks).
+
+    >>> round(between_groups([1.0, 2.0], [50, 50], 4.0), 6)
+    6.25
+    """
+    m, w = domain.finite("mean", mean), domain.nonnegative("weight", weight)
+    centre = w @ m / w.sum()
+    return float(w @ (m - centre) ** 2 / variance)
+
+
+def variance_between(mean: ArrayLike, error: ArrayLike) -> float:
+    """Return τ², the variance of the groups' true means (DerSimonian & Laird 1986 eq 8); 0 where chance explains all.
+
+    >>> round(variance_between([0.0, 1.0, 2.0], [0.1, 0.1, 0.1]), 4)
+    0.99
+    """
+    m, e = domain.finite("mean", mean), domain.finite("error", error)
+    w = 1.0 / e**2
+    centre = w @ m / w.sum()
+    excess = w @ (m - centre) ** 2 - (len(m) - 1.0)
+    return max(float(excess / (w.sum() - (w @ w) / w.sum())), 0.0)
+
+
+def shrunk_means(mean: ArrayLike, error: ArrayLike) -> tuple[Floats, Floats]:
+    """Return group means drawn towards their common mean, and their errors: empirical Bayes (Efron & Morris 1975).
+
+    m̃_g = μ + B_g (m_g − μ), B_g = τ²/(τ² + se_g²), error² = B_g se_g² + (1 − B_g)² se(μ)².
+
+    >>> means, errors = shrunk_means([0.0, 1.0], [0.1, 10.0])
+    >>> means.round(3).tolist()
+    [0.0, 0.0]
+    """
+    m, e = domain.finite("mean", mean), domain.finite("error", error)
+    between = variance_between(m, e)
+    w = 1.0 / (between + e**2)
+    centre = w @ m / w.sum()
+    kept = between / (between + e**2)
+    return centre + kept * (m - centre), np.sqrt(kept * e**2 + (1.0 - kept) ** 2 / w.sum())
