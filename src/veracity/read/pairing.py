@@ -302,25 +302,24 @@ def abreast(sources: Sequence[Sequence[Part]], most: int = ABREAST) -> list[Part
     So the rows of one model need not wait for those of another until its file ends. Files that cannot be entered in
     the middle, or differ in length, stay whole.
     """
-    files = [list(dict.fromkeys((part.path, part.file) for part in parts)) for parts in sources]
+    files = [list(dict.fromkeys(part.path for part in parts)) for parts in sources]
     plain = [part for parts in sources for part in parts]
     if len({len(own) for own in files}) > 1 or not all(is_parquet(Path(part.path)) for part in plain if part.path):
         return plain
     cut: list[Part] = []
     for together in zip(*files, strict=True):
         try:
-            rows = {parquet_rows(Path(path)) for path, _ in together}
+            rows = {parquet_rows(Path(path)) for path in together}
         except (pl.exceptions.PolarsError, OSError):
             return plain  # reading it will raise the error
         if len(rows) > 1:
             return plain
         number = rows.pop()
-        given = [part.rows for part in plain if part.path == together[0][0] and part.rows is not None]
-        step = min([most, *given])
-        template = {part.path: part for part in plain}
+        given = [part.rows for part in plain if part.path == together[0] and part.rows is not None]
+        step, template = min([most, *given]), {part.path: part for part in plain}
         for first in range(0, max(number, 1), step):
             size = None if number <= step else min(step, number - first)
-            cut += [replace(template[path], first=first, rows=size) for path, _ in together]
+            cut += [replace(template[path], first=first, rows=size) for path in together]
     return cut
 
 

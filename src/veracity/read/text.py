@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -28,6 +29,7 @@ from .table import ROW, NoRows, Table, resample, with_given
 
 DELIMITERS = ("\t", ";", ",", "|")
 ONE_COLUMN = "\x1f"  # a delimiter that no table has
+MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
 BLANKS = re.compile(r"[ \t]+")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?")
@@ -246,22 +248,18 @@ def first_byte(path: Path) -> bytes:
 
 
 def _encoding(head: bytes) -> tuple[str, tuple[str, ...]]:
-    if head[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
-        return "utf-32", ("UTF-32",)
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "utf-16", ("UTF-16",)
-    if len(head) > 8 and set(head[1:16:2]) == {0} and 0 not in head[:16:2]:
-        return "utf-16-le", ("UTF-16",)
-    if len(head) > 8 and set(head[:16:2]) == {0} and 0 not in head[1:16:2]:
-        return "utf-16-be", ("UTF-16",)
+    for mark, name in MARKS.items():
+        if head.startswith(mark):
+            return name, (name.upper(),)
+    for zeros, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if len(head) > 8 and set(head[zeros:16:2]) == {0} and 0 not in head[1 - zeros : 16 : 2]:
+            return name, ("UTF-16",)
     if head[:3] == b"\xef\xbb\xbf":
         return "utf-8-sig", ()
     try:
-        head[: _HEAD - 4 if len(head) >= _HEAD else None].decode("utf-8")
+        codecs.getincrementaldecoder("utf-8")().decode(head, final=len(head) < _HEAD)  # the last letter may be cut
         return "utf-8", ()
-    except UnicodeDecodeError as problem:
-        if len(head) >= _HEAD and problem.start > len(head) - 8:
-            return "utf-8", ()
+    except UnicodeDecodeError:
         return "cp1252", ("Windows-1252",)
 
 
