@@ -36,10 +36,7 @@ def components(rows: Forecasts, found: Recalibration | None, rule: str | float =
     values: dict[str, Floats | str] = dict.fromkeys(("CL", "AL", "RL"), NO_FOLDS)
     if found is not None:
         judged = _Judged(rows, found)
-        before = judged.scores(rule, "S")
-        after, adjusted = judged.scores(rule, "C"), judged.scores(rule, "A")
-        assert before is not None
-        assert after is not None
+        (before, after), adjusted = judged.before_and_after(rule), judged.scores(rule, "A")
         with np.errstate(invalid="ignore"):
             values |= {"CL": before - after, "RL": after}
             no_frequencies = found.why_not_adjusted or "the class frequencies cannot be matched"
@@ -49,11 +46,7 @@ def components(rows: Forecasts, found: Recalibration | None, rule: str | float =
 
 def judged_by(rows: Forecasts, found: Recalibration) -> tuple[Floats, Floats]:
     """(n,) log losses of rows before and after the recalibration, by maps that were fitted without them."""
-    judged = _Judged(rows, found)
-    before, after = judged.scores("log", "S"), judged.scores("log", "C")
-    assert before is not None
-    assert after is not None
-    return before, after
+    return _Judged(rows, found).before_and_after("log")
 
 
 def shortfall(found: Recalibration | None, upper: float | None = None) -> dict[str, tuple[float, float]]:
@@ -105,10 +98,12 @@ class _Judged:
         key = own if rows.case is None or rows.case.dtype != np.uint64 else rows.case
         self.fold = used[(mix(key) >> np.uint64(33)).astype(np.int64) % len(used)]
 
+    def before_and_after(self, rule: str | float) -> tuple[Floats, Floats]:
+        """Return (n,) scores of the stages S and C."""
+        return score_of(self.rows, str(rule)), self.scores(rule, "C")  # type: ignore[return-value]
+
     def scores(self, rule: str | float, stage: str) -> Floats | None:
-        """Return (n,) score of stage S, A or C; None where there is no stage A."""
-        if stage == "S":
-            return score_of(self.rows, str(rule))
+        """Return (n,) score of stage A or C; None where there is no stage A."""
         folds = self.found.folds
         entries = self.found.scores(rule, stage)
         if entries is None:

@@ -19,7 +19,7 @@ from veracity.data.records import ExpectedScore, Means, RiskProfile, Scores, Ski
 from veracity.estimate.compare import FEWEST_CLUSTERS, FEWEST_TIMES, Dependence
 from veracity.formulas.differences import half_width
 from veracity.formulas.intervals import quantile, wilson
-from veracity.state.keyed import CLUSTER, POWERS, SCORES
+from veracity.state.keyed import CLUSTER, POWERS, SCORES, KeyedScores
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -39,15 +39,19 @@ class Widening:
     tally: Tally
 
     @property
+    def held(self) -> KeyedScores:
+        """The sums of clusters or times."""
+        assert self.tally.by_key is not None
+        return self.tally.by_key
+
+    @property
     def number(self) -> int:
         """Number of clusters or times."""
-        assert self.tally.by_key is not None
-        return len(self.tally.by_key.sums)
+        return len(self.held.sums)
 
     @property
     def kind(self) -> str:
-        assert self.tally.by_key is not None
-        return self.tally.by_key.sums.kind
+        return self.held.sums.kind
 
     @property
     def reason(self) -> str:
@@ -58,10 +62,9 @@ class Widening:
     @cached_property
     def _errors(self) -> tuple[Floats, float]:
         """Standard errors of all scores for dependent cases, and degrees of freedom."""
-        assert self.tally.by_key is not None
         plan = self.tally.plan
         lags = None if plan.lags is None else min(plan.lags, self.number - 1)
-        return Dependence(self.kind, lags).error(self.tally.by_key.sums.influences(slice(None)))
+        return Dependence(self.kind, lags).error(self.held.sums.influences(slice(None)))
 
     def error(self, score: int) -> float:
         """Standard error of a score by its place in SCORES."""
@@ -70,11 +73,9 @@ class Widening:
     @cached_property
     def factors(self) -> dict[str, float]:
         """Factors of half-widths by score."""
-        held, plan = self.tally.by_key, self.tally.plan
-        assert held is not None
-        errors, df = self._errors
-        scale = half_width(plan.level, df) / quantile(plan.level)
-        plain = held.independent_errors
+        level, (errors, df) = self.tally.plan.level, self._errors
+        scale = half_width(level, df) / quantile(level)
+        plain = self.held.independent_errors
         with np.errstate(invalid="ignore", divide="ignore"):
             found = np.where(plain > 0.0, scale * errors / np.where(plain > 0.0, plain, 1.0), 1.0)
         return dict(zip(SCORES, np.where(np.isfinite(found), found, 1.0).tolist(), strict=True))

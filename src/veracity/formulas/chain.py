@@ -211,8 +211,7 @@ class Chain:
     @cached_property
     def _sizes(self) -> Array:
         """(g,) share of each cell."""
-        assert self.cells is not None
-        return np.bincount(self.cells, weights=self.shares, minlength=len(self.C))
+        return np.bincount(self._cell(slice(None)), weights=self.shares, minlength=len(self.C))
 
     @cached_property
     def _counted(self) -> bool:
@@ -226,12 +225,11 @@ class Chain:
     @cached_property
     def _centres(self) -> Array:
         """(g, k) mean S of each cell."""
-        assert self.cells is not None
         sums = np.zeros(self.C.shape)
         for part in self._parts():
             rows = self._stage("S", rule_of("log"), part) * self.shares[part][:, None]
             for j in range(self.k):
-                sums[:, j] += np.bincount(self.cells[part], weights=rows[:, j], minlength=len(self.C))
+                sums[:, j] += np.bincount(self._cell(part), weights=rows[:, j], minlength=len(self.C))
         total = self._sizes[:, None]
         return np.where(total > 0.0, sums / np.where(total > 0.0, total, 1.0), self.C)
 

@@ -63,3 +63,33 @@ def consistency_band(forecast: Floats, count: Floats, level: float) -> tuple[Flo
     low = np.where(inside, np.maximum(np.ceil(bdtrik(tail, n, safe)), 0.0) / n, p)
     high = np.where(inside, np.minimum(np.ceil(bdtrik(1.0 - tail, n, safe)), n) / n, p)
     return np.nan_to_num(low), high
+
+
+def clopper_pearson(x: ArrayLike, n: ArrayLike, level: float) -> tuple[Floats, Floats]:
+    """Exact interval of a proportion x/n: the p at which the binomial tails from x are (1 − level)/2.
+
+    >>> [round(float(b[0]), 4) for b in clopper_pearson([12], [14], 0.95)]
+    [0.5719, 0.9822]
+    """
+    from scipy.special import betaincinv
+
+    x, n = np.asarray(x, float), np.asarray(n, float)
+    tail = (1.0 - level) / 2.0
+    low = betaincinv(np.where(x == 0, 1.0, x), n - x + 1.0, tail)
+    high = betaincinv(x + 1.0, np.where(x == n, 1.0, n - x), 1.0 - tail)
+    return np.where(x == 0, 0.0, low), np.where(x == n, 1.0, high)
+
+
+def ratio_limits(x: ArrayLike, n: ArrayLike, y: ArrayLike, m: ArrayLike, level: float) -> tuple[Floats, Floats]:
+    """Interval of the ratio of two proportions x/n and y/m, such as a likelihood ratio: ln ratio ± z·se with
+    se² = 1/x − 1/n + 1/y − 1/m (Katz and others 1978; Simel and others 1991); NaN where x or y is 0.
+
+    >>> [round(float(end), 2) for end in ratio_limits(12, 68, 2, 85, 0.95)]
+    [1.74, 32.38]
+    """
+    a, b, c, d = (np.asarray(count, float) for count in (x, n, y, m))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = np.log(a / b) - np.log(c / d)
+        half = quantile(level) * np.sqrt(1.0 / a - 1.0 / b + 1.0 / c - 1.0 / d)
+        known = (a > 0.0) & (c > 0.0)
+        return np.where(known, np.exp(centre - half), np.nan), np.where(known, np.exp(centre + half), np.nan)

@@ -259,3 +259,52 @@ def tangents(p: ArrayLike, rule: ScoringRule) -> tuple[Array, Array, Array]:
 
 def _tilt(rule: ScoringRule) -> float:
     return 1.0 if rule.name == "half_brier" else 0.0
+
+
+def chi_square_tail(x: float, df: int) -> float:
+    """Pr(χ²_df ≥ x); 1 without degrees of freedom.
+
+    >>> round(chi_square_tail(3.841459, 1), 6)
+    0.05
+    """
+    from scipy.special import chdtrc
+
+    return float(chdtrc(df, x)) if df else 1.0
+
+
+def fisher_p(n: ArrayLike) -> float:
+    """Return Fisher's two-sided exact p of a 2 × 2 table: the mass of tables with these margins and no higher mass.
+
+    >>> round(fisher_p([[3, 1], [1, 3]]), 6)
+    0.485714
+    """
+    from scipy.special import gammaln
+
+    (a, b), (c, d) = domain.table(n)
+    x = np.arange(max(0.0, a - d), min(a + b, a + c) + 1.0)
+    log_p = -sum(gammaln(cell + 1.0) for cell in (x, a + b - x, a + c - x, d - a + x))
+    p = np.exp(log_p - log_p.max())
+    # 1e-7: two tables of equal probability may differ by rounding
+    return float(min(1.0, p[log_p <= log_p[x == a] + 1e-7].sum() / p.sum()))
+
+
+def permutation_p(n: ArrayLike, draws: int, seed: int) -> float:
+    """Return the share of random tables with the same margins, this one included, whose G² is at least as large.
+
+    >>> permutation_p([[3, 1], [1, 3]], 999, 0) > 0.4
+    True
+    """
+    n = domain.table(n)
+    rng = np.random.default_rng(seed)
+    left = np.broadcast_to(n.sum(0).astype(np.int64), (draws, n.shape[1])).copy()
+    drawn = np.zeros(draws)  # Σ n ln n, which is G² but for the margins
+    for row in n.sum(1).astype(np.int64):
+        wanted = np.full(draws, row)
+        for j in range(n.shape[1]):
+            others = left[:, j + 1 :].sum(1)
+            taken = rng.hypergeometric(left[:, j], others, wanted)
+            drawn += taken * np.log(np.maximum(taken, 1))
+            wanted = wanted - taken
+            left[:, j] -= taken
+    seen = (n * np.log(np.maximum(n, 1))).sum()
+    return float((1 + (drawn >= seen - 1e-9).sum()) / (draws + 1))

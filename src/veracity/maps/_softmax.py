@@ -8,8 +8,7 @@ from veracity.data import Forecasts
 
 from ._fitted import Array, as_rows
 from ._grouping import row_mass
-from ._logistic import logs
-from ._newton import Measured, minimise, solved
+from ._logistic import Measured, logs, minimise, solved
 
 MOST_PRODUCTS = 60  # of conjugate gradients in one Newton step; a few are usual
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from veracity.data import Finding
 from veracity.data.names import listed
-from veracity.formulas import contingency
 from veracity.formulas import tables as formula
 from veracity.formulas.rules import rule
 from veracity.words import inert, percent
@@ -46,7 +45,7 @@ def document(table: PredictionTable) -> dict[str, Any]:
         **{name: getattr(table, name) for name in NUMBERS},
         "conditional_entropies": formula.conditional_entropies(table.counts).tolist(),
         "information_inaccuracy": table.conditional_entropy,
-        "x2_p": None if table.x2 is None else contingency.chi_square_tail(table.x2, table.df),
+        "x2_p": None if table.x2 is None else formula.chi_square_tail(table.x2, table.df),
         "exact_p": None if exact is None else {"value": exact[0], "method": exact[1]},
         "predictive_values": table.predictive_values.tolist(),
         "likelihood_ratios": None if ratios is None else ratios.tolist(),

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from veracity.formulas import contingency
 from veracity.formulas import tables as formula
 from veracity.formulas.domain import Array
-from veracity.formulas.intervals import wilson
+from veracity.formulas.intervals import clopper_pearson, ratio_limits, wilson
 from veracity.formulas.rules import ScoringRule, rule
 
 from . import check
@@ -166,7 +165,7 @@ class Numbers:
 
     @property
     def g2_p(self) -> float | None:
-        return None if self.g2 is None else contingency.chi_square_tail(self.g2, self.df)
+        return None if self.g2 is None else formula.chi_square_tail(self.g2, self.df)
 
     @cached_property
     def exact_p(self) -> tuple[float, str] | None:
@@ -174,8 +173,8 @@ class Numbers:
         if self.unit != "counts" or self.counts.sum() > MOST_CASES:
             return None
         if self.counts.shape == (2, 2):
-            return contingency.fisher_p(self.counts), "Fisher's exact test, two-sided"
-        return contingency.permutation_p(self.counts, DRAWS, 0), f"{DRAWS:,} random tables with the same totals, seed 0"
+            return formula.fisher_p(self.counts), "Fisher's exact test, two-sided"
+        return formula.permutation_p(self.counts, DRAWS, 0), f"{DRAWS:,} random tables with the same totals, seed 0"
 
     @property
     def logit(self) -> tuple[Array, Array]:
@@ -278,7 +277,7 @@ class Numbers:
         if self.counts.shape == (2, 2):
             x, n = [*x, self.counts[1, 1], self.counts[0, 0]], [*n, *self.counts.sum(0)[::-1]]
         score = wilson(np.array(x) / np.array(n), n, self.level)
-        limits = np.stack([*contingency.clopper_pearson(x, n, self.level), *score], 1).tolist()
+        limits = np.stack([*clopper_pearson(x, n, self.level), *score], 1).tolist()
         both = [{"exact": limit[:2], "wilson": limit[2:]} for limit in limits]
         k = len(self.rows)
         (best_low, best_high), (worst_low, worst_high) = both[0]["wilson"], both[k - 1]["wilson"]
@@ -290,7 +289,7 @@ class Numbers:
         rates: dict[str, Any] = dict(zip(("prior", "sensitivity", "specificity"), both[k:], strict=False))
         if self.binary:
             others, happened = total - event, event.sum()
-            ends = contingency.ratio_limits(event, happened, others, n[k] - happened, self.level)
+            ends = ratio_limits(event, happened, others, n[k] - happened, self.level)
             pairs = np.stack(ends, 1).tolist()
             rates["likelihood_ratios"] = [None if math.isnan(pair[0]) else {"log": pair} for pair in pairs]
         return {"level": self.level, "predictive_values": both[:k], **rates, "psep": {"newcombe": newcombe}}
