@@ -58,7 +58,7 @@ class Cases:
         self._number += len(keys)
         if self.wanted == "repeated" and self._number > MOST_IDS:
             self._held = None
-        if self._number > MOST_CASES:
+        elif self._number > MOST_CASES:
             raise ValueError(
                 f"more than {MOST_CASES:,} cases: too many to be paired by id\n"
                 "  put the models into columns of one set, or into files with the same rows in the same order"
