@@ -196,7 +196,7 @@ def are_dates(values: Any) -> bool:
     return not isinstance(first, (int, float, np.number))
 
 
-def groups_of(groups: Any, n: int, names: Names) -> dict[str, Array | None]:
+def groups_of(groups: Any, n: int, names: Names) -> dict[str, Any]:
     """Return the group columns by name."""
     if groups is None:
         return {}

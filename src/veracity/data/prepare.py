@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.result import tolerance
 from .arguments import (
     are_dates,
     array_of,
@@ -26,7 +25,7 @@ from .arguments import (
 from .columns import codes_of, is_masked, numbers, shares_of
 from .findings import Finding
 from .names import Names, many
-from .rows import InputRows, from_logs, normalised, not_offered
+from .rows import LOGS, InputRows, from_logs, normalised, with_absent, with_columns
 from .types import Array, Forecasts
 
 FEW = 20  # so many true percentages, all of at most one, are too unlikely
@@ -81,75 +80,62 @@ def prepare(
             f"{names.forecast} {many(len(p), 'row')}.",
             "one outcome for each forecast is needed, in the same order",
         )
-    k = 2 if p.ndim == 1 else p.shape[1]
-    n = len(p)
-    part = InputRows(n, first_row, rows=None if rows is None else np.asarray(rows))
+    k, n = 2 if p.ndim == 1 else p.shape[1], len(p)
+    f = Forecasts(p, None, (), first_row=first_row, rows=_numbers(rows), model=model, half=half, names=names)
     labels = named_columns(y_proba, y, names) if labels is None else labels
     if y.ndim == 2:
-        outcome = shares_of(y, k, labels, part.number, names)
+        outcome = shares_of(y, k, labels, f.row, names)
     else:
-        outcome = codes_of(y, k, labels, pos_label, p.ndim == 1, part.number, names)
-    findings = list(outcome.findings)
-    part.arrays = {"p": p, "y": outcome.codes, "shares": outcome.shares}
-    part.add(names, sample_weight, counts, groups, case, clusters, time)
-    part.arrays["ideal"] = ideal_matrix(ideal, p, names)
-    part.arrays["features"] = row_column(features, n, "features", names)
+        outcome = codes_of(y, k, labels, pos_label, p.ndim == 1, f.row, names)
+    f = with_columns(f, sample_weight, counts, groups, case, clusters, time)
+    f = replace(
+        f,
+        outcomes=outcome.codes,
+        classes=outcome.classes if classes is None else classes,
+        ideal=ideal_matrix(ideal, p, names),
+        features=row_column(features, n, "features", names),
+    )
+    part = InputRows(f, outcome.shares, list(outcome.findings))
     if absent:
-        p, part.arrays["offered"] = not_offered(p, outcome.codes, scale, part, names)
-        part.arrays["p"] = p
-        hidden = int((~part.arrays["offered"]).sum())
-        findings += [Finding.of("not_offered", hidden, p.size)] if hidden else []
+        part.f = with_absent(f, scale)
+        hidden = int(np.isnan(p).sum())
+        part.findings += [Finding.of("not_offered", hidden, p.size)] if hidden else []
     if missing == "drop":
-        gaps: Array = np.asarray(np.isnan(p) if p.ndim == 1 else np.isnan(p).any(axis=1))
-        if outcome.missing is not None:
-            gaps |= outcome.missing
-        findings += part.leave_out(gaps, "missing_rows", names)
+        gaps: Array = np.asarray(np.isnan(part.f.scores).reshape(n, -1).any(axis=1))
+        part.leave_out(gaps if outcome.missing is None else gaps | outcome.missing, "missing_rows")
     elif outcome.missing is not None:
         gone = np.flatnonzero(outcome.missing)
         also = int(np.isnan(p).sum()) if not absent else 0
         raise names.error(
             f"{len(gone):,} of {n:,} outcomes in {names.called(names.outcome)} are missing "
-            f"(first: row {part.number(gone[0])})" + (f", and {also:,} of {p.size:,} probabilities." if also else "."),
+            f"(first: row {f.row(gone[0])})" + (f", and {also:,} of {p.size:,} probabilities." if also else "."),
             f"leave these rows out:  {names.option('missing', 'drop')}",
         )
     for column, code in (("weights", "zero_weight"), ("counts", "zero_count")):
-        values = part.arrays[column]
+        values = getattr(part.f, column)
         if values is not None and not (names.whole and values.all()):
-            findings += part.leave_out(values == 0, code, names)
-    shares = part.arrays["shares"]
-    if shares is not None:
-        findings += part.settle_soft(shares, soft, names)
+            part.leave_out(values == 0, code)
+    if part.shares is not None:
+        part.settle_soft(part.shares, soft)
     elif soft == "omit":
-        findings += part.leave_out(np.zeros(len(part.arrays["p"]), dtype=bool), "soft_omitted", names)
-    p, codes = part.arrays["p"], part.arrays["y"]
+        part.leave_out(np.zeros(len(part.f), dtype=bool), "soft_omitted")
+    f, findings = part.f, part.findings
     if outcome.swap and p.ndim == 2:
-        p = p[:, ::-1]
-        part.arrays["ideal"] = None if part.arrays["ideal"] is None else part.arrays["ideal"][:, ::-1]
-    log_realised = None
+        f = replace(f, probabilities=f.scores[:, ::-1], ideal=None if f.ideal is None else f.ideal[:, ::-1])
     if scale == "percent":
-        if names.whole and len(p) >= FEW and np.nanmax(p) <= 1.0:
-            findings.append(Finding.of("small_percentages", len(p), len(p)))
-        p = p / 100.0
-    elif scale in ("logit", "log"):
-        p, log_realised = from_logs(p, codes, scale, part, names)
+        if names.whole and len(f) >= FEW and np.nanmax(f.scores) <= 1.0:
+            findings.append(Finding.of("small_percentages", len(f), len(f)))
+        f = replace(f, probabilities=f.scores / 100.0)
+    elif scale in LOGS:
+        f = from_logs(f, scale)
     if normalise:
-        allowed = tolerance(np.dtype(np.float16) if half else p.dtype, k)
-        p, rescaled = normalised(p, allowed, part, names)
+        f, rescaled = normalised(f)
         findings += rescaled
-    return Forecasts(
-        probabilities=p,
-        outcomes=codes,
-        classes=outcome.classes if classes is None else classes,
-        log_realised=log_realised,
-        ideal=part.arrays["ideal"],
-        features=part.arrays["features"],
-        findings=tuple(findings),
-        offered=part.arrays.get("offered"),
-        model=model,
-        half=half,
-        names=replace(names, dates=are_dates(time)),
-        **part.columns(),
-    )
+    return replace(f, findings=tuple(findings), names=replace(names, dates=are_dates(time)))
+
+
+def _numbers(rows: Any) -> Array | None:
+    return None if rows is None else np.asarray(rows)
 
 
 def prepare_realised(
@@ -173,33 +159,27 @@ def prepare_realised(
             f"{names.forecast} has shape {p.shape}; it needs (n,).",
             "give the probability of the outcome, one for each row",
         )
-    part = InputRows(len(p), first_row, {"p": p}, None if rows is None else np.asarray(rows))
-    part.add(names, **columns)
-    findings = part.leave_out(np.isnan(p), "missing_rows", names) if missing == "drop" else []
-    p = part.arrays["p"]
+    f = Forecasts(None, None, (), log_realised=p, first_row=first_row, rows=_numbers(rows), model=model, names=names)
+    part = InputRows(with_columns(f, **columns))
+    if missing == "drop":
+        part.leave_out(np.isnan(p), "missing_rows")
+    f = part.f
+    assert f.log_realised is not None
+    log_p = f.log_realised.astype(np.float64)
     if scale == "log":
-        log_p = p.astype(np.float64)
         above = log_p > 0
         if above.any():
             i = int(np.argmax(above))
             raise names.error(
-                f"{names.at(part.number(i))} = {log_p[i]:g}: a log-probability cannot be above 0.",
+                f"{names.at(f.row(i))} = {log_p[i]:g}: a log-probability cannot be above 0.",
                 f"if these are probabilities:  {names.option('scale', 'probability')}",
             )
     elif scale == "logit":
         from scipy.special import log_expit
 
-        log_p = log_expit(p.astype(np.float64))
+        log_p = log_expit(log_p)
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_p = np.log(p.astype(np.float64) / (100.0 if scale == "percent" else 1.0))
-    return Forecasts(
-        probabilities=None,
-        outcomes=None,
-        classes=(),
-        log_realised=log_p,
-        findings=tuple(findings),
-        model=model,
-        names=replace(names, dates=are_dates(columns.get("time"))),
-        **part.columns(),
-    )
+            log_p = np.log(log_p / (100.0 if scale == "percent" else 1.0))
+    findings, dates = tuple(part.findings), are_dates(columns.get("time"))
+    return replace(f, log_realised=log_p, findings=findings, names=replace(names, dates=dates))
