@@ -30,10 +30,10 @@ class Problems:
         rows = (first_row + hit[: FIRST - len(known.first)]).tolist()
         self.found[name] = Problem(known.rows + len(hit), known.first + tuple(rows), column, value)
 
-    def check(self, p: Array, y: Array, sums: Array | None, allowed: float, first_row: int, k: int) -> Array | None:
-        """Return which rows of a block of values (rows, columns) are good; None when all are."""
+    def check(self, p: Array, y: Array, sums: Array | None, allowed: float, first_row: int, k: int) -> Array:
+        """Return which rows of a block of values (rows, columns) are good."""
         low, high = p.min(initial=np.inf), p.max(initial=-np.inf)
-        good: Array | None = None
+        good = np.ones(len(p), dtype=bool)
         if not (low >= 0.0 and high <= 1.0):
             known = p[~np.isnan(p)]  # np.fmin would take a signalling NaN for the smallest
             low, high = known.min(initial=np.inf), known.max(initial=-np.inf)
@@ -49,17 +49,12 @@ class Problems:
             good = np.asarray(((p >= 0.0) & (p <= 1.0)).all(axis=1))
         self.low, self.high = min(self.low, low), max(self.high, high)
         if sums is not None:
-            off = np.abs(sums - 1.0) > allowed
-            if off.any():
-                if good is not None:
-                    off &= good
-                self.note("row_sum", off, first_row, sums)
-                good = ~off if good is None else good & ~off
-        if len(y) and (y.min() < 0 or y.max() >= k):
-            outside = (y < 0) | (y >= k)
-            self.note("label", outside, first_row, y)
-            good = ~outside if good is None else good & ~outside
-        return good
+            off = (np.abs(sums - 1.0) > allowed) & good
+            self.note("row_sum", off, first_row, sums)
+            good &= ~off
+        outside = (y < 0) | (y >= k)
+        self.note("label", outside, first_row, y)
+        return good & ~outside
 
 
 class Lowest:
@@ -135,7 +130,7 @@ class Counter:
             return np.bincount(place, counts, size).astype(np.int64, copy=False)  # exact in float64 below 2^53
 
         def total(place: Array, mass: Array | None, x: Array) -> Array:
-            return np.bincount(place, times(mass, x), size)
+            return np.bincount(place, times(mass, x), size).astype(np.float64, copy=False)  # of no entries: integers
 
         held = {
             "all": count(cells, mass.counts),

@@ -173,7 +173,7 @@ def scan(
             good = sweep.problems.check(block, labels, sums, allowed, start, k)
         rows = np.arange(part.start, part.stop)
         mass = Mass(None if counts is None else counts[part], None if weights is None else weights[part])
-        if good is not None:
+        if not good.all():
             block, labels, rows, mass = block[good], labels[good], rows[good], mass.at(good)
         sweep.add(block, labels, rows, mass)
     pooled, classwise = sweep.histograms()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from veracity.data import Forecasts
 from veracity.data.types import Array
 from veracity.kernels import Histogram
+from veracity.kernels.collect import Counter, Mass
 from veracity.kernels.cuts import round_significant
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import joined
@@ -95,16 +96,8 @@ def without_not_offered(h: Histogram, absent: NDArray[np.bool_], f: Forecasts) -
 
 def true_entries(f: Forecasts, p: Array, grid: Grid) -> Histogram:
     """Return the histogram of realised probabilities, where the others are unknown."""
-    cells, place = np.unique(grid.locate(p), return_inverse=True)
-    mass, mass2 = f.mass[: len(p)], f.squared_mass[: len(p)]
-    above = p > 0.0
+    every, above = np.arange(len(p)), p > 0.0
     safe = np.where(above, p, 1.0)
-
-    def sums(values: Any) -> Any:
-        return np.bincount(place, weights=values, minlength=len(cells)).astype(float)  # of no entries: integers
-
-    counts = sums(np.ones(len(p)) if f.counts is None else f.counts[: len(p)]).astype(np.int64)
-    weight, weight2 = (sums(mass), sums(mass2)) if f.weights is not None else (None, None)
-    logs, powers = sums(mass * above * np.log(safe)), sums(mass * above * safe ** (-2 / 3))
-    mean = sums(mass * p)
-    return Histogram(cells.astype(np.int32), counts, counts, mean, mean, logs, powers, weight, weight, weight2, weight2)
+    mass, counter = Mass(f.counts, f.weights).at(every), Counter(len(grid))
+    counter.add(grid.locate(p), p, mass, every, mass, np.log(safe), above * safe ** (-2 / 3))
+    return counter.histogram()

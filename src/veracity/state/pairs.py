@@ -19,6 +19,7 @@ from veracity.data import Forecasts
 from veracity.state.case_sample import SAMPLED, Sample
 from veracity.state.keyed import CLUSTER, TIME, KeyedSums
 from veracity.state.plain_bytes import packed, unpacked
+from veracity.state.sums import plus
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -95,7 +96,7 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "keyed"}
-        return Moments(**sums, keyed=_plus(self.keyed, other.keyed))
+        return Moments(**sums, keyed=plus(self.keyed, other.keyed))
 
     @classmethod
     def of(cls, x: Floats, cases: Array, weight: Floats, by: tuple[str, Array] | None) -> Moments:
@@ -252,8 +253,8 @@ class Pairs:
             return
         x = np.stack([one.scores.T for one in held], axis=1)  # (scores, models, cases)
         by = None if first.by is None or self.kind is None else (self.kind, first.by)
-        self.moments = _plus(self.moments, Moments.of(x, first.cases, first.weight, by))
-        self.extremes = _plus(self.extremes, Extremes.of(x[0], first))
+        self.moments = plus(self.moments, Moments.of(x, first.cases, first.weight, by))
+        self.extremes = plus(self.extremes, Extremes.of(x[0], first))
         for column, values in first.groups.items():
             levels, place = np.unique(values, return_inverse=True)
             own = self.groups.setdefault(column, {})
@@ -261,7 +262,7 @@ class Pairs:
                 index = np.flatnonzero(place == i)
                 keyed = None if by is None else (by[0], by[1][index])
                 part = Moments.of(x[:, :, index], first.cases[index], first.weight[index], keyed)
-                own[level] = _plus(own.get(level), part)
+                own[level] = plus(own.get(level), part)
             if len(own) > MOST_LEVELS:
                 raise ValueError(f"group {column}: more than {MOST_LEVELS:,} values\n  give a column with fewer")
 
@@ -277,11 +278,11 @@ class Pairs:
         """Add another state of the same models."""
         self.kind = self.kind or other.kind
         self.unequal_weights = self.unequal_weights or other.unequal_weights
-        self.moments = _plus(self.moments, other.moments)
-        self.extremes = _plus(self.extremes, other.extremes)
+        self.moments = plus(self.moments, other.moments)
+        self.extremes = plus(self.extremes, other.extremes)
         for column, levels in other.groups.items():
             own = self.groups.setdefault(column, {})
-            own |= {level: _plus(own.get(level), part) for level, part in levels.items()}
+            own |= {level: plus(own.get(level), part) for level, part in levels.items()}
         for name in self.models:
             rows = other.samples[name].rows()
             if rows is not None:
@@ -318,11 +319,6 @@ class Pairs:
             other.samples[name] = Sample(Forecasts(**rows | {"classes": tuple(rows["classes"])}), complete)
         other._waiting = {name: [CaseScores(**part) for part in parts] for name, parts in held["waiting"].items()}
         self.merge(other)
-
-
-def _plus(a: Any, b: Any) -> Any:
-    """Return a + b, where None is nothing."""
-    return b if a is None else a if b is None else a + b
 
 
 def _joined(parts: Sequence[Any], names: Iterable[str]) -> dict[str, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,11 @@ class Sums:
     def n_eff(self) -> float:
         """(Σw)²/Σw²: the number of rows that equal weights would need for the same precision."""
         return self.weight**2 / self.weight2 if self.weight2 else 0.0
+
+
+def plus(a: Any, b: Any) -> Any:
+    """Return a + b, where None is nothing."""
+    return b if a is None else a if b is None else a + b
 
 
 def with_logs(sums: Sums, f: Forecasts) -> Sums:

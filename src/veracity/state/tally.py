@@ -22,7 +22,7 @@ from veracity.state.cells import Cells, forecasts_from_cells, true_entries, with
 from veracity.state.keyed import KeyedScores
 from veracity.state.plan import Plan
 from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows
-from veracity.state.sums import Sums, with_logs, with_tiny
+from veracity.state.sums import Sums, plus, with_logs, with_tiny
 
 Floats = NDArray[np.float64]
 Groups = Mapping[str, Mapping[str, "Tally"]]
@@ -128,17 +128,15 @@ class Tally:
     @cached_property
     def rows(self) -> Forecasts:
         """The analysis rows in float64; of two classes beyond 2^17 cases the cells, a row per cell and outcome."""
-        return self._cells_as_rows if self.on_cells else self.analysis.rows.precise()
+        if not self.on_cells:
+            return self.analysis.rows.precise()
+        rows = forecasts_from_cells(self.classwise[1], self.grid.edges, self.classes)
+        return replace(rows, picks_only=self.picks_only, shares_only=self.shares_only)
 
     @property
     def on_cells(self) -> bool:
         """Whether `rows` are cells of the grid."""
         return self.k == 2 and not self.analysis.complete and not len(self.analysis.rows) and self.sums.rows > MOST_ROWS
-
-    @cached_property
-    def _cells_as_rows(self) -> Forecasts:
-        rows = forecasts_from_cells(self.classwise[1], self.grid.edges, self.classes)
-        return replace(rows, picks_only=self.picks_only, shares_only=self.shares_only)
 
     @property
     def complete(self) -> bool:
@@ -228,10 +226,6 @@ class RunningTally:
         self._waiting = 0
         self._by_key: KeyedScores | None = None
 
-    def count(self, f: Forecasts, plan: Plan) -> None:
-        """Add the rows of a part."""
-        self.add(Tally.of(f, plan=plan))
-
     def add(self, tally: Tally) -> None:
         """Add a tally of the same plan and classes."""
         if self._first is None:
@@ -254,15 +248,14 @@ class RunningTally:
         self._first = replace(first, analysis=nothing, groups={})  # its rows need not stay in memory
 
     def _put(self, tally: Tally) -> None:
-        self._sums = tally.sums if self._sums is None else self._sums + tally.sums
+        self._sums = plus(self._sums, tally.sums)
         self._whole.add((tally.pooled, tally.top))
         if tally.classwise:
             self._classwise.add(tally.classwise)
         self._lowest = tuple(sorted(self._lowest + tally.lowest)[:LOWEST])
         self._findings = merge(self._findings + tally.findings)
         self._cases += tally.cases
-        if tally.by_key is not None:
-            self._by_key = tally.by_key if self._by_key is None else self._by_key + tally.by_key
+        self._by_key = plus(self._by_key, tally.by_key)
         self._rows.add(tally.analysis.rows, tally.analysis.complete)
         for column, levels in tally.groups.items():
             for level, part in levels.items():
@@ -353,24 +346,24 @@ def _with_groups(f: Forecasts, plan: Plan) -> Tally:
 
 def _counted(f: Forecasts, plan: Plan) -> Tally:
     """Return the tally of one pass over the rows, which also refuses values that are not probabilities."""
-    held = {
-        "plan": plan,
-        "classes": f.classes,
-        "findings": tuple(known for known in f.findings if known.code not in DERIVED),
-        "names": f.names,
-        "picks_only": f.picks_only,
-        "shares_only": f.shares_only,
-        "by_key": KeyedScores.of(f),
-    }
-    return _of_realised(f, plan, held) if f.probabilities is None else _of_forecasts(f, plan, held)
-
-
-def _of_forecasts(f: Forecasts, plan: Plan, held: dict[str, Any]) -> Tally:
-    assert f.probabilities is not None
-    assert f.outcomes is not None
-    seen = kernels.scan(
-        f.probabilities, f.outcomes, grid_of(plan, f.k), weights=f.weights, counts=f.counts, allowed=f.allowed
+    cells = grid_of(plan, f.k)
+    return Tally(
+        plan=plan,
+        classes=f.classes,
+        **(_of_realised(f, cells) if f.probabilities is None else _of_forecasts(f, cells)),
+        findings=tuple(known for known in f.findings if known.code not in DERIVED),
+        cases=_cases(f),
+        analysis=analysis_rows(f),
+        names=f.names,
+        picks_only=f.picks_only,
+        shares_only=f.shares_only,
+        by_key=KeyedScores.of(f),
     )
+
+
+def _of_forecasts(f: Forecasts, cells: Grid) -> dict[str, Any]:
+    """Return sums, histograms and lowest rows of whole forecasts."""
+    seen = kernels.scan(f.scores, f.observed, cells, weights=f.weights, counts=f.counts, allowed=f.allowed)
     refuse(seen.problems, f)
     sums, pooled, classwise = Sums.of(seen), seen.pooled, seen.classwise
     if f.offered is not None:
@@ -380,37 +373,24 @@ def _of_forecasts(f: Forecasts, plan: Plan, held: dict[str, Any]) -> Tally:
         sums = with_logs(sums, f)
     elif len(seen.tiny):
         sums = with_tiny(sums, f, seen.tiny)
-    return Tally(
-        **held,
-        sums=sums,
-        pooled=pooled,
-        top=seen.top,
-        classwise=classwise,
-        lowest=_lowest(f, seen.lowest, seen.lowest_realised),
-        cases=_cases(f),
-        analysis=analysis_rows(f),
-    )
+    lowest = _lowest(f, seen.lowest, seen.lowest_realised)
+    return {"sums": sums, "pooled": pooled, "top": seen.top, "classwise": classwise, "lowest": lowest}
 
 
-def _of_realised(f: Forecasts, plan: Plan, held: dict[str, Any]) -> Tally:
-    """Return the tally of realised probabilities alone: moments, and true entries without frequencies."""
+def _of_realised(f: Forecasts, cells: Grid) -> dict[str, Any]:
+    """Return those of realised probabilities alone: moments, and true entries without frequencies."""
     logs = f.log_realised
     assert logs is not None
-    p, cells = np.exp(logs), grid_of(plan, f.k)
-    rows = len(f) if f.counts is None else int(f.counts.sum())
-    weights = float(f.mass.sum()), float(f.squared_mass.sum())
-    sums = with_logs(replace(Sums.zero(f.k), rows=rows, weight=weights[0], weight2=weights[1]), f)
+    p, weight = np.exp(logs), float(f.mass.sum())
+    none = replace(Sums.zero(f.k), rows=int(f.copies.sum()), weight=weight, weight2=float(f.squared_mass.sum()))
     order = np.lexsort([np.arange(len(logs)), logs])[:LOWEST]
-    return Tally(
-        **held,
-        sums=sums,
-        pooled=true_entries(f, p, cells),
-        top=true_entries(f, p[:0], cells),
-        classwise=(),
-        lowest=_lowest(f, order, p[order]),
-        cases=sums.rows,
-        analysis=analysis_rows(f),
-    )
+    return {
+        "sums": with_logs(none, f),
+        "pooled": true_entries(f, p, cells),
+        "top": true_entries(f, p[:0], cells),
+        "classwise": (),
+        "lowest": _lowest(f, order, p[order]),
+    }
 
 
 def _lowest(f: Forecasts, at: NDArray[Any], p: Floats) -> tuple[Low, ...]:
