@@ -20,10 +20,12 @@ from veracity.formulas.distributions import _digamma_step, _log_gamma_excess
 from veracity.maps._grouping import row_mass
 from veracity.maps._support import levels, whole_capacities
 from veracity.maps.coherent import nearest_in_simplex
-from veracity.read import ReadOptions, build, read, recognise
+from veracity.read import ReadOptions, build, frame, read, recognise
+from veracity.read.files import WeightsFile
 from veracity.read.layouts import lm_eval
 from veracity.read.pairing import abreast, keys_of_ids
 from veracity.read.parts import Part
+from veracity.read.roles import Column
 from veracity.read.suggest import Proposal, Refusal, completed
 from veracity.read.text import _comments, _encoding, _has_names_of_rows
 from veracity.state.checks import check
@@ -268,30 +270,11 @@ def test_the_nearest_row_of_the_simplex_is_known_by_hand(v: Any, wanted: Any) ->
     np.testing.assert_allclose(nearest_in_simplex(np.array(v)), wanted, atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [("station", True), ("forecast_date", True), ("colour", False), ("station_type", False), ("target_date", False)],
-)
-def test_rows_look_dependent_where_a_unit_or_a_date_repeats(name: str, told: bool, tmp_path: Path) -> None:
-    rng = np.random.default_rng(2)
-    p = rng.random(60).round(3)
-    frame = {"p": p, "rained": (rng.random(60) < p).astype(int), name: [f"v{i % 15}" for i in range(60)]}
-    pl.DataFrame(frame).write_csv(tmp_path / "x.csv")
-    assert ("dependent_rows" in {f.code for f in recognise(tmp_path / "x.csv").findings}) == told
-
-
 @pytest.mark.parametrize("name", ["x.csv", "x.xls", "x"])
 def test_a_workbook_is_known_by_its_first_bytes(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
     with pytest.raises(ValueError, match="Excel workbook: save the sheet as CSV"):
         read(tmp_path / name, ReadOptions())
-
-
-def test_rows_in_percent_may_sum_to_nearly_a_hundred(tmp_path: Path) -> None:
-    for total, wanted in ((100, "rows sum to 100"), (97, "rows sum to nearly 100")):
-        lines = [f"{'abc'[i % 3]},{a},{30 - a},{total - 30}" for i, a in enumerate(range(1, 29))]
-        (tmp_path / "x.csv").write_text("y,a,b,c\n" + "\n".join(lines) + "\n")
-        assert recognise(tmp_path / "x.csv", ReadOptions(scale="percent")).why.endswith(wanted)
 
 
 def test_a_missing_file_is_refused_with_a_similar_name(tmp_path: Path) -> None:
@@ -305,7 +288,7 @@ def test_a_missing_file_is_refused_with_a_similar_name(tmp_path: Path) -> None:
 def test_an_event_among_three_labels_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("y,p\n" + "win,0.5\nloss,0.25\ndraw,0.125\n" * 10)
     with pytest.raises(ValueError, match=r"`y` has three values \(draw, loss, win\)"):
-        recognise(tmp_path / "x.csv", ReadOptions(positive="win"))
+        recognise(tmp_path / "x.csv", ReadOptions(label="y", positive="win"))
 
 
 @pytest.mark.parametrize(("rows", "most", "wanted"), [(None, 30, 30), (10, 30, 10), (50, 30, 30), (None, 200, None)])
@@ -317,3 +300,62 @@ def test_parts_of_two_models_are_cut_at_the_same_rows(rows: int | None, most: in
     found = abreast(sources, most)
     assert found[0].rows == found[1].rows == wanted
     assert [part.first for part in found[::2]] == list(range(0, 100, wanted or 100))
+
+
+@pytest.mark.parametrize("values", [["a", "b"], [None], [[0.5]]])
+def test_the_ends_of_what_holds_no_number_are_undefined(values: list[Any]) -> None:
+    column = Column("x", pl.Series(values, dtype=pl.Float64 if values == [None] else None))
+    assert math.isnan(column.low)
+    assert math.isnan(column.high)
+
+
+@pytest.mark.parametrize(("times", "code"), [(1, False), (2, True)])
+def test_a_negative_value_that_repeats_is_a_code(times: int, code: bool, tmp_path: Path) -> None:
+    p = [0.01 * i for i in range(30)] + [-0.5] * times
+    pl.DataFrame({"y": [i % 2 for i in range(len(p))], "p": p}).write_csv(tmp_path / "x.csv")
+    with pytest.raises(ValueError, match="-0\\.5") as refused:
+        read(tmp_path / "x.csv", ReadOptions())
+    assert ("a code for missing?" in str(refused.value)) == code
+
+
+@pytest.mark.parametrize(("number", "more"), [(200, False), (201, True)])
+def test_as_many_columns_are_listed_as_a_message_may_name(number: int, more: bool, tmp_path: Path) -> None:
+    names = [f"v{i}x" for i in range(number)]
+    (tmp_path / "x.csv").write_text(",".join(names) + "\n" + (",".join(["text"] * number) + "\n") * 3)
+    with pytest.raises(ValueError, match="`v0x`") as refused:
+        recognise(tmp_path / "x.csv")
+    assert ("…" in str(refused.value).split("columns:")[1].splitlines()[0]) == more
+
+
+def test_a_file_of_weights_gives_those_of_any_rows(tmp_path: Path) -> None:
+    pl.DataFrame({"w": [1.0, 2.0, 3.0, 4.0]}).write_parquet(tmp_path / "w.parquet")
+    weights = WeightsFile(str(tmp_path / "w.parquet"), "w", {})
+    assert weights[np.array([3, 1, 2])].tolist() == [4.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["data", "columns"])
+def test_a_column_may_be_called_as_those_of_a_frame_are(name: str, tmp_path: Path) -> None:
+    rows = {"y": [0, 1, 1, 0], "p": [0.25, 0.75, 0.5, 0.1], name: ["u", "v", "w", "x"]}
+    (tmp_path / "x.json").write_text(json.dumps(rows))
+    (f,) = read(tmp_path / "x.json", ReadOptions(label="y", proba="p")).values()
+    assert f.positive.tolist() == rows["p"]
+
+
+def test_a_state_whose_names_are_no_text_is_damaged() -> None:
+    tally = Tally.of([0, 1, 1], [0.2, 0.7, 0.9])
+    for changed in ({"outcome": 5}, {"whole": "yes"}):
+        with pytest.raises(Damaged, match="names"):
+            check(replace(tally, names=replace(tally.names, **changed)), tally.grid)  # type: ignore[arg-type]
+
+
+def test_a_part_is_named_as_messages_name_its_file() -> None:
+    assert Part("folder/a.csv").name == "a.csv"
+    assert Part("folder/a.csv", file="standard input").name == "standard input"
+    assert Part("a.parquet", first=10, rows=5).name == "a.parquet, rows 11 to 15"
+
+
+def test_a_condition_holds_for_the_rows_of_a_frame() -> None:
+    rows = pl.DataFrame({"y": [0, 1, 1, 0, 1], "p": [0.25, 0.75, 0.5, 0.1, 0.9], "g": ["u", "v", "u", "v", "v"]})
+    for where, wanted in (((), [0.25, 0.75, 0.5, 0.1, 0.9]), (("g=v",), [0.75, 0.1, 0.9])):
+        (f,) = frame(rows, ReadOptions(label="y", proba="p", where=where)).values()
+        assert f.positive.tolist() == wanted

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import chdtrc
 
 import veracity as vc
 from veracity.data import Forecasts
@@ -18,14 +17,12 @@ from veracity.estimate.cases import LEAST_IN_TEST, Many, Two, prepared
 from veracity.estimate.compare import Dependence, findings_of_time
 from veracity.estimate.components import slope_values
 from veracity.estimate.folds import blocks
-from veracity.estimate.groups import differ
 from veracity.estimate.ideal import _excess, grow
 from veracity.estimate.influences import SPARSE, BinMoves, _shares
 from veracity.estimate.ladder import chain, losses
 from veracity.estimate.measured import curves_of
 from veracity.estimate.slope import calibration_in_the_large, removable_share
 from veracity.estimate.verdict import run_tests, spread_zeros
-from veracity.formulas.differences import noncentrality_bound
 from veracity.formulas.rules import rule as rule_of
 from veracity.state.keyed import KeyedSums
 from veracity.state.plan import Plan
@@ -275,38 +272,6 @@ def test_picks_of_two_classes_below_chance_are_told_by_their_ranks_alone() -> No
     codes = {f.code for f in vc.assess((p < 0.5).astype(int), p).findings}
     assert "worse_than_chance" in codes
     assert "picks_below_chance" not in codes
-
-
-def test_a_level_that_is_not_fitted_adds_the_bound_of_its_own_noncentrality() -> None:
-    y, p, _ = three(6000)
-    ones = np.ones(len(y))
-    p, cases = prepared(p, y, ones, ones, None)
-    assert isinstance(cases, Many)
-    _, _, high = removable_share(cases.for_fit(p), p, False, 0.2, 0.0)  # a gain above all bounds of the fit
-    residuals, variances = np.bincount(cases.y, minlength=3) - p.sum(axis=0), (p * (1.0 - p)).sum(axis=0)
-    found = float((residuals**2 / (variances + 1.0)).sum())
-    bound = noncentrality_bound(found, float((variances / (variances + 1.0)).sum()))
-    assert found > 10.0
-    loss = -np.log(cases.realised(p)).mean()
-    assert high == pytest.approx((0.2 + bound / 2.0 / 6000) / loss, rel=1e-9)
-
-
-@pytest.mark.parametrize("infinite", [False, True])
-def test_levels_of_very_many_cases_are_compared_by_the_variance_of_all(infinite: bool) -> None:
-    p, y = np.array([0.3, 0.7, 0.3, 0.7]), np.array([0, 1, 1, 0])
-    counts = {"a": np.array([9000, 9000, 1500, 1500]), "b": np.array([1000, 1000, 180, 200])}
-    p = np.append(p, 0.0) if infinite else p
-    y = np.append(y, 1) if infinite else y
-    counts = {name: np.append(c, 1) if infinite else c for name, c in counts.items()}
-    found = differ({name: Tally.of(Forecasts.of(y, p, counts=c)) for name, c in counts.items()}, 0)
-    x = 2.0 * (y - p) ** 2 if infinite else -np.log(np.where(y == 1, p, 1.0 - p))
-    n = np.array([c.sum() for c in counts.values()])
-    means = np.array([c @ x / c.sum() for c in counts.values()])
-    centre = n @ means / n.sum()
-    variance = sum(c @ (x - centre) ** 2 for c in counts.values()) / n.sum()
-    assert found is not None
-    assert found.p == pytest.approx(chdtrc(1.0, n @ (means - centre) ** 2 / variance), rel=1e-2)
-    assert 0.01 < found.p < 0.5
 
 
 @pytest.mark.parametrize(("rows", "told"), [(49, False), (50, True)])

@@ -11,10 +11,10 @@ from veracity.data import Forecasts
 from veracity.formulas.differences import noncentrality_bound
 from veracity.formulas.distributions import _log_gamma_excess
 from veracity.formulas.intervals import wilson
-from veracity.formulas.means import log_generalized_mean, log_spread
 from veracity.maps import equal_rows, multiplicative
+from veracity.maps._logistic import applied, minimise, solved
+from veracity.maps._softmax import full_fit, softmax
 from veracity.state.pairs import Moments
-from veracity.state.rows import _nearest
 from veracity.state.tally import Tally
 
 
@@ -45,13 +45,6 @@ def test_tiny_scores_that_differ_are_different_rows() -> None:
         assert first.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("rows", [100, 103, 110, 150, 5000])
-def test_the_nearest_rows_are_those_with_the_smallest_hashes(rows: int) -> None:
-    h = np.random.default_rng(rows).integers(0, 2**64 - 1, rows, np.uint64, endpoint=True)
-    found = _nearest(h, 100, None)
-    np.testing.assert_array_equal(found[:100], np.argsort(h)[:100])
-
-
 def test_options_that_were_not_offered_are_counted_nowhere() -> None:
     p = np.array([[0.7, 0.3, 0.0], [0.2, 0.8, 0.0], [0.5, 0.5, 0.0]])
     offered = np.array([[True, True, False], [True, True, False], [True, True, True]])
@@ -66,16 +59,35 @@ def test_one_model_has_scores_and_no_pairs() -> None:
     assert found.pairs.shape == (1, 0, 3)
 
 
-def test_a_weight_of_zero_removes_its_value_from_the_spread_and_the_mean() -> None:
-    assert log_spread([0.2, 0.8, 0.0], [1.0, 1.0, 0.0]) == pytest.approx(log_spread([0.2, 0.8]), rel=1e-15)
-    log_p = np.log([0.2, 0.8])
-    for r in (-1.0, 0.0, 1.0):
-        wanted = log_generalized_mean(log_p, r)
-        assert log_generalized_mean([*log_p, -np.inf], r, [1.0, 1.0, 0.0]) == pytest.approx(wanted, rel=1e-15)
-
-
 def test_a_row_without_weight_ties_no_classes() -> None:
     p = np.array([[0.6, 0.4, 0.0, 0.0], [0.0, 0.0, 0.3, 0.7], [0.25, 0.25, 0.25, 0.25]])
     f = Forecasts(p, None, (0, 1, 2, 3), weights=np.array([0.3, 0.7, 0.0]))
     fitted = multiplicative.fit(f, target=[0.1, 0.2, 0.3, 0.4])
     assert fitted.block[0] == fitted.block[1] != fitted.block[2] == fitted.block[3]
+
+
+def test_a_quadratic_loss_is_minimised_in_one_step() -> None:
+    bend, middle = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([3.0, -1.0])
+
+    def measure(x: np.ndarray) -> tuple[float, np.ndarray, None]:
+        return float((x - 2.0 * middle) @ bend @ x) / 2.0, bend @ (x - middle), None  # 0 at the start
+
+    found = minimise(measure, lambda _, gradient: solved(bend, gradient), np.zeros(2), 1.0)
+    np.testing.assert_allclose(found, middle, rtol=1e-14)
+
+
+def test_curves_of_classes_are_normalised_however_small_they_are() -> None:
+    p, slopes = np.array([[0.5, 0.25, 0.25], [0.0, 0.0, 1.0]]), np.array([[0.01], [0.02], [0.03]])
+    found = applied(p, lambda x, c: np.asarray(c[0] * x), slopes)
+    np.testing.assert_allclose(found, [[4 / 14, 4 / 14, 6 / 14], [0.0, 0.0, 1.0]], rtol=1e-14)
+    nothing = applied(np.zeros((1, 3)), lambda x, c: np.asarray(c[0] * x), slopes)
+    np.testing.assert_allclose(nothing, 1 / 3, rtol=1e-14)
+
+
+@pytest.mark.parametrize("ridge", [0.1, 1.0, 10.0, 100.0])
+def test_weights_of_a_matrix_are_where_loss_and_penalty_are_least(ridge: float) -> None:
+    rng = np.random.default_rng(0)
+    x, y, centre = np.column_stack([rng.normal(size=(20, 3)), np.ones(20)]), rng.integers(0, 3, 20), 2.0 * np.eye(3, 4)
+    w = full_fit(x, y, np.ones(20), centre, ridge)
+    q, _ = softmax(x @ w.T)
+    np.testing.assert_allclose((q - np.eye(3)[y]).T @ x + ridge * (w - centre), 0.0, atol=1e-8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,21 @@ import veracity as vc
 from veracity.data import Forecasts
 from veracity.data.reading import Reading
 from veracity.estimate.bootstrap import Bootstrap
-from veracity.estimate.cases import Many, prepared
-from veracity.estimate.components import shortfall, slope_values
+from veracity.estimate.cases import RANGES, prepared
+from veracity.estimate.components import shortfall
 from veracity.estimate.expected import expected_score
 from veracity.estimate.influences import BinMoves, from_sample, of_rows
-from veracity.estimate.measured import curves_of
+from veracity.estimate.measured import Measured, curves_of
+from veracity.estimate.paired import Scorer
 from veracity.estimate.recalibration import recalibration
 from veracity.estimate.reported import Profile
 from veracity.estimate.scores import auc
 from veracity.estimate.source import source_means
+from veracity.estimate.verdict import _shape, _where, run_tests
 from veracity.estimate.windows import drifts
 from veracity.formulas.differences import drift
 from veracity.formulas.rules import power
+from veracity.state.pairs import Pairs
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
@@ -61,17 +65,6 @@ def test_a_source_of_two_classes_may_be_given_for_the_event_alone() -> None:
     )
     assert alone == whole
     assert float(alone.geometric_accuracy) == pytest.approx(math.exp(np.log([0.7, 0.6, 0.8, 0.5]).mean()))
-
-
-def test_normal_draws_of_rare_classes_have_poisson_margins() -> None:
-    p = np.tile([0.497, 0.5, 0.003], (1500, 1))
-    y, ones = np.arange(1500) % 2, np.ones(1500)
-    p, cases = prepared(p, y, ones, ones, None)
-    assert isinstance(cases, Many)
-    drawn = cases.normal_draws(p, np.random.default_rng(0))[:, 2]
-    np.testing.assert_allclose(drawn + 4.5, np.rint(drawn + 4.5), atol=0.02)
-    assert drawn.var() == pytest.approx(4.5, rel=0.15)
-    assert drawn.min() >= -4.5
 
 
 def test_the_area_of_very_many_rows_is_that_of_their_ranks() -> None:
@@ -113,8 +106,11 @@ def test_the_test_of_drift_is_that_of_two_degrees_of_freedom() -> None:
 def test_a_score_between_those_of_the_profile_is_of_its_own_parameter(r: float) -> None:
     y, p = three(3000)
     rule = power(r)
-    wanted = float((rule.score(p, y) - rule.entropy(p)).mean())
-    assert float(expected_score(Tally.of(Forecasts(p, y, (0, 1, 2))), r).excess) == pytest.approx(wanted, abs=1e-6)
+    excess = np.asarray(rule.score(p, y) - rule.entropy(p))
+    found = expected_score(Tally.of(Forecasts(p, y, (0, 1, 2))), r).excess
+    assert float(found) == pytest.approx(excess.mean(), abs=1e-6)
+    assert found.low is not None
+    assert float(found) - found.low == pytest.approx(1.959964 * excess.std(ddof=1) / math.sqrt(3000), rel=1e-5)
 
 
 def three(n: int) -> tuple[Any, Any]:
@@ -135,14 +131,8 @@ def test_frequencies_of_extreme_forecasts_vary_as_corrected_ones() -> None:
     for name, found in level.classes.items():
         j = int(name)
         residual, variance = float(((y == j) - p[:, j]).sum()), float((p[:, j] * (1.0 - p[:, j])).sum())
+        assert found.observed == pytest.approx((y == j).mean(), rel=1e-9)
         assert 0.3 < found.z / (residual / math.sqrt(variance)) < 0.95
-
-
-@pytest.mark.parametrize("scale", [1e-3, 1e3])
-def test_values_of_the_slope_do_not_depend_on_the_scale_of_weights(scale: float) -> None:
-    y, p = three(60)
-    made = [slope_values(Forecasts(p, y, (0, 1, 2), weights=np.full(60, s))) for s in (1.0, scale)]
-    np.testing.assert_allclose(np.asarray(made[1]), np.asarray(made[0]), rtol=1e-9)
 
 
 def test_sampled_moves_keep_forecasts_of_one_bin_apart() -> None:
@@ -162,3 +152,80 @@ def test_copies_of_a_row_in_a_cluster_are_no_more_cases() -> None:
     assert found is not None
     cases = 2.0 * (1.0 - 1.0 / len(found.folds.used)) * 100.0
     assert shortfall(found)["AL"][0] == pytest.approx(2.0 / cases, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["log", "brier"])
+def test_the_error_of_skill_is_that_of_a_ratio_of_means(name: str) -> None:
+    """1 − L/U varies as −(x − L)/U + (L/U²)(u − U), u what one outcome adds to the score of the frequencies."""
+    y, p = three(500)
+    prior = np.bincount(y) / 500
+    outcome = np.eye(3)[y]
+    if name == "log":
+        x, u = -np.log(p[np.arange(500), y]), -np.log(prior[y])
+    else:
+        x, u = ((p - outcome) ** 2).sum(axis=1), 1.0 + prior @ prior - 2.0 * prior[y]
+    influence = -(x - x.mean()) / u.mean() + x.mean() / u.mean() ** 2 * (u - u.mean())
+    found = vc.assess(y, p).skill[name]
+    assert float(found) == pytest.approx(1.0 - x.mean() / u.mean(), rel=1e-9)
+    assert found.low is not None
+    assert float(found) - found.low == pytest.approx(1.959964 * math.sqrt((influence**2).sum()) / 500, rel=1e-5)
+
+
+def test_half_of_a_difference_is_reached_where_it_is_exactly_half() -> None:
+    y = np.ones(4, int)
+    found = vc.compare(y, {"a": np.full(4, 0.5), "b": np.full(4, 0.25)})
+    (deciding,) = found.record.deciding_rows
+    assert [row.share for row in deciding.rows] == [0.25, 0.5, 0.75, 1.0]
+    assert deciding.half == 2
+
+
+@pytest.mark.parametrize(("events", "told"), [(3, None), (4, 0), (6, 0)])
+def test_a_range_is_named_where_its_few_events_are_too_many_beside_their_error_and_one_case(
+    events: int, told: int | None
+) -> None:
+    """0.2 of 400 were expected, about 0.8 with a corrected slope: 4 are 3 errors (V + 1)^½ too many, the limit 2.5."""
+    shares = (0.1, 0.3, 0.5, 0.7, 0.9)
+    p = np.concatenate([np.full(400, 5e-4), np.repeat(shares, 200)])
+    y = np.concatenate([np.arange(400) < events, *(np.arange(200) < 200 * share for share in shares)]).astype(int)
+    p, cases = prepared(p, y, np.ones(1400), np.ones(1400), None)
+    assert _shape(run_tests(cases, p, 0), p, False) == told
+
+
+def test_a_range_between_likely_and_unlikely_shows_no_confidence() -> None:
+    """Of four classes a forecast of 20 to 40 % says neither that an outcome is likelier than chance nor less likely."""
+    p = np.tile([0.3, 0.3, 0.2, 0.2], (8, 1))
+    p, cases = prepared(p, np.arange(8) % 4, np.ones(8), np.ones(8), None)
+    made = run_tests(cases, p, 0)
+    columns = 5 + RANGES
+    draws = np.random.default_rng(0).normal(0.0, 5.0, (999, columns))
+    for place, wanted in ((4, None), (5, (5, 5))):
+        residuals = np.zeros(columns)
+        residuals[5 + place] = -50.0
+        found = replace(made, residuals=residuals, variances=np.full(columns, 24.0), draws=draws)
+        assert _where(found, "over-confident", 4, zeros=False, flipped=False) == wanted
+
+
+def test_no_interval_of_the_measured_profile_exceeds_one() -> None:
+    y, p = (np.arange(20) > 0).astype(int), np.tile([0.9, 0.7], 10)
+    tally = Tally.of(y, p)
+    found = Measured(tally, Profile(tally))
+    assert (found.values * np.exp(1.96 * found.influences.measured_errors)).max() > 1.5
+    assert found.limits[1].max() == 1.0
+
+
+def test_the_largest_differences_of_merged_pairs_are_those_of_the_whole() -> None:
+    y, p = three(60)
+    held = [
+        Forecasts(q, y, (0, 1, 2), model=name, case=np.arange(60, dtype=np.uint64))
+        for name, q in (("a", p), ("b", np.full_like(p, 1 / 3)))
+    ]
+    whole, total = (Pairs(("a", "b"), Scorer(3, True)) for _ in range(2))
+    whole.take(held)
+    for part in (np.arange(25), np.arange(25, 60)):
+        one = Pairs(("a", "b"), Scorer(3, True))
+        one.take([f.take(part) for f in held])
+        total.merge(one)
+    assert whole.extremes is not None
+    assert total.extremes is not None
+    wanted, found = (pairs.extremes.of_pair(0).difference for pairs in (whole, total))
+    np.testing.assert_allclose(np.sort(found), np.sort(wanted), rtol=1e-12)
