@@ -194,7 +194,6 @@ def test_p_values_of_many_clusters_are_never_zero() -> None:
     y, block = (np.arange(n) % 2 == 0).astype(int), np.arange(n) // 2
     p, cases = prepared(np.full(n, 0.01), y, np.ones(n), np.ones(n), block)
     found = run_tests(cases, p, 0)
-    assert not found.every_sign
     assert found.level == 1 / 1000
 
 

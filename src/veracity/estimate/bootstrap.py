@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from veracity.data.reading import Reading
 from veracity.data.records import Means, Scores
 from veracity.estimate.curves import Curve
+from veracity.estimate.expected import from_sums
 from veracity.estimate.influences import row_bins
 from veracity.estimate.reported import AT, MEANS
 from veracity.estimate.scores import is_defined
@@ -119,9 +120,7 @@ class Bootstrap:
 
     def reported(self) -> Floats:
         """Return (draws, r) means."""
-        means = self.sums[:, 1 : 1 + len(R)] / self.sums[:, :1]
-        with np.errstate(divide="ignore", over="ignore"):
-            return np.asarray(np.where(R == 0.0, np.exp(means), means ** (1.0 / np.where(R == 0.0, 1.0, R))))
+        return from_sums(self.sums[:, 1 : 1 + len(R)] / self.sums[:, :1], R)
 
     def measured(self) -> Floats:
         """Return (draws, 3) corrected means, in the order of MEANS."""

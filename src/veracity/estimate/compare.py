@@ -65,30 +65,22 @@ class Dependence:
 
     def check(self, keyed: KeyedSums | None) -> None:
         """Refuse too few clusters or times, and options that need what is not given."""
-        if keyed is None or self.kind == CLUSTER:
-            for option, value in (("lags", self.lags), ("horizon", self.horizon)):
-                if value is not None:
-                    also = "" if self.kind is None else f", without {self.dashes}cluster"
-                    add = f"add {self.option('time', 'COL')}" if self.dashes else "add time="
-                    raise ValueError(f"{self.dashes}{option} {value}: cases in time are needed{also}\n  {add}")
+        clustered, of_time = self.kind == CLUSTER, {"lags": self.lags, "horizon": self.horizon}
+        given = {f"{self.dashes}{name} {value}": value for name, value in of_time.items() if value is not None}
+        if given and (keyed is None or clustered):
+            also = "" if self.kind is None else f", without {self.dashes}cluster"
+            add = f"add {self.option('time', 'COL')}" if self.dashes else "add time="
+            raise ValueError(f"{next(iter(given))}: cases in time are needed{also}\n  {add}")
         if keyed is None:
             return
-        n = len(keyed)
-        if self.kind == CLUSTER:
-            if n < FEWEST_CLUSTERS:
-                raise ValueError(
-                    f"{self.called}: {n} clusters; intervals need at least {FEWEST_CLUSTERS}\n"
-                    f"  leave {self.dashes}cluster out, or name a finer column"
-                )
-            return
-        if n < FEWEST_TIMES:
-            raise ValueError(
-                f"{self.called}: {n} different times; intervals in time need at least {FEWEST_TIMES}\n"
-                f"  leave {self.dashes}time out, or name a finer column"
-            )
-        for option, value in (("lags", self.lags), ("horizon", self.horizon)):
-            if value is not None and value >= n:
-                raise ValueError(f"{self.dashes}{option} {value}: there are only {n} times\n  give a smaller number")
+        n, least = len(keyed), FEWEST_CLUSTERS if clustered else FEWEST_TIMES
+        if n < least:
+            what = "clusters; intervals need" if clustered else "different times; intervals in time need"
+            leave = f"leave {self.dashes}{'cluster' if clustered else 'time'} out, or name a finer column"
+            raise ValueError(f"{self.called}: {n} {what} at least {least}\n  {leave}")
+        for option, value in given.items():
+            if value >= n:
+                raise ValueError(f"{option}: there are only {n} times\n  give a smaller number")
 
     def method(self, keyed: KeyedSums | None) -> str:
         """Return how intervals are made, in words."""

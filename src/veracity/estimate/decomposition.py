@@ -24,6 +24,7 @@ from veracity.data.records import (
 from veracity.estimate.folds import Hashes, forecast_hashes
 from veracity.estimate.ladder import AUTO, BOTH_INFINITE, SAME_ROWS, chain, chance_of_adjustment, row_mean
 from veracity.estimate.recalibration import Recalibration, Rule, fit_rows, repeated, select
+from veracity.formulas.chain import NAMES as TERMS
 from veracity.formulas.chain import Chain
 from veracity.formulas.chain import corp as corp_terms
 from veracity.formulas.rules import ScoringRule
@@ -37,7 +38,6 @@ PROFILE_ENTRIES = 200_000  # of rows in the profile
 ADJUSTED_ENTRIES = 8_000  # of rows that are adjusted for every r of it
 CURVE_ENTRIES = 1_000_000  # of rows that have isotonic curves class by class
 MANY_CLASSES = 50  # beyond, no curves and no adjustment for every r
-TERMS = ("uncertainty", "resolution", "reliability", "within")
 
 
 def cells_of(rows: Forecasts, map: str) -> str:

@@ -123,18 +123,16 @@ def _adjustment_losses(
     """Return the adjustment loss (0 where it is not known), its reading, and that of the loss after adjustment."""
     raw, error = judged.gain(rule, "A")
     if np.isnan(raw):
-        reason = unknown(judged.why_not_adjusted or _why_not(rule, judged.rows))
+        too_many = rule.key not in ("log", "brier") and judged.rows.k > 100
+        reason = unknown(judged.why_not_adjusted or (MANY_FOR_R if too_many else RULES_OUT))
         return 0.0, {"AL": reason, "PL": reason, "raw": {}}
     al, reach = max(raw, 0.0), quantile(level) * error
-    fitted = chance_of_adjustment(judged.part(_few(judged.rows)).rows, power_of(rule), len(judged.fitted))
+    few = fit_rows(forecast_hashes(judged.rows), judged.rows.k, COHERENT_ENTRIES)
+    fitted = chance_of_adjustment(judged.part(few).rows, power_of(rule), len(judged.fitted))
     low, high = _end(raw - reach), _end(max(raw, 0.0) + reach + fitted)
     why_not = FEW_MISSES if judged.few_misses and np.isfinite(raw) else ZERO_OUTCOME
     reading = Reading(al, low, high, PAIRED, None if low is not None else why_not)
     return al, {"AL": reading, "PL": _difference(whole, al), "raw": {"AL": raw, "AL_error": error}}
-
-
-def _few(rows: Forecasts) -> Floats | None:
-    return fit_rows(forecast_hashes(rows), rows.k, COHERENT_ENTRIES)
 
 
 def chance_of_adjustment(rows: Forecasts, r: float, folds: int | None = None) -> float:
@@ -168,11 +166,6 @@ def _difference(whole: float, part: float) -> Reading:
 def _end(value: float) -> float | None:
     """Return an end of an interval of a loss, which is at least 0; None where it is not finite."""
     return max(value, 0.0) if np.isfinite(value) else None
-
-
-def _why_not(rule: ScoringRule, rows: Forecasts) -> str:
-    named = rule.key in ("log", "brier")
-    return RULES_OUT if named or rows.k <= 100 else MANY_FOR_R
 
 
 def _mean(found: Recalibration, rule: ScoringRule, stage: str, level: float) -> Reading:

@@ -121,9 +121,12 @@ class Measured:
             return undefined("too many bins for so few rows: the corrected power sum is negative")
         if self.influences.measured_errors[at] == 0.0:
             return Reading(value, reason=NO_VARIATION)
-        reading = around_log(value, float(self.influences.measured_errors[at]), self.tally.plan.level)
-        if reading.high is not None and reading.high > 1.0:
-            reading.high = max(1.0, value)
+        return self._around(value, float(self.influences.measured_errors[at]))
+
+    def _around(self, value: float, error: float) -> Reading:
+        """Return the interval of a mean, which does not end above 1 unless the mean does."""
+        reading = around_log(value, error, self.tally.plan.level)
+        reading.high = None if reading.high is None else max(min(reading.high, 1.0), value)
         return reading
 
     def at(self, r: float) -> Reading:
@@ -134,9 +137,7 @@ class Measured:
             return Reading(value, reason=f"no interval beyond r = {R[0]:g} to {R[-1]:g}")
         if r < 0.0 and self.tally.cases < ENOUGH and self.profile.failures[np.argmin(np.abs(R - r))]:
             return Reading(value, reason=FEW_DECIDE)
-        reading = around_log(value, error, self.tally.plan.level)
-        reading.high = None if reading.high is None else max(min(reading.high, 1.0), value)
-        return reading
+        return self._around(value, error)
 
     def measured(self, name: str) -> Reading:
         """Return a mean by the bias-corrected procedure."""

@@ -39,9 +39,12 @@ def per_class(
     found, total = [], sum(max(gain, 0.0) for gain in (gains or {}).values())
     for name, held in zip(map(str, classes), histograms, strict=True):
         cells = Cells.of(held)
-        fitted = None if cells.unfit else fit_slope(cells)
-        reading = undefined(cells.unfit) if fitted is None else fitted.reading(level, independent)
-        variance = max(cells.variance, 0.0 if fitted is None else fitted.variance) + cells.one_case
+        reading, variance = undefined(cells.unfit), 0.0
+        if not cells.unfit:
+            b, error, variance = fit_slope(cells)
+            how = "maximum likelihood on cells"
+            reading = around(b, error, level, method=how) if independent else Reading(b, reason=DEPENDENT)
+        variance = max(cells.variance, variance) + cells.one_case
         z = cells.excess / math.sqrt(variance) if variance > 0.0 else 0.0
         share = max((gains or {}).get(name, 0.0), 0.0) / total if total > 0.0 else None
         found.append((name, float(held.true.sum()), cells.predicted, cells.observed, reading, share, z))
@@ -114,31 +117,17 @@ def residual(held: Histogram) -> float:
     return math.copysign(math.inf, cells.excess) if cells.excess else 0.0
 
 
-@dataclass(frozen=True)
-class Slope:
-    """A fitted slope with its standard error, and the variance of the number of events under the fit."""
-
-    value: float
-    error: float
-    variance: float
-
-    def reading(self, level: float, independent: bool) -> Reading:
-        if not independent:
-            return Reading(self.value, reason=DEPENDENT)
-        return around(self.value, self.error, level, method="maximum likelihood on cells")
-
-
 def logit(p: Floats) -> Floats:
     inside = np.clip(p, NEAREST, 1.0 - NEAREST)
     return np.asarray(np.log(inside) - np.log1p(-inside))
 
 
-def fit_slope(cells: Cells) -> Slope:
-    """Return b of logit p' = a + b logit p, fitted to cells by maximum likelihood; its error allows for weights.
+def fit_slope(cells: Cells) -> tuple[float, float, float]:
+    """Return b of logit p' = a + b logit p, fitted to cells by maximum likelihood, its error, and the events' variance.
 
     >>> n = np.array([100.0, 100.0])
     >>> cells = Cells(np.array([0.2, 0.8]), n, np.array([20.0, 80.0]), n, 200, 100.0)
-    >>> round(fit_slope(cells).value, 6)
+    >>> round(fit_slope(cells)[0], 6)
     1.0
     """
     x = np.column_stack([np.ones_like(cells.p), logit(cells.p)])
@@ -157,7 +146,7 @@ def fit_slope(cells: Cells) -> Slope:
             break
     inverse = np.linalg.inv(information)
     spread = inverse @ (x.T @ ((squares * weight)[:, None] * x)) @ inverse
-    return Slope(float(b[1]), math.sqrt(max(float(spread[1, 1]), 0.0)), float(squares @ weight))
+    return float(b[1]), math.sqrt(max(float(spread[1, 1]), 0.0)), float(squares @ weight)
 
 
 def _likelihood(z: Floats, true: Floats, mass: Floats) -> float:

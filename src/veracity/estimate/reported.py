@@ -230,16 +230,12 @@ class Profile:
             rows = tuple(low.row for low in self.tally.lowest[:NAMED])
             floored = self.floors[FLOORS.index(0.005)].robustness
             message = "a few rows with very low probabilities decide the pessimistic average, so it has no interval"
-            is_now, would_be = chance(float(self.values[at])), chance(float(floored))
-            if is_now != would_be:
-                message += f": it is {is_now}, with a minimum probability of 0.5 % {would_be}"
+            message += _instead(self.values[at], floored, "with a minimum probability of 0.5 %")
             found.append(Finding("heavy_tail", "note", message, len(rows), rows))
         if decides is not None and f"{decides[2]:.3g}" != f"{self.values[at]:.3g}":
             cases, rows, without = decides
             message = f"{'one case decides' if cases == 1 else f'{cases} cases decide'} the pessimistic average"
-            is_now, would_be = chance(float(self.values[at])), chance(float(without))
-            if is_now != would_be:
-                message += f": it is {is_now}, without {'it' if cases == 1 else 'them'} {would_be}"
+            message += _instead(self.values[at], without, f"without {'it' if cases == 1 else 'them'}")
             found.append(Finding("rows_decide", "note", message, cases, rows))
         return tuple(found)
 
@@ -283,6 +279,12 @@ class Profile:
             if left[cell] < 1e-9 * e.sums[2][cell]:
                 left[cell] = 0.0
         return float(left.sum())
+
+
+def _instead(value: float, other: float, how: str) -> str:
+    """Return what a mean is and would be, in words, where these differ."""
+    is_now, would_be = chance(float(value)), chance(float(other))
+    return f": it is {is_now}, {how} {would_be}" if is_now != would_be else ""
 
 
 def three(reading: Callable[[str], Reading], findings: tuple[Finding, ...] = ()) -> Means:

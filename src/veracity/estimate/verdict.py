@@ -67,17 +67,10 @@ class Tests:
     residuals: Floats
     variances: Floats
     draws: Floats
-    every_sign: bool  # the draws are all that there can be
     level: float
     confidence: float
     shape: float
-
-    @property
-    def direction(self) -> str:
-        """The direction that the scalar residual has."""
-        return OVER if self._scalar < 0.0 else UNDER
-
-    _scalar: float = 0.0
+    direction: str  # that the scalar residual has
 
     def z(self, columns: slice) -> Floats:
         """Return residuals over their errors, (V + 1)^½."""
@@ -116,11 +109,10 @@ def run_tests(cases: Two | Many, p: Floats, seed: int, picks: bool = False, proj
         residuals,
         variances,
         draws,
-        every_sign,
         level=1.0 if picks else of_squares(slice(k)),
         confidence=1.0 if spread < 1e-9 else p_value(abs(scalar), np.abs(drawn)),
         shape=of_squares(slice(k + 1, None)),
-        _scalar=scalar,
+        direction=OVER if scalar < 0.0 else UNDER,
     )
 
 

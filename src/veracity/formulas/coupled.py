@@ -81,13 +81,8 @@ def coupled_log(x: ArrayLike, kappa: float, *, alpha: float = 1.0, d: int = 1) -
     >>> round(float(coupled_log(4.0, 1.0)), 12)
     1.0
     """
-    kappa, alpha, d, x = (
-        checked_coupling(kappa, d),
-        domain.above("alpha", alpha, 0.0),
-        _dimension(d),
-        domain.nonnegative("x", x),
-    )
-    slope = alpha / (1.0 + d * kappa)
+    kappa, alpha, x = checked_coupling(kappa, d), domain.above("alpha", alpha, 0.0), domain.nonnegative("x", x)
+    slope = alpha / (1.0 + _dimension(d) * kappa)
     with np.errstate(divide="ignore"):
         return power_ratio(slope * np.log(x), kappa)
 

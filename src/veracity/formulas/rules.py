@@ -45,10 +45,10 @@ class ScoringRule:
     offset: Rows
     bregman: Pairs
     inverse: Rows
-    unit: float
-    rows: Callable[[str, ArrayLike], Array]
-    bounds: tuple[float, float]
-    cite: str
+    unit: float = 1.0
+    rows: Callable[[str, ArrayLike], Array] = domain.simplex_rows
+    bounds: tuple[float, float] = (0.0, np.inf)
+    cite: str = ""
 
     @classmethod
     def of(
@@ -81,8 +81,6 @@ class ScoringRule:
             offset=offset,
             bregman=lambda p, q: generator(q) + offset(p) - _sum(_times(q, gradient(p, p))),
             inverse=inverse or no_inverse,
-            unit=1.0,
-            rows=domain.simplex_rows,
             bounds=bounds,
             cite=cite,
         )
@@ -156,9 +154,6 @@ log = ScoringRule(
     offset=lambda p: np.zeros(p.shape[:-1]),
     bregman=_kullback_leibler,
     inverse=_softmax,
-    unit=1.0,
-    rows=domain.simplex_rows,
-    bounds=(0.0, np.inf),
     cite="Good 1952; HB17 eq 2 (divergence score), KF15 section 2.2 (log-loss), N17 eq 5",
 )
 
@@ -182,7 +177,6 @@ half_brier = ScoringRule(
     offset=lambda p: (_sum(p * p) + 1.0) / 2.0,
     bregman=lambda p, q: _sum((p - q) ** 2) / 2.0,
     inverse=lambda u: u - u.mean(axis=-1, keepdims=True) + 1.0 / u.shape[-1],
-    unit=1.0,
     rows=domain.affine_rows,
     bounds=(0.0, 1.0),
     cite="HB17 eq 1: half of `brier`; with two classes the one-component Brier score",
@@ -195,8 +189,6 @@ spherical = ScoringRule(
     offset=lambda p: np.ones(p.shape[:-1]),
     bregman=lambda p, q: _length(q)[..., 0] * _sum((p / _length(p) - q / _length(q)) ** 2) / 2.0,
     inverse=lambda u: _share(_meet_total(u, _sphere, 1.0 / np.sqrt(u.shape[-1]) - 1.0)),
-    unit=1.0,
-    rows=domain.simplex_rows,
     bounds=(0.0, 1.0),
     cite="Roby 1965; Gneiting & Raftery 2007 example 2, as a loss 1 − p_y/‖p‖",
 )
@@ -230,7 +222,6 @@ def _power(r: float) -> ScoringRule:
         bregman=lambda p, q: _sum(_power_terms(p, q, r)),
         inverse=lambda u: _power_inverse(u / (1.0 + r), r),
         unit=1.0 + r,
-        rows=domain.simplex_rows,
         bounds=(0.0, (1.0 + r) / r if r > 0.0 else np.inf),
         cite="Gneiting & Raftery 2007 example 3 (power score); Basu et al. 1998 (density power divergence)",
     )
