@@ -44,7 +44,7 @@ def _right_closed_starts(grid: Grid) -> NDArray[np.int64]:
 
 def right_closed(histogram: Histogram, grid: Grid) -> Curve:
     """Return the bins (a, b] of a calibration error."""
-    return collect("width", histogram, grid, _right_closed_starts(grid))
+    return collect(histogram, grid, _right_closed_starts(grid))
 
 
 def calibration_error(tally: Tally) -> CalibrationErrors:
@@ -88,7 +88,7 @@ def equal_mass(histogram: Histogram, grid: Grid, rows: float) -> Curve:
     first = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]])) if len(place) else place
     start = histogram.cells[first].astype(np.int64)
     start[:1] = 0
-    return collect("bins", histogram, grid, start)
+    return collect(histogram, grid, start)
 
 
 def reliability(tally: Tally, pooled: Curve) -> Curves:

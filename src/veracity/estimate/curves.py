@@ -5,10 +5,8 @@ Measured means are the means of c(u) over the true entries; reliability is the c
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +33,6 @@ class Curve:
     source               c(u): the share that came true, P_k of N17 eq 16, unless the curve smooths it
     """
 
-    name: str
     start: Ints
     count: Ints
     true: Ints
@@ -53,8 +50,7 @@ class Curve:
 
     def locate(self, u: Floats) -> Ints:
         """Return the bin of each value."""
-        bins: Ints = np.searchsorted(self.low, u, side="right") - 1
-        return bins
+        return np.asarray(np.searchsorted(self.low, u, side="right") - 1)
 
     def log_source(self, floor: float = 0.0) -> Floats:
         """Return ln c(u), not below the floor; 0 in bins without true entries, which have no weight."""
@@ -104,10 +100,10 @@ def _ended(cuts: tuple[float, ...]) -> Floats:
     return np.array([*cuts, np.inf])
 
 
-def collect(name: str, histogram: Histogram, grid: Grid, start: Ints) -> Curve:
+def collect(histogram: Histogram, grid: Grid, start: Ints) -> Curve:
     """Sum the cells of a histogram into the bins that begin at the grid cells `start`; empty bins are left out."""
     counts, others = binned(histogram, grid, start)
-    return Curve(name, *counts, *others)
+    return Curve(*counts, *others)
 
 
 def number_of_bins(rows: float) -> int:
@@ -123,34 +119,19 @@ def equal_true_bins(histogram: Histogram, grid: Grid, bins: int, end_width: floa
     the bias that wide bins cause at small probabilities.
     """
     plain, halved = bin_starts(histogram, grid, bins, end_width)
-    return collect("bins", histogram, grid, plain), collect("bins", histogram, grid, halved)
-
-
-def equal_true(histogram: Histogram, grid: Grid, *, bins: int, end_width: float, split: bool = False) -> Curve:
-    """Return one of the curves of `equal_true_bins`: as published, or with wide bins split."""
-    return equal_true_bins(histogram, grid, bins, end_width)[int(split)]
+    return collect(histogram, grid, plain), collect(histogram, grid, halved)
 
 
 def equal_width(histogram: Histogram, grid: Grid, *, cuts: tuple[float, ...], own: tuple[float, ...] = ()) -> Curve:
     """Return bins [a, b) between `cuts`, each a cut of the grid; the atoms `own` are bins by themselves."""
     start = {0, *(grid.atom(c) for c in cuts), *(grid.atom(c) for c in own), *(grid.atom(c) + 1 for c in own)}
-    return collect("width", histogram, grid, np.array(sorted(start), dtype=np.int64))
+    return collect(histogram, grid, np.array(sorted(start), dtype=np.int64))
 
 
 def isotonic(histogram: Histogram, grid: Grid) -> Curve:
     """Return pooled adjacent violators over the cells; a bin is a block of cells with one frequency."""
-    cells = collect("isotonic", histogram, grid, histogram.cells.astype(np.int64))
+    cells = collect(histogram, grid, histogram.cells.astype(np.int64))
     start = cells.start[pooled_blocks(cells.source, cells.weight)]
     start[:1] = 0
-    curve = collect("isotonic", histogram, grid, start)
+    curve = collect(histogram, grid, start)
     return replace(curve, source=curve.true_weight / curve.weight)
-
-
-CURVES: dict[str, Callable[..., Curve]] = {"bins": equal_true, "width": equal_width, "isotonic": isotonic}
-
-
-def fit(name: str, histogram: Histogram, grid: Grid, **options: Any) -> Curve:
-    """Return the curve called `name`, with its options."""
-    if name not in CURVES:
-        raise ValueError(f"curve: no curve is called {name!r}; there are {', '.join(CURVES)}")
-    return CURVES[name](histogram, grid, **options)

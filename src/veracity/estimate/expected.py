@@ -99,14 +99,12 @@ def row_spread(p: Floats, weight: Floats, r: Floats) -> Floats:
         mean, square = (np.array([_total(power) for power in powers(log, 1.0 + s * r)]) for s in (1.0, 2.0))
     log = np.maximum(log, -1e100)  # 0 ln 0 is 0
     mean[r == 0.0], square[r == 0.0] = _total(p * log), _total(p * log * log)
-    found: Floats = np.maximum(square - mean**2, 0.0) @ (weight / weight.sum())
-    return found
+    return np.asarray(np.maximum(square - mean**2, 0.0) @ (weight / weight.sum()))
 
 
 def _total(p: Floats) -> Floats:
     """Return the sums of columns."""
-    sums: Floats = np.einsum("ij->j", p)
-    return sums
+    return np.asarray(np.einsum("ij->j", p))
 
 
 def band(expected: Floats, spread: Floats, r: Floats, n: float, z: float) -> tuple[Floats, Floats]:

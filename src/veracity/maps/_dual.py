@@ -46,10 +46,7 @@ class Unsolved(InfeasibleTarget):
 
 
 class _Stuck(Exception):
-    """Conjugate gradients found no direction from b."""
-
-    def __init__(self, b: Array) -> None:
-        self.b = b
+    """Conjugate gradients found no direction from the shift that it holds."""
 
 
 def in_memory(forecasts: Forecasts) -> Chunks:
@@ -257,4 +254,4 @@ def solve(
         measure = partial(moments, chunks, place, couplings=False)
         return newton(measure, target, b, members, direction=direction, **options)
     except _Stuck as stuck:
-        return with_matrix(stuck.b)
+        return with_matrix(stuck.args[0])

@@ -45,16 +45,6 @@ def whole_capacities(mass: Array, target: Array) -> tuple[Array, Array] | None:
     return None
 
 
-def rounded_capacities(mass: Array, target: Array) -> tuple[Array, Array]:
-    unit = 2**30
-    return np.rint(mass / mass.sum() * unit).astype(np.int32), np.rint(target * unit).astype(np.int32)
-
-
-def supply(patterns: Array, mass: Array, chosen: Array) -> float:
-    """Return the share of rows with a positive score for any chosen class."""
-    return float(mass[patterns[:, chosen].any(axis=1)].sum() / mass.sum())
-
-
 def blocks_of_support(patterns: Array, mass: Array, target: Array, classes: tuple[Any, ...]) -> tuple[Array, Array]:
     """Return block and level of each class, or raise InfeasibleTarget.
 
@@ -73,7 +63,7 @@ def blocks_of_support(patterns: Array, mass: Array, target: Array, classes: tupl
     if len(row) > MOST_ENTRIES:
         return connected_components(support, directed=False)[1][m:], np.zeros(k, int)
     whole = whole_capacities(mass, target)
-    rows, columns = whole if whole is not None else rounded_capacities(mass, target)
+    rows, columns = whole or (np.rint(part * 2**30).astype(np.int32) for part in (mass / mass.sum(), target))
     source, sink = 0, m + k + 1
     heads = np.concatenate([np.zeros(m, int), row + 1, m + 1 + np.arange(k)])
     tails = np.concatenate([1 + np.arange(m), m + 1 + column, np.full(k, sink)])
@@ -87,7 +77,7 @@ def blocks_of_support(patterns: Array, mass: Array, target: Array, classes: tupl
         residual.eliminate_zeros()
         short = breadth_first_order(csr_array(residual.T), sink, return_predecessors=False)
         chosen = np.isin(m + 1 + np.arange(k), short)
-        need, have = float(target[chosen].sum()), supply(patterns, mass, chosen)
+        need, have = float(target[chosen].sum()), float(mass[patterns[:, chosen].any(axis=1)].sum() / mass.sum())
         if need - have > (0.0 if whole is not None else TOLERANCE):
             raise InfeasibleTarget(tuple(c for c, short in zip(classes, chosen, strict=True) if short), need, have)
 
