@@ -5,8 +5,10 @@ Measured means are the means of c(u) over the true entries; reliability is the c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,6 +124,11 @@ def equal_true_bins(histogram: Histogram, grid: Grid, bins: int, end_width: floa
     return collect(histogram, grid, plain), collect(histogram, grid, halved)
 
 
+def equal_true(histogram: Histogram, grid: Grid, *, bins: int, end_width: float, split: bool = False) -> Curve:
+    """Return one of the curves of `equal_true_bins`: as published, or with wide bins split."""
+    return equal_true_bins(histogram, grid, bins, end_width)[int(split)]
+
+
 def equal_width(histogram: Histogram, grid: Grid, *, cuts: tuple[float, ...], own: tuple[float, ...] = ()) -> Curve:
     """Return bins [a, b) between `cuts`, each a cut of the grid; the atoms `own` are bins by themselves."""
     start = {0, *(grid.atom(c) for c in cuts), *(grid.atom(c) for c in own), *(grid.atom(c) + 1 for c in own)}
@@ -135,3 +142,13 @@ def isotonic(histogram: Histogram, grid: Grid) -> Curve:
     start[:1] = 0
     curve = collect(histogram, grid, start)
     return replace(curve, source=curve.true_weight / curve.weight)
+
+
+CURVES: dict[str, Callable[..., Curve]] = {"bins": equal_true, "width": equal_width, "isotonic": isotonic}
+
+
+def fit(name: str, histogram: Histogram, grid: Grid, **options: Any) -> Curve:
+    """Return the curve called `name`, with its options."""
+    if name not in CURVES:
+        raise ValueError(f"curve: no curve is called {name!r}; there are {', '.join(CURVES)}")
+    return CURVES[name](histogram, grid, **options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from veracity.data import Finding
 from veracity.data.reading import Reading, around, around_log, undefined, unknown
 from veracity.data.records import Bin, Means
-from veracity.estimate.curves import Curve, equal_true_bins, equal_width, isotonic, number_of_bins, shown
+from veracity.estimate.curves import Curve, equal_true_bins, equal_width, fit, number_of_bins, shown
 from veracity.estimate.influences import Influences
 from veracity.estimate.reported import AT, ENOUGH, Profile, three
 from veracity.formulas.intervals import quantile
@@ -238,14 +237,11 @@ def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, Any]:
     parts = (
         {"": pooled(tally)} if groups == "pooled" else dict(zip(map(str, tally.classes), tally.classwise, strict=True))
     )
-    curves: dict[str, Callable[[Histogram], Curve]] = {
-        "bins": lambda h: equal_true_bins(h, tally.grid, bins, plan.end_width)[1],
-        "width": lambda h: equal_width(h, tally.grid, cuts=tuple(i / ERROR_BINS for i in range(1, ERROR_BINS))),
-        "isotonic": lambda h: isotonic(h, tally.grid),
+    options: dict[str, dict[str, Any]] = {
+        "bins": {"bins": bins, "end_width": plan.end_width, "split": True},
+        "width": {"cuts": tuple(i / ERROR_BINS for i in range(1, ERROR_BINS))},
     }
-    if curve not in curves:
-        raise ValueError(f"curve: no curve is called {curve!r}; there are {', '.join(curves)}")
-    fitted = {name: curves[curve](h) for name, h in parts.items() if h.true.sum()}
+    fitted = {name: fit(curve, h, tally.grid, **options.get(curve, {})) for name, h in parts.items() if h.true.sum()}
     r = np.array([R[AT[name]] for name in AT])
     weight = np.array([c.true_weight.sum() for c in fitted.values()])
     # A curve that smooths is not the frequencies of bins, so the correction for few rows a bin is for bins only.
