@@ -25,7 +25,7 @@ from .arguments import (
 from .columns import codes_of, is_masked, numbers, shares_of
 from .findings import Finding
 from .names import Names, many
-from .rows import LOGS, InputRows, from_logs, normalised, with_absent, with_columns
+from .rows import LOGS, InputRows, columns_of, from_logs, normalised, with_absent
 from .types import Array, Forecasts
 
 FEW = 20  # so many true percentages, all of at most one, are too unlikely
@@ -87,9 +87,9 @@ def prepare(
         outcome = shares_of(y, k, labels, f.row, names)
     else:
         outcome = codes_of(y, k, labels, pos_label, p.ndim == 1, f.row, names)
-    f = with_columns(f, sample_weight, counts, groups, case, clusters, time)
     f = replace(
         f,
+        **columns_of(f, sample_weight, counts, groups, case, clusters, time),
         outcomes=outcome.codes,
         classes=outcome.classes if classes is None else classes,
         ideal=ideal_matrix(ideal, p, names),
@@ -131,7 +131,11 @@ def prepare(
     if normalise:
         f, rescaled = normalised(f)
         findings += rescaled
-    return replace(f, findings=tuple(findings), names=replace(names, dates=are_dates(time)))
+    return _settled(f, findings, time)
+
+
+def _settled(f: Forecasts, findings: list[Finding], time: Any) -> Forecasts:
+    return replace(f, findings=tuple(findings), names=replace(f.names, dates=True) if are_dates(time) else f.names)
 
 
 def _numbers(rows: Any) -> Array | None:
@@ -160,7 +164,7 @@ def prepare_realised(
             "give the probability of the outcome, one for each row",
         )
     f = Forecasts(None, None, (), log_realised=p, first_row=first_row, rows=_numbers(rows), model=model, names=names)
-    part = InputRows(with_columns(f, **columns))
+    part = InputRows(replace(f, **columns_of(f, **columns)))
     if missing == "drop":
         part.leave_out(np.isnan(p), "missing_rows")
     f = part.f
@@ -181,5 +185,4 @@ def prepare_realised(
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
             log_p = np.log(log_p / (100.0 if scale == "percent" else 1.0))
-    findings, dates = tuple(part.findings), are_dates(columns.get("time"))
-    return replace(f, log_realised=log_p, findings=findings, names=replace(names, dates=dates))
+    return _settled(replace(f, log_realised=log_p), part.findings, columns.get("time"))

@@ -16,7 +16,7 @@ from .types import Array, Forecasts
 LOGS = ("logit", "log")  # scales
 
 
-def with_columns(
+def columns_of(
     f: Forecasts,
     sample_weight: Any = None,
     counts: Any = None,
@@ -24,18 +24,17 @@ def with_columns(
     case: Any = None,
     clusters: Any = None,
     time: Any = None,
-) -> Forecasts:
-    """Return the forecasts with the columns that every input may have, each checked."""
+) -> dict[str, Any]:
+    """Return the columns that the forecasts f of any input may have, each checked."""
     n, names = len(f), f.names
-    return replace(
-        f,
-        weights=case_weights(sample_weight, n, f.row, names),
-        counts=whole_counts(counts, n, f.row, names),
-        case=row_column(case, n, "case", names),
-        clusters=keys_of(row_column(clusters, n, "clusters", names)),
-        time=moments_of(row_column(time, n, "time", names), names),
-        groups=groups_of(groups, n, names),
-    )
+    return {
+        "weights": case_weights(sample_weight, n, f.row, names),
+        "counts": whole_counts(counts, n, f.row, names),
+        "case": row_column(case, n, "case", names),
+        "clusters": keys_of(row_column(clusters, n, "clusters", names)),
+        "time": moments_of(row_column(time, n, "time", names), names),
+        "groups": groups_of(groups, n, names),
+    }
 
 
 @dataclass
