@@ -140,10 +140,7 @@ def _check_realised(forecasts: Forecasts) -> Forecasts:
 def _findings(forecasts: Forecasts, low: float, high: float) -> tuple[Finding, ...]:
     inside = low > 0.0 and (high < 1.0 or forecasts.k > 2)  # nothing was ruled out
     found = [] if inside else list(_zero(forecasts))
-    p, y = forecasts.probabilities, forecasts.outcomes
-    assert p is not None
-    assert y is not None
-    n = len(p)
+    p, y, n = forecasts.scores, forecasts.observed, len(forecasts)
     if n > 1 and all(bool(np.all(p[i : i + 4096] == p[0])) for i in range(0, n, 4096)):
         found.append(Finding.of("constant_forecast", n, n))
     if n > 1 and y[-1] == y[0] and all(bool(np.all(y[i : i + 4096] == y[0])) for i in range(0, n, 4096)):

@@ -149,8 +149,7 @@ class Forecasts:
     @property
     def allowed(self) -> float:
         """The largest distance of a row's sum from one, by the precision of the input."""
-        assert self.probabilities is not None
-        return tolerance(np.dtype(np.float16) if self.half else self.probabilities.dtype, self.k)
+        return tolerance(np.dtype(np.float16) if self.half else self.scores.dtype, self.k)
 
     @property
     def scores(self) -> Array:

@@ -28,9 +28,8 @@ NUMBERED = {"weight": pl.Float64, "count": pl.Int64}
 def mapped_rows(fitted: Fitted, forecasts: Forecasts) -> Array:
     """Return mapped rows in the file's order of classes; refuse values outside [0, 1]."""
     theirs, ours = [str(c) for c in forecasts.classes], [str(c) for c in fitted.classes]
-    assert forecasts.probabilities is not None
     if theirs == ours:
-        rows = fitted(forecasts.probabilities)
+        rows = fitted(forecasts.scores)
     elif sorted(theirs) == sorted(ours):
         order = [theirs.index(name) for name in ours]
         rows = fitted(forecasts.matrix[:, order])[:, [ours.index(name) for name in theirs]]

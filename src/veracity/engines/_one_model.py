@@ -148,9 +148,8 @@ class Added(Sum):
 
     def take(self, batch: Batch) -> None:
         for f in batch.forecasts:
-            assert f.probabilities is not None
             for part in blocks(len(f), f.k):
-                rows = as_rows(f.probabilities[part], f.k)
+                rows = as_rows(f.scores[part], f.k)
                 rows = rows if self._kept is None else rows[:, self._kept]
                 self._add(self._work(rows, f.mass[part] / self._mass))
 

@@ -15,10 +15,10 @@ from veracity.estimate.scores import few_misses
 from veracity.formulas.intervals import consistency_band, quantile, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
-from veracity.kernels.result import joined
+from veracity.kernels.result import MANY, joined
 from veracity.kernels.statistics import gaps
 from veracity.state.plan import ERROR_BINS
-from veracity.state.tally import MANY_CLASSES, Tally
+from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ def _nested(grid: Grid) -> Grid:
 
 def class_grid(tally: Tally) -> Grid:
     """Return the grid of the class-wise histograms: nested cells for many classes."""
-    return _nested(tally.grid) if tally.k > MANY_CLASSES else tally.grid
+    return _nested(tally.grid) if tally.k > MANY else tally.grid
 
 
 @lru_cache(maxsize=16)

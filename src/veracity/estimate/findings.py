@@ -7,7 +7,8 @@ import numpy as np
 from veracity.data import Finding
 from veracity.data.records import Scores
 from veracity.estimate.reported import Entries
-from veracity.state.tally import MANY_CLASSES, Tally
+from veracity.kernels.result import MANY
+from veracity.state.tally import Tally
 from veracity.words import percent
 
 SURPRISES, SURPRISES_SHARE = 5, 0.1  # the largest ones, and their share of the log loss before it is a finding
@@ -77,4 +78,4 @@ def _constant(tally: Tally) -> bool:
     """Return whether all forecasts are the same; with many classes pooled cells tell, class-wise ones are too wide."""
     if not all(len(h.cells) == 1 for h in tally.classwise) or len(tally.pooled.cells) > tally.k:
         return False
-    return tally.k <= MANY_CLASSES or not (tally.pooled.all % tally.sums.rows).any()
+    return tally.k <= MANY or not (tally.pooled.all % tally.sums.rows).any()

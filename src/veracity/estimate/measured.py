@@ -18,10 +18,11 @@ from veracity.estimate.influences import Influences
 from veracity.estimate.reported import AT, ENOUGH, Profile, three
 from veracity.formulas.intervals import quantile
 from veracity.kernels import Histogram
+from veracity.kernels.result import MANY
 from veracity.state.cells import regrouped
 from veracity.state.plan import ERROR_BINS
 from veracity.state.sums import R
-from veracity.state.tally import MANY_CLASSES, Tally
+from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
 
@@ -230,8 +231,8 @@ def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, Any]:
         raise ValueError(NOT_MEASURABLE)
     if groups not in ("pooled", "per class"):
         raise ValueError(f"groups: {groups!r} is neither 'pooled' nor 'per class'")
-    if groups == "per class" and tally.k > MANY_CLASSES:
-        raise ValueError(f"groups: 'per class' is offered up to {MANY_CLASSES} classes; these are {tally.k}")
+    if groups == "per class" and tally.k > MANY:
+        raise ValueError(f"groups: 'per class' is offered up to {MANY} classes; these are {tally.k}")
     plan = tally.plan
     bins = number_of_bins(tally.sums.n_eff) if plan.bins == "auto" else int(plan.bins)
     parts = (

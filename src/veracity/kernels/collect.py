@@ -76,7 +76,7 @@ class Lowest:
 
 
 class Mass:
-    """Counts and weights of the rows of a block; None means ones."""
+    """Counts c, weights w, cw and cw² of the rows of a block; None means ones."""
 
     def __init__(self, counts: Array | None, weights: Array | None):
         self.counts = counts
@@ -96,9 +96,8 @@ class Mass:
     def at(self, rows: Any) -> Mass:
         part = object.__new__(Mass)
         part.weighted = self.weighted
-        part.counts = None if self.counts is None else self.counts[rows]
-        part.first = None if self.first is None else self.first[rows]
-        part.second = None if self.second is None else self.second[rows]
+        held = (self.counts, self.first, self.second)
+        part.counts, part.first, part.second = (None if x is None else x[rows] for x in held)
         return part
 
 

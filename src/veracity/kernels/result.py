@@ -13,7 +13,7 @@ Array = NDArray[Any]
 
 EXPONENTS = np.arange(-18, 19) / 9  # the r of powers
 TINY = 1e-80  # a realised probability below this is listed in `tiny` and left out of `powers`
-LOWEST = 20  # rows with the smallest realised probability that are kept
+LOWEST = 20  # rows with the smallest realised probability that are kept: a screenful
 FIRST = 5  # rows named for each problem
 PROBLEMS = ("nan", "infinite", "negative", "above_one", "row_sum", "label")
 MANY = 50  # beyond so many classes the class-wise histograms use the nested grid

@@ -61,7 +61,7 @@ def gaps(
     the mean gap of calibrated forecasts.
 
     cells    of histograms one after another, ascending in each; histogram i is offsets[i] … offsets[i + 1].
-    start    (bins,) the cell at which each bin begins, the first 0; at most 64.
+    start    (bins,) the cell at which each bin begins, the first 0.
     columns  of each cell Σw of all entries and of the true ones, both counts (int64) or weights, and Σwp.
     rows     how many rows a weight of 1 is worth.
 
@@ -136,7 +136,7 @@ def row_moves(
 
     p      (rows, k) probabilities of any kind of float, y (rows,) the column of the true entry.
     edges  (bins,) where each bin begins; what lies below the first is in the first.
-    own, every  (bins, m) added for the true entry, and subtracted for each entry; m is at most 16.
+    own, every  (bins, m) added for the true entry, and subtracted for each entry.
 
     >>> filled = np.empty((3, 1))
     >>> row_moves(np.array([[0.2, 0.8]]), np.array([1]), np.array([0.0, 0.5]), np.eye(2), np.eye(2), filled)
@@ -153,8 +153,8 @@ def row_moves(
 def mixed_errors(x: Floats, share: Floats, square: Floats, mixes: Floats) -> Floats:
     """√Σ square·(Σ_c mix_c (x_c − mean of x_c))² of each mix of columns, means weighted by `share`.
 
-    x      (m, rows) at most 16 columns; those with 0 in a mix may be infinite.
-    mixes  (mixes, m) how much of each column; at most 32.
+    x      (m, rows) columns; those with 0 in a mix may be infinite.
+    mixes  (mixes, m) how much of each column.
 
     >>> half = np.array([0.5, 0.5])
     >>> mixed_errors(np.array([[1.0, 3.0], [2.0, 1.0]]), half, half, np.array([[1.0, 0.0], [1.0, 2.0]]))

@@ -17,9 +17,10 @@ from veracity.data.findings import TEXTS
 from veracity.data.types import COLUMNS
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
+from veracity.kernels.result import LOWEST, MANY
 from veracity.state.plain_bytes import Damaged
 from veracity.state.sums import Sums
-from veracity.state.tally import LOWEST, MANY_CLASSES, Low, Tally
+from veracity.state.tally import Low, Tally
 
 Array = NDArray[Any]
 
@@ -39,7 +40,7 @@ def check(tally: Tally, cells: Grid) -> None:
     histograms = (tally.pooled, tally.top, *tally.classwise)
     _require(len(tally.classwise) in (0, tally.k), "the number of histograms")
     for i, h in enumerate(histograms):
-        edges = cells.nested_edges if i > 1 and tally.k > MANY_CLASSES else cells.edges
+        edges = cells.nested_edges if i > 1 and tally.k > MANY else cells.edges
         _check_histogram(h, edges, tally.sums.rows * (max(tally.k, 1) if i == 0 else 1))
     _check_totals(tally)
     _check_rows(tally.analysis.rows, tally.analysis.complete, tally.sums.rows, tally.k)

@@ -18,6 +18,7 @@ from veracity import kernels
 from veracity.data import Finding, Forecasts, Names, NothingLeft, merge, prepare, refuse
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid, grid
+from veracity.kernels.result import LOWEST, MANY
 from veracity.state.cells import Cells, forecasts_from_cells, true_entries, without_not_offered
 from veracity.state.keyed import KeyedScores
 from veracity.state.plan import Plan
@@ -27,10 +28,8 @@ from veracity.state.sums import Sums, plus, with_logs, with_tiny
 Floats = NDArray[np.float64]
 Groups = Mapping[str, Mapping[str, "Tally"]]
 
-MANY_CLASSES = 50  # beyond, class-wise histograms are nested
 VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-22
 FEWEST = 30  # rows of a sample, however many classes
-LOWEST = 20  # lowest realised probabilities that are kept: a screenful
 SPLIT = ("soft_outcomes", "no_number_of_cases")  # findings about several rows for one case
 DERIVED = ("zero_probability", "constant_forecast", "one_outcome")  # findings that follow from the sums
 
@@ -216,46 +215,40 @@ class RunningTally:
     """A sum of tallies that grows in place, for streams."""
 
     def __init__(self) -> None:
-        self._first: Tally | None = None
-        self._sums: Sums | None = None
-        self._lowest: tuple[Low, ...] = ()
-        self._findings: tuple[Finding, ...] = ()
-        self._cases = 0
+        self._held: Tally | None = None  # the only one with rows; of several, without what grows in place
+        self._cells: tuple[Cells, Cells] | None = None  # whole and class-wise histograms of several
         self._rows = RunningRows()
         self._groups: dict[str, dict[str, list[Tally]]] = {}  # perhaps thousands of levels: added at the end
         self._waiting = 0
-        self._by_key: KeyedScores | None = None
 
     def add(self, tally: Tally) -> None:
         """Add a tally of the same plan and classes."""
-        if self._first is None:
-            self._first = tally
-            return
-        _check_same_kind(self._first, tally)
-        if self._sums is None and not self._first.sums.rows:
-            self._first = tally
+        held = self._held or tally
+        _check_same_kind(held, tally)
+        if self._held is None or (self._cells is None and not held.sums.rows):
+            self._held = tally
         elif tally.sums.rows:
-            if self._sums is None:
-                self._start(self._first)
-            self._put(tally)
+            if self._cells is None:
+                cells, classes = held.grid, len(held.classwise)
+                size = len(cells) if held.k <= MANY else len(cells.nested_edges)
+                self._cells = Cells(2, len(cells)), Cells(classes, size)
+                self._grow(held, *self._cells)
+                nothing = AnalysisRows(held.analysis.rows.take(slice(0)), False)
+                held = replace(held, analysis=nothing, groups={})  # its rows need not stay in memory
+            self._grow(tally, *self._cells)
+            self._held = replace(
+                held,
+                sums=held.sums + tally.sums,
+                lowest=tuple(sorted(held.lowest + tally.lowest)[:LOWEST]),
+                findings=merge(held.findings + tally.findings),
+                cases=held.cases + tally.cases,
+                by_key=plus(held.by_key, tally.by_key),
+            )
 
-    def _start(self, first: Tally) -> None:
-        cells = first.grid
-        size = len(cells) if first.k <= MANY_CLASSES else len(cells.nested_edges)
-        self._whole, self._classwise = Cells(2, len(cells)), Cells(len(first.classwise), size)
-        self._put(first)
-        nothing = AnalysisRows(first.analysis.rows.take(slice(0)), False)
-        self._first = replace(first, analysis=nothing, groups={})  # its rows need not stay in memory
-
-    def _put(self, tally: Tally) -> None:
-        self._sums = plus(self._sums, tally.sums)
-        self._whole.add((tally.pooled, tally.top))
+    def _grow(self, tally: Tally, whole: Cells, classwise: Cells) -> None:
+        whole.add((tally.pooled, tally.top))
         if tally.classwise:
-            self._classwise.add(tally.classwise)
-        self._lowest = tuple(sorted(self._lowest + tally.lowest)[:LOWEST])
-        self._findings = merge(self._findings + tally.findings)
-        self._cases += tally.cases
-        self._by_key = plus(self._by_key, tally.by_key)
+            classwise.add(tally.classwise)
         self._rows.add(tally.analysis.rows, tally.analysis.complete)
         for column, levels in tally.groups.items():
             for level, part in levels.items():
@@ -273,22 +266,19 @@ class RunningTally:
 
     def tally(self) -> Tally:
         """Return the sum so far."""
-        if self._first is None:
+        held = self._held
+        if held is None:
             raise ValueError("nothing to add: give at least one tally")
-        if self._sums is None:
-            return self._first
+        if self._cells is None:
+            return held
         self._settle_groups()
-        pooled, top = self._whole.histograms()
+        (pooled, top), classwise = self._cells[0].histograms(), self._cells[1]
         return replace(
-            self._first,
-            sums=self._sums,
+            held,
             pooled=pooled,
             top=top,
-            classwise=self._classwise.histograms() if self._first.classwise else (),
-            lowest=self._lowest,
-            findings=tuple(sorted(self._findings, key=lambda f: (f.code, f.message))),
-            cases=self._cases,
-            by_key=self._by_key,
+            classwise=classwise.histograms() if held.classwise else (),
+            findings=tuple(sorted(held.findings, key=lambda f: (f.code, f.message))),
             analysis=self._rows.rows(),
             groups={c: {v: parts[0] for v, parts in sorted(ls.items())} for c, ls in self._groups.items()},
         )
