@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from types import ModuleType
 
+import numpy as np
+
+from veracity.kernels import twin
+from veracity.kernels.grid import Grid
 from veracity.kernels.hashes import forecast_hashes
-from veracity.kernels.result import Histogram, Pass
-from veracity.kernels.scan import scan
+from veracity.kernels.result import Array, Histogram, Pass, tolerance
 
 __all__ = ["NAME", "Histogram", "Pass", "forecast_hashes", "scan"]
 
@@ -17,3 +20,51 @@ try:
 except ImportError:  # installed without a compiler
     native = None
 NAME = "numpy" if native is None or os.environ.get("VERACITY_KERNEL") == "numpy" else "native"
+
+
+def scan(
+    p: Array,
+    y: Array,
+    grid: Grid,
+    *,
+    weights: Array | None = None,
+    counts: Array | None = None,
+    allowed: float | None = None,
+    threads: int | None = None,
+    kernel: str | None = None,
+) -> Pass:
+    """Return sums, scores, problems and histograms of forecasts p with outcomes y, from one pass.
+
+    p        (n,) probability of column 1 of two, or (n, k); float32 or float64, any memory order.
+    y        (n,) column number of the outcome.
+    weights  (n,) float64; counts (n,) int64. Both are taken as checked.
+    allowed  how far the sum of a row may be from one; None: by the dtype of p (result.tolerance).
+    kernel   "native" or "numpy"; None takes "native" if it was compiled.
+
+    >>> from veracity.kernels.grid import grid
+    >>> one = scan(np.array([0.9, 0.8, 0.3]), np.array([1, 1, 0]), grid())
+    >>> one.score_sums[0, 0].round(6)  # -(ln .9 + ln .8 + ln .7)
+    np.float64(0.685179)
+    """
+    kernel = kernel or NAME
+    if kernel not in ("numpy", "native"):
+        raise ValueError(f"kernel: {kernel!r} is neither 'native' nor 'numpy'")
+    if p.ndim not in (1, 2) or (p.ndim == 2 and p.shape[1] == 0):
+        raise ValueError(f"p: shape {p.shape} is neither (n,) nor (n, k)")
+    for name, given in (("y", y), ("weights", weights), ("counts", counts)):
+        if given is not None and given.shape != (len(p),):
+            raise ValueError(f"{name}: shape {given.shape} for {len(p)} rows of p")
+    if y.dtype.kind not in "iub":
+        raise ValueError(f"y: {y.dtype} are not column numbers; give integers")
+    if allowed is None:
+        allowed = tolerance(p.dtype, 2 if p.ndim == 1 else p.shape[1])
+    if p.dtype not in (np.float32, np.float64):
+        p = p.astype(np.float64)
+    if not y.dtype.isnative:
+        y = y.astype(np.int64)
+    if kernel == "native":
+        if native is None:
+            raise ValueError("kernel: 'native' was not compiled in this installation; use 'numpy'")
+        found: Pass = native.scan(p, y, grid, weights, counts, threads, allowed)
+        return found
+    return twin.scan(p, y, grid, weights, counts, allowed)
