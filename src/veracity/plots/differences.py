@@ -27,7 +27,7 @@ def rows(result: Any) -> style.Rows:
     record = result.record
     rule, name = words.comparison.judged_by(record), words.comparison.anchor(record)
     found = []
-    for other in [other for tier in record.ranking[rule] for other in tier if other != name][:MOST]:
+    for other in words.comparison.others(record, rule)[:MOST]:
         d = words.comparison.difference(record, other, name, rule)
         if d is not None and finite(d.value) is not None and d.low is not None:
             level = next(iter(result.models.values())).level or 0.95

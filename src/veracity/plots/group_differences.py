@@ -23,9 +23,8 @@ MOST = 24  # groups of one column that are drawn
 
 def pair(result: Any) -> tuple[str, str] | None:
     """Return the best or the reference, and the next model of the ranking."""
-    name = words.comparison.anchor(result.record)
-    other = next((m for tier in result.record.ranking["log"] for m in tier if m != name), None)
-    return None if other is None else (other, name)
+    other = next(iter(words.comparison.others(result.record)), None)
+    return None if other is None else (other, words.comparison.anchor(result.record))
 
 
 def rows(result: Any) -> style.Rows:
@@ -33,12 +32,10 @@ def rows(result: Any) -> style.Rows:
     shown = pair(result)
     for column, levels in result.record.groups.items() if shown else ():
         for level, differences in list(levels.items())[:MOST]:
-            for d in differences:
-                if {d.a, d.b} == set(shown or ()) and finite(d.value) is not None:
-                    sign = 1.0 if shown and d.a == shown[0] else -1.0
-                    ends = sorted(sign * end for end in (d.low, d.high)) if d.low is not None else [None, None]
-                    own = {"column": str(column), "group": str(level), "value": sign * d.value}
-                    found.append({**own, "low": ends[0], "high": ends[1]})
+            d = words.comparison.among(differences, *shown) if shown else None
+            if d is not None and finite(d.value) is not None:
+                limits = {"value": d.value, "low": d.low, "high": d.high}
+                found.append({"column": str(column), "group": str(level), **limits})
     return found
 
 

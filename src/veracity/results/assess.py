@@ -171,18 +171,23 @@ def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
     return held
 
 
-def _of_frame(data: Any, plan: Plan, given: dict[str, Any], options: dict[str, Any]) -> Assessment | Assessments:
+def models_of(data: Any, options: dict[str, Any], caller: str = "assess") -> dict[str, Forecasts]:
+    """Return the forecasts of each model in a frame."""
     with extras():
         from veracity.read import ReadOptions, frame
 
     known = [f.name for f in fields(ReadOptions)]
     for option in options:
         if option not in known:
-            raise TypeError(f"assess() has no option {option!r} for a frame; there are {', '.join(known)}")
+            raise TypeError(f"{caller}() has no option {option!r} for a frame; there are {', '.join(known)}")
+    return dict(frame(data, ReadOptions(**options)))
+
+
+def _of_frame(data: Any, plan: Plan, given: dict[str, Any], options: dict[str, Any]) -> Assessment | Assessments:
     for option, named in OF_FRAME.items():
         if option in given and option != named:
             raise TypeError(f"assess() got {option} with a frame; its own option is {named}=…")
-    models = frame(data, ReadOptions(**options, **given))
+    models = models_of(data, options | given)
     found = {name: assessment(Tally.of(f, plan=plan), model=name) for name, f in models.items()}
     return next(iter(found.values())) if len(found) == 1 else Assessments(found)
 

@@ -14,49 +14,15 @@ from typing import Any
 import numpy as np
 
 from veracity import estimate
-from veracity.data import Finding
+from veracity.data import Finding, records
 from veracity.data.extras import extras
 from veracity.data.findings import unique
 from veracity.data.places import file_of
 from veracity.data.reading import Reading, undefined, unknown
-from veracity.data.records import (
-    Adjustment,
-    Baseline,
-    Bin,
-    CalibrationErrors,
-    ClassReading,
-    Corp,
-    Curves,
-    DecomposedProfile,
-    Decomposition,
-    Drift,
-    ExpectedScore,
-    FloorMeans,
-    Group,
-    Losses,
-    Means,
-    Provenance,
-    Remedy,
-    RiskProfile,
-    Scores,
-    Skill,
-    Surprise,
-    Window,
-)
 from veracity.data.verdict import Verdict
 from veracity.estimate.ladder import NoProbabilities
 from veracity.estimate.measured import Measured
-from veracity.results.document import (
-    RULES,
-    build,
-    encode,
-    parameter_of,
-    parse,
-    plain,
-    readings,
-    rule_key,
-    rule_of,
-)
+from veracity.results.document import RULES, build, encode, parameter_of, parse, plain, readings, rule_key, rule_of
 from veracity.results.presented import Presented
 from veracity.results.schema import SCHEMA, SECTIONS, section_types
 from veracity.results.shared import Shared
@@ -84,7 +50,7 @@ class Assessment(Presented):
 
     tally: Tally | None  # None where the assessment was read from a document
     model: str | None = None
-    provenance: Provenance | None = None
+    provenance: records.Provenance | None = None
 
     # -- filled by the one pass -----------------------------------------------------------------------------------
 
@@ -108,7 +74,7 @@ class Assessment(Presented):
         return self._state.plan.level
 
     @cached_property
-    def scores(self) -> Scores:
+    def scores(self) -> records.Scores:
         """Proper scores, accuracy and ranking."""
         if self._shared.nothing:
             nothing = Finding("one_class" if self.n else "empty", "changes the meaning", self._shared.nothing)
@@ -121,60 +87,57 @@ class Assessment(Presented):
         )
 
     @cached_property
-    def skill(self) -> Skill:
+    def skill(self) -> records.Skill:
         """Improvement on the baseline as a share of its loss."""
         if self._shared.nothing:
-            return Skill(undefined(self._shared.nothing), undefined(self._shared.nothing))
+            return records.Skill(undefined(self._shared.nothing), undefined(self._shared.nothing))
         return self._shared.shown(estimate.skill(self._state, self.baseline))
 
     @cached_property
-    def baseline(self) -> Baseline:
+    def baseline(self) -> records.Baseline:
         """Scores of always predicting the class frequencies."""
-        return Baseline() if self._shared.nothing else estimate.baseline(self._state)
+        return records.Baseline() if self._shared.nothing else estimate.baseline(self._state)
 
     @cached_property
-    def reported(self) -> Means:
+    def reported(self) -> records.Means:
         """The three means of the probability given to the outcome."""
         if self._shared.nothing:
             return self._no_means
-        found = self._shared.profile.means()
-        return self._shared.shown(
-            self._shared.bootstrap.of_means("reported", found) if self._shared.bootstrap else found
-        )
+        return self._drawn("reported", self._shared.profile.means())
 
     @cached_property
-    def expected(self) -> Means:
+    def expected(self) -> records.Means:
         """The same means as the forecaster expects of itself."""
         return self._no_means if self._shared.nothing else self._shared.shown(self._shared.expected.means())
 
     @cached_property
-    def expected_scores(self) -> Mapping[str, ExpectedScore]:
+    def expected_scores(self) -> Mapping[str, records.ExpectedScore]:
         """The score that the forecasts expect of themselves by rule, and how far the observed one exceeds it."""
         return {key: self.expected_score(key) for key in (*RULES, *self._shared.further)}
 
     @cached_property
-    def measured(self) -> Means:
+    def measured(self) -> records.Means:
         """The same means with each probability replaced by how often such forecasts came true."""
         published = self._state.plan.preset is not None
         return self._of_curve(Measured.plain_means if published else Measured.measured_means, "measured")
 
     @cached_property
-    def measured_plain(self) -> Means:
+    def measured_plain(self) -> records.Means:
         """The measured means by the published procedure."""
         return self._of_curve(Measured.plain_means)
 
     @cached_property
-    def divergence(self) -> Means:
+    def divergence(self) -> records.Means:
         """Reported ÷ measured."""
         return self._of_curve(Measured.divergence_means, "divergence")
 
     @cached_property
-    def source(self) -> Means:
+    def source(self) -> records.Means:
         """The same means of the source probabilities, where they are given (`ideal`)."""
         return self._no_means if self._shared.nothing else self._shared.shown(estimate.source_means(self._state))
 
     @cached_property
-    def source_divergence(self) -> Means:
+    def source_divergence(self) -> records.Means:
         """Reported ÷ source."""
         return self._no_means if self._shared.nothing else estimate.source_divergence(self.reported, self.source)
 
@@ -189,30 +152,30 @@ class Assessment(Presented):
         return self._shared.shown(self._shared.bootstrap.of_slope(found) if self._shared.bootstrap else found)
 
     @cached_property
-    def risk_profile(self) -> RiskProfile:
+    def risk_profile(self) -> records.RiskProfile:
         """The generalized mean for every r: expected, reported and measured."""
         if self._shared.nothing:
             none = (np.nan,) * len(R)
-            return RiskProfile(tuple(R.tolist()), *(none for _ in range(11)))
+            return records.RiskProfile(tuple(R.tolist()), *(none for _ in range(11)))
         held = self._shared
         return held.shown(estimate.risk_profile(held.expected, held.profile, held.measured, held.bootstrap))
 
     @cached_property
-    def floors(self) -> tuple[FloorMeans, ...]:
+    def floors(self) -> tuple[records.FloorMeans, ...]:
         """The reported means with minimum probabilities (CQ Table 2)."""
         if self._shared.nothing:
-            return tuple(FloorMeans(floor, np.nan, np.nan, np.nan) for floor in FLOORS)
+            return tuple(records.FloorMeans(floor, np.nan, np.nan, np.nan) for floor in FLOORS)
         return self._shared.profile.floors
 
     @cached_property
-    def bins(self) -> tuple[Bin, ...]:
+    def bins(self) -> tuple[records.Bin, ...]:
         """The bins of the published procedure."""
         return () if self._shared.measured is None else estimate.with_source(self._shared.measured.bins(), self._state)
 
     @cached_property
-    def calibration_error(self) -> CalibrationErrors:
+    def calibration_error(self) -> records.CalibrationErrors:
         """Mean gaps between forecast and frequency."""
-        return CalibrationErrors() if self._shared.measured is None else estimate.calibration_error(self._state)
+        return records.CalibrationErrors() if self._shared.measured is None else estimate.calibration_error(self._state)
 
     # -- conclusions: one cross-validation serves verdict, losses and remedies ------------------------------------
 
@@ -227,46 +190,46 @@ class Assessment(Presented):
         return self._shared.shown(estimate.verdict(self._state, self._shared.recalibration, self._shared.nothing))
 
     @cached_property
-    def remedies(self) -> tuple[Remedy, ...]:
+    def remedies(self) -> tuple[records.Remedy, ...]:
         """What each recalibration gains on cases it was not fitted to, best first."""
-        return (
-            () if self._shared.unjudged else estimate.remedies(self._shared.recalibration, level=self._state.plan.level)
-        )
+        if self._shared.unjudged:
+            return ()
+        return estimate.remedies(self._shared.recalibration, level=self._state.plan.level)
 
     @cached_property
-    def loss_terms(self) -> Mapping[str, Losses]:
+    def loss_terms(self) -> Mapping[str, records.Losses]:
         """The losses of KF15 by rule: log, Brier, and the r of the plan."""
         return {key: self._losses(key) for key in (*RULES, *self._shared.further)}
 
     @cached_property
-    def decompositions(self) -> Mapping[str, Decomposition]:
+    def decompositions(self) -> Mapping[str, records.Decomposition]:
         """Uncertainty − resolution + reliability by rule."""
         return {key: self._decomposition(key) for key in (*RULES, *self._shared.further)}
 
     @cached_property
-    def decomposed_profile(self) -> DecomposedProfile:
+    def decomposed_profile(self) -> records.DecomposedProfile:
         """Terms of the loss along r as shares of the baseline's loss."""
         if self._shared.unjudged:
-            return DecomposedProfile(())
+            return records.DecomposedProfile(())
         tally, found = self._state, self._shared.recalibration
         rows = tally.rows if found is None else found.rows
         try:
             return estimate.decomposed_profile(rows, found, map=tally.plan.map, prior=tally.frequencies)
         except NoProbabilities:
-            return DecomposedProfile(())
+            return records.DecomposedProfile(())
 
     @cached_property
-    def corp(self) -> Corp:
+    def corp(self) -> records.Corp:
         """Miscalibration, discrimination and uncertainty with isotonic recalibration."""
-        return Corp() if self._shared.unjudged else estimate.corp(self._state.rows)
+        return records.Corp() if self._shared.unjudged else estimate.corp(self._state.rows)
 
     @cached_property
-    def adjustment(self) -> Adjustment:
+    def adjustment(self) -> records.Adjustment:
         """What prior correction does: factors or shifts, and the loss after it."""
-        return Adjustment() if self._shared.unjudged else estimate.adjustment(self._state.rows)
+        return records.Adjustment() if self._shared.unjudged else estimate.adjustment(self._state.rows)
 
     @cached_property
-    def per_class(self) -> Mapping[str, ClassReading]:
+    def per_class(self) -> Mapping[str, records.ClassReading]:
         """Predicted and observed frequency, slope and share of the miscalibration of each class."""
         if self._shared.unjudged:
             return {}
@@ -276,35 +239,36 @@ class Assessment(Presented):
         return estimate.per_class(tally.classwise, self.classes, **how)
 
     @cached_property
-    def curves(self) -> Curves:
+    def curves(self) -> records.Curves:
         """Reliability curves, sharpness and ROC."""
         if self._shared.measured is None:
-            return Curves()
+            return records.Curves()
         return estimate.reliability(self._state, self._shared.measured.published_curve)
 
     @cached_property
-    def groups(self) -> Mapping[str, Group]:
+    def groups(self) -> Mapping[str, records.Group]:
         """Readings of each level of each group."""
         groups = self._state.groups
         return {column: estimate.group(levels, self._shared.recalibration) for column, levels in groups.items()}
 
     @cached_property
-    def windows(self) -> tuple[Window, ...]:
+    def windows(self) -> tuple[records.Window, ...]:
         """Readings of each window of time, where the plan has windows."""
         return estimate.windows(self._state)
 
     @cached_property
-    def drift(self) -> Drift | None:
+    def drift(self) -> records.Drift | None:
         """Whether log loss and calibration change slowly in time; None without times."""
         return estimate.drifts(self._state)
 
     @cached_property
-    def surprises(self) -> tuple[Surprise, ...]:
+    def surprises(self) -> tuple[records.Surprise, ...]:
         """The cases that gave least to their outcome."""
-        return tuple(
-            Surprise(int(low.row), None if low.outcome < 0 else str(self.classes[low.outcome]), low.p, file_of(low.row))
-            for low in self._state.lowest
-        )
+        found = []
+        for low in self._state.lowest:
+            outcome = None if low.outcome < 0 else str(self.classes[low.outcome])
+            found.append(records.Surprise(int(low.row), outcome, low.p, file_of(low.row)))
+        return tuple(found)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -315,12 +279,12 @@ class Assessment(Presented):
 
     # -- any r ----------------------------------------------------------------------------------------------------
 
-    def losses(self, rule: str | float = "log") -> Losses:
+    def losses(self, rule: str | float = "log") -> records.Losses:
         """Return the losses of KF15 Table 2 under "log", "brier" or any r > −1."""
         key = rule_key(rule)
         return self.loss_terms[key] if key in self.loss_terms else self._losses(key)
 
-    def decomposition(self, rule: str | float = "log") -> Decomposition:
+    def decomposition(self, rule: str | float = "log") -> records.Decomposition:
         """Return loss = uncertainty − resolution + reliability + within under "log", "brier" or any r > −1."""
         key = rule_key(rule)
         return self.decompositions[key] if key in self.decompositions else self._decomposition(key)
@@ -329,13 +293,13 @@ class Assessment(Presented):
         """Return the expected mean of the probability of the outcome at r > −1."""
         return self._shared.shown(estimate.expected_at(self._state, r))
 
-    def expected_score(self, rule: str | float = "log") -> ExpectedScore:
+    def expected_score(self, rule: str | float = "log") -> records.ExpectedScore:
         """Return the score that the forecasts expect of themselves under "log", "brier" or any r > −1."""
         key = rule_key(rule)
         if "expected_scores" in vars(self) and key in self.expected_scores:
             return self.expected_scores[key]
         if self._shared.nothing:
-            return ExpectedScore(None, undefined(self._shared.nothing))
+            return records.ExpectedScore(None, undefined(self._shared.nothing))
         return self._shared.shown(estimate.expected_score(self._state, parameter_of(key)))
 
     def measured_at(self, r: float) -> Reading:
@@ -406,16 +370,18 @@ class Assessment(Presented):
     def _shared(self) -> Shared:
         return Shared(self._state)
 
-    def _of_curve(self, means: Callable[[Measured], Means], drawn: str = "") -> Means:
+    def _of_curve(self, means: Callable[[Measured], records.Means], drawn: str = "") -> records.Means:
         """Return means that need the measured curve; `drawn` names those with bootstrap intervals."""
         if self._shared.nothing or self._shared.measured is None:
             return self._no_means if self._shared.nothing else estimate.unmeasured()
-        found = means(self._shared.measured)
-        return self._shared.shown(
-            self._shared.bootstrap.of_means(drawn, found) if drawn and self._shared.bootstrap else found
-        )
+        return self._drawn(drawn, means(self._shared.measured))
 
-    def _losses(self, key: str) -> Losses:
+    def _drawn(self, name: str, found: records.Means) -> records.Means:
+        """Return means with bootstrap intervals if the plan asks for them and they have a name."""
+        bootstrap = self._shared.bootstrap if name else None
+        return self._shared.shown(found if bootstrap is None else bootstrap.of_means(name, found))
+
+    def _losses(self, key: str) -> records.Losses:
         tally, plan = self._state, self._state.plan
         if self._shared.unjudged:
             return estimate.no_losses(self._shared.unjudged)
@@ -424,15 +390,14 @@ class Assessment(Presented):
         if key == "log" and plan.map == "auto" and self.verdict_detail.gain.high is not None and score is not None:
             upper = self.verdict_detail.gain.high * float(score)
         options: dict[str, Any] = {"map": plan.map, "level": plan.level, "score": score, "upper": upper}
+        options["ideal"] = self._shared.ideal
         try:
-            found = estimate.losses(
-                tally.rows, rule_of(key), self._shared.recalibration, **options, ideal=self._shared.ideal
-            )
+            found = estimate.losses(tally.rows, rule_of(key), self._shared.recalibration, **options)
         except NoProbabilities as error:
             found = estimate.no_losses(str(error), score)
         return self._shared.shown(found)
 
-    def _decomposition(self, key: str) -> Decomposition:
+    def _decomposition(self, key: str) -> records.Decomposition:
         tally, plan = self._state, self._state.plan
         reason = self._shared.unjudged
         if not reason:
@@ -442,9 +407,9 @@ class Assessment(Presented):
             except NoProbabilities as error:
                 reason = str(error)
         nothing: dict[str, Any] = dict.fromkeys(TERMS, unknown(reason))
-        return Decomposition(**nothing, map=plan.map)
+        return records.Decomposition(**nothing, map=plan.map)
 
     @property
-    def _no_means(self) -> Means:
+    def _no_means(self) -> records.Means:
         none = undefined(self._shared.nothing)
-        return Means(none, none, none)
+        return records.Means(none, none, none)

@@ -14,7 +14,7 @@ from veracity.data import Forecasts, check, prepare
 from veracity.estimate.compare import Dependence
 from veracity.estimate.paired import Scorer
 from veracity.kernels.hashes import SEED, mix
-from veracity.results.assess import _columns, assessment
+from veracity.results.assess import _columns, assessment, models_of
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison
 from veracity.results.document import rule_key
@@ -48,7 +48,9 @@ def compare(
     started = perf_counter()
     plan = Plan(**{name: options.pop(name) for name in OF_PLAN if name in options})
     if y_proba is None:
-        held = _of_frame(y_true, options, groups=groups, clusters=clusters, time=time)
+        named = {"group": groups, "cluster": clusters, "time": time}
+        given = {name: value for name, value in named.items() if value is not None}
+        held = models_of(y_true, options | given, "compare")
     else:
         if options:
             raise TypeError(f"compare() has no option {next(iter(options))!r}")
@@ -76,18 +78,15 @@ def compared(
         raise ValueError(f"compare: {len(models)} model; a comparison needs two\n  assess one model with assess()")
     first_name, first = next(iter(models.items()))
     for name, f in models.items():
+        wrong = ""
         if f.classes != first.classes:
-            raise ValueError(
-                f"{first_name} and {name} have different classes\n  models are compared on the same classes"
-            )
-        if not np.array_equal(f.numbers, first.numbers):
-            raise ValueError(
-                f"{first_name} and {name} do not hold the same rows\n  leave the same rows out of all models"
-            )
-        if not f.picks_only and not np.array_equal(np.asarray(f.outcomes), np.asarray(first.outcomes)):
-            raise ValueError(
-                f"{first_name} and {name} have different outcomes\n  a comparison needs one outcome per case"
-            )
+            wrong = "have different classes\n  models are compared on the same classes"
+        elif not np.array_equal(f.numbers, first.numbers):
+            wrong = "do not hold the same rows\n  leave the same rows out of all models"
+        elif not f.picks_only and not np.array_equal(np.asarray(f.outcomes), np.asarray(first.outcomes)):
+            wrong = "have different outcomes\n  a comparison needs one outcome per case"
+        if wrong:
+            raise ValueError(f"{first_name} and {name} {wrong}")
     pairs = Pairs(tuple(models), scorer_of(first.classes, plan))
     pairs.take([replace(f, model=name, case=_keys(f)) for name, f in models.items()])
     pairs.settle()
@@ -120,16 +119,3 @@ def _keys(f: Forecasts) -> Any:
     """Return the keys of the cases: of the case where several rows are one, else of the row."""
     rows = np.asarray(f.numbers)
     return mix(mix(rows.astype(np.uint64) + SEED) * SEED)
-
-
-def _of_frame(data: Any, options: dict[str, Any], **given: Any) -> dict[str, Forecasts]:
-    from veracity.read import ReadOptions, frame
-
-    names = {"groups": "group", "clusters": "cluster", "time": "time"}
-    options = options | {names[name]: value for name, value in given.items() if value is not None}
-    known = [f.name for f in fields(ReadOptions)]
-    for option in options:
-        if option not in known:
-            raise TypeError(f"compare() has no option {option!r} for a frame; there are {', '.join(known)}")
-    found = frame(data, ReadOptions(**options))
-    return dict(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from veracity.state.keyed import CLUSTER
 from veracity.state.pairs import CaseScores, Moments, Pairs
 
 FROM_JSON = "this comparison was read from a document that does not hold this; make it again from the forecasts"
+Held = TypeVar("Held")
 INDEPENDENT = Dependence()
 OWN_PICKS = "each model is judged by its own picks: log loss and Brier score are about different events"
 
@@ -71,7 +72,7 @@ class Comparison(Presented):
             components={name: self.components(name) for name in (*COMPONENTS, EXCESS)} if self._measurable else {},
             ranking={name: self.ranking(name) for name in scores},
             deciding_rows=estimates.deciding(
-                self._pairs.extremes, log, self._names, moments, self._first.classes, self.files
+                self._pairs.extremes, log, self._names, moments, next(iter(self.models.values())).classes, self.files
             ),
             cases_needed=self.cases_needed(),
             groups=self._groups,
@@ -84,10 +85,8 @@ class Comparison(Presented):
         Of an r that the plan does not hold, from the sample of cases.
         """
         if self.pairs is None:
-            stored: Differences = self._stored("differences", _key(rule))
-            return stored
-        moments, score = self._of_rule(_key(rule))
-        return self._differences(moments, score)
+            return self._stored(self.record.differences, _key(rule))
+        return self._differences(*self._of_rule(_key(rule)))
 
     def components(self, name: str, rule: str | float = "log") -> Differences:
         """Return the paired differences of CL, AL, RL, slope, or expected_minus_realised."""
@@ -95,8 +94,7 @@ class Comparison(Presented):
             raise ValueError(f"component: {name!r} is not one of {', '.join((*COMPONENTS, EXCESS))}")
         key = _key(rule)
         if self.pairs is None:
-            stored: Differences = self._stored("components", name if key == "log" else "")
-            return stored
+            return self._stored(self.record.components, name if key == "log" else "")
         if name == EXCESS:
             return self._differences(self._moments, self._scorer.names.index(EXCESS))
         moments, reasons = self._log_components if key == "log" else self._components(key)
@@ -112,8 +110,7 @@ class Comparison(Presented):
     def ranking(self, rule: str | float = "log") -> tuple[tuple[str, ...], ...]:
         """Return tiers of models by a score, best first; models of one tier cannot be told from its best."""
         if self.pairs is None:
-            stored: tuple[tuple[str, ...], ...] = self._stored("ranking", _key(rule))
-            return stored
+            return self._stored(self.record.ranking, _key(rule))
         moments, score = self._of_rule(_key(rule))
         known = comparable(self._scorer.k, self._measurable)
         better = "higher" if _key(rule) in known and known[_key(rule)].better == HIGHER else "lower"
@@ -158,15 +155,12 @@ class Comparison(Presented):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Comparison):
             return NotImplemented
-        mine, theirs = (
-            encode({"models": c._plain_models(), "comparison": c.document()["comparison"]}) for c in (self, other)
-        )
-        return mine == theirs
+        documents = [c.document() for c in (self, other)]
+        for document in documents:
+            document["models"] = {name: {**a, "provenance": None} for name, a in document["models"].items()}
+        return encode(documents[0]) == encode(documents[1])
 
     __hash__ = None  # type: ignore[assignment]
-
-    def _plain_models(self) -> dict[str, Any]:
-        return {name: {**a.document(), "provenance": None} for name, a in self.models.items()}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the differences as a flat table: name, a, b, value, low, high, z, p, p_adjusted, reason."""
@@ -206,19 +200,15 @@ class Comparison(Presented):
         return self._pairs.models
 
     @property
-    def _first(self) -> Assessment:
-        return next(iter(self.models.values()))
-
-    @property
     def _level(self) -> float:
-        return self._first.level
+        return next(iter(self.models.values())).level
 
     @property
     def _measurable(self) -> bool:
         return self._scorer.measurable
 
-    def _stored(self, part: str, name: str) -> Any:
-        held = getattr(self.record, part)
+    @staticmethod
+    def _stored(held: Mapping[str, Held], name: str) -> Held:
         if name not in held:
             raise AttributeError(FROM_JSON)
         return held[name]

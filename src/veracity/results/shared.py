@@ -23,13 +23,8 @@ EMPTY = "there are no rows"
 ONE_CLASS = "there is only one class: the outcome is certain, and nothing can be compared"
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # of analysis rows that recalibrations are fitted on and judged by
 
-DECIDED_BY_MISSES = (
-    Reading,
-    Means,
-    ExpectedScore,
-    RiskProfile,
-    Decomposition,
-)  # scores and losses see to it themselves
+# scores and losses see to it themselves
+DECIDED_BY_MISSES = (Reading, Means, ExpectedScore, RiskProfile, Decomposition)
 
 
 @dataclass(frozen=True, eq=False)

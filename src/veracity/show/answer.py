@@ -175,7 +175,7 @@ def _fix_card(a: Any) -> Card | None:
         return Card("Fixable?", "Yes", f"{words.remedy_name(remedy).partition(' (')[0]}: {saved}", words.ACTION)
     if a.verdict_detail is None or (a.verdict_detail.state != "found" and not _hidden_drift(a)):
         return Card("Fixable?", "Nothing to fix", "no recalibration helps", GOOD)
-    unclear = words.largest_gain(a.remedies, rule)
+    unclear = words.best_remedy(a.remedies, rule, clear=False)
     if unclear is None:
         return Card("Fixable?", "Not clearly", "no recalibration helps", NOTICE)
     return Card(

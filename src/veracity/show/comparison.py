@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 from veracity import words
@@ -135,15 +134,12 @@ def _from(record: Any) -> str:
 def _pairs_shown(result: Any) -> list[Any]:
     """Return the deciding cases of the anchor against every other model, best first."""
     record = result.record
-    name, others = _anchor_and_others(record)
-    return [d for other in others for d in record.deciding_rows if {d.a, d.b} == {name, other}]
+    pairs = [{words.comparison.anchor(record), other} for other in _others(record)]
+    return [d for pair in pairs for d in record.deciding_rows if {d.a, d.b} == pair]
 
 
-def _anchor_and_others(record: Any) -> tuple[str, list[str]]:
-    """Return the best or the reference, and the models that are compared with it, best first."""
-    name = words.comparison.anchor(record)
-    others = [other for tier in record.ranking["log"] for other in tier if other != name]
-    return name, others[: models.MOST_MODELS]
+def _others(record: Any) -> list[str]:
+    return words.comparison.others(record)[: models.MOST_MODELS]
 
 
 def _deciding_table(found: Any) -> Table:
@@ -161,22 +157,17 @@ def _deciding_table(found: Any) -> Table:
 def _component_table(result: Any) -> Table:
     """Return the components of the difference of every model from the best or the reference."""
     record = result.record
-    name, others = _anchor_and_others(record)
+    name = words.comparison.anchor(record)
     rows: list[tuple[Cell, ...]] = []
-    for other in others:
-        found = [(text, _component(record, part, other, name)) for part, text in COMPONENTS.items()]
-        known = [(text, d) for text, d in found if d is not None and math.isfinite(d.value)]
+    for other in _others(record):
+        held = {part: words.comparison.among(record.components.get(part, ()), other, name) for part in COMPONENTS}
+        known = [(COMPONENTS[part], d) for part, d in held.items() if d is not None and math.isfinite(d.value)]
         for i, (text, d) in enumerate(known):
             digits = words.decimals(words.comparison.as_reading(d))
             rows.append((Label(other if i == 0 else ""), Label(*text), *_cells(d, digits)))
     note = "A difference in log loss is that of miscalibration plus that of refinement."
     columns = (Column("component", number=False), "difference", words.level(_level(result)), "p")
     return table(WHY, columns, rows, [note], first=f"From {name}")
-
-
-def _component(record: Any, part: str, a: str, b: str) -> PairDifference | None:
-    moved = replace(record, differences={part: record.components.get(part, ())})
-    return words.comparison.difference(moved, a, b, part)
 
 
 def _pair_table(result: Any) -> Table:
@@ -208,9 +199,8 @@ def _group_table(result: Any, column: str) -> Table:
     sizes = {level: max(own[level].n for own in parts.values() if level in own) for level in record.groups[column]}
     ordered = sorted(sizes, key=lambda level: (-sizes[level], level))
     kept = ordered[: max(2, models.MOST_LINES // len(shown))]
-    against = {
-        (level, model): _turned_to(record.groups[column][level], model, name) for level in kept for model in shown
-    }
+    found = record.groups[column]
+    against = {(at, model): words.comparison.among(found[at], model, name) for at in kept for model in shown}
     digits = fewest([words.comparison.as_reading(d) for d in against.values()])
     rows: list[tuple[Cell, ...]] = []
     for level in kept:
@@ -222,9 +212,3 @@ def _group_table(result: Any, column: str) -> Table:
     columns = (Column("model", number=False), "cases", "log loss", _from(record), interval)
     said = words.comparison.groups(record, column, _level(result))
     return table(f"By {column}", columns, rows, (said, models.groups_left_out(len(ordered) - len(kept))))
-
-
-def _turned_to(found: Any, a: str, b: str) -> PairDifference | None:
-    """Return the difference a − b among those of a group."""
-    d = next((d for d in found if {d.a, d.b} == {a, b}), None)
-    return d if d is None or d.a == a else words.comparison.turned(d)

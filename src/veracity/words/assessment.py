@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from veracity.data import Finding
-from veracity.data.records import Baseline, ExpectedScore, Gain, Group, Remedy, Scores, Skill, Surprise
+from veracity.data.records import Baseline, ExpectedScore, Gain, Remedy, Scores, Skill, Surprise
 from veracity.data.verdict import Verdict
 
 from .labels import ACTION, BAD, GOOD, MARK_OF_STATE, NOTICE, RULES, SCORE_OF, Said
@@ -62,7 +62,8 @@ def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | 
     if finite(gain) is None or name not in scores or name not in baseline:
         return None
     share = float(gain)  # type: ignore[arg-type]
-    against = f"{label} {number(scores[name])} against {_same_decimals(baseline[name], scores[name])} for the baseline"
+    base = number(baseline[name], decimals(scores[name]))
+    against = f"{label} {number(scores[name])} against {base} for the baseline"
     limits = ends(gain)
     if limits is not None and limits[0] <= 0.0 <= limits[1]:
         worse = f"{percent(-limits[0], 0)} worse" if limits[0] < 0.0 else "no better"
@@ -94,21 +95,22 @@ def expectation(scores: Scores | None, expected: Mapping[str, ExpectedScore] | N
     return f"{word} than it expected of itself: {both}, a difference of {number(gap, decimals(found.excess))}."
 
 
-def _same_decimals(x: float, reading: Any) -> str:
-    """Return a number with as many decimals as this reading shows."""
-    return number(x, decimals(reading))
-
-
 def judged_by(scores: Scores | None) -> str:
     """Return the rule that recalibrations are judged by: "brier" where the log loss is infinite."""
     return "brier" if scores is not None and finite(scores.log_loss) is None else "log"
 
 
-def best_remedy(remedies: Iterable[Remedy] | None, rule: str = "log") -> tuple[Remedy, Gain] | None:
-    """Return the recalibration with the largest gain among those whose interval excludes 0, and that gain."""
+def best_remedy(
+    remedies: Iterable[Remedy] | None, rule: str = "log", *, clear: bool = True
+) -> tuple[Remedy, Gain] | None:
+    """Return the recalibration with the largest gain, and that gain, if there is one.
+
+    `clear`: among those whose interval excludes 0; otherwise whatever the interval.
+    """
     gains = [(remedy, remedy.log if rule == "log" else remedy.brier) for remedy in remedies or ()]
-    clear = [pair for pair in gains if finite(pair[1].gain) is not None and (finite(pair[1].low) or 0.0) > 0.0]
-    return max(clear, key=lambda pair: pair[1].gain or 0.0) if clear else None
+    known = [pair for pair in gains if finite(pair[1].gain) is not None]
+    some = [pair for pair in known if (finite(pair[1].low if clear else pair[1].gain) or 0.0) > 0.0]
+    return max(some, key=lambda pair: pair[1].gain or 0.0) if some else None
 
 
 def remedy_name(remedy: Remedy) -> str:
@@ -129,13 +131,12 @@ def fix(remedies: Sequence[Remedy] | None, rule: str = "log", *, wanted: bool = 
         share = f", {percent(gain.share, 0)}" if finite(gain.share) is not None else ""
         text = f"{capital(remedy_name(remedy))} cuts the {RULES[rule]} by {gain_text(gain)}{share}."
         return Said(ACTION, "Fix", text, remedy.command or "")
-    unclear = largest_gain(remedies, rule) if wanted else None
     if not wanted:
         return Said(GOOD, "Nothing to fix", "No recalibration helps.")
+    unclear = best_remedy(remedies, rule, clear=False)
     if unclear is None:
-        return Said(
-            NOTICE, "No fix found", f"No recalibration lowered the {RULES[rule]} of cases it was not fitted to."
-        )
+        text = f"No recalibration lowered the {RULES[rule]} of cases it was not fitted to."
+        return Said(NOTICE, "No fix found", text)
     remedy, gain = unclear
     text = f"No recalibration helps clearly. The best, {remedy_name(remedy)}, cuts the {RULES[rule]} by "
     return Said(NOTICE, "No clear fix", f"{text}{gain_text(gain)}, which may be chance.")
@@ -149,13 +150,6 @@ def left_by(fixed: Gain, scores: Scores, baseline: Baseline | None, rule: str = 
         return None
     left, digits = before - (fixed.gain or 0.0), decimals(scores[name])
     return f"{number(left, digits)}, against {number(base, digits)} for the baseline", left > NEAR_BASELINE * base
-
-
-def largest_gain(remedies: Iterable[Remedy], rule: str = "log") -> tuple[Remedy, Gain] | None:
-    """Return the recalibration with the largest gain, whatever its interval; None where none gains."""
-    gains = [(remedy, remedy.log if rule == "log" else remedy.brier) for remedy in remedies]
-    known = [pair for pair in gains if (finite(pair[1].gain) or 0.0) > 0.0]
-    return max(known, key=lambda pair: pair[1].gain or 0.0) if known else None
 
 
 def gain_text(gain: Gain) -> str:
@@ -173,11 +167,11 @@ NOT_THROUGHOUT = Said(NOTICE, "Otherwise none found", "All times together show n
 def worst_group(groups: Any) -> Said | None:
     """Return the worst group of the first column whose groups differ significantly."""
     for column, group in (groups or {}).items():
-        if _differs(group) and group.worst in group.levels:
+        p = group.differ.p if group.differ is not None else None
+        if p is not None and p < BESIDE and group.worst in group.levels:
             loss = group.levels[group.worst].scores.log_loss
-            differ = f"groups differ ({p_equals(group.differ.p)})"
             highest = f"the highest log loss, {number(loss)}" if finite(loss) is not None else "an infinite log loss"
-            text = f"{column} = {group.worst} has {highest}; {differ}."
+            text = f"{column} = {group.worst} has {highest}; groups differ ({p_equals(p)})."
             return Said(NOTICE, "Groups", text)
     return None
 
@@ -208,10 +202,6 @@ def drifting(found: Any, windows: Any) -> Said | None:
             text += f"; expected by the forecasts: {expected[0]} and {expected[1]}"
         text += "."
     return Said(NOTICE, "Drift", text)
-
-
-def _differs(group: Group) -> bool:
-    return group.differ is not None and group.differ.p is not None and group.differ.p < BESIDE
 
 
 def biggest_miss(surprises: Sequence[Surprise] | None, zero_rows: int = 0) -> Said | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from veracity.data.comparison import ComparisonRecord, PairDifference
 from veracity.data.reading import Reading
@@ -18,14 +18,14 @@ MOST_NEEDED = 1_000_000  # cases; beyond, more of them would hardly help
 
 
 def difference(record: ComparisonRecord, a: str, b: str, rule: str = "log") -> PairDifference | None:
-    """Return the difference a − b; None where the pair was not compared."""
-    for d in record.differences.get(rule, ()):
-        if (d.a, d.b) == (a, b):
-            return d
-        if (d.a, d.b) == (b, a):
-            low, high = (None if end is None else -end for end in (d.high, d.low))
-            return PairDifference(a, b, -d.value, low, high, None if d.z is None else -d.z, d.p, d.p_adjusted, d.reason)
-    return None
+    """Return the difference a − b under a rule; None where the pair was not compared."""
+    return among(record.differences.get(rule, ()), a, b)
+
+
+def among(found: Iterable[PairDifference], a: str, b: str) -> PairDifference | None:
+    """Return the difference a − b among these, turned round where they hold b − a."""
+    d = next((d for d in found if {d.a, d.b} == {a, b}), None)
+    return d if d is None or d.a == a else turned(d)
 
 
 def as_reading(d: PairDifference | None) -> Reading | None:
@@ -52,8 +52,14 @@ def amount(d: PairDifference) -> str:
 
 
 def turned(d: PairDifference) -> PairDifference:
-    low, high = (None if end is None else -end for end in (d.high, d.low))
-    return PairDifference(d.b, d.a, -d.value, low, high, None, d.p, d.p_adjusted, d.reason)
+    low, high, z = (None if x is None else -x for x in (d.high, d.low, d.z))
+    return PairDifference(d.b, d.a, -d.value, low, high, z, d.p, d.p_adjusted, d.reason)
+
+
+def others(record: ComparisonRecord, rule: str = "log") -> list[str]:
+    """Return the models that the anchor is compared with, best first."""
+    name = anchor(record)
+    return [other for tier in record.ranking[rule] for other in tier if other != name]
 
 
 def ranking(record: ComparisonRecord, level: float) -> Said:
@@ -94,16 +100,12 @@ def _tie(record: ComparisonRecord, best: str, tied: Sequence[str], rule: str) ->
 def _against_reference(record: ComparisonRecord, rule: str, level: float) -> Said:
     reference = record.reference
     found = [d for d in record.differences[rule] if d.p_adjusted is not None]
-    better = [d for d in found if d.value < 0.0 and (d.p_adjusted or 0.0) < 1.0 - level]
-    worse = [d for d in found if d.value > 0.0 and (d.p_adjusted or 0.0) < 1.0 - level]
+    clear = sorted((d for d in found if (d.p_adjusted or 0.0) < 1.0 - level), key=lambda d: d.value)
+    better, worse = [d for d in clear if d.value < 0.0], [d for d in clear if d.value > 0.0]
     tied = [d.a for d in found if d not in better and d not in worse]
-    said = []
-    if better:
-        own = sorted(better, key=lambda d: d.value)
-        said.append(listing([f"{d.a} beats {reference} by {amount(d)}" for d in own]))
+    said = [listing([f"{d.a} beats {reference} by {amount(d)}" for d in better])] if better else []
     if worse:
-        own = sorted(worse, key=lambda d: d.value)
-        said.append(f"{reference} beats {listing([f'{d.a} by {amount(d)}' for d in own])}")
+        said.append(f"{reference} beats {listing([f'{d.a} by {amount(d)}' for d in worse])}")
     if tied:
         said.append(f"{listing(tied)} {'ties' if len(tied) == 1 else 'tie'} with {reference}")
     mark = GOOD if better else BAD if worse else NOTICE
@@ -124,21 +126,16 @@ def infinite(record: ComparisonRecord, rows: Mapping[str, Sequence[int]], counts
     one = "its log loss is infinite and is" if len(names) == 1 else "their log losses are infinite and are"
     tiers = record.ranking.get("brier", ())
     by = "" if not tiers else "all tie" if len(tiers) == 1 else " > ".join(", ".join(tier) for tier in tiers)
-    return Said(
-        BAD,
-        "Infinite loss",
-        f"Outcomes were ruled out: {listing(said)}{more}, so {one} not tested."
-        + (f" By Brier score {by}." if by else ""),
-    )
+    text = f"Outcomes were ruled out: {listing(said)}{more}, so {one} not tested."
+    return Said(BAD, "Infinite loss", f"{text} By Brier score {by}." if by else text)
 
 
 def deciding(record: ComparisonRecord) -> Said | None:
     """Return the few cases that make up half of the difference between the two that matter most."""
     if judged_by(record) != "log" or not record.deciding_rows:
         return None
-    name = anchor(record)
-    others = [other for tier in record.ranking["log"] for other in tier if other != name]
-    found = next((d for other in others for d in record.deciding_rows if {d.a, d.b} == {name, other}), None)
+    pairs = [{anchor(record), other} for other in others(record)]
+    found = next((d for pair in pairs for d in record.deciding_rows if {d.a, d.b} == pair), None)
     if found is None or found.half is None or found.half > FEW_DECIDE or 4 * found.half > record.cases:
         return None
     rows = found.rows[: found.half]
@@ -151,8 +148,7 @@ def deciding(record: ComparisonRecord) -> Said | None:
 
 def groups(record: ComparisonRecord, column: str, level: float) -> str:
     """Return in which groups the order of the first two models is clear, and where it turns."""
-    name = anchor(record)
-    other = next((m for tier in record.ranking["log"] for m in tier if m != name), None)
+    name, other = anchor(record), next(iter(others(record)), None)
     if other is None:
         return ""
     wins: dict[str, list[str]] = {name: [], other: []}

@@ -30,15 +30,6 @@ def listing(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
 
 
-def plain(text: str) -> str:
-    """Return a sentence without its marks of emphasis.
-
-    >>> plain("**Calibrated.** At most 0.4 %.")
-    'Calibrated. At most 0.4 %.'
-    """
-    return text.replace("**", "")
-
-
 def event_name(label: str | None) -> str:
     """Return what sentences call the event: its label, or "the event" where that only says that it happened.
 
