@@ -12,12 +12,7 @@ from veracity.plots.differences import intervals
 from veracity.words import finite
 
 OF, ORDER, TITLE = "comparison", 1, "Differences by group"
-COLUMNS = {
-    "column": ("column", ""),
-    "group": ("group", ""),
-    "value": ("difference", ".4~g"),
-    **style.INTERVAL,
-}
+COLUMNS = {"column": ("column", ""), "group": ("group", ""), "value": ("difference", ".4~g"), **style.INTERVAL}
 MOST = 24  # groups of one column that are drawn
 
 

@@ -11,12 +11,7 @@ from veracity.plots import _style as style
 from veracity.words import RULES, capital, decimals, finite, number, percent, value
 
 OF, ORDER, TITLE = "assessment", 40, "Loss ladder"
-COLUMNS = {
-    "part": ("part", ""),
-    "value": ("loss", ".4~g"),
-    **style.INTERVAL,
-    "remedy": ("what removes it", ""),
-}
+COLUMNS = {"part": ("part", ""), "value": ("loss", ".4~g"), **style.INTERVAL, "remedy": ("what removes it", "")}
 REMEDIES = {
     "L": "",
     "CL": "recalibration",

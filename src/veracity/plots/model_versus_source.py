@@ -108,10 +108,7 @@ def chart(result: Any) -> style.Chart:
     y = alt.Y("model:Q", scale=style.PROBABILITY, title="Model: predicted probability")
     size = alt.Size("contribution:Q", scale=alt.Scale(type="sqrt", range=[15, 900]), legend=None)
     bubbles = alt.Chart(style.data(bins)).mark_circle(style="quiet", opacity=0.45)
-    layers: list[style.Chart] = [
-        style.diagonal(),
-        bubbles.encode(x=x, y=y, size=size, tooltip=style.tips(COLUMNS)),
-    ]
+    layers: list[style.Chart] = [style.diagonal(), bubbles.encode(x=x, y=y, size=size, tooltip=style.tips(COLUMNS))]
     by_class = _by_class(result)
     if by_class:
         names = list(dict.fromkeys(row["class"] for row in by_class))

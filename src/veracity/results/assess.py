@@ -122,11 +122,7 @@ def assess(
 
 
 def assessment(
-    tally: Tally,
-    *,
-    model: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
-    started: float | None = None,
+    tally: Tally, *, model: str | None = None, provenance: Mapping[str, Any] | None = None, started: float | None = None
 ) -> Assessment:
     """Return the assessment of a tally with its provenance; `started` is when the work began (perf_counter)."""
     made = Provenance(

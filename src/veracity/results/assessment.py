@@ -82,9 +82,8 @@ class Assessment(Presented):
             return replace(found, findings=(*self._state.findings, nothing))
         found = estimate.scores(self._state)
         found = self._shared.bootstrap.of_scores(found) if self._shared.bootstrap else found
-        return self._shared.shown(
-            replace(found, findings=estimate.findings(self._state, found, self._shared.profile.entries))
-        )
+        findings = estimate.findings(self._state, found, self._shared.profile.entries)
+        return self._shared.shown(replace(found, findings=findings))
 
     @cached_property
     def skill(self) -> records.Skill:

@@ -244,12 +244,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    filters = {
-        "cell": _cell,
-        "emphasis": _emphasis,
-        "digits": _digits,
-        "finding": words.finding,
-    }
+    filters = {"cell": _cell, "emphasis": _emphasis, "digits": _digits, "finding": words.finding}
     environment.filters.update(filters)
     return environment
 

@@ -24,13 +24,7 @@ FOUND = (
     "under-confident and biased",
     "miscalibrated",
 )
-VERDICTS = (
-    *FOUND,
-    *(f"slightly {word}" for word in FOUND),
-    "calibrated",
-    "no miscalibration found",
-    "not measurable",
-)
+VERDICTS = (*FOUND, *(f"slightly {word}" for word in FOUND), "calibrated", "no miscalibration found", "not measurable")
 
 RULES = {"log": "log loss", "brier": "Brier score"}
 SCORE_OF = {"log": "log_loss", "brier": "brier"}
