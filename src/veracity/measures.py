@@ -152,11 +152,6 @@ def power_score(r: float) -> Measure:
     )  # fmt: skip
 
 
-def risk_profile(r: Any) -> tuple[Measure, ...]:
-    """Return P_r for every r."""
-    return tuple(mean_of_power(float(one), f"P_{float(one):.3g}") for one in r)
-
-
 HONEST = "Lower is better; rewards honest probabilities."
 
 LOG_LOSS = Measure(

@@ -11,7 +11,8 @@ import pytest
 
 import veracity as vc
 from veracity import PredictionTable, plots, show, words
-from veracity.show.blocks import Cards, Chart, Details, FindingBlock, Heading, Label, Sentence, Table, walk
+from veracity.show.blocks import Cards, Chart, Details, FindingBlock, Heading, Sentence, walk
+from veracity.show.cells import Label, Table
 
 SCIENTIFIC = re.compile(r"\d[eE][−+-]?\d")
 FALSE_ZERO = re.compile(r"\b0\.0+ (?:of|nats)\b|\b0\.0{3,}\b(?![–.])")

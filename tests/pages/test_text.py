@@ -23,7 +23,8 @@ from veracity.data.reading import Reading
 from veracity.data.records import Drift
 from veracity.measures import Measure, scores
 from veracity.show import markdown, terminal
-from veracity.show.blocks import Cards, Chart, Details, Heading, Sentence, Table, walk
+from veracity.show.blocks import Cards, Chart, Details, Heading, Sentence, walk
+from veracity.show.cells import Table
 
 ESCAPE = "\x1b[2Jred\x07\u202e"
 CARELESS = ["over", "under", "calibrated", "biased"]

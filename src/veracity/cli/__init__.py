@@ -138,9 +138,9 @@ def run(arguments: Sequence[str]) -> int:
 def _say(message: str, code: int = BAD_INPUT) -> int:
     message = message if message.startswith("veracity ") else f"veracity: {message}"
     if not all(line.isprintable() for line in message.split("\n")):
-        from veracity.words import clean
+        from veracity.words import clean_lines
 
-        message = "\n".join(map(clean, message.split("\n")))
+        message = clean_lines(message)
     with contextlib.suppress(OSError):  # standard error may be closed too
         click.echo(message, err=True)
     return code

@@ -145,9 +145,9 @@ class OutputFiles:
 
 def tell(message: str, *, err: bool = True) -> None:
     """Print lines for people, on standard error by default, without control characters from the data."""
-    from veracity.words import clean
+    from veracity.words import clean_lines
 
-    click.echo("\n".join(map(clean, message.split("\n"))), err=err)
+    click.echo(clean_lines(message), err=err)
 
 
 def to_stdout(content: str | bytes) -> None:

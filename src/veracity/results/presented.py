@@ -22,13 +22,11 @@ class Presented:
 
     def to_csv(self) -> str:
         """Return every reading as CSV text, one line each."""
-        text: str = import_module("veracity.show").to_csv(self)
-        return text
+        return str(import_module("veracity.show").to_csv(self))
 
     def to_markdown(self) -> str:
         """Return the answer as Markdown."""
-        text: str = import_module("veracity.show").to_markdown(self)
-        return text
+        return str(import_module("veracity.show").to_markdown(self))
 
     def plot(self, name: str | None = None, **options: Any) -> Any:
         """Return a picture by name, an Altair chart; without a name the usual one, and the names are printed."""
@@ -41,9 +39,7 @@ class Presented:
             import_module("veracity.show").write(self, path)
 
     def _repr_html_(self) -> str:
-        html: str = import_module("veracity.show").to_notebook(self)
-        return html
+        return str(import_module("veracity.show").to_notebook(self))
 
     def __repr__(self) -> str:
-        text: str = import_module("veracity.show").to_terminal(self, 100)
-        return text
+        return str(import_module("veracity.show").to_terminal(self, 100))

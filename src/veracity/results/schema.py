@@ -44,15 +44,21 @@ def section_types() -> dict[str, Any]:
 def schema() -> dict[str, Any]:
     """Return the JSON schema of the document, from the types of its sections."""
     kinds = section_types()
+    held = {name: schema_of(kind) for name, kind in kinds.items()}
+    whole = _document(SCHEMA, "An assessment of probabilistic forecasts", held, definitions(list(kinds.values())))
+    return whole | {"required": [name for name in whole["required"] if name != "model"]}
+
+
+def _document(name: str, title: str, held: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": SCHEMA,
-        "title": "An assessment of probabilistic forecasts",
+        "$id": name,
+        "title": title,
         "type": "object",
-        "properties": {"schema": {"const": SCHEMA}, **{name: schema_of(kind) for name, kind in kinds.items()}},
-        "required": ["schema", *(name for name in kinds if name != "model")],
+        "properties": {"schema": {"const": name}, **held},
+        "required": ["schema", *held],
         "additionalProperties": False,
-        "$defs": definitions(list(kinds.values())),
+        "$defs": defined,
     }
 
 
@@ -64,22 +70,11 @@ def comparison_schema() -> dict[str, Any]:
     own = record_schema(ComparisonRecord)
     own["properties"]["findings"] = {"type": "array", "items": {"$ref": "#/$defs/finding"}}
     own["required"].append("findings")
-    shared = {name: whole.pop(name) for name in ("$defs", "$schema")}
-    whole.pop("$id")
-    return {
-        "$schema": shared["$schema"],
-        "$id": COMPARISON,
-        "title": "A comparison of probabilistic forecasts on the same cases",
-        "type": "object",
-        "properties": {
-            "schema": {"const": COMPARISON},
-            "models": {"type": "object", "additionalProperties": {"$ref": "#/$defs/assessment"}},
-            "comparison": own,
-        },
-        "required": ["schema", "models", "comparison"],
-        "additionalProperties": False,
-        "$defs": {**shared["$defs"], **definitions([ComparisonRecord]), "assessment": whole},
-    }
+    models = {"type": "object", "additionalProperties": {"$ref": "#/$defs/assessment"}}
+    defined = whole.pop("$defs") | definitions([ComparisonRecord])
+    one = {name: value for name, value in whole.items() if name not in ("$schema", "$id")}
+    title = "A comparison of probabilistic forecasts on the same cases"
+    return _document(COMPARISON, title, {"models": models, "comparison": own}, {**defined, "assessment": one})
 
 
 def schema_of(kind: Any) -> dict[str, Any]:

@@ -8,25 +8,8 @@ from typing import Any
 from veracity import plots, words
 from veracity.measures import MEANS, quantity, scores
 from veracity.show import commands, specialists
-from veracity.show.blocks import (
-    Block,
-    Card,
-    Cards,
-    Cell,
-    Chart,
-    Column,
-    Contents,
-    Details,
-    Heading,
-    Interval,
-    Label,
-    Sentence,
-    Table,
-    Value,
-    described,
-    fewest,
-    table,
-)
+from veracity.show.blocks import Block, Card, Cards, Chart, Contents, Details, Heading, Sentence
+from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, described, fewest, table
 from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 
 TITLE = "Forecast quality"

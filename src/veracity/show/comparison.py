@@ -9,23 +9,8 @@ from veracity import words
 from veracity.data.comparison import PairDifference
 from veracity.measures import power_score, scores
 from veracity.show import models
-from veracity.show.blocks import (
-    Block,
-    Cell,
-    Chart,
-    Column,
-    Contents,
-    Details,
-    FindingBlock,
-    Heading,
-    Interval,
-    Label,
-    Sentence,
-    Table,
-    Value,
-    fewest,
-    table,
-)
+from veracity.show.blocks import Block, Chart, Contents, Details, FindingBlock, Heading, Sentence
+from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, fewest, table
 from veracity.words import count
 
 MOST_DECIDING = 10  # cases of a pair

@@ -16,21 +16,8 @@ import jinja2
 from markupsafe import Markup, escape
 
 from veracity import plots, words
-from veracity.show.blocks import (
-    Block,
-    Cards,
-    Cell,
-    Chart,
-    Column,
-    Contents,
-    Details,
-    Heading,
-    Interval,
-    Label,
-    Sentence,
-    Table,
-    Value,
-)
+from veracity.show.blocks import Block, Cards, Chart, Contents, Details, Heading, Sentence
+from veracity.show.cells import Cell, Column, Interval, Label, Table, Value
 
 PLAIN_TEXT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 MOST_ROWS = 120  # of a data table under a figure; the JSON holds them all
@@ -44,10 +31,8 @@ def page(blocks: Sequence[Block]) -> str:
     from veracity.plots._style import THEMES
 
     end = next((i for i, block in enumerate(blocks) if isinstance(block, Contents)), len(blocks))
-    first = [item for item in _views(blocks[:end], 2, "f") if item is not None]
-    sections = [item for item in _views(blocks[end + 1 :], 2) if item is not None]
-    view = [*first, *sections]
-    charts = {item["id"]: item["spec"] for item in _figures(view)}
+    first, sections = _views(blocks[:end], 2, "f"), _views(blocks[end + 1 :], 2)
+    charts = {item["id"]: item["spec"] for item in _figures([*first, *sections])}
     heading = next((block for block in blocks if isinstance(block, Heading)), Heading(NO_TITLE))
     scripts = [runtime() if charts else "", _file("page.js")]
     made = _template("page.html").render(
@@ -62,7 +47,7 @@ def page(blocks: Sequence[Block]) -> str:
         themes=Markup(inline_json(THEMES)),
     )
     shown, close, rest = made.partition("</main>")
-    return f"{_clean(shown)}{close}{rest}"
+    return f"{words.clean_lines(shown)}{close}{rest}"
 
 
 def content_policy(scripts: Sequence[str]) -> str:
@@ -77,19 +62,17 @@ def content_policy(scripts: Sequence[str]) -> str:
 
 def fragment(blocks: Sequence[Block]) -> str:
     """Return headline, cards, chart and tables as a piece of HTML without scripts."""
-    view = [item for item in _views(blocks, 4, still=True) if item is not None]
-    return _clean(_template("notebook.html").render(view=view))
+    view = _views(blocks, 4, still=True)
+    return words.clean_lines(_template("notebook.html").render(view=view))
 
 
-def _clean(page: str) -> str:
-    """Return a page without the control characters of the data."""
-    return "\n".join(map(words.clean, page.split("\n")))
+def _views(blocks: Sequence[Block], level: int, key: str = "s", parent: str = "", still: bool = False) -> list[View]:
+    """Return the views of the templates; a picture without anything to draw has none."""
+    return [view for view in _all_views(blocks, level, key, parent, still) if view is not None]
 
 
-def _views(
-    blocks: Sequence[Block], level: int, key: str = "s", parent: str = "", still: bool = False
-) -> Iterator[View | None]:
-    """Yield the views of the templates: lead sentences, other sentences, then every other block alone."""
+def _all_views(blocks: Sequence[Block], level: int, key: str, parent: str, still: bool) -> Iterator[View | None]:
+    """Yield lead sentences together, other sentences together, and every other block alone."""
     said: list[Sentence] = []
     for i, block in enumerate(blocks):
         if said and not (isinstance(block, Sentence) and block.lead == said[0].lead):
@@ -99,28 +82,14 @@ def _views(
         if isinstance(block, Sentence):
             said.append(block)
         elif isinstance(block, Table):
-            hidden = block.title == parent or not block.title
-            yield {
-                "kind": "table",
-                "id": at,
-                "table": block,
-                "level": level,
-                "titled": not hidden,
-                "title": block.title,
-            }
+            place = {"id": at, "title": block.title, "level": level}
+            yield {"kind": "table", **place, "table": block, "titled": block.title not in ("", parent)}
         elif isinstance(block, Chart):
             yield _image(block) if still else _figure(block, at, level, parent)
         elif isinstance(block, Details):
-            inner = [item for item in _views(block.blocks, level + 1, f"{at}-", block.title, still) if item is not None]
-            if inner:
-                yield {
-                    "kind": "details",
-                    "id": at,
-                    "title": block.title,
-                    "level": level,
-                    "folded": block.folded,
-                    "view": inner,
-                }
+            inner = _views(block.blocks, level + 1, f"{at}-", block.title, still)
+            place = {"id": at, "title": block.title, "level": level}
+            yield {"kind": "details", **place, "folded": block.folded, "view": inner} if inner else None
         elif not isinstance(block, Contents):
             kind = "heading" if isinstance(block, Heading) else "cards" if isinstance(block, Cards) else "finding"
             yield {"kind": kind, "block": block, "level": level, "nested": bool(parent)}

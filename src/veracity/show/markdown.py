@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from veracity.show.blocks import Block, Cell, Details, FindingBlock, Heading, Label, Sentence, Table
+from veracity.show.blocks import Block, Details, FindingBlock, Heading, Sentence
+from veracity.show.cells import Cell, Label, Table
 from veracity.words import clean, finding
 
 MARKS = re.compile(r"([\\`*_~|\[\]])")

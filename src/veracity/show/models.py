@@ -8,22 +8,8 @@ from typing import Any
 from veracity import plots, words
 from veracity.measures import Measure, scores
 from veracity.show import answer as one_model
-from veracity.show.blocks import (
-    Block,
-    Cell,
-    Chart,
-    Column,
-    Contents,
-    Details,
-    Heading,
-    Interval,
-    Label,
-    Sentence,
-    Table,
-    Value,
-    fewest,
-    table,
-)
+from veracity.show.blocks import Block, Chart, Contents, Details, Heading, Sentence
+from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, fewest, table
 from veracity.words import BAD, GOOD, NOTICE, count, number, value
 
 MOST_MODELS = 6  # with a part of their own: the best and the worst by log loss

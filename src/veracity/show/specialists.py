@@ -10,20 +10,8 @@ from veracity import words
 from veracity.data.reading import Reading
 from veracity.data.records import CalibrationError, Gain
 from veracity.measures import MEANS, Quantity, quantities, quantity, scores
-from veracity.show.blocks import (
-    Cell,
-    Chart,
-    Column,
-    Details,
-    FindingBlock,
-    Interval,
-    Label,
-    Table,
-    Value,
-    described,
-    fewest,
-    table,
-)
+from veracity.show.blocks import Chart, Details, FindingBlock
+from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, described, fewest, table
 from veracity.words import finite
 
 RULES = {"log": "log loss", "brier": "Brier score (0–2)"}

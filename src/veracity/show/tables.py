@@ -8,20 +8,8 @@ from typing import Any
 from veracity import plots, words
 from veracity.data import Finding
 from veracity.data.reading import Reading
-from veracity.show.blocks import (
-    Block,
-    Cell,
-    Chart,
-    Contents,
-    Details,
-    Heading,
-    Interval,
-    Label,
-    Sentence,
-    Table,
-    Value,
-    table,
-)
+from veracity.show.blocks import Block, Chart, Contents, Details, Heading, Sentence
+from veracity.show.cells import Cell, Interval, Label, Table, Value, table
 from veracity.words import BAD, GOOD, NOTICE, count, number, percent
 
 CALIBRATION = "attributes"  # the picture of predicted against observed shares

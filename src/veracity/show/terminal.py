@@ -8,20 +8,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from veracity.show.blocks import (
-    Block,
-    Cell,
-    Chart,
-    Column,
-    Details,
-    FindingBlock,
-    Heading,
-    Label,
-    Sentence,
-    Table,
-    Value,
-    walk,
-)
+from veracity.show.blocks import Block, Chart, Details, FindingBlock, Heading, Sentence, walk
+from veracity.show.cells import Cell, Column, Label, Table, Value
 from veracity.words import clean, finding
 
 if TYPE_CHECKING:
@@ -105,16 +93,14 @@ def numbers(chart: Chart) -> Table | None:
     rows = module.rows(chart.result)
     if not 0 < len(rows) <= MOST_NUMBERS:
         return None
-    columns = tuple(Column(title, number=bool(form), rank=i) for i, (title, form) in enumerate(module.COLUMNS.values()))
-    digits = [0 if form.startswith(",") else None for _, form in module.COLUMNS.values()]
-    cells = tuple(
-        tuple(
-            Value(row.get(field), digits=d) if column.number else str(row.get(field) or "")
-            for field, column, d in zip(module.COLUMNS, columns, digits, strict=True)
-        )
-        for row in rows
-    )
+    held = module.COLUMNS.items()
+    columns = tuple(Column(title, number=bool(form), rank=i) for i, (_, (title, form)) in enumerate(held))
+    cells = tuple(tuple(_picture_cell(row.get(field), form) for field, (_, form) in held) for row in rows)
     return Table(module.TITLE, columns, cells, (module.caption(chart.result),))
+
+
+def _picture_cell(x: Any, form: str) -> Cell:
+    return Value(x, digits=0 if form.startswith(",") else None) if form else str(x or "")
 
 
 def part_lines(console: Console, part: list[Block], width: int, unicode: bool = True) -> None:
@@ -248,8 +234,7 @@ def _text(text: str, style: str = "") -> Text:
 
 def _emphasised(text: str) -> Text:
     """Return **bold** parts as such."""
-    made: Any = _text("")
+    made = _text("")
     for i, piece in enumerate(text.split("**")):
         made.append(piece, style="bold" if i % 2 else "")
-    result: Text = made
-    return result
+    return made

@@ -72,6 +72,11 @@ def clean(text: str) -> str:
     return "".join(" " if c in "\n\t\r" else "\N{REPLACEMENT CHARACTER}" if _is_control(c) else c for c in text)
 
 
+def clean_lines(text: str) -> str:
+    """Return text without control characters apart from the ends of its lines."""
+    return "\n".join(map(clean, text.split("\n")))
+
+
 def _is_control(c: str) -> bool:
     """Whether a character is no text: controls, surrogates, line separators, directions, what no character is."""
     if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or "\u202a" <= c <= "\u202e" or "\u2066" <= c <= "\u2069":

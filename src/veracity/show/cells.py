@@ -1,0 +1,106 @@
+"""Tables of readings. A cell holds a reading, not a string: the medium decides on digits, width and colour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from veracity import words
+from veracity.measures import Quantity
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number in a table: a reading or a float, shown as a percentage or with given decimals where asked."""
+
+    reading: Any
+    percent: bool = False
+    digits: int | None = None
+
+    @property
+    def text(self) -> str:
+        return (words.percent if self.percent else words.number)(self.reading, self.digits)
+
+
+@dataclass(frozen=True)
+class Interval(Value):
+    """The interval of a reading; empty for a reading without one."""
+
+    @property
+    def text(self) -> str:
+        return words.interval(self.reading, self.percent, self.digits)
+
+
+@dataclass(frozen=True)
+class Label:
+    """The name of a row, with the sentence that explains it and which way is better."""
+
+    name: str
+    gloss: str = ""
+    arrow: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+
+Cell = str | Value | Label
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of numbers or texts; the least important ones give way on a narrow screen, the highest rank first."""
+
+    title: str
+    number: bool = True
+    rank: int = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of readings under named columns; `notes` are sentences below."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def described(quantity: Quantity, reading: Any) -> tuple[Label, Value, Interval]:
+    """Return the name of a quantity, with a reading and its interval as the quantity wants to be shown."""
+    how = (reading, quantity.percent, quantity.digits)
+    return Label(quantity.titled, quantity.gloss, quantity.arrow), Value(*how), Interval(*how)
+
+
+def fewest(readings: Sequence[Any], percent: bool = False) -> int:
+    """Return the decimals that every reading of a column supports."""
+    known = [words.decimals(one) for one in readings if words.finite(one) is not None]
+    return max(min(known, default=3) - (2 if percent else 0), 0)
+
+
+def table(
+    title: str,
+    columns: Iterable[str | tuple[str, int] | Column],
+    rows: Iterable[Sequence[Cell]],
+    notes: Iterable[str] = (),
+    *,
+    first: str | None = None,
+    empty: bool = True,
+) -> Table:
+    """Return a table: first a column of names, under `first` or the title, then columns of numbers.
+
+    A column is a title, (title, rank), or a Column for texts. Without `empty`, columns with nothing to show are left
+    out; empty notes always are.
+    """
+    heads = [Column(title if first is None else first, number=False)]
+    heads += [
+        one if isinstance(one, Column) else Column(one) if isinstance(one, str) else Column(one[0], rank=one[1])
+        for one in columns
+    ]
+    held = [tuple(row) for row in rows]
+    kept = [
+        i for i in range(len(heads)) if empty or any(c if isinstance(c, str) else c.text for c in (r[i] for r in held))
+    ]
+    shown = tuple(tuple(row[i] for i in kept) for row in held)
+    return Table(title, tuple(heads[i] for i in kept), shown, tuple(note for note in notes if note))
