@@ -85,10 +85,6 @@ def rendered(chart: Any, form: str, *, scale: float = 2.0) -> bytes:
     spec = _clean(chart.to_dict())
     if form == "json":
         return json.dumps(spec, ensure_ascii=False, indent=1).encode()
-    if form == "svg":
-        return str(vl_convert.vegalite_to_svg(spec)).encode()
-    if form == "png":
-        return bytes(vl_convert.vegalite_to_png(spec, scale=scale))
-    if form == "pdf":
-        return bytes(vl_convert.vegalite_to_pdf(spec))
-    return str(vl_convert.vegalite_to_html(spec, bundle=True)).encode()
+    how: dict[str, dict[str, Any]] = {"png": {"scale": scale}, "html": {"bundle": True}}
+    made: str | bytes = getattr(vl_convert, f"vegalite_to_{form}")(spec, **how.get(form, {}))
+    return made.encode() if isinstance(made, str) else made

@@ -128,8 +128,9 @@ def reading(found: Any) -> dict[str, float | None]:
     return {"value": finite(found), "low": low, "high": high}
 
 
-def data(rows: Sequence[Mapping[str, Any]]) -> alt.InlineData:
-    return alt.InlineData(values=[dict(row) for row in rows])
+def points(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    """Return the chart of some rows, to be marked and encoded."""
+    return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
 
 def tips(columns: Columns) -> list[alt.Tooltip]:
@@ -160,26 +161,24 @@ def panels(heading: str, note: str, rows: Rows, draw: Callable[[str, Rows], Char
 
 def rule(axis: str, at: float, kind: str = "reference", **mark: Any) -> Chart:
     """Return a line across the picture at a place of the axis "x" or "y"."""
-    return alt.Chart(data([{axis: at}])).mark_rule(style=kind, **mark).encode(**{axis: f"{axis}:Q"})
+    return points([{axis: at}]).mark_rule(style=kind, **mark).encode(**{axis: f"{axis}:Q"})
 
 
 def diagonal() -> Chart:
-    corners = data([{"x": 0, "y": 0}, {"x": 1, "y": 1}])
-    return alt.Chart(corners).mark_line(style="reference", clip=True).encode(x="x:Q", y="y:Q")
+    corners = points([{"x": 0, "y": 0}, {"x": 1, "y": 1}])
+    return corners.mark_line(style="reference", clip=True).encode(x="x:Q", y="y:Q")
 
 
 def note(x: float, y: float, text: str, **mark: Any) -> Chart:
     """Return a note inside a picture of the unit square."""
     return (
-        alt.Chart(data([{"x": x, "y": y, "text": text}]))
-        .mark_text(style="half", **mark)
-        .encode(x="x:Q", y="y:Q", text="text:N")
+        points([{"x": x, "y": y, "text": text}]).mark_text(style="half", **mark).encode(x="x:Q", y="y:Q", text="text:N")
     )
 
 
 def risk_marks() -> list[Chart]:
     """Return the named places of the log loss and the Brier score on the risk axis."""
-    named = alt.Chart(data([{"r": r, "name": name} for r, name in ((0, "log"), (1, "Brier"))]))
+    named = points([{"r": r, "name": name} for r, name in ((0, "log"), (1, "Brier"))])
     return [named.mark_rule(style="guide", opacity=0.6).encode(x="r:Q"), names_above(named)]
 
 

@@ -45,11 +45,10 @@ def chart(result: Any) -> style.Chart:
     event, base = found["columns"][-1], found["prior"][-1]
     x = alt.X("stated:Q", scale=style.PROBABILITY, title=f"Predicted probability of {event}")
     y = alt.Y("observed:Q", scale=style.PROBABILITY, title=f"Observed share of {event}")
-    dots = alt.Chart(style.data(points))
+    dots = style.points(points)
+    skill = style.points(found["curves"]["attributes_skill"]).mark_area(style="band", clip=True)
     layers: list[alt.Chart] = [
-        alt.Chart(style.data(found["curves"]["attributes_skill"]))
-        .mark_area(style="band", clip=True)
-        .encode(x=alt.X("stated:Q"), y=alt.Y("low:Q"), y2="high:Q"),
+        skill.encode(x=alt.X("stated:Q"), y=alt.Y("low:Q"), y2="high:Q"),
         *(style.rule(axis, base, "guide") for axis in ("y", "x")),
         style.diagonal(),
     ]

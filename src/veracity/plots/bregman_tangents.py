@@ -46,7 +46,7 @@ def caption(result: Any) -> str:
 def _projections(tangents: style.Rows, bottom: float, x: alt.X, y: alt.Y) -> style.Chart:
     """Return thin lines from the points of contact down to their probabilities."""
     touched = [{**tangent, "bottom": bottom} for tangent in tangents]
-    lines = alt.Chart(style.data(touched)).mark_rule(style="guide", strokeDash=[2, 3])
+    lines = style.points(touched).mark_rule(style="guide", strokeDash=[2, 3])
     return lines.encode(x=x, y=y, y2="bottom:Q")
 
 
@@ -55,7 +55,7 @@ def _psep(result: Any, bottom: float, x: alt.X, y: alt.Y) -> list[style.Chart]:
     best, worst = (float(result.predictive_values[i][-1]) for i in (0, -1))
     label = f"PSEP {number(result.psep)}"
     segment = [{"p": best, "end": worst, "middle": (best + worst) / 2, "g": bottom, "text": label}]
-    base = alt.Chart(style.data(segment))
+    base = style.points(segment)
     return [
         base.mark_rule(style="mean-line", strokeWidth=4).encode(x=x, x2="end:Q", y=y),
         base.mark_text(style="note", dy=-9).encode(x="middle:Q", y=y, text="text:N"),
@@ -68,7 +68,7 @@ def _intercepts(ends: style.Rows, x: alt.X, y: alt.Y) -> list[style.Chart]:
     for at, rises in itertools.product((0, 1), (False, True)):  # above or below, where the line does not run
         some = [{**end, "text": number(end["g"])} for end in ends if (end["p"], end["rises"]) == (at, rises)]
         align: Any = "right" if at else "left"
-        text = alt.Chart(style.data(some)).mark_text(
+        text = style.points(some).mark_text(
             style="note", align=align, dx=-10 if at else 10, dy=-8 if rises == bool(at) else 12
         )
         layers += [text.encode(x=x, y=y, text="text:N")] if some else []
@@ -102,22 +102,22 @@ def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> s
     named = style.categories([str(row) for row in result.rows])
     colour = named["color"]
     shown = style.tips({key: COLUMNS[key] for key in ("category", "p", "slope")})
-    lines = alt.Chart(style.data(ends)).mark_line(strokeWidth=1.5)
-    dots = alt.Chart(style.data(tangents))
-    layers = [alt.Chart(style.data(drawn["curve"])).mark_line(style="guide", strokeWidth=2).encode(x=x, y=y)]
+    lines = style.points(ends).mark_line(strokeWidth=1.5)
+    dots = style.points(tangents)
+    layers = [style.points(drawn["curve"]).mark_line(style="guide", strokeWidth=2).encode(x=x, y=y)]
     if at == "prior":
-        layers.append(alt.Chart(style.data(ends)).mark_line(style="reference").encode(x=x, y=y))
+        layers.append(style.points(ends).mark_line(style="reference").encode(x=x, y=y))
         layers.append(dots.mark_point(style="quiet", filled=True, size=70).encode(x=x, y=y, tooltip=shown))
     else:
         gaps = [gap for gap in drawn["gaps"] if math.isfinite(gap["gap"])]
-        marks = alt.Chart(style.data(gaps)).mark_point(shape="square", size=70, strokeWidth=2, opacity=1)
+        marks = style.points(gaps).mark_point(shape="square", size=70, strokeWidth=2, opacity=1)
         layers.append(lines.encode(x=x, y=y, **named))
         layers.append(marks.encode(x="p:Q", y="tangent:Q", color=colour, tooltip=style.tips(COLUMNS)))
         layers.append(style.dots(dots, 70, x=x, y=y, color=colour, tooltip=shown))
         layers += [_projections(tangents, bottom, x, y), *_psep(result, bottom, x, y)]
         layers += _intercepts(ends, x, y) if len(tangents) <= LABELLED else []
     if bars:
-        upright = alt.Chart(style.data(bars)).mark_rule(strokeWidth=4)
+        upright = style.points(bars).mark_rule(strokeWidth=4)
         layers.append(upright.encode(x="p:Q", y="g:Q", y2=f"{reach}:Q", **named))
     name = RULES.get(drawn["rule"], drawn["rule"])
     what = {

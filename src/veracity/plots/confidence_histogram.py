@@ -30,7 +30,7 @@ def chart(result: Any) -> style.Chart:
     x = alt.X("low:Q", scale=style.PROBABILITY, title="Predicted probability")
     y = alt.Y("source:Q", scale=style.PROBABILITY, title="Observed frequency")
     layers: list[style.Chart] = [
-        alt.Chart(style.data(bins))
+        style.points(bins)
         .mark_rect(opacity=0.45, stroke="white", strokeWidth=0.5)
         .encode(x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=style.tips(COLUMNS)),
         style.diagonal(),

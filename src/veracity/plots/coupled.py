@@ -45,7 +45,7 @@ def chart(result: Any) -> style.Chart:
     names = [_name(d) for d in _all(result)]
     drawn = {"y": alt.Y("density:Q", title="Density"), **style.by("name", names, "color", "strokeDash")}
     tips = style.tips({k: COLUMNS[k] for k in ("name", "density")})
-    lines, rules = alt.Chart(style.data(curves)), alt.Chart(style.data(means))
+    lines, rules = style.points(curves), style.points(means)
     return style.layered(
         TITLE,
         "Level lines: the weighted generalized mean, the density one scale from the centre.",

@@ -98,7 +98,7 @@ def chart(result: Any) -> style.Chart:
     y = y.axis(format=".0%").scale(domain=[0, top], nice=False)
     how = {"sort": order, "legend": alt.Legend(columns=1, symbolType="square", symbolStrokeWidth=0)}
     colour, dash = (style.by("part", order, channel, **how) for channel in ("color", "strokeDash"))
-    base = alt.Chart(style.data(long)).encode(x=x, y=y, **colour, order=alt.Order("order:Q", sort="descending"))
+    base = style.points(long).encode(x=x, y=y, **colour, order=alt.Order("order:Q", sort="descending"))
     columns = {name: COLUMNS[name] for name in wide[0]}
     return style.layered(
         TITLE,
@@ -107,5 +107,5 @@ def chart(result: Any) -> style.Chart:
         base.mark_line(strokeWidth=1.5, clip=True).encode(**dash),
         style.rule("y", 1.0),
         *style.risk_marks(),
-        alt.Chart(style.data(wide)).mark_rule(opacity=0, strokeWidth=9).encode(x=x, tooltip=style.tips(columns)),
+        style.points(wide).mark_rule(opacity=0, strokeWidth=9).encode(x=x, tooltip=style.tips(columns)),
     )

@@ -70,6 +70,6 @@ def chart(result: Any) -> style.Chart:
     y, size = named_models([row["model"] for row in found])
     x = alt.X("value:Q", title=f"{capital(RULES[rule])} minus that of {name}", scale=alt.Scale(zero=True))
     domain = [which for which in (CLEAR, CHANCE) if any(row["clear"] == which for row in found)]
-    points = alt.Chart(style.data(found)).encode(**style.by("clear", domain, "color"))
+    points = style.points(found).encode(**style.by("clear", domain, "color"))
     drawn = intervals(points, x, y, 80, COLUMNS, **style.by("clear", domain, "shape"))
     return style.layered(TITLE, f"Right of the line: worse than {name}. Left: better.", *drawn.layer, **size)

@@ -42,8 +42,8 @@ def chart(result: Any) -> style.Chart:
     most = max(1.5, *(1.1 * abs(row["ratio"]) for row in points))
     title = ["Times what chance explains", "← better · worse than expected →"]
     y = alt.Y("ratio:Q", title=title, scale=alt.Scale(domain=[-most, most], nice=False))
-    band = alt.Chart(style.data([{"low": -1.0, "high": 1.0}])).mark_rect(style="band")
-    base = alt.Chart(style.data(points))
+    band = style.points([{"low": -1.0, "high": 1.0}]).mark_rect(style="band")
+    base = style.points(points)
     return style.layered(
         TITLE,
         "Grey: where 95 % of calibrated forecasts would lie. Above: worse than expected.",

@@ -47,7 +47,7 @@ def chart(result: Any) -> style.Chart:
         if row[name] is not None
     ]
     tooltips = style.tips({"mean": ("mean", ""), "floor": ("minimum", ""), "value": ("probability", ".4~g")})
-    lines = alt.Chart(style.data(long)).mark_line(strokeWidth=2, point={"size": 60, "filled": True})
+    lines = style.points(long).mark_line(strokeWidth=2, point={"size": 60, "filled": True})
     drawn = lines.encode(
         x=alt.X("floor:O", sort=order, title="Smallest probability allowed", axis=alt.Axis(labelAngle=0)),
         y=alt.Y("value:Q", scale=style.PROBABILITY, title="Mean probability of the outcome"),

@@ -52,7 +52,7 @@ def chart(result: Any) -> style.Chart:
 
     def panel(column: str, part: style.Rows) -> style.Chart:
         y = alt.Y("group:N", title=column, axis=alt.Axis(labelLimit=110, labelOverlap=False))
-        drawn = intervals(alt.Chart(style.data(part)), x, y, 70, COLUMNS)
+        drawn = intervals(style.points(part), x, y, 70, COLUMNS)
         return drawn.properties(width=style.WIDTH - 60, height=max(60, 30 * len(part)))
 
     note = f"Right of the line: {other} is worse than {name} in this group."

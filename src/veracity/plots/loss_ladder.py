@@ -97,7 +97,7 @@ def chart(result: Any) -> style.Chart:
     rule, _ = _losses(result)
     order = [step["part"] for step in steps]
     y = alt.Y("part:N", sort=order, axis=None, scale=alt.Scale(paddingInner=0.1))
-    base = alt.Chart(style.data(steps))
+    base = style.points(steps)
     name = RULES[rule]
     layers: list[style.Chart] = [
         base.mark_bar(height=16, yOffset=9).encode(
@@ -112,7 +112,7 @@ def chart(result: Any) -> style.Chart:
     note = "From all of the loss down to what no recalibration removes."
     baseline = finite(getattr(result.baseline, "log_loss" if rule == "log" else "brier", None))
     if baseline is not None:
-        line = alt.Chart(style.data([{"x": baseline, "name": "baseline"}]))
+        line = style.points([{"x": baseline, "name": "baseline"}])
         layers.append(
             line.mark_rule(style="reference").encode(x="x:Q", tooltip=style.tips({"name": ("", ""), "x": ("", ".4~g")}))
         )

@@ -87,7 +87,7 @@ def line_of_means(marks: style.Rows, x: Any, y: Any, fields: tuple[str, str]) ->
         return []
     titles = {"source": ("observed", ".4~g"), "model": ("predicted", ".4~g")}
     tooltips = style.tips({"mean": ("mean", ""), **{field: titles[field] for field in fields}})
-    line = alt.Chart(style.data(marks)).encode(x=x, y=y)
+    line = style.points(marks).encode(x=x, y=y)
     crosses = line.mark_point(filled=True, size=110, shape="cross", style="mean-line", opacity=1)
     layers = [line.mark_line(strokeWidth=2.5, style="mean-line"), crosses.encode(tooltip=tooltips)]
     sides: list[tuple[Any, int, style.Rows]] = [
@@ -95,7 +95,7 @@ def line_of_means(marks: style.Rows, x: Any, y: Any, fields: tuple[str, str]) ->
         ("left", 9, [mean for mean in marks if mean[fields[0]] < 0.3]),
     ]
     for align, dx, some in sides:
-        text = alt.Chart(style.data(some)).mark_text(style="note", align=align, dx=dx, dy=-8, fontWeight="bold")
+        text = style.points(some).mark_text(style="note", align=align, dx=dx, dy=-8, fontWeight="bold")
         layers += [text.encode(x=x, y=y, text="mean:N")] if some else []
     return layers
 
@@ -107,12 +107,12 @@ def chart(result: Any) -> style.Chart:
     x = alt.X("source:Q", scale=style.PROBABILITY, title=f"Source: {source}")
     y = alt.Y("model:Q", scale=style.PROBABILITY, title="Model: predicted probability")
     size = alt.Size("contribution:Q", scale=alt.Scale(type="sqrt", range=[15, 900]), legend=None)
-    bubbles = alt.Chart(style.data(bins)).mark_circle(style="quiet", opacity=0.45)
+    bubbles = style.points(bins).mark_circle(style="quiet", opacity=0.45)
     layers: list[style.Chart] = [style.diagonal(), bubbles.encode(x=x, y=y, size=size, tooltip=style.tips(COLUMNS))]
     by_class = _by_class(result)
     if by_class:
         names = list(dict.fromkeys(row["class"] for row in by_class))
-        points = alt.Chart(style.data(by_class)).mark_point(size=45, strokeWidth=1.8, opacity=0.9)
+        points = style.points(by_class).mark_point(size=45, strokeWidth=1.8, opacity=0.9)
         classes = style.by("class", names, "color", "shape", title="Class")
         layers.append(points.encode(x=x, y=y, **classes, tooltip=style.tips(BY_CLASS)))
     marks = means(result)

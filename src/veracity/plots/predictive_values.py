@@ -49,6 +49,6 @@ def chart(result: Any) -> style.Chart:
         TITLE,
         "Dots: at the table's own prevalence. Dashed: a forecast that tells nothing.",
         style.diagonal(),
-        alt.Chart(style.data(lines)).mark_line(strokeWidth=2).encode(**named),
-        style.dots(alt.Chart(style.data(own)), 70, **dots),
+        style.points(lines).mark_line(strokeWidth=2).encode(**named),
+        style.dots(style.points(own), 70, **dots),
     )

@@ -98,7 +98,7 @@ def chart(result: Any) -> style.Chart:
     above_bars = None if bars else said  # the bars have the same axis with its title
     x = alt.X("forecast:Q", scale=style.PROBABILITY, title=above_bars, axis=alt.Axis(format=".0%"))
     y = alt.Y("observed:Q", scale=style.PROBABILITY, title=happened, axis=alt.Axis(format=".0%"))
-    base = alt.Chart(style.data(points))
+    base = style.points(points)
     size = alt.Size("count:Q", scale=alt.Scale(type="sqrt", zero=True, range=[12, 130]), legend=None)
     curve = style.layered(
         TITLE,
@@ -118,6 +118,6 @@ def chart(result: Any) -> style.Chart:
     tooltips = style.tips({"low": ("from", ".3~g"), "high": ("to", ".3~g"), "count": ("forecasts", ",.6~g")})
     x = alt.X("low:Q", scale=style.PROBABILITY, title=said, axis=alt.Axis(format=".0%"))
     y = alt.Y("count:Q", title="Forecasts", axis=axis)
-    histogram = alt.Chart(style.data(bars)).mark_rect(style="quiet")
+    histogram = style.points(bars).mark_rect(style="quiet")
     histogram = histogram.encode(x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=tooltips)
     return alt.vconcat(curve, histogram.properties(width=style.WIDTH, height=70), spacing=12)

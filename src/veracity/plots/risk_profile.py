@@ -81,14 +81,14 @@ def chart(result: Any) -> style.Chart:
     marks = [{"r": r, "name": SHORT_MEANS[name]} for r, name in PLACES.items()]
     drawn = {"x": x, "y": y, **style.by(field, domain, "color", legend=legend)}
     dash, shape = (style.by("side", sides, channel, legend=solid) for channel in ("strokeDash", "shape"))
-    base = alt.Chart(style.data(points))
+    base = style.points(points)
     marked = [row for row in points if any(abs(row["r"] - r) < 1e-6 for r in PLACES)]
     layers = [
-        alt.Chart(style.data(marks)).mark_rule(style="guide", opacity=0.5).encode(x=alt.X("r:Q")),
-        style.names_above(alt.Chart(style.data(marks[:1])), "right", -4),
-        style.names_above(alt.Chart(style.data(marks[1:]))),
+        style.points(marks).mark_rule(style="guide", opacity=0.5).encode(x=alt.X("r:Q")),
+        style.names_above(style.points(marks[:1]), "right", -4),
+        style.names_above(style.points(marks[1:])),
         base.mark_line(strokeWidth=2, interpolate="monotone").encode(**drawn, **dash, detail="model:N"),
-        style.dots(alt.Chart(style.data(marked)), 55, **drawn, **shape, tooltip=style.tips(COLUMNS)),
+        style.dots(style.points(marked), 55, **drawn, **shape, tooltip=style.tips(COLUMNS)),
     ]
     if not several:
         band = {**drawn, "y": alt.Y("low:Q"), "y2": "high:Q", "detail": "side:N"}

@@ -46,7 +46,7 @@ def chart(result: Any) -> style.Chart:
     names = [name for name in (OBSERVED, PREDICTED) if any(row["curve"] == name for row in points)]
     event = style.event_name(result)
     legend = None if len(names) == 1 else alt.Legend()
-    curve = alt.Chart(style.data(points)).mark_line(strokeWidth=2)
+    curve = style.points(points).mark_line(strokeWidth=2)
     drawn = curve.encode(
         x=alt.X("false_positive_rate:Q", scale=style.PROBABILITY, title="False alarms (share of the other cases)"),
         y=alt.Y("true_positive_rate:Q", scale=style.PROBABILITY, title=f"Hits (share of the cases of {event})"),

@@ -55,7 +55,7 @@ def chart(result: Any) -> style.Chart:
     axis = alt.Axis(labelExpr=f"{POWER} ? {PLAIN} : ''", tickCount=5)
     x = alt.X("at:Q", scale=scale, title="Probability of the outcome (log scale)", axis=axis)
     kinds = style.by("kind", [GIVEN, RULED_OUT], "color", "shape", legend=alt.Legend() if zeros else None)
-    base = alt.Chart(style.data(drawn))
+    base = style.points(drawn)
     return style.layered(
         TITLE,
         "Cases that gave least to their outcome.",

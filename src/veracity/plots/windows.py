@@ -55,7 +55,7 @@ def chart(result: Any) -> style.Chart:
     x = alt.X("window:O", sort=order, title="Window from", axis=alt.Axis(labelAngle=-40, labelOverlap=True))
     y = alt.Y("value:Q", title="Log loss", scale=alt.Scale(zero=False))
     colour, dash, shape = (style.by("side", domain, channel) for channel in ("color", "strokeDash", "shape"))
-    base = alt.Chart(style.data(found)).encode(x=x, **colour)
+    base = style.points(found).encode(x=x, **colour)
     bars = base.transform_filter("datum.low != null").mark_rule(strokeWidth=2)
     return style.layered(
         TITLE,
