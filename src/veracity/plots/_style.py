@@ -171,9 +171,8 @@ def diagonal() -> Chart:
 
 def note(x: float, y: float, text: str, **mark: Any) -> Chart:
     """Return a note inside a picture of the unit square."""
-    return (
-        points([{"x": x, "y": y, "text": text}]).mark_text(style="half", **mark).encode(x="x:Q", y="y:Q", text="text:N")
-    )
+    place = points([{"x": x, "y": y, "text": text}])
+    return place.mark_text(style="half", **mark).encode(x="x:Q", y="y:Q", text="text:N")
 
 
 def risk_marks() -> list[Chart]:

@@ -19,9 +19,8 @@ LEAST_ROOM, MOST_ROOM, LETTER = 120, 220, 7  # pixels for names of models, and f
 
 def _ranked(result: Any) -> list[tuple[str, Any]]:
     """Return the models by typical probability, best first; the best and worst of many."""
-    ranked = sorted(
-        style.models(result).items(), key=lambda item: -(finite(item[1].reported.geometric_accuracy) or 0.0)
-    )
+    models = style.models(result).items()
+    ranked = sorted(models, key=lambda item: -(finite(item[1].reported.geometric_accuracy) or 0.0))
     return ranked if len(ranked) <= MOST else ranked[: MOST // 2] + ranked[-MOST // 2 :]
 
 

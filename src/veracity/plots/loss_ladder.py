@@ -112,9 +112,7 @@ def chart(result: Any) -> style.Chart:
     note = "From all of the loss down to what no recalibration removes."
     baseline = finite(getattr(result.baseline, "log_loss" if rule == "log" else "brier", None))
     if baseline is not None:
-        line = style.points([{"x": baseline, "name": "baseline"}])
-        layers.append(
-            line.mark_rule(style="reference").encode(x="x:Q", tooltip=style.tips({"name": ("", ""), "x": ("", ".4~g")}))
-        )
+        line = style.points([{"x": baseline, "name": "baseline"}]).mark_rule(style="reference")
+        layers.append(line.encode(x="x:Q", tooltip=style.tips({"name": ("", ""), "x": ("", ".4~g")})))
         note += f" Dashed: the baseline, {number(baseline)}."
     return style.layered(f"{TITLE}: {name}", note, *layers, height=46 * len(steps))

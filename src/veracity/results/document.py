@@ -113,9 +113,8 @@ def without_intervals(section: Shown, reason: str = NO_CASES) -> Shown:
     if isinstance(section, Reading):
         stripped = Reading(float(section), reason=section.reason or reason, known=section.known)
     elif isinstance(section, Section):
-        changed = {
-            name: without_intervals(section[name], reason) for name in section if name in section.__dataclass_fields__
-        }
+        names = [name for name in section if name in section.__dataclass_fields__]
+        changed = {name: without_intervals(section[name], reason) for name in names}
         if isinstance(section, RiskProfile):
             changed |= {name: None for name in changed if name.endswith(("_low", "_high"))}
         stripped = replace(section, **changed)

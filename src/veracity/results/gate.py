@@ -69,13 +69,9 @@ class NotWorse:
             return Outcome(self, None, None, False, "not known for these forecasts, so it cannot be met")
         difference = comparison.differences(name)[0]
         higher = comparable(2, True)[name].better == HIGHER
-        worst = (
-            None
-            if difference.low is None or difference.high is None
-            else (-difference.low if higher else difference.high)
-        )
-        if worst is None:
+        if difference.low is None or difference.high is None:
             return Outcome(self, None, None, False, difference.reason or "no interval, so it cannot be met")
+        worst = -difference.low if higher else difference.high
         return Outcome(self, None, _shown(difference), worst <= self.margin)
 
 
@@ -116,11 +112,8 @@ def from_file(path: str) -> tuple[list[str], str | None]:
 def to_markdown(outcomes: Sequence[Outcome], files: Sequence[str]) -> str:
     """Return the outcomes as a table for a pull request."""
     failed = sum(not outcome.met for outcome in outcomes)
-    head = (
-        f"**{failed} of {len(outcomes)} requirements failed**"
-        if failed
-        else f"**All {len(outcomes)} requirements met**"
-    )
+    total = f"{len(outcomes)} requirements"
+    head = f"**{failed} of {total} failed**" if failed else f"**All {total} met**"
     lines = [f"{head} · {', '.join(files)}", "", "| | requirement | found |", "|---|---|---|"]
     for outcome in outcomes:
         where = f"{outcome.model}: " if outcome.model else ""
@@ -132,9 +125,8 @@ def to_markdown(outcomes: Sequence[Outcome], files: Sequence[str]) -> str:
 def to_junit(outcomes: Sequence[Outcome], files: Sequence[str]) -> str:
     """Return the outcomes as JUnit XML, a test case for each."""
     failed = sum(not outcome.met for outcome in outcomes)
-    suite = ElementTree.Element(
-        "testsuite", name="veracity check", tests=str(len(outcomes)), failures=str(failed), errors="0", skipped="0"
-    )
+    counts = {"tests": str(len(outcomes)), "failures": str(failed), "errors": "0", "skipped": "0"}
+    suite = ElementTree.Element("testsuite", {"name": "veracity check", **counts})
     for outcome in outcomes:
         name = f"{outcome.model}: {outcome.requirement}" if outcome.model else str(outcome.requirement)
         case = ElementTree.SubElement(suite, "testcase", classname=_xml(", ".join(files)), name=_xml(name))

@@ -148,9 +148,8 @@ def _outcome(requirement: Requirement, model: str | None, document: Mapping[str,
         return Outcome(requirement, model, str(value), COMPARISONS[requirement.sign](str(value), requirement.limit))
     if value is None or isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
         return Outcome(requirement, model, None, False, reason or "not known, so it cannot be met")
-    return Outcome(
-        requirement, model, float(value), COMPARISONS[requirement.sign](float(value), requirement.limit), reason
-    )
+    met = COMPARISONS[requirement.sign](float(value), requirement.limit)
+    return Outcome(requirement, model, float(value), met, reason)
 
 
 def lookup(document: Mapping[str, Any], path: str) -> Any:
@@ -174,12 +173,7 @@ _MISSING = object()
 def _walk(held: Any, path: str) -> Any:
     if not path:
         return held
-    if isinstance(held, list):
-        first, _, rest = path.partition(".")
-        return _walk(held[int(first)], rest) if first.isdigit() and int(first) < len(held) else _MISSING
-    if not isinstance(held, Mapping):
-        return _MISSING
-    for key in held:
+    for key in range(len(held)) if isinstance(held, list) else held if isinstance(held, Mapping) else ():
         if path == str(key) or path.startswith(f"{key}."):
             found = _walk(held[key], path[len(str(key)) + 1 :])
             if found is not _MISSING:
@@ -220,6 +214,5 @@ def _near(name: str, names: list[str]) -> str:
     name = COMMON.get(name.lower(), name)
     by_end = [held for held in names if held == name or held.rpartition(".")[2] == name.rpartition(".")[2]]
     near = [name] if name in names else difflib.get_close_matches(name, names, n=3, cutoff=0.5) or by_end[:3]
-    return (
-        f"; did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else f"; there are {', '.join(names[:8])}"
-    )
+    meant = " or ".join(f"`{one}`" for one in near)
+    return f"; did you mean {meant}?" if near else f"; there are {', '.join(names[:8])}"

@@ -35,17 +35,12 @@ def blocks(result: Any) -> list[Block]:
 
 def _page(result: Any) -> ModuleType:
     """Return the module with `summary` and `answer` of this kind of result."""
-    several = "models" if hasattr(result, "models") else "answer"
-    name = "comparison" if _is_comparison(result) else "tables" if _is_table(result) else several
-    return import_module(f"veracity.show.{name}")
+    return import_module(f"veracity.show.{_kind(result)}")
 
 
-def _is_comparison(result: Any) -> bool:
-    return hasattr(result, "cases_needed")
-
-
-def _is_table(result: Any) -> bool:
-    return hasattr(result, "predictive_values")
+def _kind(result: Any) -> str:
+    told_by = {"comparison": "cases_needed", "tables": "predictive_values", "models": "models"}
+    return next((kind for kind, name in told_by.items() if hasattr(result, name)), "answer")
 
 
 def to_terminal(result: Any, width: int = 80, *, details: bool = False, **how: Any) -> str:
@@ -70,21 +65,17 @@ def headline(result: Any) -> str:
     from veracity.show import terminal
     from veracity.show.answer import sentences
 
-    if _is_comparison(result):
-        return terminal.headline(first_screen(result))
-    if hasattr(result, "models"):
+    if _kind(result) == "models":
         return "\n".join(f"{clean(str(name))}: {headline(a)}" for name, a in result.models.items())
-    return terminal.headline(first_screen(result) if _is_table(result) else sentences(result)[0])
+    return terminal.headline(sentences(result)[0] if _kind(result) == "answer" else first_screen(result))
 
 
 def to_markdown(result: Any) -> str:
     """Return the first screen as Markdown, with the recalibrations that help."""
     from veracity.show import markdown, specialists
 
-    found = first_screen(result)
-    if not hasattr(result, "models") and not _is_table(result):
-        found = [*found, *(table for table in [specialists.remedy_table(result)] if table is not None)]
-    return markdown.render(found)
+    remedies = specialists.remedy_table(result) if _kind(result) == "answer" else None
+    return markdown.render([*first_screen(result), *([] if remedies is None else [remedies])])
 
 
 def to_csv(result: Any) -> str:
@@ -98,7 +89,7 @@ def to_html(result: Any) -> str:
     """Return the page: one file that opens offline."""
     from veracity.show import html, specialists
 
-    return html.page([*blocks(result), *([] if _is_table(result) else [specialists.definitions()])])
+    return html.page([*blocks(result), *([] if _kind(result) == "tables" else [specialists.definitions()])])
 
 
 def to_notebook(result: Any) -> str:
@@ -131,25 +122,23 @@ def write(result: Any, path: str | Path) -> None:
     write_whole(target, report(result, target.suffix.lstrip(".")))
 
 
-def pictures(result: Any, forms: tuple[str, ...] = ("png", "svg")) -> Iterator[tuple[str, bytes]]:
+def pictures(result: Any) -> Iterator[tuple[str, bytes]]:
     """Yield (file name, content) of every picture that the result has numbers for; models have a folder each."""
-    models = getattr(result, "models", None)
-    kind = "models" if models is not None else "table" if _is_table(result) else "assessment"
-    wanted = [("", result, name) for name in plots.names(kind)]
-    if _is_comparison(result):
-        wanted += [("", result, name) for name in plots.names("comparison")]
-    if models is not None:
+    kinds = {"answer": ["assessment"], "tables": ["table"], "comparison": ["models", "comparison"]}
+    drawn = kinds.get(_kind(result), ["models"])
+    wanted = [("", result, name) for of in drawn for name in plots.names(of)]
+    if (models := getattr(result, "models", None)) is not None:
         wanted.append(("", result, "risk_profile"))
-        names = plots.names("assessment")
-        folders = safe_names(models, taken={name for folder, _, name in wanted if not folder})
-        wanted += [(f"{folders[model]}/", a, name) for model, a in models.items() for name in names]
+        folders = safe_names(models, taken={name for _, _, name in wanted})
+        own = plots.names("assessment")
+        wanted += [(f"{folders[model]}/", a, name) for model, a in models.items() for name in own]
     for folder, one, name in wanted:
         for suffix, options in getattr(plots.module(name), "VARIANTS", {"": {}}).items():
             try:
                 chart = plots.chart(name, one, **options)
             except ValueError:  # nothing to draw, such as a ROC curve of three classes
                 continue
-            for form in forms:
+            for form in ("png", "svg"):
                 yield f"{folder}{name}{suffix}.{form}", plots.rendered(chart, form)
 
 

@@ -161,9 +161,8 @@ def _fix_card(a: Any) -> Card | None:
     unclear = words.best_remedy(a.remedies, rule, clear=False)
     if unclear is None:
         return Card("Fixable?", "Not clearly", "no recalibration helps", NOTICE)
-    return Card(
-        "Fixable?", "Not clearly", f"best cuts the {words.RULES[rule]} by {words.gain_text(unclear[1])}", NOTICE
-    )
+    cut = f"best cuts the {words.RULES[rule]} by {words.gain_text(unclear[1])}"
+    return Card("Fixable?", "Not clearly", cut, NOTICE)
 
 
 def _sure_card(a: Any) -> Card | None:

@@ -112,9 +112,8 @@ def _figure(block: Chart, key: str, level: int, parent: str) -> View | None:
     for name in ("config", "$schema"):
         spec.pop(name, None)
     rows = module.rows(block.result)
-    columns = [
-        {"field": field, "title": title, "number": bool(form)} for field, (title, form) in module.COLUMNS.items()
-    ]
+    held = module.COLUMNS.items()
+    columns = [{"field": field, "title": title, "number": bool(form)} for field, (title, form) in held]
     return {
         "kind": "figure",
         "id": f"{key}-{block.name}",

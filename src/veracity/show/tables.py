@@ -83,9 +83,8 @@ def _sentences(found: dict[str, Any], grave: list[Finding]) -> list[Sentence]:
     log = found["log_terms"]
     if not found["reliability_taken_as_zero"] and math.isfinite(log["score"]):
         worse = log["skill"] < 0
-        text = (
-            f"{number(log['reliability'])} of the log loss of {number(log['score'])} is miscalibration (reliability)."
-        )
+        missed, loss = number(log["reliability"]), number(log["score"])
+        text = f"{missed} of the log loss of {loss} is miscalibration (reliability)."
         text += " Always predicting the prevalence would be better." * worse
         said.append(Sentence(BAD if worse else NOTICE, "Calibration", text))
     return said

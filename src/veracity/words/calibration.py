@@ -151,10 +151,8 @@ def _level(levels: Mapping[str, ClassLevel], classes: int) -> str:
     for verb, over in (("Over-predicts", True), ("Under-predicts", False)):
         some = [(name, held) for name, held in levels.items() if (held.predicted > held.observed) == over]
         if some:
-            shares = [two_percents(held.predicted, held.observed) for _, held in some[:NAMED_CLASSES]]
-            listed = [
-                f"{_class(name)} ({says}, was {was})" for (name, _), (says, was) in zip(some, shares, strict=False)
-            ]
+            shares = [(name, *two_percents(held.predicted, held.observed)) for name, held in some[:NAMED_CLASSES]]
+            listed = [f"{_class(name)} ({says}, was {was})" for name, says, was in shares]
             more = [f"{len(some) - NAMED_CLASSES} more"] if len(some) > NAMED_CLASSES else []
             parts.append(f"**{verb if not parts else verb.lower()}** {listing([*listed, *more])}")
     return ("; " if len(levels) > len(parts) else " and ").join(parts) + "."
