@@ -7,6 +7,7 @@ from typing import Any
 
 from veracity import plots, words
 from veracity.measures import Measure, scores
+from veracity.results.assess import Assessments
 from veracity.show import answer as one_model
 from veracity.show.blocks import Block, Chart, Contents, Details, Heading, Sentence
 from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, fewest, table
@@ -21,13 +22,6 @@ MOST_LINES = 24  # of groups by model
 VERDICT = Column("verdict", number=False)
 
 Ranked = list[tuple[str, Any]]  # models by name, best first
-
-
-class Models:
-    """Some of the models of a result, in order; pictures draw them like the result itself."""
-
-    def __init__(self, models: Ranked) -> None:
-        self.models = dict(models)
 
 
 def ranked(result: Any) -> Ranked:
@@ -53,7 +47,7 @@ def summary(result: Any) -> list[Block]:
     side = ends(models, MOST_SIDE_BY_SIDE)
     best = [_best(models)] if len(models) > 1 else []
     said = [*best, *notes_of_models(models, lead=not best)]
-    chart = Chart("compare", Models(side))
+    chart = Chart("compare", Assessments(dict(side)))
     return [_heading(models), *said, _side_by_side(side, len(models)), chart, Contents(), *_groups(side)]
 
 
@@ -67,7 +61,7 @@ def each_model(result: Any) -> list[Block]:
     models = ranked(result)
     chosen = ends(models, MOST_MODELS)
     charts = None if len(chosen) <= MOST_WHOLE else ESSENTIAL
-    profile = Chart("risk_profile", Models(ends(models, MOST_CURVES)))
+    profile = Chart("risk_profile", Assessments(dict(ends(models, MOST_CURVES))))
     each = (Details(name, tuple(one_model.answer(a, charts))) for name, a in chosen)
     return [Details("Risk profile", (profile,)), *each]
 
