@@ -21,6 +21,7 @@ from veracity.data import Forecasts
 from veracity.formulas.coupled import coupling_from_risk
 from veracity.formulas.distributions import CoupledNormal
 from veracity.formulas.domain import Array
+from veracity.formulas.rules import log
 
 
 @dataclass(frozen=True)
@@ -179,17 +180,12 @@ def _outcomes(p: Array, generator: Generator) -> NDArray[np.int64]:
     return np.asarray(np.minimum(below.sum(axis=1), p.shape[1] - 1))
 
 
-def softmax(z: Array) -> Array:
-    powers = np.exp(z - z.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
-
 def _dirichlet(n: int, generator: Generator, *, k: int, concentration: float, sharpness: float) -> Forecasts:
     """Return Dirichlet rows with outcomes drawn from them; forecasts are rows to the power `sharpness`."""
     p = generator.dirichlet(np.full(k, concentration), n)
     y = _outcomes(p, generator)
     if sharpness != 1.0:
-        p = softmax(sharpness * np.log(np.maximum(p, 1e-300)))  # a Dirichlet row may underflow to 0
+        p = log.inverse(sharpness * np.log(np.maximum(p, 1e-300)))  # a Dirichlet row may underflow to 0
     return Forecasts(probabilities=p, outcomes=y, classes=tuple(range(k)))
 
 
@@ -209,8 +205,8 @@ def _network(n: int, generator: Generator, *, k: int, strength: float, sharpness
         size = rows.stop - start
         strengths = np.exp(strength + DISPERSION * generator.standard_normal((size, 1)))
         z = strengths * generator.standard_normal((size, k))
-        y[rows] = _outcomes(softmax(z), generator)
-        p[rows] = softmax(sharpness * z)
+        y[rows] = _outcomes(log.inverse(z), generator)
+        p[rows] = log.inverse(sharpness * z)
     return Forecasts(probabilities=p, outcomes=y, classes=tuple(range(k)))
 
 

@@ -172,11 +172,8 @@ def grow(features: Array, residual: Array, depth: int) -> Tree:
     below = features[:, split[0]] < split[1]
     if not 0 < below.sum() < n:
         return None
-    return (
-        *split,
-        grow(features[below], residual[below], depth - 1),
-        grow(features[~below], residual[~below], depth - 1),
-    )
+    lower, upper = (grow(features[side], residual[side], depth - 1) for side in (below, ~below))
+    return *split, lower, upper
 
 
 def leaves(tree: Tree, features: Array) -> Array:

@@ -242,7 +242,19 @@ class Profile:
 
     @cached_property
     def floors(self) -> tuple[FloorMeans, ...]:
-        return floors(self, FLOORS)
+        """The three means at each floor (CQ Table 2)."""
+        tally = self.tally
+        e = self.entries if tally.plan.limits == (0.0, 1.0) else Entries.of(tally.pooled, tally.grid)
+        first = e.cells.searchsorted(_cells(tally.grid, FLOORS)).tolist()
+        above = np.array([e.sums[:, i:].sum(axis=1) for i in first]).T
+        below = np.array([e.weight[:i].sum() for i in first])
+        with np.errstate(invalid="ignore"):
+            held = above + np.where(below > 0.0, below * _floored(FLOORS), 0.0)
+        means = dict(zip(MEANS, _means(held / e.weight.sum()), strict=True))
+        if e is self.entries:
+            for name, at in AT.items():
+                means[name][FLOORS.index(0.0)] = self.values[at]
+        return tuple(map(FloorMeans, FLOORS, *(values.tolist() for values in means.values())))
 
     def deciding_rows(self) -> tuple[int, tuple[int, ...], float] | None:
         """Return the fewest cases that make up half of Σ p^(−2/3): how many, their rows, and robustness without them.
@@ -291,23 +303,6 @@ def _instead(value: float, other: float, how: str) -> str:
 def three(reading: Callable[[str], Reading], findings: tuple[Finding, ...] = ()) -> Means:
     """Return the record of the three means, each by its name."""
     return Means(reading("decisiveness"), reading("geometric_accuracy"), reading("robustness"), findings)
-
-
-def floors(profile: Profile, levels: tuple[float, ...]) -> tuple[FloorMeans, ...]:
-    """Return the three means at each floor (CQ Table 2)."""
-    tally = profile.tally
-    e = profile.entries if tally.plan.limits == (0.0, 1.0) else Entries.of(tally.pooled, tally.grid)
-    first = e.cells.searchsorted(_cells(tally.grid, levels)).tolist()
-    above = np.array([e.sums[:, i:].sum(axis=1) for i in first]).T
-    below = np.array([e.weight[:i].sum() for i in first])
-    with np.errstate(invalid="ignore"):
-        held = above + np.where(below > 0.0, below * _floored(levels), 0.0)
-    means = dict(zip(MEANS, _means(held / e.weight.sum()), strict=True))
-    if 0.0 in levels and e is profile.entries:
-        for name, at in AT.items():
-            means[name][levels.index(0.0)] = profile.values[at]
-    rows = zip(levels, *(values.tolist() for values in means.values()), strict=True)
-    return tuple(FloorMeans(*row) for row in rows)
 
 
 @lru_cache(maxsize=64)

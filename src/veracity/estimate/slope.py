@@ -92,18 +92,18 @@ def standard_errors(cases: Two | Many, p: Floats, found: Fit) -> Floats:
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
-def calibration_slope(cases: Two | Many, p: Floats, level: bool, confidence: float) -> tuple[Reading, Fit]:
-    """Return b with its interval, and the fit of a (if `level`) and b."""
+def calibration_slope(cases: Two | Many, p: Floats, level: bool, confidence: float) -> Reading:
+    """Return b with its interval, fitted together with a if `level`."""
     found = fit(cases, p, level=level, scalar=True)
     if cases.levels not in found.free or _projected_variance(cases, p, level) < 1e-9:
-        return undefined("the forecasts do not vary, so they have no calibration slope"), found
+        return undefined("the forecasts do not vary, so they have no calibration slope")
     b = 1.0 + float(found.theta[cases.levels])
     observed = np.bincount(cases.y, cases.count, 2 if cases.levels == 1 else cases.levels)
     if observed.min() < FEWEST:
-        return Reading(b, reason=f"no interval: an outcome occurs fewer than {FEWEST} times"), found
+        return Reading(b, reason=f"no interval: an outcome occurs fewer than {FEWEST} times")
     error = standard_errors(cases, p, found)[list(found.free).index(cases.levels)]
     how = "information matrix" if cases.block is None else f"{len(np.unique(cases.block))} clusters or blocks of time"
-    return around(b, float(error), confidence, method=f"Cox 1958, {how}"), found
+    return around(b, float(error), confidence, method=f"Cox 1958, {how}")
 
 
 def _projected_variance(cases: Two | Many, p: Floats, level: bool) -> float:

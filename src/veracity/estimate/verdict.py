@@ -199,7 +199,7 @@ def judge(
         shape = ShapeTest(tests.shape, where.low, where.high, where)
     expected, gave = _means_of_picks(cases, p) if picks_only else _typical(cases, p, zeros)
     confidence = replace(confidence, expected=expected, realised=gave)
-    slope, _ = calibration_slope(cases.for_fit(p), p, several, level)
+    slope = calibration_slope(cases.for_fit(p), p, several, level)
     intercept = ratio = None
     if isinstance(cases, Two) and not picks_only:
         intercept, ratio = calibration_in_the_large(cases.for_fit(p), p, level, flipped)
