@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields, is_dataclass
 from math import prod
 from typing import Any
@@ -10,7 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
-KINDS = "biufU"
+KINDS = re.compile(r"\|[biu]1|<[iuf][248]|<U\d{1,9}")  # of numbers and texts; NumPy would evaluate other descriptions
 
 
 class Damaged(ValueError):
@@ -27,7 +28,7 @@ def packed(value: Any) -> bytes:
             return ["array", held.dtype.str, list(held.shape)]
         if isinstance(held, bytes):
             bodies.append(held)
-            return ["bytes", "", [len(held)]]
+            return ["bytes", "|u1", [len(held)]]
         if isinstance(held, (list, tuple)):
             return ["list", *map(put, held)]
         if is_dataclass(held):
@@ -53,10 +54,9 @@ def unpacked(data: bytes) -> Any:
         if held[0] == "list":
             return [get(one) for one in held[1:]]
         kind, name, shape = held
-        dtype = np.dtype("u1" if kind == "bytes" else name)
-        if dtype.kind not in KINDS or len(shape) > 3 or not all(type(n) is int and n >= 0 for n in shape):
+        if not KINDS.fullmatch(name) or len(shape) > 3 or not all(type(n) is int and n >= 0 for n in shape):
             raise Damaged(f"an array of {name!r} with shape {shape!r}")
-        start, size = at, prod(shape)
+        dtype, start, size = np.dtype(name), at, prod(shape)
         at += size * dtype.itemsize
         if at > len(data):
             raise Damaged("cut short")
