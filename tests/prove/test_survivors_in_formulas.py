@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from veracity.data import Forecasts
 from veracity.formulas.differences import noncentrality_bound
 from veracity.formulas.distributions import _log_gamma_excess
 from veracity.formulas.intervals import wilson
 from veracity.maps import equal_rows, multiplicative
-from veracity.maps._logistic import applied, minimise, solved
+from veracity.maps._logistic import applied, logistic, minimise, solved
 from veracity.maps._softmax import full_fit, softmax
 from veracity.state.pairs import Moments
 from veracity.state.tally import Tally
@@ -91,3 +92,12 @@ def test_weights_of_a_matrix_are_where_loss_and_penalty_are_least(ridge: float) 
     w = full_fit(x, y, np.ones(20), centre, ridge)
     q, _ = softmax(x @ w.T)
     np.testing.assert_allclose((q - np.eye(3)[y]).T @ x + ridge * (w - centre), 0.0, atol=1e-8)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1.0, 10.0, 100.0])
+def test_logistic_coefficients_are_where_loss_and_penalty_are_least(ridge: float) -> None:
+    rng = np.random.default_rng(1)
+    x, y = np.column_stack([rng.normal(size=40), np.ones(40)]), rng.integers(0, 2, 40).astype(float)
+    c = logistic(x, y, np.ones(40), ridge, np.array([2.0, -1.0]))
+    pull = (x**2).mean(axis=0) * (c - [2.0, -1.0])
+    np.testing.assert_allclose((expit(x @ c) - y) @ x + ridge * pull, 0.0, atol=1e-8)
