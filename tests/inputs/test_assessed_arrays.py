@@ -175,6 +175,9 @@ def test_options_without_effect_are_refused() -> None:
     for option, value in (("sample_weight", weights), ("counts", weights), ("groups", weights), ("pos_label", 1)):
         with pytest.raises(TypeError, match=f"got {option} with a frame; its own option is"):
             vc.assess(frame, label="y", proba="p", **{option: value})
+        if option != "groups":
+            with pytest.raises(TypeError, match=rf"compare\(\) got {option} with a frame; its own option is"):
+                vc.compare(frame, label="y", **{option: value})
         for held in (Forecasts.of(y, p), Tally.of(y, p)):
             with pytest.raises(TypeError, match=f"got {option} with a {type(held).__name__}"):
                 vc.assess(held, **{option: value})

@@ -173,6 +173,9 @@ def models_of(data: Any, options: dict[str, Any], caller: str = "assess") -> dic
         from veracity.read import ReadOptions, frame
 
     known = [f.name for f in fields(ReadOptions)]
+    for option, named in OF_FRAME.items():
+        if option in options and option != named:
+            raise TypeError(f"{caller}() got {option} with a frame; its own option is {named}=…")
     for option in options:
         if option not in known:
             raise TypeError(f"{caller}() has no option {option!r} for a frame; there are {', '.join(known)}")
@@ -180,9 +183,6 @@ def models_of(data: Any, options: dict[str, Any], caller: str = "assess") -> dic
 
 
 def _of_frame(data: Any, plan: Plan, given: dict[str, Any], options: dict[str, Any]) -> Assessment | Assessments:
-    for option, named in OF_FRAME.items():
-        if option in given and option != named:
-            raise TypeError(f"assess() got {option} with a frame; its own option is {named}=…")
     models = models_of(data, options | given)
     found = {name: assessment(Tally.of(f, plan=plan), model=name) for name, f in models.items()}
     return next(iter(found.values())) if len(found) == 1 else Assessments(found)

@@ -48,7 +48,8 @@ def compare(
     started = perf_counter()
     plan = Plan(**{name: options.pop(name) for name in OF_PLAN if name in options})
     if y_proba is None:
-        named = {"group": groups, "cluster": clusters, "time": time}
+        named = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
+        named |= {"group": groups, "cluster": clusters, "time": time}
         given = {name: value for name, value in named.items() if value is not None}
         held = models_of(y_true, options | given, "compare")
     else:
