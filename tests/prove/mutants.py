@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -201,9 +201,13 @@ class _Recorder:
 
 
 class _First:
-    """Remembers the first test that failed."""
+    """Runs these tests in order and remembers the first that failed; leaves out those whose names a mutant changed."""
 
-    failed = ""
+    def __init__(self, tests: Iterable[str]) -> None:
+        self.order, self.failed = {name: i for i, name in enumerate(tests)}, ""
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = sorted((i for i in items if i.nodeid in self.order), key=lambda i: self.order[i.nodeid])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not self.failed:
@@ -287,9 +291,10 @@ def killed(mutant: Mutant, copy: Path, tests: dict[str, float]) -> str:
     inside.write_text(text_of(mutant), encoding="utf-8")
 
     def work() -> str:
-        first = _First()
-        code = pytest.main(["-x", *QUICK, *tests], plugins=[first])
-        return first.failed or ("" if code == 0 else f"pytest ended with {code}")
+        first, files = _First(tests), dict.fromkeys(name.split("::")[0] for name in tests)
+        code = pytest.main(["-x", *QUICK, *files], plugins=[first])
+        quiet = code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        return first.failed or ("" if quiet else f"pytest ended with {code}")
 
     try:
         return in_a_child(copy, work, 60 + HANG * sum(tests.values())) if tests else ""
