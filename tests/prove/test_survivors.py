@@ -345,7 +345,7 @@ def test_a_state_whose_names_are_no_text_is_damaged() -> None:
     tally = Tally.of([0, 1, 1], [0.2, 0.7, 0.9])
     for changed in ({"outcome": 5}, {"whole": "yes"}):
         with pytest.raises(Damaged, match="names"):
-            check(replace(tally, names=replace(tally.names, **changed)), tally.grid)  # type: ignore[arg-type]
+            check(replace(tally, names=replace(tally.names, **changed)), tally.grid)
 
 
 def test_a_part_is_named_as_messages_name_its_file() -> None:

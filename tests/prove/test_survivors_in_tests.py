@@ -227,5 +227,5 @@ def test_the_largest_differences_of_merged_pairs_are_those_of_the_whole() -> Non
         total.merge(one)
     assert whole.extremes is not None
     assert total.extremes is not None
-    wanted, found = (pairs.extremes.of_pair(0).difference for pairs in (whole, total))
+    wanted, found = (extremes.of_pair(0).difference for extremes in (whole.extremes, total.extremes))
     np.testing.assert_allclose(np.sort(found), np.sort(wanted), rtol=1e-12)
