@@ -134,6 +134,8 @@ def fitted(name: str, k: int) -> dict[str, Any]:
         ("bins", 2, "means", [[0.5, 0.6]]),
         ("grouped", 2, "means", [[1.0, 1.0]]),
         ("grouped", 2, "seen", [["nan", 0.5]] + [[0.5, 0.5]] * 299),
+        ("grouped", 2, "decimals", "a"),
+        ("grouped", 2, "decimals", 2.5),
         ("multiplicative", 3, "shift", ["-inf", "-inf", "-inf"]),
         ("multiplicative", 3, "shift", [0.0, 0.0]),
         ("additive", 3, "shift", [0.5, 0.5, 0.5]),
