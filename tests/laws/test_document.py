@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -106,6 +107,58 @@ def test_weights_have_no_scale(given: Any) -> None:
     weights = np.random.default_rng(3).random(N) + 0.2
     wanted = document(y, p, sample_weight=weights)
     assert not differences(document(y, p, sample_weight=weights * 3e5), wanted)
+
+
+def test_weights_have_no_scale_in_the_order_of_equal_forecasts_and_in_groups() -> None:
+    y, p = case(3)
+    y, p, rng = y[:60], p[np.arange(60) % 4], np.random.default_rng(4)
+    weights, groups = rng.random(60) + 0.1, rng.choice(["A", "B"], 60)
+    wanted = document(y, p, sample_weight=weights, groups=groups)
+    assert not differences(document(y, p, sample_weight=weights * 3e5, groups=groups), wanted)
+
+
+def constant(kind: str) -> tuple[Any, Any, dict[str, Any]]:
+    """Forecasts whose scores do not vary, so that sums of squares cancel but for rounding."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 10, 60)
+    p = {"equal": np.full((60, 10), 0.1), "right": np.eye(10)[y], "graded": np.full((60, 10), 0.3 / 9)}[kind]
+    if kind == "graded":
+        p[np.arange(60), y] = 0.7
+    return y, p, {"groups": rng.choice(["A", "B", "C"], 60), "sample_weight": rng.random(60) + 0.1}
+
+
+@pytest.mark.parametrize("kind", ["equal", "right", "graded"])
+@pytest.mark.parametrize("dependence", [None, "time", "clusters"])
+def test_rounding_is_no_variation(kind: str, dependence: str | None) -> None:
+    y, p, given = constant(kind)
+    if dependence:
+        given[dependence] = np.arange(60) // 3
+    wanted = document(y, p, **given)
+    order = np.random.default_rng(6).permutation(60)
+    shuffled = document(y[order], p[order], **{name: values[order] for name, values in given.items()})
+    assert not differences(shuffled, wanted, r"^surprises|^findings\[\d+\]\.rows")
+    for scale in (0.1, 3e5):
+        found = document(y, p, **given | {"sample_weight": given["sample_weight"] * scale})
+        assert not differences(found, wanted), scale
+    if dependence is None:
+        loss = vc.assess(y, p, **given).groups["group"].levels["A"].scores.log_loss
+        assert kind == "equal" or loss.high is None or loss.high >= loss.low
+
+
+@pytest.mark.parametrize("n", [60, 70])
+def test_equal_weights_are_as_many_rows_as_there_are(n: int) -> None:
+    y, p = (values[:n] for values in case(2))
+    wanted = document(y, p, sample_weight=np.ones(n))
+    for weight in (0.1, 0.7, 1e-3, 3.3):
+        assert not differences(document(y, p, sample_weight=np.full(n, weight)), wanted), weight
+
+
+def test_pickled_assessments_say_the_same_to_the_last_bit(given: Any) -> None:
+    y, p, _ = given
+    for features in (p[:, 0], p[:, :2], np.array(["a", "b"])[y % 2]):
+        a = vc.assess(y, p, features=features)
+        again = pickle.loads(pickle.dumps(a))
+        assert not differences(json.loads(again.to_json()), json.loads(a.to_json()), near=0.0)
 
 
 def test_precision_does_not_matter_for_what_both_can_hold(given: Any) -> None:

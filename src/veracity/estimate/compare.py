@@ -17,6 +17,7 @@ from veracity.data.places import decoded, file_of
 from veracity.formulas import differences as formulas
 from veracity.state.keyed import CLUSTER, KeyedSums
 from veracity.state.pairs import EXTREMES, Extremes, Moments, pairs_of
+from veracity.state.sums import squared_deviations
 
 Floats = NDArray[np.float64]
 
@@ -141,9 +142,7 @@ def tested(moments: Moments, score: int, dependence: Dependence) -> Test:
     sums, weight = moments.pairs[score], moments.weight
     value = sums[:, 0] / weight
     if moments.keyed is None:
-        variance = sums[:, 2] - 2.0 * value * sums[:, 1] + value**2 * moments.weight2
-        least = 1e-13 * np.maximum(sums[:, 2], value**2 * moments.weight2)  # rounding of sums that cancel
-        error = np.sqrt(np.where(variance > least, variance, 0.0)) / weight
+        error = np.sqrt(squared_deviations(value, sums[:, 1], sums[:, 2], moments.weight2)) / weight
         df = weight**2 / moments.weight2 - 1.0
     else:
         error, df = dependence.error(influences(moments, score))

@@ -99,7 +99,9 @@ def row_spread(p: Floats, weight: Floats, r: Floats) -> Floats:
         mean, square = (np.array([_total(power) for power in powers(log, 1.0 + s * r)]) for s in (1.0, 2.0))
     log = np.maximum(log, -1e100)  # 0 ln 0 is 0
     mean[r == 0.0], square[r == 0.0] = _total(p * log), _total(p * log * log)
-    return np.asarray(np.maximum(square - mean**2, 0.0) @ (weight / weight.sum()))
+    spread = square - mean**2
+    spread[spread <= 1e-14 * square] = 0.0  # rounding of sums that cancel
+    return np.asarray(spread @ (weight / weight.sum()))
 
 
 def _total(p: Floats) -> Floats:

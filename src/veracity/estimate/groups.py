@@ -54,7 +54,8 @@ def group(levels: Mapping[str, Tally], recalibration: Recalibration | None = Non
         saved = gain(tally, recalibration, plan.level)
         found[name] = replace(level(tally, len(levels)), shrunk=drawn.get(name), gain=saved)
     losses = {name: float(one.shrunk if one.shrunk is not None else one.scores.log_loss) for name, one in found.items()}
-    worst = max(losses, key=lambda name: (losses[name], name), default=None)
+    most = max(losses.values(), default=0.0) * (1.0 - 1e-12)  # losses that differ by rounding are equal
+    worst = max((name for name, loss in losses.items() if loss >= most), default=None)
     return Group(found, differ(levels, plan.random_state), worst if len(found) > 1 else None)
 
 

@@ -62,6 +62,7 @@ class Influences:
             mixes[MIXES] = np.concatenate([SIGNS, *slope]) * scale[MIXES[1]]
             errors = statistics.mixed_errors(moves.columns, moves.share, moves.square, mixes)
         errors *= math.sqrt(tally.sums.weight2) / tally.sums.weight
+        errors[errors < 1e-13] = 0.0  # rounding of sums that cancel
         # Straight lines between every third r, which no one can tell apart.
         along = np.interp(R, SPARSE, errors[: len(SPARSE)])
         *divergence, slope_error = errors[len(SPARSE) :].tolist()

@@ -14,7 +14,7 @@ from veracity.data.reading import WILSON, Reading, around, exponential, undefine
 from veracity.data.records import Baseline, Scores, Skill
 from veracity.formulas.intervals import wilson
 from veracity.measures import MEASURES, Measure
-from veracity.state.sums import Sums
+from veracity.state.sums import Sums, squared_deviations
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -28,9 +28,9 @@ def mean_and_error(sums: Sums, score: int) -> tuple[float, float]:
     """Return the weighted mean of a score and its standard error."""
     total, total2, square2 = sums.score[score].tolist()
     mean = total / sums.weight
-    variance = square2 - 2.0 * mean * total2 + mean * mean * sums.weight2
+    variance = float(squared_deviations(mean, total2, square2, sums.weight2))
     small = sums.n_eff / (sums.n_eff - 1.0) if sums.n_eff > 1.0 + 1e-9 else math.nan
-    return mean, math.sqrt(max(variance, 0.0) * small) / sums.weight
+    return mean, math.sqrt(variance * small) / sums.weight
 
 
 def scores(tally: Tally) -> Scores:
@@ -100,7 +100,8 @@ def expected_error(tally: Tally, score: int) -> float:
     square = np.einsum("ij,ij->i", p, p)[:, None]
     of_outcomes = (-np.log(np.where(p > 0.0, p, 1.0)), 1.0 - 2.0 * p + square, 1.0 - p / np.sqrt(square))[score]
     mean, mean_square = (float(share @ (p * of_outcomes**power).sum(axis=1)) for power in (1, 2))
-    return math.sqrt(max(mean_square - mean**2, 0.0) / tally.sums.n_eff)
+    variance = mean_square - mean**2
+    return math.sqrt(variance / tally.sums.n_eff) if variance > 1e-14 * mean_square else 0.0  # the rest is rounding
 
 
 def _perplexity(tally: Tally) -> Reading:

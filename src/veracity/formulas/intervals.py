@@ -57,12 +57,12 @@ def consistency_band(forecast: Floats, count: Floats, level: float) -> tuple[Flo
     from scipy.special import bdtrik
 
     tail = (1.0 - level) / 2.0
-    n, p = np.maximum(np.floor(count), 1.0), np.clip(forecast, 0.0, 1.0)
+    n, p = np.maximum(np.floor(count + 1e-9), 1.0), np.clip(forecast, 0.0, 1.0)
     inside = (p > 0.0) & (p < 1.0)
     safe = np.where(inside, p, 0.5)
     low = np.where(inside, np.maximum(np.ceil(bdtrik(tail, n, safe)), 0.0) / n, p)
     high = np.where(inside, np.minimum(np.ceil(bdtrik(1.0 - tail, n, safe)), n) / n, p)
-    return np.nan_to_num(low), high
+    return np.nan_to_num(low), np.nan_to_num(high)  # of forecasts so close to 0 that none is drawn
 
 
 def clopper_pearson(x: ArrayLike, n: ArrayLike, level: float) -> tuple[Floats, Floats]:

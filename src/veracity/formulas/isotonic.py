@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+EQUAL = 1e-12  # levels this close, as a share of themselves, differ by rounding alone and are one level
 WORTHWHILE = 0.9  # blocks that a round over all of them may leave; beyond, they are pooled one by one
 
 
@@ -21,7 +22,8 @@ def pooled_blocks(y: Floats, weight: Floats) -> Ints:
     """
     start, mean, weight = np.arange(len(y)), y, weight
     while True:
-        first = np.flatnonzero(np.append(True, mean[1:] > mean[:-1]))  # runs that do not ascend belong together
+        ascends = mean[1:] - mean[:-1] > EQUAL * np.abs(mean[1:])
+        first = np.flatnonzero(np.append(True, ascends))  # runs that do not ascend belong together
         if len(first) == len(mean):
             return start
         if len(first) > WORTHWHILE * len(mean):
@@ -35,7 +37,7 @@ def _pooled_one_by_one(mean: list[float], weight: list[float]) -> list[int]:
     blocks: list[tuple[int, float, float]] = []
     for at, (level, mass) in enumerate(zip(mean, weight, strict=True)):
         first = at
-        while blocks and blocks[-1][1] >= level:
+        while blocks and level - blocks[-1][1] <= EQUAL * abs(level):
             first, before, more = blocks.pop()
             level, mass = (before * more + level * mass) / (more + mass), more + mass
         blocks.append((first, level, mass))

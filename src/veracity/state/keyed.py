@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Forecasts
+from veracity.state.sums import squared_deviations
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -112,10 +113,10 @@ class KeyedScores:
         """(columns,) standard errors of the means if rows were independent."""
         total = self.sums.weight.sum()
         mean = self.sums.values.sum(axis=0) / total
-        variance = self.plain[:, 1] - 2.0 * mean * self.plain[:, 0] + mean**2 * self.weight2
+        variance = squared_deviations(mean, self.plain[:, 0], self.plain[:, 1], self.weight2)
         effective = total**2 / self.weight2
         small = effective / (effective - 1.0) if effective > 1.0 + 1e-9 else np.nan
-        return np.asarray(np.sqrt(np.maximum(variance, 0.0) * small) / total)
+        return np.asarray(np.sqrt(variance * small) / total)
 
 
 def _scores(f: Forecasts) -> Floats:

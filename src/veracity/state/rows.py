@@ -24,7 +24,7 @@ Hashes = NDArray[np.uint64]
 MOST_ROWS = 1 << 17
 MOST_ENTRIES = 4_000_000
 # Columns that distinguish rows, besides the forecast and the outcome.
-CONTENT = ("weights", "log_realised", "ideal", "features", "case", "clusters", "time", "offered")
+CONTENT = ("log_realised", "ideal", "features", "case", "clusters", "time", "offered")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class RunningRows:
 
 def is_plain_pair(f: Forecasts) -> bool:
     """Return whether the cells of the grid hold everything about these forecasts of two classes."""
-    return f.k == 2 and f.probabilities is not None and all(getattr(f, name) is None for name in CONTENT)
+    return f.k == 2 and f.probabilities is not None and all(getattr(f, name) is None for name in ("weights", *CONTENT))
 
 
 def hashes(f: Forecasts) -> Hashes:
@@ -121,7 +121,7 @@ def _copied(f: Forecasts, order: NDArray[Any]) -> Forecasts:
         chosen = values.take(order, axis=0) if values.flags.c_contiguous else values[order]  # take would copy all
         return np.ascontiguousarray(chosen, dtype=kind)
 
-    held: dict[str, Any] = {name: taken(getattr(f, name)) for name in CONTENT}
+    held: dict[str, Any] = {name: taken(getattr(f, name)) for name in ("weights", *CONTENT)}
     if f.features is not None:
         held["features"] = _numbered(held["features"])
     if f.case is not None:
@@ -145,9 +145,7 @@ def _copied(f: Forecasts, order: NDArray[Any]) -> Forecasts:
 
 
 def _numbered(features: NDArray[Any]) -> NDArray[np.float64]:
-    """Return features as numbers: text by its 64-bit keys."""
-    if features.dtype.kind in "fiub":
-        return np.array(features, dtype=np.float64)
+    """Return (n, features) as numbers: text by its 64-bit keys."""
     columns = features.reshape(len(features), -1).T
     numbers = [c.astype(float) if c.dtype.kind in "fiub" else keys_of(c).astype(np.float64) for c in columns]
     return np.column_stack(numbers)
@@ -180,16 +178,17 @@ def _distinct(f: Forecasts, h: Hashes) -> tuple[NDArray[np.int64], NDArray[np.in
     tied = ~new
     tied[:-1] |= ~new[1:]  # few in continuous forecasts: only these are compared whole
     rows = order[tied]
-    content = _content(f.take(rows))
-    again = np.lexsort([content, h[rows]])
-    content, shared = content[again], h[rows][again]
+    keys = [_content(f.take(rows)), h[rows]]
+    if f.weights is not None:
+        keys.insert(0, f.weights[rows])  # by size and not by hash: weights have no scale
+    again = np.lexsort(keys)
     order[tied] = rows[again]
-    new[tied] = np.append(True, (shared[1:] != shared[:-1]) | (content[1:] != content[:-1]))
+    new[tied] = np.append(True, np.any([key[again][1:] != key[again][:-1] for key in keys], axis=0))
     return order, np.flatnonzero(new)
 
 
 def _content(f: Forecasts) -> Hashes:
-    """Return 64 bits from everything a row holds; classes count by their names, not by their columns."""
+    """Return 64 bits from everything a row holds but its weight; classes count by their names, not by their columns."""
     columns: list[NDArray[Any]] = []
     names = keys_of(np.array([str(c) for c in f.classes])) if f.classes else np.empty(0, np.uint64)
     if f.probabilities is not None and f.probabilities.ndim == 2:

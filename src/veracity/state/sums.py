@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -70,7 +71,14 @@ class Sums:
     @property
     def n_eff(self) -> float:
         """(Σw)²/Σw²: the number of rows that equal weights would need for the same precision."""
-        return self.weight**2 / self.weight2 if self.weight2 else 0.0
+        found = self.weight**2 / self.weight2 if self.weight2 else 0.0
+        return float(round(found)) if math.isclose(found, round(found), rel_tol=1e-12) else found  # equal weights
+
+
+def squared_deviations(mean: Any, total2: Any, square2: Any, weight2: Any) -> Floats:
+    """Return Σw²(x − mean)² from Σw²x, Σw²x² and Σw²; 0 where only the rounding of sums that cancel is left."""
+    found = square2 - 2.0 * mean * total2 + mean**2 * weight2
+    return np.where(found <= 1e-13 * np.maximum(square2, mean**2 * weight2), 0.0, found)
 
 
 def plus(a: Any, b: Any) -> Any:
