@@ -220,6 +220,8 @@ def test_consistency_band_holds_the_binomial() -> None:
     low, high = consistency_band(forecast, count, 0.9)
     np.testing.assert_allclose(low * count, binom.ppf(0.05, count, forecast))
     np.testing.assert_allclose(high * count, binom.ppf(0.95, count, forecast))
+    low, high = consistency_band(np.array([1e-17, 0.5]), np.array([5.0, 20.0 - 1e-12]), 0.9)  # but for rounding
+    np.testing.assert_allclose([*low, *high], [0.0, 0.3, 0.0, 0.7])
 
 
 # ---- intervals that are too short, and that cannot be had -----------------------------------------------------------

@@ -22,6 +22,13 @@ DATA = {
 }
 
 
+def test_levels_that_differ_by_rounding_are_one_level() -> None:
+    assert pooled_blocks(np.array([0.3, 0.1 + 0.2, 0.4]), np.ones(3)).tolist() == [0, 2]
+    many = np.append(np.arange(1.0, 40.0), [50 * 0.3, 50 * (0.1 + 0.2)]) / 50.0  # pooled one by one
+    many.sort()
+    assert len(pooled_blocks(many, np.ones(41))) == len(np.unique(many.round(12)))
+
+
 @pytest.mark.parametrize("y", DATA.values(), ids=DATA)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_levels_of_blocks_are_those_of_scipy(y: np.ndarray, weighted: bool) -> None:

@@ -151,7 +151,8 @@ def _dependent(levels: Mapping[str, Tally], score: int, what: str, seed: int) ->
         p = _by_labels(x / weight, weight, both % len(parts), seed)
         return Difference(p, f"{DRAWS} permutations of labels of {name}{what}")
     deviation = np.zeros((number, len(parts)))
-    deviation[both // len(parts), both % len(parts)] = x - weight * (x.sum() / weight.sum())
+    own = x - weight * (x.sum() / weight.sum())
+    deviation[both // len(parts), both % len(parts)] = np.where(np.abs(own) > 1e-13 * np.abs(x), own, 0.0)  # rounding
     total = np.bincount(both % len(parts), weight)
     sums = signs(number, DRAWS, np.random.default_rng(seed)) @ deviation
     drawn = (total * (sums / total - sums.sum(axis=1, keepdims=True) / total.sum()) ** 2).sum(axis=1)
@@ -165,6 +166,8 @@ def _by_labels(x: Floats, w: Floats, level: Ints, seed: int) -> float:
     """Return the p-value of Σ_g W_g (mean_g − mean)² among permuted labels."""
     rng, number = np.random.default_rng(seed), int(level.max()) + 1
     found = _statistic(x[None], w[None], level, number)[0]
+    if found <= 1e-24 * (w @ x**2):  # rounding
+        return 1.0
     reached, step = 0, max(1, AT_ONCE // len(x))
     for start in range(0, DRAWS, step):
         size = min(step, DRAWS - start)

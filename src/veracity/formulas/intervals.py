@@ -20,6 +20,16 @@ def quantile(level: float) -> float:
     return float(ndtri(0.5 + level / 2.0))
 
 
+def effective_rows(weight: float, weight2: float) -> float:
+    """Return (Σw)²/Σw²: the number of rows that equal weights would need for the same precision; 0 without rows.
+
+    >>> effective_rows(sum([0.1] * 60), sum([0.1**2] * 60))
+    60.0
+    """
+    found = weight**2 / weight2 if weight2 > 0.0 else 0.0
+    return float(round(found)) if math.isclose(found, round(found), rel_tol=1e-12) else found
+
+
 def wilson(share: ArrayLike, n: ArrayLike, level: float) -> tuple[Any, Any]:
     """Return the score interval of a share of n (Wilson 1927); NaN where n is 0.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from veracity.data import Forecasts
+from veracity.formulas import intervals
 
 from ._fitted import Array, as_rows, blocks
 
@@ -66,8 +67,7 @@ def copies(forecasts: Forecasts) -> Array:
 def effective_rows(forecasts: Forecasts) -> float:
     """Return n_eff = (Σw)²/Σw², a count being so many rows."""
     weights = np.ones(len(forecasts)) if forecasts.weights is None else forecasts.weights
-    squares = float((forecasts.mass * weights).sum())
-    return float(forecasts.mass.sum()) ** 2 / squares if squares > 0.0 else 0.0
+    return intervals.effective_rows(float(forecasts.mass.sum()), float((forecasts.mass * weights).sum()))
 
 
 def row_mass(forecasts: Forecasts) -> Array:

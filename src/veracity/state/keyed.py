@@ -71,8 +71,9 @@ class KeyedSums:
         values = self.values[:, columns]
         values = values if combine is None else values @ combine
         total = self.weight.sum()
-        found: Floats = (values - self.weight[:, None] * (values.sum(axis=0) / total)) / total
-        return found
+        found: Floats = values - self.weight[:, None] * (values.sum(axis=0) / total)
+        found[np.abs(found) <= 1e-13 * np.abs(values)] = 0.0  # rounding
+        return found / total
 
 
 # -- scores of one model by key ---------------------------------------------------------------------------------------
@@ -136,7 +137,8 @@ def _scores(f: Forecasts) -> Floats:
         out[:, 2] = 1.0 - realised / np.sqrt(square)
         pick = f.outcomes == 1 if f.picks_only else p.argmax(axis=1) == f.outcomes
         out[:, 3] = pick
-        out[:, 4] = -known + np.einsum("ij,ij->i", p, np.log(np.where(p > 0.0, p, 1.0)))
+        entropy = -np.einsum("ij,ij->i", p, np.log(np.where(p > 0.0, p, 1.0)))
+        out[:, 4] = np.where(np.isclose(-known, entropy, rtol=1e-14, atol=0.0), 0.0, -known - entropy)
     with np.errstate(over="ignore"):
         out[:, 5:] = np.exp(np.maximum(known, np.log(LEAST))[:, None] * np.array(POWERS))
     return out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Forecasts
+from veracity.formulas.intervals import effective_rows
 from veracity.kernels import Pass
 
 Floats = NDArray[np.float64]
@@ -71,8 +71,7 @@ class Sums:
     @property
     def n_eff(self) -> float:
         """(Σw)²/Σw²: the number of rows that equal weights would need for the same precision."""
-        found = self.weight**2 / self.weight2 if self.weight2 else 0.0
-        return float(round(found)) if math.isclose(found, round(found), rel_tol=1e-12) else found  # equal weights
+        return effective_rows(self.weight, self.weight2)
 
 
 def squared_deviations(mean: Any, total2: Any, square2: Any, weight2: Any) -> Floats:
