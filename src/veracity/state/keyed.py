@@ -73,7 +73,8 @@ class KeyedSums:
         total = self.weight.sum()
         found: Floats = values - self.weight[:, None] * (values.sum(axis=0) / total)
         found[np.abs(found) <= 1e-13 * np.abs(values)] = 0.0  # rounding
-        return found / total
+        found /= total
+        return found
 
 
 # -- scores of one model by key ---------------------------------------------------------------------------------------
