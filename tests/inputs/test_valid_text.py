@@ -117,3 +117,41 @@ def test_rows_without_a_model_are_refused_and_not_lost(word: str, tmp_path: Path
         read(path, ReadOptions(model="model", id=("case",)))
     found = read(path, ReadOptions(model="model", id=("case",), where=("model!=",)))
     assert {name: len(f.outcomes) for name, f in found.items()} == {"a": 20, "b": 20}
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["\ufeff{0}\n{1}\n", "{0}\r{1}\r", "{0}\n{2}\n", "{0}\n{1}\n{3}\n"],
+)
+def test_json_lines_that_only_python_reads_are_read(written: str, tmp_path: Path) -> None:
+    rows = ['{"y": 1, "p": 0.5, "z": 1}', '{"y": 0, "p": 0.5, "z": 0.5}']
+    rows += ['{"y": 0, "p": 0.25, "z": Infinity}', '{"y": 0, "p": 0.25, "z": true}']
+    (tmp_path / "x.jsonl").write_text(written.format(*rows), newline="")
+    assert recognise(tmp_path / "x.jsonl", ReadOptions(label="y", positive_proba=("p",))).outcome == "y"
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.jsonl"])
+def test_one_name_with_two_values_is_refused_in_every_kind_of_json(name: str, tmp_path: Path) -> None:
+    rows = '{"y": 1, "p": 0.5, "y": 0}', '{"y": 0, "p": 0.5}'
+    (tmp_path / name).write_text("\n".join(rows) if name == "x.jsonl" else f"[{','.join(rows)}]")
+    with pytest.raises(ValueError, match=rf"{name}.* cannot be read \(two values are called y\)"):
+        read(tmp_path / name)
+
+
+def test_a_number_of_many_digits_is_a_class_or_refused_with_the_place(tmp_path: Path) -> None:
+    for digits in (23, 5000):
+        (tmp_path / "x.jsonl").write_text(f'{{"y": {"9" * digits}, "p": 0.5}}\n{{"y": 0, "p": 0.5}}\n')
+        with pytest.raises(ValueError, match=r"^x.jsonl: (outcome `y` holds 0 and 1e[+]23;|row 1 cannot be read)"):
+            read(tmp_path / "x.jsonl")
+
+
+def test_rows_without_any_value_are_left_out_and_said(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("y,p\n1,0.5\nNA,NA\n0,0.25\n")
+    assert "left out: 1 without any value" in str(recognise(tmp_path / "x.csv"))
+
+
+@pytest.mark.parametrize("options", [{"versus_rest": ("7",)}, {"cut": "nan"}])
+def test_an_event_that_cannot_happen_is_refused(options: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(table("y,p", Y, P))
+    with pytest.raises(ValueError, match=r"outcome `y` holds 0 1, not 7|cut: 'nan' is no list of numbers"):
+        read(tmp_path / "x.csv", ReadOptions(**options))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -201,3 +202,23 @@ def test_a_crafted_checkpoint_is_refused_with_the_remedy(tmp_path: Path) -> None
         kept.write_bytes(made[-1][: start - 4] + crc32(body).to_bytes(4, "little") + body)
         with pytest.raises(ValueError, match=r"state is damaged \(.*\)\n  delete it to begin again"):
             engines.assess(data, checkpoint=kept)
+
+
+def test_a_checkpoint_that_is_no_file_is_not_read(tmp_path: Path) -> None:
+    data, queue = tmp_path / "a.csv", tmp_path / "queue"
+    data.write_text("y,p\n" + "1,0.7\n0,0.2\n" * 50)
+    os.mkfifo(queue)
+    writer = os.open(queue, os.O_RDWR)
+    os.write(writer, b"x")
+    with pytest.raises(ValueError, match="queue is a file of another kind"):
+        engines.assess(data, checkpoint=queue)
+    assert os.read(writer, 9) == b"x"
+    os.close(writer)
+
+
+def test_json_holds_no_control_characters_and_reads_back() -> None:
+    names = ["a\x9b2J", "b\u202ec", "d\u2028e\x7f", "\ud800"]
+    made = vc.assess(np.tile(names, 9), np.full((36, 4), 0.25), labels=names)
+    text = made.to_json()
+    assert text.replace("\n", "").isprintable()
+    assert vc.Assessment.from_json(text) == made

@@ -38,7 +38,7 @@ class Checkpoint:
         """Add the saved state to `total`; return the part, the rows of it and all rows that are done."""
         if not self.path.exists():
             return 0, 0, 0
-        data = self.path.read_bytes()
+        data = self.path.read_bytes() if self.path.is_file() else b""  # a device may have no end
         if not data.startswith(KIND):
             raise ValueError(f"checkpoint: {self.path} is a file of another kind\n  give another name")
         try:

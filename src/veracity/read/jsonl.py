@@ -51,11 +51,17 @@ def table_of(path: Path, shown: str) -> Table:
     columns = _by_columns(first, shown) if len(nested) == len(first) else None
     if columns is not None and sum(1 for _ in _lines(path, shown)) == 1:
         return columns
-    if number == 1 and path.stat().st_size < text.IN_MEMORY:
-        for _ in _lines(path, shown):  # a line that is no JSON is named by its number
-            pass
+    small = number == 1 and path.stat().st_size < text.IN_MEMORY
+    held = [row for _, row in _lines(path, shown)] if small else []  # a line that is no JSON is named by its number
     lazy = pl.scan_ndjson(path, infer_schema_length=None)
-    found = lazy.collect_schema()  # in any order: that of the first record is the file's
+    try:
+        found = lazy.collect_schema()  # in any order: that of the first record is the file's
+        if small:
+            lazy = lazy.collect().lazy()
+    except pl.exceptions.PolarsError:  # a mark of the encoding, ends of lines or numbers that only Python knows
+        if not small:
+            raise
+        return _of_array(held, shown)
     nested = [name for name in nested if not arrays.becomes_columns(found.get(name))]
     if len(nested) == len(first):
         raise _nothing_plain(nested, number, shown, "one object per line")

@@ -108,6 +108,8 @@ def _limits(name: str, value: Any) -> tuple[float, ...]:
         limits = tuple(float(x) for x in ([value] if isinstance(value, (int, float)) else _texts(value, split=True)))
     except ValueError:
         raise ValueError(f"{name}: {value!r} is no list of numbers\n  write limits such as 0.2,4.4") from None
+    if any(x != x for x in limits):
+        raise ValueError(f"{name}: {value!r} is no list of numbers\n  write limits such as 0.2,4.4")
     if list(limits) != sorted(set(limits)):
         shown = ", ".join(f"{x:g}" for x in limits)
         raise ValueError(f"{name}: {shown} must rise\n  write the limits from low to high")

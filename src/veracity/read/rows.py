@@ -41,11 +41,22 @@ def flattened(rows: Callable[[], Rows], shown: str, first: Row) -> Table | None:
 def loads(written: str | bytes, where: str, remedy: str) -> Any:
     """Return the value of a JSON text, or raise with the place."""
     try:
-        return json.loads(written)
+        return json.loads(written, object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as problem:
         raise ValueError(f"{where} is no JSON ({problem.msg})\n{remedy}") from None
+    except ValueError as problem:
+        raise ValueError(f"{where} cannot be read ({problem})\n  correct the value") from None
     except RecursionError:
         raise ValueError(f"{where} is nested too deeply\n  a row holds numbers, words and short lists") from None
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> Row:
+    """Return an object whose names differ: of one name with two values, readers take either."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"two values are called {next(name for name in names if names.count(name) > 1)}")
+    return made
 
 
 class Spool:

@@ -230,14 +230,14 @@ def of_frame(frame: pl.DataFrame, name: str, style: str, **more: Any) -> Table:
 
 
 def casts_of(frame: Any) -> dict[Any, Any]:
-    """What categories, dates and decimals are read as: text and floats."""
+    """What categories, dates, decimals and long integers are read as: text and floats."""
     kinds: dict[Any, Any] = {}
     for name, kind in frame.collect_schema().items():
         if isinstance(kind, pl.Duration):
             kinds[name] = pl.Int64
         elif isinstance(kind, (pl.Categorical, pl.Enum)) or kind.is_temporal():
             kinds[name] = pl.String
-        elif isinstance(kind, pl.Decimal):
+        elif isinstance(kind, (pl.Decimal, pl.Int128)):
             kinds[name] = pl.Float64
     return kinds
 

@@ -195,6 +195,11 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
     resample(table)
     if table.rows == 0:
         raise NoRows(f"{shown}: no rows below the column names\n  there is nothing to assess")
+    without = 0
+    if small and table.rows < raw.height:  # rows of words for "missing", unlike empty ones, are not left out in silence
+        without = as_written().filter(pl.any_horizontal(pl.all().is_not_null())).height - table.rows
+    if without:
+        table.facts = (*table.facts, f"left out: {without:,} without any value")
     return table
 
 

@@ -24,7 +24,8 @@ Shown = TypeVar("Shown")
 
 RULES = ("log", "brier")
 NO_CASES = "the number of cases is unknown: no intervals"
-_HALVES = re.compile("[\ud800-\udfff]")
+# what JSON may hold as it is and a terminal would obey, and half a character, which cannot be written as such
+_CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 WORDS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
 
 
@@ -51,10 +52,8 @@ def _plain_finding(finding: Finding) -> dict[str, Any]:
 
 def encode(document: Any, indent: int | None = None) -> str:
     """Return JSON text; infinities and NaN become the words "inf", "-inf", "nan"."""
-    held = _words(document)
-    text = json.dumps(held, ensure_ascii=False, allow_nan=False, indent=indent)
-    # half a character, which a name may hold, cannot be written as such
-    return text if text.isascii() or not _HALVES.search(text) else json.dumps(held, allow_nan=False, indent=indent)
+    text = json.dumps(_words(document), ensure_ascii=False, allow_nan=False, indent=indent)
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _words(value: Any) -> Any:

@@ -10,7 +10,7 @@ from .. import roles
 from ..build import ModelRows, prepared
 from ..columns import Columns
 from ..match import Match, run_of, short
-from ..options import labels_of
+from ..options import canonical, labels_of
 from ..refusals import more_than_two, refuse_codes, related, two_outcomes, void_outcomes
 from ..roles import Column
 from ..suggest import Proposal
@@ -63,6 +63,9 @@ def event(columns: Columns, outcome: str, forecasts: Sequence[str]) -> Match:
         void = void_outcomes(columns, column)
         if void is not None:
             raise void
+        if len(column.labels) > 1 and not {canonical(v) for v in options.versus_rest} & set(column.labels):
+            held, chosen = " ".join(column.labels[:6]), ", ".join(options.versus_rest)
+            raise columns.error(f"outcome `{outcome}` holds {held}, not {chosen}.", "name the value that is the event")
         note = f"event = {' or '.join(options.versus_rest)}"
     elif column.fractions or (column.numeric and set(column.labels) <= {"0", "1"} and options.positive is None):
         note = "event = 1"
