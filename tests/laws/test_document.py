@@ -142,6 +142,14 @@ def test_rounding_is_no_variation(kind: str, dependence: str | None) -> None:
         assert not differences(found, wanted), scale
 
 
+def test_draws_of_what_varies_by_rounding_alone_are_made() -> None:
+    from veracity.estimate.cases import normal
+
+    covariance = np.array([[900.0, 4e-14], [4e-14, 1e-30]])  # by rounding, a correlation beyond 1
+    drawn = normal(covariance, np.random.default_rng(0))
+    assert np.std(drawn, axis=0) == pytest.approx([30.0, 1e-15], rel=0.1)
+
+
 @pytest.mark.parametrize("n", [60, 70])
 def test_equal_weights_are_as_many_rows_as_there_are(n: int) -> None:
     y, p = (values[:n] for values in case(2))

@@ -319,7 +319,9 @@ def normal(covariance: Floats, rng: np.random.Generator) -> Floats:
     """Return (999, columns) normal draws with this covariance, which may be singular."""
     scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     correlation = covariance / np.outer(scale, scale)
-    correlation[np.diag_indices(len(scale))] += 1e-9
+    lost = scale < 1e-7 * scale.max()  # rounding of the largest covers what these have in common with others
+    correlation[lost], correlation[:, lost] = 0.0, 0.0
+    correlation[np.diag_indices(len(scale))] = 1.0 + 1e-9
     root = np.linalg.cholesky(correlation)
     return np.asarray((rng.standard_normal((DRAWS, len(scale))) @ root.T) * scale)
 
