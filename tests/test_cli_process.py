@@ -24,13 +24,13 @@ CRASH = """
 import os, signal, sys
 sys.argv = ["veracity", "assess", sys.argv[1], "--quiet"]
 import veracity.cli
-from veracity.read import files
+from veracity.read import text
 
 def crash(*given):
     os.write(2, b"thread 'a' panicked at b.rs:1:2:\\nmemory allocation of 9 bytes failed\\nstack backtrace:\\n")
     os.kill(os.getpid(), signal.{how})
 
-files._text = crash
+text._head = crash
 veracity.cli.main()
 """
 
@@ -144,7 +144,8 @@ def _controls(text: bytes) -> set[str]:
 def test_pictures_of_models_stay_in_their_folder_each_in_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plots, "names", lambda of=None: ["reliability"] if of != "models" else [])  # one will do
+    few = {"assessment": ["reliability"], "models": []}  # one picture of each will do
+    monkeypatch.setattr(plots, "names", lambda of=None: few[of] if of else ["reliability", "risk_profile"])
     path = forecasts(tmp_path / "a.csv", n=60, models=("..", "a b", "a/b", f"/tmp/x{CONTROL}"))
     folder = tmp_path / "plots"
     assert run(["assess", str(path), "--plots", str(folder), "--quiet"]) == 0

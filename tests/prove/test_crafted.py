@@ -15,6 +15,7 @@ import pytest
 import veracity as vc
 from veracity import engines, maps
 from veracity.data import Finding, Forecasts
+from veracity.read import read
 from veracity.state.packing import pack
 
 
@@ -137,6 +138,7 @@ def fitted(name: str, k: int) -> dict[str, Any]:
         ("grouped", 2, "seen", [["nan", 0.5]] + [[0.5, 0.5]] * 299),
         ("grouped", 2, "decimals", "a"),
         ("grouped", 2, "decimals", 2.5),
+        ("grouped", 2, "decimals", 2**70),
         ("multiplicative", 3, "shift", ["-inf", "-inf", "-inf"]),
         ("multiplicative", 3, "shift", [0.0, 0.0]),
         ("additive", 3, "shift", [0.5, 0.5, 0.5]),
@@ -222,3 +224,17 @@ def test_json_holds_no_control_characters_and_reads_back() -> None:
     text = made.to_json()
     assert text.replace("\n", "").isprintable()
     assert vc.Assessment.from_json(text) == made
+
+
+def test_an_encrypted_archive_of_arrays_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "held.npz"
+    np.savez(path, y=np.array([0, 1]), p=np.array([0.2, 0.7]))
+    data = bytearray(path.read_bytes())
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(mark)
+        while at >= 0:
+            data[at + flags] |= 1  # says that the member is encrypted
+            at = data.find(mark, at + 4)
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"held\.npz: no plain arrays in it"):
+        read(path)

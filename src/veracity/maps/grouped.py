@@ -31,7 +31,8 @@ class Grouped(Fitted):
     def check(self, kept: slice | Array = slice(None)) -> None:
         self.require_distributions(self.means, "means")
         self.require(self.seen.shape == self.means.shape and np.isfinite(self.seen).all(), "rows that were not seen")
-        self.require(self.decimals is None or type(self.decimals) is int, "decimals that are no whole number")
+        good = self.decimals is None or (type(self.decimals) is int and abs(self.decimals) <= 100)
+        self.require(good, "decimals that are no small whole number")
 
     def cells(self, rows: ArrayLike) -> Array:
         """Return (n,) numbers of the equal fitted rows."""

@@ -25,7 +25,7 @@ def table_of_arrays(path: Path, shown: str) -> Table:
                 refuse_expansion(member.file_size, member.compress_size, shown)
     try:
         arrays = _loaded(path)
-    except (ValueError, MemoryError, *BROKEN) as problem:
+    except (ValueError, MemoryError, RuntimeError, *BROKEN) as problem:  # RuntimeError: of an encrypted member
         raise ValueError(f"{shown}: no plain arrays in it\n  save them with numpy.save or numpy.savez") from problem
     matrices = [name for name, values in arrays.items() if values.ndim == 2 and values.shape[1] > 1]
     if len(matrices) > 1:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from veracity.data import Finding, Forecasts, Names
 from veracity.data.findings import TEXTS
 from veracity.data.types import COLUMNS
+from veracity.formulas.domain import ROW_SUM_TOLERANCE
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import LOWEST, MANY
@@ -26,7 +27,6 @@ Array = NDArray[Any]
 
 MOST = 1 << 62  # a count beyond which sums of counts would leave 64 bits
 NEAR = 1e-6  # of sums of many floats, whose last digits depend on their order
-ROW_SUM = 4e-3  # half precision with 1000 classes may be this far from one
 KINDS: dict[str, Any] = {"outcomes": np.int64, "counts": np.int64, "case": np.uint64, "clusters": np.uint64} | {
     "offered": np.bool_
 }
@@ -126,7 +126,7 @@ def _check_rows(f: Forecasts, complete: bool, rows: int, k: int) -> None:
         if values is not None and len(f):
             _require(values.min() >= 0 and values.max() <= 1, f"{name} outside 0 to 1")
             _require(
-                values.ndim == 1 or (np.abs(values.sum(axis=1, dtype=np.float64) - 1) < ROW_SUM).all(),
+                values.ndim == 1 or (np.abs(values.sum(axis=1, dtype=np.float64) - 1) < ROW_SUM_TOLERANCE).all(),
                 f"sums of {name}",
             )
     _require(y is None or not len(f) or (y.min() >= 0 and y.max() < k), "outcomes that are not classes")
