@@ -303,6 +303,7 @@ def test_rule_is_found_by_name_by_number_and_by_itself():
         (lambda: rule(float("nan")), r"r: nan is outside"),
         (lambda: rule(float("inf")), r"r: inf is outside"),
         (lambda: rule("log").score([0.5, 0.6], 0), r"p: row sum: 1.1 is not one; classes go on the last axis"),
+        (lambda: rule("log").score([0.5, 0.498], 0), r"p: row sum: 0.998 is not one"),
         (lambda: rule("log").score([[0.5, 0.5], [0.5, np.nan]], 0), r"p: nan at index \(1, 1\)"),
         (lambda: rule("log").score([0.5, 0.5], 2), r"y: 2 is no column number; the rows have 2 classes"),
         (lambda: rule("log").score([[0.5, 0.5]] * 2, [0, -1]), r"y: -1 at index 1 is no column number"),

@@ -61,6 +61,7 @@ DAMAGE = {
     "rows that count too often": lambda t: with_rows(t, counts=t.analysis.rows.counts + 1),
     "a probability above 1": lambda t: with_rows(t, probabilities=t.analysis.rows.probabilities * 2 - 1 / 3),
     "a row that sums to less": lambda t: with_rows(t, probabilities=changed(t.analysis.rows.probabilities, 0, 0.1)),
+    "rows that sum to 0.998": lambda t: with_rows(t, probabilities=t.analysis.rows.probabilities * 0.998),
     "an undefined probability": lambda t: with_rows(t, probabilities=changed(t.analysis.rows.probabilities, 0, np.nan)),
     "a column too few": lambda t: with_rows(t, probabilities=t.analysis.rows.probabilities[:, :2].copy()),
     "rows of several lengths": lambda t: with_rows(t, weights=t.analysis.rows.weights[:-1]),

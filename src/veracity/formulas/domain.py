@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[Any]
 
-ROW_SUM_TOLERANCE = 1e-2  # catches a wrong scale or axis; `Forecasts` decides how exact rows must be
+ROW_SUM_TOLERANCE = 1e-3  # enough to catch a wrong scale or axis; `Forecasts` decides how exact rows must be
 
 
 def first(array: Array, bad: Array) -> str:

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from veracity.data import Finding, Forecasts, Names
 from veracity.data.findings import TEXTS
 from veracity.data.types import COLUMNS
-from veracity.formulas.domain import ROW_SUM_TOLERANCE
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
-from veracity.kernels.result import LOWEST, MANY
+from veracity.kernels.result import LOWEST, MANY, tolerance
 from veracity.state.plain_bytes import Damaged
 from veracity.state.sums import Sums
 from veracity.state.tally import Low, Tally
@@ -121,12 +120,13 @@ def _check_rows(f: Forecasts, complete: bool, rows: int, k: int) -> None:
         _require(values.shape[:1] == (len(f),) and values.ndim == 1 + wide, f"the shape of {name}")
         _require(name not in PLACED or not wide or values.shape[1] == k, f"the shape of {name}")
         _require(name in ("log_realised", "features") or np.isfinite(values).all(), f"{name} of rows")
+    allowed = max(tolerance(np.dtype(kind), k) for kind in (np.float16, np.float32))
     for name in ("probabilities", "ideal"):
         values = getattr(f, name)
         if values is not None and len(f):
             _require(values.min() >= 0 and values.max() <= 1, f"{name} outside 0 to 1")
             _require(
-                values.ndim == 1 or (np.abs(values.sum(axis=1, dtype=np.float64) - 1) < ROW_SUM_TOLERANCE).all(),
+                values.ndim == 1 or (np.abs(values.sum(axis=1, dtype=np.float64) - 1) <= allowed).all(),
                 f"sums of {name}",
             )
     _require(y is None or not len(f) or (y.min() >= 0 and y.max() < k), "outcomes that are not classes")
