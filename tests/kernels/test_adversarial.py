@@ -177,13 +177,14 @@ def test_one_row_of_many_classes_stays_in_its_room(vectors, k):
     asked = []
 
     def guarded(shape, dtype):
-        asked.append(np.full((shape[0], shape[1] + 64), 77, dtype))
-        return asked[-1][:, :-64]
+        *before, last = np.atleast_1d(shape)
+        asked.append(np.full((*before, last + 64), 77, dtype))
+        return asked[-1][..., :-64]
 
     with patch.object(kernels.native.np, "empty", guarded):
         found = scan(p[None], np.array([k - 1]), cells, kernel="native")
-    held = asked[-1]
-    assert (held[:, -64:] == 77).all()
+    held, _ = asked  # columns of histograms, hashes
+    assert all((room[..., -64:] == 77).all() for room in asked)
     assert (held[0, (held.shape[1] - 63) // 2 :] == 77).all()  # cells are half as long
     same(found, scan(p[None], np.array([k - 1]), cells, kernel="numpy"))
 
@@ -254,6 +255,9 @@ def test_arrays_of_different_lengths_are_refused(compiled):
         given = {"p": p, "y": y, "weights": None, "counts": None} | change
         with pytest.raises(ValueError, match="fit one another and the grid"):
             kernels.native.by_row(grid=cells, threads=1, allowed=1e-6, **given)
+    made, short = np.empty, lambda shape, dtype: made(shape if np.ndim(shape) else shape - 1, dtype)
+    with patch.object(kernels.native.np, "empty", short), pytest.raises(ValueError, match="fit one another"):
+        scan(p, y, cells, kernel="native")
 
 
 def test_arrays_of_a_stored_tally_are_aligned():

@@ -5,8 +5,9 @@ import pytest
 
 from veracity import kernels
 from veracity.data import Forecasts
-from veracity.kernels import forecast_hashes
-from veracity.state.rows import analysis_rows
+from veracity.kernels import forecast_hashes, scan
+from veracity.kernels.grid import grid
+from veracity.state.rows import _order, analysis_rows
 
 KERNELS = ["numpy"] + ["native"] * (kernels.native is not None)
 
@@ -47,6 +48,19 @@ def test_c_and_numpy_give_the_same_bits_in_any_memory(vectors, k, dtype):
         assert np.array_equal(forecast_hashes(arranged, kernel="numpy"), want)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [0, 2, 7, 50, 60, 300, 1003])
+@pytest.mark.parametrize("coarse", [False, True])
+def test_the_pass_hashes_the_same_bits_in_any_memory(vectors, k, dtype, coarse):
+    """Few classes, many, and those of the packed pass; more rows than a block, in one thread and in three."""
+    p = forecasts(np.random.default_rng(k), 700, k, dtype)
+    want, y = forecast_hashes(p, kernel="numpy"), np.zeros(len(p), int)
+    for arranged in arrangements(p):
+        for threads in (1, 3):
+            seen = scan(arranged, y, grid(coarse=coarse), allowed=1e-3, threads=threads, kernel="native")
+            assert np.array_equal(seen.hashes, want)
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_equal_forecasts_have_equal_hashes_in_any_precision(kernel):
     rng = np.random.default_rng(0)
@@ -85,6 +99,13 @@ def test_different_forecasts_rarely_collide_and_hashes_are_spread_evenly(k, kind
         shares = np.bincount((h >> np.uint64(60)).astype(int), minlength=16) / len(h)
         # Four standard deviations of a share of 1/16.
         assert np.abs(shares - 1 / 16).max() < 4 * np.sqrt(1 / 16 * 15 / 16 / len(h))
+
+
+@pytest.mark.parametrize("most", [1, 2**16 - 1, 2**16, 2**40, 2**64 - 1])
+@pytest.mark.parametrize("n", [0, 1, 5000])
+def test_rows_are_ordered_by_their_whole_hashes(most, n):
+    h = np.random.default_rng(n).integers(0, most, n, dtype=np.uint64, endpoint=True)
+    assert np.array_equal(_order(h), np.argsort(h, kind="stable"))
 
 
 def test_arrays_that_do_not_fit_are_refused(compiled):

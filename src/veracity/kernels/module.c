@@ -184,7 +184,7 @@ static PyObject *pass(const Job *job, int threads, Compact *out) {
 
 /* The buffers of a pass, in the order of the arguments. */
 enum { P, Y, WEIGHTS, COUNTS, CELL, EDGES, NESTED, NESTED_EDGES, CELLS, OUT };
-enum { BUFFERS = OUT + COLUMNS };
+enum { HASHES = OUT + COLUMNS, BUFFERS };
 
 /* Whether all numbers, or -1 - a number where that is allowed, lie below the limit. */
 static int all_below(const int32_t *numbers, int64_t n, int64_t limit, int flipped) {
@@ -250,7 +250,8 @@ static int read_job(Job *job, const Py_buffer *b) {
     for (int i = WEIGHTS; i <= COUNTS; i++) good &= !b[i].obj || b[i].itemsize == 8;
     if (!good) return 0;
     int64_t most = most_written(job);
-    good = b[CELLS].len >= 4 * most;
+    job->hashes = b[HASHES].buf;
+    good = b[CELLS].len >= 4 * most && (!job->hashes || b[HASHES].len == 8 * job->n);
     for (int f = 0; f < COLUMNS; f++) {
         int needed = f < ALL_COLUMNS ? f < job->all_step : f - ALL_COLUMNS < job->true_step;
         good &= !needed || (b[OUT + f].buf && b[OUT + f].len >= 8 * most);

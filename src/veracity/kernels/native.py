@@ -65,6 +65,7 @@ def by_row(
     columns: dict[str, Array | None] = {"cells": next(spare).view(np.int32)[:room]}
     for name, kind, kept in COLUMNS:
         columns[name] = next(spare).view(kind) if kept or mass else None
+    hashes = np.empty(n, np.uint64)
     least = ROWS_OF_THREAD if k <= MANY else max(ROWS_OF_THREAD_OF_MANY, ENTRIES_OF_THREAD // k)
     rows, sums, classes, by_column, tiny, lowest, lowest_realised, problems, values, offsets = _native.scan(
         (
@@ -77,6 +78,7 @@ def by_row(
             grid.nested,
             grid.nested_edges,
             *columns.values(),
+            hashes,
         ),
         y.dtype.kind,
         threads or max(1, min(processors(), MOST_THREADS, n // least)),
@@ -109,6 +111,7 @@ def by_row(
         pooled=pooled,
         top=top,
         classwise=Histograms(k, place[4:], by_class),
+        hashes=hashes,
     )
 
 
@@ -144,6 +147,7 @@ def _by_place(p: Array, y: Array, grid: Grid, threads: int | None, allowed: floa
         tiny=others[rest.tiny],
         lowest=lowest[order],
         lowest_realised=realised[order],
+        hashes=None,
         pooled=Histogram.merge([counted.pooled, rest.pooled]),
         top=Histogram.merge([counted.top, rest.top]),
         classwise=tuple(map(Histogram.merge, zip(counted.classwise, rest.classwise, strict=True))),

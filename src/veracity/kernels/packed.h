@@ -44,6 +44,7 @@ typedef struct {
     double sum, squares; /* the sum only to the precision of floats */
     uint32_t most, least;
     int64_t listed, groups;
+    uint64_t hash;
     uint32_t *list; /* bits of entries from 2^-22 up */
     Group *hits;
 } Found;
@@ -82,7 +83,7 @@ INLINE int32_t cell_of_word(const Grid *g, int32_t c) {
 }
 
 typedef struct {
-    __m256i high, low, above; /* above: entries beyond the lower level */
+    __m256i high, low, above, hash; /* above: entries beyond the lower level; hash: Σ entry_hash */
     __m256 sum;
     __m256d squares, more_squares, lower, both;
     int64_t listed, groups;
@@ -119,6 +120,10 @@ INLINE void sweep_columns(Sweep *s, const float *row, int64_t j, __m256i in, con
     __m256i beyond = _mm256_andnot_si256(in, _mm256_set1_epi32(-1));
     s->low = _mm256_min_epu32(s->low, whole ? bits : _mm256_or_si256(bits, beyond));
     s->sum = _mm256_add_ps(s->sum, x);
+    __m256i other = _mm256_mullo_epi32(bits, _mm256_set1_epi32((int)KEY));
+    other = _mm256_xor_si256(other, _mm256_srli_epi32(other, 15));
+    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(bits, 32), _mm256_srli_epi64(other, 32));
+    s->hash = _mm256_add_epi64(s->hash, _mm256_add_epi64(_mm256_mul_epu32(bits, other), odd));
     uint32_t hits = eight_set(_mm256_cmpgt_epi32(bits, ends->below_hits));
     groups[s->groups] = (Group){(uint32_t)j, hits};
     s->groups += hits != 0; /* no branch: whether there are any could not be foreseen */
@@ -152,10 +157,13 @@ static void sweep(const float *row, const float *next, int64_t k, double *column
     for (; j < k; j += 8) sweep_columns(&s, row, j, eight_before(k - j), 0, columns, list, hits, &ends);
     float sums[8];
     uint32_t high[8], low[8], above[8];
+    uint64_t hash[4];
     memcpy(sums, &s.sum, sizeof sums);
     memcpy(high, &s.high, sizeof high);
     memcpy(low, &s.low, sizeof low);
     memcpy(above, &s.above, sizeof above);
+    memcpy(hash, &s.hash, sizeof hash);
+    found->hash = hash_of_sum(hash[0] + hash[1] + hash[2] + hash[3]);
     found->sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
     found->squares = total((lanes)_mm256_add_pd(s.squares, s.more_squares));
     found->most = high[0];
@@ -349,6 +357,7 @@ static void packed_block(Work *w, int64_t start, int64_t n) {
             sweep(row, row, job->k, columns, &levels, found);
         }
         keep_row(w, kept, i);
+        if (job->hashes) job->hashes[start + i] = found->hash;
         pool_listed(w, x);
         note_row(w, x, row, kept++);
     }

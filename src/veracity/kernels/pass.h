@@ -55,6 +55,7 @@ typedef struct {
     int held;   /* whether all rows are held and then counted class by class */
     int packed; /* whether the pass is that of packed.h */
     double allowed;
+    uint64_t *hashes; /* room for the hash of each row, or none */
     Grid grid;
     int64_t histograms, words; /* on the grid: classes and top, or pooled and top, or one for all; words of bits */
     int all_step, true_step, nested_true_step;

@@ -22,6 +22,11 @@ static void count_rows(Work *w) {
 #endif
     for (int64_t start = w->begin; start < w->end && !w->failed; start += step) {
         int64_t n = w->end - start < step ? w->end - start : step;
+        if (job->hashes && !job->packed) { /* while the rows are in the cache */
+            const char *first = job->p + start * job->row_step;
+            hash_rows(&(Hashing){first, n, k, job->row_step, job->column_step, job->item, job->one_column,
+                                 job->hashes + start});
+        }
         if (k <= MANY)
             few_block(w, start, n);
 #if VECTOR == 32

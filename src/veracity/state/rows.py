@@ -40,10 +40,10 @@ def capacity(k: int) -> int:
     return max(1, min(MOST_ROWS, MOST_ENTRIES // max(k, 1)))
 
 
-def analysis_rows(f: Forecasts) -> AnalysisRows:
-    """Return the analysis rows of one part."""
+def analysis_rows(f: Forecasts, h: Hashes | None = None) -> AnalysisRows:
+    """Return the analysis rows of one part; h are the hashes of its forecasts, where they are known."""
     growing = RunningRows()
-    growing.add(f)
+    growing.add(f, h=h)
     return growing.rows()
 
 
@@ -56,15 +56,15 @@ class RunningRows:
         self._waiting, self._cases, self._complete = 0, 0, True
         self._limit: np.uint64 | None = None  # forecasts with a larger hash can no longer be analysis rows
 
-    def add(self, f: Forecasts, complete: bool = True) -> None:
-        """Add rows; `complete` says that they are all rows of their part."""
+    def add(self, f: Forecasts, complete: bool = True, h: Hashes | None = None) -> None:
+        """Add rows; `complete` says that they are all rows of their part, h their hashes where they are known."""
         self._complete &= complete
         self._cases += len(f) if f.counts is None else int(f.counts.sum())
         if is_plain_pair(f) and (self._cases > MOST_ROWS or not self._complete):
             self._complete = False  # cells of the grid serve
-            f = f.take(slice(0))
+            f, h = f.take(slice(0)), None
             self._parts, self._hashes, self._waiting = [], [], 0
-        h = hashes(f)
+        h = hashes(f) if h is None else h
         order = _nearest(h, capacity(f.k), self._limit)
         self._complete &= len(order) == len(f)
         self._parts.append(_copied(f, order))
@@ -78,7 +78,7 @@ class RunningRows:
         f, h = self._parts[0], self._hashes[0]
         if len(self._parts) > 1:
             f, h = Forecasts.concat(self._parts), np.concatenate(self._hashes)
-            order = np.argsort(h)
+            order = _order(h)
             f, h = f.take(order), h[order]
         if (h[1:] == h[:-1]).any():
             order, first = _distinct(f, h)
@@ -158,17 +158,24 @@ def _nearest(h: Hashes, most: int, limit: np.uint64 | None) -> NDArray[np.int64]
     """
     if limit is not None:
         near = np.flatnonzero(h <= limit)
-        return near[np.argsort(h[near])]
+        return near[_order(h[near])]
     share = 1.05 * most / max(len(h), 1)  # rows of different forecasts: seldom fewer than `most`
     while share < 0.9:
         near = np.flatnonzero(h <= np.uint64(share * 2.0**64))
-        near = near[np.argsort(h[near])]
+        near = near[_order(h[near])]
         ordered = h[near]
         different = np.flatnonzero(ordered[1:] != ordered[:-1])
         if len(different) >= most:  # the last of each but the last forecast
             return near[: different[most - 1] + 1]
         share *= 4.0
-    return np.argsort(h)
+    return _order(h)
+
+
+def _order(h: Hashes) -> NDArray[np.int64]:
+    """Return the rows by ascending hash: by leading bits, counted, and then hardly any move."""
+    below = np.uint64(max(int(h.max(initial=0)).bit_length() - 16, 0))
+    order = np.argsort((h >> below).astype(np.uint16), kind="stable")
+    return order[np.argsort(h[order], kind="stable")]
 
 
 def _distinct(f: Forecasts, h: Hashes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

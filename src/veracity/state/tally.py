@@ -165,6 +165,11 @@ class Tally:
             return rows.clusters
         return rows.case if len(np.unique(rows.case)) < len(rows) else None
 
+    @cached_property
+    def misses(self) -> int:
+        """Cases whose outcome had a probability of at most one half."""
+        return int(self.pooled.true[self.pooled.cells < self.grid.edges.searchsorted(0.5, side="right")].sum())
+
     @property
     def picks(self) -> Histogram:
         """Histogram of the picks' probabilities; true entries are correct picks."""
@@ -337,13 +342,15 @@ def _with_groups(f: Forecasts, plan: Plan) -> Tally:
 def _counted(f: Forecasts, plan: Plan) -> Tally:
     """Return the tally of one pass over the rows, which also refuses values that are not probabilities."""
     cells = grid_of(plan, f.k)
+    counted = _of_realised(f, cells) if f.probabilities is None else _of_forecasts(f, cells)
+    h = counted.pop("hashes", None)
     return Tally(
         plan=plan,
         classes=f.classes,
-        **(_of_realised(f, cells) if f.probabilities is None else _of_forecasts(f, cells)),
+        **counted,
         findings=tuple(known for known in f.findings if known.code not in DERIVED),
         cases=_cases(f),
-        analysis=analysis_rows(f),
+        analysis=analysis_rows(f, h),
         names=f.names,
         picks_only=f.picks_only,
         shares_only=f.shares_only,
@@ -364,7 +371,8 @@ def _of_forecasts(f: Forecasts, cells: Grid) -> dict[str, Any]:
     elif len(seen.tiny):
         sums = with_tiny(sums, f, seen.tiny)
     lowest = _lowest(f, seen.lowest, seen.lowest_realised)
-    return {"sums": sums, "pooled": pooled, "top": seen.top, "classwise": classwise, "lowest": lowest}
+    counted = {"sums": sums, "pooled": pooled, "top": seen.top, "classwise": classwise, "lowest": lowest}
+    return counted | {"hashes": seen.hashes}
 
 
 def _of_realised(f: Forecasts, cells: Grid) -> dict[str, Any]:
