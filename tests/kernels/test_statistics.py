@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, foldnorm
 
-from veracity.kernels.statistics import gaps, mixed_errors, power_moments, row_bins, row_moves, true_cells
+from veracity.kernels.statistics import bin_sums, gaps, mixed_errors, power_moments, row_bins, row_moves, true_cells
 from veracity.state.tally import Tally
 
 
@@ -42,7 +42,7 @@ def test_gaps_are_those_of_the_bins(whole: bool) -> None:
     every = rng.integers(1, 9, len(cells)) if whole else rng.random(len(cells))
     true = rng.integers(0, every + 1) if whole else every * rng.random(len(cells))
     columns = every, true, every * rng.random(len(cells))
-    found = gaps(cells, offsets, start, columns, 3.0)
+    found = gaps(*bin_sums(cells, offsets, start, columns), len(sizes), 3.0)
     for h, (a, b) in enumerate(pairwise(offsets)):
         bins = np.searchsorted(start, cells[a:b], side="right") - 1
         weight, yes, total = (np.bincount(bins, values[a:b], 5) for values in columns)

@@ -16,7 +16,7 @@ from veracity.formulas.intervals import consistency_band, quantile, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import MANY, joined
-from veracity.kernels.statistics import gaps
+from veracity.kernels.statistics import bin_sums, gaps
 from veracity.state.plan import ERROR_BINS
 from veracity.state.tally import Tally
 
@@ -49,8 +49,14 @@ def right_closed(histogram: Histogram, grid: Grid) -> Curve:
 
 def calibration_error(tally: Tally) -> CalibrationErrors:
     """Return the mean absolute gap between forecast and frequency in 15 bins (a, b]."""
-    top, pooled = _gaps((tally.picks, tally.pooled), tally.grid, tally).T.tolist()
-    *by_class, largest, chance = _gaps(tally.classwise, class_grid(tally), tally).tolist()
+    (of, sums), (of_class, sums_of_class) = (
+        _bin_sums(histograms, _right_closed_starts(grid))
+        for histograms, grid in (((tally.picks, tally.pooled), tally.grid), (tally.classwise, class_grid(tally)))
+    )
+    of, sums = np.append(of, 2 + of_class), np.hstack([sums, sums_of_class])
+    found = gaps(of, sums, 2 + tally.k, tally.sums.n_eff / tally.sums.weight)
+    top, pooled = found[:, :2].T.tolist()
+    *by_class, largest, chance = found[:, 2:].tolist()
     # Classes share rows; the largest possible error of their average adds their errors up.
     averages = [*(sum(values) / tally.k for values in by_class), max(largest), sum(chance) / tally.k]
     named = {"top_label": top, "classwise": averages, "pooled": pooled}
@@ -72,12 +78,11 @@ def calibration_error(tally: Tally) -> CalibrationErrors:
     )
 
 
-def _gaps(histograms: Sequence[Histogram], grid: Grid, tally: Tally) -> Floats:
-    """Return (5, histograms): gap, the same less what chance adds, standard error, largest gap, and gap by chance."""
+def _bin_sums(histograms: Sequence[Histogram], start: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
+    """Return the histogram of each bin, and (3, bins) Σw of all entries and of the true ones, and Σwp."""
     offsets, held = joined(histograms)
     every, true = ("all", "true") if held.get("all_weight") is None else ("all_weight", "true_weight")
-    columns = held[every], held[true], held["all_sum"]
-    return gaps(held["cells"], offsets, _right_closed_starts(grid), columns, tally.sums.n_eff / tally.sums.weight)
+    return bin_sums(held["cells"], offsets, start, (held[every], held[true], held["all_sum"]))
 
 
 def equal_mass(histogram: Histogram, grid: Grid, rows: float) -> Curve:

@@ -50,51 +50,62 @@ def true_cells(h: Histogram) -> tuple[Ints, Floats]:
     return np.array([h.cells[some], h.true[some]], dtype=np.int64), sums
 
 
-def gaps(
-    cells: NDArray[np.int32],
-    offsets: Ints,
-    start: Ints,
-    columns: tuple[NDArray[Any], NDArray[Any], Floats],
-    rows: float,
-) -> Floats:
-    """(5, histograms): mean |frequency − forecast| in bins; less what chance adds; standard error; the largest; and
-    the mean gap of calibrated forecasts.
+def bin_sums(
+    cells: NDArray[np.int32], offsets: Ints, start: Ints, columns: tuple[NDArray[Any], ...]
+) -> tuple[Ints, Floats]:
+    """Return the histogram of each bin that has cells, ascending, and (columns, bins) the sums of columns over it.
 
     cells    of histograms one after another, ascending in each; histogram i is offsets[i] … offsets[i + 1].
     start    (bins,) the cell at which each bin begins, the first 0.
-    columns  of each cell Σw of all entries and of the true ones, both counts (int64) or weights, and Σwp.
-    rows     how many rows a weight of 1 is worth.
 
-    >>> cells, offsets = np.array([0, 3, 9, 2], dtype=np.int32), np.array([0, 3, 4])
-    >>> every, true, total = np.array([1.0, 2.0, 2.0, 8.0]), np.array([1.0, 1.0, 0.0, 8.0]), np.full(4, 0.5)
-    >>> gaps(cells, offsets, np.array([0, 3]), (every, true, total), 1.0)[[0, 3]]
+    >>> cells, offsets, columns = np.array([0, 3, 9, 2], dtype=np.int32), np.array([0, 3, 4]), (np.arange(4.0),)
+    >>> bin_sums(cells, offsets, np.array([0, 3]), columns)
+    (array([0, 0, 1]), array([[0., 3., 3.]]))
+    """
+    used = slice(offsets[0], offsets[-1])
+    span = 1 + max(int(cells[used].max(initial=0)), int(start[-1]))
+    before = np.arange(len(offsets) - 1) * span  # makes the cells of all histograms one ascending row
+    ascending = cells[used] + before.repeat(np.diff(offsets))
+    first = ascending.searchsorted((before[:, None] + start).ravel())
+    filled = np.flatnonzero(first < np.append(first[1:], len(ascending)))  # with many classes most bins are empty
+    sums = np.array([np.add.reduceat(values[used], first[filled]) for values in columns], dtype=np.float64)
+    return filled // len(start), sums
+
+
+def gaps(of: Ints, sums: Floats, histograms: int, rows: float) -> Floats:
+    """(5, histograms): mean |frequency − forecast| in bins; less what chance adds; standard error; the largest; and
+    the mean gap of calibrated forecasts. NaN without entries.
+
+    of    (bins,) the histogram of each bin.
+    sums  (3, bins) Σw of all entries and of the true ones, counts or weights, and Σwp.
+    rows  how many rows a weight of 1 is worth.
+
+    >>> of, every, true, total = np.array([0, 0, 1]), [1.0, 4.0, 8.0], [1.0, 1.0, 8.0], [0.5, 1.0, 0.5]
+    >>> gaps(of, np.array([every, true, total]), 2, 1.0)[[0, 3]]
     array([[0.1   , 0.9375],
            [0.5   , 0.9375]])
     """
     from scipy.special import erf
 
-    weight, true, total = _sums_of_many(cells, offsets, start, columns)
-    safe = np.where(weight > 0.0, weight, 1.0)
-    observed, gap = true / safe, np.abs(true - total) / safe
-    error = np.sqrt(np.maximum(observed * (1.0 - observed), 0.0) / (safe * rows))
+    of, (weight, true, total) = of[sums[0] > 0.0], sums[:, sums[0] > 0.0]
+    observed, gap = true / weight, np.abs(true - total) / weight
+    error = np.sqrt(np.maximum(observed * (1.0 - observed), 0.0) / (weight * rows))
     # A gap with normal noise is on average this large (folded normal); its excess over `gap` is bias.
     varies = error > 0.0
     z = gap / np.where(varies, error, 1.0)
     noisy = error * math.sqrt(2.0 / math.pi) * np.exp(-z * z / 2.0) + gap * erf(z / math.sqrt(2.0))
     bias = np.where(varies, noisy - gap, 0.0)
-    filled, by_chance = weight > 0.0, np.zeros_like(weight)  # with many classes most bins are empty
-    by_chance[filled] = _gap_by_chance(np.clip(total / safe, 0.0, 1.0)[filled], (safe * rows)[filled])
-    with np.errstate(invalid="ignore"):  # a histogram may have no entries
-        share = weight / weight.sum(axis=1, keepdims=True)
-    return np.array(
-        [
-            (share * gap).sum(axis=1),
-            np.maximum((share * (gap - bias)).sum(axis=1), 0.0),
-            np.sqrt(((share * error) ** 2).sum(axis=1)),
-            gap.max(axis=1),
-            (share * by_chance).sum(axis=1),
-        ]
+    by_chance = _gap_by_chance(np.clip(total / weight, 0.0, 1.0), weight * rows)
+    whole = np.bincount(of, weight, histograms)
+    share, largest = weight / whole[of], np.zeros(histograms)
+    np.maximum.at(largest, of, gap)
+    mean, debiased, squares, chance = (
+        np.bincount(of, x, histograms)
+        for x in (share * gap, share * (gap - bias), (share * error) ** 2, share * by_chance)
     )
+    found = np.array([mean, np.maximum(debiased, 0.0), np.sqrt(squares), largest, chance])
+    found[:3, whole == 0.0] = found[4, whole == 0.0] = np.nan
+    return found
 
 
 def _gap_by_chance(p: Floats, n: Floats) -> Floats:
@@ -106,22 +117,6 @@ def _gap_by_chance(p: Floats, n: Floats) -> Floats:
     chosen = gammaln(n + 1.0) - gammaln(m + 1.0) - gammaln(n - m)
     found: Floats = 2.0 * np.exp(xlog1py(n - m, -p) + xlogy(m + 1.0, p) + chosen) / n
     return found
-
-
-def _sums_of_many(
-    cells: NDArray[np.int32], offsets: Ints, start: Ints, columns: tuple[NDArray[Any], NDArray[Any], Floats]
-) -> Floats:
-    """(columns, histograms, bins)."""
-    used = slice(offsets[0], offsets[-1])
-    span = 1 + max(int(cells[used].max(initial=0)), int(start[-1]))
-    before = np.arange(len(offsets) - 1) * span  # makes the cells of all histograms one ascending row
-    ascending = cells[used] + before.repeat(np.diff(offsets))
-    first = ascending.searchsorted((before[:, None] + start).ravel())
-    filled = first < np.append(first[1:], len(ascending))
-    sums = np.zeros((len(columns), len(first)))
-    for row, values in zip(sums, columns, strict=True):
-        row[filled] = np.add.reduceat(values[used], first[filled])
-    return sums.reshape(len(columns), len(before), len(start))
 
 
 def row_moves(
