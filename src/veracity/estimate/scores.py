@@ -84,8 +84,7 @@ def _log_loss(tally: Tally) -> Reading:
 
 def few_misses(tally: Tally) -> bool:
     """Return whether too few outcomes had a probability of at most one half to show how much means of them vary."""
-    below = tally.pooled.cells < np.searchsorted(tally.grid.edges, 0.5, side="right")
-    return tally.measurable and bool(tally.pooled.true[below].sum() < FEWEST)
+    return tally.measurable and tally.misses < FEWEST
 
 
 def expected_error(tally: Tally, score: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,13 +63,13 @@ class Sums:
         plain = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(Sums) if f.name != "log_tiny"}
         return Sums(**plain, log_tiny=np.logaddexp(self.log_tiny, other.log_tiny))
 
-    @property
+    @cached_property
     def log_powers(self) -> Floats:
         """ln Σ w p^r over rows above zero."""
         with np.errstate(divide="ignore"):
             return np.logaddexp(np.log(self.powers), self.log_tiny)
 
-    @property
+    @cached_property
     def n_eff(self) -> float:
         """(Σw)²/Σw²: the number of rows that equal weights would need for the same precision."""
         return effective_rows(self.weight, self.weight2)
