@@ -7,7 +7,7 @@ from veracity import assess, kernels
 from veracity.data import prepare
 from veracity.kernels import native
 from veracity.kernels.grid import grid
-from veracity.kernels.result import EXPONENTS
+from veracity.kernels.result import R
 from veracity.state.plan import Plan
 from veracity.state.tally import RunningTally, Tally
 
@@ -84,7 +84,7 @@ def test_powers_hold_where_a_cell_is_widest(tools):
     y = np.ones(len(p), dtype=np.int8)
     pair = Pair(grid())
     assert len(pair.add(p, y).others) == 0
-    direct = np.array([np.sum(p**r) for r in EXPONENTS])
+    direct = np.array([np.sum(p**r) for r in R])
     assert np.max(np.abs(pair.result().powers / direct - 1.0)) < 3e-13
 
 

@@ -14,8 +14,8 @@ from veracity.estimate.expected import from_sums
 from veracity.estimate.influences import row_bins
 from veracity.estimate.reported import AT, MEANS
 from veracity.estimate.scores import is_defined
+from veracity.kernels.result import R
 from veracity.measures import MEASURES, Measure
-from veracity.state.sums import R
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]

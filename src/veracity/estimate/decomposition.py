@@ -29,7 +29,7 @@ from veracity.formulas.chain import Chain
 from veracity.formulas.chain import corp as corp_terms
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
-from veracity.state.sums import R
+from veracity.kernels.result import R
 
 Floats = NDArray[np.float64]
 

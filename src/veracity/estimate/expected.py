@@ -29,8 +29,8 @@ from veracity.formulas.intervals import quantile
 from veracity.formulas.rules import power
 from veracity.kernels import Histogram
 from veracity.kernels.grid import COARSE, Grid
+from veracity.kernels.result import R
 from veracity.kernels.statistics import true_cells
-from veracity.state.sums import R
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]

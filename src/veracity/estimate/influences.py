@@ -17,9 +17,9 @@ from veracity.data import Forecasts
 from veracity.estimate.curves import Curve
 from veracity.estimate.reported import AT, DIVISOR, MEANS, ZERO, Profile, coarse_places
 from veracity.kernels import statistics
+from veracity.kernels.result import R
 from veracity.state.cells import forecasts_from_cells, regrouped
 from veracity.state.plan import Plan
-from veracity.state.sums import R
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]

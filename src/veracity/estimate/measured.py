@@ -18,10 +18,9 @@ from veracity.estimate.influences import Influences
 from veracity.estimate.reported import AT, ENOUGH, Profile, three
 from veracity.formulas.intervals import quantile
 from veracity.kernels import Histogram
-from veracity.kernels.result import MANY
+from veracity.kernels.result import MANY, R
 from veracity.state.cells import regrouped
 from veracity.state.plan import ERROR_BINS
-from veracity.state.sums import R
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from veracity.data.reading import Reading, around, undefined
 from veracity.data.records import ClassReading
 from veracity.formulas.differences import holm
 from veracity.kernels import Histogram
+from veracity.maps._logistic import logistic
 
 Floats = NDArray[np.float64]
 FEWEST = 10  # events, and non-events, for a slope with an interval
-STEPS, CLOSE = 25, 1e-10  # of Newton's method
 DEPENDENT = "rows of a cluster or of near times depend on each other: no interval"
 NEAREST = 1e-12  # to 0 or 1 at which a logit is taken
 
@@ -131,24 +132,10 @@ def fit_slope(cells: Cells) -> tuple[float, float, float]:
     1.0
     """
     x = np.column_stack([np.ones_like(cells.p), logit(cells.p)])
-    mass, true, squares = cells.mass, cells.true, cells.squares
-    b = np.zeros(2)
-    for _ in range(STEPS):
-        fitted = 1.0 / (1.0 + np.exp(-np.clip(x @ b, -700.0, 700.0)))
-        weight = fitted * (1.0 - fitted)
-        information = x.T @ ((mass * weight)[:, None] * x) + 1e-9 * np.eye(2)
-        step = np.linalg.solve(information, x.T @ (true - mass * fitted))
-        least = _likelihood(x @ b, true, mass) - 1e-9
-        while _likelihood(x @ (b + step), true, mass) < least and np.abs(step).max() > CLOSE:
-            step = step / 2.0
-        b = b + step
-        if np.abs(step).max() < CLOSE:
-            break
-    inverse = np.linalg.inv(information)
-    spread = inverse @ (x.T @ ((squares * weight)[:, None] * x)) @ inverse
-    return float(b[1]), math.sqrt(max(float(spread[1, 1]), 0.0)), float(squares @ weight)
-
-
-def _likelihood(z: Floats, true: Floats, mass: Floats) -> float:
-    """Return the log-likelihood of logits z in cells."""
-    return float(true @ z - mass @ np.logaddexp(0.0, z))
+    b = logistic(x, cells.true / np.where(cells.mass > 0.0, cells.mass, 1.0), cells.mass)
+    fitted = expit(x @ b)
+    weight = fitted * (1.0 - fitted)
+    information, spread = (x.T @ ((mass * weight)[:, None] * x) for mass in (cells.mass, cells.squares))
+    inverse = np.linalg.inv(information + 1e-9 * np.eye(2))
+    variance = (inverse @ spread @ inverse)[1, 1]
+    return float(b[1]), math.sqrt(max(float(variance), 0.0)), float(cells.squares @ weight)

@@ -9,7 +9,7 @@ from veracity.estimate.bootstrap import Bootstrap
 from veracity.estimate.expected import Expected
 from veracity.estimate.measured import Measured
 from veracity.estimate.reported import Profile
-from veracity.state.sums import R
+from veracity.kernels.result import R
 
 
 def risk_profile(

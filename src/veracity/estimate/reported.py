@@ -17,10 +17,9 @@ from veracity.estimate.scores import mean_and_error, zeros_reason
 from veracity.formulas.intervals import hall, quantile
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
-from veracity.kernels.result import LOWEST
+from veracity.kernels.result import LOWEST, R
 from veracity.kernels.statistics import power_moments, true_cells
 from veracity.state.plan import FLOORS
-from veracity.state.sums import R
 from veracity.state.tally import Low, Tally
 from veracity.words import chance
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-EXPONENTS = np.arange(-18, 19) / 9  # the r of powers
+R = np.arange(-18, 19) / 9  # the risk parameters of the profile: −2 … 2, with −2/3, 0 and 1 among them
 TINY = 1e-80  # a realised probability below this is listed in `tiny` and left out of `powers`
 LOWEST = 20  # rows with the smallest realised probability that are kept: a screenful
 FIRST = 5  # rows named for each problem
@@ -117,7 +117,7 @@ class Pass:
     score_sums: Array  # (4, 3): Σcwx, Σcw²x, Σcw²x² of log, brier, spherical, correct; log only where p_y > 0
     class_sums: Array  # (k, 6) by outcome: Σcw, Σcw², Σcw log, Σcw² log, Σcw brier, Σcw² brier
     column_sums: Array  # (k,) Σcw p_j
-    powers: Array  # (37,) Σcw p_y^r for r in EXPONENTS where p_y >= TINY
+    powers: Array  # (37,) Σcw p_y^r for r in R where p_y >= TINY
     tiny: Array  # int64 rows with p_y < TINY, ascending
     lowest: Array  # int64 rows with the smallest p_y, at most LOWEST, ties by row
     lowest_realised: Array  # their p_y

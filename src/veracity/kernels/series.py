@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from veracity.kernels.result import EXPONENTS, Array
+from veracity.kernels.result import Array, R
 
 TERMS = 5
 BLOCK = 1 << 12  # cells whose series stay in the cache
@@ -60,11 +60,11 @@ class Realised:
         return {name: np.einsum("jn,jn->n", series, self.moments) for name, series in wanted.items()}
 
     def powers(self) -> Array:
-        """Return Σ t^r over all cells for r in EXPONENTS."""
+        """Return Σ t^r over all cells for r in R."""
         scaled = self.moments * self._step
-        root, power = np.exp(self.log0 / 9), np.exp(EXPONENTS[0] * self.log0)
+        root, power = np.exp(self.log0 / 9), np.exp(R[0] * self.log0)
         found = []
-        for r in EXPONENTS:
+        for r in R:
             found.append(float(_binomials(r) @ np.einsum("n,jn->j", power, scaled)))
             power = power * root
         return np.array(found)

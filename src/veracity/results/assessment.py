@@ -22,12 +22,12 @@ from veracity.data.reading import Reading, undefined, unknown
 from veracity.data.verdict import Verdict
 from veracity.estimate.ladder import NoProbabilities
 from veracity.estimate.measured import Measured
+from veracity.kernels.result import R
 from veracity.results.document import RULES, build, encode, parameter_of, parse, plain, readings, rule_key, rule_of
 from veracity.results.presented import Presented
 from veracity.results.schema import SCHEMA, SECTIONS, section_types
 from veracity.results.shared import Shared
 from veracity.state.plan import FLOORS
-from veracity.state.sums import R
 from veracity.state.tally import Tally
 
 TERMS = ("uncertainty", "resolution", "reliability", "within")

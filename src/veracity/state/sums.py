@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from veracity.data import Forecasts
 from veracity.formulas.intervals import effective_rows
 from veracity.kernels import Pass
+from veracity.kernels.result import R
 
 Floats = NDArray[np.float64]
-
-R = np.arange(-18, 19) / 9.0  # the risk parameters of the profile: −2 … 2, with −2/3, 0 and 1 among them
 
 
 @dataclass(frozen=True, eq=False)

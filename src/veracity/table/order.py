@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.data.events import EVENT_WORDS
 from veracity.words import in_full
 
-NO_EVENT = (
-    *("no", "false", "0", "none", "negative", "neg", "negativ", "absent", "no event", "control", "nein", "non", "-"),
-    *("no disease", "healthy", "well", "gesund", "sain", "low", "low risk", "not at risk", "test negative", "test -"),
-)
-EVENT = (
-    *("yes", "true", "1", "event", "positive", "pos", "positiv", "present", "case", "ja", "oui", "si", "sí", "+"),
-    *("disease", "diseased", "sick", "ill", "krank", "malade"),
+NO_EVENT = {
+    *EVENT_WORDS.values(),
+    *("none", "neg", "negativ", "control", "-", "no disease", "healthy", "well", "gesund", "sain"),
+    *("low", "low risk", "not at risk", "test negative", "test -"),
+}
+EVENT = {
+    *EVENT_WORDS,
+    *("pos", "positiv", "case", "+", "disease", "diseased", "sick", "ill", "krank", "malade"),
     *("high", "high risk", "at risk", "test positive", "test +"),
-)
+}
 
 
 def event_last(names: Sequence[str]) -> list[str] | None:
