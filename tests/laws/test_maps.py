@@ -54,6 +54,17 @@ def test_rows_sum_to_one_and_json_goes_both_ways(name, k):
     assert fitted.name == name
 
 
+@pytest.mark.parametrize("sure", [0.9, 0.999, 1.0 - 1e-12])
+@pytest.mark.parametrize("name", ON_ROWS)
+def test_forecasts_that_are_all_right_can_be_fitted(name, sure):
+    outcomes = np.arange(300) % 3
+    spread = np.linspace(0.0, 1.0 - sure, 300)[:, None]
+    f = Forecasts((1.0 - 1.5 * spread) * np.eye(3)[outcomes] + 0.5 * spread, outcomes, ("a", "b", "c"))
+    rows = maps.fit(name, f)(f.probabilities)
+    assert np.isfinite(rows).all()
+    assert (rows.argmax(axis=1) == outcomes).all() or name == "prior"
+
+
 def test_bins_say_how_many_cells_they_have():
     assert maps.fit("bins", sample(4, n=30)).text == "bins (1 cell)"  # a cell has at least ten rows a class
     assert maps.fit("bins", sample(4)).text.endswith(" cells)")

@@ -11,6 +11,7 @@ from ._grouping import row_mass
 from ._logistic import Measured, logs, minimise, solved
 
 MOST_PRODUCTS = 60  # of conjugate gradients in one Newton step; a few are usual
+SMALLEST = 1e-200  # squared length of a gradient whose products underflow: all forecasts are certain and right
 
 
 def softmax(z: Array) -> tuple[Array, Array]:
@@ -102,16 +103,16 @@ def full_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float, start
         step, left = np.zeros_like(gradient), -gradient
         near = np.einsum("kij,kj->ki", inverse, left)
         along, size = near, float(np.vdot(left, near))
-        goal = 1e-6 * size * min(1.0, size / rows.sum())  # tighter near the minimum
+        goal = max(1e-6 * size * min(1.0, size / rows.sum()), SMALLEST)  # tighter near the minimum
         for _ in range(MOST_PRODUCTS):
+            if size <= goal:
+                break
             curved = product(along)
             t = size / float(np.vdot(along, curved))
             step = step + t * along
             left = left - t * curved
             near = np.einsum("kij,kj->ki", inverse, left)
             before, size = size, float(np.vdot(left, near))
-            if size <= goal:
-                break
             along = near + (size / before) * along
         return step
 
