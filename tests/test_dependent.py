@@ -81,6 +81,17 @@ def test_every_interval_of_scores_and_means_is_wider_for_clusters() -> None:
     assert wide.risk_profile.reported_low[middle] < plain.risk_profile.reported_low[middle]
 
 
+def test_clusters_hide_larger_errors_and_their_calibration_error_has_no_chance_of_independent_cases() -> None:
+    y, p, g = clustered()
+    plain, of_clusters = vc.assess(y, p), vc.assess(y, p, clusters=g)
+    assert plain.calibration_error["classwise"].by_chance > 0.0
+    for name in ("classwise", "pooled", "top_label"):
+        error = of_clusters.calibration_error[name]
+        assert error.by_chance is error.low is error.high is None
+    # 20 cases of a cluster share most of their residual, so they show what a few would
+    assert of_clusters.verdict_detail.detectable > 3.0 * plain.verdict_detail.detectable
+
+
 def test_too_few_clusters_leave_no_interval_and_say_why() -> None:
     y, p, g = clustered()
     a = vc.assess(y, p, clusters=g // 10)

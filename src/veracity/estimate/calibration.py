@@ -60,7 +60,8 @@ def calibration_error(tally: Tally) -> CalibrationErrors:
     # Classes share rows; the largest possible error of their average adds their errors up.
     averages = [*(sum(values) / tally.k for values in by_class), max(largest), sum(chance) / tally.k]
     named = {"top_label": top, "classwise": averages, "pooled": pooled}
-    z, shown = quantile(tally.plan.level), not (tally.shares_only or few_misses(tally))
+    tested = not tally.shares_only and tally.by_key is None  # chance is that of independent cases
+    z, shown = quantile(tally.plan.level), tested and not few_misses(tally)
     return CalibrationErrors(
         **{
             name: CalibrationError(
@@ -68,7 +69,7 @@ def calibration_error(tally: Tally) -> CalibrationErrors:
                 low=max(value - by_chance - z * error, 0.0) if shown else None,
                 high=min(value + z * error, 1.0) if shown else None,
                 method="delta method, bins fixed; the lower end without what chance adds",
-                by_chance=None if tally.shares_only else by_chance,
+                by_chance=by_chance if tested else None,
                 debiased=debiased,
                 max=largest,
                 bins=ERROR_BINS,

@@ -160,13 +160,13 @@ def removable_share(
     loss = -float(cases.mass @ np.log(np.maximum(cases.realised(p), 1e-300))) / cases.n
     if loss <= 0.0:
         return 0.0, 0.0, 0.0
-    dependence = _dependence(cases, p)
-    n, ratio = cases.n / dependence, max(2.0 * float(cases.mass @ gained), 0.0) / dependence
+    excess = dependence(cases, p)
+    n, ratio = cases.n / excess, max(2.0 * float(cases.mass @ gained), 0.0) / excess
     df = max(_free_parameters(cases, found), 1.0)
     if isinstance(cases, Many) and cases.n >= 2 * PER_CLASS * cases.levels:
         more_ratio, more_df = _class_slopes(cases, found.p)
-        ratio, df = ratio + more_ratio / dependence, df + more_df
-    error = float(np.sqrt(cases.mass2 @ (gained - cases.mass @ gained / cases.n) ** 2 * dependence)) / cases.n
+        ratio, df = ratio + more_ratio / excess, df + more_df
+    error = float(np.sqrt(cases.mass2 @ (gained - cases.mass @ gained / cases.n) ** 2 * excess)) / cases.n
     bounds = [noncentrality_bound(ratio, df) / (2.0 * n), (ratio - df) / (2.0 * n) + 1.96 * error]
     middle, low = max(ratio - df, 0.0) / (2.0 * n), max((ratio - df) / (2.0 * n) - 1.96 * error, 0.0)
     if gain is not None and gain_error is not None and math.isfinite(gain):
@@ -199,7 +199,7 @@ def _level_bound(cases: Two | Many, p: Floats) -> float:
     return noncentrality_bound(float((u**2 / (v + 1.0)).sum()), max(df, 1.0))
 
 
-def _dependence(cases: Two | Many, p: Floats) -> float:
+def dependence(cases: Two | Many, p: Floats) -> float:
     """Return by how much the variances of residuals exceed those of independent rows; at least 1."""
     if cases.block is None:
         return 1.0

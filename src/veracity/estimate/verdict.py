@@ -28,6 +28,7 @@ from veracity.estimate.slope import (
     PER_CLASS,
     calibration_in_the_large,
     calibration_slope,
+    dependence,
     explained,
     fit,
     removable_share,
@@ -205,7 +206,8 @@ def judge(
         intercept, ratio = calibration_in_the_large(cases.for_fit(p), p, level, flipped)
     share, low, high = removable_share(cases.for_fit(p), p, several, gain, gain_error)
     loss = -float(cases.mass @ np.log(cases.realised(p))) / cases.n
-    detectable = min(DETECTABLE / (2.0 * cases.n * loss), 1.0) if loss > 0.0 else None
+    found_from = DETECTABLE * dependence(cases.for_fit(p), p)
+    detectable = min(found_from / (2.0 * cases.n * loss), 1.0) if loss > 0.0 else None
     state = state_of(bool(rejected), high, detectable, zeros)
     return Verdict(
         word=word_of(state, level_test, confidence),
