@@ -121,3 +121,67 @@ def test_shell_completes_commands_and_options() -> None:
         check=False,
     )
     assert {line.partition(",")[2] for line in done.stdout.splitlines()} == {"--report"}
+
+
+def test_proposed_commands_keep_every_option_that_says_how_the_input_is_read() -> None:
+    from veracity.cli._options import READ
+    from veracity.show.commands import FLAGS, KEPT, KEPT_FLAGS
+
+    about_cases = {"--ideal", "--feature", "--group", "--cluster", "--time"}  # change no probability and no outcome
+    assert {name for option in READ for name in option.opts} == {*KEPT, *KEPT_FLAGS} | about_cases
+    flags = {
+        name
+        for command in ("assess", "compare", "check")
+        for option in cli.veracity.get_command(click.Context(cli.veracity), command).params
+        if getattr(option, "is_flag", False) and option.name not in ("help", "version")
+        for name in option.opts
+    }
+    assert flags <= set(FLAGS)
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        (
+            "veracity assess e.parquet --label y --members 'm*' --exceeds 6",
+            "e.parquet --label y --members 'm*' --exceeds 6",
+        ),
+        (
+            "veracity assess e.csv --normalise --proba '{model}_c*' --cut 0",
+            "e.csv --normalise --cut 0 --proba 'wet_c*'",
+        ),
+    ],
+)
+def test_proposed_commands_read_one_model_as_it_was_read(typed: str, read: str) -> None:
+    from veracity.show.commands import ready
+
+    reading = "  models      2  dry, wet" if "{model}" in typed else ""
+    model = "wet" if reading else None
+    found = ready("veracity calibrate fit FILE --map beta -o map.json", typed, reading, model)
+    assert found == f"veracity calibrate fit {read} --map beta -o map.json"
+
+
+@pytest.mark.parametrize(
+    ("files", "read"), [(["runs/v1.1.csv", "runs/v1.2.csv"], "runs/v1.2.csv"), (["runs"], "runs/v1.2.csv")]
+)
+def test_proposed_commands_of_a_comparison_read_the_file_of_one_model(files: list[str], read: str) -> None:
+    from veracity.show.commands import ready
+
+    typed = shlex.join(["veracity", "compare", *files])
+    found = ready("veracity adjust FILE --to sample -o OUT", typed, "", "v1.2", ["v1.1.csv", "v1.2.csv"])
+    assert found == f"veracity adjust {read} --to sample -o adjusted.csv"
+
+
+def test_commands_in_messages_find_files_in_other_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "in it"
+    folder.mkdir()
+    for name, shift in (("a.csv", 0.0), ("b.csv", 0.1)):
+        rows = [f"{i % 2},{shift + 0.02 * (i % 30) + 0.1}" for i in range(60)]
+        (folder / name).write_text("\n".join(["outcome,probability", *rows]))
+    monkeypatch.chdir(tmp_path)
+    assert run(["assess", "in it/a.csv", "in it/b.csv"]) == 2
+    said = capsys.readouterr().err
+    (command,) = re.findall(r"veracity compare .*?(?=   |$)", said, flags=re.MULTILINE)
+    assert run(shlex.split(command)[1:]) == 0, said

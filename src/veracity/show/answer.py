@@ -51,9 +51,9 @@ def _sections(a: Any, pictures: list[Any]) -> Iterator[Block]:
 def heading(a: Any) -> Heading:
     """Return the title, with cases, classes, the input and the date."""
     made = a.provenance
-    inputs = [str(one.get("path") or one.get("name") or "") for one in (made.inputs if made is not None else ())]
-    inputs = [path.rpartition("/")[2] for path in inputs if path]
-    inputs = [name for name in inputs if name.partition(".")[0] == a.model] or inputs
+    inputs = _inputs(a)
+    own = commands.named_after(a.model, inputs)
+    inputs = [own] if own else inputs
     files = ", ".join(inputs[:3]) + (f" and {len(inputs) - 3} more" if len(inputs) > 3 else "")
     classes = [str(name) for name in a.classes or ()]
     named = ", ".join(classes) if len(classes) <= 4 else f"{classes[0]} … {classes[-1]}"
@@ -65,6 +65,13 @@ def heading(a: Any) -> Heading:
     name = str(a.model or "")
     title = f"{name}: {TITLE.lower()}" if name else TITLE
     return Heading(title, " · ".join(part for part in parts if part), words.day(made.date) if made is not None else "")
+
+
+def _inputs(a: Any) -> list[str]:
+    """Return the names of the files that were read."""
+    held = a.provenance.inputs if a.provenance is not None else ()
+    paths = [str(one.get("path") or one.get("name") or "") for one in held]
+    return [path.rpartition("/")[2] for path in paths if path]
 
 
 def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
@@ -108,7 +115,7 @@ def _fix(a: Any, poor: bool) -> words.Said | None:
     if said is None or a.provenance is None:
         return said
     typed, reading = a.provenance.command, str(a.provenance.reading or "")
-    return said._replace(command=commands.ready(said.command, typed, reading, a.model))
+    return said._replace(command=commands.ready(said.command, typed, reading, a.model, _inputs(a)))
 
 
 def _cards(a: Any) -> Cards:
