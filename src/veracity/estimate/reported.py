@@ -278,7 +278,7 @@ class Profile:
         if gone[0] < wanted * (1.0 - 1e-12) or cases > LOWEST or left <= 1e-9 * weight:
             return None
         rest = self._power_without(cases, heaviest)
-        return (cases, tuple(rows), min((rest / left) ** -1.5, 1.0)) if rest > 0.0 else None
+        return (cases, tuple(rows), max(rest / left, 1.0) ** -1.5) if rest > 0.0 else None
 
     def _power_without(self, cases: int, heaviest: list[Low]) -> float:
         """Return Σ w p^(−2/3) without so many of the heaviest cases, summed anew for the sake of precision."""
