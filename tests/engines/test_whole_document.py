@@ -22,7 +22,7 @@ from veracity.state.tally import Tally, total
 FITTED = ("losses", "remedies", "adjustment", "verdict_detail", "decomposed_profile", "corp")
 CLOSE = (1e-9, 1e-9)  # of few rows: sums in another order, and fits that stop at 1e-12
 # Rows have other numbers in another order or in parts.
-ROWS = re.compile(r"\b[Rr]ows? [\d, …]+( of [\w.]+)?")
+ROWS = re.compile(r"\b[Rr]ows? \d+( of [\w.]+)?(, (\d+( of [\w.]+)?|…))*")
 # Sections that list nothing by class, which an order of classes would move.
 WITHOUT_CLASSES = (
     "scores", "skill", "reported", "expected", "measured", "measured_plain", "divergence", "slope", "verdict",
@@ -155,3 +155,27 @@ def test_document_of_the_command_is_equal_in_batches_and_for_shuffled_rows(
     same(expected, assessed(files / "shuffled.parquet"), bounds=CLOSE)
     small_batches(64)
     same(expected, assessed(files / "whole.parquet"), bounds=CLOSE)
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """A folder with outcomes between 0 and 1 in one file and in parts, some without them or with certain forecasts."""
+    rng = np.random.default_rng(8)
+    p = np.round(rng.random(90), 1)
+    y = np.where(rng.random(90) < 0.5, np.round(rng.random(90), 1), rng.random(90) < p)
+    y[:30], p[60:70] = rng.random(30) < p[:30], 1.0
+    frame = pl.DataFrame({"y": y, "p": p, "site": rng.choice(["A", "B"], 90)})
+    frame.write_parquet(tmp_path / "whole.parquet")
+    (tmp_path / "parts").mkdir()
+    for i, start in enumerate(range(0, 90, 10)):
+        frame[start : start + 10].write_parquet(tmp_path / "parts" / f"{i}.parquet")
+    return tmp_path
+
+
+def test_split_outcomes_are_one_case_each_on_every_engine(
+    engine: Any, shared: Path, assessed: Callable[..., dict[str, Any]]
+) -> None:
+    roles = ("--label", "y", "--positive-proba", "p")
+    whole = assessed(shared / "whole.parquet", *roles)
+    assert any(told["code"] == "soft_outcomes" for told in whole["findings"])
+    same(whole, assessed(shared / "parts", *roles, "--engine", engine.name), bounds=CLOSE)

@@ -22,6 +22,7 @@ import polars as pl
 import pytest
 
 import veracity as vc
+from veracity.state.tally import Tally, total
 
 N = 400
 EXACT = 1e-9  # sums in another order
@@ -100,6 +101,42 @@ def test_counts_are_repeated_rows(given: Any) -> None:
     wanted = document(y[repeated], p[repeated])
     # Rows are numbered otherwise; a row that counts twice is listed once among the surprises.
     assert not differences(document(y, p, counts=counts), wanted, r"^surprises|^findings\[\d+\]\.rows")
+
+
+def shares(k: int, n: int) -> tuple[Any, Any]:
+    """Forecasts, some of them equal, with outcomes that annotators share; some cases are equal."""
+    y, p = (values[:n] for values in case(k))
+    votes = np.random.default_rng(k).multinomial(4, np.full(k, 1.0 / k), n) / 4.0
+    soft = np.where(np.arange(n)[:, None] % 3 == 0, np.eye(k)[y], votes)
+    soft[n // 2 :], p = soft[: n - n // 2], p[np.arange(n) % (n // 2)]
+    return soft, p
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_cases_of_shared_outcomes_are_told_apart_by_what_they_hold(k: int) -> None:
+    y, p = shares(k, 60)
+    weights, labels = np.random.default_rng(7).random(60) + 0.1, [f"m{j}" for j in range(k)]
+    for given in ({}, {"sample_weight": weights}):
+        wanted = document(y, p, labels=labels, **given)
+        order = np.random.default_rng(1).permutation(60)
+        shuffled = document(y[order], p[order], labels=labels, **{name: w[order] for name, w in given.items()})
+        # Surprises and findings name rows by their place; which of equal surprises are listed depends on it.
+        assert not differences(shuffled, wanted, r"^surprises\[\d+\]\.(row|outcome)$|^findings\[\d+\]\.rows")
+    assert not differences(document(y, p, labels=labels, sample_weight=3e5 * weights), wanted)
+    twice = document(np.repeat(y, 2, axis=0), np.repeat(p, 2, axis=0), labels=labels)
+    found = document(y, p, labels=labels, counts=np.full(60, 2))
+    assert not differences(found, twice, r"^surprises|^findings\[\d+\]\.rows")
+
+
+def test_parts_of_shared_and_of_certain_outcomes_add() -> None:
+    y, p = shares(2, 60)
+    y[:20], labels = np.eye(2)[y[:20].argmax(axis=1)], ["a", "b"]
+    wanted = document(y, p, labels=labels)
+    hard = Tally.of(np.array(labels)[y[:20].argmax(axis=1)], p[:20], labels=labels)
+    parts = [hard, *(Tally.of(y[i : i + 20], p[i : i + 20], labels=labels) for i in (20, 40))]
+    for order in ((0, 1, 2), (2, 0, 1)):
+        found = json.loads(vc.assess(total(parts[i] for i in order)).to_json())
+        assert not differences(found, wanted, r"^surprises\[\d+\]\.(row|outcome)$|^findings\[\d+\]\.rows")
 
 
 def test_weights_have_no_scale(given: Any) -> None:

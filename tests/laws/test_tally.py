@@ -142,10 +142,11 @@ def test_a_tally_of_float32_rows_is_equal_after_bytes_and_back(k: int) -> None:
     assert Tally.from_bytes(tally.to_bytes()) == tally
 
 
-def test_a_tally_of_realised_probabilities_is_equal_after_bytes_and_back() -> None:
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_tally_of_realised_probabilities_is_equal_after_bytes_and_back(weighted: bool) -> None:
     """Its histograms of picks are empty, and empty sums are sums of floats all the same."""
-    frame = pl.DataFrame({"logprob": np.log(np.random.default_rng(4).random(50))})
-    (forecasts,) = read.frame(frame).values()
+    frame = pl.DataFrame({"logprob": np.log(np.random.default_rng(4).random(50)), "w": np.arange(50) + 0.5})
+    (forecasts,) = read.frame(frame, read.ReadOptions(weight="w" if weighted else None)).values()
     tally = Tally.of(forecasts)
     assert Tally.from_bytes(tally.to_bytes()) == tally
 

@@ -72,7 +72,8 @@ def prepare(
     half = p.dtype == np.float16
     p = p.astype(np.float32) if half else p
     y = y_true if is_masked(y_true) else array_of(y_true, names.outcome)
-    refuse_swapped(y, p, names)
+    if names.whole:  # a part may hold certain forecasts alone
+        refuse_swapped(y, p, names)
     refuse_reordered(y_true, y_proba, names)
     if y.ndim == 0 or len(y) != len(p):
         raise names.error(

@@ -67,7 +67,7 @@ class InputRows:
         """Split outcomes between 0 and 1 into fractions of one case per class, leave them out, or refuse them."""
         f, names = self.f, self.f.names
         between: Array = np.asarray(((shares > 0) & (shares < 1)).any(axis=1))
-        total, found = len(shares), f.numbers[between]
+        total, found = int(f.copies.sum()), f.numbers[between]
         self.f = replace(f, outcomes=np.argmax(shares, axis=1))
         if soft == "omit":
             self.leave_out(between, "soft_omitted")
@@ -79,11 +79,10 @@ class InputRows:
         elif len(found):
             row, column = np.nonzero(shares > 0)
             fractions = shares[row, column] * (1.0 if f.weights is None else f.weights[row])
-            split = replace(f, case=f.numbers if f.case is None else f.case).take(row)
-            self.f = replace(split, outcomes=column, weights=fractions)
-            self.findings.append(
-                Finding.of("soft_outcomes", len(found), total, found, omit=names.option("soft", "omit"))
-            )
+            whole = replace(f, case=f.numbers, split=True) if f.case is None else f
+            self.f = replace(whole.take(row), outcomes=column, weights=fractions)
+            cases = int(f.copies[between].sum())
+            self.findings.append(Finding.of("soft_outcomes", cases, total, found, omit=names.option("soft", "omit")))
 
 
 def from_logs(f: Forecasts, scale: str) -> Forecasts:

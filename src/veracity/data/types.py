@@ -44,6 +44,7 @@ class Forecasts:
     features: Array | None = None
     groups: dict[str, Array] = field(default_factory=dict)
     case: Array | None = None  # rows with one value are parts of one case (split soft outcomes, repeated outcomes)
+    split: bool = False  # soft outcomes were split and there are no ids: `case` is the number of the row before
     clusters: Array | None = None  # uint64 keys: rows of one cluster are dependent
     time: Array | None = None  # float64: when the case took place
     picks_only: bool = False  # the event is "the pick was right"; nothing is known about the other classes

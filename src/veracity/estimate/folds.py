@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from veracity.data import Forecasts
 from veracity.data.arguments import keys_of
 from veracity.kernels.hashes import SEED, mix
+from veracity.state.rows import earlier
 
 Array = NDArray[Any]
 Hashes = NDArray[np.uint64]
@@ -62,7 +63,7 @@ def folds(rows: Forecasts, hashes: Hashes, clusters: Array | None = None, time: 
         case = np.unique(rows.case, return_inverse=True)[1].ravel()
         whole = np.zeros(int(case.max()) + 1, np.uint64)
         np.add.at(whole, case, key)
-        return _whole(_fold_of(whole, _earlier(whole, np.ones(len(whole), np.int64)))[case], counts, case)
+        return _whole(_fold_of(whole, earlier(whole, np.ones(len(whole), np.int64)))[case], counts, case)
     return _single(key, counts)
 
 
@@ -81,7 +82,7 @@ def _whole(fold: Array, counts: Array, cluster: Array | None) -> Folds:
 def _single(key: Hashes, counts: Array) -> Folds:
     """Return a fold for each case of a row by itself."""
     n = len(key)
-    first = _earlier(key, counts)
+    first = earlier(key, counts)
     few = np.flatnonzero(counts <= ONE_BY_ONE)
     row = np.repeat(few, counts[few])
     j = np.arange(len(row)) - np.repeat(np.cumsum(counts[few]) - counts[few], counts[few]) + first[row]
@@ -91,16 +92,6 @@ def _single(key: Hashes, counts: Array) -> Folds:
         spread[many] = _drawn(key[many], counts[many])
     row, fold = np.nonzero(spread)
     return Folds(row, fold, spread[row, fold], None)
-
-
-def _earlier(key: Hashes, counts: Array) -> Array:
-    """Return (n,) how many cases with the same key come before each row."""
-    order = np.argsort(key, kind="stable")
-    sums = np.cumsum(counts[order]) - counts[order]
-    new = np.concatenate([[True], key[order][1:] != key[order][:-1]])[: len(key)]
-    out = np.empty(len(key), np.int64)
-    out[order] = sums - np.maximum.accumulate(np.where(new, sums, 0))
-    return out
 
 
 def _fold_of(key: Hashes, j: Array | int = 0) -> Array:

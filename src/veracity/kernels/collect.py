@@ -128,8 +128,11 @@ class Counter:
         def count(place: Array, counts: Array | None) -> Array:
             return np.bincount(place, counts, size).astype(np.int64, copy=False)  # exact in float64 below 2^53
 
+        def weight(place: Array, mass: Array | None) -> Array:
+            return np.bincount(place, mass, size).astype(np.float64, copy=False)  # of no entries: integers
+
         def total(place: Array, mass: Array | None, x: Array) -> Array:
-            return np.bincount(place, times(mass, x), size).astype(np.float64, copy=False)  # of no entries: integers
+            return weight(place, times(mass, x))
 
         held = {
             "all": count(cells, mass.counts),
@@ -140,10 +143,10 @@ class Counter:
             "true_power": total(true_cells, true.first, power),
         }
         if mass.weighted:
-            held["all_weight"] = np.bincount(cells, mass.first, size)
-            held["true_weight"] = np.bincount(true_cells, true.first, size)
-            held["all_weight2"] = np.bincount(cells, mass.second, size)
-            held["true_weight2"] = np.bincount(true_cells, true.second, size)
+            held["all_weight"] = weight(cells, mass.first)
+            held["true_weight"] = weight(true_cells, true.first)
+            held["all_weight2"] = weight(cells, mass.second)
+            held["true_weight2"] = weight(true_cells, true.second)
         if few:
             self.parts.append(Histogram(names.astype(np.int32), **held))
         elif self.dense:

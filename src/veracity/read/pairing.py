@@ -36,12 +36,12 @@ def joined(parts: Sequence[Forecasts], files: Sequence[str] = ()) -> Forecasts:
         return parts[0]
     if any(part.classes != parts[0].classes for part in parts):
         raise ValueError("parts of one set have different classes\n  read them apart")
-    numbered = bool(files) or any(part.rows is not None for part in parts)
+    numbered, split = bool(files) or any(part.rows is not None for part in parts), any(part.split for part in parts)
     made = []
     for part in parts:
         own = with_file(part, files)
-        case = own.numbers if row_is_case(part) else part.case  # without ids the row is the case
-        made.append(replace(own, rows=own.numbers if numbered else None, case=case))
+        case = own.numbers if split or row_is_case(part) else part.case  # without ids the row is the case
+        made.append(replace(own, rows=own.numbers if numbered else None, case=case, split=split))
     return replace(Forecasts.concat(made), findings=merge(finding for part in made for finding in part.findings))
 
 
@@ -59,9 +59,8 @@ def with_file(f: Forecasts, files: Sequence[str]) -> Forecasts:
 
 
 def row_is_case(f: Forecasts) -> bool:
-    """Return whether there are no ids, but rows of which several are one case: split outcomes, tokens of an answer."""
-    parts = f.outcomes is None or any(finding.code == "soft_outcomes" for finding in f.findings)
-    return parts and f.case is not None and f.rows is not None and np.array_equal(f.case, f.rows)
+    """Return whether there are no ids, but rows of which several are one case: tokens of an answer."""
+    return f.outcomes is None and f.case is not None and f.rows is not None and np.array_equal(f.case, f.rows)
 
 
 # -- keys -----------------------------------------------------------------------------------------------------------

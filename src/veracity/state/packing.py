@@ -17,7 +17,7 @@ from veracity.state.rows import AnalysisRows
 from veracity.state.sums import Sums
 from veracity.state.tally import Low, Tally, grid_of
 
-KIND = b"veracity tally 4\n"
+KIND = b"veracity tally 5\n"
 
 
 def pack(tally: Tally) -> bytes:
@@ -38,7 +38,7 @@ def _state(tally: Tally) -> dict[str, Any]:
         "complete": tally.analysis.complete,
         "rows": {name: getattr(tally.analysis.rows, name) for name in COLUMNS},
         "names": tally.names,
-        "flags": [tally.picks_only, tally.shares_only],
+        "flags": [tally.picks_only, tally.shares_only, tally.analysis.rows.split],
         "by_key": tally.by_key,
         "groups": {c: {v: _state(t) for v, t in levels.items()} for c, levels in tally.groups.items()},
     }
@@ -63,7 +63,7 @@ def _tally(state: dict[str, Any]) -> Tally:
     if state["grid"] != fingerprint(cells):
         raise ValueError("data: the tally was counted on another grid, by another version; make it again")
     pooled, top, *classwise = (Histogram(**h) for h in state["histograms"])
-    picks_only, shares_only = (bool(flag) for flag in state["flags"])
+    picks_only, shares_only, split = (bool(flag) for flag in state["flags"])
     rows = {name: state["rows"][name] for name in COLUMNS}
     tally = Tally(
         plan=plan,
@@ -76,7 +76,8 @@ def _tally(state: dict[str, Any]) -> Tally:
         findings=tuple(stored_finding(f) for f in state["findings"]),
         cases=int(state["cases"]),
         analysis=AnalysisRows(
-            Forecasts(classes=classes, picks_only=picks_only, shares_only=shares_only, **rows), bool(state["complete"])
+            Forecasts(classes=classes, picks_only=picks_only, shares_only=shares_only, split=split, **rows),
+            bool(state["complete"]),
         ),
         names=Names(**state["names"] | {"columns": tuple(state["names"]["columns"])}),
         picks_only=picks_only,

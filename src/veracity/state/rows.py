@@ -77,7 +77,9 @@ class RunningRows:
         """Sort, merge equal rows, and cut at whole forecasts."""
         f, h = self._parts[0], self._hashes[0]
         if len(self._parts) > 1:
-            f, h = Forecasts.concat(self._parts), np.concatenate(self._hashes)
+            split = any(part.split for part in self._parts)
+            f = Forecasts.concat([_with_cases(part) for part in self._parts] if split else self._parts)
+            h = np.concatenate(self._hashes)
             order = _order(h)
             f, h = f.take(order), h[order]
         if (h[1:] == h[:-1]).any():
@@ -124,14 +126,15 @@ def _copied(f: Forecasts, order: NDArray[Any]) -> Forecasts:
     held: dict[str, Any] = {name: taken(getattr(f, name)) for name in ("weights", *CONTENT)}
     if f.features is not None:
         held["features"] = _numbered(held["features"])
-    if f.case is not None:
+    split = f.split and f.case is not None
+    if f.case is not None and not split:
         held["case"] = keys_of(held["case"])
     p = f.probabilities
     p = f.matrix if p is not None and p.ndim == 1 and f.log_realised is not None else p
     p = taken(p, np.float32 if p is not None and p.dtype == np.float32 else np.float64)
     if p is not None:
         p += p.dtype.type(0.0)  # −0 is 0
-    return Forecasts(
+    made = Forecasts(
         p,
         taken(f.outcomes, np.int64),
         f.classes,
@@ -139,9 +142,63 @@ def _copied(f: Forecasts, order: NDArray[Any]) -> Forecasts:
         picks_only=f.picks_only,
         shares_only=f.shares_only,
         half=f.half,
+        split=split,
         names=Names(),
         **held,
     )
+    return _with_cases(made, f.numbers[order]) if split and held["case"].dtype != np.uint64 else made
+
+
+def _with_cases(f: Forecasts, numbers: NDArray[Any] | None = None) -> Forecasts:
+    """Return rows of split outcomes with the keys of their cases: the number of the row, and what it holds.
+
+    Rows of two parts with one number and one content have one key, and count as copies of one case. Rows of parts in
+    which no outcome was split have no such number: each is a case.
+    """
+    if f.split and numbers is None:
+        return f
+    f = replace(f, split=True)
+    held = mix(_content(f) ^ np.asarray(1.0 if f.weights is None else f.weights, dtype=np.float64).view(np.uint64))
+    if numbers is None:
+        return replace(f, case=held)
+    number, at = np.unique(numbers, return_inverse=True)
+    case = mix(mix(number.astype(np.uint64)) * SEED)
+    np.add.at(case, at.ravel(), held)
+    return replace(f, case=case[at.ravel()])
+
+
+def cases_apart(f: Forecasts) -> Forecasts:
+    """Return the analysis rows of split outcomes with new keys, which tell what a case holds and not where it was.
+
+    Copies of a case become cases by themselves, unless they are more than there may be analysis rows.
+    """
+    if not f.split or not len(f):
+        return f
+    columns = [hashes(f), _content(f), *([] if f.weights is None else [f.weights])]
+    place = np.cumsum(np.append(True, np.any([c[1:] != c[:-1] for c in columns], axis=0)))  # rows are ordered by them
+    copies = f.copies if f.copies.sum() <= capacity(f.k) else np.ones(len(f), np.int64)
+    _, first, case = np.unique(f.case, return_index=True, return_inverse=True)  # type: ignore[call-overload]
+    whole = np.zeros(len(first), np.uint64)
+    np.add.at(whole, case.ravel(), mix(mix(place.astype(np.uint64) * SEED) * SEED))
+    before = earlier(whole, copies[first])
+    row = np.repeat(np.arange(len(f)), copies)
+    copy = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
+    at = case.ravel()[row]
+    key = mix(mix(whole[at] + (before[at] + copy).astype(np.uint64) * SEED) * SEED)
+    order = np.lexsort((key, place[row]))
+    apart = f.take(row[order])
+    counts = apart.copies // copies[row[order]]
+    return replace(apart, case=key[order], counts=counts, rows=None)
+
+
+def earlier(key: Hashes, counts: NDArray[Any]) -> NDArray[np.int64]:
+    """Return (n,) how many cases with the same key come before each row."""
+    order = np.argsort(key, kind="stable")
+    sums = np.cumsum(counts[order]) - counts[order]
+    new = np.concatenate([[True], key[order][1:] != key[order][:-1]])[: len(key)]
+    out = np.empty(len(key), np.int64)
+    out[order] = sums - np.maximum.accumulate(np.where(new, sums, 0))
+    return out
 
 
 def _numbered(features: NDArray[Any]) -> NDArray[np.float64]:
@@ -188,6 +245,8 @@ def _distinct(f: Forecasts, h: Hashes) -> tuple[NDArray[np.int64], NDArray[np.in
     keys = [_content(f.take(rows)), h[rows]]
     if f.weights is not None:
         keys.insert(0, f.weights[rows])  # by size and not by hash: weights have no scale
+    if f.split:
+        keys.insert(0, np.asarray(f.case)[rows])  # last: it depends on the number of the row
     again = np.lexsort(keys)
     order[tied] = rows[again]
     new[tied] = np.append(True, np.any([key[again][1:] != key[again][:-1] for key in keys], axis=0))
@@ -195,7 +254,10 @@ def _distinct(f: Forecasts, h: Hashes) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def _content(f: Forecasts) -> Hashes:
-    """Return 64 bits from everything a row holds but its weight; classes count by their names, not by their columns."""
+    """Return 64 bits from everything a row holds but its weight; classes count by their names, not by their columns.
+
+    Row numbers, which are the cases of split outcomes, are not content.
+    """
     columns: list[NDArray[Any]] = []
     names = keys_of(np.array([str(c) for c in f.classes])) if f.classes else np.empty(0, np.uint64)
     if f.probabilities is not None and f.probabilities.ndim == 2:
@@ -203,7 +265,7 @@ def _content(f: Forecasts) -> Hashes:
     if f.outcomes is not None:
         columns += [names[f.outcomes], f.realised]
     for name in CONTENT:
-        values = getattr(f, name)
+        values = None if name == "case" and f.split else getattr(f, name)
         if values is not None and values.ndim == 2 and name in ("ideal", "offered"):
             columns.append(_named_hash(values, names))
         elif values is not None:

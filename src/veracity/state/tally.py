@@ -22,7 +22,7 @@ from veracity.kernels.result import LOWEST, MANY
 from veracity.state.cells import Cells, forecasts_from_cells, true_entries, without_not_offered
 from veracity.state.keyed import KeyedScores
 from veracity.state.plan import Plan
-from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows
+from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows, cases_apart
 from veracity.state.sums import Sums, plus, with_logs, with_tiny
 
 Floats = NDArray[np.float64]
@@ -128,9 +128,13 @@ class Tally:
     def rows(self) -> Forecasts:
         """The analysis rows in float64; of two classes beyond 2^17 cases the cells, a row per cell and outcome."""
         if not self.on_cells:
-            return self.analysis.rows.precise()
+            return self._cases_apart.precise()
         rows = forecasts_from_cells(self.classwise[1], self.grid.edges, self.classes)
         return replace(rows, picks_only=self.picks_only, shares_only=self.shares_only)
+
+    @cached_property
+    def _cases_apart(self) -> Forecasts:
+        return cases_apart(self.analysis.rows)
 
     @property
     def on_cells(self) -> bool:
@@ -155,7 +159,7 @@ class Tally:
         Cells of the grid are returned whole.
         """
         most = max(FEWEST, min(most, entries // max(self.k, 1)))
-        held = self.analysis.rows
+        held = self._cases_apart
         return self.rows if self.on_cells or len(held) <= most else held.take(slice(most)).precise()
 
     @staticmethod
@@ -283,7 +287,7 @@ class RunningTally:
             pooled=pooled,
             top=top,
             classwise=classwise.histograms() if held.classwise else (),
-            findings=tuple(sorted(held.findings, key=lambda f: (f.code, f.message))),
+            findings=tuple(sorted(_of_all(held.findings, held.cases), key=lambda f: (f.code, f.message))),
             analysis=self._rows.rows(),
             groups={c: {v: parts[0] for v, parts in sorted(ls.items())} for c, ls in self._groups.items()},
         )
@@ -295,6 +299,14 @@ def total(tallies: Iterable[Tally]) -> Tally:
     for tally in tallies:
         running.add(tally)
     return running.tally()
+
+
+def _of_all(findings: Iterable[Finding], cases: int) -> list[Finding]:
+    """Return the findings of a sum; parts in which no outcome was split said nothing of it, but count."""
+    return [
+        Finding.of(f.code, f.count, cases, f.rows, **dict(f.details)) if f.code == "soft_outcomes" else f
+        for f in findings
+    ]
 
 
 def _restored(data: bytes, lowest: tuple[Low, ...], findings: tuple[Finding, ...]) -> Tally:
