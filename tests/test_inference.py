@@ -302,7 +302,7 @@ def test_one_row_that_decides_is_named() -> None:
     finding = next(finding for finding in a.findings if finding.code == "rows_decide")
     assert finding.rows == (123,)
     without = vc.generalized_mean(np.delete(p, 123), -2 / 3)
-    assert finding.message.endswith(f"without it {100 * without:.1f} %")
+    assert finding.message.endswith(f"but {100 * without:.1f} % without it")
     assert a.reported.robustness.low is None
 
 
@@ -317,7 +317,7 @@ def test_the_mean_without_the_deciding_row_survives_its_size(tiny: float, weight
     a = vc.assess(np.ones(400, dtype=int), p, sample_weight=w if weighted else None)
     without = vc.generalized_mean(np.delete(p[:, 1], 7), -2 / 3, weights=np.delete(w, 7))
     finding = next(finding for finding in a.findings if finding.code == "rows_decide")
-    assert finding.message.endswith(f"it is less than one in a million, without it {100 * without:.1f} %")
+    assert finding.message.endswith(f"it is less than one in a million, but {100 * without:.1f} % without it")
 
 
 def test_zeros_have_no_interval() -> None:
@@ -389,7 +389,7 @@ def test_a_tail_of_many_rows_is_reported() -> None:
     assert len(told.rows) == 5
     floored = next(line["robustness"] for line in a.floors if line["floor"] == 0.005)
     given, raised = (f"{100 * mean:.1f} %" for mean in (a.reported.robustness, floored))
-    assert told.message.endswith(f": it is {given}, with a minimum probability of 0.5 % {raised}")
+    assert told.message.endswith(f": it is {given}, but {raised} with a minimum probability of 0.5 %")
 
 
 def test_a_perfect_ranking_has_an_interval() -> None:
@@ -419,7 +419,7 @@ def test_cases_that_decide_are_the_same_counted_or_repeated() -> None:
     without = vc.assess(np.r_[y[:96], [1] * 5], np.r_[p[:96], [1e-6] * 5]).reported.robustness
     given, left = (words.chance(float(mean)) for mean in (a.reported.robustness, without))
     assert given != left
-    assert told.message == f"7 cases decide the pessimistic average: it is {given}, without them {left}"
+    assert told.message == f"7 cases decide the pessimistic average: it is {given}, but {left} without them"
     rows = np.repeat(np.arange(100), counts)
     (repeated,) = [f for f in vc.assess(y[rows], p[rows]).findings if f.code == "rows_decide"]
     assert (repeated.message, repeated.count) == (told.message, told.count)

@@ -293,7 +293,7 @@ OTHERS: list[Quantity] = [
     ),
     Quantity(
         name="top_label", section="calibration_error", label="Calibration error", unit="ECE, 15 bins", better=LOWER,
-        gloss="With the value that calibrated forecasts of these cases would show by chance.",
+        gloss="Mean gap between predicted and observed shares; chance alone makes one too.",
         formula="Σ_b (n_b/n) |mean probability − observed share|, bins (a, b] of width 1/15",
         cite="Guo and others 2017",
     ),

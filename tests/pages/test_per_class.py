@@ -82,3 +82,11 @@ def test_rare_classes_have_no_slope_and_say_why(events: int, why: str) -> None:
 def test_holm_keeps_the_order_and_never_exceeds_one() -> None:
     adjusted = holm([0.5, 0.001, 0.4])
     assert adjusted == pytest.approx([0.8, 0.003, 0.8], abs=1e-12)
+
+
+def test_a_class_that_is_nearly_separated_has_no_slope() -> None:
+    true = np.arange(300) % 3 == 0
+    p = np.where(true, 0.97, 0.01) + np.linspace(0.0, 0.02, 300)
+    found = per_class([histogram(p, true)], "a")["a"].slope
+    assert np.isnan(found)
+    assert "could be almost anything" in found.reason

@@ -161,6 +161,7 @@ def test_captions_of_calibrated_forecasts_claim_no_deviation(k: int, seed: int, 
     assert re.search("inside the grey band of chance|no deviation beyond chance", caption)
     assert not re.search(f"{BELOW}|{ABOVE}|largest gap", caption)
     assert not re.search("saves [0-9]", plots.module("loss_ladder").caption(result))
+    assert not re.search("(less|more) than", plots.module("risk_profile").caption(result))
 
 
 def test_points_inside_the_band_do_not_contradict_a_verdict(two: Any) -> None:

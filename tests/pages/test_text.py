@@ -57,6 +57,29 @@ def test_worse_than_the_baseline_comes_first(filled: Callable[..., Any]) -> None
     assert not any(s.title == "Useful" for s in said)
 
 
+def test_nothing_to_fix_is_not_said_of_forecasts_that_ruled_out_outcomes(filled: Callable[..., Any]) -> None:
+    result = filled("calibrated", k=5)
+    detail, hopeless = (
+        result.verdict_detail,
+        tuple(replace(one, log=r.Gain(-0.1, -0.2, 0.0)) for one in result.remedies),
+    )
+    assert "Nothing to fix" in [s.title for s in _sentences(replace(result, remedies=hopeless))]
+    zeros = replace(result, remedies=hopeless, verdict_detail=replace(detail, zero_rows=3))
+    assert "No fix found" in [s.title for s in _sentences(zeros)]
+
+
+def test_a_fix_that_no_test_calls_for_is_called_possible(filled: Callable[..., Any]) -> None:
+    over, calm = filled("over", k=5), filled("calibrated", k=5)
+    assert "Fix" in [s.title for s in _sentences(over)]
+    unseen = [s.title for s in _sentences(replace(over, verdict=calm.verdict, verdict_detail=calm.verdict_detail))]
+    assert "Possible fix" in unseen
+    assert "Fix" not in unseen
+
+
+def _sentences(result: Any) -> list[Sentence]:
+    return [block for block in show.first_screen(result) if isinstance(block, Sentence)]
+
+
 def test_a_fix_of_poor_forecasts_says_what_it_leaves_beside_the_baseline(filled: Callable[..., Any]) -> None:
     def fix(result: Any) -> str:
         return next(b.text for b in show.first_screen(result) if isinstance(b, Sentence) and b.title == "Fix")

@@ -14,11 +14,13 @@ from scipy.special import expit
 from veracity.data.reading import Reading, around, undefined
 from veracity.data.records import ClassReading
 from veracity.formulas.differences import holm
+from veracity.formulas.intervals import quantile
 from veracity.kernels import Histogram
 from veracity.maps._logistic import logistic
 
 Floats = NDArray[np.float64]
 FEWEST = 10  # events, and non-events, for a slope with an interval
+SEPARATED = "hardly any forecast is on the wrong side, so the slope could be almost anything"
 DEPENDENT = "rows of a cluster or of near times depend on each other: no interval"
 NEAREST = 1e-12  # to 0 or 1 at which a logit is taken
 
@@ -45,6 +47,8 @@ def per_class(
             b, error, variance = fit_slope(cells)
             how = "maximum likelihood on cells"
             reading = around(b, error, level, method=how) if independent else Reading(b, reason=DEPENDENT)
+            if quantile(level) * error > max(1.0, abs(b)):
+                reading = undefined(SEPARATED)
         variance = max(cells.variance, variance) + cells.one_case
         z = cells.excess / math.sqrt(variance) if variance > 0.0 else 0.0
         share = max((gains or {}).get(name, 0.0), 0.0) / total if total > 0.0 else None

@@ -296,7 +296,7 @@ class Profile:
 def _instead(value: float, other: float, how: str) -> str:
     """Return what a mean is and would be, in words, where these differ."""
     is_now, would_be = chance(float(value)), chance(float(other))
-    return f": it is {is_now}, {how} {would_be}" if is_now != would_be else ""
+    return f": it is {is_now}, but {would_be} {how}" if is_now != would_be else ""
 
 
 def three(reading: Callable[[str], Reading], findings: tuple[Finding, ...] = ()) -> Means:

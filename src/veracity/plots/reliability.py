@@ -74,7 +74,8 @@ def _outside(points: Sequence[CurvePoint], picks: bool, state: str | None) -> st
         return f"{said}; the tests, which use all cases together, see more." if found else f"{said}."
     said = f"{len(outside)} of {count(len(points), 'point')} {'lies' if len(outside) == 1 else 'lie'} outside the band"
     if state is not None and not found:
-        return f"{said}; the tests, which take all cases together, find no deviation beyond chance."
+        tests = "the tests, which take all cases together, with clusters or times where given"
+        return f"{said}; {tests}, find no deviation beyond chance."
     below = sum(point.observed < point.forecast for point in outside)
     verb, where = "right" if picks else "happened", ""
     if len(outside) >= SEVERAL:

@@ -52,17 +52,20 @@ def caption(result: Any) -> str:
         gave, expected = (finite(getattr(side, "geometric_accuracy", None)) for side in (one.reported, one.expected))
         if gave is not None and expected is not None:
             name = "it" if len(style.models(result)) == 1 else model
-            said.append(f"{name} gave {_given_and_expected(gave, expected)}")
+            found = getattr(one.verdict_detail, "state", "") in ("found", "slight")
+            said.append(f"{name} gave {_given_and_expected(gave, expected, found)}")
     typical = f" At r = 0 (typical) {'; '.join(said[:3])}." if said else ""
     return f"To the right misses are forgiven, to the left they decide.{typical}"
 
 
-def _given_and_expected(gave: float, expected: float) -> str:
+def _given_and_expected(gave: float, expected: float, found: bool) -> str:
+    """Return both shares; which is larger is said only where the verdict found a difference beyond chance."""
     digits = int(max(gave, expected) < 0.1)
     shown, other = percent(gave, digits), percent(expected, digits)
     if shown == other:
         return f"{shown}, as expected"
-    return f"{shown}, {'less' if gave < expected else 'more'} than the {other} expected"
+    beside = "about" if not found else "less than" if gave < expected else "more than"
+    return f"{shown}, {beside} the {other} expected"
 
 
 def chart(result: Any) -> style.Chart:

@@ -104,11 +104,18 @@ def _hidden_drift(a: Any) -> bool:
     return p is not None and p < words.BESIDE and getattr(a.verdict_detail, "state", "") in UNSEEN
 
 
+def _faulty(a: Any) -> bool:
+    """Whether something was found that "nothing to fix" would contradict."""
+    detail = a.verdict_detail
+    return detail is not None and (detail.state == "found" or detail.zero_rows > 0 or _hidden_drift(a))
+
+
 def _fix(a: Any, poor: bool) -> words.Said | None:
     """Return the best recalibration with a command that runs on the same input; of poor forecasts, what it leaves."""
-    found = a.verdict_detail is not None and (a.verdict_detail.state == "found" or _hidden_drift(a))
     rule = words.judged_by(a.scores)
-    said, best = words.fix(a.remedies, rule, wanted=found), words.best_remedy(a.remedies, rule)
+    faulty, unseen = _faulty(a), getattr(a.verdict_detail, "state", "") in UNSEEN
+    said = words.fix(a.remedies, rule, wanted=faulty, unseen=unseen and not faulty)
+    best = words.best_remedy(a.remedies, rule)
     left = words.left_by(best[1], a.scores, a.baseline, rule) if best is not None and poor else None
     if said is not None and left is not None:
         said = said._replace(text=f"{said.text} That leaves {left[0]}.")
@@ -162,8 +169,9 @@ def _fix_card(a: Any) -> Card | None:
         if left is not None and left[1]:
             return Card("Fixable?", "Hardly", f"recalibrated {words.RULES[rule]} {left[0]}", NOTICE)
         saved = f"{words.RULES[rule]} −{number(gain.gain, words.decimals(gain))}"
-        return Card("Fixable?", "Yes", f"{words.remedy_name(remedy).partition(' (')[0]}: {saved}", words.ACTION)
-    if a.verdict_detail is None or (a.verdict_detail.state != "found" and not _hidden_drift(a)):
+        answer = "Yes" if _faulty(a) or a.verdict_detail.state not in UNSEEN else "Perhaps"
+        return Card("Fixable?", answer, f"{words.remedy_name(remedy).partition(' (')[0]}: {saved}", words.ACTION)
+    if not _faulty(a):
         return Card("Fixable?", "Nothing to fix", "no recalibration helps", GOOD)
     unclear = words.best_remedy(a.remedies, rule, clear=False)
     if unclear is None:

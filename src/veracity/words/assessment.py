@@ -118,10 +118,12 @@ def remedy_name(remedy: Remedy) -> str:
     return (remedy.parameters or remedy.map.replace("_", " ")).replace(" -", " −")
 
 
-def fix(remedies: Sequence[Remedy] | None, rule: str = "log", *, wanted: bool = False) -> Said | None:
+def fix(
+    remedies: Sequence[Remedy] | None, rule: str = "log", *, wanted: bool = False, unseen: bool = False
+) -> Said | None:
     """Return the best recalibration with its command for FILE; where none helps clearly, that is said.
 
-    `wanted`: miscalibration was found, so that "nothing to fix" would contradict it.
+    `wanted`: a fault was found, so that "nothing to fix" would contradict it; `unseen`: no test found miscalibration.
     """
     if not remedies:
         return None
@@ -130,7 +132,7 @@ def fix(remedies: Sequence[Remedy] | None, rule: str = "log", *, wanted: bool = 
         remedy, gain = best
         share = f", {percent(gain.share, 0)}" if finite(gain.share) is not None else ""
         text = f"{capital(remedy_name(remedy))} cuts the {RULES[rule]} by {gain_text(gain)}{share}."
-        return Said(ACTION, "Fix", text, remedy.command or "")
+        return Said(ACTION, "Possible fix" if unseen else "Fix", text, remedy.command or "")
     if not wanted:
         return Said(GOOD, "Nothing to fix", "No recalibration helps.")
     unclear = best_remedy(remedies, rule, clear=False)
