@@ -70,3 +70,24 @@ def test_published_procedures_are_named_below_their_means(preset: str) -> None:
     a = vc.assess(draw(q, rng), q, preset=preset)
     assert a.measured.geometric_accuracy == a.measured_plain.geometric_accuracy
     assert f"published in {preset}" in repr(a).replace("\n", " ")
+
+
+def test_certain_forecasts_that_were_all_right_have_no_interval_of_losses() -> None:
+    y = np.arange(100) % 2
+    a = vc.assess(y, y.astype(float))
+    for name in ("log_loss", "brier", "half_brier", "spherical"):
+        assert a.scores[name] == 0.0
+        assert a.scores[name].low is None
+        assert "certain and right" in a.scores[name].reason
+
+
+def test_one_observed_class_has_no_slope() -> None:
+    slope = vc.assess(np.zeros(150, dtype=int), np.linspace(0.0, 0.1, 150), labels=[0, 1]).verdict_detail.slope
+    assert np.isnan(slope)
+    assert "only one class" in slope.reason
+
+
+def test_means_are_not_called_recalibrated_where_cases_are_too_few_to_judge() -> None:
+    y, p = np.tile([0, 1, 1], 10), np.tile([0.2, 0.7, 0.9], 10)
+    assert "recalibrated" in repr(vc.assess(y, p))
+    assert "recalibrated" not in repr(vc.assess(y[:19], p[:19]))

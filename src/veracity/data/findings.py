@@ -90,7 +90,7 @@ TEXTS = {
     ),
     "worse_than_chance": (
         "changes the meaning",
-        "higher forecasts go with fewer events: is this the probability of the other outcome? {option}",
+        "higher forecasts go with fewer events: is this the probability of the other outcome ({option})?",
     ),
     "picks_below_chance": (
         "changes the meaning",

@@ -18,6 +18,7 @@ from veracity.state.sums import Sums, squared_deviations
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
+NOTHING_LOST = "every forecast was certain and right: no interval"
 FEWEST = 10  # misses, or outcomes other than the most frequent one, that show how much scores vary
 MOST_ENTRIES = 1_000_000  # of rows from which the variance of the forecasts themselves is taken
 FEW_MISSES = f"fewer than {FEWEST} outcomes had a probability of 50 % or less: no interval"
@@ -79,7 +80,7 @@ def _log_loss(tally: Tally) -> Reading:
     if tally.sums.zeros:
         return Reading(np.inf, reason=zeros_reason(tally.sums))
     loss, error = mean_and_error(tally.sums, 0)
-    return around(max(loss, 0.0), max(error, expected_error(tally, 0)), tally.plan.level, (0.0, np.inf))
+    return _loss(max(loss, 0.0), max(error, expected_error(tally, 0)), tally, np.inf)
 
 
 def few_misses(tally: Tally) -> bool:
@@ -113,9 +114,16 @@ def _mean_score(at: int, highest: float, scale: float = 1.0) -> Callable[[Tally]
     def reading(tally: Tally) -> Reading:
         mean, error = mean_and_error(tally.sums, at)
         error = max(error, expected_error(tally, at))
-        return around(scale * mean, scale * error, tally.plan.level, (0.0, highest))
+        return _loss(scale * mean, scale * error, tally, highest)
 
     return reading
+
+
+def _loss(value: float, error: float, tally: Tally, highest: float) -> Reading:
+    """Return a mean loss with its interval; none where nothing was lost, for later cases may lose."""
+    if value == error == 0.0:
+        return Reading(0.0, reason=NOTHING_LOST)
+    return around(value, error, tally.plan.level, (0.0, highest))
 
 
 def _of_share(share: float, n: float, tally: Tally, method: str) -> Reading:

@@ -97,6 +97,8 @@ def calibration_slope(cases: Two | Many, p: Floats, level: bool, confidence: flo
     found = fit(cases, p, level=level, scalar=True)
     if cases.levels not in found.free or _projected_variance(cases, p, level) < 1e-9:
         return undefined("the forecasts do not vary, so they have no calibration slope")
+    if (cases.y == cases.y[0]).all():
+        return undefined("only one class was observed, so there is no calibration slope")
     b = 1.0 + float(found.theta[cases.levels])
     observed = np.bincount(cases.y, cases.count, 2 if cases.levels == 1 else cases.levels)
     if observed.min() < FEWEST:

@@ -47,7 +47,7 @@ class Isotonic(Formula):
     @property
     def text(self) -> str:
         levels = sum(len(np.unique(v)) for v in self.values)
-        return f"isotonic regression ({levels} levels)"
+        return f"isotonic regression ({levels} level{'' if levels == 1 else 's'})"
 
     def rows(self, p: Array) -> Array:
         return applied(p, lambda x, curve: between(x, *curve), list(zip(self.knots, self.values, strict=True)))

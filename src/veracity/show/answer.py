@@ -15,6 +15,7 @@ from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 TITLE = "Forecast quality"
 MOST_NOTES = 4
 UNSEEN = ("calibrated", "none found")  # states of a verdict that found nothing
+FEWEST_ROWS = 20  # cases below which nothing is said about calibration
 MOST_GROUPS = 15
 MOST_WINDOWS = 24  # the latest ones
 
@@ -245,7 +246,9 @@ def _means_table(a: Any) -> Table | None:
     """Return the three means as the model gave, expected and would have after recalibration."""
     if a.reported is None:
         return None
-    sides = [("it gave", a.reported), ("it expected", a.expected), ("recalibrated", a.measured)]
+    preset = a.provenance.plan.get("preset") if a.provenance is not None else None
+    fitted = a.measured if preset or a.n is None or a.n >= FEWEST_ROWS else None  # of so few cases it is chance
+    sides = [("it gave", a.reported), ("it expected", a.expected), ("recalibrated", fitted)]
     known = [(title, side) for title, side in sides if side is not None and _any_known(side)]
     if not known:
         return None
@@ -254,7 +257,6 @@ def _means_table(a: Any) -> Table | None:
         for name in MEANS
         if name in a.reported
     ]
-    preset = a.provenance.plan.get("preset") if a.provenance is not None else None
     said = words.PUBLISHED.format(preset=preset) if preset else words.RECALIBRATED
     notes = (words.minimum(a.floor), said if len(known) > 2 else "")
     return table("Probability of the outcome", [title for title, _ in known], rows, notes)
