@@ -267,7 +267,7 @@ BAD: dict[str, tuple[Any, ...]] = {
         "x.csv",
         WIDE,
         {"positive": "a"},
-        "x.csv: --positive is for two classes; there are 3.\n  one class against the others:  --versus-rest a",
+        "x.csv: --positive a has no effect: there are 3 classes.\n  one class against the others:  --versus-rest a",
     ),
     "weights neither column nor file": (
         "x.csv",

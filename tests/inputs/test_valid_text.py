@@ -38,7 +38,7 @@ def test_classes_called_like_missing_values_are_classes(word: str, stem: str, tm
 def test_an_option_makes_a_word_for_missing_a_class(tmp_path: Path) -> None:
     names = np.array(["Some", "None"])
     (tmp_path / "x.csv").write_text(table("damage,p", names[1 - Y], P))
-    (found,) = read(tmp_path / "x.csv", ReadOptions(positive="Some", order=("None",), label="damage")).values()
+    (found,) = read(tmp_path / "x.csv", ReadOptions(positive="Some", order=("None", "Some"), label="damage")).values()
     np.testing.assert_array_equal(found.outcomes, Y)
 
 

@@ -6,6 +6,7 @@ Choices come from listing folders: importing the modules would make --help slow.
 from __future__ import annotations
 
 import pkgutil
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -32,9 +33,25 @@ class Option(click.Option):
         super().__init__(own, help=help, metavar=metavar, show_default="default" in how, **how)
         self.group = group
 
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """Return the value; one without a letter is refused: commands would take it for an option left out."""
+        values = value if isinstance(value, list | tuple) else [value]
+        if any(isinstance(each, str) and not each.strip() for each in values):
+            raise click.UsageError(f"{self.opts[0]} is empty; give {self.make_metavar(ctx)}, or leave it out", ctx)
+        return super().process_value(ctx, value)
+
 
 class Command(click.Command):
-    """A command whose help shows its options in groups."""
+    """A command whose help shows its options in groups, and that takes an option once unless it is repeatable."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        for option, times in Counter(order).items():
+            single = isinstance(option, click.Option) and not (option.multiple or option.is_flag)
+            if single and times > 1 and not ctx.resilient_parsing:
+                listed = ", its values separated by commas" if "," in (option.metavar or "") else ""
+                raise click.UsageError(f"{option.opts[0]} is given {times} times; give it once{listed}", ctx)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         shown: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from veracity.cli._options import CASES, FORCE, OUTPUT, Command, Option
 from veracity.cli._output import OutputFiles, check_file
 
 if TYPE_CHECKING:
@@ -26,19 +27,18 @@ def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     ctx.exit()
 
 
-@click.command(short_help="Draw the papers' sources as data files.")
-@click.argument("name")
-@click.option(
-    "-n", "rows", type=click.IntRange(min=1), metavar="N", help="Number of rows; each source has its usual one."
+NAME = click.Argument(["name"])
+EAGER: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _listed}
+OWN = (
+    Option(CASES, "-n N", "Number of rows; each source has its usual one.", name="rows", type=click.IntRange(min=1)),
+    Option(CASES, "--seed", "The same seed gives the same file.", type=click.IntRange(min=0), default=0),
+    Option(OUTPUT, "-o --output FILE", "A .csv or .parquet file; - is CSV on standard output.", required=True),
+    FORCE,
+    Option(OUTPUT, "--list", "Print all names.", **EAGER),
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same file."
-)
-@click.option(
-    "-o", "--output", required=True, metavar="FILE", help="A .csv or .parquet file; - is CSV on standard output."
-)
-@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
-@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_listed, help="Print all names.")
+
+
+@click.command(cls=Command, params=[NAME, *OWN], short_help="Draw the papers' sources as data files.")
 def command(name: str, rows: int | None, seed: int, output: str, force: bool) -> None:
     """Draw the source NAME and write its forecasts and outcomes to a file that `veracity assess` reads.
 

@@ -12,6 +12,7 @@ from . import layouts, roles, unlabelled
 from .build import Builder
 from .classes import given_sets
 from .columns import Columns
+from .effects import refuse_without_effect
 from .match import Match, run_of
 from .options import ReadOptions, items_of
 from .refusals import refuse_missing
@@ -83,6 +84,7 @@ def _match(columns: Columns) -> Match:
             _refuse_namesakes(columns, found)
             refuse_missing(columns, found.models)
             found = _with_models(columns, _with_remarks(columns, found))
+            refuse_without_effect(columns, found)
             return _with_dependence(columns, _with_extras(columns, found))
     if not columns.forced:
         raise unclear(columns)

@@ -110,7 +110,7 @@ def flags(names: Names, options: ReadOptions, given: ReadOptions) -> str:
     parts: list[str] = []
     for field in fields(ReadOptions):
         value, before = getattr(options, field.name), getattr(given, field.name)
-        if value in (before, None) or field.name == "labelled":
+        if value in (before, None, ()) or field.name == "labelled":
             continue
         if field.name in ("where", "group", "feature"):
             new = [each for each in value if each not in before]

@@ -92,12 +92,6 @@ def _match(columns: Columns, sets: list[ClassSet], outcome: str) -> Match:
 def _event_last(columns: Columns, order: tuple[str, ...]) -> tuple[str, ...]:
     """Return two classes with the event last, more classes as they are."""
     positive = columns.options.positive
-    if len(order) != 2 and positive is not None:
-        raise columns.refuse(
-            f"--positive is for two classes; there are {len(order)}.",
-            Proposal("one class against the others", {"positive": None, "versus_rest": positive}),
-            otherwise=f"name one of the classes {short(order)}:  {columns.option('versus_rest', 'LABEL')}",
-        )
     if len(order) != 2 or columns.options.order:
         return order
     if positive is not None and positive not in order:

@@ -1,0 +1,70 @@
+"""Options that were given and have no effect on the layout found: refused, never ignored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .columns import Columns
+from .match import Match, run_of
+from .options import ReadOptions, canonical, matching
+from .suggest import Proposal, flags
+
+USUAL = ReadOptions()
+
+
+def refuse_without_effect(columns: Columns, found: Match) -> None:
+    """Refuse the first option that the layout found does not use, with what may be meant instead."""
+    options, table = columns.options, columns.table
+    for name, has_effect, why, meant in _effects(columns, found):
+        if getattr(options, name) == getattr(USUAL, name) or has_effect:
+            continue
+        left_out: dict[str, Any] = {name: getattr(USUAL, name)} | ({"exceeds": ()} if name == "members" else {})
+        given = flags(table.names(), options, replace(options, **left_out))
+        proposals = [Proposal(when, left_out | instead) for when, instead in meant.items()]
+        raise columns.refuse(f"{given} has no effect: {why}.", *proposals, otherwise=f"leave {given} out")
+
+
+def _effects(columns: Columns, found: Match) -> list[tuple[str, bool, str, dict[str, dict[str, Any]]]]:
+    """Return (option, whether it has an effect, why not, {when: what may be meant}) of options that a layout may not
+    use. Those that depend on values (missing, soft) or that every layout uses are not among them.
+    """
+    options, roles, k = columns.options, found.roles, len(found.classes)
+    classes = tuple(canonical(label) for label in found.labels or found.classes)
+    order, positive = tuple(canonical(label) for label in options.order), options.positive
+    named = {c for _, _, c in matching(options.proba or options.positive_proba or "", columns.table.columns)}
+    counted = next((roles[role] for role in ("n", "count") if role in roles), "")
+    settled = found.derived or found.picks_only or found.stacked or bool({"events", "frequency"} & {*roles})
+    several = (len(found.forecasts) > len(found.models) or "class" in roles) and not found.derived and not found.stacked
+
+    outcome = run_of([found.outcome] if found.outcome else found.outcomes)
+    outcome = f"the outcome is {outcome}" if outcome else "no outcome is read"
+    forecast = f"the forecast is {run_of(found.forecasts)}"
+    event = f"the event is {classes[-1]}" if k == 2 else f"there are {k} classes" if k else "no classes are read"
+    event = "the event is that the pick was right" if found.picks_only else event
+    together = "classes are put together as the event" if options.versus_rest else event
+    alone = "the probabilities are computed" if found.derived else "each row has one probability"
+    models = "one model per column" if len(found.models) > 1 else f"the layout {found.layout} has no column of models"
+
+    pick = {"if it is the confidence in a pick": {"layout": "top"}}
+    rest = {"one class against the others": {"versus_rest": (positive,)}} if k > 2 else {}
+    last = {"put the event last": {"order": classes[::-1]}} if k == 2 and positive == classes[0] else rest
+    first = {"choose the event": {"positive": order[-1]}} if k == 2 and set(order) == set(classes) else {}
+    return [
+        ("label_file", columns.table.labels == found.outcome, outcome, {}),
+        ("label", options.label in (found.outcome, *found.outcomes), outcome, {}),
+        ("proba", named >= {*found.forecasts}, forecast, {}),
+        ("positive_proba", named >= {*found.forecasts}, forecast, {}),
+        ("members", found.derived, forecast, {}),
+        ("pick", roles.get("pick") == options.pick, f"{forecast}, no confidence in a pick", pick),
+        ("positive", k == 2 and classes[-1] == positive and not options.versus_rest, together, last),
+        ("order", classes == order and not options.versus_rest, together, first),
+        ("cut", bool(found.outcome) and not settled, f"{outcome}; limits do not make it", {}),
+        ("versus_rest", k > 0 and not settled and not (options.cut and k == 2), event, {}),
+        ("scale", not found.derived, alone, {}),
+        ("normalise", several, alone, {}),
+        ("absent", several, alone, {}),
+        ("count", not counted, f"`{counted}` is the number of cases", {}),
+        ("model", options.model in ("none", found.model_column), models, {}),
+        ("no_header", any(c.startswith("column ") for c in columns.table.columns), "the columns have names", {}),
+    ]
