@@ -251,10 +251,10 @@ def test_options_are_taken_or_refused_without_outcomes(labelled, capsys):
     assert run(["adjust", "features.csv", "--to", "uniform", "--normalise", "-o", "no.csv"]) == 2
 
 
-@pytest.mark.parametrize("option", ["--group", "--feature", "--ideal"])
+@pytest.mark.parametrize("option", ["--group", "--feature", "--ideal", "--cluster", "--time"])
 def test_options_that_a_map_does_not_take_are_refused(here, capsys, option):
     assert run(["calibrate", "fit", "f.csv", "--map", "temperature", option, "p_a", "-o", "map.json"]) == 2
-    assert f"{option}: a map is one for all rows" in capsys.readouterr().err
+    assert f"{option} has no effect: a map is one for all rows" in capsys.readouterr().err
     assert not (here / "map.json").exists()
 
 

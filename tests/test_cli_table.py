@@ -260,7 +260,7 @@ BAD = {
     ("--sens", ".8", "--spec", ".9", "--prior", "1"): "the event always happened",
     ("--counts", "1,2,3;4,5,6", "--prevalence", ".3"): "add up columns until two are left",
     (): "no table given",
-    ("none.csv",): "none.csv: No such file",
+    ("none.csv",): "none.csv: no such file",
 }
 
 

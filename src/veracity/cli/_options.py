@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from veracity.read import ReadOptions
@@ -228,10 +229,17 @@ class Request:
         for text in options["engine_option"]:
             if "=" not in text:
                 raise ValueError(f"--engine-option: {text!r} is not an option of an engine\n  write NAME=VALUE")
-        own = dict(text.split("=", 1) for text in options.pop("engine_option"))
+        pairs = [text.split("=", 1) for text in options.pop("engine_option")]
+        for name, times in Counter(name for name, _ in pairs).items():
+            if times > 1:
+                raise ValueError(f"--engine-option {name} is given {times} times; give it once")
         planned = plan_from(options, **plan) if "floor" in options else None
         engine, checkpoint = options.pop("engine"), options.pop("checkpoint", None)
-        return cls(files, read_options_from(options), planned, engine, own, checkpoint, quiet)
+        reading = read_options_from(options)
+        if planned is not None:  # classes and groups are known when the file has been read
+            given = [name for name in ("cluster", "time") if getattr(reading, name)]
+            planned.require(["classes", "groups", *given], "--")
+        return cls(files, reading, planned, engine, dict(pairs), checkpoint, quiet)
 
 
 def read_options_from(options: dict[str, Any]) -> ReadOptions:
@@ -247,6 +255,9 @@ def plan_from(options: dict[str, Any], **more: Any) -> Plan:
     from veracity.state.plan import Plan
 
     given = {option.name: options.pop(option.name) for option in PLAN} | more
+    typed = click.get_current_context().get_parameter_source("floor") == ParameterSource.COMMANDLINE
+    if given["preset"] and given["floor"] == 0.0 and typed:
+        raise ValueError(f"--floor 0 has no effect: --preset {given['preset']} has its own; leave one of them out")
     try:
         return Plan(random_state=given.pop("seed"), **given)
     except ValueError as problem:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -16,12 +15,22 @@ import click
 
 from veracity.cli._options import Outputs
 
+PAGES = (".html", ".htm", ".pdf")
+
 
 def check_outputs(outputs: Outputs, inputs: Iterable[str] = ()) -> None:
     """Refuse outputs that could not be written after the work, or would destroy an input."""
     read = {os.path.realpath(path) for path in inputs if path != "-"}
     if outputs.report == "-":
         raise ValueError("--report -: a page goes to a file; give its name, such as out.html")
+    if outputs.report is not None and not outputs.report.lower().endswith(PAGES) and not _special(outputs.report):
+        raise ValueError(f"--report {outputs.report}: give a file that ends in .html or .pdf")
+    if outputs.plots == "-":
+        raise ValueError("--plots -: pictures go into a folder; give its name, such as plots")
+    printed = next((f"--{option} -" for option, path in outputs.files.items() if path == "-"), "")
+    other = "--quiet" if outputs.quiet else printed
+    if outputs.details and other:
+        raise ValueError(f"--details has no effect beside {other}; leave one of them out")
     if list(outputs.files.values()).count("-") > 1:
         raise ValueError("standard output takes one document; give the others a file name")
     seen: dict[str, str] = {}
@@ -45,14 +54,15 @@ def check_file(path: str, force: bool) -> None:
     target = Path(path)
     if target.is_dir():
         raise ValueError(f"{path} is a folder; give a file name")
-    if target.exists() and not force and _regular(target):
+    if target.is_file() and not force:
         raise ValueError(f"{path} exists; --force overwrites it")
-    if not target.exists() or _regular(target):
+    if not _special(target):
         _check_folder(target.absolute().parent, path)
 
 
-def _regular(path: Path) -> bool:
-    return stat.S_ISREG(path.stat().st_mode)
+def _special(path: str | Path) -> bool:
+    """Whether the path is a device or a named pipe, which cannot be renamed over."""
+    return Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
 
 
 def _check_folder(folder: Path, path: str) -> None:
@@ -98,7 +108,7 @@ class OutputFiles:
 
         target = Path(path)
         try:
-            if target.exists() and not _regular(target):  # a device or a named pipe cannot be renamed over
+            if _special(target):
                 write(target)
                 return
             target = Path(os.path.realpath(target))  # a link stays a link

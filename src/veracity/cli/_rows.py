@@ -62,11 +62,11 @@ def one_model(
     outcomes  "needed"; "asked": forecasts without outcomes will do; "unused": and invalid outcomes are ignored
     classes   of the map that will be applied
     """
-    for name in ("group", "ideal", "feature"):
+    for name in ("group", "ideal", "feature", "cluster", "time"):
         if getattr(request.reading, name):
             raise ValueError(
-                f"--{name}: a map is one for all rows, and needs none\n"
-                "  for rows of one kind, a map of their own:  --where COL=VALUE"
+                f"--{name} has no effect: a map is one for all rows\n"
+                "  leave it out; for rows of one kind, a map of their own:  --where COL=VALUE"
             )
     from veracity.engines._one_model import OneModel
     from veracity.read.paths import listed

@@ -65,6 +65,11 @@ def command(
     parsed = [gate.parse(text) for text in lines]
     if against is None and any(isinstance(one, gate.NotWorse) for one in parsed):
         raise ValueError(f"--require {str(lines[0])!r}: worse than what?\n  name the baseline:  --against BASELINE")
+    if against is not None and not any(isinstance(one, gate.NotWorse) for one in parsed):
+        raise ValueError(
+            f"--against {against} has no effect: nothing is compared with it\n"
+            '  leave it out, or add --require "log_loss not worse by 0.01"'
+        )
     if junit == "-":
         raise ValueError("--junit -: give the name of a file, such as check.xml")
     check_outputs(Outputs(markdown=markdown, json=junit, force=force), [*files, *([against] if against else [])])

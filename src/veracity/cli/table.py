@@ -102,6 +102,13 @@ def _table(where: dict[str, Any]) -> Any:
     if given and len(given) < 3:
         missing = ", ".join(name for name in rates if name not in given)
         raise ValueError(f"a table needs sensitivity, specificity and prior; give {missing} too")
+    trained = ("category", "label", "count") if train is not None and os.path.exists(train) else ()
+    for name, value in where.items():
+        if value is not None and not files and name not in trained:
+            raise ValueError(f"--{name} {value} has no effect: it names a column of a file; leave it out")
+    for other, name in (("--sens …" if given else "", "shares"), ("--weight" if where["weight"] else "", "count")):
+        if other and (shares if name == "shares" else where[name]):
+            raise ValueError(f"--{name} has no effect beside {other}; leave one of them out")
     if cases is not None and not (given or shares or where["weight"]):
         raise ValueError(
             "--n: the number of cases follows from the counts; "

@@ -65,23 +65,18 @@ class Dependence:
         return formulas.cosine_error(u)
 
     def check(self, keyed: KeyedSums | None) -> None:
-        """Refuse too few clusters or times, and options that need what is not given."""
-        clustered, of_time = self.kind == CLUSTER, {"lags": self.lags, "horizon": self.horizon}
-        given = {f"{self.dashes}{name} {value}": value for name, value in of_time.items() if value is not None}
-        if given and (keyed is None or clustered):
-            also = "" if self.kind is None else f", without {self.dashes}cluster"
-            add = f"add {self.option('time', 'COL')}" if self.dashes else "add time="
-            raise ValueError(f"{next(iter(given))}: cases in time are needed{also}\n  {add}")
+        """Refuse too few clusters or times, and more lags than times."""
         if keyed is None:
             return
+        clustered = self.kind == CLUSTER
         n, least = len(keyed), FEWEST_CLUSTERS if clustered else FEWEST_TIMES
         if n < least:
             what = "clusters; intervals need" if clustered else "different times; intervals in time need"
             leave = f"leave {self.dashes}{'cluster' if clustered else 'time'} out, or name a finer column"
             raise ValueError(f"{self.called}: {n} {what} at least {least}\n  {leave}")
-        for option, value in given.items():
-            if value >= n:
-                raise ValueError(f"{option}: there are only {n} times\n  give a smaller number")
+        for name, value in (("lags", self.lags), ("horizon", self.horizon)):
+            if value is not None and value >= n:
+                raise ValueError(f"{self.dashes}{name} {value}: there are only {n} times\n  give a smaller number")
 
     def method(self, keyed: KeyedSums | None) -> str:
         """Return how intervals are made, in words."""

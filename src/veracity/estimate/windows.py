@@ -22,9 +22,9 @@ SHOWN = {"log_loss": "log", "brier": "brier", "accuracy": "correct", "excess": "
 
 def windows(tally: Tally) -> tuple[Window, ...]:
     """Return the readings of each window of time; none where the plan has no windows."""
-    if tally.plan.window is None or not tally.sums.rows:
+    if tally.plan.window is None or tally.by_key is None:
         return ()
-    sums = _times(tally)
+    sums = tally.by_key.sums
     place = _windows_of(sums, tally.plan.window, tally.names.dates)
     found = []
     for number in np.unique(place):
@@ -46,13 +46,6 @@ def drifts(tally: Tally) -> Drift | None:
     f, df = drift(tally.by_key.sums.influences(columns))
     p = [float(fdtrc(2.0, df, x)) if math.isfinite(x) else None for x in f.tolist()]
     return Drift(p[0], p[1] if tally.measurable else None, f"two slowest of {df + 2} cosines")
-
-
-def _times(tally: Tally) -> KeyedSums:
-    if tally.by_key is None or tally.by_key.sums.kind == CLUSTER:
-        also = "" if tally.by_key is None else ", without clusters"
-        raise ValueError(f"window {tally.plan.window}: windows need times{also}\n  add --time COL")
-    return tally.by_key.sums
 
 
 def _windows_of(sums: KeyedSums, window: str, dates: bool) -> Ints:

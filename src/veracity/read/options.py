@@ -50,7 +50,10 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         for name in ("id", "where", "versus_rest", "order", "group", "feature"):
-            object.__setattr__(self, name, _texts(getattr(self, name), split=name != "where"))
+            given = getattr(self, name)
+            object.__setattr__(self, name, _texts(given, split=name != "where"))
+            if isinstance(given, str | list | tuple) and len(given) and not getattr(self, name):
+                raise ValueError(f"{name}: nothing is named in {''.join(given)!r}\n  give names, or leave it out")
         for name in ("proba", "positive_proba", "ideal", "members"):  # Python may give lists of names
             given = getattr(self, name)
             if given is not None and not isinstance(given, str):
@@ -108,7 +111,7 @@ def _limits(name: str, value: Any) -> tuple[float, ...]:
         limits = tuple(float(x) for x in ([value] if isinstance(value, (int, float)) else _texts(value, split=True)))
     except ValueError:
         raise ValueError(f"{name}: {value!r} is no list of numbers\n  write limits such as 0.2,4.4") from None
-    if any(x != x for x in limits):
+    if any(x != x for x in limits) or (isinstance(value, str) and not limits):
         raise ValueError(f"{name}: {value!r} is no list of numbers\n  write limits such as 0.2,4.4")
     if list(limits) != sorted(set(limits)):
         shown = ", ".join(f"{x:g}" for x in limits)

@@ -44,6 +44,10 @@ def expanded(paths: Sequence[str | Path] | str | Path) -> list[Path]:
             matches = sorted(Path(m) for m in glob.glob(str(path), recursive=True))
             if not matches:
                 raise ValueError(f"{given}: no such file{_similar_name(path)}")
+            if not any(match.is_file() for match in matches):
+                raise ValueError(
+                    f"{given}: not a file\n  what a program writes is read from -:  PROGRAM | veracity assess -"
+                )
             found += [m for m in matches if m.is_file()]
     twice = [path for path, times in Counter(path.absolute() for path in found).items() if times > 1]
     if twice:

@@ -53,7 +53,9 @@ def _recognised(table: Table, options: ReadOptions, model: str) -> Match:
     by_event = "event" in options.group and "event" not in table.columns
     if by_event:
         options = replace(options, group=tuple(name for name in options.group if name != "event"))
-    found = _match(Columns(table, options, model)) if options.labelled else unlabelled.match(table, options, model)
+    columns = Columns(table, options, model)
+    found = _match(columns) if options.labelled else unlabelled.match(columns)
+    refuse_without_effect(columns, found)
     if by_event and not found.stacked:
         table.column("event")  # refuses: there is no such column
     found = _with_spoken(table, options, found)
@@ -84,7 +86,6 @@ def _match(columns: Columns) -> Match:
             _refuse_namesakes(columns, found)
             refuse_missing(columns, found.models)
             found = _with_models(columns, _with_remarks(columns, found))
-            refuse_without_effect(columns, found)
             return _with_dependence(columns, _with_extras(columns, found))
     if not columns.forced:
         raise unclear(columns)

@@ -13,7 +13,6 @@ from .classes import ClassSet, class_sets, given_sets
 from .columns import Columns
 from .match import Match
 from .options import ReadOptions, canonical, items_of, matching
-from .table import Table
 
 TAKEN = ("proba", "positive_proba", "scale", "where", "missing", "normalise", "id")  # options of such forecasts
 
@@ -42,15 +41,16 @@ def options_of_forecasts(options: ReadOptions, match: Match) -> ReadOptions | No
     return ReadOptions(labelled=False, **given)
 
 
-def match(table: Table, options: ReadOptions, model: str) -> Match:
+def match(columns: Columns) -> Match:
     """Return the columns of the forecasts. Names of outcomes among the others raise, unless the forecasts are given."""
-    found = _forecasts(Columns(table, options, model), tuple(canonical(name) for name in options.order))
+    table, options = columns.table, columns.options
+    found = _forecasts(columns, tuple(canonical(name) for name in options.order))
     others = [c for c in table.columns if found is None or c not in found.columns]
     given = options.proba or options.positive_proba
     if found is None or (not given and any(roles.key_of(c) in roles.OUTCOMES for c in others)):
         raise NoForecasts(f"{table.name}: no rows of probabilities")
     return Match(
-        ((model, found.columns),),
+        ((columns.model, found.columns),),
         found.classes,
         layout="binary" if len(found.columns) == 1 else "wide",
         scale=options.scale or "probability",

@@ -125,6 +125,10 @@ def assessment(
     tally: Tally, *, model: str | None = None, provenance: Mapping[str, Any] | None = None, started: float | None = None
 ) -> Assessment:
     """Return the assessment of a tally with its provenance; `started` is when the work began (perf_counter)."""
+    if tally.sums.rows:
+        held = [name for name, given in (("groups", tally.groups), ("classes", tally.measurable)) if given]
+        held += [tally.by_key.sums.kind] if tally.by_key is not None else []
+        tally.plan.require(held, "--" if tally.names.style == "file" else "")
     made = Provenance(
         command=None,
         date=datetime.now(UTC).isoformat(timespec="seconds"),

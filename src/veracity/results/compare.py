@@ -107,7 +107,6 @@ def comparison(
         raise ValueError(f"{dependence.dashes}reference {reference}: no such model; {hint}\n  choose:  {chosen}")
     assert pairs.moments is not None
     dependence.check(pairs.moments.keyed)
-    _ = next(iter(models.values())).windows  # refused without times
     return Comparison(models, pairs, reference=reference, dependence=dependence, **how)
 
 

@@ -119,6 +119,8 @@ def write(result: Any, path: str | Path) -> None:
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {target.parent.name}; make it first")
+    if target.suffix.lower() not in (".html", ".htm", ".pdf"):
+        raise ValueError(f"{path}: give a file that ends in .html or .pdf")
     write_whole(target, report(result, target.suffix.lstrip(".")))
 
 

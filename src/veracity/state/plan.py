@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
@@ -10,6 +11,11 @@ from typing import Any
 
 FLOORS = (0.05, 0.01, 0.005, 0.001, 0.0)  # the sweep of CQ Table 2
 ERROR_BINS = 15  # bins of a calibration error, the number other libraries report
+MOST_DRAWS = 100_000  # of a bootstrap: more change no printed digit, and their sums would not fit in memory
+# what data must hold for an option to have an effect
+NEEDS = {"bins": "classes", "end_width": "classes", "shrink": "groups"} | dict.fromkeys(
+    ("window", "lags", "horizon"), "time"
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,10 @@ class Plan:
         if self.preset is not None:
             floor = {"CQ": 0.005, "N17": 0.01}[self.preset]
             object.__setattr__(self, "floor", floor if self.floor == 0.0 else self.floor)
+        for name in ("bins", "end_width"):
+            value: Any = getattr(self, name)
+            if self.preset == "N17" and value != getattr(Plan, name):
+                raise ValueError(f"{name}: {value!r} has no effect: preset N17 has its own bins; leave one of them out")
         if not 0.0 <= self.floor < 0.5:
             raise ValueError(f"floor: {self.floor!r} is outside [0, 0.5); 0 means no floor")
         if not 0.0 <= self.end_width < 0.5:
@@ -45,8 +55,8 @@ class Plan:
             raise ValueError(f"bins: {self.bins!r} is neither 'auto' nor a whole number from 1")
         if not 0.0 < self.level < 1.0:
             raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
-        if self.bootstrap is not None and self.bootstrap < 2:
-            raise ValueError(f"bootstrap: {self.bootstrap!r} draws; give at least 2, or leave it out")
+        if self.bootstrap is not None and not 2 <= self.bootstrap <= MOST_DRAWS:
+            raise ValueError(f"bootstrap: {self.bootstrap!r} draws; give 2 to {MOST_DRAWS:,}, or leave it out")
         object.__setattr__(self, "r", tuple(float(r) for r in self.r))
         if not all(r > -1.0 for r in self.r):
             raise ValueError(f"r: {min(self.r):g}; scores are proper for r > -1")
@@ -57,7 +67,7 @@ class Plan:
         if self.shrink not in ("auto", "none"):
             raise ValueError(f"shrink: {self.shrink!r} is none of 'auto', 'none'")
         for name, least in (("lags", 0), ("horizon", 1)):
-            value: Any = getattr(self, name)
+            value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < least):
                 raise ValueError(f"{name}: {value!r} is not a whole number from {least}")
         if self.lags is not None and self.horizon is not None:
@@ -67,6 +77,21 @@ class Plan:
             raise ValueError(
                 f"random_state: {self.random_state!r} is not a whole number from 0; it is the seed of draws"
             )
+
+    def require(self, held: Collection[str], dashes: str = "") -> None:
+        """Refuse options without effect on data that hold only these: classes, groups, time or cluster.
+
+        dashes  "--" where options were typed
+        """
+        for name, needed in NEEDS.items():
+            value = getattr(self, name)
+            if value == getattr(Plan, name) or needed in held:
+                continue
+            add = f"--{needed.removesuffix('s')} COL" if dashes else f"{needed}="
+            add += f" instead of {dashes}cluster" if needed == "time" and "cluster" in held else ""
+            option = f"{dashes}{name.replace('_', '-') if dashes else name} {value}"
+            remedy = "leave it out" if needed == "classes" else f"add {add}, or leave it out"
+            raise ValueError(f"{option} has no effect without {needed}\n  {remedy}")
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ import polars as pl
 from veracity.formulas.domain import Array
 from veracity.read import roles, strings, text
 from veracity.read.options import canonical
-from veracity.read.paths import Scratch
+from veracity.read.paths import listed
 from veracity.read.roles import key_of
 
 from . import check, order
@@ -52,11 +50,10 @@ class Sheet:
     @classmethod
     def of(cls, path: str) -> Sheet:
         """Return the cells of a text file, without empty rows and columns."""
-        name, keep = Path(path).name, None
-        if path == "-":
-            name, keep = "standard input", Scratch()
-            keep.path.write_bytes(sys.stdin.buffer.read())
-        file = Path(path) if keep is None else keep.path
+        given, *others = listed([path])
+        if others:
+            raise ValueError(f"{path}: {len(others) + 1} files; a table is in one\n  name each of them")
+        file, name = given.path, given.name
         data = file.read_bytes()
         if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
             raise ValueError(f"{name}: an Excel workbook: save the sheet as CSV (any delimiter) and try again")
@@ -201,8 +198,11 @@ def _probability_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> P
     outcome = rate if events is None else events
     if stated is None or outcome is None:
         return None
-    if "group" in at:
-        raise ValueError("--group splits files with one line per pair or per case, not one line per probability")
+    unused = {"rows": asked.rows, "shares": asked.shares} | {
+        name: name in at for name in ("category", "label", "group")
+    }
+    for name in (name for name, given in unused.items() if given):
+        raise ValueError(f"--{name} has no effect on one line per probability; leave it out")
     p = sheet.numbers(stated)
     said = sheet.roles({"forecast": stated, "cases": cases if weight is None else weight, "events": outcome})
     options = {**asked.options, "columns": asked.columns or ("no event", "event"), "notes": (said,)}
