@@ -244,12 +244,12 @@ def test_groups_hold_the_differences_of_their_rows() -> None:
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "few clusters": ({"clusters": np.arange(100) % 9}, "cluster: 9 clusters; intervals need at least 10"),
     "few times": ({"time": np.arange(100) % 5}, "time: 5 different times; intervals in time need at least 10"),
-    "window without time": ({"window": "10"}, "window 10: windows need times"),
+    "window without time": ({"window": "10"}, "window 10 has no effect without time\n  add time="),
     "clusters and time": (
         {"clusters": np.arange(100) // 5, "time": np.arange(100)},
         "clusters and time exclude one another.\n  units with many cases: clusters; a series: time",
     ),
-    "lags without time": ({"lags": 3}, "lags 3: cases in time are needed\n  add time"),
+    "lags without time": ({"lags": 3}, "lags 3 has no effect without time\n  add time="),
     "too many lags": ({"lags": 100, "time": np.arange(100)}, "lags 100: there are only 100 times"),
     "horizon and lags": (
         {"lags": 3, "horizon": 2, "time": np.arange(100)},

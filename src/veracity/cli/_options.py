@@ -255,7 +255,8 @@ def plan_from(options: dict[str, Any], **more: Any) -> Plan:
     from veracity.state.plan import Plan
 
     given = {option.name: options.pop(option.name) for option in PLAN} | more
-    typed = click.get_current_context().get_parameter_source("floor") == ParameterSource.COMMANDLINE
+    context = click.get_current_context(silent=True)
+    typed = context is not None and context.get_parameter_source("floor") == ParameterSource.COMMANDLINE
     if given["preset"] and given["floor"] == 0.0 and typed:
         raise ValueError(f"--floor 0 has no effect: --preset {given['preset']} has its own; leave one of them out")
     try:
