@@ -55,6 +55,18 @@ def test_verdicts_of_groups_share_the_chance_of_a_false_one() -> None:
     assert np.mean(false) <= 0.15  # of eight verdicts at 5 % each a third of the draws would have one
 
 
+def test_verdicts_of_groups_that_no_number_of_signs_could_reject_are_not_given() -> None:
+    rng = np.random.default_rng(6)
+    p = rng.uniform(0.3, 0.6, 400)
+    y, site = (rng.random(400) < p + 0.35).astype(int), np.arange(400) % 4
+    found = vc.assess(y, p, time=np.arange(400), groups={"site": site}).groups["site"].levels  # eight blocks each
+    assert {level.verdict for level in found.values()} == {"not measurable"}
+    alone = vc.assess(y[:100], p[:100], time=np.arange(100))
+    assert "biased" in alone.verdict
+    two = vc.assess(y, p, time=np.arange(400), groups={"site": site // 2}).groups["site"].levels  # twelve blocks each
+    assert all("biased" in level.verdict for level in two.values())
+
+
 def test_classes_are_named_below_their_table_only_where_the_verdict_names_them() -> None:
     q = truth("k5", 400, rng := np.random.default_rng(8))
     for p in (q, stated(q, "bias", 0.6)):

@@ -170,8 +170,11 @@ def judge(
     rows = int(count.sum())
     if rows < FEWEST_ROWS:
         return not_measurable(f"{rows} case{'' if rows == 1 else 's'}: too few to judge, at least {FEWEST_ROWS} needed")
-    if block is not None and len(np.unique(block)) < BLOCKS:
-        return not_measurable(f"{len(np.unique(block))} clusters: too few to judge, at least {BLOCKS} needed")
+    number = 0 if block is None else len(np.unique(block))
+    if block is not None and number < BLOCKS:
+        return not_measurable(f"{number} clusters: too few to judge, at least {BLOCKS} needed")
+    if block is not None and 2.0 ** (1 - number) > max((PICK_WEIGHTS if picks_only else WEIGHTS).values()) * alpha:
+        return not_measurable(f"{number} clusters or blocks of time: too few to judge one of several groups")
     names = tuple(str(name) for name in classes)
     # By name, so that nothing depends on the order of classes.
     order = np.arange(len(names)) if picks_only else np.argsort(np.array(names), kind="stable")

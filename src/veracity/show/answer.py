@@ -314,7 +314,7 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
     left_out = len(ordered) - MOST_GROUPS
     notes = []
     if group.differ is not None and group.differ.p is not None:
-        differ = f"The groups {'' if group.differ.p < words.BESIDE else 'do not clearly '}differ"
+        differ = f"The log losses of groups {'' if group.differ.p < words.BESIDE else 'do not clearly '}differ"
         notes.append(f"{differ} ({words.p_equals(group.differ.p)}; {group.differ.method}).")
     if left_out > 0:
         notes.append(f"{count(left_out, 'more group')} with at most {ordered[MOST_GROUPS][1].n:,} cases.")
