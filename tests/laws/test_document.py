@@ -179,6 +179,30 @@ def test_rounding_is_no_variation(kind: str, dependence: str | None) -> None:
         assert not differences(found, wanted), scale
 
 
+def test_constant_forecasts_expect_no_excess_but_that_of_the_outcomes() -> None:
+    y, p = np.arange(80) % 200, np.full((80, 200), 0.005)
+    profile = document(y, p, sample_weight=np.random.default_rng(9).random(80) + 0.1)["risk_profile"]
+    claimed = [excess for r, excess in zip(profile["r"], profile["score_excess"], strict=True) if r >= -0.5]
+    assert claimed == [0.0] * len(claimed)  # every outcome has the probability that was expected of it
+
+
+@pytest.mark.parametrize(("n", "p"), [(25, [1.0 / 3.0] * 3), (3, [0.5, 0.5])])
+def test_equal_cases_are_as_surprising_counted_as_repeated(n: int, p: list[float]) -> None:
+    y, p_all = np.arange(n) % len(p), np.tile(p, (n, 1))
+    twice = document(np.repeat(y, 2), np.repeat(p_all, 2, axis=0), floor=0.01)
+    found = document(y, p_all, counts=np.full(n, 2), floor=0.01)
+    assert not differences(found, twice, r"^surprises|^findings\[\d+\]\.rows")
+
+
+def test_which_of_equal_probabilities_come_first_decides_no_sentence() -> None:
+    rng = np.random.default_rng(12)
+    y, p = np.repeat([0, 1, 2, 3, 4], [1, 2, 10, 20, 7]), np.tile([0.03, 0.06, 0.1, 0.15, 0.66], (40, 1))
+    weights, order = rng.integers(1, 5, 40).astype(float), rng.permutation(40)
+    wanted = document(y, p, sample_weight=weights)
+    found = document(y[order], p[order], sample_weight=weights[order])
+    assert not differences(found, wanted, r"^surprises\[\d+\]\.(row|outcome)$|^findings\[\d+\]\.rows")
+
+
 def test_draws_of_what_varies_by_rounding_alone_are_made() -> None:
     from veracity.estimate.cases import normal
 
@@ -243,6 +267,29 @@ def test_permuted_classes_permute_and_change_nothing_else(k: int) -> None:
     assert found["classes"] == names[order].tolist()
     assert not differences(found, wanted, SWAPPED if k == 2 else r"^classes")
     assert found["verdict"] == wanted["verdict"]
+
+
+def test_cells_of_equally_rare_picks_are_shared_by_name_and_not_by_the_order_of_classes() -> None:
+    rng = np.random.default_rng(11)
+    names, order = np.array([f"m{j:02}" for j in range(10)]), rng.permutation(10)
+    y, p = rng.integers(0, 9, 240), np.eye(10)[np.repeat(np.arange(6), 40)]
+    wanted = document(names[y], p, labels=names.tolist())
+    found = document(names[y], p[:, order], labels=names[order].tolist())
+    assert not differences(found, wanted, r"^classes")
+    assert "to m06, m07, m08, but" in wanted["adjustment"]["log"]["reason"]
+
+
+def test_remedies_of_equal_gain_are_listed_by_name() -> None:
+    rng = np.random.default_rng(0)
+    y, p, names = rng.integers(0, 3, 80), np.full((80, 3), 1.0 / 3.0), np.array(["m0", "m1", "m2"])
+    counts = rng.integers(1, 5, 80)
+    found = [
+        document(names[y], p, labels=names[order].tolist(), counts=counts)["remedies"]
+        for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0], [2, 1, 0])
+    ]
+    gains = {one["map"]: one["log"]["gain"] for one in found[0]}
+    assert gains["confusion"] == pytest.approx(gains["tempered_confusion"], abs=1e-9)
+    assert len({tuple(one["map"] for one in remedies) for remedies in found}) == 1
 
 
 def test_the_order_of_classes_decides_equal_picks_and_no_score() -> None:

@@ -35,6 +35,7 @@ from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
 
+ROUNDING = 1e-12  # of sums of thousands of probabilities
 LEAST_R = -0.5  # below, a few surprises decide, and calibrated forecasts look under-confident: nothing is claimed
 MOST_ENTRIES = 40_000  # of rows from which variances along the profile are taken
 ENTRIES_OF_A_RULE = 400_000  # of rows from which the variance of one score is taken
@@ -124,11 +125,15 @@ def band(expected: Floats, spread: Floats, r: Floats, n: float, z: float) -> tup
 
 
 def excess_scores(expected: Floats, realised: Floats, r: Floats) -> Floats:
-    """Return observed less expected mean score, ((1 + r)/r)(Σ p^{1+r} − p_y^r), from the two generalized means."""
+    """Return observed less expected mean score, ((1 + r)/r)(Σ p^{1+r} − p_y^r), from the two generalized means.
+
+    A difference that is next to nothing beside either term is rounding, and 0.
+    """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         divisor = np.where(r == 0.0, 1.0, r)
-        powers = (1.0 + r) / divisor * (expected**r - realised**r)
-        return np.where(r == 0.0, np.log(expected) - np.log(realised), powers)
+        theirs, ours = (np.where(r == 0.0, np.log(mean), mean**r) for mean in (expected, realised))
+        difference = np.where(np.abs(theirs - ours) <= ROUNDING * np.abs(theirs), 0.0, theirs - ours)
+        return np.where(r == 0.0, difference, (1.0 + r) / divisor * difference)
 
 
 # -- of a tally -----------------------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
             worst -= logs * min(cases, wanted) / cases  # of the lowest cells, as many cases as are wanted
             wanted -= min(cases, wanted)
         share = worst / total if total > 0.0 else 0.0
-        if share >= SURPRISES_SHARE:
+        if share > SURPRISES_SHARE * (1.0 + 1e-9):  # equal shares of 50 cases are no surprise, whatever rounding says
             rows = [low.row for low in tally.lowest[:SURPRISES]]
             message = f"the {SURPRISES} biggest misses make up {percent(share, 0)} of the log loss"
             found.append(Finding("surprises", "note", message, SURPRISES, tuple(rows)))

@@ -43,7 +43,7 @@ def remedies(found: Recalibration | None, *, level: float = 0.95) -> tuple[Remed
                 folds=len(found.fitted),
             )
         )
-    return tuple(sorted(made, key=lambda entry: _order(entry.log.gain)))
+    return tuple(sorted(made, key=lambda entry: (_order(entry.log.gain), entry.map)))
 
 
 def best_map(forecasts: Forecasts) -> maps.Fitted | None:
@@ -55,7 +55,7 @@ def best_map(forecasts: Forecasts) -> maps.Fitted | None:
 
 
 def _order(gain: float | None) -> float:
-    return np.inf if gain is None else -gain
+    return np.inf if gain is None else -round(gain, 6)  # fits stop before the last digits: equal gains go by name
 
 
 def _gain(found: Recalibration, rule: str, name: str, level: float) -> Gain:

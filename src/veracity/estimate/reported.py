@@ -231,7 +231,8 @@ class Profile:
             floored = self.floors[FLOORS.index(0.005)].robustness
             message = "a few rows with very low probabilities decide the pessimistic average, so it has no interval"
             message += _instead(self.values[at], floored, "with a minimum probability of 0.5 %")
-            found.append(Finding("heavy_tail", "note", message, len(rows), rows))
+            cases = min(NAMED, sum(low.cases for low in self.tally.lowest))
+            found.append(Finding("heavy_tail", "note", message, cases, rows))
         if decides is not None and f"{decides[2]:.3g}" != f"{self.values[at]:.3g}":
             cases, rows, without = decides
             message = f"{'one case decides' if cases == 1 else f'{cases} cases decide'} the pessimistic average"
@@ -264,6 +265,9 @@ class Profile:
         if not lowest or lowest[0].p == 0.0 or self.tally.plan.limits[0] > 0.0:
             return None
         power, weight = float(self.entries.sums[2].sum()), float(self.entries.weight.sum())
+        if self.tally.pooled.all_weight is not None and len(lowest) == LOWEST:
+            # Which of equal probabilities were kept depends on the order of rows, and their weights differ.
+            lowest = tuple(low for low in lowest if low.p < lowest[-1].p)
         heaviest = sorted(lowest, key=lambda low: (-low.weight * low.p ** (-2.0 / 3.0), low.row))
         wanted, cases, gone = MOSTLY * power, 0, [0.0, 0.0]
         rows: list[int] = []

@@ -23,7 +23,7 @@ class InfeasibleTarget(ValueError):
 
     def __init__(self, classes: tuple[Any, ...], need: float, have: float) -> None:
         self.classes, self.need, self.have = classes, need, have
-        names = ", ".join(map(str, classes))
+        names = ", ".join(sorted(map(str, classes)))
         super().__init__(
             f"target: no adjustment exists: the target gives {need:.6g} to {names}, but only {have:.6g} of the rows "
             f"give any of them a positive score; lower the target there, or use rule='brier'"

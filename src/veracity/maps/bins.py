@@ -7,6 +7,7 @@ probability, at least 10·k rows a cell; classes picked too seldom share cells.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -103,7 +104,7 @@ def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> Bins:
         edges = [equal_population_edges(value, counts, min(wanted, len(value)))]
         numbers = [np.arange(len(edges[0]) + 1)]
     else:
-        edges, numbers = cells_by_pick(pick, value, counts, k, MOST if bins == "auto" else int(bins))
+        edges, numbers = cells_by_pick(pick, value, counts, forecasts.classes, MOST if bins == "auto" else int(bins))
     cells = 1 + max(int(number.max()) for number in numbers)
     empty = Bins(forecasts.classes, edges=tuple(edges), numbers=tuple(numbers), means=np.empty((cells, k)))
     means = class_means(empty.cells(scores), cells, outcomes, forecasts.mass, forecasts.prior)
@@ -111,18 +112,19 @@ def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> Bins:
 
 
 def cells_by_pick(
-    pick: Array, value: Array, counts: Array | None, k: int, most: int
+    pick: Array, value: Array, counts: Array | None, classes: tuple[Any, ...], most: int
 ) -> tuple[list[Array], list[Array]]:
     """Return edges and cell numbers for each predicted class; rarely picked classes share cells, the rarest first.
 
-    The order of the classes does not matter: equally rare ones are ordered by their mean probability.
+    The order of the classes does not matter: equally rare ones are ordered by their mean probability, then by name.
     """
+    k = len(classes)
     least = PER_BIN * k
     rows = np.bincount(pick, weights=counts, minlength=k).astype(int)
     edges, numbers = [np.empty(0)] * k, [np.zeros(1, np.int64)] * k
     cells, waiting, held = 0, [], 0
     means = np.bincount(pick, weights=value if counts is None else value * counts, minlength=k) / np.maximum(rows, 1)
-    by_rows = np.lexsort((means, rows))
+    by_rows = np.lexsort(([str(c) for c in classes], means.round(9), rows))  # sums differ by rounding
     for group in by_rows[rows[by_rows] < least]:
         waiting.append(group)
         held += rows[group]
@@ -137,7 +139,7 @@ def cells_by_pick(
         numbers[group] = cells + np.arange(len(edges[group]) + 1)
         cells += len(numbers[group])
     # Too few even together, the last ones join the last shared cell, or the least sure cell of the class picked most.
-    joined = numbers[int(np.argmax(rows))][:1] if shared == 0 and cells else np.full(1, max(shared - 1, 0))
+    joined = numbers[by_rows[-1]][:1] if shared == 0 and cells else np.full(1, max(shared - 1, 0))
     for group in waiting:
         numbers[group] = joined
     return edges, numbers
