@@ -124,7 +124,7 @@ def cells_by_pick(
     edges, numbers = [np.empty(0)] * k, [np.zeros(1, np.int64)] * k
     cells, waiting, held = 0, [], 0
     means = np.bincount(pick, weights=value if counts is None else value * counts, minlength=k) / np.maximum(rows, 1)
-    by_rows = np.lexsort(([str(c) for c in classes], means.round(9), rows))  # sums differ by rounding
+    by_rows = np.lexsort((np.array([str(c) for c in classes]), means.round(9), rows))  # sums differ by rounding
     for group in by_rows[rows[by_rows] < least]:
         waiting.append(group)
         held += rows[group]
