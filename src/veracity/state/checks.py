@@ -43,7 +43,10 @@ def check(tally: Tally, cells: Grid) -> None:
         _check_histogram(h, edges, tally.sums.rows * (max(tally.k, 1) if i == 0 else 1))
     _check_totals(tally)
     _check_rows(tally.analysis.rows, tally.analysis.complete, tally.sums.rows, tally.k)
-    _check_lowest_and_findings(tally.lowest, tally.findings, tally.names, tally.k)
+    most = tally.sums.weight * (1 + NEAR)
+    lowest = tally.lowest
+    _require(len(lowest) <= LOWEST and all(_is_low(low, tally.k, most) for low in lowest), "the lowest rows")
+    _check_findings(tally.findings, tally.names)
     counted = tally.pooled.cells[tally.pooled.true > 0]
     _require(np.isin(cells.locate(np.array([low.p for low in tally.lowest])), counted).all(), "the lowest rows")
     _require(0 <= tally.cases <= tally.sums.rows, "the number of cases")
@@ -139,9 +142,7 @@ def _check_rows(f: Forecasts, complete: bool, rows: int, k: int) -> None:
     _require(held_rows <= rows * (1 + NEAR) and (not complete or _near(held_rows, rows)), "the number of rows")
 
 
-def _check_lowest_and_findings(lowest: Iterable[Low], findings: Iterable[Finding], names: Names, k: int) -> None:
-    lows = list(lowest)
-    _require(len(lows) <= LOWEST and all(_is_low(low, k) for low in lows), "the lowest rows")
+def _check_findings(findings: Iterable[Finding], names: Names) -> None:
     for finding in findings:
         words = (finding.code, finding.severity, finding.message)
         numbers = (finding.count, finding.total, *finding.rows)
@@ -154,6 +155,6 @@ def _check_lowest_and_findings(lowest: Iterable[Low], findings: Iterable[Finding
     _require(all(isinstance(text, str) for text in texts) and isinstance(names.whole, bool), "names")
 
 
-def _is_low(low: Low, k: int) -> bool:
+def _is_low(low: Low, k: int, most: float) -> bool:
     places = -1 <= low.outcome < max(k, 1) and 0 <= low.cases < MOST and abs(low.row) < 1 << 63
-    return bool(0.0 <= low.p <= 1.0 and places and np.isfinite(low.weight) and low.weight >= 0)
+    return bool(0.0 <= low.p <= 1.0 and places and 0.0 < low.weight <= most)
