@@ -152,3 +152,12 @@ def test_a_group_of_one_cluster_each_cannot_be_tested() -> None:
     found = differ(vc.Tally.of(prepare(y, p, groups={"site": site}, clusters=site)).groups["site"], 0)
     assert found is not None
     assert found.p == 1.0
+
+
+def test_worst_of_groups_whose_losses_are_shrunk_to_one_has_the_largest_loss() -> None:
+    rng = np.random.default_rng(4)
+    p = rng.uniform(0.2, 0.8, 400)
+    found = vc.assess((rng.random(400) < p).astype(int), p, groups={"site": np.tile(list("DABC"), 100)}).groups["site"]
+    assert len({round(float(level.shrunk), 9) for level in found.levels.values()}) == 1
+    assert found.worst == max(found.levels, key=lambda name: found.levels[name].scores.log_loss)
+    assert found.worst != "D"  # the last name, which ties would give

@@ -53,10 +53,16 @@ def group(levels: Mapping[str, Tally], recalibration: Recalibration | None = Non
     for name, tally in levels.items():
         saved = gain(tally, recalibration, plan.level)
         found[name] = replace(level(tally, len(levels)), shrunk=drawn.get(name), gain=saved)
-    losses = {name: float(one.shrunk if one.shrunk is not None else one.scores.log_loss) for name, one in found.items()}
-    most = max(losses.values(), default=0.0) * (1.0 - 1e-12)  # losses that differ by rounding are equal
-    worst = max((name for name, loss in losses.items() if loss >= most), default=None)
-    return Group(found, differ(levels, plan.random_state), worst if len(found) > 1 else None)
+    plain = {name: float(one.scores.log_loss) for name, one in found.items()}
+    worst = _largest({**plain, **{name: float(one.shrunk) for name, one in found.items() if one.shrunk is not None}})
+    worst = _largest({name: plain[name] for name in worst})  # of losses that are all shrunk to one
+    return Group(found, differ(levels, plan.random_state), max(worst) if len(found) > 1 else None)
+
+
+def _largest(losses: Mapping[str, float]) -> list[str]:
+    """Return the names of the largest losses; those that differ by rounding are equal."""
+    most = max(losses.values(), default=0.0) * (1.0 - 1e-12)
+    return [name for name, loss in losses.items() if loss >= most]
 
 
 def level(tally: Tally, among: int = 1) -> Level:

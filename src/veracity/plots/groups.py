@@ -38,9 +38,9 @@ def caption(result: Any) -> str:
             continue
         worst = group.levels[group.worst]
         p = group.differ.p if group.differ is not None else None
-        differ = f" The groups {'' if p is not None and p < BESIDE else 'do not clearly '}differ"
+        differ = f" The log losses of groups {'' if p is not None and p < BESIDE else 'do not clearly '}differ"
         said.append(
-            f"By {column}: the highest log loss is that of {group.worst} ({number(worst.scores.log_loss)}; "
+            f"By {column}: worst is {group.worst} (log loss {number(worst.scores.log_loss)}; "
             f"gave {percent(worst.reported.geometric_accuracy, 0)} typically)."
             + (f"{differ} ({p_equals(p)})." if p is not None else "")
         )

@@ -320,5 +320,7 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
         notes.append(f"{count(left_out, 'more group')} with at most {ordered[MOST_GROUPS][1].n:,} cases.")
     if drawn:
         notes.append("Shrunk: log loss drawn towards the mean of all groups, as small groups vary by chance.")
+    if any(part.verdict == "not measurable" for _, part in largest):
+        notes.append("Not measurable: too few cases, clusters or blocks of time in the group.")
     verdict = Column("verdict", number=False)
     return table(f"By {column}", ["cases", "log loss", limits, *shrunk, *pairs, verdict], rows, notes)

@@ -172,8 +172,8 @@ def worst_group(groups: Any) -> Said | None:
         p = group.differ.p if group.differ is not None else None
         if p is not None and p < BESIDE and group.worst in group.levels:
             loss = group.levels[group.worst].scores.log_loss
-            highest = f"the highest log loss, {number(loss)}" if finite(loss) is not None else "an infinite log loss"
-            text = f"{column} = {group.worst} has {highest}; log losses of groups differ ({p_equals(p)})."
+            loss_text = f"log loss {number(loss)}" if finite(loss) is not None else "an infinite log loss"
+            text = f"{column} = {group.worst} is worst, with {loss_text}; groups differ ({p_equals(p)})."
             return Said(NOTICE, "Groups", text)
     return None
 
