@@ -35,18 +35,13 @@ def components(rows: Forecasts, found: Recalibration | None, rule: str | float =
     """Return (n,) values of the rows by component, or the reason for their absence."""
     values: dict[str, Floats | str] = dict.fromkeys(("CL", "AL", "RL"), NO_FOLDS)
     if found is not None:
-        judged = _Judged(rows, found)
+        judged = Judge(found).of(rows)
         (before, after), adjusted = judged.before_and_after(rule), judged.scores(rule, "A")
         with np.errstate(invalid="ignore"):
             values |= {"CL": before - after, "RL": after}
             no_frequencies = found.why_not_adjusted or "the class frequencies cannot be matched"
             values["AL"] = no_frequencies if adjusted is None else before - adjusted
     return values | {"slope": slope_values(rows)}
-
-
-def judged_by(rows: Forecasts, found: Recalibration) -> tuple[Floats, Floats]:
-    """(n,) log losses of rows before and after the recalibration, by maps that were fitted without them."""
-    return _Judged(rows, found).before_and_after("log")
 
 
 def shortfall(found: Recalibration | None, upper: float | None = None) -> dict[str, tuple[float, float]]:
@@ -84,17 +79,38 @@ def _design_effect(found: Recalibration) -> float:
     return max(float((sums**2).sum()) / alone, 1.0) if alone > 0.0 else 1.0
 
 
-class _Judged:
-    """Rows of compared cases, judged by the cross-validation of their model."""
+class Judge:
+    """The cross-validation of a model, by which other rows are judged; what does not depend on these is kept."""
 
-    def __init__(self, rows: Forecasts, found: Recalibration) -> None:
-        self.rows, self.found = rows, found
-        own, theirs = content(rows), content(found.rows)
-        order = np.argsort(theirs, kind="stable")
-        place = np.minimum(np.searchsorted(theirs, own, sorter=order), len(theirs) - 1)
-        self.match = order[place]
+    def __init__(self, found: Recalibration) -> None:
+        self.found, self.content = found, content(found.rows)
+        self.order = np.argsort(self.content, kind="stable")
+        self._scores: dict[tuple[str | float, str], Floats | None] = {}
+
+    def of(self, rows: Forecasts) -> Judged:
+        return Judged(rows, self)
+
+    def scores(self, rule: str | float, stage: str) -> Floats | None:
+        """Return the mean score of each row of the cross-validation at stage A or C; None without stage A."""
+        if (rule, stage) not in self._scores:
+            folds, entries, number = self.found.folds, self.found.scores(rule, stage), len(self.found.rows)
+            copies = np.bincount(folds.row, weights=folds.copies, minlength=number)
+            with np.errstate(invalid="ignore"):
+                sums = None if entries is None else np.bincount(folds.row, entries * folds.copies, number)
+                self._scores[rule, stage] = None if sums is None else sums / np.maximum(copies, 1.0)
+        return self._scores[rule, stage]
+
+
+class Judged:
+    """Rows of compared cases, judged by maps that were fitted without them."""
+
+    def __init__(self, rows: Forecasts, judge: Judge) -> None:
+        self.rows, self.judge, self.found = rows, judge, judge.found
+        own, theirs = content(rows), judge.content
+        place = np.minimum(np.searchsorted(theirs, own, sorter=judge.order), len(theirs) - 1)
+        self.match = judge.order[place]
         self.known = theirs[self.match] == own  # rows that the folds hold
-        used = np.array(found.folds.used)
+        used = np.array(self.found.folds.used)
         key = own if rows.case is None or rows.case.dtype != np.uint64 else rows.case
         self.fold = used[(mix(key) >> np.uint64(33)).astype(np.int64) % len(used)]
 
@@ -104,15 +120,10 @@ class _Judged:
 
     def scores(self, rule: str | float, stage: str) -> Floats | None:
         """Return (n,) score of stage A or C; None where there is no stage A."""
-        folds = self.found.folds
-        entries = self.found.scores(rule, stage)
-        if entries is None:
+        held = self.judge.scores(rule, stage)
+        if held is None:
             return None
-        number = len(self.found.rows)
-        copies = np.bincount(folds.row, weights=folds.copies, minlength=number)
-        with np.errstate(invalid="ignore"):
-            sums = np.bincount(folds.row, weights=entries * folds.copies, minlength=number)
-        values: Floats = (sums / np.maximum(copies, 1.0))[self.match]
+        values: Floats = held[self.match]
         others = np.flatnonzero(~self.known)
         if len(others):
             values[others] = self._applied(rule, stage, others)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from veracity.data.reading import Reading, around
 from veracity.data.records import ClassLevel, Difference, Group, Level
 from veracity.estimate.compare import FEWEST_CLUSTERS
-from veracity.estimate.components import judged_by
+from veracity.estimate.components import Judge
 from veracity.estimate.conclusion import verdict
 from veracity.estimate.dependent import Widening
 from veracity.estimate.expected import Expected
@@ -49,9 +49,9 @@ def group(levels: Mapping[str, Tally], recalibration: Recalibration | None = Non
     """
     plan = next(iter(levels.values())).plan if levels else Plan()
     drawn = shrunk(levels, plan.level) if plan.shrink == "auto" else {}
-    found = {}
+    judge, found = None if recalibration is None else Judge(recalibration), {}
     for name, tally in levels.items():
-        saved = gain(tally, recalibration, plan.level)
+        saved = gain(tally, judge, plan.level)
         found[name] = replace(level(tally, len(levels)), shrunk=drawn.get(name), gain=saved)
     plain = {name: float(one.scores.log_loss) for name, one in found.items()}
     worst = _largest({**plain, **{name: float(one.shrunk) for name, one in found.items() if one.shrunk is not None}})
@@ -214,12 +214,12 @@ def shrunk(levels: Mapping[str, Tally], level: float) -> dict[str, Reading]:
     return {name: around(mean, error, level, (0.0, np.inf), SHRUNK) for name, mean, error in ends}
 
 
-def gain(tally: Tally, found: Recalibration | None, level: float) -> Reading | None:
+def gain(tally: Tally, judge: Judge | None, level: float) -> Reading | None:
     """Return what the recalibration of all cases saves in a level: mean of its rows' gains, without refits."""
-    if found is None or not tally.measurable or not tally.sums.rows or tally.sums.zeros:
+    if judge is None or not tally.measurable or not tally.sums.rows or tally.sums.zeros:
         return None
     rows = tally.few_rows(MOST_ROWS, MOST_ENTRIES)
-    before, after = judged_by(rows, found)
+    before, after = judge.of(rows).before_and_after("log")
     with np.errstate(invalid="ignore"):
         values = before - after
     if not np.isfinite(values).all():
