@@ -211,6 +211,25 @@ def test_draws_of_what_varies_by_rounding_alone_are_made() -> None:
     assert np.std(drawn, axis=0) == pytest.approx([30.0, 1e-15], rel=0.1)
 
 
+@pytest.mark.parametrize("kind", ["shares of half a percent", "fits that are not unique"])
+def test_weights_have_no_scale_at_the_edge_of_rounding(kind: str) -> None:
+    y = np.random.default_rng(3).integers(0, 2, 200)
+    p = np.full(200, 0.3) if kind.startswith("fits") else np.repeat(np.linspace(0.05, 0.95, 10), 20)
+    weights = np.tile([1.0, 3.0], 100)
+    wanted = document(y, p, sample_weight=weights)
+    for scale in (0.3, 1e-4, 3e5, 0.7, 1.0 / 3.0):
+        assert not differences(document(y, p, sample_weight=scale * weights), wanted), scale
+
+
+def test_chance_in_a_bin_of_half_a_row_does_not_hang_on_its_last_digit() -> None:
+    from veracity.kernels.statistics import gaps
+
+    of, sums = np.array([0]), np.array([[5.0], [2.0], [1.5]])
+    below, half, above = (gaps(of, sums, 1, rows)[4, 0] for rows in (0.5 - 1e-16, 0.5, 0.5 + 2e-16))
+    assert below == pytest.approx(half, rel=1e-12)
+    assert above == pytest.approx(half, rel=1e-12)
+
+
 @pytest.mark.parametrize("n", [60, 70])
 def test_equal_weights_are_as_many_rows_as_there_are(n: int) -> None:
     y, p = (values[:n] for values in case(2))

@@ -112,7 +112,7 @@ def _gap_by_chance(p: Floats, n: Floats) -> Floats:
     """E|X/n − p| of a binomial X with n trials: 2 (1 − p)^(n−m) p^(m+1) (m + 1) C(n, m + 1)/n, m = ⌊np⌋ (De Moivre)."""
     from scipy.special import gammaln, xlog1py, xlogy
 
-    n = np.maximum(np.rint(n), 1.0)
+    n = np.maximum(np.rint(n.round(9)), 1.0)  # halves, whatever rounding did to them
     m = np.minimum(np.floor(n * p), n - 1.0)
     chosen = gammaln(n + 1.0) - gammaln(m + 1.0) - gammaln(n - m)
     found: Floats = 2.0 * np.exp(xlog1py(n - m, -p) + xlogy(m + 1.0, p) + chosen) / n

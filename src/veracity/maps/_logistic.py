@@ -62,6 +62,11 @@ def solved(hessian: Array, gradient: Array) -> Array:
             return np.asarray(step)
     except np.linalg.LinAlgError:
         pass
+    return shortest(hessian, gradient)
+
+
+def shortest(hessian: Array, gradient: Array) -> Array:
+    """Return the shortest step −H⁻¹ gradient: features of constant forecasts are multiples of one another."""
     return np.asarray(-np.linalg.lstsq(hessian, gradient, rcond=1e-12)[0])
 
 
@@ -86,8 +91,8 @@ def logistic(features: Array, targets: Array, rows: Array, ridge: float = 0.0, c
         return loss, (rows * (q - targets)) @ x + ridge * (c - middle), q
 
     def direction(q: Array, gradient: Array) -> Array:
-        hessian = (x * (rows * q * (1.0 - q))[:, None]).T @ x
-        return solved(hessian + ridge * np.eye(len(gradient)), gradient)
+        hessian = (x * (rows * q * (1.0 - q))[:, None]).T @ x + ridge * np.eye(len(gradient))
+        return shortest(hessian, gradient)
 
     return np.asarray(minimise(measure, direction, np.array(middle), total) / scale)
 

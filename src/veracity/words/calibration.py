@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from veracity.data.records import ClassLevel
 from veracity.data.verdict import Range, Verdict
 
-from .numbers import count
+from .numbers import count, magnitude, rounded
 from .text import event_name, listing, sentence
 
 NAMED_ROWS = 5
@@ -188,7 +188,7 @@ def two_percents(a: float, b: float) -> tuple[str, str]:
     (('14 %', '10 %'), ('11.1 %', '10.0 %'), ('12.34 %', '12.41 %'))
     """
     gap = 100.0 * abs(a - b)
-    digits = min(max(math.ceil(-math.log10(gap / TOLD)), 0), 9) if gap > 0.0 else 0
+    digits = min(max(-magnitude(gap / TOLD), 0), 9) if gap > 0.0 else 0
     return _percent(a, max(digits, _digits(a))), _percent(b, max(digits, _digits(b)))
 
 
@@ -198,7 +198,7 @@ def at_most(share: float) -> str:
     >>> at_most(0.0041), at_most(0.00013), at_most(0.14)
     ('0.5 %', '0.02 %', '14 %')
     """
-    digits = 0 if share >= 0.0995 else max(1, 1 - math.floor(math.log10(max(100.0 * share, 1e-6)) + 1.0))
+    digits = 0 if share >= 0.0995 else max(1, -magnitude(max(100.0 * share, 1e-6)))
     scale = 10.0**digits
     return _percent(math.ceil(100.0 * share * scale - 1e-9) / scale / 100.0, digits)
 
@@ -207,8 +207,8 @@ def _digits(share: float) -> int:
     rest = 100.0 * min(share, 1.0 - share)
     if rest <= 1e-7 or rest >= 0.995:  # rounding of a sum is no share
         return 0
-    return min(-math.floor(math.log10(rest)) + (share < 0.001), 9)
+    return min(-magnitude(rest) + (share < 0.001), 9)
 
 
 def _percent(share: float, digits: int) -> str:
-    return f"{100.0 * share:.{digits}f} %"
+    return f"{rounded(100.0 * share, digits)} %"

@@ -41,7 +41,7 @@ def decimals(reading: Any) -> int:
     limits = ends(reading)
     half = (limits[1] - limits[0]) / 2.0 if limits else 0.0
     if half > 0.0 and math.isfinite(half):
-        first = -math.floor(math.log10(half))  # the decimal of the first digit
+        first = -magnitude(half)  # the decimal of the first digit
         return min(max(min(first + 1, ENOUGH), first, 0), 5)
     size = abs(value(reading) or 0.0)
     return 3 if size < 10 else 1 if size < 1000 else 0
@@ -64,20 +64,34 @@ def number(reading: Any, digits: int | None = None) -> str:
     if x == 0.0 and (limits is None or limits[0] == limits[1]):
         return "0"
     digits = decimals(reading) if digits is None else digits
-    return _rounded(x, digits) if limits is not None and limits[0] <= 0.0 <= limits[1] else _fixed(x, digits)
+    return rounded(x, digits) if limits is not None and limits[0] <= 0.0 <= limits[1] else _fixed(x, digits)
 
 
 def _fixed(x: float, digits: int) -> str:
     size = abs(x)
     if 0 < size < 0.5 * 10**-digits:  # never a false zero
-        digits = min(-math.floor(math.log10(size)), 6)
+        digits = min(-magnitude(size), 6)
         text = f"{size:.{digits}f}" if size >= 1e-6 else "<0.000001"
         return f"−{text}" if x < 0 and size >= 1e-6 else text
-    return _rounded(x, digits)
+    return rounded(x, digits)
 
 
-def _rounded(x: float, digits: int) -> str:
-    """Return a number rounded, to 0 if it is small; zero has no sign."""
+def magnitude(x: float) -> int:
+    """Return the power of ten of the first digit; 0.1 has that of 0.1 even if rounding made it a little less.
+
+    >>> magnitude(0.1), magnitude(0.1 - 1e-16), magnitude(25.0), magnitude(0.034)
+    (-1, -1, 1, -2)
+    """
+    return math.floor(math.log10(x) + 1e-12)
+
+
+def rounded(x: float, digits: int) -> str:
+    """Return a number rounded, to 0 if it is small; zero has no sign. Halves are halves whatever their last digits.
+
+    >>> rounded(52.5, 0), rounded(52.5 + 1e-13, 0), rounded(-0.001, 2)
+    ('52', '52', '0.00')
+    """
+    x = float(f"{x:.12g}")
     return f"−{abs(x):,.{digits}f}" if round(x, digits) < 0 else f"{abs(x):,.{digits}f}"
 
 
@@ -101,7 +115,7 @@ def share(x: float) -> str:
     if 0.9999 <= x < 1.0:
         return f">{99.99} %"
     rest = 100.0 * min(x, 1.0 - x)
-    return f"{100.0 * x:.{0 if rest == 0.0 or rest >= 0.995 else -math.floor(math.log10(rest))}f} %"
+    return f"{rounded(100.0 * x, 0 if rest == 0.0 or rest >= 0.995 else -magnitude(rest))} %"
 
 
 def percent(reading: Any, digits: int | None = None) -> str:
