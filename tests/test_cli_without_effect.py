@@ -97,6 +97,7 @@ ESTIMATION = {
     f"assess {EVENT} --window 30": "--window 30 has no effect without time\n  add --time COL, or leave it out",
     f"assess {EVENT} --lags 2 --cluster unit": "--lags 2 has no effect without time\n"
     "  add --time COL instead of --cluster, or leave it out",
+    f"assess {EVENT} --time day --lags 5000 --quiet": "--lags 5000: there are only 60 times\n  give a smaller number",
     f"compare {BOTH} --horizon 2": "--horizon 2 has no effect without time\n  add --time COL, or leave it out",
     f"assess {EVENT} --shrink none --quiet": "--shrink none has no effect without groups\n"
     "  add --group COL, or leave it out",
@@ -220,6 +221,11 @@ ARRAYS: dict[str, tuple[dict[str, Any], str]] = {
         {"preset": "N17", "bins": 4},
         "bins: 4 has no effect: preset N17 has its own bins; leave one of them out",
     ),
+    "more lags than times": (
+        {"lags": 5000, "time": np.arange(N)},
+        "lags 5000: there are only 60 times\n  give a smaller number",
+    ),
+    "part of a draw": ({"bootstrap": 20.5}, "bootstrap: 20.5 draws; give 2 to 100,000, or leave it out"),
     "draws": ({"bootstrap": MOST_DRAWS + 1}, "bootstrap: 100001 draws; give 2 to 100,000, or leave it out"),
 }
 
@@ -239,6 +245,11 @@ def test_column_of_a_frame_without_effect_is_refused() -> None:
     with pytest.raises(ValueError) as caught:
         vc.assess(frame, label="y", positive_proba="p", pick="said")
     assert str(caught.value).startswith('pick="said" has no effect: the forecast is p')
+
+
+def test_one_probability_per_row_is_not_rescaled() -> None:
+    with pytest.raises(ValueError, match=r"^normalise has no effect: each row has one probability\.\n  leave it out$"):
+        vc.Forecasts.of(Y, P, normalise=True)
 
 
 def test_report_by_another_name_is_refused(tmp_path: Path) -> None:

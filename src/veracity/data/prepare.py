@@ -69,6 +69,8 @@ def prepare(
     if clusters is not None and time is not None:
         raise names.error("clusters and time exclude one another.", "units with many cases: clusters; a series: time")
     p = forecast_matrix(y_proba, names)
+    if normalise and p.ndim == 1:
+        raise names.error("normalise has no effect: each row has one probability.", "leave it out")
     half = p.dtype == np.float16
     p = p.astype(np.float32) if half else p
     y = y_true if is_masked(y_true) else array_of(y_true, names.outcome)

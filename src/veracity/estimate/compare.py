@@ -65,7 +65,7 @@ class Dependence:
         return formulas.cosine_error(u)
 
     def check(self, keyed: KeyedSums | None) -> None:
-        """Refuse too few clusters or times, and more lags than times."""
+        """Refuse too few clusters or times."""
         if keyed is None:
             return
         clustered = self.kind == CLUSTER
@@ -74,9 +74,6 @@ class Dependence:
             what = "clusters; intervals need" if clustered else "different times; intervals in time need"
             leave = f"leave {self.dashes}{'cluster' if clustered else 'time'} out, or name a finer column"
             raise ValueError(f"{self.called}: {n} {what} at least {least}\n  {leave}")
-        for name, value in (("lags", self.lags), ("horizon", self.horizon)):
-            if value is not None and value >= n:
-                raise ValueError(f"{self.dashes}{name} {value}: there are only {n} times\n  give a smaller number")
 
     def method(self, keyed: KeyedSums | None) -> str:
         """Return how intervals are made, in words."""

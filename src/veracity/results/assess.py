@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from veracity.data.records import Provenance
 from veracity.results.assessment import Assessment
 from veracity.results.document import parse
 from veracity.results.presented import Presented
+from veracity.state.keyed import TIME
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
@@ -127,8 +129,10 @@ def assessment(
     """Return the assessment of a tally with its provenance; `started` is when the work began (perf_counter)."""
     if tally.sums.rows:
         held = [name for name, given in (("groups", tally.groups), ("classes", tally.measurable)) if given]
-        held += [tally.by_key.sums.kind] if tally.by_key is not None else []
-        tally.plan.require(held, "--" if tally.names.style == "file" else "")
+        keyed = [] if tally.by_key is None else [tally.by_key.sums]
+        times = min((len(sums) for sums in keyed if sums.kind == TIME), default=math.inf)
+        held += [sums.kind for sums in keyed]
+        tally.plan.require(held, "--" if tally.names.style == "file" else "", times)
     made = Provenance(
         command=None,
         date=datetime.now(UTC).isoformat(timespec="seconds"),

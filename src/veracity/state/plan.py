@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -55,7 +56,8 @@ class Plan:
             raise ValueError(f"bins: {self.bins!r} is neither 'auto' nor a whole number from 1")
         if not 0.0 < self.level < 1.0:
             raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
-        if self.bootstrap is not None and not 2 <= self.bootstrap <= MOST_DRAWS:
+        draws: Any = 2 if self.bootstrap is None else self.bootstrap
+        if isinstance(draws, bool) or not isinstance(draws, Integral) or not 2 <= int(draws) <= MOST_DRAWS:
             raise ValueError(f"bootstrap: {self.bootstrap!r} draws; give 2 to {MOST_DRAWS:,}, or leave it out")
         object.__setattr__(self, "r", tuple(float(r) for r in self.r))
         if not all(r > -1.0 for r in self.r):
@@ -78,10 +80,11 @@ class Plan:
                 f"random_state: {self.random_state!r} is not a whole number from 0; it is the seed of draws"
             )
 
-    def require(self, held: Collection[str], dashes: str = "") -> None:
+    def require(self, held: Collection[str], dashes: str = "", times: float = math.inf) -> None:
         """Refuse options without effect on data that hold only these: classes, groups, time or cluster.
 
         dashes  "--" where options were typed
+        times   number of different times
         """
         for name, needed in NEEDS.items():
             value = getattr(self, name)
@@ -92,6 +95,10 @@ class Plan:
             option = f"{dashes}{name.replace('_', '-') if dashes else name} {value}"
             remedy = "leave it out" if needed == "classes" else f"add {add}, or leave it out"
             raise ValueError(f"{option} has no effect without {needed}\n  {remedy}")
+        for name in ("lags", "horizon"):
+            if (getattr(self, name) or 0) >= times:
+                value = getattr(self, name)
+                raise ValueError(f"{dashes}{name} {value}: there are only {times} times\n  give a smaller number")
 
     @property
     def limits(self) -> tuple[float, float]:
