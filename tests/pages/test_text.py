@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
+import veracity as vc
 from veracity import PredictionTable, measures, plots, show, words
 from veracity.data import Finding
 from veracity.data import records as r
@@ -78,6 +79,12 @@ def test_a_fix_that_no_test_calls_for_is_called_possible(filled: Callable[..., A
 
 def _sentences(result: Any) -> list[Sentence]:
     return [block for block in show.first_screen(result) if isinstance(block, Sentence)]
+
+
+def test_losses_of_two_clusters_are_unknown_and_have_no_table() -> None:
+    y = np.array([0, 1, 2, 0, 1])
+    result = vc.assess(y, np.where(np.eye(3)[y] == 1.0, 0.98, 0.01), clusters=y % 2)
+    assert "Parts of the loss" not in show.to_terminal(result, 80, details=True)
 
 
 def test_a_fix_of_poor_forecasts_says_what_it_leaves_beside_the_baseline(filled: Callable[..., Any]) -> None:

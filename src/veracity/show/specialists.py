@@ -189,15 +189,13 @@ def _tests(a: Any) -> Table | None:
 def _two_rules(a: Any, section: str, held: dict[str, Any], title: str, note: str) -> Table | None:
     """Return the fields of a section under both rules, side by side."""
     known = {rule: found for rule, found in held.items() if found is not None}
-    if not known:
-        return None
     rows: list[tuple[Cell, ...]] = []
     for one in quantities().values():
         found = [known.get(rule, {}).get(one.name) for rule in RULES] if one.section == section else []
         values = [x for x in map(words.value, found) if x is not None]
         if values and (any(values) or one.name != "remainder"):
             rows.append((Label(one.full, one.gloss), *(cell for x in found for cell in (Value(x), Interval(x)))))
-    return table(title, _with_intervals(a, RULES.values()), rows, [note], empty=False)
+    return table(title, _with_intervals(a, RULES.values()), rows, [note], empty=False) if rows else None
 
 
 def _losses(a: Any) -> Table | None:
