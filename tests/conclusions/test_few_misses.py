@@ -103,3 +103,12 @@ def test_means_are_not_called_recalibrated_where_cases_are_too_few_to_judge() ->
     y, p = np.tile([0, 1, 1], 10), np.tile([0.2, 0.7, 0.9], 10)
     assert "recalibrated" in repr(vc.assess(y, p))
     assert "recalibrated" not in repr(vc.assess(y[:19], p[:19]))
+
+
+def test_outcomes_that_were_next_to_impossible_are_judged_without_a_division_by_zero() -> None:
+    y = np.repeat([0, 1, 2], [21, 4, 28])
+    found = vc.assess(
+        y, np.tile([3.5e-17, 2e-29, 1.0], (53, 1)), labels=[0, 1, 2]
+    ).verdict_detail  # warnings are errors
+    assert found.state == "found"
+    assert found.shape.where.z < 0.0

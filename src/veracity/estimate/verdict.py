@@ -366,7 +366,7 @@ def _range(tests: Tests, p: Floats, first: int, last: int, flipped: bool) -> Ran
     """Return the frequencies of forecasts in these ranges."""
     cases = tests.cases
     columns = slice(cases.levels + 1 + first, cases.levels + 2 + last)
-    z = float(tests.residuals[columns].sum() / np.sqrt(tests.variances[columns].sum()))
+    z = float(tests.residuals[columns].sum() / np.sqrt(tests.variances[columns].sum() or 1.0))  # 0: next to impossible
     inside = (cases.ranges >= first) & (cases.ranges <= last)
     if isinstance(cases, Two):
         count, expected, events = (float(cases.mass[inside] @ x[inside]) for x in (np.ones(len(p)), p, cases.y))
