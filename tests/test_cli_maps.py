@@ -279,3 +279,13 @@ def test_maps_of_few_cases_say_so(tmp_path, monkeypatch, capsys, rows, said):
     (tmp_path / "f.csv").write_text("y,p\n" + text)
     assert run(["calibrate", "fit", "f.csv", "--map", "platt", "-o", "m.json"]) == 0
     assert (f"{rows} cases: another sample" in capsys.readouterr().err) == said
+
+
+def test_a_map_does_not_ask_for_clusters_that_it_refuses(tmp_path, capsys):
+    rows = "".join(f"{int(i % 3 > 0)},{0.3 + 0.1 * (i % 5):.1f},{i // 4}\n" for i in range(120))
+    (tmp_path / "x.csv").write_text(f"y,p,patient\n{rows}")
+    assert run(["assess", str(tmp_path / "x.csv"), "--quiet", "--json", str(tmp_path / "x.json")]) == 0
+    assert "add --cluster patient" in (tmp_path / "x.json").read_text()
+    capsys.readouterr()
+    assert run(["calibrate", "fit", str(tmp_path / "x.csv"), "--map", "platt", "-o", str(tmp_path / "map.json")]) == 0
+    assert "--cluster" not in capsys.readouterr().err

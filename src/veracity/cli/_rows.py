@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,8 @@ def one_model(
     engine, files, reading = engine_of(request, working), listed(list(request.files)), request.reading
 
     def counted(source: Source) -> OneModel:
-        tell(source.layout.one_line("not used" if outcomes == "needed" else "kept"))
+        notes = tuple(note for note in source.layout.findings if note.code != "dependent_rows")  # a map has no interval
+        tell(replace(source.layout, findings=notes).one_line("not used" if outcomes == "needed" else "kept"))
         model = OneModel(engine, source)
         _ = model.tally  # checks every value
         return model
