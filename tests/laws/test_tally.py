@@ -151,6 +151,19 @@ def test_a_tally_of_realised_probabilities_is_equal_after_bytes_and_back(weighte
     assert Tally.from_bytes(tally.to_bytes()) == tally
 
 
+def test_parts_leave_out_the_same_forecasts_with_all_their_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("veracity.state.rows.MOST_ROWS", 5)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        p, y = rng.dirichlet(np.ones(3), 30)[rng.integers(0, 30, 60)], rng.integers(0, 3, 60)
+        wanted = Tally.of(y, p).analysis
+        parts = [Tally.of(y[i : i + 15], p[i : i + 15], labels=[0, 1, 2]) for i in range(0, 60, 15)]
+        found = total(Tally.from_bytes(part.to_bytes()) for part in parts).analysis
+        assert (found.complete, found.beyond) == (wanted.complete, wanted.beyond), seed
+        for name in ("probabilities", "outcomes", "counts"):
+            assert np.array_equal(getattr(found.rows, name), getattr(wanted.rows, name)), (seed, name)
+
+
 def test_bytes_that_are_no_tally() -> None:
     data = Tally.of([0, 1], [0.2, 0.7]).to_bytes()
     with pytest.raises(ValueError, match="not a tally"):

@@ -36,6 +36,7 @@ def _state(tally: Tally) -> dict[str, Any]:
         "findings": tally.findings,
         "cases": tally.cases,
         "complete": tally.analysis.complete,
+        "beyond": tally.analysis.beyond,
         "rows": {name: getattr(tally.analysis.rows, name) for name in COLUMNS},
         "names": tally.names,
         "flags": [tally.picks_only, tally.shares_only, tally.analysis.rows.split],
@@ -78,6 +79,7 @@ def _tally(state: dict[str, Any]) -> Tally:
         analysis=AnalysisRows(
             Forecasts(classes=classes, picks_only=picks_only, shares_only=shares_only, split=split, **rows),
             bool(state["complete"]),
+            None if state["beyond"] is None else int(state["beyond"]),
         ),
         names=Names(**state["names"] | {"columns": tuple(state["names"]["columns"])}),
         picks_only=picks_only,

@@ -29,10 +29,11 @@ CONTENT = ("log_realised", "ideal", "features", "case", "clusters", "time", "off
 
 @dataclass(frozen=True, eq=False)
 class AnalysisRows:
-    """Distinct rows with counts. `complete`: no row was left out."""
+    """Distinct rows with counts. `complete`: no row was left out; `beyond`: the smallest hash that was left out."""
 
     rows: Forecasts
     complete: bool
+    beyond: int | None = None
 
 
 def capacity(k: int) -> int:
@@ -54,24 +55,33 @@ class RunningRows:
         self._parts: list[Forecasts] = []
         self._hashes: list[Hashes] = []
         self._waiting, self._cases, self._complete = 0, 0, True
-        self._limit: np.uint64 | None = None  # forecasts with a larger hash can no longer be analysis rows
+        self._beyond: int | None = None  # forecasts with this or a larger hash can no longer be analysis rows
 
-    def add(self, f: Forecasts, complete: bool = True, h: Hashes | None = None) -> None:
-        """Add rows; `complete` says that they are all rows of their part, h their hashes where they are known."""
+    def add(self, f: Forecasts, complete: bool = True, h: Hashes | None = None, beyond: int | None = None) -> None:
+        """Add rows; `complete` says that they are all rows of their part, h their hashes where they are known.
+
+        beyond  the smallest hash that the part left out: larger ones are no longer complete.
+        """
         self._complete &= complete
+        self._leave_out(beyond)
         self._cases += len(f) if f.counts is None else int(f.counts.sum())
         if is_plain_pair(f) and (self._cases > MOST_ROWS or not self._complete):
             self._complete = False  # cells of the grid serve
             f, h = f.take(slice(0)), None
             self._parts, self._hashes, self._waiting = [], [], 0
         h = hashes(f) if h is None else h
-        order = _nearest(h, capacity(f.k), self._limit)
+        order, beyond = _nearest(h, capacity(f.k), self._beyond)
+        self._leave_out(beyond)
         self._complete &= len(order) == len(f)
         self._parts.append(_copied(f, order))
         self._hashes.append(h[order])
         self._waiting += len(order)
         if self._waiting > 2 * capacity(f.k):
             self._settle()
+
+    def _leave_out(self, beyond: int | None) -> None:
+        if beyond is not None:
+            self._beyond = beyond if self._beyond is None else min(beyond, self._beyond)
 
     def _settle(self) -> None:
         """Sort, merge equal rows, and cut at whole forecasts."""
@@ -87,19 +97,21 @@ class RunningRows:
             assert f.counts is not None
             f, h = replace(f.take(order[first]), counts=np.add.reduceat(f.counts[order], first)), h[first]
         most = capacity(f.k)
-        if len(h) > most:
+        end = len(h) if self._beyond is None else int(np.searchsorted(h, np.uint64(self._beyond)))
+        if end > most:
             end = int(np.searchsorted(h, h[most]))  # forecasts with all their outcomes, at least one of them
             end = end if end else int(np.searchsorted(h, h[0], "right"))
-            self._complete &= end == len(h)
+        if end < len(h):
+            self._complete = False
+            self._leave_out(int(h[end]))
             f, h = f.take(slice(end)), h[:end]
-            self._limit = h[-1]
         self._parts, self._hashes = [replace(f, rows=None)], [h]
         self._waiting = 0
 
     def rows(self) -> AnalysisRows:
         """Return the analysis rows of everything added, at least one part."""
         self._settle()
-        return AnalysisRows(self._parts[0], self._complete)
+        return AnalysisRows(self._parts[0], self._complete, self._beyond)
 
 
 def is_plain_pair(f: Forecasts) -> bool:
@@ -208,14 +220,14 @@ def _numbered(features: NDArray[Any]) -> NDArray[np.float64]:
     return np.column_stack(numbers)
 
 
-def _nearest(h: Hashes, most: int, limit: np.uint64 | None) -> NDArray[np.int64]:
-    """Return the rows with hashes up to `limit`, or else those of the `most` forecasts with the smallest hashes.
+def _nearest(h: Hashes, most: int, beyond: int | None) -> tuple[NDArray[np.int64], int | None]:
+    """Return the rows with hashes below `beyond`, or else those of the `most` forecasts with the smallest hashes.
 
-    By ascending hash. Hashes are spread evenly, so not all need to be sorted.
+    By ascending hash, with the smallest hash that is left out. Hashes are spread evenly, so not all need to be sorted.
     """
-    if limit is not None:
-        near = np.flatnonzero(h <= limit)
-        return near[_order(h[near])]
+    if beyond is not None:
+        near = np.flatnonzero(h < np.uint64(beyond))
+        return near[_order(h[near])], beyond
     share = 1.05 * most / max(len(h), 1)  # rows of different forecasts: seldom fewer than `most`
     while share < 0.9:
         near = np.flatnonzero(h <= np.uint64(share * 2.0**64))
@@ -223,9 +235,10 @@ def _nearest(h: Hashes, most: int, limit: np.uint64 | None) -> NDArray[np.int64]
         ordered = h[near]
         different = np.flatnonzero(ordered[1:] != ordered[:-1])
         if len(different) >= most:  # the last of each but the last forecast
-            return near[: different[most - 1] + 1]
+            end = different[most - 1] + 1
+            return near[:end], int(ordered[end])
         share *= 4.0
-    return _order(h)
+    return _order(h), None
 
 
 def _order(h: Hashes) -> NDArray[np.int64]:

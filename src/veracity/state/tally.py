@@ -258,7 +258,7 @@ class RunningTally:
         whole.add((tally.pooled, tally.top))
         if tally.classwise:
             classwise.add(tally.classwise)
-        self._rows.add(tally.analysis.rows, tally.analysis.complete)
+        self._rows.add(tally.analysis.rows, tally.analysis.complete, beyond=tally.analysis.beyond)
         for column, levels in tally.groups.items():
             for level, part in levels.items():
                 self._groups.setdefault(column, {}).setdefault(level, []).append(part)
