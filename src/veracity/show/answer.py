@@ -111,11 +111,15 @@ def _faulty(a: Any) -> bool:
     return detail is not None and (detail.state == "found" or detail.zero_rows > 0 or _hidden_drift(a))
 
 
+def _unseen(a: Any) -> bool:
+    """Whether no test found a fault."""
+    return getattr(a.verdict_detail, "state", "") in UNSEEN and not _faulty(a)
+
+
 def _fix(a: Any, poor: bool) -> words.Said | None:
     """Return the best recalibration with a command that runs on the same input; of poor forecasts, what it leaves."""
     rule = words.judged_by(a.scores)
-    faulty, unseen = _faulty(a), getattr(a.verdict_detail, "state", "") in UNSEEN
-    said = words.fix(a.remedies, rule, wanted=faulty, unseen=unseen and not faulty)
+    said = words.fix(a.remedies, rule, wanted=_faulty(a), unseen=_unseen(a))
     best = words.best_remedy(a.remedies, rule)
     left = words.left_by(best[1], a.scores, a.baseline, rule) if best is not None and poor else None
     if said is not None and left is not None:
@@ -170,7 +174,7 @@ def _fix_card(a: Any) -> Card | None:
         if left is not None and left[1]:
             return Card("Fixable?", "Hardly", f"recalibrated {words.RULES[rule]} {left[0]}", NOTICE)
         saved = f"{words.RULES[rule]} −{number(gain.gain, words.decimals(gain))}"
-        answer = "Yes" if _faulty(a) or a.verdict_detail.state not in UNSEEN else "Perhaps"
+        answer = "Perhaps" if _unseen(a) else "Yes"
         return Card("Fixable?", answer, f"{words.remedy_name(remedy).partition(' (')[0]}: {saved}", words.ACTION)
     if not _faulty(a):
         return Card("Fixable?", "Nothing to fix", "no recalibration helps", GOOD)
