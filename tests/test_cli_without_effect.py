@@ -170,10 +170,27 @@ REMEDIES = (
         "top.csv --label label --pick pred",
         "tokens.csv",
     ),
-    *("counts.csv", f"members.csv {MEMBERS}", "options.jsonl --order 0,1,2", f"{EVENT} --label-file truth.csv"),
+    *("counts.csv", f"members.csv {MEMBERS}", "options.jsonl --order 2,0,1", f"{EVENT} --label-file truth.csv"),
     *(f"{EVENT} --time day --lags 2 --window 30", f"{EVENT} --group site --shrink none", "pairs.csv --shrink none"),
     *(f"{EVENT} --preset CQ --bins 4 --floor 0.01", f"{EVENT} --bootstrap 2", "event.csv --proba p --label y"),
 )
+
+
+def test_options_of_language_models_have_the_order_asked_for(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, order in (("first", "xyz"), ("second", "zxy")):
+        rows = [
+            {
+                "doc_id": i,
+                "target": "xyz"["abc".index(label)],
+                "logprobs": {c: math.log(row["xyz".index(c)]) for c in order},
+            }
+            for i, (label, row) in enumerate(zip(LABELS, CLASSES, strict=True))
+        ]
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["compare", "first.jsonl", "second.jsonl", "--quiet"]) == 2
+    assert "different orders\n  give one order:  --order x,y,z" in capsys.readouterr().err
+    assert run(["compare", "first.jsonl", "second.jsonl", "--quiet", "--order", "x,y,z"]) == 0
+    assert "the same log loss" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", REMEDIES)

@@ -14,13 +14,14 @@ from .classes import given_sets
 from .columns import Columns
 from .effects import refuse_without_effect
 from .match import Match, run_of
-from .options import ReadOptions, items_of
+from .options import ReadOptions, canonical, items_of
 from .refusals import refuse_missing
 from .roles import Column
 from .suggest import Proposal, Refusal
 from .table import Table, filtered, of_frame
 from .unclear import listing, unclear
 
+IN_ORDER = ("classes", "labels", "outcomes")  # one for each class
 FEWEST_UNITS = 10  # clusters or times that intervals need
 REPEATED = 0.1  # share of rows with an equal value elsewhere from which rows look dependent
 TRIED_ROWS, TRIED_ENTRIES, TRIED_FEWEST = 20_000, 2_000_000, 200  # of a proposal before it is printed
@@ -85,7 +86,7 @@ def _match(columns: Columns) -> Match:
                 _refuse_rival(columns, found, asked)
             _refuse_namesakes(columns, found)
             refuse_missing(columns, found.models)
-            found = _with_models(columns, _with_remarks(columns, found))
+            found = _with_models(columns, _with_remarks(columns, _in_order(columns, found)))
             return _with_dependence(columns, _with_extras(columns, found))
     if not columns.forced:
         raise unclear(columns)
@@ -174,6 +175,23 @@ def _refuse_namesakes(columns: Columns, found: Match) -> None:
                 otherwise="give every column a name of its own",
                 most=3,
             )
+
+
+def _in_order(columns: Columns, found: Match) -> Match:
+    """Return one column per class in the order of the options, where the layout has not done so."""
+    order, classes = (
+        [canonical(c) for c in columns.options.order],
+        [canonical(c) for c in found.labels or found.classes],
+    )
+    per_class = all(len(own) == len(classes) for _, own in found.models) and not (found.derived or found.stacked)
+    if classes == order or sorted(classes) != sorted(order) or not per_class:
+        return found
+    place = [classes.index(name) for name in order]
+    changed: dict[str, Any] = {
+        name: tuple(held[i] for i in place) for name in IN_ORDER if (held := getattr(found, name))
+    }
+    models = tuple((model, tuple(own[i] for i in place)) for model, own in found.models)
+    return replace(found, models=models, **changed)
 
 
 def _with_remarks(columns: Columns, found: Match) -> Match:
