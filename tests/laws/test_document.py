@@ -194,6 +194,15 @@ def test_equal_cases_are_as_surprising_counted_as_repeated(n: int, p: list[float
     assert not differences(found, twice, r"^surprises|^findings\[\d+\]\.rows")
 
 
+@pytest.mark.parametrize(("rows", "failing"), [(19, 2), (20, 1), (50, 1), (51, 0)])
+def test_intervals_of_equal_rows_fail_at_their_share_whatever_rounding_did_to_it(rows: int, failing: int) -> None:
+    from veracity.estimate.reported import Profile
+
+    for k in (3, 7, 60, 200):
+        found = Profile(Tally.of(np.zeros(rows, int), np.full((rows, k), 1.0 / k), labels=list(range(k)))).failures
+        assert {*found[: len(found) // 2].tolist()} == {failing}, k
+
+
 def test_which_of_equal_probabilities_come_first_decides_no_sentence() -> None:
     rng = np.random.default_rng(12)
     y, p = np.repeat([0, 1, 2, 3, 4], [1, 2, 10, 20, 7]), np.tile([0.03, 0.06, 0.1, 0.15, 0.66], (40, 1))

@@ -33,6 +33,7 @@ SIZE = np.abs(DIVISOR)
 SHORT, NONE = 1, 2  # how an interval of a mean with r < 0 can fail: too short, or undefined
 ENOUGH = 1000  # cases, from which an interval that is a little too short is shown
 COARSE_ABOVE = 2000  # cells of entries, before they are brought together for spread and skewness
+ROUNDING = 1e-12  # 50 and 20 equal rows have exactly the shares at which intervals fail
 NAMED = 5  # of the lowest rows, where more decide a mean
 MOSTLY = 0.5  # rows decide a mean when they make up half of its power sum
 
@@ -178,8 +179,8 @@ class Profile:
         """For each r: 0, SHORT or NONE."""
         share, index = self.tail
         found = np.zeros(len(R), dtype=np.int64)
-        found[:ZERO][(index <= 2.0) | (share >= 0.02)] = SHORT
-        found[:ZERO][(index <= 1.5) | (share > 0.05)] = NONE
+        found[:ZERO][(index <= 2.0) | (share >= 0.02 - ROUNDING)] = SHORT
+        found[:ZERO][(index <= 1.5) | (share > 0.05 + ROUNDING)] = NONE
         return found
 
     @cached_property
