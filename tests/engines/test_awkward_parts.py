@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from veracity.cli import run
 from veracity.engines import Engine
 from veracity.kernels import native
 from veracity.read import ReadOptions, parts, read
@@ -126,3 +127,22 @@ def test_rows_left_out_are_counted_among_all(uneven: None, tmp_path: Path, known
     assert message in [finding.message for finding in streamed(files, **reading).findings]
     (held,) = read(files, ReadOptions(**reading)).values()
     assert (len(held), [finding.message for finding in held.findings if finding.total]) == (known, [message])
+
+
+@pytest.mark.parametrize("files", [1, 3])
+def test_swapped_columns_are_refused_however_the_rows_are_cut(
+    tmp_path: Path, files: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One part may hold forecasts of 0 and 1 alone by chance; where all do, they look like outcomes."""
+    rng = np.random.default_rng(1)
+    risk = rng.random(90).round(3)
+    died = (rng.random(90) < risk).astype(int)
+    paths = [tmp_path / f"{i}.csv" for i in range(files)]
+    for path, rows in zip(paths, np.array_split(np.arange(90), files), strict=True):
+        pl.DataFrame({"risk": risk[rows], "died": died[rows]}).write_csv(path)
+
+    assert run(["assess", *map(str, paths), "--label", "risk", "--positive-proba", "died"]) == 2
+    said = capsys.readouterr().err
+    assert "risk holds fractions and died only whole numbers: the two look swapped." in said
+    assert "--label died --positive-proba risk" in said
+    assert run(["assess", *map(str, paths), "--label", "died", "--positive-proba", "risk"]) == 0

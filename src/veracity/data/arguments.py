@@ -43,10 +43,16 @@ def refuse_swapped(y: Array, p: Array, names: Names) -> None:
     else:
         return
     if swapped:
-        raise names.error(
-            f"{names.outcome} holds fractions and {names.forecast} only whole numbers: the two look swapped.",
-            "outcomes first, then probabilities:  assess(y_true, y_proba)",
-        )
+        raise swapped_error(names)
+
+
+def swapped_error(names: Names) -> ValueError:
+    """Return the refusal of outcomes that look like forecasts, and forecasts that look like outcomes."""
+    exchanged = f"{names.option('label', names.forecast)} {names.option('positive_proba', names.outcome)}"
+    return names.error(
+        f"{names.outcome} holds fractions and {names.forecast} only whole numbers: the two look swapped.",
+        "outcomes first, then probabilities:  " + ("assess(y_true, y_proba)" if names.style == "array" else exchanged),
+    )
 
 
 def refuse_reordered(y_true: Any, y_proba: Any, names: Names) -> None:

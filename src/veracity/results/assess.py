@@ -13,6 +13,7 @@ import numpy as np
 
 from veracity import __version__, kernels, maps
 from veracity.data import Forecasts, prepare
+from veracity.data.arguments import swapped_error
 from veracity.data.extras import extras
 from veracity.data.records import Provenance
 from veracity.results.assessment import Assessment
@@ -123,11 +124,22 @@ def assess(
     return assessment(Tally.of(forecasts, plan=plan), started=started)
 
 
+def _refuse_swapped(tally: Tally) -> None:
+    """Refuse fractions as outcomes with forecasts of 0 and 1 alone: a part may be so by chance, but not all of them."""
+    soft = any(finding.code.startswith("soft_") for finding in tally.findings)
+    rows, h = tally.analysis.rows.probabilities, tally.pooled
+    if soft and tally.k == 2 and rows is not None and rows.ndim == 1:
+        every = h.all if h.all_weight is None else h.all_weight
+        if np.all((h.all_sum == 0.0) | (h.all_sum == every)):
+            raise swapped_error(tally.names)
+
+
 def assessment(
     tally: Tally, *, model: str | None = None, provenance: Mapping[str, Any] | None = None, started: float | None = None
 ) -> Assessment:
     """Return the assessment of a tally with its provenance; `started` is when the work began (perf_counter)."""
     if tally.sums.rows:
+        _refuse_swapped(tally)
         held = [name for name, given in (("groups", tally.groups), ("classes", tally.measurable)) if given]
         keyed = [] if tally.by_key is None else [tally.by_key.sums]
         times = min((len(sums) for sums in keyed if sums.kind == TIME), default=math.inf)
