@@ -270,7 +270,7 @@ OTHERS: list[Quantity] = [
         cite="N17 eqs 15–19; CQ section 4",
     ),
     Quantity(
-        name="slope", section="verdict_detail", label="Calibration slope", digits=2,
+        name="calibration_slope", section="", label="Calibration slope", digits=2,
         gloss="Below 1: too extreme; above 1: too cautious.", formula="b of ln p' = a + b ln p", cite="Cox 1958",
     ),
     Quantity(
@@ -282,7 +282,7 @@ OTHERS: list[Quantity] = [
         gloss="Above 1: predicts too many events; below 1: too few.", formula="Σ pᵢ ÷ Σ yᵢ", cite="E/O ratio",
     ),
     Quantity(
-        name="slope", section="", label="Spread ratio", paper="N17, CQ", digits=2,
+        name="spread_ratio", section="", label="Spread ratio", paper="N17, CQ", digits=2,
         gloss="Measured spread of the three means ÷ reported spread.", cite="CQ eq 3; N17 prints the reciprocal",
         formula="(decisiveness − robustness) measured ÷ (decisiveness − robustness) reported",
     ),

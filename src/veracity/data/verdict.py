@@ -66,7 +66,7 @@ class Verdict(Section):
     level: LevelTest
     confidence: ConfidenceTest
     shape: ShapeTest
-    slope: Reading
+    slope: Reading  # calibration slope b, below 1: over-confident
     intercept: Reading | None
     ratio: Reading | None  # expected ÷ observed events, two classes
     gain: Reading  # removable share of the log loss

@@ -47,7 +47,7 @@ class Bootstrap:
                 columns += [*(weight[:, None] * rows).T]
         self.curve = curve if tally.measurable else None
         if self.curve is not None:
-            hits, true = row_bins(f, self.curve, tally.plan)
+            hits, true = row_bins(f, self.curve)
             owned = np.zeros_like(hits)
             owned[np.arange(len(true)), true] = 1.0
             self.bins = len(columns)
@@ -99,10 +99,10 @@ class Bootstrap:
         changed = {name: self.interval(drawn[name], found[name], measured=section != "reported") for name in drawn}
         return replace(found, **changed)  # type: ignore[arg-type]
 
-    def of_slope(self, found: Reading) -> Reading:
+    def of_spread_ratio(self, found: Reading) -> Reading:
         """Return the spread ratio with a bootstrap interval."""
         means = self.means()
-        return self.interval(means["slope"]["slope"], found, measured=True) if "slope" in means else found
+        return self.interval(means["spread_ratio"]["spread_ratio"], found, measured=True) if self.curve else found
 
     def reported_limits(self) -> tuple[Floats, Floats]:
         """Return the ends of the intervals of the reported means along r."""
@@ -150,8 +150,8 @@ class Bootstrap:
             measured = self.measured()
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = reported / measured
-                slope = (measured[:, 0] - measured[:, 2]) / (reported[:, 0] - reported[:, 2])
+                spread = (measured[:, 0] - measured[:, 2]) / (reported[:, 0] - reported[:, 2])
             found["measured"] = dict(zip(MEANS, measured.T, strict=True))
             found["divergence"] = dict(zip(MEANS, ratio.T, strict=True))
-            found["slope"] = {"slope": slope}
+            found["spread_ratio"] = {"spread_ratio": spread}
         return found

@@ -39,7 +39,7 @@ MOST_UNITS = 4096  # clusters with a label or sign of their own
 AT_ONCE = 1 << 21  # permuted values held together
 SHRUNK = "empirical Bayes (DerSimonian–Laird)"
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000
-WIDENED = ("scores", "reported", "measured", "slope")  # by clusters or times
+WIDENED = ("scores", "reported", "measured", "spread_ratio")  # by clusters or times
 
 
 def group(levels: Mapping[str, Tally], recalibration: Recalibration | None = None) -> Group:
@@ -75,7 +75,7 @@ def level(tally: Tally, among: int = 1) -> Level:
         reported=profile.means(),
         expected=Expected(tally).means(),
         measured=measured.measured_means() if measured else unmeasured(),
-        slope=measured.slope() if measured else unmeasured().decisiveness,
+        spread_ratio=measured.spread_ratio() if measured else unmeasured().decisiveness,
         verdict=verdict(tally, among=among).word,
         level=event_level(tally),
     )

@@ -20,7 +20,7 @@ from veracity.results.assessment import Assessment
 from veracity.results.document import parse
 from veracity.results.presented import Presented
 from veracity.state.keyed import TIME
-from veracity.state.plan import Plan
+from veracity.state.plan import USUAL, Plan
 from veracity.state.tally import Tally
 
 SEVERAL = "veracity/assessments/1"
@@ -74,8 +74,8 @@ def assess(
     counts: Any = None,
     labels: Any = None,
     pos_label: Any = None,
-    floor: float = 0.0,
-    end_width: float = 0.005,
+    floor: float | None = None,
+    end_width: float | None = None,
     bins: int | str = "auto",
     preset: str | None = None,
     map: str = "auto",
@@ -104,13 +104,16 @@ def assess(
         raise ValueError(f"map: {map!r} is not one of auto, {', '.join(maps.names())}")
     further = tuple(float(x) for x in np.atleast_1d(r).tolist())
     in_time: dict[str, Any] = {"lags": lags, "window": window, "shrink": shrink}
-    plan = Plan(floor, end_width, bins, preset, map, level, bootstrap, random_state, further, **in_time)
+    of_preset: dict[str, Any] = {"floor": floor, "end_width": end_width, "preset": preset, "bins": bins}
+    resampled: dict[str, Any] = {"bootstrap": bootstrap, "random_state": random_state}
+    plan = Plan(**of_preset, map=map, level=level, r=further, **resampled, **in_time)
     columns = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
     columns |= {"groups": groups, "clusters": clusters, "time": time, "ideal": ideal, "features": features}
     given = {name: value for name, value in columns.items() if value is not None}
     if isinstance(y_true, (Tally, Forecasts)):
         also = [] if y_proba is None else ["y_proba"]
-        return assessment(_counted(y_true, plan, [*also, *given, *reading]), started=started)
+        said = [name for name in USUAL if of_preset[name] is not None]
+        return assessment(_counted(y_true, plan, [*also, *given, *reading], said), started=started)
     if y_proba is None:
         return _of_frame(y_true, plan, given, reading)
     for option in reading:
@@ -170,8 +173,8 @@ def single_class(y_true: Any, y_proba: Any, labels: Any) -> Any:
     return names[0] if len(names) == 1 and seen == names and (np.asarray(y_proba) == 1.0).all() else None
 
 
-def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
-    """Return the tally of checked data; options without effect are refused."""
+def _counted(held: Tally | Forecasts, plan: Plan, given: list[str], said: list[str]) -> Tally:
+    """Return the tally of checked data; options without effect are refused, also usual ones that were `said`."""
     kind = type(held).__name__
     if given:
         raise TypeError(f"assess() got {', '.join(given)} with a {kind}, which holds all its data; give it to that")
@@ -179,7 +182,7 @@ def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
         return Tally.of(held, plan=plan)
     usual = Plan()
     for name, value in plan.options().items():
-        if value not in (getattr(held.plan, name), getattr(usual, name)):
+        if value != getattr(held.plan, name) and (name in said or value != getattr(usual, name)):
             raise ValueError(
                 f"{name}: {value!r}, but the tally was counted with {getattr(held.plan, name)!r}\n"
                 "  leave the options out, or count again with them"
