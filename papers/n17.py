@@ -65,10 +65,14 @@ def _equations() -> Section:
     spread = float(np.log(realised).std())
     rows = [
         identity(
-            "(1) weighted geometric mean", means.generalized_mean(realised, 0, weights), np.prod(realised**weights)
+            "(1) weighted geometric mean",
+            float(means.generalized_mean(realised, 0, weights)),
+            np.prod(realised**weights),
         ),
         identity(
-            "(2) average probability of N forecasts", means.geometric_accuracy(realised), np.prod(realised) ** (1 / 4)
+            "(2) average probability of N forecasts",
+            float(means.geometric_accuracy(realised)),
+            np.prod(realised) ** (1 / 4),
         ),
         identity("(6) cross-entropy = entropy + divergence", ce, h + div),
         identity("(7) P_ce = P_ent P_div", math.exp(-ce), math.exp(-h) * math.exp(-div)),
@@ -98,12 +102,14 @@ def _equations() -> Section:
         identity(
             "(13) generalized mean from (12)",
             math.exp(math.log((realised ** (-2 / 3)).mean()) / (-2 / 3)),
-            means.robustness(realised),
+            float(means.robustness(realised)),
         ),
         identity(
             "(15), (18) means of bins, weighted by true events = mean of all, m = −2/3",
-            means.generalized_mean([means.robustness(part) for part in np.split(realised, [1])], -2 / 3, [0.25, 0.75]),
-            means.robustness(realised),
+            means.generalized_mean(
+                [float(means.robustness(part)) for part in np.split(realised, [1])], -2 / 3, [0.25, 0.75]
+            ),
+            float(means.robustness(realised)),
         ),
         claim(
             "(17) contribution of a bin",
@@ -257,7 +263,7 @@ def histogram(f: Forecasts, limit: float = 0.01) -> tuple[Array, Array, list[dic
     realised = matrix[np.arange(len(f)), f.outcomes]
     weights = np.array([b["true events"] for b in bins], dtype=np.float64)
     sources = means.generalized_mean([b["source"] for b in bins], MEANS, weights)
-    return means.generalized_mean(realised, MEANS), sources, bins
+    return np.asarray(means.generalized_mean(realised, MEANS)), np.asarray(sources), bins
 
 
 def _model_versus_source(name: str, options: Options) -> Section:

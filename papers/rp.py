@@ -175,7 +175,9 @@ def _means_and_entropies() -> Section:
         mean = coupled.average_probability(P, r)
         rows += [
             identity(f"(2.7), (2.8) r = {r:.3g}: mean with escort weights", float(escort @ P**r) ** (1 / r), mean),
-            identity(f"(2.8) r = {r:.3g}: mean of power −r with weights p", means.generalized_mean(P, -r, P), mean),
+            identity(
+                f"(2.8) r = {r:.3g}: mean of power −r with weights p", float(means.generalized_mean(P, -r, P)), mean
+            ),
             identity(f"r = {r:.3g}: Rényi entropy gives it", math.exp(-coupled.renyi_entropy(P, r)), mean),
             identity(
                 f"r = {r:.3g}: Tsallis entropy gives it", (1 + r * coupled.tsallis_entropy(P, r)) ** (-1 / r), mean
@@ -232,7 +234,7 @@ def _risk_profile() -> Section:
             identity(
                 f"(3.4), (3.5) r = {r:.3g}: exp_r(−S_r) = generalized mean",
                 float(coupled.risk_exp(-s, r)),
-                means.generalized_mean(realised, r),
+                float(means.generalized_mean(realised, r)),
             )
         )
         slope, bend = (1 + r) * 0.4 ** (r - 1), (1 + r) * (r - 1) * 0.4 ** (r - 2)

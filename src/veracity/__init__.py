@@ -8,13 +8,37 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what editors and type checkers see; at run time a name is imported when it is first used
+    from veracity.data import Finding as Finding
+    from veracity.data import Forecasts as Forecasts
+    from veracity.formulas.chain import Chain as Chain
+    from veracity.formulas.coupled import coupled_exp as coupled_exp
+    from veracity.formulas.coupled import coupled_log as coupled_log
+    from veracity.formulas.distributions import CoupledExponential as CoupledExponential
+    from veracity.formulas.distributions import CoupledNormal as CoupledNormal
+    from veracity.formulas.means import generalized_mean as generalized_mean
+    from veracity.formulas.means import risk_profile as risk_profile
+    from veracity.formulas.rules import ScoringRule as ScoringRule
+    from veracity.formulas.rules import rule as rule
+    from veracity.maps import InfeasibleTarget as InfeasibleTarget
+    from veracity.maps import adjust as adjust
+    from veracity.results.assess import Assessments as Assessments
+    from veracity.results.assess import assess as assess
+    from veracity.results.assessment import Assessment as Assessment
+    from veracity.results.compare import compare as compare
+    from veracity.results.comparison import Comparison as Comparison
+    from veracity.state.plan import Plan as Plan
+    from veracity.state.tally import Tally as Tally
+    from veracity.table import PredictionTable as PredictionTable
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Assessment": "results.assessment",
     "assess": "results.assess",
+    "Assessments": "results.assess",
     "Comparison": "results.comparison",
     "compare": "results.compare",
     "Tally": "state.tally",
@@ -38,7 +62,7 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'veracity' has no attribute {name!r}")
     value = getattr(import_module(f"veracity.{_HOMES[name]}"), name)

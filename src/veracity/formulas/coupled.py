@@ -75,7 +75,7 @@ def conjugate_risk(r: float, alpha: float = 2.0, d: int = 1) -> float:
 # ---- logarithm and exponential --------------------------------------------------------------------------------------
 
 
-def coupled_log(x: ArrayLike, kappa: float, *, alpha: float = 1.0, d: int = 1) -> Any:
+def coupled_log(x: ArrayLike, kappa: float, *, alpha: float = 1.0, d: int = 1) -> Array:
     """Coupled logarithm ln_{kappa,d} x^alpha = (x^{alpha kappa/(1 + d kappa)} - 1) / kappa (RP A.3); ln x^alpha at 0.
 
     >>> round(float(coupled_log(4.0, 1.0)), 12)
@@ -87,7 +87,7 @@ def coupled_log(x: ArrayLike, kappa: float, *, alpha: float = 1.0, d: int = 1) -
         return power_ratio(slope * np.log(x), kappa)
 
 
-def coupled_exp(x: ArrayLike, kappa: float, *, alpha: float = 1.0, d: int = 1) -> Any:
+def coupled_exp(x: ArrayLike, kappa: float, *, alpha: float = 1.0, d: int = 1) -> Array:
     """Inverse of `coupled_log`: (1 + kappa x)_+^{(1 + d kappa)/(alpha kappa)} (RP A.4, whose _+ is missing).
 
     >>> round(float(coupled_exp(1.0, 1.0)), 12)
@@ -97,7 +97,7 @@ def coupled_exp(x: ArrayLike, kappa: float, *, alpha: float = 1.0, d: int = 1) -
     return np.exp((1.0 + d * kappa) / alpha * log_ratio(domain.known("x", x), kappa))
 
 
-def risk_log(x: ArrayLike, r: float) -> Any:
+def risk_log(x: ArrayLike, r: float) -> Array:
     """The same logarithm by risk: ln_r x = ((1 + r)/r)(x^r - 1), r > -1 (RP 3.2).
 
     It equals -ln_kappa(1/x) with kappa = -r/(1 + r), the map of alpha = 1.
@@ -110,7 +110,7 @@ def risk_log(x: ArrayLike, r: float) -> Any:
         return (1.0 + r) * power_ratio(np.log(x), r)
 
 
-def risk_exp(x: ArrayLike, r: float) -> Any:
+def risk_exp(x: ArrayLike, r: float) -> Array:
     """Inverse of `risk_log`: exp_r x = (1 + r/(1 + r) x)_+^{1/r} (RP 3.4).
 
     >>> round(float(risk_exp(-1.0, -1 / 3)), 6)

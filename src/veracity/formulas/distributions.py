@@ -20,18 +20,18 @@ class _Coupled:
     """What distributions give once they have their log-density, distribution function and quantiles."""
 
     kappa: float
-    logpdf: Callable[..., Any]
-    cdf: Callable[..., Any]
-    ppf: Callable[..., Any]
+    logpdf: Callable[..., Array]
+    cdf: Callable[..., Array]
+    ppf: Callable[..., Array]
 
-    def pdf(self, x: ArrayLike) -> Any:
+    def pdf(self, x: ArrayLike) -> Array:
         return np.exp(self.logpdf(x))
 
-    def logcdf(self, x: ArrayLike) -> Any:
+    def logcdf(self, x: ArrayLike) -> Array:
         with np.errstate(divide="ignore"):
             return np.log(self.cdf(x))
 
-    def interval(self, confidence: float) -> tuple[Any, Any]:
+    def interval(self, confidence: float) -> tuple[Array, Array]:
         """Central interval of the given confidence; one dimension."""
         return self.ppf((1.0 - confidence) / 2.0), self.ppf((1.0 + confidence) / 2.0)
 
@@ -93,15 +93,15 @@ class CoupledNormal(_Coupled):
         distances = (solve_triangular(self._root, rows.T, lower=True) ** 2).sum(axis=0)
         return np.asarray(distances.reshape(x.shape[:-1]))
 
-    def logpdf(self, x: ArrayLike) -> Any:
+    def logpdf(self, x: ArrayLike) -> Array:
         return self.logpdf_at(self.squared_distance(x))
 
-    def logpdf_at(self, squared_distance: ArrayLike) -> Any:
+    def logpdf_at(self, squared_distance: ArrayLike) -> Array:
         """Log-density at the squared distance Q from loc."""
         half = (1.0 + self.d * self.kappa) / 2.0
         return -half * log_ratio(np.asarray(squared_distance, dtype=np.float64), self.kappa) - self._log_normaliser
 
-    def cdf(self, x: ArrayLike) -> Any:
+    def cdf(self, x: ArrayLike) -> Array:
         """Distribution function; one dimension."""
         from scipy import special
 
@@ -113,15 +113,15 @@ class CoupledNormal(_Coupled):
         half = (1.0 / -self.kappa - 1.0) / 2.0 + 1.0
         return special.betainc(half, half, np.clip((1.0 + z * math.sqrt(-self.kappa)) / 2.0, 0.0, 1.0))
 
-    def sf(self, x: ArrayLike) -> Any:
+    def sf(self, x: ArrayLike) -> Array:
         """1 - cdf, by symmetry without cancellation; one dimension."""
         return self.cdf(2.0 * self.loc.reshape(()) - np.asarray(x, dtype=np.float64))
 
-    def logsf(self, x: ArrayLike) -> Any:
+    def logsf(self, x: ArrayLike) -> Array:
         with np.errstate(divide="ignore"):
             return np.log(self.sf(x))
 
-    def ppf(self, q: ArrayLike) -> Any:
+    def ppf(self, q: ArrayLike) -> Array:
         """Quantile; one dimension."""
         from scipy import special
 
@@ -137,7 +137,7 @@ class CoupledNormal(_Coupled):
             z = (2.0 * special.betaincinv(half, half, q) - 1.0) / math.sqrt(-self.kappa)
         return self.loc.reshape(()) + self._root[0, 0] * z
 
-    def isf(self, q: ArrayLike) -> Any:
+    def isf(self, q: ArrayLike) -> Array:
         """Inverse of sf, by symmetry; one dimension."""
         return 2.0 * self.loc.reshape(()) - self.ppf(q)
 
@@ -148,7 +148,7 @@ class CoupledNormal(_Coupled):
         centre = float(self.loc.reshape(()))
         return centre - reach, centre + reach
 
-    def rvs(self, size: int | tuple[int, ...] | None = None, random_state: Draws = None) -> Any:
+    def rvs(self, size: int | tuple[int, ...] | None = None, random_state: Draws = None) -> float | Array:
         """Draws of shape `size` (with a last axis of d coordinates when d > 1)."""
         draw = _generator(random_state)
         shape = () if size is None else tuple(np.atleast_1d(size))
@@ -161,12 +161,12 @@ class CoupledNormal(_Coupled):
         x = self.loc + z @ self._root.T
         return (x[..., 0] if x.ndim > 1 else float(x[0])) if self.d == 1 else x
 
-    def mean(self) -> Any:
+    def mean(self) -> float | Array:
         """loc; NaN where the mean does not exist (kappa >= 1)."""
         centre = np.broadcast_to(self.loc, (self.d,)) if self.kappa < 1 else np.full(self.d, np.nan)
         return float(centre[0]) if self.d == 1 else centre.copy()
 
-    def median(self) -> Any:
+    def median(self) -> float | Array:
         return float(self.loc.reshape(())) if self.d == 1 else np.broadcast_to(self.loc, (self.d,)).copy()
 
     def cov(self) -> Array:
@@ -175,11 +175,11 @@ class CoupledNormal(_Coupled):
             return np.asarray(self.scale / (1.0 - 2.0 * self.kappa))
         return np.where(np.eye(self.d, dtype=bool) & (self.kappa < 1), np.inf, np.nan)
 
-    def var(self) -> Any:
+    def var(self) -> float | Array:
         variances = np.diagonal(self.cov())
         return float(variances[0]) if self.d == 1 else variances.copy()
 
-    def std(self) -> Any:
+    def std(self) -> float | Array:
         return np.sqrt(self.var())
 
     def entropy(self) -> float:
@@ -254,32 +254,32 @@ class CoupledExponential(_Coupled):
     def _standard(self, x: ArrayLike) -> Array:
         return np.asarray((np.asarray(x, dtype=np.float64) - self.loc) / self.scale)
 
-    def logpdf(self, x: ArrayLike) -> Any:
+    def logpdf(self, x: ArrayLike) -> Array:
         z = self._standard(x)
         inside = -(1.0 + self.kappa) * log_ratio(np.maximum(z, 0.0), self.kappa) - math.log(self.scale)
         return np.where(z >= 0, inside, -np.inf)[()]
 
-    def logsf(self, x: ArrayLike) -> Any:
+    def logsf(self, x: ArrayLike) -> Array:
         return -log_ratio(np.maximum(self._standard(x), 0.0), self.kappa)
 
-    def sf(self, x: ArrayLike) -> Any:
+    def sf(self, x: ArrayLike) -> Array:
         return np.exp(self.logsf(x))
 
-    def cdf(self, x: ArrayLike) -> Any:
+    def cdf(self, x: ArrayLike) -> Array:
         return -np.expm1(self.logsf(x))
 
-    def ppf(self, q: ArrayLike) -> Any:
+    def ppf(self, q: ArrayLike) -> Array:
         with np.errstate(divide="ignore"):
             return self.loc + self.scale * power_ratio(-np.log1p(-np.asarray(q, dtype=np.float64)), self.kappa)
 
-    def isf(self, q: ArrayLike) -> Any:
+    def isf(self, q: ArrayLike) -> Array:
         with np.errstate(divide="ignore"):
             return self.loc + self.scale * power_ratio(-np.log(np.asarray(q, dtype=np.float64)), self.kappa)
 
     def support(self) -> tuple[float, float]:
         return self.loc, self.loc + (self.scale / -self.kappa if self.kappa < 0 else math.inf)
 
-    def rvs(self, size: int | tuple[int, ...] | None = None, random_state: Draws = None) -> Any:
+    def rvs(self, size: int | tuple[int, ...] | None = None, random_state: Draws = None) -> float | Array:
         hazard = _generator(random_state).standard_exponential(size)  # -ln of the survival probability
         return self.loc + self.scale * power_ratio(hazard, self.kappa)
 

@@ -5,8 +5,8 @@ Symbols: p probabilities, w weights, r the risk parameter (power of the mean), q
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -81,7 +81,15 @@ def _log_mean(x: Array, w: Array) -> Callable[[float], Array]:
     return mean
 
 
-def generalized_mean(p: ArrayLike, r: ArrayLike, weights: ArrayLike | None = None) -> Any:
+@overload
+def generalized_mean(p: Sequence[float], r: float, weights: ArrayLike | None = None) -> float: ...
+
+
+@overload
+def generalized_mean(p: ArrayLike, r: ArrayLike, weights: ArrayLike | None = None) -> float | Array: ...
+
+
+def generalized_mean(p: ArrayLike, r: ArrayLike, weights: ArrayLike | None = None) -> float | Array:
     """Weighted generalized mean of non-negative numbers (probabilities or densities).
 
     P_r = (Σ w p^r)^(1/r); r = 0: Π p^w; r = ∞: max; r = −∞: min. A zero with positive weight gives 0 for r ≤ 0.
@@ -99,7 +107,15 @@ def generalized_mean(p: ArrayLike, r: ArrayLike, weights: ArrayLike | None = Non
     return mean if np.ndim(mean) else float(mean)
 
 
-def risk_profile(p: ArrayLike, r: ArrayLike = R_GRID, weights: ArrayLike | None = None) -> Any:
+@overload
+def risk_profile(p: Sequence[float], r: Sequence[float] | Array = ..., weights: ArrayLike | None = None) -> Array: ...
+
+
+@overload
+def risk_profile(p: ArrayLike, r: ArrayLike = ..., weights: ArrayLike | None = None) -> float | Array: ...
+
+
+def risk_profile(p: ArrayLike, r: ArrayLike = R_GRID, weights: ArrayLike | None = None) -> float | Array:
     """Generalized means of p along the risk parameter: the spectrum of RP section 4 (default: 37 values on [−2, 2]).
 
     >>> risk_profile([0.4, 0.4])[[0, 18, 36]].round(12)
@@ -108,7 +124,7 @@ def risk_profile(p: ArrayLike, r: ArrayLike = R_GRID, weights: ArrayLike | None 
     return generalized_mean(p, r, weights)
 
 
-def decisiveness(p: ArrayLike, weights: ArrayLike | None = None) -> Any:
+def decisiveness(p: ArrayLike, weights: ArrayLike | None = None) -> float | Array:
     """Arithmetic mean (r = 1) of the probabilities given to the outcomes. RP after (3.5).
 
     >>> decisiveness([0.25, 0.75])
@@ -117,7 +133,7 @@ def decisiveness(p: ArrayLike, weights: ArrayLike | None = None) -> Any:
     return generalized_mean(domain.probabilities("p", p), 1.0, weights)
 
 
-def geometric_accuracy(p: ArrayLike, weights: ArrayLike | None = None) -> Any:
+def geometric_accuracy(p: ArrayLike, weights: ArrayLike | None = None) -> float | Array:
     """Geometric mean (r = 0) = exp(−log loss) = 1/perplexity. N17 (5), RP after (3.5).
 
     >>> round(geometric_accuracy([0.2, 0.8]), 12)
@@ -126,7 +142,7 @@ def geometric_accuracy(p: ArrayLike, weights: ArrayLike | None = None) -> Any:
     return generalized_mean(domain.probabilities("p", p), 0.0, weights)
 
 
-def robustness(p: ArrayLike, weights: ArrayLike | None = None) -> Any:
+def robustness(p: ArrayLike, weights: ArrayLike | None = None) -> float | Array:
     """−2/3 mean: the conjugate of decisiveness, dominated by the smallest probabilities. RP after (3.5).
 
     >>> robustness([0.0, 1.0])

@@ -95,7 +95,7 @@ class ScoringRule:
     def __reduce__(self) -> Any:  # functions cannot be pickled: send the name or number
         return rule, (self.key,)
 
-    def score(self, p: ArrayLike, y: ArrayLike) -> Any:
+    def score(self, p: ArrayLike, y: ArrayLike) -> Array:
         """Loss of forecast p when class y (column number) is the outcome: d(p, e_y)."""
         p = self.rows("p", p)
         y = domain.classes("y", y, p.shape[-1])
@@ -105,11 +105,11 @@ class ScoringRule:
         )
         return (self.offset(p) - self.gradient(happened, p)[..., 0])[()]
 
-    def entropy(self, q: ArrayLike) -> Any:
+    def entropy(self, q: ArrayLike) -> Array:
         """Expected loss of the forecast q when q is the truth: −g(q)."""
         return (0.0 - self.generator(self.rows("q", q)))[()]
 
-    def divergence(self, forecast: ArrayLike, truth: ArrayLike) -> Any:
+    def divergence(self, forecast: ArrayLike, truth: ArrayLike) -> Array:
         """Expected loss beyond the entropy when the truth is q: d(p, q), zero only where the rows are equal."""
         p, q = self.rows("forecast", forecast), self.rows("truth", truth)
         if p.shape[-1] != q.shape[-1]:

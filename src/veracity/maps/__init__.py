@@ -105,9 +105,23 @@ def adjustment(rule: str | float | ScoringRule) -> tuple[str, dict[str, float]]:
 def adjust(y_proba: ArrayLike, target: ArrayLike, rule: str | float | ScoringRule = "log") -> Fitted:
     """Return the map that moves the mean score of every class to its target with the least loss (KF15 section 4).
 
-    rule: "log" or 0 multiplies and renormalises, "brier" or 1 adds, another r > −1 shifts the gradient of that score.
-    The result is callable on rows and has `.shift`, `.weights` (r = 0), `.outside` and `.edge`.
+    Parameters
+    ----------
+    y_proba : array-like of shape (n,) or (n, k)
+        Probabilities whose means are moved.
+    target : array-like of shape (k,)
+        Share of each class that the means shall have; it sums to one.
+    rule : "log", "brier", float or ScoringRule, default "log"
+        Score whose loss is least: "log" or 0 multiplies and renormalises, "brier" or 1 adds, another r > −1 shifts the
+        gradient of that score.
 
+    Returns
+    -------
+    Fitted
+        Callable on rows of probabilities, with `.shift`, `.weights` (r = 0), `.outside` and `.edge`.
+
+    Examples
+    --------
     >>> adjust([[.9, .1]] * 4 + [[.3, .7]] * 4, [.625, .375]).weights.round(2).tolist()
     [1.18, 1.0]
     """

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from veracity import __version__, kernels, maps
 from veracity.data import Forecasts, prepare
@@ -22,6 +23,9 @@ from veracity.results.presented import Presented
 from veracity.state.keyed import TIME
 from veracity.state.plan import USUAL, Plan
 from veracity.state.tally import Tally
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
 
 SEVERAL = "veracity/assessments/1"
 OF_ARRAYS = ("missing", "soft", "normalise", "scale")  # options of Forecasts.of beyond those of assess
@@ -61,9 +65,61 @@ class Assessments(Presented):
             raise ValueError(f"text: not a document of schema {SEVERAL!r}")
         return cls({name: Assessment.from_document(one) for name, one in models.items()})
 
-    def plot(self, name: str | None = "compare", **options: Any) -> Any:
+    def plot(self, name: str | None = "compare", **options: Any) -> ChartType:
         """Return a picture by name, an Altair chart."""
         return super().plot(name, **options)
+
+
+@overload
+def assess(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = ...,
+    counts: ArrayLike | None = ...,
+    labels: Sequence[Any] | None = ...,
+    pos_label: object = ...,
+    floor: float = ...,
+    end_width: float = ...,
+    bins: int | str = ...,
+    preset: str | None = ...,
+    map: str = ...,
+    groups: ArrayLike | Mapping[str, ArrayLike] | None = ...,
+    clusters: ArrayLike | None = ...,
+    time: ArrayLike | None = ...,
+    ideal: ArrayLike | None = ...,
+    features: ArrayLike | None = ...,
+    level: float = ...,
+    bootstrap: int | None = ...,
+    random_state: int = ...,
+    r: ArrayLike = ...,
+    lags: int | None = ...,
+    window: str | int | None = ...,
+    shrink: str = ...,
+) -> Assessment: ...
+
+
+@overload
+def assess(
+    y_true: Tally | Forecasts,
+    *,
+    floor: float = ...,
+    end_width: float = ...,
+    bins: int | str = ...,
+    preset: str | None = ...,
+    map: str = ...,
+    level: float = ...,
+    bootstrap: int | None = ...,
+    random_state: int = ...,
+    r: ArrayLike = ...,
+    lags: int | None = ...,
+    window: str | int | None = ...,
+    shrink: str = ...,
+) -> Assessment: ...
+
+
+@overload
+def assess(y_true: object, **reading: Any) -> Assessment | Assessments: ...
 
 
 def assess(
@@ -92,12 +148,73 @@ def assess(
     window: str | int | None = None,
     shrink: str = "auto",
     **reading: Any,
-) -> Any:
-    """Return how good the forecasts are, why they lose what they lose, and what would help.
+) -> Assessment | Assessments:
+    """Assess probabilistic forecasts against outcomes.
 
-    y_true, y_proba: outcomes and probabilities, (n,) or (n, k); or one Forecasts, one Tally, or one frame with
-    label=, proba= and the other reading options. Returns an `Assessment` (`Assessments` where a frame holds several
-    models).
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), `Forecasts`, `Tally` or data frame
+        Outcomes: labels, column numbers 0 … k−1, or shares of an outcome between 0 and 1. A frame (pandas, polars,
+        pyarrow) holds outcomes and forecasts: its columns are recognised, or named by `label=`, `proba=`,
+        `positive_proba=` and the other reading options of the command line.
+    y_proba : array-like of shape (n,) or (n, k)
+        Probability of the second class (the event) in each case, or of each class, in the order of `labels`.
+    sample_weight : array-like of shape (n,), optional
+        Importance of each case; only ratios matter.
+    counts : array-like of int, shape (n,), optional
+        Number of identical cases that each row stands for.
+    labels : sequence of length k, optional
+        Class of each column of `y_proba`. Default: the sorted distinct labels, or the order of a categorical.
+    pos_label : label, optional
+        The event, where `y_proba` has one column.
+    floor : float, default 0
+        Minimum probability in the reported means; the log loss is never floored.
+    end_width : float, default 0.005
+        Width of the first and the last bin of the published measured means.
+    bins : int or "auto", default "auto"
+        Number of bins of the published measured means.
+    preset : {"CQ", "N17"}, optional
+        Also compute the measured means by the procedure of that paper.
+    map : str, default "auto"
+        Recalibration behind the losses: "auto" cross-fits a pool of all calibrators; "grouped", "bins", "isotonic", …
+        count stage C of KF15 in the same cases.
+    groups : array-like of shape (n,), or mapping of name to array-like, optional
+        Groups whose readings are compared.
+    clusters : array-like of shape (n,), optional
+        Cases with one value depend on each other (patients, matches, questions). Excludes `time`.
+    time : array-like of shape (n,), optional
+        When each case took place; neighbours in time may depend on each other. Excludes `clusters`.
+    ideal : array-like of shape (n,) or (n, k), optional
+        True probabilities, where they are known: separates grouping from irreducible loss.
+    features : array-like of shape (n,) or (n, f), optional
+        Features of each case; cases with equal features have the same true probabilities.
+    level : float, default 0.95
+        Level of the intervals.
+    bootstrap : int, optional
+        Number of resamples for the intervals; default: closed forms.
+    random_state : int, default 0
+        Seed of draws and folds.
+    r : float or sequence of float, optional
+        Further risk parameters r > −1 whose losses are computed.
+    lags : int, optional
+        Lags of intervals in time (Bartlett weights); default: cosines.
+    window : str or int, optional
+        Length of the windows of time: "30d", "12m", or a number of cases.
+    shrink : {"auto", "none"}, default "auto"
+        Whether the log losses of small groups are drawn towards the common mean.
+
+    Returns
+    -------
+    Assessment
+        Scores, verdict, losses and remedies, computed when they are asked for. `Assessments`, by model, where a frame
+        holds several models.
+
+    Examples
+    --------
+    >>> import veracity as vc
+    >>> a = vc.assess([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> round(a.scores.log_loss, 4), round(a.scores.accuracy, 2)
+    (0.299, 1.0)
     """
     started = perf_counter()
     if map != "auto" and map not in maps.names():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from veracity.results.schema import SCHEMA, SECTIONS, section_types
 from veracity.results.shared import Shared
 from veracity.state.plan import FLOORS
 from veracity.state.tally import Tally
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 TERMS = ("uncertainty", "resolution", "reliability", "within")
 FLAT = (
@@ -354,7 +357,7 @@ class Assessment(Presented):
         """Return the readings as a flat table: name, value, low, high, method, reason."""
         return [row for name in FLAT for row in readings(getattr(self, SECTIONS[name]), name)]
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> DataFrame:
         """Return the readings as a polars frame: name, value, low, high, method, reason."""
         with extras():
             from veracity.read import frame_of

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from veracity.data import Forecasts, check, prepare
 from veracity.estimate.compare import Dependence
@@ -28,36 +29,82 @@ OF_PLAN = tuple(f.name for f in fields(Plan))
 
 def compare(
     y_true: Any,
-    y_proba: Mapping[str, Any] | None = None,
+    y_proba: Mapping[str, ArrayLike] | None = None,
     *,
     reference: str | None = None,
-    sample_weight: Any = None,
-    counts: Any = None,
-    labels: Any = None,
-    pos_label: Any = None,
-    groups: Any = None,
-    clusters: Any = None,
-    time: Any = None,
-    **options: Any,
+    sample_weight: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
+    labels: Sequence[Any] | None = None,
+    pos_label: object = None,
+    groups: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    clusters: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    floor: float = 0.0,
+    end_width: float = 0.005,
+    bins: int | str = "auto",
+    preset: str | None = None,
+    map: str = "auto",
+    level: float = 0.95,
+    bootstrap: int | None = None,
+    random_state: int = 0,
+    r: ArrayLike = (),
+    lags: int | None = None,
+    horizon: int | None = None,
+    window: str | int | None = None,
+    shrink: str = "auto",
+    **reading: Any,
 ) -> Comparison:
-    """Return which model is better, by how much, and where, from the same cases.
+    """Compare probabilistic forecasts of the same cases.
 
-    y_true and {model: probabilities}, each (n,) or (n, k); or one frame that holds several models, with label=, proba=
-    and the other reading options. Other options are those of `assess` (floor, level, map, r, lags, horizon, …).
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), or data frame
+        Outcomes, as in `assess`. A frame holds several models; its columns are recognised, or named by `label=`,
+        `proba=`, `model=`, `id=` and the other reading options of the command line.
+    y_proba : mapping of str to array-like of shape (n,) or (n, k)
+        Probabilities of each model by its name.
+    reference : str, optional
+        Model that all others are compared with; default: every pair.
+    sample_weight, counts, labels, pos_label, groups, clusters, time
+        As in `assess`, for the cases that all models share.
+    floor, end_width, bins, preset, map, level, bootstrap, random_state, r, lags, window, shrink
+        As in `assess`, for the assessment of each model.
+    horizon : int, optional
+        Steps ahead that forecasts in time are made: Diebold–Mariano errors with the factor of Harvey, Leybourne and
+        Newbold. Excludes `lags`.
+
+    Returns
+    -------
+    Comparison
+        Paired differences of every score, components of the loss, and a ranking with ties.
+
+    Examples
+    --------
+    >>> import veracity as vc
+    >>> c = vc.compare([0, 1, 1, 0], {"a": [0.2, 0.7, 0.9, 0.4], "b": [0.4, 0.6, 0.6, 0.5]})
+    >>> d = c.differences("log")[0]
+    >>> d.a, d.b, round(d.value, 4)
+    ('a', 'b', -0.2574)
     """
     started = perf_counter()
-    plan = Plan(**{name: options.pop(name) for name in OF_PLAN if name in options})
+    options = {name: value for name, value in locals().items() if name in OF_PLAN}
+    plan = Plan(**options | {"r": tuple(np.atleast_1d(np.asarray(r, dtype=np.float64)).tolist())})
     if y_proba is None:
         named = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
         named |= {"group": groups, "cluster": clusters, "time": time}
         given = {name: value for name, value in named.items() if value is not None}
-        held = models_of(y_true, options | given, "compare")
+        held = models_of(y_true, reading | given, "compare")
     else:
-        if options:
-            raise TypeError(f"compare() has no option {next(iter(options))!r}")
+        if reading:
+            raise TypeError(f"compare() of arrays has no option {next(iter(reading))!r}")
         if not isinstance(y_proba, Mapping):
             raise TypeError('y_proba: give the probabilities of each model by name, such as {"a": …, "b": …}')
-        shared = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
+        shared: dict[str, Any] = {
+            "sample_weight": sample_weight,
+            "counts": counts,
+            "labels": labels,
+            "pos_label": pos_label,
+        }
         shared |= {"groups": _columns(groups), "clusters": clusters, "time": time}
         held = {str(name): check(prepare(y_true, p, **shared)) for name, p in y_proba.items()}
     first = next(iter(held.values()), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from veracity.results.presented import Presented
 from veracity.results.schema import COMPARISON as SCHEMA
 from veracity.state.keyed import CLUSTER
 from veracity.state.pairs import CaseScores, Moments, Pairs
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
 
 FROM_JSON = "this comparison was read from a document that does not hold this; make it again from the forecasts"
 Held = TypeVar("Held")
@@ -170,7 +173,7 @@ class Comparison(Presented):
             held |= {f"groups.{column}.{level}": found for level, found in levels.items()}
         return [{"name": name, "reason": None, **plain(d)} for name, found in held.items() for d in found]
 
-    def plot(self, name: str | None = "differences", **options: Any) -> Any:
+    def plot(self, name: str | None = "differences", **options: Any) -> ChartType:
         """Return a picture by name, an Altair chart."""
         return super().plot(name, **options)
 

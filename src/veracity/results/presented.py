@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from veracity.data.extras import extras
 from veracity.results.document import encode
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
 
 
 class Presented:
@@ -28,12 +32,13 @@ class Presented:
         """Return the answer as Markdown."""
         return str(import_module("veracity.show").to_markdown(self))
 
-    def plot(self, name: str | None = None, **options: Any) -> Any:
+    def plot(self, name: str | None = None, **options: Any) -> ChartType:
         """Return a picture by name, an Altair chart; without a name the usual one, and the names are printed."""
         with extras():
-            return import_module("veracity.plots").chart(name, self, **options)
+            chart: ChartType = import_module("veracity.plots").chart(name, self, **options)
+            return chart
 
-    def report(self, path: Any) -> None:
+    def report(self, path: str | Path) -> None:
         """Write the report, one HTML file that opens offline, or a PDF by the ending of the path."""
         with extras():
             import_module("veracity.show").write(self, path)
