@@ -92,6 +92,7 @@ def metrics(f: Forecasts, bins: int = BINS) -> Metrics:
         row["floor"]: np.array([row["robustness"], row["geometric_accuracy"], row["decisiveness"]]) for row in a.floors
     }
     assert a.scores.accuracy is not None
+    assert published is not None
     picks = float(a.scores.accuracy)
     ratio = float(published.spread_ratio)
     return Metrics(picks, three(a.reported), three(published.measured), ratio, [dict(b) for b in a.bins], floors)

@@ -79,8 +79,8 @@ def assess(
     counts: ArrayLike | None = ...,
     labels: Sequence[Any] | None = ...,
     pos_label: object = ...,
-    floor: float = ...,
-    end_width: float = ...,
+    floor: float | None = ...,
+    end_width: float | None = ...,
     bins: int | str = ...,
     preset: str | None = ...,
     map: str = ...,
@@ -103,8 +103,8 @@ def assess(
 def assess(
     y_true: Tally | Forecasts,
     *,
-    floor: float = ...,
-    end_width: float = ...,
+    floor: float | None = ...,
+    end_width: float | None = ...,
     bins: int | str = ...,
     preset: str | None = ...,
     map: str = ...,
@@ -167,10 +167,10 @@ def assess(
         Class of each column of `y_proba`. Default: the sorted distinct labels, or the order of a categorical.
     pos_label : label, optional
         The event, where `y_proba` has one column.
-    floor : float, default 0
-        Minimum probability in the reported means; the log loss is never floored.
-    end_width : float, default 0.005
-        Width of the first and the last bin of the published measured means.
+    floor : float, optional
+        Minimum probability in the reported means; default: 0, or that of the preset. The log loss is never floored.
+    end_width : float, optional
+        Width of the first and the last bin of the published measured means; default: 0.005.
     bins : int or "auto", default "auto"
         Number of bins of the published measured means.
     preset : {"CQ", "N17"}, optional
