@@ -82,7 +82,7 @@ def level(tally: Tally, among: int = 1) -> Level:
     if tally.by_key is None or not tally.sums.rows:
         return found
     wider = Widening(tally)
-    return replace(found, **{name: wider.section(getattr(found, name)) for name in WIDENED})
+    return replace(found, **{name: wider.section(getattr(found, name), name) for name in WIDENED})
 
 
 def event_level(tally: Tally) -> ClassLevel | None:
