@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.data import Forecasts
 from veracity.data.reading import Reading, unknown
 from veracity.data.records import ClassLevel
 from veracity.data.verdict import ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
 from veracity.estimate.cases import DRAWS, EDGES, RANGES, Many, Two, normal, prepared, ranges_of
+from veracity.estimate.content import class_order, row_hashes
 from veracity.estimate.folds import BLOCKS, blocks
 from veracity.estimate.slope import (
     PER_CLASS,
@@ -164,20 +166,21 @@ def judge(
     y = np.asarray(outcomes, dtype=np.int64)
     count = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
     weight = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
-    block = blocks(clusters, time, count)
     some = (count > 0.0) & (weight > 0.0)
-    p, y, count, weight, block = p[some], y[some], count[some], weight[some], None if block is None else block[some]
+    p, y, count, weight = p[some], y[some], count[some], weight[some]
+    clusters, time = (None if x is None else np.asarray(x)[some] for x in (clusters, time))
     rows = int(count.sum())
     if rows < FEWEST_ROWS:
         return not_measurable(f"{rows} case{'' if rows == 1 else 's'}: too few to judge, at least {FEWEST_ROWS} needed")
+    names = tuple(str(name) for name in classes)
+    held = Forecasts(p, y, names, weights=weight, counts=count.astype(np.int64))
+    block = blocks(clusters, time, count, None if clusters is None else row_hashes(held))
     number = 0 if block is None else len(np.unique(block))
     if block is not None and number < BLOCKS:
         return not_measurable(f"{number} clusters: too few to judge, at least {BLOCKS} needed")
     if block is not None and 2.0 ** (1 - number) > max((PICK_WEIGHTS if picks_only else WEIGHTS).values()) * alpha:
         return not_measurable(f"{number} clusters or blocks of time: too few to judge one of several groups")
-    names = tuple(str(name) for name in classes)
-    # By name, so that nothing depends on the order of classes.
-    order = np.arange(len(names)) if picks_only else np.argsort(np.array(names), kind="stable")
+    order = np.arange(len(names)) if picks_only else class_order(held)
     p, y = _in_order(p, y, order)
     realised = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1.0 - p)
     zeros = int(count[realised <= 0.0].sum()) if zero_rows is None else zero_rows
