@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from veracity.data import Forecasts
-from veracity.estimate.content import forecast_hashes
+from veracity.state.content import forecast_hashes
 from veracity.estimate.folds import FOLDS, folds
 from veracity.estimate.ladder import losses
 from veracity.estimate.recalibration import mixture_weights, recalibration, select

@@ -15,7 +15,7 @@ from veracity import maps
 from veracity.data import Forecasts
 from veracity.estimate.cases import Many, Two, cases_of, ranges_of
 from veracity.estimate.compare import NORMAL
-from veracity.estimate.content import Hashes, class_keys, row_hashes
+from veracity.state.content import Hashes, class_keys, row_hashes
 from veracity.estimate.paired import score_of
 from veracity.estimate.recalibration import NUMBERS, Recalibration
 from veracity.estimate.slope import PER_CLASS, RIDGE, fit

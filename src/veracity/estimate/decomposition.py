@@ -21,7 +21,7 @@ from veracity.data.records import (
     Decomposition,
     PlainTerms,
 )
-from veracity.estimate.content import Hashes, forecast_hashes
+from veracity.state.content import Hashes, forecast_hashes
 from veracity.estimate.ladder import AUTO, BOTH_INFINITE, SAME_ROWS, chain, chance_of_adjustment, row_mean
 from veracity.estimate.recalibration import Recalibration, Rule, fit_rows, repeated, select
 from veracity.formulas.chain import NAMES as TERMS

@@ -15,7 +15,7 @@ from veracity import maps
 from veracity.data import Finding, Forecasts
 from veracity.data.reading import Reading, around, undefined, unknown
 from veracity.data.records import Losses
-from veracity.estimate.content import forecast_hashes
+from veracity.state.content import forecast_hashes
 from veracity.estimate.folds import blocks
 from veracity.estimate.ideal import Ideal
 from veracity.estimate.ideal import ideal as ideal_of

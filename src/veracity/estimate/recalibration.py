@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from veracity import maps
 from veracity.data import Finding, Forecasts
-from veracity.estimate.content import Hashes, class_keys, forecast_hashes, row_hashes
+from veracity.state.content import Hashes, class_keys, forecast_hashes, row_hashes
 from veracity.estimate.folds import Folds, folds
 from veracity.estimate.scores import FEW_MISSES, FEWEST
 from veracity.formulas.differences import normal_cluster_error

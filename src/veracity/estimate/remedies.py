@@ -7,7 +7,7 @@ import numpy as np
 from veracity import maps
 from veracity.data import Forecasts
 from veracity.data.records import Gain, Remedy
-from veracity.estimate.content import forecast_hashes
+from veracity.state.content import forecast_hashes
 from veracity.estimate.recalibration import CHEAP, Recalibration, fit_member, fit_rows, recalibration, select
 from veracity.formulas.intervals import quantile
 

@@ -24,7 +24,7 @@ from veracity.data.reading import Reading, unknown
 from veracity.data.records import ClassLevel
 from veracity.data.verdict import ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
 from veracity.estimate.cases import DRAWS, EDGES, RANGES, Many, Two, normal, prepared, ranges_of
-from veracity.estimate.content import class_order, row_hashes
+from veracity.state.content import class_order, row_hashes
 from veracity.estimate.folds import BLOCKS, blocks
 from veracity.estimate.slope import (
     PER_CLASS,
