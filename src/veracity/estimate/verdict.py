@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.data import Forecasts
 from veracity.data.reading import Reading, unknown
 from veracity.data.records import ClassLevel
 from veracity.data.verdict import ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
@@ -35,6 +36,7 @@ from veracity.estimate.slope import (
 )
 from veracity.formulas.differences import weighted_holm
 from veracity.formulas.intervals import quantile
+from veracity.state.content import class_order, row_hashes
 
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
@@ -81,6 +83,21 @@ class Tests:
         """Return the 95 % quantile of the largest |z| of the draws."""
         drawn = np.abs(self.draws[:, columns] / np.sqrt(self.variances[columns] + 1.0))
         return float(np.quantile(drawn.max(axis=1), 1.0 - ALPHA)) * (1.0 + 1e-9)
+
+
+class AllEntries(NamedTuple):
+    """Probabilities (m,) of the event, or of every class, of all cases; their mass, and the mass that came true."""
+
+    p: Floats
+    mass: Floats
+    true: Floats
+
+    def between(self, first: int, last: int, flipped: bool) -> tuple[float, float, float]:
+        """Return mass, expected and observed events of the ranges; `flipped`: of the other of two classes."""
+        p, true = (1.0 - self.p, self.mass - self.true) if flipped else (self.p, self.true)
+        b = ranges_of(p)
+        inside = (b >= first) & (b <= last)
+        return float(self.mass[inside].sum()), float(self.mass[inside] @ p[inside]), float(true[inside].sum())
 
 
 def run_tests(cases: Two | Many, p: Floats, seed: int, picks: bool = False, project: bool = False) -> Tests:
@@ -153,31 +170,33 @@ def judge(
     level: float = 0.95,
     seed: int = 0,
     alpha: float = ALPHA,
+    every: AllEntries | None = None,
 ) -> Verdict:
     """Return the verdict of forecasts (m,) or (m, k) with outcomes as column numbers.
 
     `gain` and `gain_error` are mean and standard error of the log loss that recalibration saves on cases it was not
     fitted to. `zero_rows` counts the outcomes with probability 0 where the rows are a sample. `alpha` is the chance of
-    a false verdict about calibrated forecasts.
+    a false verdict about calibrated forecasts. `every` holds the forecasts of all cases where the rows are a sample.
     """
     p = np.asarray(probabilities, dtype=np.float64)
     y = np.asarray(outcomes, dtype=np.int64)
     count = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
     weight = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
-    block = blocks(clusters, time, count)
     some = (count > 0.0) & (weight > 0.0)
-    p, y, count, weight, block = p[some], y[some], count[some], weight[some], None if block is None else block[some]
+    p, y, count, weight = p[some], y[some], count[some], weight[some]
+    clusters, time = (None if x is None else np.asarray(x)[some] for x in (clusters, time))
     rows = int(count.sum())
     if rows < FEWEST_ROWS:
         return not_measurable(f"{rows} case{'' if rows == 1 else 's'}: too few to judge, at least {FEWEST_ROWS} needed")
+    names = tuple(str(name) for name in classes)
+    held = Forecasts(p, y, names, weights=weight, counts=count.astype(np.int64))
+    block = blocks(clusters, time, count, None if clusters is None else row_hashes(held))
     number = 0 if block is None else len(np.unique(block))
     if block is not None and number < BLOCKS:
         return not_measurable(f"{number} clusters: too few to judge, at least {BLOCKS} needed")
     if block is not None and 2.0 ** (1 - number) > max((PICK_WEIGHTS if picks_only else WEIGHTS).values()) * alpha:
         return not_measurable(f"{number} clusters or blocks of time: too few to judge one of several groups")
-    names = tuple(str(name) for name in classes)
-    # By name, so that nothing depends on the order of classes.
-    order = np.arange(len(names)) if picks_only else np.argsort(np.array(names), kind="stable")
+    order = np.arange(len(names)) if picks_only else class_order(held)
     p, y = _in_order(p, y, order)
     realised = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1.0 - p)
     zeros = int(count[realised <= 0.0].sum()) if zero_rows is None else zero_rows
@@ -197,9 +216,9 @@ def judge(
     if rejected:
         confidence = _confidence(tests, p, seed, "level" in rejected, several, zeros > 0)
         ends = _where(tests, confidence.direction, len(names), zeros > 0, flipped) if confidence.direction else None
-        confidence = replace(confidence, where=_range(tests, p, *ends, flipped) if ends else None)
+        confidence = replace(confidence, where=_range(tests, p, *ends, flipped, every) if ends else None)
     if "shape" in rejected and not zeros and (b := _shape(tests, p, several)) is not None:
-        where = _range(tests, p, b, b, flipped)
+        where = _range(tests, p, b, b, flipped, every)
         shape = ShapeTest(tests.shape, where.low, where.high, where)
     expected, gave = _means_of_picks(cases, p) if picks_only else _typical(cases, p, zeros)
     confidence = replace(confidence, expected=expected, realised=gave)
@@ -362,13 +381,15 @@ def _where(tests: Tests, direction: str, classes: int, zeros: bool, flipped: boo
     return spans[int(np.argmax(np.where(fits, np.abs(z), 0.0)))] if fits.any() else None
 
 
-def _range(tests: Tests, p: Floats, first: int, last: int, flipped: bool) -> Range:
-    """Return the frequencies of forecasts in these ranges."""
+def _range(tests: Tests, p: Floats, first: int, last: int, flipped: bool, every: AllEntries | None) -> Range:
+    """Return the frequencies of forecasts in these ranges: of all cases, with z as the test saw it."""
     cases = tests.cases
     columns = slice(cases.levels + 1 + first, cases.levels + 2 + last)
     z = float(tests.residuals[columns].sum() / np.sqrt(tests.variances[columns].sum() or 1.0))  # 0: next to impossible
     inside = (cases.ranges >= first) & (cases.ranges <= last)
-    if isinstance(cases, Two):
+    if every is not None:
+        count, expected, events = every.between(first, last, flipped)
+    elif isinstance(cases, Two):
         count, expected, events = (float(cases.mass[inside] @ x[inside]) for x in (np.ones(len(p)), p, cases.y))
     else:
         count = float(cases.mass @ inside.sum(axis=1))

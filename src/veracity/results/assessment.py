@@ -107,12 +107,12 @@ class Assessment(Presented):
         if self._shared.nothing:
             return self._no_means
         found, bootstrap = self._shared.profile.means(), self._shared.bootstrap
-        return self._shared.shown(found if bootstrap is None else bootstrap.of_means("reported", found))
+        return self._shared.shown(found if bootstrap is None else bootstrap.of_means("reported", found), "reported")
 
     @cached_property
     def expected(self) -> records.Means:
         """The same means as the forecaster expects of itself."""
-        return self._no_means if self._shared.nothing else self._shared.shown(self._shared.expected.means())
+        return self._no_means if self._shared.nothing else self._shared.shown(self._shared.expected.means(), "expected")
 
     @cached_property
     def expected_scores(self) -> Mapping[str, records.ExpectedScore]:
@@ -143,7 +143,9 @@ class Assessment(Presented):
     @cached_property
     def source(self) -> records.Means:
         """The same means of the source probabilities, where they are given (`ideal`)."""
-        return self._no_means if self._shared.nothing else self._shared.shown(estimate.source_means(self._state))
+        if self._shared.nothing:
+            return self._no_means
+        return self._shared.shown(estimate.source_means(self._state), "expected")
 
     @cached_property
     def source_divergence(self) -> records.Means:
@@ -300,7 +302,7 @@ class Assessment(Presented):
 
     def expected_at(self, r: float) -> Reading:
         """Return the expected mean of the probability of the outcome at r > −1."""
-        return self._shared.shown(estimate.expected_at(self._state, r))
+        return self._shared.shown(estimate.expected_at(self._state, r), "expected")
 
     def expected_score(self, rule: str | float = "log") -> records.ExpectedScore:
         """Return the score that the forecasts expect of themselves under "log", "brier" or any r > −1."""
@@ -315,7 +317,7 @@ class Assessment(Presented):
         """Return the measured mean of the probability of the outcome at r."""
         if self._shared.measured is None:
             return unknown(self._shared.nothing or estimate.NOT_MEASURABLE)
-        return self._shared.shown(self._shared.measured.at(r))
+        return self._shared.shown(self._shared.measured.at(r), "measured")
 
     def measured_by(self, curve: str = "bins", groups: str = "pooled") -> dict[str, Any]:
         """Return the measured means by another curve (bins, width, isotonic), of all entries or "per class"."""

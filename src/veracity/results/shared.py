@@ -91,7 +91,7 @@ class Shared:
             measured = bootstrap.of_means("measured", measured)
             divergence = bootstrap.of_means("divergence", divergence)
             ratio = bootstrap.of_spread_ratio(ratio)
-        return CurveMeans(self.shown(measured), self.shown(divergence), self.shown(ratio))
+        return CurveMeans(self.shown(measured, "measured"), self.shown(divergence, "divergence"), self.shown(ratio))
 
     @cached_property
     def recalibration(self) -> Recalibration | None:
@@ -113,14 +113,17 @@ class Shared:
         """The r of the plan beyond log and Brier, by their names in documents."""
         return tuple(key for r in self.tally.plan.r if (key := rule_key(r)) not in RULES)
 
-    def shown(self, section: Shown) -> Shown:
-        """Return the section with intervals for dependent cases, without where the number of cases is unknown."""
+    def shown(self, section: Shown, of: str = "") -> Shown:
+        """Return the section with intervals for dependent cases, without where the number of cases is unknown.
+
+        of  the quantity that means, or a single reading, are of
+        """
         if self.tally.shares_only:
             return without_intervals(section)
         if isinstance(section, DECIDED_BY_MISSES) and self._few_misses:
             return without_intervals(section, FEW_MISSES)
         dependent = self.tally.by_key is not None and not self.tally.plan.bootstrap and not self.nothing
-        return self._widening.section(section) if dependent else section
+        return self._widening.section(section, of) if dependent else section
 
     @cached_property
     def _few_misses(self) -> bool:

@@ -152,8 +152,9 @@ def _calibration_card(a: Any) -> Card | None:
         return None
     answers = {"found": "No", "slight": "Almost", "calibrated": "Yes", "none found": "No fault found"}
     _, slope, limits = described(quantity("calibration_slope"), detail.slope)
-    said = f"slope {slope.text}" if finite(detail.slope) is not None else words.capital(a.verdict or "")
-    said += f" ({limits.text})" if finite(detail.slope) is not None and limits.text else ""
+    sloped = finite(detail.slope) is not None and not detail.slope_differs
+    said = f"slope {slope.text}" if sloped else words.capital(a.verdict or "")
+    said += f" ({limits.text})" if sloped and limits.text else ""
     if len(a.classes or ()) == 2 and detail.level.classes and not detail.confidence.direction:  # only the level
         (level,) = detail.level.classes.values()
         said = "{} predicted, {} observed".format(*words.calibration.two_percents(level.predicted, level.observed))
@@ -232,7 +233,7 @@ def _calibration_rows(a: Any) -> list[tuple[Cell, ...]]:
         chance = "" if error.by_chance is None else f"{number(error.by_chance, words.decimals(held))} by chance"
         rows.append((*described(quantity("calibration_error.top_label"), held), chance))
     detail = a.verdict_detail
-    if detail is not None and finite(detail.slope) is not None:
+    if detail is not None and finite(detail.slope) is not None and not detail.slope_differs:
         rows.append((*described(quantity("calibration_slope"), detail.slope), ""))
     return rows
 

@@ -201,7 +201,7 @@ def _tests(a: Any) -> Table | None:
         rows.append((Label("Removable share of the log loss"), Value(detail.gain, True), Interval(detail.gain, True)))
     if finite(detail.detectable) is not None:
         rows.append((Label("Smallest share that these cases would show"), Value(detail.detectable, True), ""))
-    notes = [words.sentence(detail.method or "")]
+    notes = [words.sentence(detail.method or ""), *([words.SLOPE_DIFFERS] if detail.slope_differs else [])]
     return table("Calibration tests", ("value", words.level(a.level)), rows, notes)
 
 
