@@ -42,7 +42,7 @@ class ReadOptions:
     cluster: str | None = None
     time: str | None = None
     pick: str | None = None  # column of the picked label: the probability is the confidence in it
-    label_file: str | None = None  # outcomes in a file of their own, paired with the rows by position
+    label_file: str | None = None  # outcomes in a file of their own, joined on ids, or by position where there are none
     no_header: bool = False  # the first line of a text file is a row
     members: str | None = None  # columns of the members of an ensemble
     exceeds: tuple[Any, ...] = ()  # limits that turn members into probabilities; a last "raw": their plain share

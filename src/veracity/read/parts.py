@@ -21,7 +21,7 @@ from ..data import Finding, Forecasts, Names, check, merge
 from ..data.findings import without_empty
 from ..data.names import many
 from .build import Builder
-from .files import WeightsFile, is_parquet, parquet_rows, rows_of_parquet, table_of, weights_file
+from .files import WeightsFile, is_parquet, pairing_of, parquet_rows, rows_of_parquet, table_of, weights_file
 from .match import Match
 from .options import ReadOptions
 from .pairing import joined
@@ -262,16 +262,13 @@ def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, 
         table = _recognisable(files, options, skip_broken)
     except Refusal as refusal:
         raise refusal.settled(Names("file", file=files[0].name), options, partial(_attempt, files[0])) from None
-    if table.labels:
-        if len(files) > 1:
-            raise ValueError(
-                f"--label-file holds the outcomes of one file; there are {len(files)}\n"
-                "  give each file its own, or put the outcomes into the files"
-            )
-        options = options if options.label else replace(options, label=table.labels)
+    if table.labels and not options.label:
+        options = replace(options, label=table.labels)
     by_file = options.weight and options.weight not in table.columns
-    weights = weights_file(options.weight or "", [file.path for file in files], table) if by_file else None
+    weights = weights_file(options.weight or "", [file.path for file in files], table, options) if by_file else None
     layout = recognise(table, options, stem(Path(files[0].name)))
+    for pairing in (pairing_of(files, table, options, skip_broken), weights.pairing if weights else None):
+        layout = pairing.joined_to(layout, options, table) if pairing else layout
     if len(files) > 1:
         _refuse_models(files, table, layout, options)
         note = re.sub(r" \([\d,]+ of [\d,]+\)$", "", layout.outcome_note)  # counts of one file
