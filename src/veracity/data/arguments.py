@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from .columns import as_given, numbers
+from .events import event_of
 from .names import Names, listed, many
 from .types import Array
 
@@ -72,12 +73,55 @@ def refuse_reordered(y_true: Any, y_proba: Any, names: Names) -> None:
         )
 
 
-def named_columns(y_proba: Any, y: Array, names: Names) -> list[Any] | None:
-    """Return the classes by the column names of a frame; None without such names, or where they are 0, 1, …"""
+def declared_order(values: Any) -> tuple[Any, ...] | None:
+    """Return the categories of an ordered categorical of pandas, a polars Enum or a pyarrow dictionary, in their order.
+
+    None for anything else: categories without an order are sorted like other labels, as scikit-learn does.
+    """
+    kind = getattr(values, "dtype", None)
+    if type(kind).__name__ == "Enum" or getattr(kind, "ordered", False):
+        return tuple(kind.categories.to_list()) if hasattr(kind, "categories") else None
+    arrow = getattr(values, "type", None)
+    if getattr(arrow, "ordered", False) and hasattr(arrow, "value_type"):
+        whole = values.unify_dictionaries() if hasattr(values, "unify_dictionaries") else values
+        part = whole.chunk(0) if hasattr(whole, "chunk") and whole.num_chunks else whole
+        return tuple(part.dictionary.to_pylist()) if hasattr(part, "dictionary") else None
+    return None
+
+
+def declared_labels(values: Any, y: Array, k: int, one_column: bool, names: Names) -> tuple[Any, ...] | None:
+    """Return the labels of the k columns by the declared order of the outcomes; None where it does not tell them.
+
+    Where more classes are declared than there are columns, those that never occur have none. Of one column the words
+    of the event (yes, no) tell more.
+    """
+    order = declared_order(values)
+    if order is None or y.ndim != 1 or (one_column and event_of([str(v) for v in order]) is not None):
+        return None
+    if len(order) == k:
+        return order
+    seen = set(y.tolist())
+    occur = tuple(v for v in order if v in seen)
+    if len(occur) == k:
+        return occur
+    raise names.error(
+        f"{names.outcome} declares {len(order)} classes ({listed(order)}), "
+        f"{names.forecast} has {k} columns.",
+        "name the classes in the order of the columns:  labels=[…]",
+    )
+
+
+def named_columns(y_proba: Any, y: Array, names: Names, declared: bool = False) -> list[Any] | None:
+    """Return the classes by the column names of a frame; None without such names, or where they are 0, 1, …
+
+    `declared`: the outcomes tell the order of numbered columns.
+    """
     columns = getattr(y_proba, "column_names", None) or getattr(y_proba, "columns", None)
     if columns is None or y.ndim != 1 or y.dtype.kind not in "iufbOUS":
         return None
     classes: list[Any] | None
+    if declared and _numbers_in(columns) == list(range(len(columns))):
+        return None
     if y.dtype.kind in "iufb":
         seen, classes = np.unique(y[y == y]).tolist(), _numbers_in(columns)
         if classes is None or classes == list(range(len(columns))):

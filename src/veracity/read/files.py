@@ -18,7 +18,20 @@ from .options import ReadOptions
 from .paths import TEXTS, File, extension
 from .roles import CONFIDENCES, OUTCOMES, key_of
 from .suggest import Refusal
-from .table import BROKEN, SLICE, SLICES, NoRows, Table, casts_of, filtered, narrow, of_frame, some_rows, with_given
+from .table import (
+    BROKEN,
+    SLICE,
+    SLICES,
+    NoRows,
+    Table,
+    casts_of,
+    declared_in,
+    filtered,
+    narrow,
+    of_frame,
+    some_rows,
+    with_given,
+)
 
 ENTRIES, FEWEST = 1_000_000, 1_000  # values, and rows, of a slice where there are many columns
 
@@ -121,6 +134,7 @@ def scanned(lazy: pl.LazyFrame) -> tuple[pl.LazyFrame, tuple[str, ...], frozense
 
 def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
     limits.require_few_columns(len(lazy.collect_schema()), shown)
+    declared = declared_in(lazy)
     lazy, columns, converted = scanned(lazy)
     rows = int(lazy.select(pl.len()).collect().item())
     whole = rows <= SLICES * SLICE
@@ -132,7 +146,7 @@ def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
         sample = pl.concat([some_rows(lazy, columns, start, size, rows) for start in starts])
     if rows == 0:
         raise NoRows(f"{shown}: no rows\n  there is nothing to assess")
-    return Table(shown, "file", lazy, columns, rows, sample, whole, columnar=rows, converted=converted)
+    return Table(shown, "file", lazy, columns, rows, sample, whole, declared=declared, columnar=rows, converted=converted)
 
 
 # -- outcomes and weights in files of their own, paired with the rows by ids or by position ---------------------------

@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from ..data import Finding, Forecasts, Names, check, merge
+from ..data.arguments import declared_order
 from ..data.findings import without_empty
 from ..data.names import many
 from .build import Builder
@@ -336,7 +337,10 @@ def polars_frame(data: Any) -> pl.DataFrame:
         raise ValueError(f"two columns of the frame are called `{twice}`\n  give every column its own name") from None
     eager = native.collect("polars") if isinstance(native, nw.LazyFrame) else native
     made: pl.DataFrame = eager.to_polars()
-    return made
+    categories = [name for name, kind in eager.schema.items() if kind in (nw.Categorical, nw.Enum)]
+    orders = {name: declared_order(eager[name].to_native()) for name in categories}
+    words = {name: order for name, order in orders.items() if order and all(isinstance(v, str) for v in order)}
+    return made.with_columns(pl.col(name).cast(pl.String).cast(pl.Enum(order)) for name, order in words.items())
 
 
 def _recognisable(files: Sequence[File], options: ReadOptions, skip_broken: bool) -> Table:

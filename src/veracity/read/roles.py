@@ -90,10 +90,10 @@ def without_bounds(columns: list[Column]) -> list[Column]:
 
 
 class Column:
-    """One column of the sample: its kind and its values."""
+    """One column of the sample: its kind and its values; `declared`: its categories, where they have an order."""
 
-    def __init__(self, name: str, values: pl.Series) -> None:
-        self.name, self.key = name, key_of(name)
+    def __init__(self, name: str, values: pl.Series, declared: tuple[str, ...] = ()) -> None:
+        self.name, self.key, self.declared = name, key_of(name), declared
         self.values = values
         self.numeric = values.dtype.is_numeric()
 
