@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .columns import as_given, numbers
+from .columns import RowOf, as_given, is_missing, numbers
 from .events import event_of
 from .names import Names, listed, many
 from .types import Array
@@ -200,6 +200,29 @@ def keys_of(values: Array | None) -> Array | None:
         for label in labels.tolist()
     ]
     return np.array(keys, dtype=np.uint64)[place.ravel()]
+
+
+def cluster_keys(values: Array | None, row: RowOf, names: Names) -> Array | None:
+    """Return the keys of clusters; refuse rows without one: they would be a cluster of their own."""
+    if values is None or values.dtype == np.uint64:
+        return values
+    if values.dtype.kind in "OUS":
+        blank = np.fromiter((is_missing(v) or not str(v).strip() for v in values.tolist()), bool, len(values))
+    else:
+        blank = np.isnat(values) if values.dtype.kind in "mM" else np.asarray(values != values)
+    if blank.any():
+        column = names.called(names.cluster)
+        without = "" if names.style == "array" else f":  {names.option('where', _quoted(f'{names.cluster}!=', names))}"
+        raise names.error(
+            f"{column}: {int(blank.sum()):,} of {many(len(blank), 'row')} without a cluster "
+            f"(first: row {row(int(np.argmax(blank)))}).",
+            f"fill them in, or leave these rows out{without}",
+        )
+    return keys_of(values)
+
+
+def _quoted(word: str, names: Names) -> str:
+    return f"'{word}'" if names.style == "file" else word
 
 
 def moments_of(values: Array | None, names: Names) -> Array | None:

@@ -104,7 +104,7 @@ def _from_objects(array: Array, name: str, names: Names) -> Array:
         try:
             if isinstance(value, (str, bytes)):
                 raise TypeError
-            out[i] = np.nan if _is_missing(value) else float(value)
+            out[i] = np.nan if is_missing(value) else float(value)
         except (TypeError, ValueError):
             raise names.error(
                 f"{name} holds {value!r} at position {i}: not a number.", "give numbers; None and nan are missing"
@@ -112,7 +112,8 @@ def _from_objects(array: Array, name: str, names: Names) -> Array:
     return out.reshape(array.shape)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or pandas' NA."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
@@ -247,7 +248,7 @@ def _present(y: Array) -> tuple[Array, Array | None]:
         return y, missing if missing.any() else None
     if y.dtype.kind != "O":
         return y, None
-    missing = np.fromiter((_is_missing(v) for v in y), bool, len(y))
+    missing = np.fromiter((is_missing(v) for v in y), bool, len(y))
     present = y[~missing]
     kinds = {type(v) for v in present}
     if kinds and all(issubclass(t, (bool, np.bool_)) for t in kinds):

@@ -54,6 +54,7 @@ class ModelRows:
             columns=tuple(c.removeprefix(PIVOTED) for c in self.columns),
             weight=self.options.weight or "weight",
             count=self.options.count or "count",
+            cluster=self.options.cluster or "cluster",
             whole=self.whole,
         )
 
