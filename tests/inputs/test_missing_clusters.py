@@ -105,8 +105,7 @@ def test_missing_clusters_in_a_later_part_are_refused_with_their_row(tmp_path: P
     options = ReadOptions(cluster="site")
     source = source_of_files(tmp_path / "a.parquet", options)
     with pytest.raises(ValueError, match=r"`site`: 1 of \d+ rows without a cluster \(first: row 151\)"):
-        for batch in source.batches(source.parts()[0], rows=64):
-            assert batch.forecasts or not batch.rows
+        list(source.batches(source.parts()[0], rows=64))
     for open_all in (read, engines.assess):
         with pytest.raises(ValueError, match=r"^a.parquet: `site`: 1 of 200 rows without a cluster \(first: row 151\)"):
             open_all([tmp_path / "0.parquet", tmp_path / "a.parquet"], options)

@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .columns import RowOf, as_given, is_missing, numbers
+from .columns import RowOf, as_given, composed, is_missing, numbers, one_label
 from .events import event_of
 from .names import Names, listed, many
 from .types import Array
@@ -78,7 +78,7 @@ def declared_order(values: Any) -> tuple[Any, ...] | None:
 
     None for anything else: categories without an order are sorted like other labels, as scikit-learn does.
     """
-    kind = getattr(values, "dtype", None)
+    kind: Any = getattr(values, "dtype", None)
     if type(kind).__name__ == "Enum" or getattr(kind, "ordered", False):
         return tuple(kind.categories.to_list()) if hasattr(kind, "categories") else None
     arrow = getattr(values, "type", None)
@@ -100,8 +100,8 @@ def declared_labels(values: Any, y: Array, k: int, one_column: bool, names: Name
         return None
     if len(order) == k:
         return order
-    seen = set(y.tolist())
-    occur = tuple(v for v in order if v in seen)
+    seen = set(composed(y).tolist())
+    occur = tuple(v for v in order if one_label(v) in seen)
     if len(occur) == k:
         return occur
     raise names.error(
@@ -116,9 +116,10 @@ def named_columns(y_proba: Any, y: Array, names: Names, declared: bool = False) 
 
     `declared`: the outcomes tell the order of numbered columns.
     """
-    columns = getattr(y_proba, "column_names", None) or getattr(y_proba, "columns", None)
-    if columns is None or y.ndim != 1 or y.dtype.kind not in "iufbOUS":
+    given = getattr(y_proba, "column_names", None) or getattr(y_proba, "columns", None)
+    if given is None or y.ndim != 1 or y.dtype.kind not in "iufbOUS":
         return None
+    columns, y = [one_label(c) for c in given], composed(y)
     classes: list[Any] | None
     if declared and _numbers_in(columns) == list(range(len(columns))):
         return None
@@ -194,7 +195,7 @@ def keys_of(values: Array | None) -> Array | None:
     """Return 64-bit keys of labels of any kind: equal labels have equal keys, in any part and any order."""
     if values is None or values.dtype == np.uint64:
         return values
-    labels, place = np.unique(values.astype(str), return_inverse=True)
+    labels, place = np.unique(composed(values).astype(str), return_inverse=True)
     keys = [
         int.from_bytes(blake2b(label.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
         for label in labels.tolist()
@@ -275,7 +276,8 @@ def groups_of(groups: Any, n: int, names: Names) -> dict[str, Any]:
         return {}
     if not hasattr(groups, "items"):
         raise names.error(f"groups is a {type(groups).__name__}.", 'give names with their columns:  groups={"site": …}')
-    return {str(name): row_column(column, n, f"groups[{name!r}]", names) for name, column in groups.items()}
+    columns = {str(name): row_column(column, n, f"groups[{name!r}]", names) for name, column in groups.items()}
+    return {name: column if column is None else composed(column) for name, column in columns.items()}
 
 
 def ideal_matrix(ideal: Any, p: Array, names: Names) -> Array | None:

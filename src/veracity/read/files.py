@@ -146,7 +146,8 @@ def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
         sample = pl.concat([some_rows(lazy, columns, start, size, rows) for start in starts])
     if rows == 0:
         raise NoRows(f"{shown}: no rows\n  there is nothing to assess")
-    return Table(shown, "file", lazy, columns, rows, sample, whole, declared=declared, columnar=rows, converted=converted)
+    known: dict[str, Any] = {"declared": declared, "columnar": rows, "converted": converted}
+    return Table(shown, "file", lazy, columns, rows, sample, whole, **known)
 
 
 # -- outcomes and weights in files of their own, paired with the rows by ids or by position ---------------------------

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import normalize
 
 from . import layouts
 
@@ -120,8 +121,8 @@ def _limits(name: str, value: Any) -> tuple[float, ...]:
 
 
 def canonical(value: Any) -> str:
-    """Return a label as text, the same for 1, 1.0, "1" and "1.0"."""
-    text = str(value).strip()
+    """Return a label as text, the same for 1, 1.0, "1" and "1.0", and for é in one letter or in two."""
+    text = normalize("NFC", str(value).strip())
     if isinstance(value, bool):
         return text
     try:

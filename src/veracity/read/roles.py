@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..data.events import EVENT_WORDS as EVENT_WORDS
 from ..data.events import event_of as event_of
+from . import strings
 from .options import canonical
 
 OUTCOMES = (
@@ -94,7 +95,7 @@ class Column:
 
     def __init__(self, name: str, values: pl.Series, declared: tuple[str, ...] = ()) -> None:
         self.name, self.key, self.declared = name, key_of(name), declared
-        self.values = values
+        self.values = strings.composed(values)
         self.numeric = values.dtype.is_numeric()
 
     @cached_property
