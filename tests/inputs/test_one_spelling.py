@@ -1,4 +1,4 @@
-"""Labels that are equal after Unicode normalisation are one class: é as one letter (NFC) or as e and an accent (NFD)."""
+"""Labels that are equal after Unicode normalisation are one class: é as one letter, or as e and an accent."""
 
 from __future__ import annotations
 

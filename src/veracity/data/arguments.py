@@ -105,8 +105,7 @@ def declared_labels(values: Any, y: Array, k: int, one_column: bool, names: Name
     if len(occur) == k:
         return occur
     raise names.error(
-        f"{names.outcome} declares {len(order)} classes ({listed(order)}), "
-        f"{names.forecast} has {k} columns.",
+        f"{names.outcome} declares {len(order)} classes ({listed(order)}), {names.forecast} has {k} columns.",
         "name the classes in the order of the columns:  labels=[…]",
     )
 

@@ -18,11 +18,11 @@ from typing import Any
 import polars as pl
 
 from ..data import Finding, Forecasts, Names, check, merge
-from ..data.arguments import declared_order
 from ..data.findings import without_empty
 from ..data.names import many
 from .build import Builder
 from .files import WeightsFile, is_parquet, pairing_of, parquet_rows, rows_of_parquet, table_of, weights_file
+from .frames import polars_frame
 from .match import Match
 from .options import ReadOptions
 from .pairing import joined
@@ -316,31 +316,6 @@ def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts:
         layout, table = replace(layout, rows=0, class_counts=()), replace(table, whole=False)
     held = [Part(file=shown, frames=(made,))] if parts is None else parts
     return Source(layout, options, held, table)
-
-
-def polars_frame(data: Any) -> pl.DataFrame:
-    """Return a pandas, polars, pyarrow or duckdb frame as a polars one."""
-    if isinstance(data, pl.DataFrame):
-        return data
-    import narwhals as nw  # files do not need it
-
-    try:
-        native = nw.from_native(data)
-    except TypeError:
-        raise ValueError(
-            f"a {type(data).__name__} is no frame\n"
-            "  give outcomes and probabilities (y_true, y_proba), or a pandas, polars, pyarrow or duckdb frame"
-        ) from None
-    except nw.exceptions.DuplicateError:
-        names = [str(c) for c in data.columns]
-        twice = next((c for c in names if names.count(c) > 1), "the same name")
-        raise ValueError(f"two columns of the frame are called `{twice}`\n  give every column its own name") from None
-    eager = native.collect("polars") if isinstance(native, nw.LazyFrame) else native
-    made: pl.DataFrame = eager.to_polars()
-    categories = [name for name, kind in eager.schema.items() if kind in (nw.Categorical, nw.Enum)]
-    orders = {name: declared_order(eager[name].to_native()) for name in categories}
-    words = {name: order for name, order in orders.items() if order and all(isinstance(v, str) for v in order)}
-    return made.with_columns(pl.col(name).cast(pl.String).cast(pl.Enum(order)) for name, order in words.items())
 
 
 def _recognisable(files: Sequence[File], options: ReadOptions, skip_broken: bool) -> Table:
