@@ -210,7 +210,6 @@ class WeightsFile:
     path: str
     column: str
     starts: dict[str, int]  # rows in the files before each
-    pairing: Pairing
     values: Any = None  # of a file that cannot be entered in the middle, or in the order of the data
 
     def before(self, path: str) -> int:
@@ -225,8 +224,8 @@ class WeightsFile:
         return numbers_in(held[self.column])[rows - low]
 
 
-def weights_file(name: str, files: Sequence[Path], first: Table, reading: ReadOptions) -> WeightsFile:
-    """The weights of this name, joined on ids, or as many as there are rows."""
+def weights_file(name: str, files: Sequence[Path], first: Table, reading: ReadOptions) -> tuple[WeightsFile, Pairing]:
+    """The weights of this name, joined on ids or as many as there are rows, and how they are paired."""
     path = Path(name)
     if not path.is_file():
         shown = ", ".join(first.columns[:12])
@@ -245,7 +244,7 @@ def weights_file(name: str, files: Sequence[Path], first: Table, reading: ReadOp
         pairing = by_row(first, sum(rows), held, column, "weight")
     starts = {os.path.abspath(file): sum(rows[:i]) for i, file in enumerate(files)}
     values = None if is_parquet(path) and not on else numbers_in(pairing.taken(held.read([column])[1][column]))
-    return WeightsFile(os.path.abspath(path), column, starts, pairing, values)
+    return WeightsFile(os.path.abspath(path), column, starts, values), pairing
 
 
 def _rows(path: Path) -> int:

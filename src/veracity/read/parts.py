@@ -266,9 +266,10 @@ def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, 
     if table.labels and not options.label:
         options = replace(options, label=table.labels)
     by_file = options.weight and options.weight not in table.columns
-    weights = weights_file(options.weight or "", [file.path for file in files], table, options) if by_file else None
+    paths = [file.path for file in files]
+    weights, by_weight = weights_file(options.weight or "", paths, table, options) if by_file else (None, None)
     layout = recognise(table, options, stem(Path(files[0].name)))
-    for pairing in (pairing_of(files, table, options, skip_broken), weights.pairing if weights else None):
+    for pairing in (pairing_of(files, table, options, skip_broken), by_weight):
         layout = pairing.joined_to(layout, options, table) if pairing else layout
     if len(files) > 1:
         _refuse_models(files, table, layout, options)
