@@ -55,6 +55,16 @@ class Columns:
         apart = set(without)
         return [c for c in self.free.values() if c.name not in apart and fits(c)]
 
+    def candidates(self, fits: Callable[[Column], bool], without: Sequence[str] = ()) -> list[Column]:
+        """Return the free columns that fit and may hold outcomes or picks: no time stamp, no id, no free text."""
+        return self.where(lambda c: fits(c) and not c.no_label, without)
+
+    def with_label(self) -> Columns:
+        """Return the same columns with the outcome that is given among the free ones."""
+        other, label = copy.copy(self), self.options.label
+        other.free = {name: column for name, column in self.all.items() if name in self.free or name == label}
+        return other
+
     def first(self, names: Sequence[str], fits: Callable[[Column], bool]) -> str | None:
         """Return the free column with the first of these names that fits."""
         named = self.where(lambda c: c.key in names and fits(c))

@@ -13,11 +13,10 @@ from .classes import ClassSet
 from .columns import Columns
 from .match import run_of, short
 from .roles import Column
-from .suggest import Agreement, Proposal, Refusal, agreement
+from .suggest import FEW, Agreement, Proposal, Refusal, agreement, placeholder, separation
 
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 LABELS = 20  # whole numbers of more values are measurements
-FEW = 50  # rows below which an outcome without visible relation to the forecasts proves nothing
 
 
 # -- outcomes ---------------------------------------------------------------------------------------------------------
@@ -27,12 +26,13 @@ def ranked(
     columns: Columns, fits: Sequence[Column], forecasts: Sequence[str], classes: Sequence[str] = ()
 ) -> list[Column]:
     """Return the columns that may be the outcome, those that go best with the forecasts first."""
+    fits = not_picks(columns, fits, forecasts, classes)
     found = {c.name: agreement_of(columns, c, forecasts, classes) for c in fits}
     related = [c for c in fits if named(c) or not found[c.name].chance or c.present.len() < FEW]
 
-    def rank(column: Column) -> tuple[bool, bool, float, bool]:
+    def rank(column: Column) -> tuple[int, bool, bool, float, bool]:
         one = found[column.name]
-        return one.chance, one.beyond, -round(one.value, 2), not named(column)
+        return roles.rank_of_name(column.name), one.chance, one.beyond, -round(one.value, 2), not named(column)
 
     return sorted(related, key=rank)
 
@@ -41,19 +41,36 @@ def named(column: Column) -> bool:
     return column.key in roles.OUTCOMES or column.key in roles.WEAK_OUTCOMES
 
 
-def related(columns: Columns, column: Column, forecasts: Sequence[str]) -> bool:
+def related(columns: Columns, column: Column, forecasts: Sequence[str], classes: Sequence[str] = ()) -> bool:
     """Whether a column goes with the forecasts better than by chance; few rows do not tell."""
-    return column.present.len() < FEW or not agreement_of(columns, column, forecasts, ()).chance
+    return column.present.len() < FEW or not agreement_of(columns, column, forecasts, classes).chance
 
 
 def agreement_of(columns: Columns, column: Column, forecasts: Sequence[str], classes: Sequence[str]) -> Agreement:
     return agreement(column, [columns.all[name] for name in forecasts], classes)
 
 
-def not_picks(columns: Columns, fits: list[Column], forecasts: Sequence[str], classes: Sequence[str]) -> list[Column]:
-    """Return the columns without those that hold the likeliest class in every row, unless all do."""
-    picks = [c for c in fits if agreement_of(columns, c, forecasts, classes).value == 1.0 and c.present.len() >= FEW]
-    return [c for c in fits if c not in picks] or fits
+def is_decided(columns: Columns, column: Column, forecasts: Sequence[str], classes: Sequence[str] = ()) -> bool:
+    """Whether the forecasts tell the values of a column apart in every row, as a decision made from them would be."""
+    if classes and column.present.len() >= FEW and agreement_of(columns, column, forecasts, classes).value == 1.0:
+        return True
+    return len(classes) <= 2 and any(separation(column, columns.all[name]) is not None for name in forecasts)
+
+
+def more_likely(
+    columns: Columns, known: Column, fits: Sequence[Column], forecasts: Sequence[str], classes: Sequence[str] = ()
+) -> list[Column]:
+    """Return the columns that go with the forecasts in enough rows, and are not decided by them, beside a known one."""
+    others = [c for c in fits if c.name != known.name and c.present.len() >= FEW]
+    others = [c for c in others if not is_decided(columns, c, forecasts, classes)]
+    return [c for c in others if related(columns, c, forecasts, classes)]
+
+
+def not_picks(
+    columns: Columns, fits: Sequence[Column], forecasts: Sequence[str], classes: Sequence[str] = ()
+) -> list[Column]:
+    """Return the columns without those that are decided by the forecasts in every row, unless all are."""
+    return [c for c in fits if not is_decided(columns, c, forecasts, classes)] or list(fits)
 
 
 def two_outcomes(
@@ -69,8 +86,11 @@ def two_outcomes(
     number = "two" if len(fits) == 2 else len(fits)
     names = listed([f"`{c.name}`" for c in fits], 12)
     best = ranked(columns, fits, forecasts, classes)
+    decided = [c for c in fits if c not in not_picks(columns, fits, forecasts, classes)]
+    if decided:
+        differ += f"; the forecast separates `{decided[0].name}` perfectly: is it a prediction?"
     return columns.refuse(
-        f"{number} columns could be the outcome: {names}{differ}.",
+        f"{number} columns could be the outcome: {names}{differ}" + ("" if decided else "."),
         *(Proposal("choose", {"label": c.name}) for c in best[:2]),
         otherwise=f"name it:  {columns.option('label', 'COL')}",
     )
@@ -85,15 +105,16 @@ def more_than_two(columns: Columns, column: Column, forecast: str) -> Refusal:
     if not column.labels or (column.numeric and len(column.labels) > LABELS):
         middle = float(column.present.median() or 0) if column.numeric else 0.0  # type: ignore[arg-type]
         given: dict[str, Any] = {"cut": f"{middle:g}"} | ({} if column.key in roles.OUTCOMES else {"label": name})
-        return columns.refuse(what, Proposal("if it is a measurement, cut it", given))
+        when = "if it is a measurement, above which limit is the event?"
+        return columns.refuse(what, Proposal(when, given, asked={"cut": placeholder(1)}))
     odd, void = _codes(column), [v for v in column.labels if v.lower() in roles.VOID]
     without = {"label": name, "where": tuple(f"{name}!={v}" for v in odd or void)}
     if odd:  # all other values are the event and its absence
-        proposals = [Proposal("without these rows", without, likely=2.0)]
+        proposals = [Proposal(f"if {short(odd, ' and ')} means that the outcome is not known", without, likely=2.0)]
     else:
         event = _likely_event(columns, column, forecast)
         proposals = [Proposal("if one value is the event", without | {"versus_rest": event})]
-    two = columns.where(lambda c: c.two_valued and not columns.is_pick(c))
+    two = columns.candidates(lambda c: c.two_valued and not columns.is_pick(c))
     others = [c for c in ranked(columns, two, [forecast]) if c.present.len() >= FEW or named(c)]
     proposals += [Proposal("if another is the outcome", {"label": c.name}) for c in others[:1]]
     return columns.refuse(what, *proposals, most=3)
@@ -103,12 +124,7 @@ def _codes(column: Column) -> list[str]:
     """Return the labels that are no outcomes, such as unknown and -9999, if those left are an event and its absence."""
     odd = [v for v in column.labels if v.lower() in roles.VOID or v in roles.SENTINELS]
     left = [v for v in column.labels if v not in odd]
-    if len(left) == 2 and roles.event_of(left) is not None:
-        return odd
-    words = {word.lower(): word for word in column.labels}
-    pairs = [{event, other} for event, other in roles.EVENT_WORDS.items() if {event, other} <= set(words)]
-    strange = sorted(set(words) - pairs[0]) if pairs else []
-    return [words[strange[0]]] if len(strange) == 1 and not strange[0].isdigit() else []
+    return odd if len(left) == 2 and roles.event_of(left) is not None else []
 
 
 def _likely_event(columns: Columns, column: Column, forecast: str) -> str:

@@ -16,7 +16,7 @@ from veracity.read import open as open_source
 
 from .shapes import Shape
 
-PLACEHOLDER = re.compile(r"\b(COL|FILE|PATTERN|LABEL)\b|…")
+PLACEHOLDER = re.compile(r"\b(COL|FILE|PATTERN|LABEL|LOW|HIGH|LIMIT\d*|VALUE)\b|…")
 
 
 def write(shape: Shape, folder: Path) -> None:
