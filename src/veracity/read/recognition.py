@@ -42,6 +42,7 @@ def attempt(table: Table, options: ReadOptions, model: str) -> None:
         table = table_of(table.path, options, table.name)
     rows = min(TRIED_ROWS, max(TRIED_FEWEST, TRIED_ENTRIES // max(1, len(table.columns))))
     few = of_frame(table.sample.head(rows), table.name, table.style, preset=table.preset, empty=table.empty)
+    few.labels = table.labels
     few = filtered(few, options)
     found = _recognised(few, options, model)
     if options.weight not in few.columns:  # a file of weights
@@ -207,17 +208,20 @@ def _with_remarks(columns: Columns, found: Match) -> Match:
             continue
         why = "looks like a predicted label" if columns.is_pick(column) and column.labels else ""
         twin = _percent_of(columns, column, found)
-        if not column.no_label and found.outcome and is_decided(columns, column, _single(found)):
-            remark = f"{name} is decided by the forecast in every row: not taken for the outcome"
+        if not why and _is_rejected(columns, column, found):
+            remark = f"the forecast separates {name} perfectly: not taken for the outcome"
         if column.key in roles.WEIGHTS and not columns.options.weight:
             remark = f"{name} is not used as case weights ({columns.option('weight', name)} would)"
         unused.append((name, f"looks like `{twin}` in percent" if twin else why))
     return replace(found, unused=tuple(unused), remark=remark, class_counts=_class_counts(columns, found))
 
 
-def _single(found: Match) -> list[str]:
-    """Return the forecasts that are the probability of one event each."""
-    return [own[-1] for _, own in found.models if len(found.classes) == 2 and not found.derived]
+def _is_rejected(columns: Columns, column: Column, found: Match) -> bool:
+    """Whether a column could be the outcome, had it not been made from the forecasts."""
+    guessed = found.outcome and not columns.options.label and len(found.classes) == 2 and not found.derived
+    if not guessed or not column.two_valued or column.no_label:
+        return False
+    return is_decided(columns, column, [own[-1] for _, own in found.models])
 
 
 def _class_counts(columns: Columns, found: Match) -> tuple[tuple[str, int], ...]:

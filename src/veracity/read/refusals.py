@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -109,8 +110,13 @@ def more_than_two(columns: Columns, column: Column, forecast: str) -> Refusal:
         return columns.refuse(what, Proposal(when, given, asked={"cut": placeholder(1)}))
     odd, void = _codes(column), [v for v in column.labels if v.lower() in roles.VOID]
     without = {"label": name, "where": tuple(f"{name}!={v}" for v in odd or void)}
+    strange = _strange(column)
     if odd:  # all other values are the event and its absence
-        proposals = [Proposal(f"if {short(odd, ' and ')} means that the outcome is not known", without, likely=2.0)]
+        proposals = [Proposal(f"if {short(odd, ' and ')} is no outcome, without these rows", without, likely=2.0)]
+    elif strange:
+        given = {"label": name, "where": (f"{name}!={strange}",)}
+        proposals = [Proposal("if a value is no outcome, which one?", given, asked={"where": f"{name}!=VALUE"})]
+        proposals += [Proposal("if one value is the event", {"label": name, "versus_rest": _event(column)})]
     else:
         event = _likely_event(columns, column, forecast)
         proposals = [Proposal("if one value is the event", without | {"versus_rest": event})]
@@ -127,14 +133,26 @@ def _codes(column: Column) -> list[str]:
     return odd if len(left) == 2 and roles.event_of(left) is not None else []
 
 
+def _strange(column: Column) -> str:
+    """Return the only label beside an event and its absence, such as draw or lost; empty if there is none."""
+    words = {word.lower(): word for word in column.labels}
+    pairs = [{event, other} for event, other in roles.EVENT_WORDS.items() if {event, other} <= set(words)]
+    rest = sorted(set(words) - pairs[0]) if pairs else []
+    return words[rest[0]] if len(rest) == 1 and len(words) == len(column.labels) and not rest[0].isdigit() else ""
+
+
+def _event(column: Column) -> str:
+    """Return the labels that are words for events."""
+    return ",".join(label for label in column.labels if label.lower() in roles.EVENT_WORDS)
+
+
 def _likely_event(columns: Columns, column: Column, forecast: str) -> str:
     """Return the label that the forecast's name ends in, words for events, or the label with the highest forecasts."""
     labels = [v for v in column.labels if v.lower() not in roles.VOID] or list(column.labels)
     name = roles.key_of(forecast)
     ends = [label for label in labels if roles.key_of(label) and name.endswith(roles.key_of(label))]
-    words = [label for label in labels if label.lower() in roles.EVENT_WORDS]
-    if ends or words:
-        return ",".join(ends[-1:] or words)
+    if ends or _event(column):
+        return ",".join(ends[-1:]) or _event(column)
     p = columns.all[forecast].values.cast(pl.Float64, strict=False)
     means = {label: p.filter((column.text == label).fill_null(False)).mean() for label in labels}
     return max(labels, key=lambda label: float(means[label] or 0.0))  # type: ignore[arg-type]
@@ -162,6 +180,17 @@ def called_otherwise(columns: Columns, outcome: Column, names: Sequence[str]) ->
     )
 
 
+def outcomes_beside(columns: Columns) -> list[Proposal]:
+    """Return the proposal of a file in the same folder that is named for the outcomes: y_true.npy for y_prob.npy."""
+    beside = columns.table.companion(roles.FORECAST_FILES, roles.OUTCOME_FILES)
+    path = columns.table.path
+    if beside is None or path is None or columns.options.label_file:
+        return []
+    found, here = path.resolve().with_name(beside), Path.cwd()
+    shown = found.relative_to(here) if found.is_relative_to(here) else found
+    return [Proposal(f"if {beside} holds the outcomes", {"label_file": str(shown)})]
+
+
 # -- forecasts --------------------------------------------------------------------------------------------------------
 
 
@@ -171,9 +200,10 @@ def sums_off(columns: Columns, chosen: ClassSet) -> ValueError:
     sums = table.sample.select(pl.sum_horizontal(pl.col(names).cast(pl.Float64))).to_series()
     off = (sums - 1).abs() > 1e-3
     if not off.any():
-        return columns.error(
+        return columns.refuse(
             f"class columns {run_of(names)}, but no column holds outcomes of these classes.",
-            f"name it:  {columns.option('label', 'COL')}   another file holds it:  "
+            *outcomes_beside(columns),
+            otherwise=f"name it:  {columns.option('label', 'COL')}   another file holds it:  "
             f"{columns.option('label_file', 'FILE')}   (adjust and calibrate apply do without)",
         )
     index, source = int(off.arg_max() or 0), "file" if table.style == "file" else "frame"

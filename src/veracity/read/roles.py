@@ -38,6 +38,12 @@ PICKS = (
     *("pred", "y_pred", "pred_label", "pred_class", "predicted_label", "predicted_class", "predicted", "prediction"),
     "predict",
 )
+# words of the names of files of forecasts, and of files of their outcomes
+FORECAST_FILES = {
+    *("y", "p", "prob", "probs", "proba", "probas", "probability", "probabilities", "pred", "preds", "prediction"),
+    *("predictions", "score", "scores", "forecast", "forecasts", "hat"),
+}
+OUTCOME_FILES = {"y", "true", "truth", "label", "labels", "target", "targets", "gold", "outcome", "outcomes", "actual"}
 WEIGHTS = ("sample_weight", "case_weight", "case_weights", "weight", "weights", "w")
 IDS = ("id", "case_id", "row_id", "doc_id", "question_id", "patient_id", "plotid", "idx")
 CASE_IDS = (*IDS, "case", "item", "question", "sample", "sample_id", "index")
@@ -68,11 +74,12 @@ UNITS = {
 DATES = {"date", "datetime", "timestamp", "day", "dt"}
 TIMES = {"time", "timestamp", "date", "datetime", "year", "epoch", "created", "updated"}
 KEYS = {"id", "uuid", "guid", "uid", "hash", "url", "slug", "index", "idx"}  # words of names that identify rows
+LABEL_WORDS = {"class", "label", "category", "target", "outcome", "group"}  # class_id is a label, no key of a row
 COUNTERS = {"count", "counts", "number", "num", "n", "votes", "rank", "age", "visits", "clicks", "days", "goals"}
 NO_UNITS = {"class", "label", "target", "model", "fold", "split", "resample", "run", "seed", "batch", "type", "row"}
 
 INSTANT = re.compile(r"^\d{4}-\d\d?-\d\d?([T ]\d\d?:\d\d.*)?$|^\d\d?[./]\d\d?[./]\d{2,4}( .*)?$|^\d\d?:\d\d(:\d\d)?$")
-TOKEN = re.compile(r"^(?=.*\d)[0-9A-Za-z_-]{12,}$")  # one word of letters and digits: a key, no label
+TOKEN = re.compile(r"^(?=.*\d)(?=.*[A-Za-z])[0-9A-Za-z_-]{12,}$")  # one word of letters and digits: a key
 EPOCH = (8e8, 5e9)  # seconds from 1995 to 2128
 SENTENCE = 6  # words from which texts are sentences, no labels
 FEWEST_NUMBERED = 20  # rows from which consecutive numbers, each once, number the rows
@@ -224,14 +231,15 @@ class Column:
             return False
         if any(unit * EPOCH[0] <= self.low and self.high <= unit * EPOCH[1] for unit in (1, 1e3, 1e6, 1e9)):
             return True
-        return bool(words_of(self.name) & TIMES) or (19000101 <= self.low and self.high <= 21001231)
+        return bool(words_of(self.name) & TIMES) or (self.low >= 19000101 and self.high <= 21001231)
 
     @cached_property
     def identifies(self) -> bool:
         """Names or numbers of rows: by the name of the column, by their form, or because they count the rows."""
-        if words_of(self.name) & KEYS or self.key in IDS or self._all_like(TOKEN):
-            return True
         rows = self.present.len()
+        named = words_of(self.name) & KEYS and not words_of(self.name) & LABEL_WORDS
+        if named or self.key in IDS or (2 * self.distinct > rows and self._all_like(TOKEN)):
+            return True
         return self._whole and rows >= FEWEST_NUMBERED and self.distinct == rows == self.high - self.low + 1
 
     @cached_property

@@ -88,7 +88,8 @@ class Refusal(ValueError):
             shown.setdefault(proposal.when, []).append(text)
         # a proposal without an occasion follows the sentence itself
         here = "   or   ".join(shown.pop("", []))
-        remedies = [f"{when}:  {'   or   '.join(texts)}" for when, texts in shown.items()]
+        said = {when + ("" if when.endswith("?") else ":"): "   or   ".join(texts) for when, texts in shown.items()}
+        remedies = [f"{when}  {texts}" for when, texts in said.items()]
         remedy = "      ".join(remedies) or ("" if here else self.otherwise)
         lines = [self.what + (f"   {here}" if here else ""), *(line for line in (self.listing, remedy) if line)]
         return names.error("\n  ".join(lines))
@@ -134,7 +135,7 @@ def flags(names: Names, options: ReadOptions, given: ReadOptions, asked: Mapping
         if value in (before, None, ()) or option == "labelled":
             continue
         if asked and option in asked:
-            parts.append(names.option(option, asked[option]))
+            parts.append(flag(names, option, asked[option]))
         elif option in ("where", "group", "feature"):
             new = [one for one in value if one not in before]
             parts += [flag(names, option, one) for one in new]

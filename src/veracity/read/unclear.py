@@ -13,7 +13,16 @@ from . import roles
 from .classes import DIGITS, class_sets, with_stem
 from .columns import Columns
 from .match import run_of
-from .refusals import LABELS, agreement_of, called_otherwise, more_than_two, ranked, related, sums_off
+from .refusals import (
+    LABELS,
+    agreement_of,
+    called_otherwise,
+    more_than_two,
+    outcomes_beside,
+    ranked,
+    related,
+    sums_off,
+)
 from .roles import Column
 from .suggest import Proposal, agreement, command, placeholder
 
@@ -65,10 +74,11 @@ def unclear(columns: Columns) -> ValueError:
             if roles.key_of(name) in roles.OUTCOMES:
                 columns.table.column(name)  # refuses: it is empty
     one = roles.without_bounds(columns.where(lambda c: c.probability))
-    possible = columns.where(lambda c: not (c.identifies or c.time_stamp))
+    possible = columns.where(lambda c: c.key not in roles.IDS)
     if columns.table.style == "file" and len(one) == len(possible) == 1 and not columns.table.empty:
         return columns.refuse(
             f"`{one[0].name}` could be the forecast, but no column holds outcomes.",
+            *outcomes_beside(columns),
             otherwise="add a column of what happened, such as 0 and 1, or give the file that holds it:  "
             + columns.option("label_file", "FILE"),
             listing=listing(columns),
@@ -249,14 +259,17 @@ def _one_column(columns: Columns) -> ValueError:
     if table.nested:
         remedy = _without_probability(columns)[1]
         return columns.error(f"one column `{only.name}`, no outcome and no probability.", remedy)
+    beside = outcomes_beside(columns)
     weights = table.style == "file" and only.key in roles.WEIGHTS
     no = "no outcome" if only.within and not weights else "no outcome and no probability"
     no = "no probability" if only.key in roles.OUTCOMES else no
     empty = next((f" ({fact})" for fact in table.facts if fact.startswith("empty")), "")
+    if beside and only.within and not weights:
+        return columns.refuse(f"one column `{only.name}`, {no}.", *beside)
     what = f"nothing to assess in {table.name}: one column `{only.name}`, {no}{empty}."
     if empty:
         what += "\n  fill the empty column, or give the file that holds its values"
-    elif only.within and not weights:
+    elif only.within and not weights and only.fractions:
         what += f"\n  if it is the probability of what happened:  {columns.option('layout', 'realised')}"
     elif not weights:
         what += "\n  a table needs a column of outcomes and one of probabilities, and a delimiter between them"

@@ -144,7 +144,7 @@ def _two_valued(columns: Columns, forecasts: Sequence[str]) -> list[Column]:
 
 
 def _own_probability(columns: Columns) -> tuple[str, str] | None:
-    """Return whether a pick was right, and the only column that says by its name that it holds the probability of it."""
+    """Return whether a pick was right, and the only column whose name says that it is the probability of this."""
     right = columns.with_label().first(roles.RIGHT, lambda c: c.outcome_like)
     if right is None or columns.options.label not in (None, right):
         return None

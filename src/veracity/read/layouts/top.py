@@ -153,7 +153,8 @@ def _agree_beyond_chance(a: Column, b: Column) -> bool:
         return False
     n = a.text.len()
     expected = sum(a.times.get(v, 0) / n * b.times.get(v, 0) / n for v in a.labels)
-    return _agree(a, b) > expected + 3 * (expected * (1 - expected) / n) ** 0.5  # three standard errors
+    error = float(np.sqrt(expected * (1 - expected) / n))
+    return _agree(a, b) > expected + 3 * error
 
 
 def _comparable(label: Column, pick: Column) -> bool:
@@ -188,8 +189,8 @@ def _refuse_below_half(columns: Columns, confidence: str, correct: str) -> None:
     labels = [c for c in two if not columns.is_pick(c)]
     if two:
         raise columns.refuse(
-            f"`{confidence}` is below ½ in {below:,} of {rows:,} rows, and `{two[0].name}` holds two labels: no confidence "
-            "in a pick.",
+            f"`{confidence}` is below ½ in {below:,} of {rows:,} rows, and `{two[0].name}` holds two labels: no "
+            "confidence in a pick.",
             *(Proposal("of a label", {"label": c.name, "positive_proba": confidence}) for c in labels),
             Proposal("of being right", {"label": correct, "positive_proba": confidence}),
         )
@@ -211,8 +212,8 @@ def _is_confidence(columns: Columns, confidence: str, label: Column, pick: Colum
         return True
     in_pick = [Proposal("in the pick", {"pick": pick.name})] if below <= RARELY * rows else []
     raise columns.refuse(
-        f"`{confidence}` beside the label `{label.name}` and the pick `{pick.name}` is below ½ in {below:,} of {rows:,} "
-        "rows: the probability of one label, or the confidence in the pick?",
+        f"`{confidence}` beside the label `{label.name}` and the pick `{pick.name}` is below ½ in {below:,} of "
+        f"{rows:,} rows: the probability of one label, or the confidence in the pick?",
         *in_pick,
         Proposal("of a label", {"label": label.name, "positive_proba": confidence}),
     )

@@ -134,7 +134,7 @@ def _outcome(columns: Columns, chosen: ClassSet) -> str | None:
         raise two_outcomes(columns, fits, taken, chosen.classes)
     if fits:
         return fits[0].name
-    if len(named) == 1 and _mostly(named[0], chosen.classes):
+    if len(named) == 1 and (_mostly(named[0], chosen.classes) or (named[0].numeric and classes < {*named[0].labels})):
         return named[0].name  # the rows with other labels are refused when they are read
     if len(named) == 1:
         raise _other_labels(columns, named[0], chosen)
@@ -147,7 +147,7 @@ def _outcome(columns: Columns, chosen: ClassSet) -> str | None:
 
 
 def _beside(columns: Columns, known: Column, fits: list[Column], chosen: ClassSet) -> list[Column]:
-    """Return the columns that may be the outcome instead of one that is known by its name, but decided by the forecasts."""
+    """Return what may be the outcome instead of a column known by its name that the forecasts decide."""
     if columns.options.cut or not is_decided(columns, known, chosen.columns, chosen.classes):
         return []
     return more_likely(columns, known, fits, chosen.columns, chosen.classes)
