@@ -104,7 +104,8 @@ class Columns:
                 if any(c in item for c in "*?[{"):
                     raise self.error(f"no column fits {self.option(option, item)}.", f"columns: {run_of(names)}")
                 self.table.column(item)
-        found = matching(pattern, names)
+        exact = {*items_of(pattern, names)}  # a pattern takes no column that another option names
+        found = [each for each in matching(pattern, names) if each[2] in exact or each[2] not in self.options.given]
         for _, _, name in found:
             self._require_numbers(name, "probabilities", "choose columns of numbers")
         return found

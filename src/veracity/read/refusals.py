@@ -128,7 +128,7 @@ def more_than_two(columns: Columns, column: Column, forecast: str) -> Refusal:
 
 def _codes(column: Column) -> list[str]:
     """Return the labels that are no outcomes, such as unknown and -9999, if those left are an event and its absence."""
-    odd = [v for v in column.labels if v.lower() in roles.VOID or v in roles.SENTINELS]
+    odd = [v for v in column.labels if v.lower() in roles.VOID or (v in roles.SENTINELS and v != "-1")]  # -1, 0, 1
     left = [v for v in column.labels if v not in odd]
     return odd if len(left) == 2 and roles.event_of(left) is not None else []
 

@@ -81,6 +81,8 @@ NO_UNITS = {"class", "label", "target", "model", "fold", "split", "resample", "r
 INSTANT = re.compile(r"^\d{4}-\d\d?-\d\d?([T ]\d\d?:\d\d.*)?$|^\d\d?[./]\d\d?[./]\d{2,4}( .*)?$|^\d\d?:\d\d(:\d\d)?$")
 TOKEN = re.compile(r"^(?=.*\d)(?=.*[A-Za-z])[0-9A-Za-z_-]{12,}$")  # one word of letters and digits: a key
 EPOCH = (8e8, 5e9)  # seconds from 1995 to 2128
+YEARS = (1900, 2100)
+DAYS = (19000101, 21001231)  # days written as one number
 SENTENCE = 6  # words from which texts are sentences, no labels
 FEWEST_NUMBERED = 20  # rows from which consecutive numbers, each once, number the rows
 SMALL = 20  # whole numbers that are no higher are no percentages
@@ -224,14 +226,15 @@ class Column:
 
     @cached_property
     def time_stamp(self) -> bool:
-        """Points in time: dates, texts of dates, or whole numbers that their size or their name tells."""
+        """Points in time: dates, texts of dates, or numbers that their size or their name tells."""
         if self.values.dtype.is_temporal() or self._all_like(INSTANT):
             return True
-        if not self._whole or (self.two_valued and event_of(self.labels) is not None):
+        if not self.numeric or not self.present.len() or (self.two_valued and event_of(self.labels) is not None):
             return False
         if any(unit * EPOCH[0] <= self.low and self.high <= unit * EPOCH[1] for unit in (1, 1e3, 1e6, 1e9)):
             return True
-        return bool(words_of(self.name) & TIMES) or (self.low >= 19000101 and self.high <= 21001231)
+        written = any(low <= self.low and self.high <= high for low, high in (YEARS, DAYS))
+        return bool(words_of(self.name) & TIMES) or (self._whole and written)
 
     @cached_property
     def identifies(self) -> bool:
