@@ -244,10 +244,10 @@ def test_few_rows_or_one_exception_are_no_threshold() -> None:
 
 
 def test_a_truth_by_its_name_is_proposed_before_a_prediction() -> None:
-    noisy = np.where(np.arange(N) % 20 == 0, 1 - DECIDED, DECIDED)
+    seen = np.where(np.arange(N) % 8 == 0, 1 - Y, Y)  # goes less well with the forecasts than what follows
     for truth in ("real", "result_2024", "correct_side", "final_outcome", "game_resolution", "truth_value"):
         for guess in ("decision", "pred_side", "model_prediction"):
-            said = refusal(wrote(**{guess: noisy, truth: Y}, score=P))
+            said = refusal(wrote(**{guess: Y, truth: seen}, score=P))
             assert said.endswith(f"choose:  --label {truth}   or   --label {guess}")
 
 
@@ -349,6 +349,11 @@ def test_numbers_in_the_first_line_propose_no_header(columns: int) -> None:
     assert "the first line holds numbers" in said
     assert run([*shlex.split(said.splitlines()[1].partition(":  ")[2])[1:], "--quiet"]) == 0
     assert "--no-header" in said
+
+
+def test_numbers_in_the_first_line_propose_no_header_where_only_the_user_knows_the_columns() -> None:
+    pl.DataFrame([K, *Q.T]).write_csv("x.csv", include_header=False)
+    assert "--no-header --label COL" in refusal("x.csv")
 
 
 @pytest.mark.parametrize(
