@@ -73,8 +73,10 @@ UNITS = {
 }
 DATES = {"date", "datetime", "timestamp", "day", "dt"}
 TIMES = {"time", "timestamp", "date", "datetime", "year", "epoch", "created", "updated"}
-KEYS = {"id", "uuid", "guid", "uid", "hash", "url", "slug", "index", "idx"}  # words of names that identify rows
-LABEL_WORDS = {"class", "label", "category", "target", "outcome", "group"}  # class_id is a label, no key of a row
+# words of names that identify rows, and of those that do unless they number labels, as class_id does
+KEYS = {"uuid", "guid", "uid", "hash", "url", "slug"}
+NUMBERS = {"id", "index", "idx"}
+LABEL_WORDS = {"class", "label", "category", "target", "outcome", "group"}
 COUNTERS = {"count", "counts", "number", "num", "n", "votes", "rank", "age", "visits", "clicks", "days", "goals"}
 NO_UNITS = {"class", "label", "target", "model", "fold", "split", "resample", "run", "seed", "batch", "type", "row"}
 
@@ -239,9 +241,9 @@ class Column:
     @cached_property
     def identifies(self) -> bool:
         """Names or numbers of rows: by the name of the column, by their form, or because they count the rows."""
-        rows = self.present.len()
-        named = words_of(self.name) & KEYS and not words_of(self.name) & LABEL_WORDS
-        if named or self.key in IDS or (2 * self.distinct > rows and self._all_like(TOKEN)):
+        words, rows = words_of(self.name), self.present.len()
+        named = words & KEYS or (words & NUMBERS and not words & LABEL_WORDS) or self.key in IDS
+        if named or (2 * self.distinct > rows and self._all_like(TOKEN)):
             return True
         return self._whole and rows >= FEWEST_NUMBERED and self.distinct == rows == self.high - self.low + 1
 
