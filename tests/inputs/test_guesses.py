@@ -289,6 +289,22 @@ def test_the_probability_of_a_label_under_the_name_of_a_confidence_is_that_of_th
     assert log_losses(file) == [pytest.approx(loss(P, Y))]
 
 
+def test_the_probability_of_one_side_is_not_proposed_as_that_of_being_right() -> None:
+    right = (DECIDED == Y).astype(int)
+    said = refusal(wrote(prediction=DECIDED, decision=Y, prob_reverse=P, correct=right))
+    assert said.endswith("no confidence in a pick.\n  of a label:  --label decision --positive-proba prob_reverse")
+
+
+def test_of_two_answers_the_one_that_the_confidence_decides_is_the_prediction() -> None:
+    found = opened(wrote(Answer=words("no", "yes", DECIDED), answer=words("no", "yes"), confidence=P))
+    assert (found.layout, found.outcome) == ("binary", "answer")
+
+
+def test_a_refusal_whose_proposals_all_fail_still_says_what_to_do() -> None:
+    said = refusal(wrote(gold=[f"it is {i}" for i in range(N)], answer=LETTERS, prediction=SAID, prob=P))
+    assert said.endswith("\n  name the outcome:  --label COL")
+
+
 @pytest.mark.parametrize(
     ("p", "right"), [("p_correct", "correct"), ("prob_correct", "is_correct"), ("P.Right", "right")]
 )

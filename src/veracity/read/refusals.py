@@ -123,7 +123,7 @@ def more_than_two(columns: Columns, column: Column, forecast: str) -> Refusal:
     two = columns.candidates(lambda c: c.two_valued and not columns.is_pick(c))
     others = [c for c in ranked(columns, two, [forecast]) if c.present.len() >= FEW or named(c)]
     proposals += [Proposal("if another is the outcome", {"label": c.name}) for c in others[:1]]
-    return columns.refuse(what, *proposals, most=3)
+    return columns.refuse(what, *proposals, otherwise=f"name the outcome:  {columns.option('label', 'COL')}", most=3)
 
 
 def _codes(column: Column) -> list[str]:

@@ -13,6 +13,7 @@ from .. import roles
 from ..build import ModelRows, prepared
 from ..columns import Columns
 from ..match import Match, of_picks
+from ..refusals import named, ranked
 from ..roles import Column
 from ..suggest import Proposal
 
@@ -76,9 +77,9 @@ def _confidence(columns: Columns) -> str | None:
     if given:
         found = [c for _, _, c in columns.matched("positive_proba", given)]
         return found[0] if len(found) == 1 and (columns.options.pick or columns.forced) else None
-    named = columns.first(roles.CONFIDENCES, lambda c: c.numeric)
-    if named:
-        return named
+    called = columns.first(roles.CONFIDENCES, lambda c: c.numeric)
+    if called:
+        return called
     inside = columns.where(lambda c: c.on_scale(columns.scale) and c.distinct > 2)
     probable = [c for c in inside if roles.named_probability(c.name)] if len(inside) > 1 else inside
     return probable[0].name if len(probable) == 1 else None
@@ -113,8 +114,9 @@ def _label_and_pick(columns: Columns, confidence: str) -> tuple[str, str] | None
     for label in sorted(labels, key=lambda c: names.index(c.key) if c.key in names else -1):
         pairs = [pick for pick in picks if pick.name != label.name and _comparable(label, pick)]
         pairs = [pick for pick in pairs if columns.is_pick(pick)] or pairs
-        if pairs and _is_confidence(columns, confidence, label, pairs[0]):
-            return label.name, _only_pick(columns, label, pairs)
+        if pairs:
+            picked = _is_confidence(columns, confidence, label, pairs[0])
+            return (label.name, _only_pick(columns, label, pairs)) if picked else None
     return _by_values(columns, possible, labels if strong else None)
 
 
@@ -184,22 +186,23 @@ def _refuse_below_half(columns: Columns, confidence: str, correct: str) -> None:
     below, rows = _below_half(columns, confidence)
     if below <= RARELY * rows or columns.forced or columns.options.label:
         return
-    known = (*roles.OUTCOMES, *roles.WEAK_OUTCOMES)
-    two = columns.candidates(lambda c: c.two_valued and (c.key in known or columns.is_pick(c)), (confidence, correct))
-    labels = [c for c in two if not columns.is_pick(c)]
-    if two:
+    two = columns.candidates(lambda c: c.two_valued, (confidence, correct))
+    labels = ranked(columns, [c for c in two if not columns.is_pick(c)], [confidence])
+    of_right = [Proposal("of being right", {"label": correct, "positive_proba": confidence})]
+    if any(columns.is_pick(c) or named(c) for c in two):
         raise columns.refuse(
-            f"`{confidence}` is below ½ in {below:,} of {rows:,} rows, and `{two[0].name}` holds two labels: no "
+            f"`{confidence}` is below ½ in {below:,} of {rows:,} rows, and the pick is one of two labels: no "
             "confidence in a pick.",
-            *(Proposal("of a label", {"label": c.name, "positive_proba": confidence}) for c in labels),
-            Proposal("of being right", {"label": correct, "positive_proba": confidence}),
+            *(Proposal("of a label", {"label": c.name, "positive_proba": confidence}) for c in labels[:1]),
+            *(of_right if roles.key_of(confidence) in roles.CONFIDENCES else []),
+            otherwise=f"name the outcome:  {columns.option('label', 'COL')}",
         )
 
 
 def _is_confidence(columns: Columns, confidence: str, label: Column, pick: Column) -> bool:
     """Whether the probability is the confidence in the pick and not the probability of one label."""
-    named, (below, rows) = roles.key_of(confidence) in roles.CONFIDENCES, _below_half(columns, confidence)
-    if not label.two_valued or (named and below <= RARELY * rows):
+    called, (below, rows) = roles.key_of(confidence) in roles.CONFIDENCES, _below_half(columns, confidence)
+    if not label.two_valued or (called and below <= RARELY * rows):
         return True
     p, said = columns.all[confidence].values.cast(pl.Float64), pick.text
     sides = [p.filter((said == value).fill_null(False)).drop_nulls().to_numpy() for value in label.labels]
