@@ -13,7 +13,7 @@ from .. import roles
 from ..build import ModelRows, prepared
 from ..columns import Columns
 from ..match import Match, of_picks
-from ..refusals import named, ranked
+from ..refusals import named, not_picks, ranked
 from ..roles import Column
 from ..suggest import Proposal
 
@@ -111,7 +111,9 @@ def _label_and_pick(columns: Columns, confidence: str) -> tuple[str, str] | None
     strong = options.label or columns.where(lambda c: c.key in roles.OUTCOMES)
     names = (*roles.OUTCOMES, *roles.WEAK_OUTCOMES)
     picks = [c for c in possible if columns.is_pick(c) or c.key in ANSWERS]
-    for label in sorted(labels, key=lambda c: names.index(c.key) if c.key in names else -1):
+    for label in sorted(
+        not_picks(columns, labels, [confidence]), key=lambda c: names.index(c.key) if c.key in names else -1
+    ):
         pairs = [pick for pick in picks if pick.name != label.name and _comparable(label, pick)]
         pairs = [pick for pick in pairs if columns.is_pick(pick)] or pairs
         if pairs:
