@@ -100,15 +100,11 @@ def _label_and_pick(columns: Columns, confidence: str) -> tuple[str, str] | None
             )
         return fits[0].name, pick.name
     possible = columns.candidates(lambda c: bool(c.labels) or c.values.dtype == pl.String, (confidence,))
+    known = columns.where(lambda c: c.key in roles.OUTCOMES)
     if options.label:
         labels = [columns.all[columns.table.column(options.label)]]
-    else:
-        # `answer` and `status` say what is true only where nothing else does
-        labels = columns.where(lambda c: c.key in roles.OUTCOMES) or [
-            c for c in possible if c.key in roles.WEAK_OUTCOMES
-        ]
-        labels = [c for c in labels if c in possible]
-    strong = options.label or columns.where(lambda c: c.key in roles.OUTCOMES)
+    else:  # `answer` and `status` say what is true only where nothing else does
+        labels = [c for c in possible if c.key in (roles.OUTCOMES if known else roles.WEAK_OUTCOMES)]
     names = (*roles.OUTCOMES, *roles.WEAK_OUTCOMES)
     picks = [c for c in possible if columns.is_pick(c) or c.key in ANSWERS]
     for label in sorted(
@@ -119,7 +115,7 @@ def _label_and_pick(columns: Columns, confidence: str) -> tuple[str, str] | None
         if pairs:
             picked = _is_confidence(columns, confidence, label, pairs[0])
             return (label.name, _only_pick(columns, label, pairs)) if picked else None
-    return _by_values(columns, possible, labels if strong else None)
+    return _by_values(columns, possible, labels if known or options.label else None)
 
 
 def _only_pick(columns: Columns, label: Column, picks: list[Column]) -> str:
