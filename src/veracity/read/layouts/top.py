@@ -98,6 +98,12 @@ def _label_and_pick(columns: Columns, confidence: str) -> tuple[str, str] | None
                 f"no single column holds the labels that `{pick.name}` picks.",
                 f"name it:  {columns.option('label', 'COL')}",
             )
+        if not set(fits[0].text.drop_nulls()) & set(pick.text.drop_nulls()):
+            raise columns.error(
+                f"the outcome `{fits[0].name}` and the pick `{pick.name}` have no value in common: no pick could be "
+                "right.",
+                f"name another:  {columns.option('label', 'COL')}   or   {columns.option('pick', 'COL')}",
+            )
         return fits[0].name, pick.name
     possible = columns.candidates(lambda c: bool(c.labels) or c.values.dtype == pl.String, (confidence,))
     known = columns.where(lambda c: c.key in roles.OUTCOMES)
