@@ -52,8 +52,9 @@ EVENT, BOTH, MEMBERS = "event.csv --positive-proba p", "event.csv --positive-pro
 
 # the command, and its message after "veracity: "
 LAYOUTS = {
-    f"{EVENT} --pick said": "event.csv: --pick said has no effect: the forecast is p, no confidence in a pick.\n"
-    "  leave --pick said out",
+    f"{EVENT} --pick said": "event.csv: no single column holds the labels that `said` picks.\n  name it:  --label COL",
+    f"{EVENT} --label y --pick said": "event.csv: the outcome `y` and the pick `said` have no value in common: no pick "
+    "could be right.\n  name another:  --label COL   or   --pick COL",
     f"{EVENT} --label y --label-file truth.csv": "event.csv: --label-file truth.csv has no effect: "
     "the outcome is y.\n  leave --label-file truth.csv out",
     "words.csv --order yes,no": "words.csv: --order yes,no has no effect: the event is yes.\n"
@@ -259,7 +260,7 @@ def test_column_of_a_frame_without_effect_is_refused() -> None:
     frame = pl.DataFrame({"y": Y, "p": P, "said": ["no", "yes"] * (N // 2)})
     with pytest.raises(ValueError) as caught:
         vc.assess(frame, label="y", positive_proba="p", pick="said")
-    assert str(caught.value).startswith('pick="said" has no effect: the forecast is p')
+    assert str(caught.value).startswith("the outcome `y` and the pick `said` have no value in common")
 
 
 def test_one_probability_per_row_is_not_rescaled() -> None:

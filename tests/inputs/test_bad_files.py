@@ -114,7 +114,7 @@ BAD: dict[str, tuple[Any, ...]] = {
         "x.csv",
         "truth,label,p\n1,0,0.2\n0,1,0.7\n1,0,0.4\n",
         "x.csv: two columns could be the outcome: `truth`, `label` (they differ in 3 of 3 rows).\n"
-        "  choose:  --label label   or   --label truth",
+        "  choose:  --label truth   or   --label label",
     ),
     "two sets of classes": (
         "x.csv",
@@ -139,21 +139,19 @@ BAD: dict[str, tuple[Any, ...]] = {
         WIDE + "d,0.2,0.3,0.5\n",
         {"proba": "p_*", "label": "label"},
         "x.csv: row 22, `label` = d: none of the classes a, b, c (1 of 22 rows).\n"
-        "  correct the outcome, or choose the columns of all classes:  --proba PATTERN"
-        "      without these rows:  --where 'label!=d'",
+        "  correct the outcome, or choose the columns of all classes:  --proba PATTERN",
     ),
     "class without a column": (
         "x.csv",
         WIDE + "d,0.2,0.3,0.5\n",
         "x.csv: row 22, `label` = d: none of the classes a, b, c (1 of 22 rows).\n"
-        "  correct the outcome, or choose the columns of all classes:  --proba PATTERN"
-        "      without these rows:  --where 'label!=d'",
+        "  correct the outcome, or choose the columns of all classes:  --proba PATTERN",
     ),
     "measured outcome": (
         "x.csv",
         "obs,p_0,p_1\n0.3,0.2,0.8\n1.7,0.4,0.6\n2.2,0.5,0.5\n9.5,0.9,0.1\n",
         "x.csv: outcome `obs` is a number (0.3 to 9.5, 4 values), the classes are 0, 1.\n"
-        "  give the limits between the classes:  --cut 2.2        (≤ 2.2 → 0, above → 1)",
+        "  which limits are between the classes?  --cut LIMIT        (≤ LIMIT → 0, above → 1)",
     ),
     "wrong number of limits": (
         "x.csv",

@@ -169,8 +169,8 @@ REFUSED = {
     ),
     "pop_tampere/pop_daily.csv": (
         "pop_daily.csv: two sets of class columns: p24_cat0…p24_cat2 and p48_cat0…p48_cat2.\n"
-        "  as two models:  veracity assess pop_daily.csv --proba '{model}_cat*' --missing drop --cut 0,4.1      "
-        "one of them:  --proba 'p24_cat*' --missing drop --cut 0,4.1"
+        "  as two models:  veracity assess pop_daily.csv --proba '{model}_cat*' --missing drop --cut LOW,HIGH      "
+        "one of them:  --proba 'p24_cat*' --missing drop --cut LOW,HIGH"
     ),
     "wilks_pop_table/wilks_table.csv": (
         "wilks_table.csv: `obs_freq` is a frequency: the share of cases of each row is needed.\n"
@@ -189,8 +189,8 @@ REFUSED = {
         "precip_ensemble.parquet: not clear which column is the outcome and which the forecast.\n"
         "  columns:  numbers `effective_time`, `lead_time`, `observation`, "
         "`ensemble.forecast.1`…`ensemble.forecast.51` (51 columns)\n"
-        "  if 51 members forecast `observation`, and the event is above 6:  veracity assess precip_ensemble.parquet "
-        "--label observation --members 'ensemble.forecast.*' --exceeds 6"
+        "  if 51 members forecast `observation`, above which limit is the event?  "
+        "veracity assess precip_ensemble.parquet --label observation --members 'ensemble.forecast.*' --exceeds LIMIT"
     ),
     "recession_spf_probit/recession.csv": (
         "recession.csv: not clear which column is the outcome and which the forecast.\n"

@@ -12,6 +12,7 @@ from .findings import FIRST, Finding
 from .names import Names, number
 from .types import Array, Forecasts
 
+COUNTED = 20  # whole numbers that are no higher count something
 EXPLAINED = ("soft_outcomes", "separate_events")  # findings that already say why rows share a case
 
 
@@ -85,7 +86,7 @@ def _outside(p: Array, forecasts: Forecasts, names: Names) -> ValueError:
         return names.error(f"{where} = {number(value)}: below 0 {span}.", remedy)
     if value <= 1.001:
         remedy = "if this is rounding, clip it where the forecasts are made" + (f", or {rescale}" if rescale else "")
-    elif high <= 2:  # too little for percentages
+    elif high <= 2 or (p.ndim == 1 and high <= COUNTED and not (finite % 1.0).any()):  # too little for percentages
         remedy = inside + (f"      or {rescale}" if rescale else "")
     elif high <= 100 and (p.ndim == 1 or abs(p[place[0]].sum() - 100) <= 1):
         remedy = f"if these are percentages:  {names.option('scale', 'percent')}"

@@ -105,6 +105,10 @@ TEXTS = {
         "changes the meaning",
         "no forecast is above 1 %: are these probabilities already, and not percentages?",
     ),
+    "perfect_separation": (
+        "changes the meaning",
+        "the forecast separates this outcome perfectly: is it a prediction?",
+    ),
     "only_certain": (
         "changes the meaning",
         "every probability is 0 or 1: are these predicted labels? Give probabilities, such as predict_proba",

@@ -15,6 +15,7 @@ from ..data.names import listed
 from . import layouts, strings
 from .match import Match
 from .options import ReadOptions, canonical
+from .roles import SENTINELS, VOID
 from .table import Table
 
 Array = Any
@@ -325,8 +326,10 @@ def codes_of_labels(column: pl.Series, classes: tuple[str, ...], names: Names, r
         bad = column.is_in(strays)
         index, known = int(bad.arg_max() or 0), listed(classes, 8)
         quote = "'" if names.style == "file" else ""
-        where = [names.option("where", f"{quote}{names.outcome}!={canonical(v)}{quote}") for v in strays]
-        without = f"      without these rows:  {' '.join(where)}" if len(strays) < 4 else ""
+        codes = [canonical(v) for v in strays]
+        where = [names.option("where", f"{quote}{names.outcome}!={code}{quote}") for code in codes]
+        unknown = all(code.lower() in VOID or code in SENTINELS for code in codes)  # no outcome is ever to be left out
+        without = f"      if the outcome is not known there:  {' '.join(where)}" if unknown else ""
         raise names.error(
             f"{names.cell(names.outcome, int(rows[index]))} = {column[index]}: none of the classes {known} "
             f"({int(bad.sum()):,} of {column.len():,} rows).",

@@ -56,6 +56,16 @@ class Columns:
         apart = set(without)
         return [c for c in self.free.values() if c.name not in apart and fits(c)]
 
+    def candidates(self, fits: Callable[[Column], bool], without: Sequence[str] = ()) -> list[Column]:
+        """Return the free columns that fit and may hold outcomes or picks: no time stamp, no id, no free text."""
+        return self.where(lambda c: fits(c) and not c.no_label, without)
+
+    def with_label(self) -> Columns:
+        """Return the same columns with the outcome that is given among the free ones."""
+        other, label = copy.copy(self), self.options.label
+        other.free = {name: column for name, column in self.all.items() if name in self.free or name == label}
+        return other
+
     def first(self, names: Sequence[str], fits: Callable[[Column], bool]) -> str | None:
         """Return the free column with the first of these names that fits."""
         named = self.where(lambda c: c.key in names and fits(c))
@@ -95,7 +105,8 @@ class Columns:
                 if any(c in item for c in "*?[{"):
                     raise self.error(f"no column fits {self.option(option, item)}.", f"columns: {run_of(names)}")
                 self.table.column(item)
-        found = matching(pattern, names)
+        exact = {*items_of(pattern, names)}  # a pattern takes no column that another option names
+        found = [each for each in matching(pattern, names) if each[2] in exact or each[2] not in self.options.given]
         for _, _, name in found:
             self._require_numbers(name, "probabilities", "choose columns of numbers")
         return found

@@ -65,7 +65,7 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
         elif ending in (".jsonl", ".ndjson", ".json") or (ending not in TEXTS and text.first_byte(path) == b"{"):
             from . import jsonl
 
-            table = jsonl.table_of(path, shown)
+            table = jsonl.table_of(path, shown, reading.label)
         elif magic[:2] == b"PK":
             raise ValueError(f"{shown}: a zip archive\n  unpack it, or save the sheet of a workbook as CSV")
         else:

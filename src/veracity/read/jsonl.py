@@ -25,13 +25,13 @@ def _is_document(path: Path, shown: str) -> bool:
     return '"samples"' in first and logs.is_inspect(loads(first, shown, "  one object per line"))
 
 
-def table_of(path: Path, shown: str) -> Table:
-    """Return a JSON lines file, or an array of objects, as a table."""
+def table_of(path: Path, shown: str, label: str | None = None) -> Table:
+    """Return a JSON lines file, or an array of objects, as a table; `label`: the outcome that is given."""
     if text.first_byte(path) == b"[":
         document = _document(path, shown)
         if logs.is_helm(document):
             return logs.table_of_stats(document, shown)
-        return _of_array(document, shown)
+        return _of_array(document, shown, label)
     if _is_document(path, shown):
         document = _document(path, shown)
         if logs.is_inspect(document):
@@ -45,7 +45,7 @@ def table_of(path: Path, shown: str) -> Table:
         raise ValueError(f"{shown}: the file is empty\n  it needs one JSON object per line")
     limits.require_few_columns(len(first), shown)
     nested = _nested(first)
-    table = flattened(partial(_lines, path, shown), shown, first) if nested else None
+    table = flattened(partial(_lines, path, shown), shown, first, label) if nested else None
     if table is not None:
         return table
     columns = _by_columns(first, shown) if len(nested) == len(first) else None
@@ -61,7 +61,7 @@ def table_of(path: Path, shown: str) -> Table:
     except pl.exceptions.PolarsError:  # a mark of the encoding, ends of lines or numbers that only Python knows
         if not small:
             raise
-        return _of_array(held, shown)
+        return _of_array(held, shown, label)
     nested = [name for name in nested if not arrays.becomes_columns(found.get(name))]
     if len(nested) == len(first):
         raise _nothing_plain(nested, number, shown, "one object per line")
@@ -82,7 +82,7 @@ def _nothing_plain(nested: Sequence[str], number: int, shown: str, wanted: str) 
     )
 
 
-def _of_array(document: list[Any], shown: str) -> Table:
+def _of_array(document: list[Any], shown: str, label: str | None = None) -> Table:
     """Return an array of objects as a table."""
     for number, row in enumerate(document, start=1):
         if not isinstance(row, dict):
@@ -91,7 +91,7 @@ def _of_array(document: list[Any], shown: str) -> Table:
     if not document:
         raise ValueError(f"{shown}: the file is empty\n  it needs at least one JSON object")
     first, rows = document[0], partial(enumerate, document, 1)
-    table = flattened(rows, shown, first)
+    table = flattened(rows, shown, first, label)
     if table is None:
         nested = _nested(first)
         if len(nested) == len(first):

@@ -13,11 +13,12 @@ from .build import Builder
 from .classes import given_sets
 from .columns import Columns
 from .effects import refuse_without_effect
+from .files import table_of
 from .match import Match, run_of
 from .options import ReadOptions, canonical, items_of
-from .refusals import refuse_missing
+from .refusals import is_decided, refuse_missing
 from .roles import Column
-from .suggest import Proposal, Refusal
+from .suggest import Proposal, Refusal, separation
 from .table import Table, filtered, of_frame
 from .unclear import listing, unclear
 
@@ -37,9 +38,12 @@ def recognise(table: Table, options: ReadOptions, model: str) -> Match:
 
 def attempt(table: Table, options: ReadOptions, model: str) -> None:
     """Read and check the first rows with these options; raises ValueError if that fails."""
+    if options.label_file and not table.labels and table.path is not None:
+        table = table_of(table.path, options, table.name)
     rows = min(TRIED_ROWS, max(TRIED_FEWEST, TRIED_ENTRIES // max(1, len(table.columns))))
     known = {"preset": table.preset, "empty": table.empty, "declared": table.declared}
     few = of_frame(table.sample.head(rows), table.name, table.style, **known)
+    few.labels = table.labels
     few = filtered(few, options)
     found = _recognised(few, options, model)
     if options.weight not in few.columns:  # a file of weights
@@ -88,7 +92,7 @@ def _match(columns: Columns) -> Match:
             _refuse_namesakes(columns, found)
             refuse_missing(columns, found.models)
             found = _with_models(columns, _with_remarks(columns, _in_order(columns, found)))
-            return _with_dependence(columns, _with_extras(columns, found))
+            return _with_separation(columns, _with_dependence(columns, _with_extras(columns, found)))
     if not columns.forced:
         raise unclear(columns)
     words = ("--label", "--proba", "--layout") if columns.table.style == "file" else ("label=", "proba=", "layout")
@@ -139,7 +143,8 @@ def _asked(columns: Columns) -> dict[str, Any]:
         return {wanted: layouts.load(wanted)}
     known = layouts.by_precedence()
     only = {n: m for n, m in known.items() if getattr(columns.options, getattr(m, "OPTION", ""), None)}
-    return only or known
+    picks = {"top": known["top"]} if columns.options.pick else {}  # asked first, whatever else would fit
+    return picks | (only or known)
 
 
 def _refuse_rival(columns: Columns, found: Match, later: Iterable[tuple[str, Any]]) -> None:
@@ -204,10 +209,20 @@ def _with_remarks(columns: Columns, found: Match) -> Match:
             continue
         why = "looks like a predicted label" if columns.is_pick(column) and column.labels else ""
         twin = _percent_of(columns, column, found)
+        if not why and _is_rejected(columns, column, found):
+            remark = f"the forecast separates {name} perfectly: not taken for the outcome"
         if column.key in roles.WEIGHTS and not columns.options.weight:
             remark = f"{name} is not used as case weights ({columns.option('weight', name)} would)"
         unused.append((name, f"looks like `{twin}` in percent" if twin else why))
     return replace(found, unused=tuple(unused), remark=remark, class_counts=_class_counts(columns, found))
+
+
+def _is_rejected(columns: Columns, column: Column, found: Match) -> bool:
+    """Whether a column could be the outcome, had it not been made from the forecasts."""
+    guessed = found.outcome and not columns.options.label and len(found.classes) == 2 and not found.derived
+    if not guessed or not column.two_valued or column.no_label:
+        return False
+    return is_decided(columns, column, [own[-1] for _, own in found.models])
 
 
 def _class_counts(columns: Columns, found: Match) -> tuple[tuple[str, int], ...]:
@@ -276,6 +291,24 @@ def _with_dependence(columns: Columns, found: Match) -> Match:
                 option = columns.option(option, name)
                 note = Finding.of("dependent_rows", shared, sample.height, **details, option=option)
                 return replace(found, findings=(*found.findings, note))
+    return found
+
+
+def _with_separation(columns: Columns, found: Match) -> Match:
+    """Add the finding that the forecast tells the outcomes apart in every row: they may be predictions."""
+    options, name = columns.options, str(found.outcome)
+    special = found.derived or found.undivided or found.stacked or "pick" in found.roles or "events" in found.roles
+    if not found.outcome or not found.classes or special or options.cut or options.versus_rest:
+        return found
+    classes = found.labels if len(found.labels) > 2 else ()
+    for _, own in found.models[: 1 if found.model_column else None]:
+        forecasts = own if classes else own[-1:]
+        if is_decided(columns, columns.all[name], forecasts, classes):
+            parted = None if classes else separation(columns.all[name], columns.all[own[-1]])
+            details = {"low": parted.low, "high": parted.high} if parted else {}
+            rows = columns.all[name].present.len()
+            note = Finding.of("perfect_separation", rows, rows, column=name, forecast=run_of(forecasts), **details)
+            return replace(found, findings=(*found.findings, note))
     return found
 
 

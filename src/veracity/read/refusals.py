@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,11 +14,10 @@ from .classes import ClassSet
 from .columns import Columns
 from .match import run_of, short
 from .roles import Column
-from .suggest import Agreement, Proposal, Refusal, agreement
+from .suggest import FEW, Agreement, Proposal, Refusal, agreement, placeholder, separation
 
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 LABELS = 20  # whole numbers of more values are measurements
-FEW = 50  # rows below which an outcome without visible relation to the forecasts proves nothing
 
 
 # -- outcomes ---------------------------------------------------------------------------------------------------------
@@ -27,12 +27,13 @@ def ranked(
     columns: Columns, fits: Sequence[Column], forecasts: Sequence[str], classes: Sequence[str] = ()
 ) -> list[Column]:
     """Return the columns that may be the outcome, those that go best with the forecasts first."""
+    fits = not_picks(columns, fits, forecasts, classes)
     found = {c.name: agreement_of(columns, c, forecasts, classes) for c in fits}
     related = [c for c in fits if named(c) or not found[c.name].chance or c.present.len() < FEW]
 
-    def rank(column: Column) -> tuple[bool, bool, float, bool]:
+    def rank(column: Column) -> tuple[int, bool, bool, float, bool]:
         one = found[column.name]
-        return one.chance, one.beyond, -round(one.value, 2), not named(column)
+        return roles.rank_of_name(column.name), one.chance, one.beyond, -round(one.value, 2), not named(column)
 
     return sorted(related, key=rank)
 
@@ -41,19 +42,36 @@ def named(column: Column) -> bool:
     return column.key in roles.OUTCOMES or column.key in roles.WEAK_OUTCOMES
 
 
-def related(columns: Columns, column: Column, forecasts: Sequence[str]) -> bool:
+def related(columns: Columns, column: Column, forecasts: Sequence[str], classes: Sequence[str] = ()) -> bool:
     """Whether a column goes with the forecasts better than by chance; few rows do not tell."""
-    return column.present.len() < FEW or not agreement_of(columns, column, forecasts, ()).chance
+    return column.present.len() < FEW or not agreement_of(columns, column, forecasts, classes).chance
 
 
 def agreement_of(columns: Columns, column: Column, forecasts: Sequence[str], classes: Sequence[str]) -> Agreement:
     return agreement(column, [columns.all[name] for name in forecasts], classes)
 
 
-def not_picks(columns: Columns, fits: list[Column], forecasts: Sequence[str], classes: Sequence[str]) -> list[Column]:
-    """Return the columns without those that hold the likeliest class in every row, unless all do."""
-    picks = [c for c in fits if agreement_of(columns, c, forecasts, classes).value == 1.0 and c.present.len() >= FEW]
-    return [c for c in fits if c not in picks] or fits
+def is_decided(columns: Columns, column: Column, forecasts: Sequence[str], classes: Sequence[str] = ()) -> bool:
+    """Whether the forecasts tell the values of a column apart in every row, as a decision made from them would be."""
+    if classes and column.present.len() >= FEW and agreement_of(columns, column, forecasts, classes).value == 1.0:
+        return True
+    return len(classes) <= 2 and any(separation(column, columns.all[name]) is not None for name in forecasts)
+
+
+def more_likely(
+    columns: Columns, known: Column, fits: Sequence[Column], forecasts: Sequence[str], classes: Sequence[str] = ()
+) -> list[Column]:
+    """Return the columns that go with the forecasts in enough rows, and are not decided by them, beside a known one."""
+    others = [c for c in fits if c.name != known.name and c.present.len() >= FEW]
+    others = [c for c in others if not is_decided(columns, c, forecasts, classes)]
+    return [c for c in others if related(columns, c, forecasts, classes)]
+
+
+def not_picks(
+    columns: Columns, fits: Sequence[Column], forecasts: Sequence[str], classes: Sequence[str] = ()
+) -> list[Column]:
+    """Return the columns without those that are decided by the forecasts in every row, unless all are."""
+    return [c for c in fits if not is_decided(columns, c, forecasts, classes)] or list(fits)
 
 
 def two_outcomes(
@@ -69,8 +87,11 @@ def two_outcomes(
     number = "two" if len(fits) == 2 else len(fits)
     names = listed([f"`{c.name}`" for c in fits], 12)
     best = ranked(columns, fits, forecasts, classes)
+    decided = [c for c in fits if c not in not_picks(columns, fits, forecasts, classes)]
+    if decided:
+        differ += f"; the forecast separates `{decided[0].name}` perfectly: is it a prediction?"
     return columns.refuse(
-        f"{number} columns could be the outcome: {names}{differ}.",
+        f"{number} columns could be the outcome: {names}{differ}" + ("" if decided else "."),
         *(Proposal("choose", {"label": c.name}) for c in best[:2]),
         otherwise=f"name it:  {columns.option('label', 'COL')}",
     )
@@ -85,30 +106,44 @@ def more_than_two(columns: Columns, column: Column, forecast: str) -> Refusal:
     if not column.labels or (column.numeric and len(column.labels) > LABELS):
         middle = float(column.present.median() or 0) if column.numeric else 0.0  # type: ignore[arg-type]
         given: dict[str, Any] = {"cut": f"{middle:g}"} | ({} if column.key in roles.OUTCOMES else {"label": name})
-        return columns.refuse(what, Proposal("if it is a measurement, cut it", given))
+        when = "if it is a measurement, above which limit is the event?"
+        return columns.refuse(what, Proposal(when, given, asked={"cut": placeholder(1)}))
     odd, void = _codes(column), [v for v in column.labels if v.lower() in roles.VOID]
     without = {"label": name, "where": tuple(f"{name}!={v}" for v in odd or void)}
+    strange = _strange(column)
     if odd:  # all other values are the event and its absence
-        proposals = [Proposal("without these rows", without, likely=2.0)]
+        proposals = [Proposal(f"if {short(odd, ' and ')} is no outcome, without these rows", without, likely=2.0)]
+    elif strange:
+        given = {"label": name, "where": (f"{name}!={strange}",)}
+        proposals = [Proposal("if a value is no outcome, which one?", given, asked={"where": f"{name}!=VALUE"})]
+        proposals += [Proposal("if one value is the event", {"label": name, "versus_rest": _event(column)})]
     else:
         event = _likely_event(columns, column, forecast)
         proposals = [Proposal("if one value is the event", without | {"versus_rest": event})]
-    two = columns.where(lambda c: c.two_valued and not columns.is_pick(c))
+    two = columns.candidates(lambda c: c.two_valued and not columns.is_pick(c))
     others = [c for c in ranked(columns, two, [forecast]) if c.present.len() >= FEW or named(c)]
     proposals += [Proposal("if another is the outcome", {"label": c.name}) for c in others[:1]]
-    return columns.refuse(what, *proposals, most=3)
+    return columns.refuse(what, *proposals, otherwise=f"name the outcome:  {columns.option('label', 'COL')}", most=3)
 
 
 def _codes(column: Column) -> list[str]:
     """Return the labels that are no outcomes, such as unknown and -9999, if those left are an event and its absence."""
-    odd = [v for v in column.labels if v.lower() in roles.VOID or v in roles.SENTINELS]
+    odd = [v for v in column.labels if v.lower() in roles.VOID or (v in roles.SENTINELS and v != "-1")]  # -1, 0, 1
     left = [v for v in column.labels if v not in odd]
-    if len(left) == 2 and roles.event_of(left) is not None:
-        return odd
+    return odd if len(left) == 2 and roles.event_of(left) is not None else []
+
+
+def _strange(column: Column) -> str:
+    """Return the only label beside an event and its absence, such as draw or lost; empty if there is none."""
     words = {word.lower(): word for word in column.labels}
     pairs = [{event, other} for event, other in roles.EVENT_WORDS.items() if {event, other} <= set(words)]
-    strange = sorted(set(words) - pairs[0]) if pairs else []
-    return [words[strange[0]]] if len(strange) == 1 and not strange[0].isdigit() else []
+    rest = sorted(set(words) - pairs[0]) if pairs else []
+    return words[rest[0]] if len(rest) == 1 and len(words) == len(column.labels) and not rest[0].isdigit() else ""
+
+
+def _event(column: Column) -> str:
+    """Return the labels that are words for events."""
+    return ",".join(label for label in column.labels if label.lower() in roles.EVENT_WORDS)
 
 
 def _likely_event(columns: Columns, column: Column, forecast: str) -> str:
@@ -116,9 +151,8 @@ def _likely_event(columns: Columns, column: Column, forecast: str) -> str:
     labels = [v for v in column.labels if v.lower() not in roles.VOID] or list(column.labels)
     name = roles.key_of(forecast)
     ends = [label for label in labels if roles.key_of(label) and name.endswith(roles.key_of(label))]
-    words = [label for label in labels if label.lower() in roles.EVENT_WORDS]
-    if ends or words:
-        return ",".join(ends[-1:] or words)
+    if ends or _event(column):
+        return ",".join(ends[-1:]) or _event(column)
     p = columns.all[forecast].values.cast(pl.Float64, strict=False)
     means = {label: p.filter((column.text == label).fill_null(False)).mean() for label in labels}
     return max(labels, key=lambda label: float(means[label] or 0.0))  # type: ignore[arg-type]
@@ -146,6 +180,17 @@ def called_otherwise(columns: Columns, outcome: Column, names: Sequence[str]) ->
     )
 
 
+def outcomes_beside(columns: Columns) -> list[Proposal]:
+    """Return the proposal of a file in the same folder that is named for the outcomes: y_true.npy for y_prob.npy."""
+    beside = columns.table.companion(roles.FORECAST_FILES, roles.OUTCOME_FILES)
+    path = columns.table.path
+    if beside is None or path is None or columns.options.label_file:
+        return []
+    found, here = path.resolve().with_name(beside), Path.cwd()
+    shown = found.relative_to(here) if found.is_relative_to(here) else found
+    return [Proposal(f"if {beside} holds the outcomes", {"label_file": str(shown)})]
+
+
 # -- forecasts --------------------------------------------------------------------------------------------------------
 
 
@@ -155,9 +200,10 @@ def sums_off(columns: Columns, chosen: ClassSet) -> ValueError:
     sums = table.sample.select(pl.sum_horizontal(pl.col(names).cast(pl.Float64))).to_series()
     off = (sums - 1).abs() > 1e-3
     if not off.any():
-        return columns.error(
+        return columns.refuse(
             f"class columns {run_of(names)}, but no column holds outcomes of these classes.",
-            f"name it:  {columns.option('label', 'COL')}   another file holds it:  "
+            *outcomes_beside(columns),
+            otherwise=f"name it:  {columns.option('label', 'COL')}   another file holds it:  "
             f"{columns.option('label_file', 'FILE')}   (adjust and calibrate apply do without)",
         )
     index, source = int(off.arg_max() or 0), "file" if table.style == "file" else "frame"

@@ -19,6 +19,13 @@ OUTCOMES = (
     *("observed", "observation", "obs", "event", "correct_answer", "resolution", "resolved_to", "result"),
 )
 WEAK_OUTCOMES = ("answer", "actual", "status")
+AMBIGUOUS_OUTCOMES = ("answer", "status")  # as often the answer of a model, or the state of a file
+# words of names by which columns that may be the outcome are ranked
+TRUTH_WORDS = {
+    *("resolution", "resolved", "result", "real", "truth", "true", "gold", "correct", "outcome", "observed", "obs"),
+    *("actual", "target", "happened"),
+}
+PREDICTION_WORDS = {"pred", "preds", "predict", "predicted", "prediction", "predictions", "decision", "status", "guess"}
 PROBABILITIES = (
     *("y_proba", "y_prob", "y_score", "proba", "prob", "probability", "p", "risk", "forecast", "frcst", "fcst"),
     *("prediction", "predicted", "confidence"),
@@ -32,6 +39,12 @@ PICKS = (
     *("pred", "y_pred", "pred_label", "pred_class", "predicted_label", "predicted_class", "predicted", "prediction"),
     "predict",
 )
+# words of the names of files of forecasts, and of files of their outcomes
+FORECAST_FILES = {
+    *("y", "p", "prob", "probs", "proba", "probas", "probability", "probabilities", "pred", "preds", "prediction"),
+    *("predictions", "score", "scores", "forecast", "forecasts", "hat"),
+}
+OUTCOME_FILES = {"y", "true", "truth", "label", "labels", "target", "targets", "gold", "outcome", "outcomes", "actual"}
 WEIGHTS = ("sample_weight", "case_weight", "case_weights", "weight", "weights", "w")
 IDS = ("id", "case_id", "row_id", "doc_id", "question_id", "patient_id", "plotid", "idx")
 CASE_IDS = (*IDS, "case", "item", "question", "sample", "sample_id", "index")
@@ -60,8 +73,23 @@ UNITS = {
     *("location", "station", "question"),
 }
 DATES = {"date", "datetime", "timestamp", "day", "dt"}
+TIMES = {"time", "timestamp", "date", "datetime", "year", "epoch", "created", "updated"}
+# words of names that identify rows, and of those that do unless they number labels, as class_id does
+KEYS = {"uuid", "guid", "uid", "hash", "url", "slug"}
+NUMBERS = {"id", "index", "idx"}
+LABEL_WORDS = {"class", "label", "category", "target", "outcome", "group"}
+COUNTERS = {"count", "counts", "number", "num", "n", "votes", "rank", "age", "visits", "clicks", "days", "goals"}
 NO_UNITS = {"class", "label", "target", "model", "fold", "split", "resample", "run", "seed", "batch", "type", "row"}
 
+INSTANT = re.compile(r"^\d{4}-\d\d?-\d\d?([T ]\d\d?:\d\d.*)?$|^\d\d?[./]\d\d?[./]\d{2,4}( .*)?$|^\d\d?:\d\d(:\d\d)?$")
+TOKEN = re.compile(r"^(?=.*\d)(?=.*[A-Za-z])[0-9A-Za-z_-]{12,}$")  # one word of letters and digits: a key
+EPOCH = (8e8, 5e9)  # seconds from 1995 to 2128
+YEARS = (1900, 2100)
+DAYS = (19000101, 21001231)  # days written as one number
+SENTENCE = 6  # words from which texts are sentences, no labels
+FEWEST_NUMBERED = 20  # rows from which consecutive numbers, each once, number the rows
+SMALL = 20  # whole numbers that are no higher are no percentages
+LOOKED_AT = 1000  # texts whose form is looked at
 MANY = 1000  # a column with more distinct values than this is no set of labels
 
 
@@ -83,6 +111,20 @@ def is_id(name: str) -> bool:
 
 def named_probability(name: str) -> bool:
     return key_of(name) in PROBABILITIES or bool(PROBABILITY_WORDS & set(key_of(name).split("_")))
+
+
+def rank_of_name(name: str) -> int:
+    """Return 0 for the name of a truth, 1 for one that tells nothing, 2 for the name of a prediction."""
+    words = words_of(name)
+    if any(word.startswith("correct") for word in words):
+        return 0
+    return 2 if words & PREDICTION_WORDS else 0 if words & TRUTH_WORDS else 1
+
+
+def is_probability_of(name: str, outcome: str) -> bool:
+    """Return whether a name says that its column holds the probability of an outcome: p_correct of is_correct."""
+    words, event = set(key_of(name).split("_")), set(key_of(outcome).split("_")) - {"is", "was"}
+    return bool(event) and event < words and words - event <= {"p", *PROBABILITY_WORDS}
 
 
 def without_bounds(columns: list[Column]) -> list[Column]:
@@ -175,6 +217,54 @@ class Column:
         if self.numeric:
             return self.within and set(self.present.unique().to_list()) <= {0, 0.5, 1}
         return len(self.labels) == 1 and event_of(self.labels) is not None
+
+    def _all_like(self, form: re.Pattern[str]) -> bool:
+        """Whether the texts have this form, as far as the first of them tell."""
+        seen = self.present.head(LOOKED_AT)
+        return self.values.dtype == pl.String and seen.len() > 0 and all(form.match(text.strip()) for text in seen)
+
+    @property
+    def _whole(self) -> bool:
+        return self.numeric and self.present.len() > 0 and not self._fractional
+
+    @cached_property
+    def time_stamp(self) -> bool:
+        """Points in time: dates, texts of dates, or numbers that their size or their name tells."""
+        if self.values.dtype.is_temporal() or self._all_like(INSTANT):
+            return True
+        if not self.numeric or not self.present.len() or (self.two_valued and event_of(self.labels) is not None):
+            return False
+        if any(unit * EPOCH[0] <= self.low and self.high <= unit * EPOCH[1] for unit in (1, 1e3, 1e6, 1e9)):
+            return True
+        written = any(low <= self.low and self.high <= high for low, high in (YEARS, DAYS))
+        return bool(words_of(self.name) & TIMES) or (self._whole and written)
+
+    @cached_property
+    def identifies(self) -> bool:
+        """Names or numbers of rows: by the name of the column, by their form, or because they count the rows."""
+        words, rows = words_of(self.name), self.present.len()
+        named = words & KEYS or (words & NUMBERS and not words & LABEL_WORDS) or self.key in IDS
+        if named or (2 * self.distinct > rows and self._all_like(TOKEN)):
+            return True
+        return self._whole and rows >= FEWEST_NUMBERED and self.distinct == rows == self.high - self.low + 1
+
+    @cached_property
+    def free_text(self) -> bool:
+        """Sentences."""
+        if self.values.dtype != pl.String or not self.present.len():
+            return False
+        words = self.present.head(LOOKED_AT).str.count_matches(r"\S+").median()
+        return float(words or 0) >= SENTENCE  # type: ignore[arg-type]
+
+    @property
+    def no_label(self) -> bool:
+        """A time stamp, an id or free text: never taken for an outcome or a pick unasked."""
+        return self.time_stamp or self.identifies or self.free_text
+
+    @property
+    def counter(self) -> bool:
+        """Whole numbers that count or rank something, by their name or because they are small; no percentages."""
+        return self._whole and (self.high <= SMALL or bool(words_of(self.name) & COUNTERS) or self.no_label)
 
     @property
     def fractions(self) -> bool:

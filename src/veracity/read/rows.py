@@ -27,11 +27,11 @@ STAND_IN = -9999.0  # written instead of a log-probability for a token that was 
 LONGEST = 200  # letters of a nested text that becomes a column, such as a subject; questions are longer
 
 
-def flattened(rows: Callable[[], Rows], shown: str, first: Row) -> Table | None:
-    """Return nested rows as the table of the layout that knows them; None if none does."""
+def flattened(rows: Callable[[], Rows], shown: str, first: Row, label: str | None = None) -> Table | None:
+    """Return nested rows as the table of the layout that knows them; None if none does. `label`: the outcome given."""
     for name, layout in layouts.by_precedence().items():
         flatten = getattr(layout, "flatten", None)
-        table: Table | None = flatten(rows, shown, first) if flatten else None
+        table: Table | None = flatten(rows, shown, first, label) if flatten else None
         if table is not None:
             table.preset = replace(table.preset, layout=name) if table.preset else None
             return table

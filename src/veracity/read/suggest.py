@@ -1,13 +1,13 @@
 """Refusals whose remedies have been tried: the options that settle how a table is read.
 
 A layout that nearly fits raises a `Refusal` with proposals. Only those that read the first rows of the table, and whose
-forecasts pass every check, are printed.
+forecasts pass every check, are printed. A value that only the user knows, such as a limit, is printed as a placeholder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,20 +19,36 @@ from .options import NAMES, ReadOptions
 from .roles import Column, event_of
 
 Attempt = Callable[[ReadOptions], None]  # raises ValueError if the table cannot be read with these options
+Completed = tuple[ReadOptions, Mapping[str, str]]  # options that were tried, and those printed as placeholders
 
 DEPTH = 3  # a proposal may itself be refused, and settled by further options, so many times
 FLAGS = ("normalise", "no_header")
+FEW = 50  # rows below which the relation of an outcome to the forecasts, or its absence, proves nothing
+
+
+def placeholder(limits: int) -> str:
+    """Return what stands for limits that the user must give.
+
+    >>> placeholder(3)
+    'LIMIT1,LIMIT2,LIMIT3'
+    """
+    return {1: "LIMIT", 2: "LOW,HIGH"}.get(limits) or ",".join(f"LIMIT{i}" for i in range(1, limits + 1))
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """Options that may settle a refusal. `verb`: print the whole command, not only the further options."""
+    """Options that may settle a refusal. `verb`: print the whole command, not only the further options.
+
+    asked  options whose value only the user knows, as they are printed: {"cut": "LOW,HIGH"}. The value in `options`
+           stands in for it while the others are tried.
+    """
 
     when: str
     options: dict[str, Any]
     verb: str = ""
     note: str = ""  # follows the options
     likely: float = 0.0  # agreement with the forecasts: the likeliest completes another proposal
+    asked: Mapping[str, str] = field(default_factory=dict)
 
     def added_to(self, options: ReadOptions) -> ReadOptions:
         """Return the options with these as well; conditions on rows are added to those given."""
@@ -57,41 +73,46 @@ class Refusal(ValueError):
 
     def settled(self, names: Names, options: ReadOptions, attempt: Attempt) -> ValueError:
         """Return the error that is shown, with the proposals that work."""
-        found: list[tuple[Proposal, ReadOptions]] = []
+        found: list[tuple[Proposal, Completed]] = []
         for proposal in self.proposals:
-            made = completed(proposal.added_to(options), attempt)
+            made = completed(proposal.added_to(options), attempt, asked=proposal.asked)
             if made is not None and made not in [other for _, other in found]:
                 found.append((proposal, made))
             if len(found) == self.most:
                 break
         shown: dict[str, list[str]] = {}
         for proposal, made in found:
-            text = command(names, made, proposal.verb) if proposal.verb else flags(names, made, options)
+            tried, asked = made
+            text = command(names, tried, proposal.verb, asked) if proposal.verb else flags(names, tried, options, asked)
             text += f"        ({proposal.note})" if proposal.note else ""
             shown.setdefault(proposal.when, []).append(text)
         # a proposal without an occasion follows the sentence itself
         here = "   or   ".join(shown.pop("", []))
-        remedies = [f"{when}:  {'   or   '.join(texts)}" for when, texts in shown.items()]
+        said = {when + ("" if when.endswith("?") else ":"): "   or   ".join(texts) for when, texts in shown.items()}
+        remedies = [f"{when}  {texts}" for when, texts in said.items()]
         remedy = "      ".join(remedies) or ("" if here else self.otherwise)
         lines = [self.what + (f"   {here}" if here else ""), *(line for line in (self.listing, remedy) if line)]
         return names.error("\n  ".join(lines))
 
 
-def completed(options: ReadOptions, attempt: Attempt, depth: int = DEPTH) -> ReadOptions | None:
+def completed(
+    options: ReadOptions, attempt: Attempt, depth: int = DEPTH, asked: Mapping[str, str] | None = None
+) -> Completed | None:
     """Return options with which the table can be read: these, or with what else they need; None if nothing helps."""
+    asked = asked or {}
     try:
         attempt(options)
     except Refusal as refusal:
         for proposal in sorted(refusal.proposals, key=lambda p: -p.likely) if depth else ():
-            made = completed(proposal.added_to(options), attempt, depth - 1)
+            made = completed(proposal.added_to(options), attempt, depth - 1, {**asked, **proposal.asked})
             if made is not None:
                 return made
     except ValueError:
         pass
     else:
-        return options
+        return options, asked
     if depth and options.missing == "error":
-        return completed(replace(options, missing="drop"), attempt, 0)
+        return completed(replace(options, missing="drop"), attempt, 0, asked)
     return None
 
 
@@ -105,23 +126,26 @@ def quoted(word: str) -> str:
     return f"'{word}'" if any(c in word for c in ' *?[]{}|;&()$<>"!#`~\\') or not word else word
 
 
-def flags(names: Names, options: ReadOptions, given: ReadOptions) -> str:
-    """Return the options that differ from those given, as this caller writes them."""
+def flags(names: Names, options: ReadOptions, given: ReadOptions, asked: Mapping[str, str] | None = None) -> str:
+    """Return the options that differ from those given, as this caller writes them; those `asked` as placeholders."""
     parts: list[str] = []
-    for field in fields(ReadOptions):
-        value, before = getattr(options, field.name), getattr(given, field.name)
-        if value in (before, None, ()) or field.name == "labelled":
+    for each in fields(ReadOptions):
+        option = each.name
+        value, before = getattr(options, option), getattr(given, option)
+        if value in (before, None, ()) or option == "labelled":
             continue
-        if field.name in ("where", "group", "feature"):
-            new = [each for each in value if each not in before]
-            parts += [flag(names, field.name, each) for each in new]
-        elif field.name in FLAGS:
-            parts.append(flag(names, field.name, True))
+        if asked and option in asked:
+            parts.append(flag(names, option, asked[option]))
+        elif option in ("where", "group", "feature"):
+            new = [one for one in value if one not in before]
+            parts += [flag(names, option, one) for one in new]
+        elif option in FLAGS:
+            parts.append(flag(names, option, True))
         elif isinstance(value, tuple):
             texts = [f"{v:.12g}" if isinstance(v, float) else v for v in value]
-            parts.append(flag(names, field.name, ",".join(texts)))
+            parts.append(flag(names, option, ",".join(texts)))
         else:
-            parts.append(flag(names, field.name, str(value).strip(NAMES).replace(NAMES, ",")))
+            parts.append(flag(names, option, str(value).strip(NAMES).replace(NAMES, ",")))
     return (" " if names.style == "file" else ", ").join(parts)
 
 
@@ -130,9 +154,9 @@ def flag(names: Names, name: str, value: Any) -> str:
     return names.option(name, quoted(str(value)) if names.style == "file" and value is not True else value)
 
 
-def command(names: Names, options: ReadOptions, verb: str = "assess") -> str:
+def command(names: Names, options: ReadOptions, verb: str = "assess", asked: Mapping[str, str] | None = None) -> str:
     """Return the whole command with all options."""
-    words = flags(names, options, ReadOptions())
+    words = flags(names, options, ReadOptions(), asked)
     if names.style == "file":
         return f"veracity {verb} {quoted(names.file)} {words}".rstrip()
     return f"{'assess' if verb == 'compare' else verb}(frame, {words})"
@@ -175,6 +199,29 @@ def agreement(outcome: Column, forecasts: Sequence[Column], classes: Sequence[st
     measured = outcome.numeric and not outcome.two_valued
     found = [_correlated(outcome, p) if measured else _auc(outcome, p, pair) for p in forecasts]
     return max(found, key=lambda each: (not each.chance, each.value), default=Agreement(0.5))
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Forecasts that tell two outcomes apart without exception: those of one are at most `low`, of the other at least
+    `high`.
+    """
+
+    low: float
+    high: float
+
+
+def separation(outcome: Column, p: Column) -> Separation | None:
+    """Return how a forecast separates the two values of an outcome; None if it does not, or if few rows tell."""
+    if not (p.numeric and outcome.two_valued):
+        return None
+    both = _together(outcome.text, p)
+    first, second = (both["p"].filter(both["y"] == label).to_numpy() for label in outcome.labels)
+    if both.height < FEW or not (len(first) and len(second)):
+        return None
+    below, above = sorted((first, second), key=lambda side: float(side.min()))
+    low, high = float(below.max()), float(above.min())
+    return Separation(low, high) if low < high else None
 
 
 def _together(outcome: pl.Series, p: Column) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -114,17 +114,24 @@ class Table:
             self.lazy = with_given(self.lazy, [name for name in kinds if name not in self.converted])
             self.converted = self.converted | frozenset(kinds)
 
-    def companion(self, words: Sequence[str]) -> str | None:
-        """The file in the same folder whose name lacks such a word: hpc_cv.csv for weights-hpc-cv.csv."""
+    def companion(self, words: Collection[str], others: Collection[str] = ()) -> str | None:
+        """The file in the same folder whose name lacks such a word: hpc_cv.csv for weights-hpc-cv.csv.
 
-        def bare(path: Path) -> str:
+        others: words that it holds instead, such as true in y_true.npy for y_prob.npy.
+        """
+
+        def parted(path: Path, known: Collection[str]) -> tuple[set[str], str]:
             parts = "".join(c if c.isalnum() else " " for c in stem(path).lower()).split()
-            return " ".join(part for part in parts if part not in words)
+            return {*parts} & {*known}, " ".join(part for part in parts if part not in known)
 
         if self.path is None:
             return None
-        beside = sorted(p for p in self.path.parent.iterdir() if p != self.path and extension(p) in KNOWN)
-        return next((p.name for p in beside if bare(p) == bare(self.path)), None)
+        own, rest = parted(self.path, words)
+        for path in sorted(p for p in self.path.parent.iterdir() if p != self.path and extension(p) in KNOWN):
+            held, bare = parted(path, others or words)
+            if bare == rest and (not others or held - own):
+                return path.name
+        return None
 
     def option(self, name: str, value: Any = True) -> str:
         return flag(self.names(), name, value)

@@ -160,7 +160,8 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
         raise Refusal(
             f"the first line holds numbers ({numbers}), not the names of columns.",
             Proposal("if it is a row like the others", {"no_header": True}, "assess"),
-            otherwise="put a line of names above it, such as  y,p",
+            otherwise="put a line of names above it, such as  y,p      if it is a row like the others:  "
+            "--no-header --label COL        (columns are called 'column 1', 'column 2', …)",
             file=shown,
         )
     names, same = _own_names({c: bare_names[c] or f"column {i}" for i, c in enumerate(columns, 1)}, raw, small)

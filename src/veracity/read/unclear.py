@@ -13,9 +13,18 @@ from . import roles
 from .classes import DIGITS, class_sets, with_stem
 from .columns import Columns
 from .match import run_of
-from .refusals import LABELS, agreement_of, called_otherwise, more_than_two, ranked, related, sums_off
+from .refusals import (
+    LABELS,
+    agreement_of,
+    called_otherwise,
+    more_than_two,
+    outcomes_beside,
+    ranked,
+    related,
+    sums_off,
+)
 from .roles import Column
-from .suggest import Proposal, agreement, command
+from .suggest import Proposal, agreement, command, placeholder
 
 MEMBERS = 6  # fewer numbered columns are not taken for the members of an ensemble
 LISTED = 200  # columns that a message names
@@ -69,6 +78,7 @@ def unclear(columns: Columns) -> ValueError:
     if columns.table.style == "file" and len(one) == len(possible) == 1 and not columns.table.empty:
         return columns.refuse(
             f"`{one[0].name}` could be the forecast, but no column holds outcomes.",
+            *outcomes_beside(columns),
             otherwise="add a column of what happened, such as 0 and 1, or give the file that holds it:  "
             + columns.option("label_file", "FILE"),
             listing=listing(columns),
@@ -92,7 +102,7 @@ def unclear(columns: Columns) -> ValueError:
 
 def _special(columns: Columns, one: list[Column]) -> ValueError | None:
     """Return the refusal of an outcome that is known by its name and does not suit the probabilities."""
-    outcomes = columns.where(lambda c: c.key in roles.OUTCOMES)
+    outcomes = columns.candidates(lambda c: c.key in roles.OUTCOMES)
     labelled = [c for c in outcomes if len(c.labels) == len(one) > 2]
     names = [c.name for c in one]
     if len(labelled) == 1 and roles.sum_to_one(columns.table.sample, names) and not _with_pattern(columns):
@@ -104,7 +114,7 @@ def _special(columns: Columns, one: list[Column]) -> ValueError | None:
             f"outcome `{name}` holds nothing but {value}.",
             Proposal("if this is the event", {"label": name, "positive": value}),
         )
-    measured = columns.where(lambda c: c.numeric and c not in one and c.key not in roles.IDS)
+    measured = columns.candidates(lambda c: c.numeric and c not in one)
     measured = [c for c in measured if c in outcomes] or measured
     if len(measured) == len(one) == 1 and related(columns, measured[0], [one[0].name]):
         return more_than_two(columns, measured[0], one[0].name)
@@ -113,7 +123,7 @@ def _special(columns: Columns, one: list[Column]) -> ValueError | None:
 
 def _with_probability(columns: Columns, one: list[Column]) -> list[Proposal]:
     """Return proposals for columns of which some lie within [0, 1], the likeliest first."""
-    two = columns.where(lambda c: c.two_valued and not columns.is_pick(c))
+    two = columns.candidates(lambda c: c.two_valued and not columns.is_pick(c))
     own = [(y.name, p.name) for y in two for p in one if set(y.key.split("_")) < set(p.key.split("_"))]
     if len(own) == len(dict(own)) == len(one) > 1:  # several events: rain with rain_prob, wind with wind_prob
         return [Proposal("one of them", {"label": y, "positive_proba": p}, "assess") for y, p in own]
@@ -167,12 +177,12 @@ def _with_pattern(columns: Columns) -> list[Proposal]:
 def _without_probability(columns: Columns) -> tuple[list[Proposal], str]:
     """Return proposals, and a remedy if none works, for columns of which none lies within [0, 1]."""
     table = columns.table
-    two = columns.where(lambda c: c.outcome_like and c.distinct == 2 and not columns.is_pick(c))
+    two = columns.candidates(lambda c: c.outcome_like and c.distinct == 2 and not columns.is_pick(c))
     counted = [c for c in columns.all.values() if c.numeric and c.labels and c.low >= 0]
     if len(columns.all) == len(counted) + 1 >= 3 and table.style == "file" and table.rows <= 50:
         return [], f"if these are numbers of cases by forecast and outcome:  veracity table {table.name}"
     proposals = [*_counts_of_annotators(columns), *_members(columns)]
-    numeric = columns.where(lambda c: c.numeric and c.distinct > 2 and c.key not in roles.IDS)
+    numeric = columns.candidates(lambda c: c.numeric and c.distinct > 2)
     coarse = columns.where(lambda c: c.fractions)
     if len(coarse) == 1 and len(two) == 1:
         return [Proposal("for example", {"label": two[0].name, "positive_proba": coarse[0].name}, "assess")], ""
@@ -204,9 +214,10 @@ def _without_probability(columns: Columns) -> tuple[list[Proposal], str]:
 
 
 def _may_be_percent(column: Column) -> bool:
-    """Whether numbers up to 100 may be percentages: few of them are fractions of one."""
+    """Whether numbers up to 100 may be percentages: few of them are fractions of one, and they count nothing."""
     inside = column.present.is_between(0, 1, closed="none").mean() or 0.0
-    return column.low >= 0 and 1 < column.high <= 100 and float(inside) < 0.2  # type: ignore[arg-type]
+    within = column.low >= 0 and 1 < column.high <= 100 and not column.counter
+    return within and float(inside) < 0.2  # type: ignore[arg-type]
 
 
 def _counts_of_annotators(columns: Columns) -> list[Proposal]:
@@ -230,19 +241,16 @@ def _members(columns: Columns) -> list[Proposal]:
         if len(members) < MEMBERS:
             continue
         mean = columns.table.sample.select(pl.mean_horizontal([c.name for c in members])).to_series()
-        others = columns.where(
-            lambda c: c.numeric and c.distinct > 2 and c.key not in roles.IDS, [c.name for c in members]
-        )
+        others = columns.candidates(lambda c: c.numeric and c.distinct > 2, [c.name for c in members])
         copies = [c.name for c in others if any(c.values.equals(m.values) for m in members)]
         average = Column("mean", mean)
         found = [(c.key in roles.OUTCOMES, agreement(c, [average]).value, c) for c in others if c.name not in copies]
         likely = [c for _, value, c in sorted(found, key=lambda item: item[:2], reverse=True) if value > 0.5]
         for outcome in likely[:1]:
-            upper = float(outcome.present.quantile(0.75) or 0.0)  # about a quarter of the cases is above
-            limit = float(f"{upper:.1g}") if float(f"{upper:.1g}") < outcome.high else float(f"{upper:.3g}")
-            given = {"label": outcome.name, "members": f"{stem}*", "exceeds": f"{limit:g}"}
-            when = f"if {len(members)} members forecast `{outcome.name}`, and the event is above {limit:g}"
-            proposals.append(Proposal(when, given, "assess"))
+            middle = float(outcome.present.median() or 0.0)  # type: ignore[arg-type]
+            given = {"label": outcome.name, "members": f"{stem}*", "exceeds": f"{middle:g}"}
+            when = f"if {len(members)} members forecast `{outcome.name}`, above which limit is the event?"
+            proposals.append(Proposal(when, given, "assess", asked={"exceeds": placeholder(1)}))
     return proposals
 
 
@@ -251,14 +259,17 @@ def _one_column(columns: Columns) -> ValueError:
     if table.nested:
         remedy = _without_probability(columns)[1]
         return columns.error(f"one column `{only.name}`, no outcome and no probability.", remedy)
+    beside = outcomes_beside(columns)
     weights = table.style == "file" and only.key in roles.WEIGHTS
     no = "no outcome" if only.within and not weights else "no outcome and no probability"
     no = "no probability" if only.key in roles.OUTCOMES else no
     empty = next((f" ({fact})" for fact in table.facts if fact.startswith("empty")), "")
+    if beside and only.within and not weights:
+        return columns.refuse(f"one column `{only.name}`, {no}.", *beside)
     what = f"nothing to assess in {table.name}: one column `{only.name}`, {no}{empty}."
     if empty:
         what += "\n  fill the empty column, or give the file that holds its values"
-    elif only.within and not weights:
+    elif only.within and not weights and only.fractions:
         what += f"\n  if it is the probability of what happened:  {columns.option('layout', 'realised')}"
     elif not weights:
         what += "\n  a table needs a column of outcomes and one of probabilities, and a delimiter between them"

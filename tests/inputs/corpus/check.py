@@ -16,7 +16,7 @@ from veracity.read import open as open_source
 
 from .shapes import Shape
 
-PLACEHOLDER = re.compile(r"\b(COL|FILE|PATTERN|LABEL)\b|…")
+PLACEHOLDER = re.compile(r"\b(COL|FILE|PATTERN|LABEL|LOW|HIGH|LIMIT\d*|VALUE)\b|…")
 
 
 def write(shape: Shape, folder: Path) -> None:
@@ -26,9 +26,9 @@ def write(shape: Shape, folder: Path) -> None:
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def remedies(message: str) -> list[str]:
-    """Return the commands and options that a message prints, apart from those with a placeholder."""
-    said = re.split(r"\n|:  |   or   | {3,}", message)
+def remedies(message: str, filled: tuple[str, str] = ("", "")) -> list[str]:
+    """Return the commands and options that a message prints, apart from those with a placeholder that is not filled."""
+    said = re.split(r"\n|[:?]  |   or   | {3,}", message.replace(*filled) if filled[0] else message)
     found = [part.strip() for part in said if part.strip().startswith(("veracity ", "--"))]
     return [part for part in found if not PLACEHOLDER.search(part)]
 
@@ -71,7 +71,7 @@ def problems(shape: Shape) -> list[str]:
 
 def _refused(shape: Shape, said: str) -> list[str]:
     found = [] if said == shape.says else [f"says: {said}"]
-    printed = remedies(said)
+    printed = remedies(said, shape.filled)
     if shape.remedy and shape.remedy not in printed:
         found.append(f"no such remedy, but {printed}")
     for remedy in printed:

@@ -133,7 +133,7 @@ SHAPES = [
         says=(
             "risk.csv: one probability column `risk`, but `Outcome` has three values (No, Yes, "
             "unknown). An outcome for one probability has two values.\n"
-            "  without these rows:  --label Outcome --where 'Outcome!=unknown'"
+            "  if unknown is no outcome, without these rows:  --label Outcome --where 'Outcome!=unknown'"
         ),
         remedy="--label Outcome --where 'Outcome!=unknown'",
     ),
@@ -147,9 +147,11 @@ SHAPES = [
         says=(
             "risk.csv: one probability column `risk`, but `Outcome` has three values (No, Yes, "
             "lost). An outcome for one probability has two values.\n"
-            "  without these rows:  --label Outcome --where 'Outcome!=lost'"
+            "  if a value is no outcome, which one?  --label Outcome --where 'Outcome!=VALUE'      if one value "
+            "is the event:  --label Outcome --versus-rest Yes"
         ),
         remedy="--label Outcome --where 'Outcome!=lost'",
+        filled=("VALUE", "lost"),
     ),
     Shape(
         "an empty outcome column",

@@ -45,6 +45,7 @@ class Shape:
     losses     log loss of each model, in their order; with a command that compares files, of each file
     says       the message, if the command is refused: all lines after the name of the file
     remedy     the printed options or command that give the right reading; empty if the file must be changed
+    filled     what a person writes for a placeholder of the message, such as LIMIT
     """
 
     name: str
@@ -56,6 +57,7 @@ class Shape:
     command: str = ""
     says: str = ""
     remedy: str = ""
+    filled: tuple[str, str] = ("", "")
 
     @property
     def typed(self) -> str:

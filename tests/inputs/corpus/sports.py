@@ -140,7 +140,8 @@ SHAPES = [
         says=(
             "q.csv: one probability column `community_prediction`, but `resolution` has three "
             "values (annulled, no, yes). An outcome for one probability has two values.\n"
-            "  without these rows:  --label resolution --where 'resolution!=annulled'"
+            "  if annulled is no outcome, without these rows:  --label resolution --where "
+            "'resolution!=annulled'"
         ),
         remedy="--label resolution --where 'resolution!=annulled'",
     ),
@@ -176,7 +177,8 @@ SHAPES = [
         says=(
             "m.csv: one probability column `probability`, but `resolution` has three values "
             "(CANCEL, NO, YES). An outcome for one probability has two values.\n"
-            "  without these rows:  --label resolution --where 'resolution!=CANCEL'"
+            "  if CANCEL is no outcome, without these rows:  --label resolution --where "
+            "'resolution!=CANCEL'"
         ),
         remedy="--label resolution --where 'resolution!=CANCEL'",
     ),
@@ -306,13 +308,27 @@ SHAPES = [
                     t if r else ("True" if t == "False" else "False")
                     for t, r in zip(words("False", "True", FAIR), Y, strict=True)
                 ],
-                confidence=P,
+                confidence=0.5 + P / 2,
             )
         },
         "top",
         "truth",
         "confidence",
+        (loss(0.5 + P / 2, Y),),
+    ),
+    Shape(
+        "a confidence in one of two answers that is often below one half",
+        {"quiz.csv": csv(truth=words("False", "True"), answer=words("False", "True", FAIR), confidence=P)},
+        "binary",
+        "truth",
+        "confidence",
         (TWO,),
+        says=(
+            "quiz.csv: `confidence` beside the label `truth` and the pick `answer` is below ½ in 61 of 120 rows: the "
+            "probability of one label, or the confidence in the pick?\n"
+            "  of a label:  --label truth --positive-proba confidence"
+        ),
+        remedy="--label truth --positive-proba confidence",
     ),
     Shape(
         "percentages of several people",

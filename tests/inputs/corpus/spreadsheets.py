@@ -140,8 +140,10 @@ SHAPES = [
         says=(
             "risk.csv: one probability column `risk`, but `died` has three values ((120 rows "
             "affected), 0, 1). An outcome for one probability has two values.\n"
-            "  without these rows:  --label died --where 'died!=(120 rows affected)'"
+            "  if a value is no outcome, which one?  --label died --where 'died!=VALUE'      if one value is "
+            "the event:  --label died --missing drop --versus-rest 1"
         ),
         remedy="--label died --where 'died!=(120 rows affected)'",
+        filled=("VALUE", "(120 rows affected)"),
     ),
 ]

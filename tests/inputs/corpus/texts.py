@@ -11,7 +11,6 @@ from .shapes import (
     OTHER,
     THREE,
     TWO,
-    K,
     N,
     P,
     Q,
@@ -22,7 +21,6 @@ from .shapes import (
     csv,
     frame,
     held,
-    kept,
     lines,
     loss,
     named,
@@ -143,16 +141,10 @@ SHAPES = [
     Shape(
         "a label outside the classes",
         {"x.csv": csv(label=altered(named("abc"), "d", 60), p_a=Q[:, 0], p_b=Q[:, 1], p_c=Q[:, 2])},
-        "wide",
-        "label",
-        "p_a p_b p_c",
-        (loss(Q[kept(60)], K[kept(60)]),),
         says=(
             "x.csv: row 4, `label` = d: none of the classes a, b, c (2 of 120 rows).\n"
-            "  correct the outcome, or choose the columns of all classes:  --proba PATTERN      "
-            "without these rows:  --where 'label!=d'"
+            "  correct the outcome, or choose the columns of all classes:  --proba PATTERN"
         ),
-        remedy="--where 'label!=d'",
     ),
     Shape(
         "two columns of one name that differ",

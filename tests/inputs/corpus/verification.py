@@ -85,10 +85,11 @@ SHAPES = [
         says=(
             "ens.csv: not clear which column is the outcome and which the forecast.\n"
             "  columns:  numbers `obs`, `member_0`…`member_10` (11 columns)\n"
-            "  if 11 members forecast `obs`, and the event is above 5:  veracity assess ens.csv "
-            "--label obs --members 'member_*' --exceeds 5"
+            "  if 11 members forecast `obs`, above which limit is the event?  veracity assess ens.csv "
+            "--label obs --members 'member_*' --exceeds LIMIT"
         ),
         remedy="veracity assess ens.csv --label obs --members 'member_*' --exceeds 5",
+        filled=("LIMIT", "5"),
     ),
     Shape(
         "members of an ensemble and a limit",
@@ -113,10 +114,11 @@ SHAPES = [
         says=(
             "ens.csv: not clear which column is the outcome and which the forecast.\n"
             "  columns:  numbers `year`, `control`, `obs`, `m00`…`m10` (11 columns)\n"
-            "  if 11 members forecast `obs`, and the event is above 5:  veracity assess ens.csv "
-            "--label obs --members 'm*' --exceeds 5"
+            "  if 11 members forecast `obs`, above which limit is the event?  veracity assess ens.csv "
+            "--label obs --members 'm*' --exceeds LIMIT"
         ),
         remedy="veracity assess ens.csv --label obs --members 'm*' --exceeds 5",
+        filled=("LIMIT", "5"),
     ),
     Shape(
         "counts by forecast probability",

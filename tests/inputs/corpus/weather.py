@@ -28,9 +28,10 @@ SHAPES = [
         says=(
             "pop.csv: one probability column `pop`, but `rain_mm` has 39 values. An outcome for "
             "one probability has two values.\n"
-            "  if it is a measurement, cut it:  --label rain_mm --cut 0"
+            "  if it is a measurement, above which limit is the event?  --label rain_mm --cut LIMIT"
         ),
         remedy="--label rain_mm --cut 0",
+        filled=("LIMIT", "0"),
     ),
     Shape(
         "the amount, cut at 0.2",
@@ -105,7 +106,7 @@ SHAPES = [
         says=(
             "f.csv: one probability column `fcst`, but `obs` has three values (-9999, 0, 1). An "
             "outcome for one probability has two values.\n"
-            "  without these rows:  --label obs --where 'obs!=-9999'"
+            "  if -9999 is no outcome, without these rows:  --label obs --where 'obs!=-9999'"
         ),
         remedy="--label obs --where 'obs!=-9999'",
     ),
@@ -119,7 +120,7 @@ SHAPES = [
         says=(
             "f.csv: one probability column `fcst`, but `obs` has three values (0, 1, 9). An "
             "outcome for one probability has two values.\n"
-            "  without these rows:  --label obs --where 'obs!=9'"
+            "  if 9 is no outcome, without these rows:  --label obs --where 'obs!=9'"
         ),
         remedy="--label obs --where 'obs!=9'",
     ),
@@ -177,9 +178,10 @@ SHAPES = [
         (TWO,),
         says=(
             "f.csv: outcome `obs` is a number (0 to 10.2, 39 values), the classes are 0, 1.\n"
-            "  give the limits between the classes:  --cut 0        (≤ 0 → 0, above → 1)"
+            "  which limits are between the classes?  --cut LIMIT        (≤ LIMIT → 0, above → 1)"
         ),
         remedy="--cut 0",
+        filled=("LIMIT", "0"),
     ),
     Shape(
         "a forecast repeated in percent",

@@ -7,7 +7,8 @@ A layout is a module with
                                 command if they nearly have it
     build(rows)                 the `Forecasts` of the rows of one model
     OPTION                      (optional) the option that only this layout takes: given, no other layout is asked
-    flatten(rows, name, first)  (optional) nested JSON lines of this layout as a flat table, else None
+    flatten(rows, name, first, label)  (optional) nested JSON lines of this layout as a flat table, else None;
+                                label: the outcome that is given
 
 Precedence: 0 ensemble, 1 lm-eval, 2 counts, 3 long, 4 pairs, 5 wide, 6 top, 7 binary, 8 realised.
 """

@@ -11,7 +11,16 @@ from ..build import ModelRows, prepared
 from ..columns import Columns
 from ..match import Match, run_of, short
 from ..options import canonical, labels_of
-from ..refusals import more_than_two, refuse_codes, related, two_outcomes, void_outcomes
+from ..refusals import (
+    is_decided,
+    more_likely,
+    more_than_two,
+    not_picks,
+    refuse_codes,
+    related,
+    two_outcomes,
+    void_outcomes,
+)
 from ..roles import Column
 from ..suggest import Proposal
 
@@ -24,6 +33,9 @@ def match(columns: Columns) -> Match | None:
     if columns.options.positive_proba:
         given = [c for _, _, c in columns.matched("positive_proba", columns.options.positive_proba)]
         return event(columns, outcome_for(columns, given), given)
+    own = _own_probability(columns)
+    if own is not None:
+        return event(columns, own[0], [own[1]])
     outcome = named_outcome(columns)
     forecasts = _event_columns(columns, outcome)
     if outcome is not None:
@@ -34,7 +46,7 @@ def match(columns: Columns) -> Match | None:
     _refuse_other_outcome(columns, forecasts)
     if roles.key_of(forecasts[0]) in roles.REALISED and not columns.forced:
         return None
-    two = columns.where(lambda c: c.two_valued and not columns.is_pick(c), forecasts)
+    two = _two_valued(columns, forecasts)
     if len(two) == 1:
         _refuse_swapped(columns, two[0], forecasts[0])
         return event(columns, two[0].name, forecasts) if related(columns, two[0], forecasts) else None
@@ -97,13 +109,47 @@ def named_outcome(columns: Columns) -> str | None:
     options = columns.options
     if options.label:
         return columns.table.column(options.label)
-    known = columns.where(lambda c: c.key in roles.OUTCOMES and (c.outcome_like or bool(options.cut)))
+    known = columns.candidates(lambda c: c.key in roles.OUTCOMES and (c.outcome_like or bool(options.cut)))
     if options.versus_rest:
-        known = columns.where(lambda c: c.key in roles.OUTCOMES and bool(c.labels))
-    known = known or columns.where(lambda c: c.key in roles.WEAK_OUTCOMES and c.two_valued)
+        known = columns.candidates(lambda c: c.key in roles.OUTCOMES and bool(c.labels))
+    known = known or columns.candidates(lambda c: c.key in roles.WEAK_OUTCOMES and c.two_valued)
+    forecasts = [c.name for c in columns.where(lambda c: c.probability and c not in known)]
     if len(known) > 1:
-        raise two_outcomes(columns, known, [c.name for c in columns.where(lambda c: c.probability and c not in known)])
-    return known[0].name if known else None
+        known = not_picks(columns, known, forecasts)
+    if len(known) > 1:
+        raise two_outcomes(columns, known, forecasts)
+    return _unless_another(columns, known[0], forecasts) if known else None
+
+
+def _unless_another(columns: Columns, known: Column, forecasts: Sequence[str]) -> str | None:
+    """Return an outcome by name; None or a refusal if the name misleads and another column may be the outcome.
+
+    It may mislead where the forecast decides the column in every row, and where the name alone says little.
+    """
+    decided, ambiguous = is_decided(columns, known, forecasts), known.key in roles.AMBIGUOUS_OUTCOMES
+    if not (decided or ambiguous):
+        return known.name
+    others = more_likely(columns, known, _two_valued(columns, forecasts), forecasts)
+    if not others:
+        return known.name
+    if decided and ambiguous:
+        return None
+    raise two_outcomes(columns, [known, *others], forecasts)
+
+
+def _two_valued(columns: Columns, forecasts: Sequence[str]) -> list[Column]:
+    """Return the columns of two values that may be the outcome of these forecasts."""
+    two = columns.candidates(lambda c: c.two_valued and not columns.is_pick(c), forecasts)
+    return not_picks(columns, two, [name for name in forecasts if columns.all[name].numeric])
+
+
+def _own_probability(columns: Columns) -> tuple[str, str] | None:
+    """Return whether a pick was right, and the only column whose name says that it is the probability of this."""
+    right = columns.with_label().first(roles.RIGHT, lambda c: c.outcome_like)
+    if right is None or columns.options.label not in (None, right):
+        return None
+    own = columns.where(lambda c: c.numeric and roles.is_probability_of(c.name, right), [right])
+    return (right, own[0].name) if len(own) == 1 else None
 
 
 def outcome_for(columns: Columns, forecasts: Sequence[str]) -> str:
@@ -112,7 +158,7 @@ def outcome_for(columns: Columns, forecasts: Sequence[str]) -> str:
     if outcome is not None:
         return outcome
     _refuse_other_outcome(columns, forecasts)
-    two = columns.where(lambda c: c.two_valued and not columns.is_pick(c), forecasts)
+    two = _two_valued(columns, forecasts)
     if len(two) > 1:
         raise two_outcomes(columns, two, forecasts)
     if not two:
@@ -145,13 +191,13 @@ def _refuse_swapped(columns: Columns, outcome: Column, forecast: str) -> None:
 
 def _refuse_other_outcome(columns: Columns, forecasts: Sequence[str]) -> None:
     """Refuse an outcome by name with three values or more: no other column may take its place unasked."""
-    named = columns.where(lambda c: c.key in roles.OUTCOMES and _few_labels(columns, c))
+    named = columns.candidates(lambda c: c.key in roles.OUTCOMES and _few_labels(columns, c))
     if named and named[0].name not in forecasts:
         raise more_than_two(columns, named[0], forecasts[0])
 
 
 def _few_labels(columns: Columns, column: Column) -> bool:
-    return 3 <= len(column.labels) <= 20 and not columns.is_pick(column) and column.key not in roles.IDS
+    return 3 <= len(column.labels) <= 20 and not columns.is_pick(column) and not column.no_label
 
 
 def _event_columns(columns: Columns, outcome: str | None) -> list[str]:

@@ -20,15 +20,16 @@ RULE = 2
 
 def match(columns: Columns) -> Match | None:
     """A number of cases with events or with an outcome, or the frequency of the event, by their names."""
+    held, label = columns.with_label(), columns.options.label
     n = columns.first(roles.CASES, lambda c: c.numeric)
-    events = columns.first(roles.EVENTS, lambda c: c.numeric)
-    frequency = columns.first(roles.FREQUENCIES, lambda c: c.within)
+    events = held.first(roles.EVENTS, lambda c: c.numeric and label in (None, c.name))
+    frequency = held.first(roles.FREQUENCIES, lambda c: c.within and label in (None, c.name))
     if n and events:
         return _events(columns, n, events)
     if frequency:
         return _frequency(columns, frequency, n)
-    if n and len(columns.free) == 3 and not columns.options.label:
-        return _cells(columns, n)
+    if n and len(held.free) == 3:
+        return _cells(held, n)
     return None
 
 
@@ -82,8 +83,10 @@ def _match(columns: Columns, forecast: str, outcome: str, note: str, found: dict
 def _cells(columns: Columns, n: str) -> Match | None:
     """Return the match of three columns: forecast, outcome, number of cases."""
     forecast, outcome = columns.where(lambda c: True, (n,))
-    if outcome.numeric and not forecast.numeric:
+    if columns.options.label == forecast.name or (outcome.numeric and not (forecast.numeric or columns.options.label)):
         forecast, outcome = outcome, forecast
+    if outcome.no_label and not columns.options.label:
+        return None
     if outcome.outcome_like and forecast.within and not outcome.fractions:
         found = binary.event(columns, outcome.name, [forecast.name])
         why = f"{n} is the number of cases (rule 2)"

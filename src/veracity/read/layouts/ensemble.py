@@ -58,7 +58,7 @@ def _outcome(columns: Columns, members: tuple[str, ...]) -> str:
         if not columns.all[name].numeric:
             raise columns.error(f"outcome `{name}` holds text: it exceeds no limit.", "name the measured outcome")
         return name
-    numeric = columns.where(lambda c: c.numeric and c.key not in roles.IDS, members)
+    numeric = columns.candidates(lambda c: c.numeric, members)
     known = [c for c in numeric if c.key in roles.OUTCOMES]
     found = known if len(known) == 1 else numeric
     if len(found) != 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...data import Finding, Forecasts
@@ -17,7 +17,7 @@ from ..table import ROW, Table
 RULE = 1
 OPTIONS = ("resps", "filtered_resps", "options", "choices")
 PROBABILITIES = ("probs", "probabilities", "proba", "option_probs", "choice_probs")
-ANSWERS = ("target", "answer", "label", "correct_answer", "gold")
+ANSWERS = ("target", "gold", "correct_answer", "label", "answer")  # `answer` may be that of the model
 MOST_TARGETS = 26  # different right answers that are taken for options
 
 
@@ -35,13 +35,14 @@ def build(rows: ModelRows) -> Forecasts:
     return prepared(rows, rows.outcomes(), absent=True, **given)
 
 
-def flatten(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
+def flatten(rows: Callable[[], Rows], name: str, first: Row, label: str | None = None) -> Table | None:
     """Return one column per option, missing where it was not offered."""
-    if not any(answer in first for answer in ANSWERS):
+    answers = (label,) if label else ANSWERS
+    if not any(answer in first for answer in answers):
         return None
     key = _key(first)
     if key is None:
-        return _of_likely_tokens(rows, name, first)
+        return _of_likely_tokens(rows, name, first, answers)
     spool, options, answer = Spool(), dict[str, None](), ""
     low, models = math.inf, set()
     for number, row in rows():
@@ -52,7 +53,7 @@ def flatten(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
                 "  each option needs its log-probability"
             )
         numbers = value if isinstance(value, dict) else {str(i): v for i, v in enumerate(value)}
-        answer = next((a for a in ANSWERS if a in row), "")
+        answer = next((a for a in answers if a in row), "")
         right = _right(row.get(answer), list(numbers), row)
         if right is None:
             raise _no_option(name, number, answer, row.get(answer), list(numbers))
@@ -150,13 +151,15 @@ def _right(value: Any, options: list[str], row: Row) -> str | None:
 # -- options among the likely tokens ----------------------------------------------------------------------------------
 
 
-def _of_likely_tokens(rows: Callable[[], Rows], name: str, first: Row) -> Table | None:
+def _of_likely_tokens(
+    rows: Callable[[], Rows], name: str, first: Row, answers: Sequence[str] = ANSWERS
+) -> Table | None:
     """Return the options of replies whose likely tokens (top_logprobs) hold the right answer; None: they do not."""
     if not any(likely_tokens(first)):
         return None
     targets, seen = set[str](), set[str]()
     for _, row in rows():
-        answer = next((a for a in ANSWERS if a in row), "")
+        answer = next((a for a in answers if a in row), "")
         targets.add(_letter(row.get(answer), row))
         seen |= {token for place in likely_tokens(row) for token in place}
         if len(targets) > MOST_TARGETS:
@@ -167,7 +170,7 @@ def _of_likely_tokens(rows: Callable[[], Rows], name: str, first: Row) -> Table 
     spool, unlisted, total, answer = Spool(), 0, 0, ""
     silent: list[int] = []  # replies that are no answer
     for number, row in rows():
-        answer = next((a for a in ANSWERS if a in row), "")
+        answer = next((a for a in answers if a in row), "")
         options = _letters(row) or everything
         right = _letter(row.get(answer), row)
         if right not in options:

@@ -12,6 +12,7 @@ from ..build import PIVOTED, ModelRows, prepared
 from ..columns import Columns
 from ..match import Match, short
 from ..options import canonical, labels_of
+from ..refusals import two_outcomes
 from ..suggest import Proposal
 
 RULE = 3
@@ -21,13 +22,13 @@ ROW, CLASS, OUTCOMES, CLASSES, WEIGHT = "\0row", "\0class", "\0outcomes", "\0cla
 
 def match(columns: Columns) -> Match | None:
     """The class and its probability by their names, with an outcome; all other columns identify the case."""
-    named = {c.key: name for name, c in columns.all.items()}
+    named = {c.key: name for name, c in columns.with_label().free.items()}
     found = next((pair for pair in NAMES if set(pair) <= set(named)), None)
     if found is None:
         return None
     klass, value = (named[name] for name in found)
-    outcome = columns.options.label or next((named[c] for c in roles.OUTCOMES if c in named), None)
-    if not columns.all[value].numeric:
+    outcome = _outcome(columns, [named[key] for key in roles.OUTCOMES if key in named], klass)
+    if klass == outcome or value == outcome or not columns.all[value].numeric:
         return None
     if found == NAMES[1]:
         _require_classes(columns, klass, outcome)
@@ -49,6 +50,18 @@ def match(columns: Columns) -> Match | None:
         outcome_note=f"{len(labels)} classes: {' '.join(labels)}",
         why=f"one row per case and class in {klass} (rule 3)",
     )
+
+
+def _outcome(columns: Columns, named: list[str], klass: str) -> str | None:
+    """Return the outcome that is given, or the only one by name that holds the classes, or the first by name."""
+    if columns.options.label:
+        return columns.table.column(columns.options.label)
+    classes = set(columns.all[klass].labels)
+    fits = [columns.all[name] for name in named if 0 < len(columns.all[name].labels) <= len(classes)]
+    fits = [c for c in fits if set(c.labels) <= classes]
+    if len(fits) > 1:
+        raise two_outcomes(columns, fits)
+    return fits[0].name if fits else next(iter(named), None)
 
 
 def _require_classes(columns: Columns, klass: str, outcome: str | None) -> None:

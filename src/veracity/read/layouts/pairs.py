@@ -23,8 +23,10 @@ DECIDED = 0.1  # a smaller share of exact zeros and ones that came true may be c
 def match(columns: Columns) -> Match | None:
     """Columns X of numbers with columns X_outcome within [0, 1]."""
     options = columns.options
-    if options.label or options.proba or options.positive_proba:
+    if options.proba or options.positive_proba:
         return None
+    if options.label:
+        return _named_pair(columns, options.label)
     outcome_of = {c.name: f"{c.name}_outcome" for c in columns.where(lambda c: c.numeric)}
     outcome_of = {p: o for p, o in outcome_of.items() if o in columns.free and columns.free[o].within}
     forecasts, outcomes = tuple(outcome_of), tuple(outcome_of.values())
@@ -56,6 +58,14 @@ def match(columns: Columns) -> Match | None:
         outcome_note="event = 1",
         why="pairs X, X_outcome (rule 4) that do not sum to one: separate yes/no events",
     )
+
+
+def _named_pair(columns: Columns, label: str) -> Match | None:
+    """Return the match of an outcome that is given as X_outcome, and of X."""
+    forecast = columns.free.get(label.removesuffix("_outcome"))
+    if forecast is None or forecast.name == label or not forecast.numeric:
+        return None
+    return replace(binary.event(columns, columns.table.column(label), [forecast.name]), certain=True)
 
 
 def _one_hot(columns: Columns) -> Match | None:

@@ -35,7 +35,7 @@ def match(columns: Columns) -> Match | None:
     )
 
 
-def flatten(rows: Callable[[], Rows], name: str, first: dict[str, Any]) -> Table | None:
+def flatten(rows: Callable[[], Rows], name: str, first: dict[str, Any], label: str | None = None) -> Table | None:
     """Return one row per answer or per token of JSON lines with log-probabilities."""
     for key_of, table_of in ((likelihood_key, likelihoods), (token_key, tokens)):
         key = key_of(first)

@@ -8,15 +8,18 @@ import numpy as np
 import polars as pl
 
 from ...data import Forecasts
+from ...data.names import listed
 from .. import roles
 from ..build import ModelRows, prepared
 from ..columns import Columns
 from ..match import Match, of_picks
+from ..refusals import named, not_picks, ranked
 from ..roles import Column
 from ..suggest import Proposal
 
 RULE = 6
 ROW_SUM, NEARLY_ALL = 1e-3, 0.99  # how near to one, in what share of the cases
+RARELY = 0.02  # share of confidences below ½, written by mistake, from which they are none in a pick of two
 ANSWERS = ("answer", "response", "prediction", "choice", "model_answer", "predicted_answer", "pick", "output")
 
 
@@ -25,16 +28,28 @@ def match(columns: Columns) -> Match | None:
     confidence = _confidence(columns)
     if confidence is None:
         return None
-    correct = columns.first(roles.RIGHT, lambda c: c.outcome_like) if not columns.options.pick else None
-    if correct and columns.options.label in (None, correct):
+    correct = _correct(columns)
+    if correct:
+        if roles.is_probability_of(confidence, correct):
+            return None  # p_correct is the probability of `correct`, as of any other event
         _refuse_rows_of_classes(columns, confidence, correct)
+        _refuse_below_half(columns, confidence, correct)
         labels = roles.event_of(columns.all[correct].labels) or ("0", "1")
         return _match(columns, confidence, correct, "event = the pick was right", labels=labels)
     found = _label_and_pick(columns, confidence)
     if found is None:
         return None
     label, pick = found
-    return _match(columns, confidence, label, f"event = {label} is {pick}", roles={"pick": pick})
+    note = f"event = {label} is {pick}"
+    return _match(columns, confidence, label, note, event=note, roles={"pick": pick})
+
+
+def _correct(columns: Columns) -> str | None:
+    """Return the column that tells whether the pick was right, unless another column is given as the outcome."""
+    options = columns.options
+    if options.pick:
+        return None
+    return columns.with_label().first(roles.RIGHT, lambda c: c.outcome_like and options.label in (None, c.name))
 
 
 def _refuse_rows_of_classes(columns: Columns, confidence: str, correct: str) -> None:
@@ -62,9 +77,9 @@ def _confidence(columns: Columns) -> str | None:
     if given:
         found = [c for _, _, c in columns.matched("positive_proba", given)]
         return found[0] if len(found) == 1 and (columns.options.pick or columns.forced) else None
-    named = columns.first(roles.CONFIDENCES, lambda c: c.numeric)
-    if named:
-        return named
+    called = columns.first(roles.CONFIDENCES, lambda c: c.numeric)
+    if called:
+        return called
     inside = columns.where(lambda c: c.on_scale(columns.scale) and c.distinct > 2)
     probable = [c for c in inside if roles.named_probability(c.name)] if len(inside) > 1 else inside
     return probable[0].name if len(probable) == 1 else None
@@ -76,38 +91,76 @@ def _label_and_pick(columns: Columns, confidence: str) -> tuple[str, str] | None
     if options.pick:
         pick = columns.all[columns.table.column(options.pick)]
         label = options.label and columns.all[columns.table.column(options.label)]
-        fits = [label] if label else columns.where(lambda c: _comparable(c, pick), (confidence,))
+        fits = [label] if label else columns.candidates(lambda c: _comparable(c, pick), (confidence,))
         fits = [c for c in fits if c.key in roles.OUTCOMES] or fits
         if len(fits) != 1:
             raise columns.error(
                 f"no single column holds the labels that `{pick.name}` picks.",
                 f"name it:  {columns.option('label', 'COL')}",
             )
+        if not set(fits[0].text.drop_nulls()) & set(pick.text.drop_nulls()):
+            raise columns.error(
+                f"the outcome `{fits[0].name}` and the pick `{pick.name}` have no value in common: no pick could be "
+                "right.",
+                f"name another:  {columns.option('label', 'COL')}   or   {columns.option('pick', 'COL')}",
+            )
         return fits[0].name, pick.name
-    possible = [*columns.where(lambda c: bool(c.labels) or c.values.dtype == pl.String, (confidence,))]
-    if options.label in columns.all:
-        possible.append(columns.all[str(options.label)])
+    possible = columns.candidates(lambda c: bool(c.labels) or c.values.dtype == pl.String, (confidence,))
+    known = columns.where(lambda c: c.key in roles.OUTCOMES)
+    if options.label:
+        labels = [columns.all[columns.table.column(options.label)]]
+    else:  # `answer` and `status` say what is true only where nothing else does
+        labels = [c for c in possible if c.key in (roles.OUTCOMES if known else roles.WEAK_OUTCOMES)]
     names = (*roles.OUTCOMES, *roles.WEAK_OUTCOMES)
-    labels = [c for c in possible if c.name == options.label] or [c for c in possible if c.key in names]
     picks = [c for c in possible if columns.is_pick(c) or c.key in ANSWERS]
-    for label in sorted(labels, key=lambda c: names.index(c.key) if c.key in names else -1):
+    for label in sorted(
+        not_picks(columns, labels, [confidence]), key=lambda c: names.index(c.key) if c.key in names else -1
+    ):
         pairs = [pick for pick in picks if pick.name != label.name and _comparable(label, pick)]
-        if pairs and _is_confidence(columns, confidence, label, pairs[0]):
-            return label.name, pairs[0].name
-    return _by_values(possible)
+        pairs = [pick for pick in pairs if columns.is_pick(pick)] or pairs
+        if pairs:
+            picked = _is_confidence(columns, confidence, label, pairs[0])
+            return (label.name, _only_pick(columns, label, pairs)) if picked else None
+    return _by_values(columns, possible, labels if known or options.label else None)
 
 
-def _by_values(possible: list[Column]) -> tuple[str, str] | None:
-    """Return the only two columns that hold the same three or more labels and agree more often than by chance."""
-    several = [c for c in possible if 3 <= len(c.labels) <= 100 and c.key not in roles.IDS]
-    pairs = []
-    for a, b in combinations(several[:20], 2):
-        if set(a.labels) & set(b.labels) and _comparable(a, b):
-            n = a.text.len()
-            expected = sum(a.times.get(v, 0) / n * b.times.get(v, 0) / n for v in a.labels)
-            if _agree(a, b) > expected + 3 * (expected * (1 - expected) / n) ** 0.5:  # three standard errors
-                pairs.append((a.name, b.name))
-    return pairs[0] if len(pairs) == 1 else None
+def _only_pick(columns: Columns, label: Column, picks: list[Column]) -> str:
+    if len(picks) > 1:
+        raise columns.refuse(
+            f"{len(picks)} columns could be the pick beside `{label.name}`: "
+            f"{listed([f'`{c.name}`' for c in picks], 12)}.",
+            *(Proposal("choose", {"label": label.name, "pick": c.name}) for c in picks[:2]),
+        )
+    return picks[0].name
+
+
+def _by_values(columns: Columns, possible: list[Column], labels: list[Column] | None) -> tuple[str, str] | None:
+    """Return two columns that hold the same three or more labels and agree more often than by chance.
+
+    labels: one of the two is among these; None: they are the only two such columns, the truth by its name first.
+    """
+    several = [c for c in possible if 3 <= len(c.labels) <= 100][:20]
+    if labels is None:
+        pairs = [pair for pair in combinations(several, 2) if _agree_beyond_chance(*pair)]
+        if len(pairs) != 1:
+            return None
+        label, pick = sorted(pairs[0], key=lambda c: roles.rank_of_name(c.name))
+        return label.name, pick.name
+    for label in (c for c in labels if 3 <= len(c.labels) <= 100):
+        picks = [c for c in several if c is not label and _agree_beyond_chance(label, c)]
+        if picks:
+            return label.name, _only_pick(columns, label, picks)
+    return None
+
+
+def _agree_beyond_chance(a: Column, b: Column) -> bool:
+    """Whether two columns hold the same labels, and more often in the same row than without relation."""
+    if not (set(a.labels) & set(b.labels) and _comparable(a, b)):
+        return False
+    n = a.text.len()
+    expected = sum(a.times.get(v, 0) / n * b.times.get(v, 0) / n for v in a.labels)
+    error = float(np.sqrt(expected * (1 - expected) / n))
+    return _agree(a, b) > expected + 3 * error
 
 
 def _comparable(label: Column, pick: Column) -> bool:
@@ -126,9 +179,34 @@ def _agree(a: Column, b: Column) -> float:
     return int((a.text == b.text).fill_null(False).sum()) / max(1, a.text.len())
 
 
+def _below_half(columns: Columns, confidence: str) -> tuple[int, int]:
+    """Return the number of confidences below ½, and of all."""
+    p = columns.all[confidence].values.cast(pl.Float64, strict=False).fill_nan(None).drop_nulls()
+    return int((p < (50 if columns.scale == "percent" else 0.5)).sum()), p.len()
+
+
+def _refuse_below_half(columns: Columns, confidence: str, correct: str) -> None:
+    """Refuse the confidence in a pick of two labels that is often below ½: the other label would have been picked."""
+    below, rows = _below_half(columns, confidence)
+    if below <= RARELY * rows or columns.forced or columns.options.label:
+        return
+    two = columns.candidates(lambda c: c.two_valued, (confidence, correct))
+    labels = ranked(columns, [c for c in two if not columns.is_pick(c)], [confidence])
+    of_right = [Proposal("of being right", {"label": correct, "positive_proba": confidence})]
+    if any(columns.is_pick(c) or named(c) for c in two):
+        raise columns.refuse(
+            f"`{confidence}` is below ½ in {below:,} of {rows:,} rows, and the pick is one of two labels: no "
+            "confidence in a pick.",
+            *(Proposal("of a label", {"label": c.name, "positive_proba": confidence}) for c in labels[:1]),
+            *(of_right if roles.key_of(confidence) in roles.CONFIDENCES else []),
+            otherwise=f"name the outcome:  {columns.option('label', 'COL')}",
+        )
+
+
 def _is_confidence(columns: Columns, confidence: str, label: Column, pick: Column) -> bool:
     """Whether the probability is the confidence in the pick and not the probability of one label."""
-    if roles.key_of(confidence) in roles.CONFIDENCES or not label.two_valued:
+    called, (below, rows) = roles.key_of(confidence) in roles.CONFIDENCES, _below_half(columns, confidence)
+    if not label.two_valued or (called and below <= RARELY * rows):
         return True
     p, said = columns.all[confidence].values.cast(pl.Float64), pick.text
     sides = [p.filter((said == value).fill_null(False)).drop_nulls().to_numpy() for value in label.labels]
@@ -137,12 +215,13 @@ def _is_confidence(columns: Columns, confidence: str, label: Column, pick: Colum
     first, second = sides
     if first.min() >= second.max() or second.min() >= first.max():
         return False  # one label is picked above a threshold: the probability of that label
-    if min(first.min(), second.min()) >= 0.5:
+    if not below:
         return True
+    in_pick = [Proposal("in the pick", {"pick": pick.name})] if below <= RARELY * rows else []
     raise columns.refuse(
-        f"`{confidence}` beside the label `{label.name}` and the pick `{pick.name}`: the probability of one label, or "
-        "the confidence in the pick?",
-        Proposal("in the pick", {"pick": pick.name}),
+        f"`{confidence}` beside the label `{label.name}` and the pick `{pick.name}` is below ½ in {below:,} of "
+        f"{rows:,} rows: the probability of one label, or the confidence in the pick?",
+        *in_pick,
         Proposal("of a label", {"label": label.name, "positive_proba": confidence}),
     )
 

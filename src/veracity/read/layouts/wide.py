@@ -15,9 +15,18 @@ from ..classes import ClassSet, class_sets, given_sets
 from ..columns import Columns
 from ..match import Match, run_of, short
 from ..options import labels_of
-from ..refusals import called_otherwise, not_picks, refuse_codes, sums_off, two_outcomes
+from ..refusals import (
+    called_otherwise,
+    is_decided,
+    more_likely,
+    not_picks,
+    refuse_codes,
+    related,
+    sums_off,
+    two_outcomes,
+)
 from ..roles import Column
-from ..suggest import Proposal
+from ..suggest import Proposal, placeholder
 from . import binary
 
 RULE, OPTION = 5, "proba"
@@ -125,17 +134,21 @@ def _outcome(columns: Columns, chosen: ClassSet) -> str | None:
         if column.labels and not set(column.labels) & classes and not (options.cut or options.where):
             raise called_otherwise(columns, column, taken)
         return column.name
-    named = columns.where(lambda c: c.key in roles.OUTCOMES, taken)
-    fits = columns.where(lambda c: bool(c.labels) and set(c.labels) <= classes and not columns.is_pick(c), taken)
+    named = columns.candidates(lambda c: c.key in roles.OUTCOMES, taken)
+    fits = columns.candidates(lambda c: bool(c.labels) and set(c.labels) <= classes and not columns.is_pick(c), taken)
     if options.cut:
         fits = [c for c in named if c.numeric]
     known = [c for c in fits if c in named]
-    fits = known if len(known) == 1 else not_picks(columns, fits, taken, chosen.classes) if len(fits) > 1 else fits
+    if len(known) == 1:
+        fits = [*known, *_beside(columns, known[0], fits, chosen)]
+    elif len(fits) > 1:
+        left = not_picks(columns, fits, taken, chosen.classes)
+        fits = left if len(left) > 1 or related(columns, left[0], taken, chosen.classes) else fits
     if len(fits) > 1:
         raise two_outcomes(columns, fits, taken, chosen.classes)
     if fits:
         return fits[0].name
-    if len(named) == 1 and _mostly(named[0], chosen.classes):
+    if len(named) == 1 and (_mostly(named[0], chosen.classes) or (named[0].numeric and classes < {*named[0].labels})):
         return named[0].name  # the rows with other labels are refused when they are read
     if len(named) == 1:
         raise _other_labels(columns, named[0], chosen)
@@ -145,6 +158,13 @@ def _outcome(columns: Columns, chosen: ClassSet) -> str | None:
             f"name the outcome:  {columns.option('label', 'COL')}   columns: {run_of(list(columns.free))}",
         )
     return None
+
+
+def _beside(columns: Columns, known: Column, fits: list[Column], chosen: ClassSet) -> list[Column]:
+    """Return what may be the outcome instead of a column known by its name that the forecasts decide."""
+    if columns.options.cut or not is_decided(columns, known, chosen.columns, chosen.classes):
+        return []
+    return more_likely(columns, known, fits, chosen.columns, chosen.classes)
 
 
 def _mostly(column: Column, classes: tuple[str, ...]) -> bool:
@@ -182,22 +202,29 @@ def _other_labels(columns: Columns, column: Column, chosen: ClassSet) -> ValueEr
 
 
 def _needs_cut(columns: Columns, column: Column, chosen: ClassSet) -> ValueError:
-    """Return the error for a measured outcome, with limits that give each class its mean forecast probability."""
+    """Return the error for a measured outcome, which asks for the limits between the classes.
+
+    Limits that give each class its mean forecast probability stand in for them while the rest is tried.
+    """
     classes = chosen.classes
     means = [columns.table.sample[c].mean() or 0.0 for c in chosen.columns]
     shares = np.cumsum(np.array(means, dtype=float))[:-1]
     ranked = np.sort(column.present.to_numpy())
-    limits = [f"{x:g}" for x in ranked[np.minimum((shares * len(ranked)).astype(int), len(ranked) - 1)]]
-    arrows = ", ".join(f"≤ {x} → {c}" for x, c in zip(limits, classes, strict=False))
+    places = np.minimum((shares * len(ranked)).astype(int), len(ranked) - 1)
+    limits = sorted({float(x) for x in ranked[places]})
+    limits += [limits[-1] + i for i in range(1, len(classes) - len(limits))]  # any that rise: only the user knows them
+    asked = placeholder(len(limits))
+    arrows = ", ".join(f"≤ {x} → {c}" for x, c in zip(asked.split(","), classes, strict=False))
     return columns.refuse(
         f"outcome `{column.name}` is a number ({column.low:g} to {column.high:g}, {column.distinct} values), "
         f"the classes are {', '.join(classes)}.",
         Proposal(
-            "give the limits between the classes",
-            {"cut": ",".join(limits)},
+            "which limits are between the classes?",
+            {"cut": tuple(limits)},
             note=f"{arrows}, above → {classes[-1]}",
+            asked={"cut": asked},
         ),
-        otherwise=f"give the limits between the classes:  {columns.option('cut', 'X,…')}",
+        otherwise=f"which limits are between the classes?  {columns.option('cut', asked)}",
     )
 
 
