@@ -23,7 +23,16 @@ from numpy.typing import NDArray
 
 from veracity.data.reading import Reading, unknown
 from veracity.data.records import ClassLevel
-from veracity.data.verdict import ClassPair, ConfidenceTest, CurvatureTest, JointTest, LevelTest, Range, ShapeTest, Verdict
+from veracity.data.verdict import (
+    ClassPair,
+    ConfidenceTest,
+    CurvatureTest,
+    JointTest,
+    LevelTest,
+    Range,
+    ShapeTest,
+    Verdict,
+)
 from veracity.estimate.cases import DRAWS, EDGES, RANGES, Many, Two, normal, prepared, ranges_of, starts_of
 from veracity.estimate.folds import BLOCKS, blocks
 from veracity.estimate.slope import (
@@ -373,9 +382,7 @@ def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int6
     return LevelTest(tests.p["level"], found)
 
 
-def _confidence(
-    tests: Tests, p: Floats, classes: int, zeros: bool, flipped: bool, picks: bool
-) -> ConfidenceTest:
+def _confidence(tests: Tests, p: Floats, classes: int, zeros: bool, flipped: bool, picks: bool) -> ConfidenceTest:
     """Return the direction of confidence: that of what the level does not explain, or of all where the level is right.
 
     An outcome that was ruled out was too confident a forecast.
@@ -437,7 +444,9 @@ def _where(tests: Tests, direction: str, classes: int, zeros: bool, flipped: boo
     at, last = np.array([*range(RANGES), *named]), 0 if flipped else RANGES - 1
     spans = [(b, b) for b in range(RANGES)] + [(min(b, last), max(b, last)) for b in named]
     chosen = np.array([[first <= b <= end for b in range(RANGES)] for first, end in spans], dtype=np.float64)
-    columns = slice(tests.cases.levels + 1, tests.cases.beyond)  # at most one entry of a row is likely: variances add up
+    columns = slice(
+        tests.cases.levels + 1, tests.cases.beyond
+    )  # at most one entry of a row is likely: variances add up
     scale = np.sqrt(chosen @ tests.variances[columns] + 1.0)
     z, drawn = chosen @ tests.residuals[columns] / scale, tests.draws[:, columns] @ chosen.T / scale
     fits = (np.abs(z) > np.quantile(np.abs(drawn).max(axis=1), 1.0 - ALPHA) * (1.0 + 1e-9)) & (sign[at] * z > 0.0)

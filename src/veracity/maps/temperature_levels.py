@@ -34,5 +34,3 @@ class TemperatureLevels(Formula):
 
     def rows(self, p: Array) -> Array:
         return softmax(logs(p) * self.slope + self.intercepts)[0]
-
-
