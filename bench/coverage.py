@@ -38,7 +38,7 @@ def readings(a: Assessment) -> dict[str, Any]:
         f"calibration_error.{name}": Reading(errors[name].value, errors[name].low, errors[name].high) for name in errors
     }
     found |= {f"per_class.{name}.slope": one.slope for name, one in list(a.per_class.items())[1:2]}
-    return found | {"slope": a.slope}
+    return found | {"spread_ratio": a.spread_ratio}
 
 
 def losses(a: Assessment, q: Floats, p: Floats) -> dict[str, tuple[Any, float]]:

@@ -67,23 +67,23 @@ def sections(options: Options) -> Iterator[Section]:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Reported and measured (robustness, geometric accuracy, decisiveness) of one network, published procedure."""
+    """Reported and measured (robustness, geometric accuracy, decisiveness) of one network, published procedure.
+
+    spread_ratio  (3), the paper's slope: below 1 is over-confident
+    """
 
     picks: float
     reported: Array
     measured: Array
+    spread_ratio: float
     bins: list[dict[str, Any]]
     floors: dict[float, Array]  # {γ: reported means}
-
-    @property
-    def slope(self) -> float:
-        """(3): below 1 is over-confident."""
-        return float((self.measured[2] - self.measured[0]) / (self.reported[2] - self.reported[0]))
 
 
 def metrics(f: Forecasts, bins: int = BINS) -> Metrics:
     """Return the metrics of one network by the paper's procedure."""
     a = assess(f, preset="CQ", bins=bins)
+    published = a.papers.CQ
 
     def three(means: Any) -> Array:
         return np.array([float(means.robustness), float(means.geometric_accuracy), float(means.decisiveness)])
@@ -92,8 +92,10 @@ def metrics(f: Forecasts, bins: int = BINS) -> Metrics:
         row["floor"]: np.array([row["robustness"], row["geometric_accuracy"], row["decisiveness"]]) for row in a.floors
     }
     assert a.scores.accuracy is not None
+    assert published is not None
     picks = float(a.scores.accuracy)
-    return Metrics(picks, three(a.reported), three(a.measured_plain), [dict(b) for b in a.bins], floors)
+    ratio = float(published.spread_ratio)
+    return Metrics(picks, three(a.reported), three(published.measured), ratio, [dict(b) for b in a.bins], floors)
 
 
 # ---- implications of the printed numbers ----------------------------------------------------------------------------
@@ -103,9 +105,9 @@ def _printed_numbers() -> Section:
     rows: list[Row] = []
     for name, (_, reported, measured) in TABLE_1.items():
         (r0, _, d0), (r1, _, d1) = ([float(v) for v in triple] for triple in (reported, measured))
-        slope = (d1 - r1) / (d0 - r0)
+        ratio = (d1 - r1) / (d0 - r0)
         rows.append(
-            claim(f"{NETWORKS[name].title}: slope (3)", "less than one", slope < 1, f"{slope:.4f}", value=slope)
+            claim(f"{NETWORKS[name].title}: spread ratio (3)", "less than one", ratio < 1, f"{ratio:.4f}", value=ratio)
         )
         for word, triple in (("reported", reported), ("measured", measured)):
             r, g, d = (float(v) for v in triple)
@@ -252,7 +254,11 @@ def _simulated(options: Options) -> Iterator[Section]:
                 sharp_runs[name] = m
                 rows.append(
                     claim(
-                        f"{net.title}, sharp: slope (3)", "less than one", m.slope < 1, f"{m.slope:.3f}", value=m.slope
+                        f"{net.title}, sharp: spread ratio (3)",
+                        "less than one",
+                        m.spread_ratio < 1,
+                        f"{m.spread_ratio:.3f}",
+                        value=m.spread_ratio,
                     )
                 )
                 rows.append(
@@ -282,7 +288,7 @@ def _simulated(options: Options) -> Iterator[Section]:
     )
     caption = (
         "Figure 1 on simulated networks: blue, the fraction true in each bin (widths vary); green, equality; red, "
-        "robustness, geometric accuracy, decisiveness (reported, measured); magenta, the slope."
+        "robustness, geometric accuracy, decisiveness (reported, measured); magenta, their spread."
     )
     yield Section(
         "Table 1 and Figure 1: simulated networks",
@@ -369,8 +375,8 @@ def _real(networks: dict[str, Forecasts], title: str, *, compare: bool) -> Itera
             for i, word in enumerate(WORDS):
                 text = f"{m.reported[i]:.3f} / {m.measured[i]:.3f}"
                 rows.append(shown(f"{name}: {word}, reported / measured", text, value=float(m.measured[i])))
-        note = "below 1: over-confident" if m.slope < 1 else "above 1: under-confident"
-        rows.append(value_shown(f"{name}: slope", m.slope, 3, note))
+        note = "below 1: over-confident" if m.spread_ratio < 1 else "above 1: under-confident"
+        rows.append(value_shown(f"{name}: spread ratio", m.spread_ratio, 3, note))
         ends = m.bins[0], m.bins[-1]
         rows.append(
             identity(
@@ -383,7 +389,9 @@ def _real(networks: dict[str, Forecasts], title: str, *, compare: bool) -> Itera
         for gamma, values in m.floors.items():
             note = "robustness / geometric accuracy / decisiveness"
             sweep.append(shown(f"{name}, γ = {gamma:g}", slashed(values), note))
-    caption = f"{title}: fraction true by reported probability; red: reported against measured means; magenta: slope."
+    caption = (
+        f"{title}: fraction true by reported probability; red: reported against measured means; magenta: their spread."
+    )
     yield Section(
         f"{title}: Table 1 and Figure 1",
         f"γ = {FLOOR}, B = {BINS}.",
@@ -398,7 +406,7 @@ def _ends(first: dict[str, Any], last: dict[str, Any]) -> str:
 
 
 def _bars(title: str, m: Metrics) -> Any:
-    """Return one panel of Figure 1: bins, the line of equality, the three means and their slope."""
+    """Return one panel of Figure 1: bins, the line of equality, the three means and their spread."""
     bars = _charts.data(
         low=[b["low"] for b in m.bins],
         high=[b["high"] for b in m.bins],
@@ -417,11 +425,11 @@ def _bars(title: str, m: Metrics) -> Any:
     )
     marks = _charts.data(x=m.reported, y=m.measured)
     ends = _charts.data(x=m.reported[[0, 2]], y=m.measured[[0, 2]])
-    slope = alt.Chart(ends).mark_line(color="#c2187a", strokeWidth=2).encode(x="x:Q", y="y:Q")
+    spread = alt.Chart(ends).mark_line(color="#c2187a", strokeWidth=2).encode(x="x:Q", y="y:Q")
     layers = (
         histogram,
         _charts.diagonal(colour=_charts.GREEN),
-        slope,
+        spread,
         _charts.points(marks, "x", "y", colour="#d00000"),
     )
-    return alt.layer(*layers, title=f"{title}: slope {m.slope:.3f}").properties(width=280, height=230)
+    return alt.layer(*layers, title=f"{title}: spread ratio {m.spread_ratio:.3f}").properties(width=280, height=230)

@@ -56,7 +56,7 @@ def test_readings_act_as_floats_with_intervals() -> None:
         a.reported.geometric_accuracy / a.measured.geometric_accuracy, rel=1e-12
     )
     d, r = a.reported.decisiveness - a.reported.robustness, a.measured.decisiveness - a.measured.robustness
-    assert a.slope == pytest.approx(r / d, rel=1e-12)
+    assert a.spread_ratio == pytest.approx(r / d, rel=1e-12)
     assert a.losses("log")["L"] == pytest.approx(a.scores.log_loss, rel=1e-12)
     with pytest.raises(AttributeError, match="no attribute 'precision'"):
         _ = a.precision
@@ -243,7 +243,7 @@ def test_resampled_intervals_hold_their_values(preset: str | None) -> None:
     rng = np.random.default_rng(0)
     p = rng.random(1000)
     a = vc.assess((rng.random(1000) < p).astype(int), p, bootstrap=100, preset=preset)
-    found = [*a.measured.values(), *a.divergence.values(), a.slope]
+    found = [*a.measured.values(), *a.divergence.values(), a.spread_ratio]
     assert all(r.low < r < r.high for r in found)  # with 100 bins, resampled means are all below those of the rows
 
 
@@ -343,7 +343,7 @@ def test_tied_rows_in_any_order_merged_and_counted(k: int) -> None:
     )
     for a, b in pairs:
         assert a.verdict == b.verdict
-        found = ((x.verdict_detail.slope, x.slope, *x.measured.values(), *x.divergence.values()) for x in (a, b))
+        found = ((x.calibration_slope, x.spread_ratio, *x.measured.values(), *x.divergence.values()) for x in (a, b))
         for one, other in zip(*found, strict=True):
             ends = ([r.low or 0.0, r.high or 0.0] for r in (one, other))
             np.testing.assert_allclose(*ends, rtol=1e-9, atol=1e-12)

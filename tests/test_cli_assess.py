@@ -194,7 +194,8 @@ def test_csv_and_markdown_hold_the_numbers_of_the_json(forecasts: Path, capsys: 
         "reported.geometric_accuracy",
         "losses.log.CL",
         "calibration_error.top_label",
-        "slope",
+        "calibration_slope",
+        "spread_ratio",
     ):
         held: Any = document
         for part in name.split("."):

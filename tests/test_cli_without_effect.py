@@ -103,9 +103,7 @@ ESTIMATION = {
     "  add --group COL, or leave it out",
     "assess tokens.csv --bins 4 --quiet": "--bins 4 has no effect without classes\n  leave it out",
     "assess tokens.csv --end-width 0.1 --quiet": "--end-width 0.1 has no effect without classes\n  leave it out",
-    f"assess {EVENT} --preset N17 --bins 4": "--bins 4 has no effect: preset N17 has its own bins; "
-    "leave one of them out",
-    f"assess {EVENT} --preset CQ --floor 0": "--floor 0 has no effect: --preset CQ has its own; leave one of them out",
+    f"assess {EVENT} --preset N17 --bins 4": "--bins 4 with preset N17, which has its own bins; leave one of them out",
     f"assess {EVENT} --bootstrap 99999999999": f"--bootstrap 99999999999 draws; give 2 to {MOST_DRAWS:,}, or leave it "
     "out",
     f"check {EVENT} --require n>=1 --against words.csv": "--against words.csv has no effect: nothing is compared with "
@@ -236,7 +234,7 @@ ARRAYS: dict[str, tuple[dict[str, Any], str]] = {
     "shrink": ({"shrink": "none"}, "shrink none has no effect without groups\n  add groups=, or leave it out"),
     "bins": (
         {"preset": "N17", "bins": 4},
-        "bins: 4 has no effect: preset N17 has its own bins; leave one of them out",
+        "bins: 4 with preset N17, which has its own bins; leave one of them out",
     ),
     "more lags than times": (
         {"lags": 5000, "time": np.arange(N)},

@@ -56,7 +56,7 @@ def test_delta_intervals_cover(k: int) -> None:
         "measured": truth[0.0],
         "measured decisiveness": truth[1.0],
         "divergence": 1.0,
-        "slope": 1.0,
+        "spread ratio": 1.0,
     }
     covered = dict.fromkeys(wanted, 0)
     for seed in range(500):
@@ -70,7 +70,7 @@ def test_delta_intervals_cover(k: int) -> None:
             "measured": m.measured("geometric_accuracy"),
             "measured decisiveness": m.measured("decisiveness"),
             "divergence": m.divergence("geometric_accuracy"),
-            "slope": m.slope(),
+            "spread ratio": m.spread_ratio(),
         }
         for name, reading in found.items():
             covered[name] += reading.low <= wanted[name] <= reading.high
@@ -137,7 +137,7 @@ PATHS: dict[str, tuple[Callable[[vc.Assessment], Reading], bool, float]] = {
     "measured.geometric_accuracy": (lambda a: a.measured.geometric_accuracy, True, 0.06),
     "measured.robustness": (lambda a: a.measured.robustness, True, 0.06),
     "divergence.geometric_accuracy": (lambda a: a.divergence.geometric_accuracy, True, 0.10),
-    "slope": (lambda a: a.slope, True, 0.10),
+    "spread ratio": (lambda a: a.spread_ratio, True, 0.10),
 }
 
 
@@ -427,6 +427,6 @@ def test_cases_that_decide_are_the_same_counted_or_repeated() -> None:
 
 def test_the_spread_ratio_of_few_cases_has_no_interval_and_the_reason() -> None:
     f = simulate("dirichlet-3-sharp", 900, seed=1)
-    few, enough = vc.assess(f).slope, vc.assess(simulate("dirichlet-3-sharp", 1100, seed=1)).slope
+    few, enough = (vc.assess(one).spread_ratio for one in (f, simulate("dirichlet-3-sharp", 1100, seed=1)))
     assert (few.low, few.reason) == (None, "below 1,000 cases its interval does not hold")
     assert enough.low < enough < enough.high

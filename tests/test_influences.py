@@ -35,7 +35,7 @@ def of_all_rows(tally):
 
 
 def numbers(found):
-    return np.array([*found.measured_errors, *found.divergence_errors.values(), found.slope_error])
+    return np.array([*found.measured_errors, *found.divergence_errors.values(), found.spread_ratio_error])
 
 
 @pytest.mark.parametrize("sharpened", [1.0, 1.5])
@@ -78,15 +78,15 @@ def test_floors_and_clipped_bins(options, k, sharpened):
 
 
 @pytest.mark.parametrize("k", [2, 3, 10])
-def test_outcomes_of_probability_zero_leave_the_slope_its_interval(k):
+def test_outcomes_of_probability_zero_leave_the_spread_ratio_its_interval(k):
     y, p = rows(k, 20_000, k, 1.0, 3.0)
     p = np.round(p, 2)
     p /= p.sum(axis=1, keepdims=True)
     assert (p[np.arange(len(y)), y] == 0.0).any()
     tally = Tally.of(y, p)
-    assert found(tally).slope_error == pytest.approx(of_all_rows(tally).slope_error, rel=0.05)
-    slope = assess(y, p).slope
-    assert slope.low < slope < slope.high
+    assert found(tally).spread_ratio_error == pytest.approx(of_all_rows(tally).spread_ratio_error, rel=0.05)
+    ratio = assess(y, p).spread_ratio
+    assert ratio.low < ratio < ratio.high
 
 
 def test_more_classes_than_a_sample_has_entries():

@@ -37,6 +37,7 @@ class Quantity:
     cite: str = ""
     better: str = NEITHER
     percent: bool = False
+    bounds: tuple[float, float] = (-np.inf, np.inf)  # that the number has by definition, and so has its interval
     digits: int | None = None  # decimals; None: as many as the interval supports
     unit: str = ""
 
@@ -64,7 +65,6 @@ class Measure(Quantity):
     """A quantity computed from forecasts and outcomes; `main` ones are in the first table of every answer."""
 
     section: str = "scores"
-    bounds: tuple[float, float] = (-np.inf, np.inf)
     proper: bool = False
     main: bool = True
     needs: str = "forecasts"  # "realised": the probabilities of the outcomes suffice; "two classes"
@@ -246,9 +246,11 @@ OTHERS: list[Quantity] = [
     Quantity(
         name="log", section="skill", label="Skill in log loss", gloss="Share of the baseline's log loss that is saved.",
         formula="1 − log loss ÷ log loss of the baseline", cite="HB17 (McFadden R²)", better=HIGHER, percent=True,
+        bounds=(-np.inf, 1.0),
     ),
     Quantity(
         name="brier", section="skill", label="Skill in Brier score", percent=True, better=HIGHER,
+        bounds=(-np.inf, 1.0),
         gloss="Share of the baseline's Brier score that is saved.",
         formula="1 − Brier ÷ Brier of the baseline", cite="Brier skill score",
     ),
@@ -256,6 +258,7 @@ OTHERS: list[Quantity] = [
         name="expected", section="", label="Expected by the model itself",
         gloss="What calibrated forecasts with these probabilities would reach.",
         formula="((1/n) Σᵢ Σⱼ pᵢⱼ^(1+r))^(1/r)", cite="Spiegelhalter 1986 at r = 1", percent=True,
+        bounds=(0.0, 1.0),
     ),
     Quantity(
         name="expected_scores", section="", label="Score expected by the model itself",
@@ -265,12 +268,13 @@ OTHERS: list[Quantity] = [
     ),
     Quantity(
         name="measured", section="", label="After perfect recalibration", paper="measured", percent=True,
+        bounds=(0.0, 1.0),
         gloss="The same mean with each probability replaced by how often such forecasts came true.",
         formula="pᵢ replaced by the observed frequency in its bin, corrected for the bias of few cases per bin",
         cite="N17 eqs 15–19; CQ section 4",
     ),
     Quantity(
-        name="slope", section="verdict_detail", label="Calibration slope", digits=2,
+        name="calibration_slope", section="", label="Calibration slope", digits=2,
         gloss="Below 1: too extreme; above 1: too cautious.", formula="b of ln p' = a + b ln p", cite="Cox 1958",
     ),
     Quantity(
@@ -282,14 +286,14 @@ OTHERS: list[Quantity] = [
         gloss="Above 1: predicts too many events; below 1: too few.", formula="Σ pᵢ ÷ Σ yᵢ", cite="E/O ratio",
     ),
     Quantity(
-        name="slope", section="", label="Spread ratio", paper="N17, CQ", digits=2,
+        name="spread_ratio", section="", label="Spread ratio", paper="N17, CQ", digits=2,
         gloss="Measured spread of the three means ÷ reported spread.", cite="CQ eq 3; N17 prints the reciprocal",
         formula="(decisiveness − robustness) measured ÷ (decisiveness − robustness) reported",
     ),
     Quantity(
         name="divergence", section="", label="Reported ÷ measured", paper="divergence probability",
         gloss="1: stated and observed agree. In small samples it can exceed 1.",
-        formula="reported ÷ measured", cite="N17 eq 9",
+        formula="reported ÷ measured", cite="N17 eq 9", bounds=(0.0, np.inf),
     ),
     Quantity(
         name="top_label", section="calibration_error", label="Calibration error", unit="ECE, 15 bins", better=LOWER,

@@ -19,13 +19,13 @@ from veracity.cli import run
 from veracity.state.tally import Tally, total
 
 # What an iterative fit gives: maps and calibration slopes stop when a step is small.
-FITTED = ("losses", "remedies", "adjustment", "verdict_detail", "decomposed_profile", "corp")
+FITTED = ("calibration_slope", "losses", "remedies", "adjustment", "verdict_detail", "decomposed_profile", "corp")
 CLOSE = (1e-9, 1e-9)  # of few rows: sums in another order, and fits that stop at 1e-12
 # Rows have other numbers in another order or in parts.
 ROWS = re.compile(r"\b[Rr]ows? \d+( of [\w.]+)?(, (\d+( of [\w.]+)?|…))*")
 # Sections that list nothing by class, which an order of classes would move.
 WITHOUT_CLASSES = (
-    "scores", "skill", "reported", "expected", "measured", "measured_plain", "divergence", "slope", "verdict",
+    "scores", "skill", "reported", "expected", "measured", "measured_plain", "divergence", "spread_ratio", "verdict",
     "risk_profile", "floors", "decomposition", "losses", "calibration_error", "decomposed_profile", "bins", "remedies",
 )  # fmt: skip
 SMALL = [(2, 900), (10, 700), (60, 400)]

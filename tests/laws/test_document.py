@@ -27,7 +27,7 @@ from veracity.state.tally import Tally, total
 N = 400
 EXACT = 1e-9  # sums in another order
 FITTED = 1e-6  # maps found by iteration, which stops before the last digits
-ITERATIVE = re.compile(r"remedies|losses|decomposed_profile|adjustment|verdict_detail|corp|slope|skill")
+ITERATIVE = re.compile(r"remedies|losses|decomposed_profile|adjustment|verdict_detail|corp|slope|spread_ratio|skill")
 MADE = ("provenance",)  # how the document was made: time, command, seconds
 
 

@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 from veracity.data import Forecasts
-from veracity.estimate.folds import FOLDS, folds, forecast_hashes
+from veracity.state.content import forecast_hashes
+from veracity.estimate.folds import FOLDS, folds
 from veracity.estimate.ladder import losses
 from veracity.estimate.recalibration import mixture_weights, recalibration, select
 
@@ -89,12 +90,12 @@ def test_weights_have_no_scale():
 def test_folds_are_even_and_spread_equal_cases():
     f = Forecasts(np.tile([[0.3, 0.7]], (2, 1)), np.array([0, 1]), (0, 1), counts=np.array([300, 700]))
     for counts in ([300, 700], [60, 50], [30_000, 70_000]):
-        split = folds(replace(f, counts=np.array(counts)), forecast_hashes(f))
+        split = folds(replace(f, counts=np.array(counts)))
         for row in (0, 1):
             share = split.copies[split.row == row] / counts[row]
             assert share.sum() == pytest.approx(1.0)
             assert np.abs(share - 1 / FOLDS).max() < 4.5 * np.sqrt(0.16 / counts[row])
-    single = folds(sample(3, 5000), forecast_hashes(sample(3, 5000)))
+    single = folds(sample(3, 5000))
     assert np.abs(np.bincount(single.fold) / 5000 - 0.2).max() < 0.025
 
 
@@ -123,7 +124,7 @@ def test_folds_of_time_are_contiguous():
 
 
 def test_excluded_maps_are_left_out_and_the_adjustment_with_them():
-    f = sample(2, 300)
+    f = sample(2, 2000)
     found = recalibration(f, exclude=("multiplicative",))
     assert "multiplicative" not in found.members
     made = losses(f, "log", found)

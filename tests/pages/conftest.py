@@ -29,9 +29,11 @@ class Result:
     expected_scores: Any = None
     measured: Any = None
     divergence: Any = None
+    papers: Any = None
     source: Any = None
     source_divergence: Any = None
-    slope: Any = None
+    calibration_slope: Any = None
+    spread_ratio: Any = None
     verdict: str | None = None
     verdict_detail: Any = None
     risk_profile: Any = None
@@ -68,7 +70,7 @@ class Result:
                 return held.to_dict()
             return {name: plain(one) for name, one in held.items()} if hasattr(held, "items") else held
 
-        names = ("scores", "skill", "reported", "expected", "measured", "slope")
+        names = ("scores", "skill", "reported", "expected", "measured", "spread_ratio")
         return {"n": self.n, **{name: plain(getattr(self, name)) for name in names if getattr(self, name) is not None}}
 
 

@@ -366,7 +366,7 @@ def test_missing_sections_are_left_out_one_by_one(two: Any, monkeypatch: pytest.
     monkeypatch.setattr(html, "_figure", lambda *_: None)
     for name in ("skill", "baseline", "expected", "measured", "verdict_detail", "curves", "corp", "calibration_error"):
         assert "<h1>" in _body(replace(two, **{name: None})), name
-    for name in ("remedies", "groups", "surprises", "findings", "provenance", "per_class", "slope"):
+    for name in ("remedies", "groups", "surprises", "findings", "provenance", "per_class", "spread_ratio", "papers"):
         assert "<h1>" in _body(replace(two, **{name: None})), name
 
 

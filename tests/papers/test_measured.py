@@ -203,17 +203,18 @@ def test_a_large_sample_meets_the_population(name: str) -> None:
     """Preset N17 on 200,000 rows against quadrature: within 3.5 standard errors, which also tests the errors' size."""
     f, population = simulate(f"n17-{name}", 200_000, seed=11), Population(EXAMPLES[name][1])
     a = vc.assess(f, preset="N17")
+    published = a.papers.N17
     for i, mean_ in enumerate(MEANS):
-        for reading, truth in (
-            (a.reported[mean_], population.model[i]),
-            (a.measured[mean_], population.pooled[i]),
-            (a.divergence[mean_], population.model[i] / population.pooled[i]),
+        for reading, truth, sure in (
+            (a.reported[mean_], population.model[i], a.reported[mean_]),
+            (published.measured[mean_], population.pooled[i], published.measured[mean_]),
+            (published.divergence[mean_], population.model[i] / population.pooled[i], a.divergence[mean_]),
         ):
-            error = (reading.high - reading.low) / 2 / 1.959964
+            error = (sure.high - sure.low) / 2 / 1.959964
             # Bins of width 0.01 hold up to 1e-4 more than the population's because edges are closed on one side.
             assert abs(reading - truth) < 3.5 * error + 1e-5
-    error = (a.slope.high - a.slope.low) / 2 / 1.959964
-    assert abs(a.slope - 1.0 / population.slope(population.pooled)) < 3.5 * error
+    error = (a.spread_ratio.high - a.spread_ratio.low) / 2 / 1.959964
+    assert abs(published.spread_ratio - 1.0 / population.slope(population.pooled)) < 3.5 * error
 
 
 @pytest.mark.slow
@@ -224,14 +225,15 @@ def test_draws_have_the_published_means_of_the_population() -> None:
         found = [section[name] for name in MEANS]
         assert found == pytest.approx((0.687288, 0.614452, 0.541814), abs=0.0015)  # sd of a mean: 0.0004 at most
     assert [matched.divergence[name] for name in MEANS] == pytest.approx((1, 1, 1), abs=0.001)
-    assert matched.slope == pytest.approx(1.0, abs=0.01)
+    assert matched.spread_ratio == pytest.approx(1.0, abs=0.01)
     assert matched.scores.accuracy == pytest.approx(0.788675, abs=0.0015)
     assert matched.scores.auc == pytest.approx(0.841648, abs=0.0015)
     tail = vc.assess(simulate("n17-tail-0", 1_000_000, seed=5), preset="N17")
     assert [tail.reported[name] for name in MEANS] == pytest.approx((0.734392, 0.546804, 0.255884), abs=0.002)
-    assert tail.measured.geometric_accuracy == pytest.approx(0.612145, abs=0.0015)
-    assert tail.divergence.geometric_accuracy == pytest.approx(0.893258, abs=0.002)
-    assert 1.0 / tail.slope == pytest.approx(3.316, abs=0.03)
+    published = tail.papers.N17
+    assert published.measured.geometric_accuracy == pytest.approx(0.612145, abs=0.0015)
+    assert published.divergence.geometric_accuracy == pytest.approx(0.893258, abs=0.002)
+    assert 1.0 / published.spread_ratio == pytest.approx(3.316, abs=0.03)
     assert tail.scores.accuracy == pytest.approx(0.788675, abs=0.0015)
     assert tail.scores.auc == pytest.approx(0.825254, abs=0.0015)
 

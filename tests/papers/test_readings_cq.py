@@ -101,7 +101,7 @@ def test_decisiveness_of_reading_c_is_the_share_of_correct_picks(name):
 
 def test_reading_a_is_the_procedure_of_the_program():
     f = simulate("cq-densenet-gtsrb-sharp", 3000, seed=5)
-    measured = assess(f, preset="CQ", bins=20).measured_plain
+    measured = assess(f, preset="CQ", bins=20).papers.CQ.measured
     by_hand = readings(f, ends="always")["a"]
     # Edges of the program lie on its grid, those here between two values.
     assert by_hand == pytest.approx([measured.robustness, measured.geometric_accuracy, measured.decisiveness], abs=2e-3)

@@ -109,8 +109,8 @@ def test_cq_has_no_unexplained_difference():
     assert explained(cq, sections)
     reasons = {row.note for s in sections for row in s.rows if row.verdict == DOCUMENTED}
     assert len(reasons) == 10
-    slopes = [row.value for row in sections[0].rows if "slope" in row.item]
-    assert slopes == pytest.approx([0.7649, 0.8267, 0.9489, 0.9310], abs=5e-5)
+    ratios = [row.value for row in sections[0].rows if "spread ratio" in row.item]
+    assert ratios == pytest.approx([0.7649, 0.8267, 0.9489, 0.9310], abs=5e-5)
 
 
 def test_cq_procedure_finds_real_networks_over_confident(shared):
@@ -119,7 +119,7 @@ def test_cq_procedure_finds_real_networks_over_confident(shared):
     assert {"lenet-5-cifar-10", "wideresnet-16-4-cifar-10", "vgg16"} == set(f[1])
     m = cq.metrics(f[1]["wideresnet-16-4-cifar-10"])
     assert m.reported[2] == pytest.approx(0.903, abs=5e-4)
-    assert m.slope < 1
+    assert m.spread_ratio < 1
 
 
 def test_cq_metrics_are_equal_for_every_way_to_store_outputs(tmp_path):

@@ -20,12 +20,11 @@ from veracity.estimate.folds import blocks
 from veracity.estimate.ideal import _excess, grow
 from veracity.estimate.influences import SPARSE, BinMoves, _shares
 from veracity.estimate.ladder import chain, losses
-from veracity.estimate.measured import curves_of
+from veracity.estimate.measured import published_curve
 from veracity.estimate.slope import calibration_in_the_large, removable_share
 from veracity.estimate.verdict import run_tests, spread_zeros
 from veracity.formulas.rules import rule as rule_of
 from veracity.state.keyed import KeyedSums
-from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
 
@@ -140,9 +139,9 @@ def test_classes_that_were_not_offered_move_nothing() -> None:
     offered[:20, 2] = False
     tally = Tally.of(Forecasts(p, y, (0, 1, 2), offered=offered))
     moves, alone = (np.empty((len(SPARSE) + 1, 20)) for _ in range(2))
-    bins = BinMoves.of(curves_of(tally)[0], 1e-6)
-    bins.fill(moves, Forecasts(p[:20], y[:20], (0, 1, 2), offered=offered[:20]), Plan())
-    bins.fill(alone, Forecasts(p[:20, :2], y[:20], (0, 1)), Plan())
+    bins = BinMoves.of(published_curve(tally), 1e-6)
+    bins.fill(moves, Forecasts(p[:20], y[:20], (0, 1, 2), offered=offered[:20]))
+    bins.fill(alone, Forecasts(p[:20, :2], y[:20], (0, 1)))
     np.testing.assert_allclose(moves, alone, rtol=1e-12)
 
 

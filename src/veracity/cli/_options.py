@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from veracity.read import ReadOptions
@@ -140,10 +139,13 @@ _CASES: Declared = {
 }
 READ = (*declare(INPUT, _INPUT), *declare(CASES, _CASES))
 _ESTIMATION: Declared = {
-    "--floor": ("Least probability that counts in the three means.", {"type": float, "default": 0.0}),
-    "--end-width": ("Width of the bins next to 0 and 1.", {"type": float, "default": 0.005}),
+    "--floor": (
+        "Least probability that counts in the three means; 0, or that of the preset (CQ: 0.005, N17: 0.01).",
+        {"type": float},
+    ),
+    "--end-width": ("Width of the bins next to 0 and 1; 0.005 by default.", {"type": float}),
     "--bins auto|N": ("Number of bins of the calibration curve.", {"callback": _bins, "default": "auto"}),
-    "--preset": ("Follow the procedure of a paper.", {"type": click.Choice(["CQ", "N17"])}),
+    "--preset": ("Measure by the procedure of a paper as well.", {"type": click.Choice(["CQ", "N17"])}),
     "--map NAME": (
         f"Recalibration of the losses: auto is cross-fitted; the papers' in-sample ones are {', '.join(MAPS)}.",
         choice("auto", *MAPS),
@@ -255,10 +257,6 @@ def plan_from(options: dict[str, Any], **more: Any) -> Plan:
     from veracity.state.plan import Plan
 
     given = {option.name: options.pop(option.name) for option in PLAN} | more
-    context = click.get_current_context(silent=True)
-    typed = context is not None and context.get_parameter_source("floor") == ParameterSource.COMMANDLINE
-    if given["preset"] and given["floor"] == 0.0 and typed:
-        raise ValueError(f"--floor 0 has no effect: --preset {given['preset']} has its own; leave one of them out")
     try:
         return Plan(random_state=given.pop("seed"), **given)
     except ValueError as problem:

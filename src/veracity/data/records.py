@@ -351,7 +351,7 @@ class Level(Section):
     reported: Means
     expected: Means
     measured: Means
-    slope: Reading
+    spread_ratio: Reading
     verdict: str
     level: ClassLevel | None = None
     shrunk: Reading | None = None  # log loss drawn towards the mean of all levels: small groups vary by chance
@@ -365,7 +365,7 @@ class ClassReading(Section):
     n: float  # cases of the class
     predicted: float
     observed: float
-    slope: Reading | None = None
+    slope: Reading | None = None  # calibration slope of the class against the rest
     share: float | None = None  # of the miscalibration, from the row gains of the recalibration
     p: float | None = None  # of predicted against observed, adjusted for the number of classes
 

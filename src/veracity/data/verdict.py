@@ -92,7 +92,7 @@ class Verdict(Section):
     level: LevelTest
     confidence: ConfidenceTest
     shape: ShapeTest
-    slope: Reading
+    slope: Reading  # calibration slope b, below 1: over-confident
     intercept: Reading | None
     ratio: Reading | None  # expected ÷ observed events, two classes
     gain: Reading  # removable share of the log loss
@@ -102,5 +102,16 @@ class Verdict(Section):
     joint: JointTest | None = None
     reason: str | None = None
     method: str = ""
+    tested: int | None = None  # cases that the tests used, where these are a sample
     sentences: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def slope_differs(self) -> bool:
+        """Whether the slope, by its interval if it has one, says the opposite of the direction that was found.
+
+        The direction is that of the average forecast. Where the slope is below 1 and the average is too cautious, the
+        least sure forecasts are so most of all.
+        """
+        low, high = (float(self.slope) if end is None else end for end in (self.slope.low, self.slope.high))
+        return {"over-confident": low > 1.0, "under-confident": high < 1.0}.get(self.confidence.direction or "", False)

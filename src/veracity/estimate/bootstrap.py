@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.data import Forecasts
 from veracity.data.reading import Reading
 from veracity.data.records import Means, Scores
 from veracity.estimate.curves import Curve
@@ -14,13 +15,16 @@ from veracity.estimate.expected import from_sums
 from veracity.estimate.influences import row_bins
 from veracity.estimate.reported import AT, MEANS
 from veracity.estimate.scores import is_defined
+from veracity.kernels.hashes import SEED, mix
 from veracity.kernels.result import R
 from veracity.measures import MEASURES, Measure
+from veracity.state.content import Hashes, row_hashes
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
 
 BLOCK = 1 << 22  # resampled counts held at once
+DIGITS = 7  # decimals of ln p to which rows are the same
 
 
 class Bootstrap:
@@ -47,18 +51,21 @@ class Bootstrap:
                 columns += [*(weight[:, None] * rows).T]
         self.curve = curve if tally.measurable else None
         if self.curve is not None:
-            hits, true = row_bins(f, self.curve, tally.plan)
+            hits, true = row_bins(f, self.curve)
             owned = np.zeros_like(hits)
             owned[np.arange(len(true)), true] = 1.0
             self.bins = len(columns)
             columns += [*(weight[:, None] * hits).T, *(weight[:, None] * owned).T]
             columns += [*(weight[:, None] ** 2 * owned).T]
-        self.sums = self._resample(np.column_stack(columns), f.counts)
+        # By what rows hold, equal ones together: nothing depends on the names of clusters and classes.
+        _, first, place = np.unique(_keys(f), return_index=True, return_inverse=True)
+        counts = np.bincount(place.ravel(), weights=f.copies).astype(np.int64)
+        self.sums = self._resample(np.column_stack([column[first] for column in columns]), counts)
 
-    def _resample(self, columns: Floats, counts: NDArray[np.int64] | None) -> Floats:
+    def _resample(self, columns: Floats, counts: NDArray[np.int64]) -> Floats:
         rng = np.random.default_rng(self.tally.plan.random_state)
         rows = len(columns)
-        share = np.full(rows, 1.0 / rows) if counts is None else counts / counts.sum()
+        share = counts / counts.sum()
         at_once = max(1, BLOCK // rows)
         parts = []
         with np.errstate(invalid="ignore", over="ignore"):
@@ -99,10 +106,10 @@ class Bootstrap:
         changed = {name: self.interval(drawn[name], found[name], measured=section != "reported") for name in drawn}
         return replace(found, **changed)  # type: ignore[arg-type]
 
-    def of_slope(self, found: Reading) -> Reading:
+    def of_spread_ratio(self, found: Reading) -> Reading:
         """Return the spread ratio with a bootstrap interval."""
         means = self.means()
-        return self.interval(means["slope"]["slope"], found, measured=True) if "slope" in means else found
+        return self.interval(means["spread_ratio"]["spread_ratio"], found, measured=True) if self.curve else found
 
     def reported_limits(self) -> tuple[Floats, Floats]:
         """Return the ends of the intervals of the reported means along r."""
@@ -150,8 +157,17 @@ class Bootstrap:
             measured = self.measured()
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = reported / measured
-                slope = (measured[:, 0] - measured[:, 2]) / (reported[:, 0] - reported[:, 2])
+                spread = (measured[:, 0] - measured[:, 2]) / (reported[:, 0] - reported[:, 2])
             found["measured"] = dict(zip(MEANS, measured.T, strict=True))
             found["divergence"] = dict(zip(MEANS, ratio.T, strict=True))
-            found["slope"] = {"slope": slope}
+            found["spread_ratio"] = {"spread_ratio": spread}
         return found
+
+
+def _keys(f: Forecasts) -> Hashes:
+    """Return (n,) 64 bits of forecast, outcome and weight, and of the logarithm, which tells tiny ones apart."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(f.realised) if f.log_realised is None else np.asarray(f.log_realised, dtype=np.float64)
+    weights = np.ones(len(f)) if f.weights is None else np.asarray(f.weights, dtype=np.float64)
+    key = mix(weights.view(np.uint64)) if f.probabilities is None else row_hashes(f)
+    return mix(mix(key * SEED ^ (np.round(logs, DIGITS) + 0.0).view(np.uint64)))

@@ -8,9 +8,9 @@ Every test is a function of residuals, each a sum over rows of (outcome − fore
     square   Σ_i w_i (y_i − p_i) x_i² of two classes
     joint    S_jk of more classes (`joint.py`)
 
-Those of level, scalar and ranges are also the gradient, and their covariance under the forecasts the information matrix, of the exponential family
-p' ∝ p·exp(a_k + (b − 1) x + c_range) at p: the fits and the tests share everything here. Two classes use the event's
-column alone. Nothing depends on the order of rows or of classes.
+Those of level, scalar and ranges are also the gradient, and their covariance under the forecasts the information
+matrix, of the exponential family p' ∝ p·exp(a_k + (b − 1) x + c_range) at p: the fits and the tests share everything
+here. Two classes use the event's column alone. Nothing depends on the order of rows or of classes.
 """
 
 from __future__ import annotations

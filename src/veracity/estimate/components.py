@@ -15,13 +15,13 @@ from veracity import maps
 from veracity.data import Forecasts
 from veracity.estimate.cases import Many, Two, cases_of, ranges_of
 from veracity.estimate.compare import NORMAL
-from veracity.estimate.folds import forecast_hashes, row_hashes
 from veracity.estimate.paired import score_of
 from veracity.estimate.recalibration import NUMBERS, Recalibration
 from veracity.estimate.slope import PER_CLASS, RIDGE, fit
 from veracity.estimate.verdict import TINY, spread_zeros
 from veracity.formulas.rules import rule as rule_of
 from veracity.kernels.hashes import SEED, mix
+from veracity.state.content import Hashes, class_keys, row_hashes
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -83,20 +83,22 @@ class Judge:
     """The cross-validation of a model, by which other rows are judged; what does not depend on these is kept."""
 
     def __init__(self, found: Recalibration) -> None:
-        self.found, self.content = found, content(found.rows)
-        self.order = np.argsort(self.content, kind="stable")
+        self.found, self.classes = found, class_keys(found.rows)
+        held = content(found.rows, row_hashes(found.rows, classes=self.classes))
+        self.content, self._place = np.unique(held, return_inverse=True)  # of rows that are the same one
         self._scores: dict[tuple[str | float, str], Floats | None] = {}
 
     def of(self, rows: Forecasts) -> Judged:
         return Judged(rows, self)
 
     def scores(self, rule: str | float, stage: str) -> Floats | None:
-        """Return the mean score of each row of the cross-validation at stage A or C; None without stage A."""
+        """Return the mean score of each `content` of the cross-validation at stage A or C; None without stage A."""
         if (rule, stage) not in self._scores:
-            folds, entries, number = self.found.folds, self.found.scores(rule, stage), len(self.found.rows)
-            copies = np.bincount(folds.row, weights=folds.copies, minlength=number)
+            folds, entries, number = self.found.folds, self.found.scores(rule, stage), len(self.content)
+            place = self._place[folds.row]
+            copies = np.bincount(place, weights=folds.copies, minlength=number)
             with np.errstate(invalid="ignore"):
-                sums = None if entries is None else np.bincount(folds.row, entries * folds.copies, number)
+                sums = None if entries is None else np.bincount(place, entries * folds.copies, number)
                 self._scores[rule, stage] = None if sums is None else sums / np.maximum(copies, 1.0)
         return self._scores[rule, stage]
 
@@ -106,12 +108,12 @@ class Judged:
 
     def __init__(self, rows: Forecasts, judge: Judge) -> None:
         self.rows, self.judge, self.found = rows, judge, judge.found
-        own, theirs = content(rows), judge.content
-        place = np.minimum(np.searchsorted(theirs, own, sorter=judge.order), len(theirs) - 1)
-        self.match = judge.order[place]
+        held = row_hashes(rows, classes=judge.classes)
+        own, theirs = content(rows, held), judge.content
+        self.match = np.minimum(np.searchsorted(theirs, own), len(theirs) - 1)
         self.known = theirs[self.match] == own  # rows that the folds hold
         used = np.array(self.found.folds.used)
-        key = own if rows.case is None or rows.case.dtype != np.uint64 else rows.case
+        key = held if rows.case is None or rows.case.dtype != np.uint64 else rows.case
         self.fold = used[(mix(key) >> np.uint64(33)).astype(np.int64) % len(used)]
 
     def before_and_after(self, rule: str | float) -> tuple[Floats, Floats]:
@@ -141,9 +143,8 @@ class Judged:
         return out
 
 
-def content(rows: Forecasts) -> Array:
-    """Return (n,) 64 bits of forecast, outcome, weight, cluster and time."""
-    key = row_hashes(rows, forecast_hashes(rows))
+def content(rows: Forecasts, key: Hashes) -> Hashes:
+    """Return (n,) 64 bits of all that tells rows apart: forecast, outcome and weight (`key`), cluster and time."""
     for column in (rows.clusters, rows.time):
         if column is not None:
             bits = column if column.dtype == np.uint64 else (column.astype(np.float64) + 0.0).view(np.uint64)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
+
+from veracity.data.reading import Reading
 from veracity.data.verdict import Verdict
+from veracity.estimate.expected import Expected
 from veracity.estimate.measured import NOT_MEASURABLE
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Entries
-from veracity.estimate.verdict import ALPHA, judge, not_measurable
+from veracity.estimate.verdict import ALPHA, AllEntries, judge, not_measurable
 from veracity.state.tally import Tally
 from veracity.words.calibration import sentences
 
@@ -42,6 +46,8 @@ def verdict(tally: Tally, recalibration: Recalibration | None = None, nothing: s
 
 def _judged(tally: Tally, recalibration: Recalibration | None, among: int) -> Verdict:
     rows, plan = tally.few_rows(MOST_ROWS, MOST_ENTRIES), tally.plan
+    tested = int(rows.copies.sum())
+    sampled = tested < tally.sums.rows
     gain = (None, None) if recalibration is None else recalibration.gain("log")
     found = judge(
         rows.probabilities,  # type: ignore[arg-type]
@@ -58,5 +64,54 @@ def _judged(tally: Tally, recalibration: Recalibration | None, among: int) -> Ve
         level=plan.level,
         seed=plan.random_state,
         alpha=ALPHA / min(among, MOST_VERDICTS),
+        every=_every(tally) if sampled else None,
     )
+    if sampled:
+        return _of_all_cases(found, tally, tested)
     return replace(found, method=", ".join(part for part in (found.method, tally.basis) if part))
+
+
+def _every(tally: Tally) -> AllEntries:
+    """Return the forecasts of all cases: from the analysis rows if they hold all, else from cells of the grid."""
+    scale = tally.sums.weight / tally.sums.weight2
+    if not tally.complete:
+        h = tally.classwise[1] if tally.k == 2 else tally.pooled
+        mass = np.asarray(h.all if h.all_weight is None else h.all_weight, dtype=np.float64)
+        true = np.asarray(h.true if h.true_weight is None else h.true_weight, dtype=np.float64)
+        return AllEntries(h.all_sum / np.where(mass > 0.0, mass, 1.0), scale * mass, scale * true)
+    f = tally.rows
+    if f.k == 2:
+        return AllEntries(f.positive, scale * f.mass, scale * f.mass * f.observed)
+    true = np.zeros((len(f), f.k))
+    true[np.arange(len(f)), f.observed] = scale * f.mass
+    return AllEntries(f.matrix.ravel(), np.repeat(scale * f.mass, f.k), true.ravel())
+
+
+def _of_all_cases(found: Verdict, tally: Tally, tested: int) -> Verdict:
+    """Return the verdict of a sample with the shares of all cases, and with the size of the sample in every method."""
+    sample = f"a sample of {tested:,} of {tally.sums.rows:,} cases"
+    share = dict(zip(map(str, tally.classes), zip(tally.mean_forecast, tally.frequencies, strict=True), strict=True))
+    classes = {
+        name: replace(one, predicted=float(share[name][0]), observed=float(share[name][1]))
+        for name, one in found.level.classes.items()
+    }
+    if tally.picks_only:
+        expected, realised = float(tally.mean_forecast[1]), float(tally.frequencies[1])
+    else:
+        expected = float(Expected(tally).means().geometric_accuracy)
+        realised = 0.0 if tally.sums.zeros else math.exp(-tally.sums.score[0][0] / tally.sums.weight)
+    sizes = {name: getattr(found, name) for name in ("slope", "intercept", "ratio", "gain")}
+    return replace(
+        found,
+        **{name: None if one is None else _from(one, sample) for name, one in sizes.items()},
+        level=replace(found.level, classes=classes),
+        confidence=replace(found.confidence, expected=expected, realised=realised),
+        method=f"{found.method}, {sample}" if found.method else "",
+        tested=tested,
+    )
+
+
+def _from(found: Reading, sample: str) -> Reading:
+    """Return a reading whose method names the sample."""
+    method = f"{found.method}, {sample}" if found.method else found.method
+    return Reading(float(found), found.low, found.high, method, found.reason, found.known)

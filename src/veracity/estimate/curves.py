@@ -33,6 +33,7 @@ class Curve:
     forecast             mean forecast of all entries
     model                geometric mean of the true entries: Q_k^(0) of N17 eq 15
     source               c(u): the share that came true, P_k of N17 eq 16, unless the curve smooths it
+    limits               between which the entries were clipped before they were put into bins
     """
 
     start: Ints
@@ -46,6 +47,7 @@ class Curve:
     forecast: Floats
     model: Floats
     source: Floats
+    limits: tuple[float, float] = (0.0, 1.0)
 
     def __len__(self) -> int:
         return len(self.start)

@@ -19,17 +19,27 @@ from veracity.data.records import ExpectedScore, Means, RiskProfile, Scores, Ski
 from veracity.estimate.compare import FEWEST_CLUSTERS, FEWEST_TIMES, Dependence
 from veracity.formulas.differences import half_width
 from veracity.formulas.intervals import quantile, wilson
+from veracity.measures import PERPLEXITY, quantities
 from veracity.state.keyed import CLUSTER, POWERS, SCORES, KeyedScores
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
+Bounds = tuple[float, float]
 Shown = TypeVar("Shown")
 
 # The score whose factor a reading gets; `followed` ones have no sums of their own.
 OWN = {"log_loss": "log", "brier": "brier", "half_brier": "brier", "spherical": "spherical", "accuracy": "correct"}
 OWN |= {"perplexity": "log", "log": "log"}
+ANY = (-math.inf, math.inf)
 FOLLOWED = {"auc": "brier"}
 MEANS = {"decisiveness": "power 1", "geometric_accuracy": "log", "robustness": "power -0.6667"}
+
+
+def bounds_of(section: str, name: str = "") -> Bounds:
+    """Return the bounds of a registered quantity, of its own or those of its whole section; none where it has none."""
+    known = quantities()
+    found = known.get(f"{section}.{name}") or known.get(section)
+    return ANY if found is None else found.bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +100,8 @@ class Widening:
         x = np.array(sorted(known))
         return np.asarray(np.interp(r, x, [known[float(one)] for one in x]))
 
-    def reading(self, found: Any, factor: float, least: float = 0.0) -> Any:
-        """Return a reading whose interval is so much wider, not below `least`; an end at 1 stays there."""
+    def reading(self, found: Any, factor: float, bounds: Bounds = ANY) -> Any:
+        """Return a reading whose interval is so much wider, within the bounds of its quantity."""
         if not isinstance(found, Reading) or found.low is None or found.high is None:
             return found
         if self.reason:
@@ -104,41 +114,49 @@ class Widening:
             low, high = wilson(value, max(effective, half), self.tally.plan.level)
             return Reading(value, float(low), float(high), method, found.reason)
         low, high = value - factor * (value - found.low), value + factor * (found.high - value)
-        if found.low >= 0.0 and value >= 0.0:
-            low = max(low, 0.0)
-        if found.high <= 1.0 and value <= 1.0:
-            high = min(high, 1.0)
-        return Reading(value, low, high, method, found.reason, found.known)
+        ends = max(low, min(bounds[0], value)), min(high, max(bounds[1], value))  # a corrected value may lie outside
+        return Reading(value, *ends, method, found.reason, found.known)
 
     def perplexity(self, found: Reading, loss: Reading) -> Reading:
         """Return the perplexity with the ends of the log loss."""
         if found.low is None or loss.low is None or loss.high is None:
-            return self.reading(found, 1.0)  # type: ignore[no-any-return]
+            return self.reading(found, 1.0, PERPLEXITY.bounds)  # type: ignore[no-any-return]
         return Reading(float(found), math.exp(loss.low), math.exp(loss.high), loss.method, found.reason)
 
-    def section(self, found: Shown) -> Shown:
-        """Return a section with intervals for dependent cases; verdict and losses have them already."""
+    def section(self, found: Shown, of: str = "") -> Shown:
+        """Return a section with intervals for dependent cases; verdict and losses have them already.
+
+        of  the quantity that means, or a single reading, are of; intervals keep its bounds
+        """
         made: Any = found
         factor = self.factors if not self.reason else dict.fromkeys(SCORES, 1.0)
         if isinstance(found, Reading):
-            made = self.reading(found, max(1.0, factor["power 1"], factor["power -0.6667"]))
+            made = self.reading(found, max(1.0, factor["power 1"], factor["power -0.6667"]), bounds_of(of))
         elif isinstance(found, Scores):
-            changed = {name: self.reading(found[name], factor[OWN[name]]) for name in OWN if name in found}
-            changed |= {
-                name: self.reading(found[name], max(1.0, factor[FOLLOWED[name]])) for name in FOLLOWED if name in found
+            factors = {name: factor[score] for name, score in OWN.items()}
+            factors |= {name: max(1.0, factor[score]) for name, score in FOLLOWED.items()}
+            factors |= {name: max(1.0, factor["log"]) for name in found.others}
+            changed = {
+                name: self.reading(found[name], factors[name], bounds_of("scores", name))
+                for name in factors
+                if name in found
             }
             if "perplexity" in found and found.perplexity is not None:
                 changed["perplexity"] = self.perplexity(found.perplexity, changed["log_loss"])
-            others = {name: self.reading(one, max(1.0, factor["log"])) for name, one in found.others.items()}
+            others = {name: changed.pop(name) for name in found.others}
             made = replace(found, **changed, others=others)
         elif isinstance(found, Skill):
+            held = {"log": found.log, "brier": found.brier}
             made = replace(
-                found, log=self.reading(found.log, factor["log"]), brier=self.reading(found.brier, factor["brier"])
+                found, **{name: self.reading(one, factor[name], bounds_of("skill", name)) for name, one in held.items()}
             )
         elif isinstance(found, Means):
-            made = replace(found, **{name: self.reading(found[name], factor[MEANS[name]]) for name in MEANS})
+            made = replace(
+                found,
+                **{name: self.reading(found[name], factor[MEANS[name]], bounds_of(of, name)) for name in MEANS},
+            )
         elif isinstance(found, ExpectedScore):
-            made = replace(found, excess=self.reading(found.excess, factor["excess"], -np.inf))
+            made = replace(found, excess=self.reading(found.excess, factor["excess"]))
         elif isinstance(found, RiskProfile):
             made = self._profile(found)
         return made  # type: ignore[no-any-return]

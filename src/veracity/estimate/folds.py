@@ -1,7 +1,7 @@
-"""Folds of a cross-validation that depend on what rows hold, not on the order of rows or classes, nor on parts.
+"""Folds of a cross-validation that depend on what rows hold, not on names, on the order of anything, nor on parts.
 
 The j-th of equal cases goes to fold hash(p, y, weight, j) mod 5: equal forecasts are spread over folds at random, with
-their outcomes, as independent cases are.
+their outcomes, as independent cases are. A cluster goes as a whole, by the sum of the hashes of its cases.
 """
 
 from __future__ import annotations
@@ -13,17 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Forecasts
-from veracity.data.arguments import keys_of
 from veracity.kernels.hashes import SEED, mix
+from veracity.state.content import Hashes, cluster_keys, cluster_numbers, row_hashes
 from veracity.state.rows import earlier
 
 Array = NDArray[Any]
-Hashes = NDArray[np.uint64]
 
 FOLDS = 5
 BLOCKS, MORE_BLOCKS, LONG_SERIES = 8, 12, 200  # blocks of a time series, and from how many cases there are more
-BLOCK = 1 << 16  # entries hashed together
-FINE = 2.0**30  # two classes are hashed to 1e-9: p of one class and 1 − p of the other are the same forecast
 ONE_BY_ONE = 64  # copies of a row beyond which their numbers in the folds are drawn at once
 
 
@@ -35,12 +32,14 @@ class Folds:
     fold     (m,) its fold
     copies   (m,) how many cases of that row are in that fold
     cluster  (m,) numbers of entries whose cases depend on each other; None where all are independent
+    repeats  the copies of an entry are as many independent cases, each with a part in every entry of its cluster
     """
 
     row: Array
     fold: Array
     copies: Array
     cluster: Array | None
+    repeats: bool = False
 
     @property
     def used(self) -> list[int]:
@@ -48,28 +47,35 @@ class Folds:
         return [int(f) for f in np.unique(self.fold)]
 
 
-def folds(rows: Forecasts, hashes: Hashes, clusters: Array | None = None, time: Array | None = None) -> Folds:
+def folds(
+    rows: Forecasts, keys: Hashes | None = None, clusters: Array | None = None, time: Array | None = None
+) -> Folds:
     """Return the folds: contiguous in time, or whole clusters, or whole cases, or single cases.
 
-    `hashes` are those of the forecasts.
+    `keys` are the hashes of the rows, where they are known.
     """
     counts = np.asarray(rows.copies, dtype=np.int64)
     if time is not None:
         return _whole(_contiguous(time, counts, FOLDS), counts, blocks(None, time, counts))
+    key = row_hashes(rows) if keys is None else keys
     if clusters is not None:
-        return _whole(_fold_of(keys_of(clusters)), counts, blocks(clusters, None, counts))
-    key = row_hashes(rows, hashes)
+        number = cluster_numbers(clusters, key, counts)
+        held = cluster_keys(number, key, counts)
+        return _whole(_fold_of(held, earlier(held, np.ones(len(held), np.int64)))[number], counts, number)
     if rows.case is not None:
-        case = np.unique(rows.case, return_inverse=True)[1].ravel()
-        whole = np.zeros(int(case.max()) + 1, np.uint64)
-        np.add.at(whole, case, key)
-        return _whole(_fold_of(whole, earlier(whole, np.ones(len(whole), np.int64)))[case], counts, case)
-    return _single(key, counts)
+        return _whole_cases(np.unique(rows.case, return_inverse=True)[1].ravel(), key, counts)
+    row, fold, copies = _spread(key, counts)
+    return Folds(row, fold, copies, None)
 
 
-def blocks(clusters: Array | None, time: Array | None, counts: Array) -> Array | None:
-    """Return the number of each row's cluster, or of its contiguous block in time; None if rows are independent."""
+def blocks(clusters: Array | None, time: Array | None, counts: Array, keys: Hashes | None = None) -> Array | None:
+    """Return the number of each row's cluster, or of its contiguous block in time; None if rows are independent.
+
+    Clusters are in the order of what they hold where the hashes of rows are given.
+    """
     if clusters is not None:
+        if keys is not None:
+            return cluster_numbers(clusters, keys, counts)
         return np.asarray(np.unique(clusters, return_inverse=True)[1]).ravel()
     return None if time is None else _contiguous(time, counts, BLOCKS if counts.sum() < LONG_SERIES else MORE_BLOCKS)
 
@@ -79,19 +85,38 @@ def _whole(fold: Array, counts: Array, cluster: Array | None) -> Folds:
     return Folds(np.arange(len(counts)), fold, counts, cluster)
 
 
-def _single(key: Hashes, counts: Array) -> Folds:
-    """Return a fold for each case of a row by itself."""
-    n = len(key)
-    first = earlier(key, counts)
-    few = np.flatnonzero(counts <= ONE_BY_ONE)
+def _whole_cases(case: Array, key: Hashes, counts: Array) -> Folds:
+    """Return a fold for each copy of a case with all its rows; `case` numbers the case of each row."""
+    first = np.unique(case, return_index=True)[1]
+    at, fold, copies = _spread(cluster_keys(case, key, np.ones(len(case))), counts[first])
+    start = np.searchsorted(at, np.arange(len(first) + 1))  # the folds of each case, one after another
+    number = np.diff(start)[case]
+    row = np.repeat(np.arange(len(case)), number)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(number) - number, number) + start[case[row]]
+    return Folds(row, fold[place], copies[place], place, repeats=True)
+
+
+def _spread(key: Hashes, counts: Array) -> tuple[Array, Array, Array]:
+    """Return (row, fold, copies) of a fold for each case of a row by itself, rows in order.
+
+    Rows with one key are copies of one case, however many rows hold them.
+    """
+    n, first = len(key), earlier(key, counts)
+    held, at = np.unique(key, return_inverse=True)
+    total = np.bincount(at, weights=counts).astype(np.int64)
+    few = np.flatnonzero(total[at] <= ONE_BY_ONE)
     row = np.repeat(few, counts[few])
     j = np.arange(len(row)) - np.repeat(np.cumsum(counts[few]) - counts[few], counts[few]) + first[row]
     spread = np.bincount(row * FOLDS + _fold_of(key[row], j), minlength=n * FOLDS).reshape(n, FOLDS)
-    many = np.flatnonzero(counts > ONE_BY_ONE)
+    many = np.flatnonzero(total > ONE_BY_ONE)
     if many.size:
-        spread[many] = _drawn(key[many], counts[many])
+        ends = np.zeros((len(held), FOLDS + 1), np.int64)  # of the copies in each fold, one fold after another
+        ends[many, 1:] = np.cumsum(_drawn(held[many], total[many]), axis=1)
+        rows = np.flatnonzero(total[at] > ONE_BY_ONE)
+        inside = ends[at[rows]].clip(first[rows, None], (first + counts)[rows, None])
+        spread[rows] = np.diff(inside, axis=1)
     row, fold = np.nonzero(spread)
-    return Folds(row, fold, spread[row, fold], None)
+    return row, fold, spread[row, fold]
 
 
 def _fold_of(key: Hashes, j: Array | int = 0) -> Array:
@@ -122,24 +147,3 @@ def _contiguous(time: Array, counts: Array, number: int) -> Array:
     size = np.bincount(place, weights=counts)
     middle = np.cumsum(size) - size / 2.0
     return np.asarray((middle / max(size.sum(), 1.0) * number).astype(np.int64)[place])
-
-
-def forecast_hashes(rows: Forecasts) -> Hashes:
-    """Return (n,) 64 bits of each forecast, whatever the order of the classes."""
-    p, names = rows.matrix, keys_of(np.array([str(c) for c in rows.classes]))
-    out = np.empty(len(p), np.uint64)
-    step = max(1, BLOCK // rows.k)
-    for start in range(0, len(p), step):
-        block = p[start : start + step] + 0.0  # −0 becomes 0
-        bits = np.ascontiguousarray(np.rint(block * FINE) if rows.k == 2 else block).view(np.uint64) ^ names
-        out[start : start + step] = mix(mix(bits) * SEED).sum(axis=1, dtype=np.uint64)
-    return mix(out)
-
-
-def row_hashes(rows: Forecasts, hashes: Hashes) -> Hashes:
-    """Return (n,) 64 bits of forecast, outcome and weight, whose scale does not matter."""
-    h = mix(hashes * SEED ^ keys_of(np.array([str(c) for c in rows.classes]))[rows.observed])
-    if rows.weights is not None:
-        share = np.asarray(rows.weights, dtype=np.float64) / max(float(rows.weights.max(initial=0.0)), 5e-324)
-        h = mix(h * SEED ^ np.rint(share * FINE).astype(np.uint64))
-    return h

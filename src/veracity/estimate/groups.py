@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from veracity.data.reading import Reading, around
 from veracity.data.records import ClassLevel, Difference, Group, Level
+from veracity.estimate.calibration_tests import signs
 from veracity.estimate.compare import FEWEST_CLUSTERS
 from veracity.estimate.components import Judge
 from veracity.estimate.conclusion import verdict
@@ -23,9 +24,10 @@ from veracity.estimate.per_class import residual
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Profile
 from veracity.estimate.scores import mean_and_error, scores
-from veracity.estimate.verdict import signs
 from veracity.formulas.differences import between_groups, influences, shrunk_means
+from veracity.kernels.hashes import SEED, mix
 from veracity.measures import BRIER, LOG_LOSS
+from veracity.state.content import Array, Hashes
 from veracity.state.keyed import CLUSTER
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
@@ -37,9 +39,10 @@ MOST_CASES = 20_000  # whose labels are permuted
 DRAWS = 999
 MOST_UNITS = 4096  # clusters with a label or sign of their own
 AT_ONCE = 1 << 21  # permuted values held together
+DIGITS = 7  # decimals of losses to which equal ones are equal, whatever their sums were rounded to
 SHRUNK = "empirical Bayes (DerSimonian–Laird)"
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000
-WIDENED = ("scores", "reported", "measured", "slope")  # by clusters or times
+WIDENED = ("scores", "reported", "measured", "spread_ratio")  # by clusters or times
 
 
 def group(levels: Mapping[str, Tally], recalibration: Recalibration | None = None) -> Group:
@@ -75,14 +78,14 @@ def level(tally: Tally, among: int = 1) -> Level:
         reported=profile.means(),
         expected=Expected(tally).means(),
         measured=measured.measured_means() if measured else unmeasured(),
-        slope=measured.slope() if measured else unmeasured().decisiveness,
+        spread_ratio=measured.spread_ratio() if measured else unmeasured().decisiveness,
         verdict=verdict(tally, among=among).word,
         level=event_level(tally),
     )
     if tally.by_key is None or not tally.sums.rows:
         return found
     wider = Widening(tally)
-    return replace(found, **{name: wider.section(getattr(found, name)) for name in WIDENED})
+    return replace(found, **{name: wider.section(getattr(found, name), name) for name in WIDENED})
 
 
 def event_level(tally: Tally) -> ClassLevel | None:
@@ -95,6 +98,7 @@ def event_level(tally: Tally) -> ClassLevel | None:
 def differ(levels: Mapping[str, Tally], seed: int) -> Difference | None:
     """Return the test that levels have the same log loss (Brier score where that is infinite)."""
     used = {name: tally for name, tally in levels.items() if tally.sums.rows}
+    used = dict(sorted(used.items(), key=lambda level: _held(level[1])))
     if len(used) < 2:
         return None
     infinite = any(tally.sums.zeros for tally in used.values())
@@ -106,6 +110,12 @@ def differ(levels: Mapping[str, Tally], seed: int) -> Difference | None:
     if sum(tally.cases for tally in used.values()) <= MOST_CASES and all(t.complete for t in used.values()):
         return _permuted(used, infinite, what, seed)
     return _by_sums(used, infinite, what)
+
+
+def _held(tally: Tally) -> tuple[float, ...]:
+    """Return what a level holds, but for rounding: levels are in an order that does not depend on their names."""
+    sums = tally.sums
+    return tally.cases, *(float(f"{x:.9g}") for x in (sums.weight, *sums.score.ravel()))
 
 
 def _by_sums(levels: Mapping[str, Tally], infinite: bool, what: str) -> Difference:
@@ -130,6 +140,8 @@ def _permuted(levels: Mapping[str, Tally], infinite: bool, what: str, seed: int)
     x = np.concatenate([np.repeat(v, c) for v, c in zip(values, counts, strict=True)])
     w = np.concatenate([np.repeat(f.mass / np.maximum(c, 1), c) for f, c in zip(rows, counts, strict=True)])
     level = np.repeat(np.arange(len(rows)), [int(c.sum()) for c in counts])
+    order = np.lexsort((np.round(w, DIGITS), np.round(x, DIGITS), level))  # whatever the rows are called
+    x, w = x[order], w[order]
     return Difference(_by_labels(x, w, level, seed), f"{DRAWS} permutations of labels{what}")
 
 
@@ -146,7 +158,7 @@ def _dependent(levels: Mapping[str, Tally], score: int, what: str, seed: int) ->
     x = np.concatenate([part.values[:, score] for part in parts])
     level = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     of_time = parts[0].kind != CLUSTER
-    unit = blocks(None if of_time else keys, keys, cases)
+    unit = blocks(None if of_time else keys, keys, cases, None if of_time else _keys(level, cases, weight, x))
     assert unit is not None
     name = "blocks of time" if of_time else "clusters"
     unit = np.unique(unit % MOST_UNITS, return_inverse=True)[1].ravel()  # of very many clusters, groups of clusters
@@ -166,6 +178,14 @@ def _dependent(levels: Mapping[str, Tally], score: int, what: str, seed: int) ->
     reached = float((drawn >= found * (1.0 - 1e-9)).sum())
     p = reached / len(drawn) if len(drawn) == 2.0**number else (1.0 + reached) / (1.0 + len(drawn))
     return Difference(p, f"signs of {number:,} {name}{what}")
+
+
+def _keys(*columns: Array) -> Hashes:
+    """Return (n,) 64 bits of what the sums of clusters hold, but for rounding."""
+    found = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        found = mix(mix(found * SEED ^ (np.round(column.astype(np.float64), DIGITS) + 0.0).view(np.uint64)))
+    return found
 
 
 def _by_labels(x: Floats, w: Floats, level: Ints, seed: int) -> float:

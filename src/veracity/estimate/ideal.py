@@ -12,6 +12,7 @@ from veracity.data import Finding, Forecasts
 from veracity.estimate.recalibration import select
 from veracity.formulas.rules import rule as rule_of
 from veracity.maps import InfeasibleTarget, bins, class_means, copies, equal_rows, multiplicative
+from veracity.state.content import row_hashes
 
 Array = NDArray[Any]
 
@@ -90,6 +91,8 @@ def grouping_bound(forecasts: Forecasts, features: Array, *, seed: int = 0) -> d
     The calibrated score is S adjusted to the class frequencies of its level set. (Cf. Perez-Lebel et al. 2023.)
     """
     rng = np.random.default_rng(seed)
+    order = np.lexsort((*features.T, row_hashes(forecasts)))  # by what rows hold: names do not matter
+    forecasts, features = forecasts.take(order), features[order]
     each = copies(forecasts)
     rows = each[rng.permutation(len(each))[:MOST_ROWS]]
     part = replace(select(forecasts, rows), counts=None)

@@ -1,4 +1,4 @@
-"""How each row moves the means of a tally: standard errors of measured means, divergences and the slope.
+"""How each row moves the means of a tally: standard errors of measured means, divergences and the spread ratio.
 
 The bins are held fixed (theory section 4.1a). The entries of a row are dependent, so cells taken one by one would make
 the intervals too short.
@@ -35,11 +35,11 @@ SAMPLED = 6000  # rows of a sample: repeated forecasts come with all their outco
 
 @dataclass(frozen=True)
 class Influences:
-    """Standard errors: of ln of the measured means along the profile, of ln of the divergences, and of the slope."""
+    """Standard errors: of ln of the measured means along the profile, of ln of the divergences, of the spread ratio."""
 
     measured_errors: Floats
     divergence_errors: dict[str, float]
-    slope_error: float
+    spread_ratio_error: float
 
     @classmethod
     def of(cls, tally: Tally, curve: Curve, profile: Profile, measured: Floats) -> Influences:
@@ -57,28 +57,28 @@ class Influences:
             scale = np.where(REPORTED == 0.0, 1.0, np.where(np.isfinite(mean), 1.0 / (mean * REPORTED), 0.0))
             scale = np.concatenate([bins.scale, scale])
             spread, own = _spread(profile.values), _spread(measured)
-            slope = np.array([own, -own.sum() / spread.sum() * spread]) / spread.sum()
+            ratio = np.array([own, -own.sum() / spread.sum() * spread]) / spread.sum()
             mixes = np.zeros((len(SPARSE) + len(MEANS) + 1, len(moves.columns)))
-            mixes[MIXES] = np.concatenate([SIGNS, *slope]) * scale[MIXES[1]]
+            mixes[MIXES] = np.concatenate([SIGNS, *ratio]) * scale[MIXES[1]]
             errors = statistics.mixed_errors(moves.columns, moves.share, moves.square, mixes)
         errors *= math.sqrt(tally.sums.weight2) / tally.sums.weight
         errors[errors < 1e-13] = 0.0  # rounding of sums that cancel
         # Straight lines between every third r, which no one can tell apart.
         along = np.interp(R, SPARSE, errors[: len(SPARSE)])
-        *divergence, slope_error = errors[len(SPARSE) :].tolist()
-        return cls(along, dict(zip(AT, divergence, strict=True)), slope_error)
+        *divergence, ratio_error = errors[len(SPARSE) :].tolist()
+        return cls(along, dict(zip(AT, divergence, strict=True)), ratio_error)
 
 
 def _places() -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the columns (measured along SPARSE, then reported) of the errors of measured, reported − measured, slope.
+    """Return the columns (measured along SPARSE, then reported) of the errors of measured, reported − measured, spread.
 
-    Numbers of mixes and of the columns in them; the slope, last, mixes measured and reported ends of the profile.
+    Numbers of mixes and of the columns in them; the spread ratio, last, mixes both ends of the profiles.
     """
     m, at = len(SPARSE), {name: place // STEP for name, place in AT.items()}
     alone = [(i, i) for i in range(m + len(AT))]
     less = [(m + i, place) for i, place in enumerate(at.values())]
-    slope = [(m + len(AT), c) for c in (at["decisiveness"], at["robustness"], m, m + len(AT) - 1)]
-    mixes, columns = np.array([*alone, *less, *slope]).T
+    spread = [(m + len(AT), c) for c in (at["decisiveness"], at["robustness"], m, m + len(AT) - 1)]
+    mixes, columns = np.array([*alone, *less, *spread]).T
     return mixes, columns
 
 
@@ -114,10 +114,10 @@ class BinMoves:
         scale[SPARSE_ZERO] = 1.0
         return cls(curve, own, every, scale)
 
-    def fill(self, columns: Floats, f: Forecasts, plan: Plan) -> None:
+    def fill(self, columns: Floats, f: Forecasts) -> None:
         """Return the moves of rows along SPARSE, then p of the outcome."""
         assert f.outcomes is not None
-        statistics.row_moves(_clipped(f, plan), f.outcomes, self.curve.low, self.own, self.every, columns)
+        statistics.row_moves(_clipped(f, self.curve), f.outcomes, self.curve.low, self.own, self.every, columns)
         if f.offered is not None:
             columns[:-1] += (~f.offered).sum(axis=1) * self.every[0][:, None]  # not offered: 0, but in no bin
 
@@ -137,7 +137,7 @@ class Moves:
 
 def of_rows(f: Forecasts, bins: BinMoves, plan: Plan) -> Moves:
     columns = np.empty((len(SPARSE) + len(MEANS), len(f)))
-    bins.fill(columns[: len(SPARSE) + 1], f, plan)
+    bins.fill(columns[: len(SPARSE) + 1], f)
     p, log, power = columns[-len(MEANS) :]
     if plan.limits != (0.0, 1.0):
         p.clip(*plan.limits, out=p)
@@ -155,7 +155,7 @@ def from_sample(f: Forecasts, bins: BinMoves, profile: Profile) -> Moves:
     """
     curve, true, m = bins.curve, profile.entries, len(SPARSE)
     sampled = np.empty((m + 1, len(f)))
-    bins.fill(sampled, f, profile.tally.plan)
+    bins.fill(sampled, f)
     share, square = _shares(f)
     alone, at = bins.own - bins.every, curve.locate(sampled[m])
     others = sampled[:m] - alone[at].T
@@ -228,18 +228,18 @@ def sample_of_rows(tally: Tally) -> Forecasts:
     return tally.few_rows(SAMPLED, ENTRIES)
 
 
-def row_bins(f: Forecasts, curve: Curve, plan: Plan) -> tuple[Floats, Ints]:
+def row_bins(f: Forecasts, curve: Curve) -> tuple[Floats, Ints]:
     """Return (rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
     assert f.outcomes is not None
-    hits, true = statistics.row_bins(_clipped(f, plan), f.outcomes, curve.low)
+    hits, true = statistics.row_bins(_clipped(f, curve), f.outcomes, curve.low)
     if f.offered is not None:
         hits[:, 0] -= (~f.offered).sum(axis=1)  # what was not offered holds 0, but lies in no bin
     return hits, true
 
 
-def _clipped(f: Forecasts, plan: Plan) -> NDArray[Any]:
-    """Return (rows, classes) clipped probabilities; unchanged rows keep their dtype."""
+def _clipped(f: Forecasts, curve: Curve) -> NDArray[Any]:
+    """Return (rows, classes) probabilities as the curve clips them; unchanged rows keep their dtype."""
     p = f.probabilities
-    if plan.preset == "N17":
-        return np.clip(f.matrix, *plan.limits)
+    if curve.limits != (0.0, 1.0):
+        return np.clip(f.matrix, *curve.limits)
     return p if p is not None and p.ndim == 2 else f.matrix

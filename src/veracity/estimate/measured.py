@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from veracity.data import Finding
 from veracity.data.reading import Reading, around, around_log, undefined, unknown
 from veracity.data.records import Bin, Means
-from veracity.estimate.curves import Curve, equal_true_bins, equal_width, fit, number_of_bins, shown
+from veracity.estimate.curves import Curve, equal_true, equal_width, fit, number_of_bins, shown
 from veracity.estimate.influences import Influences
 from veracity.estimate.reported import AT, ENOUGH, Profile, three
 from veracity.formulas.intervals import quantile
@@ -28,10 +28,8 @@ Floats = NDArray[np.float64]
 NOT_MEASURABLE = "only the probability of the outcome is given, so it cannot be compared with frequencies"
 
 
-def pooled(tally: Tally) -> Histogram:
-    """Return the pooled entries, clipped where the preset N17 clips them before binning."""
-    if tally.plan.preset != "N17":
-        return tally.pooled
+def clipped_entries(tally: Tally) -> Histogram:
+    """Return the pooled entries as the preset N17 clips them before binning."""
     low, high = (tally.grid.atom(limit) for limit in tally.plan.limits)
     clipped = regrouped(tally.pooled, np.clip(tally.pooled.cells, low, high))
     entries = clipped.true.astype(float) if clipped.true_weight is None else clipped.true_weight
@@ -45,65 +43,50 @@ def pooled(tally: Tally) -> Histogram:
     return clipped
 
 
-def curves_of(tally: Tally) -> tuple[Curve, Curve]:
-    """Return the curve of the published procedure, and that of `measured`, whose wide bins are split.
+def bins_of(tally: Tally) -> int:
+    """Return the number of bins of equal true counts."""
+    return number_of_bins(tally.sums.n_eff) if tally.plan.bins == "auto" else int(tally.plan.bins)
 
-    Bins of equal true counts, or N17's bins of width 0.01, which are the same for both.
-    """
-    plan, histogram = tally.plan, pooled(tally)
+
+def split_curve(tally: Tally) -> Curve:
+    """Return the curve of `measured`: bins of equal true counts, wide ones at small probabilities split."""
+    return equal_true(tally.pooled, tally.grid, bins=bins_of(tally), end_width=tally.plan.end_width, split=True)
+
+
+def published_curve(tally: Tally) -> Curve:
+    """Return the curve as published: CQ's bins of equal true counts, or N17's of width 0.01 of clipped entries."""
+    plan = tally.plan
     if plan.preset == "N17":
         widths = tuple(i / 100 for i in range(1, 100))
-        curve = equal_width(histogram, tally.grid, cuts=widths, own=plan.limits)
-        return curve, curve
-    bins = number_of_bins(tally.sums.n_eff) if plan.bins == "auto" else int(plan.bins)
-    return equal_true_bins(histogram, tally.grid, bins, plan.end_width)
+        curve = equal_width(clipped_entries(tally), tally.grid, cuts=widths, own=plan.limits)
+        return replace(curve, limits=plan.limits)
+    return equal_true(tally.pooled, tally.grid, bins=bins_of(tally), end_width=plan.end_width)
 
 
+MOST_BINS = 1.6  # times √cases: bias grows with the bins, and stays below seven tenths of the error
+AS_PUBLISHED = "as published it is biased by its bins: no interval"
 FEW_DECIDE = f"a few rows decide it: no interval holds below {ENOUGH:,} cases"
 NO_VARIATION = "the outcomes do not vary: no interval"
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Measured means, their ratio to the reported ones, and the slope."""
+    """Measured means, their ratio to the reported ones, and the spread ratio, all from one curve."""
 
     tally: Tally
     profile: Profile
 
     @cached_property
-    def _curves(self) -> tuple[Curve, Curve]:
-        return curves_of(self.tally)
-
-    @property
     def curve(self) -> Curve:
-        """The curve of `measured`: wide bins at small probabilities are split."""
-        return self._curves[1]
+        return split_curve(self.tally)
 
-    @cached_property
-    def plain_curve(self) -> Curve:
-        """The curve of the published procedure, which `bins` shows: of model probabilities not below the floor."""
-        curve, plan = self._curves[0], self.tally.plan
-        if plan.floor == 0.0 or plan.preset == "N17":  # which clips before binning
-            return curve
-        true = self.profile.entries
-        at = curve.start.searchsorted(true.cells, "right") - 1
-        logs, weight = (np.bincount(at, x, len(curve)) for x in (true.sums[1], true.weight))
-        return replace(curve, model=np.exp(np.divide(logs, weight, out=np.full(len(curve), np.nan), where=weight > 0)))
-
-    @property
-    def published_curve(self) -> Curve:
-        """The curve of the published procedure, before a floor."""
-        return self._curves[0]
+    def along(self, r: Floats) -> Floats:
+        """Return the means at these r, without the bias of bins of few cases."""
+        return self.curve.corrected(r, self.tally.plan.floor)
 
     @cached_property
     def values(self) -> Floats:
-        return self.curve.corrected(R, self.tally.plan.floor)
-
-    @cached_property
-    def plain_values(self) -> dict[str, float]:
-        """The three means."""
-        found = self.plain_curve.means(R[list(AT.values())], self.tally.plan.floor)
-        return dict(zip(AT, found.tolist(), strict=True))
+        return self.along(R)
 
     @cached_property
     def influences(self) -> Influences:
@@ -131,7 +114,7 @@ class Measured:
 
     def at(self, r: float) -> Reading:
         """Return the measured mean at any r; its error is interpolated between those of the profile."""
-        value = float(self.curve.corrected(np.array([r]), self.tally.plan.floor)[0])
+        value = float(self.along(np.array([r]))[0])
         error = float(np.interp(r, R, self.influences.measured_errors))
         if math.isnan(value) or not R[0] <= r <= R[-1]:
             return Reading(value, reason=f"no interval beyond r = {R[0]:g} to {R[-1]:g}")
@@ -140,26 +123,14 @@ class Measured:
         return self._around(value, error)
 
     def measured(self, name: str) -> Reading:
-        """Return a mean by the bias-corrected procedure."""
+        """Return a mean."""
         if self._few_decide(name) and self.influences.measured_errors[AT[name]] > 0.0:
             return Reading(float(self.values[AT[name]]), reason=FEW_DECIDE)
         return self._reading(float(self.values[AT[name]]), AT[name])
 
-    def plain(self, name: str) -> Reading:
-        """Return a mean by the published procedure; its error is that of `measured`, whose wide bins are split."""
-        if self.tally.cases < ENOUGH:
-            return Reading(self.plain_values[name], reason="biased by bins of few cases, as published: no interval")
-        reading = self._reading(self.plain_values[name], AT[name])
-        reading.method = reading.method and f"{reading.method}, errors of measured"
-        return reading
-
     def measured_means(self) -> Means:
-        """Return the three means by the bias-corrected procedure."""
+        """Return the three means."""
         return three(self.measured, self.findings())
-
-    def plain_means(self) -> Means:
-        """Return the three means by the published procedure."""
-        return three(self.plain)
 
     def divergence_means(self) -> Means:
         """Return reported ÷ measured for the three means."""
@@ -180,32 +151,21 @@ class Measured:
         """Return whether a few cases decide a mean, so that no interval holds."""
         return bool(self.profile.failures[AT[name]]) and self.tally.cases < ENOUGH
 
-    def slope(self) -> Reading:
+    def spread_ratio(self) -> Reading:
         """Return measured spread ÷ reported spread (CQ's orientation): below 1 is over-confident."""
         d, r = AT["decisiveness"], AT["robustness"]
         reported = float(self.profile.values[d] - self.profile.values[r])
         measured = float(self.values[d] - self.values[r])
         if reported <= 1e-12:
             return undefined("all reported probabilities of the outcomes are equal: no spread to compare with")
-        slope, error = measured / reported, self.influences.slope_error
+        ratio, error = measured / reported, self.influences.spread_ratio_error
         if error == 0.0:
-            return Reading(slope, reason=NO_VARIATION)
+            return Reading(ratio, reason=NO_VARIATION)
         if self.tally.cases < ENOUGH:
-            return Reading(slope, reason=f"below {ENOUGH:,} cases its interval does not hold")
-        if slope > 2.0 * error:
-            return around_log(slope, error / slope, self.tally.plan.level)
-        return around(slope, error, self.tally.plan.level)  # nearly no measured spread: its logarithm says nothing
-
-    def bins(self) -> tuple[Bin, ...]:
-        """Return the bins of the published procedure, with all three means of the model's side."""
-        c, true = self.plain_curve, self.profile.entries
-        edges = shown(np.concatenate([c.low, c.high]), self.tally.plan.cuts)
-        at = np.maximum(c.start.searchsorted(true.cells, "right") - 1, 0)
-        sums = [np.bincount(at, x, len(c)) for x in (true.weight, true.sums[0], true.sums[2])]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            arithmetic, power = sums[1] / sums[0], (sums[2] / sums[0]) ** -1.5
-        columns = (x.tolist() for x in (c.count, c.true, c.model, c.source, *c.contributions(), arithmetic, power))
-        return tuple(map(Bin, edges[: len(c)], edges[len(c) :], *columns))
+            return Reading(ratio, reason=f"below {ENOUGH:,} cases its interval does not hold")
+        if ratio > 2.0 * error:
+            return around_log(ratio, error / ratio, self.tally.plan.level)
+        return around(ratio, error, self.tally.plan.level)  # nearly no measured spread: its logarithm says nothing
 
     def findings(self) -> tuple[Finding, ...]:
         found = []
@@ -221,6 +181,61 @@ class Measured:
         return tuple(found)
 
 
+@dataclass(frozen=True)
+class Published(Measured):
+    """The same by the procedure of N17 or CQ: frequencies of the bins as they are, without a correction."""
+
+    @cached_property
+    def curve(self) -> Curve:
+        return published_curve(self.tally)
+
+    def along(self, r: Floats) -> Floats:
+        """Return the means at these r, as published."""
+        return self.curve.means(r, self.tally.plan.floor)
+
+    def measured(self, name: str) -> Reading:
+        """Return a mean, with an interval where its bias is small beside it."""
+        few = self.tally.cases < ENOUGH or len(self.curve) > MOST_BINS * math.sqrt(self.tally.cases)
+        return self._alone(super().measured(name)) if few else super().measured(name)
+
+    def divergence(self, name: str) -> Reading:
+        """Return reported ÷ measured, whose bias no number of cases makes small."""
+        return self._alone(super().divergence(name))
+
+    def spread_ratio(self) -> Reading:
+        """Return measured spread ÷ reported spread, whose bias no number of cases makes small."""
+        return self._alone(super().spread_ratio())
+
+    def _alone(self, found: Reading) -> Reading:
+        """Return a value without an interval."""
+        return found if math.isnan(found) else Reading(float(found), reason=AS_PUBLISHED)
+
+    def bins(self) -> tuple[Bin, ...]:
+        """Return the bins, with all three means of the model's side."""
+        c, true = self._floored_curve, self.profile.entries
+        edges = shown(np.concatenate([c.low, c.high]), self.tally.plan.cuts)
+        at = np.maximum(c.start.searchsorted(true.cells, "right") - 1, 0)
+        sums = [np.bincount(at, x, len(c)) for x in (true.weight, true.sums[0], true.sums[2])]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            arithmetic, power = sums[1] / sums[0], (sums[2] / sums[0]) ** -1.5
+        columns = (x.tolist() for x in (c.count, c.true, c.model, c.source, *c.contributions(), arithmetic, power))
+        return tuple(map(Bin, edges[: len(c)], edges[len(c) :], *columns))
+
+    @property
+    def _floored_curve(self) -> Curve:
+        """The curve of model probabilities not below the floor."""
+        curve, plan = self.curve, self.tally.plan
+        if plan.floor == 0.0 or plan.preset == "N17":  # which clips before binning
+            return curve
+        true = self.profile.entries
+        at = curve.start.searchsorted(true.cells, "right") - 1
+        logs, weight = (np.bincount(at, x, len(curve)) for x in (true.sums[1], true.weight))
+        return replace(curve, model=np.exp(np.divide(logs, weight, out=np.full(len(curve), np.nan), where=weight > 0)))
+
+    def findings(self) -> tuple[Finding, ...]:
+        return ()
+
+
 def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, Any]:
     """Return measured means by the curve of that name, fitted on all entries pooled or on each class by itself.
 
@@ -233,12 +248,11 @@ def measured_by(tally: Tally, curve: str, groups: str) -> dict[str, Any]:
     if groups == "per class" and tally.k > MANY:
         raise ValueError(f"groups: 'per class' is offered up to {MANY} classes; these are {tally.k}")
     plan = tally.plan
-    bins = number_of_bins(tally.sums.n_eff) if plan.bins == "auto" else int(plan.bins)
     parts = (
-        {"": pooled(tally)} if groups == "pooled" else dict(zip(map(str, tally.classes), tally.classwise, strict=True))
+        {"": tally.pooled} if groups == "pooled" else dict(zip(map(str, tally.classes), tally.classwise, strict=True))
     )
     options: dict[str, dict[str, Any]] = {
-        "bins": {"bins": bins, "end_width": plan.end_width, "split": True},
+        "bins": {"bins": bins_of(tally), "end_width": plan.end_width, "split": True},
         "width": {"cuts": tuple(i / ERROR_BINS for i in range(1, ERROR_BINS))},
     }
     fitted = {name: fit(curve, h, tally.grid, **options.get(curve, {})) for name, h in parts.items() if h.true.sum()}

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from veracity import maps
 from veracity.data import Finding, Forecasts
-from veracity.estimate.folds import Folds, Hashes, folds, forecast_hashes
+from veracity.estimate.folds import Folds, folds
 from veracity.estimate.scores import FEW_MISSES, FEWEST
 from veracity.formulas.differences import normal_cluster_error
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
+from veracity.state.content import Hashes, class_keys, forecast_hashes, row_hashes
 
 Array = NDArray[Any]
 Rule = str | float | ScoringRule
@@ -133,6 +134,7 @@ class Recalibration:
             self.folds.fold[kept],
             self.folds.copies[kept],
             None if self.folds.cluster is None else self.folds.cluster[kept],
+            self.folds.repeats,
         )
         return replace(self, rows=select(self.rows, index), folds=split, realised=self.realised[kept], _held={})
 
@@ -252,7 +254,10 @@ class Recalibration:
         if self.folds.cluster is None:
             with np.errstate(over="ignore"):  # of r < 0 and outcomes that were next to impossible
                 return mean, float(np.sqrt((influence**2 / self.folds.copies).sum()))
-        sums = np.bincount(self.folds.cluster, weights=influence)[np.bincount(self.folds.cluster) > 0]
+        number, at = np.unique(self.folds.cluster, return_index=True)
+        sums = np.bincount(self.folds.cluster, weights=influence)[number]
+        if self.folds.repeats:
+            return mean, float(np.sqrt((sums**2 / self.folds.copies[at]).sum()))
         return mean, float(normal_cluster_error(sums)[0])
 
 
@@ -265,8 +270,9 @@ def recalibration(
     time      (n,) when each case took place: the folds are contiguous
     exclude   names of maps to leave out, such as "multiplicative" where only the pick is known
     """
-    hashes = forecast_hashes(rows)
-    split = folds(rows, hashes, clusters, time)
+    classes = class_keys(rows)
+    hashes = forecast_hashes(rows, classes)
+    split = folds(rows, row_hashes(rows, hashes, classes), clusters, time)
     if len(split.used) < 2:
         return None
     few = fit_rows(hashes, rows.k)
@@ -343,12 +349,22 @@ def select(rows: Forecasts, index: Array, counts: Array | None = None) -> Foreca
 
 
 def soft_rows(rows: Forecasts) -> Forecasts:
-    """Return a row for every class that the ideal gives probability, with that probability as weight, as one case."""
-    chosen = fit_rows(forecast_hashes(rows), rows.k * rows.k, SOFT_ENTRIES)
+    """Return a row for every class that the ideal gives probability, with that probability as weight, as one case.
+
+    Cases with the same forecast, ideal and weight are one, with a count.
+    """
+    hashes = forecast_hashes(rows)
+    chosen = fit_rows(hashes, rows.k * rows.k, SOFT_ENTRIES)
     index = np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen)
-    ideal: Array = rows.ideal_matrix[index]  # type: ignore[index]
+    ideal = np.asarray(rows.ideal_matrix)[index]
+    held = [hashes[index], *ideal.T, *([] if rows.weights is None else [rows.weights[index]])]
+    order = np.lexsort(held[::-1])
+    first = np.flatnonzero(np.append(True, np.any([x[order][1:] != x[order][:-1] for x in held], axis=0)))
+    counts = np.zeros(len(rows), np.int64)
+    counts[index[order[first]]] = np.add.reduceat(rows.copies[index][order], first)
+    index, ideal = index[order[first]], ideal[order[first]]
     at, outcome = np.nonzero(ideal > 0.0)
-    part = select(rows, index[at])
+    part = select(rows, index[at], counts)
     weight = ideal[at, outcome] * (1.0 if part.weights is None else part.weights)
     return replace(part, outcomes=outcome, weights=weight, case=at, log_realised=None)
 

@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.estimate.cases import LEAST_IN_FIT, Many, Two
+from veracity.estimate.calibration_tests import p_values
+from veracity.estimate.cases import DRAWS, LEAST_IN_FIT, Many, Two
 from veracity.estimate.slope import RIDGE, fit
 
 Floats = NDArray[np.float64]
@@ -169,7 +170,6 @@ def _moments(c: Floats, x: Floats, mean: Floats, mass: Floats) -> Floats:
 
 # -- groups -----------------------------------------------------------------------------------------------------------
 
-DRAWS = 999
 MOST_DRAWN = 20_000_000  # outcomes times groups that are drawn; beyond, the scores of groups are normal
 
 
@@ -177,9 +177,9 @@ MOST_DRAWN = 20_000_000  # outcomes times groups that are drawn; beyond, the sco
 class GroupScores:
     """How far one direction is off in every group: z, that of drawn outcomes, and a size.
 
-    z      (groups,) score over (its variance under C + 1)^½; the length of that vector for the levels of several classes
+    z      (groups,) score over (its variance under C + 1)^½; of the levels of several classes its length
     drawn  (draws, groups) the same of outcomes that follow C
-    shift  (groups,) log-odds by which the group is off, shrunk towards 0 by what chance explains; None of several classes
+    shift  (groups,) log-odds by which the group is off, shrunk by what chance explains; None of several classes
     """
 
     z: Floats
@@ -210,13 +210,6 @@ def shrunk(score: Floats, variance: Floats) -> Floats:
     free = total - float((weights**2).sum()) / total
     between = max(0.0, excess / free) if free > 0.0 else 0.0
     return np.asarray(d * between / (between + 1.0 / v) if between > 0.0 else 0.0 * d)
-
-
-def p_values(statistic: Floats) -> Floats:
-    """Return for each draw the share of draws, itself among them, whose statistic is at least as large."""
-    ordered = np.sort(statistic)
-    limit = statistic - 1e-9 * np.abs(statistic) - 1e-12
-    return np.asarray(1.0 - np.searchsorted(ordered, limit, side="left") / len(ordered))
 
 
 def group_scores(cases: Two | Many, p: Floats, group: Ints, seed: int = 0) -> dict[str, GroupScores]:

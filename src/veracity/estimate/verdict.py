@@ -14,13 +14,14 @@ pick and its confidence alone there is no level: confidence is then the mean con
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.data import Forecasts
 from veracity.data.reading import Reading, unknown
 from veracity.data.records import ClassLevel
 from veracity.data.verdict import (
@@ -33,34 +34,29 @@ from veracity.data.verdict import (
     ShapeTest,
     Verdict,
 )
-from veracity.estimate.cases import DRAWS, EDGES, RANGES, Many, Two, normal, prepared, ranges_of, starts_of
+from veracity.estimate.calibration_tests import ALPHA, WEIGHTS, Tests, run_tests
+from veracity.estimate.cases import DRAWS, EDGES, RANGES, Many, Two, prepared, ranges_of
 from veracity.estimate.folds import BLOCKS, blocks
 from veracity.estimate.slope import (
     PER_CLASS,
     calibration_in_the_large,
     calibration_slope,
     dependence,
-    explained,
     fit,
     removable_share,
 )
 from veracity.formulas.intervals import quantile
+from veracity.state.content import class_order, row_hashes
 
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
-ALPHA = 0.05
-WEIGHTS_OF_TWO = {"level": 0.2, "confidence": 0.3, "curvature": 0.3, "shape": 0.2}
-WEIGHTS = {"level": 0.3, "confidence": 0.3, "shape": 0.2, "joint": 0.2}
-PICK_WEIGHTS = {"confidence": 0.8, "shape": 0.2}
 NAMED = 0.02  # a direction of confidence, and a level beside a wrong confidence, is named at or below this p
 SMALL = 0.01  # share of the loss below which miscalibration is slight
 DETECTABLE = 12.0  # likelihood ratio of 2 parameters that the tests find with a power of about 80 %
 TOO_FEW = 0.25  # share of the loss: where only larger errors would show, nothing is said
 FEWEST_ROWS = 20
 EVENTS = 100  # expected events below which signs of blocks are approximate
-ALL_SIGNS = 12  # so many blocks have few enough signs to take them all
-MOST_BLOCKS = 4096  # beyond, sums with random signs are normal
 LIKELY = 0.6  # from here on a forecast names the outcome
 TOO_HIGH, TOO_LOW = "too high at both ends", "too low at both ends"
 OVER, UNDER, BIASED = "over-confident", "under-confident", "biased"
@@ -73,127 +69,19 @@ IN_SAMPLE = "level, slope and ranges fitted in sample"
 TINY = 2.0**-53  # p and 1 − p of two classes are both kept above this, unless they are 0
 
 
-@dataclass(frozen=True, eq=False)
-class Tests:
-    """Sums of residuals, their variances under the forecasts, and the same sums of drawn outcomes, with what they say.
+class AllEntries(NamedTuple):
+    """Probabilities (m,) of the event, or of every class, of all cases; their mass, and the mass that came true."""
 
-    complete  whether the draws are all that there can be, the outcomes themselves first
-    p         p-value of each test: level, confidence, shape, curvature or joint
-    together  p-value of the smallest of them, each in units of its weight, over the same draws
-    slope     p-value and sign of the confidence that the level does not explain
-    bend      p-value and sign of the curvature that level and slope do not explain (two classes)
-    """
+    p: Floats
+    mass: Floats
+    true: Floats
 
-    cases: Two | Many
-    residuals: Floats
-    variances: Floats
-    draws: Floats
-    complete: bool
-    p: Mapping[str, float]
-    together: float
-    slope: tuple[float, float]
-    bend: tuple[float, float]
-
-    def z(self, columns: slice) -> Floats:
-        """Return residuals over their errors, (V + 1)^½."""
-        return np.asarray(self.residuals[columns] / np.sqrt(self.variances[columns] + 1.0))
-
-    def largest(self, columns: slice) -> float:
-        """Return the 95 % quantile of the largest |z| of the draws."""
-        drawn = np.abs(self.draws[:, columns] / np.sqrt(self.variances[columns] + 1.0))
-        return float(np.quantile(drawn.max(axis=1), 1.0 - ALPHA)) * (1.0 + 1e-9)
-
-
-def run_tests(cases: Two | Many, p: Floats, seed: int, picks: bool = False) -> Tests:
-    """Return the tests at the forecasts p."""
-    k, last = cases.levels, cases.beyond
-    residuals, variances = cases.residuals(p), cases.variances(p)
-    if isinstance(cases, Many):
-        residuals = np.append(residuals, cases.joint(p).observed(cases.y, cases.mass, residuals[:k]))
-    draws, complete = null(cases, p, np.random.default_rng(seed))
-    sums = draws if complete else np.vstack([residuals, draws])  # those of the outcomes first
-
-    def of_squares(columns: slice) -> Floats:
-        return np.asarray(np.einsum("ij,ij,j->i", sums[:, columns], sums[:, columns], 1.0 / (variances[columns] + 1.0)))
-
-    free = _directions(cases, p, (0,) if picks else (0, 1, last) if k == 1 else ())
-    scalar = sums[:, 0 if picks else k]
-    statistics = {"confidence": np.abs(scalar), "shape": of_squares(slice(k + 1, last))}
-    if not picks:
-        statistics["level"] = of_squares(slice(k))
-    bend = np.zeros(len(sums))
-    if k == 1 and not picks:
-        parts = sums[:, [0, 1, last]] @ free.T
-        statistics["curvature"] = np.einsum("ij,ij->i", parts, parts)
-        bend = parts[:, -1]
-        scalar = scalar - sums[:, 0] * _share(cases.covariance(p, cases.mass2, np.arange(2)))
-    elif k > 1:
-        statistics["joint"] = np.einsum("ij,ij->i", sums[:, last:], sums[:, last:])
-        scalar = scalar - sums[:, :k] @ explained(cases.covariance(p, cases.mass2, np.arange(k + 1)), k)
-    if variances[0 if picks else k] < 1e-9:  # every forecast is certain: only rounding is left
-        statistics["confidence"][:] = scalar[:] = 0.0
-    weights = PICK_WEIGHTS if picks else WEIGHTS_OF_TWO if k == 1 else WEIGHTS
-    by_draw = {name: _p_values(statistic) for name, statistic in statistics.items()}
-    smallest = np.min([by_draw[name] / weight for name, weight in weights.items()], axis=0)
-    return Tests(
-        cases,
-        residuals,
-        variances,
-        draws,
-        complete,
-        p={name: float(values[0]) for name, values in by_draw.items()},
-        together=float(_p_values(-smallest)[0]),
-        slope=(float(_p_values(np.abs(scalar))[0]), float(np.sign(scalar[0]))),
-        bend=(float(_p_values(np.abs(bend))[0]), float(np.sign(bend[0]))),
-    )
-
-
-def _p_values(statistic: Floats) -> Floats:
-    """Return for each draw the share of draws, itself among them, whose statistic is at least as large."""
-    ordered = np.sort(statistic)
-    limit = statistic - 1e-9 * np.abs(statistic) - 1e-12
-    return np.asarray(1.0 - np.searchsorted(ordered, limit, side="left") / len(ordered))
-
-
-def _directions(cases: Two | Many, p: Floats, columns: tuple[int, ...]) -> Floats:
-    """Return rows that make these residuals uncorrelated with variance 1, one after another.
-
-    A residual of which less than 1e-9 of its variance is left by those before it has a row of zeros.
-    """
-    covariance = cases.covariance(p, cases.mass2, np.array(columns, dtype=np.int64)) if columns else np.zeros((0, 0))
-    rows = np.zeros(covariance.shape)
-    for i in range(len(columns)):
-        row = np.eye(len(columns))[i]
-        row = row - rows[:i].T @ (rows[:i] @ covariance @ row)
-        left = float(row @ covariance @ row)
-        rows[i] = row / np.sqrt(left) if left > 1e-9 * covariance[i, i] and left > 1e-9 else 0.0
-    return rows
-
-
-def _share(covariance: Floats) -> float:
-    return float(covariance[0, 1] / covariance[0, 0]) if covariance[0, 0] > 0.0 else 0.0
-
-
-def null(cases: Two | Many, p: Floats, rng: np.random.Generator) -> tuple[Floats, bool]:
-    """Return residuals as calibrated forecasts would show them, and whether they are all that there can be.
-
-    Outcomes drawn from the forecasts; of dependent blocks their sums with random signs.
-    """
-    if cases.block is None:
-        return cases.draws(p, rng), False
-    sums = cases.residuals_by_block(p)
-    if isinstance(cases, Many):
-        sums = np.hstack([sums, cases.joint(p).by_block(cases.y, cases.mass, starts_of(cases.block))])
-    if len(sums) <= MOST_BLOCKS:
-        return signs(len(sums), DRAWS, rng) @ sums, len(sums) <= ALL_SIGNS
-    return normal(sums.T @ sums, rng), False
-
-
-def signs(blocks: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Return (draws, blocks) random signs; all that there can be, no change of sign first, of up to twelve blocks."""
-    if blocks <= ALL_SIGNS:
-        return np.asarray(1.0 - 2.0 * (np.arange(2**blocks)[:, None] >> np.arange(blocks) & 1))
-    return np.asarray(1.0 - 2.0 * rng.integers(0, 2, (draws, blocks)))
+    def between(self, first: int, last: int, flipped: bool) -> tuple[float, float, float]:
+        """Return mass, expected and observed events of the ranges; `flipped`: of the other of two classes."""
+        p, true = (1.0 - self.p, self.mass - self.true) if flipped else (self.p, self.true)
+        b = ranges_of(p)
+        inside = (b >= first) & (b <= last)
+        return float(self.mass[inside].sum()), float(self.mass[inside] @ p[inside]), float(true[inside].sum())
 
 
 def judge(
@@ -212,31 +100,33 @@ def judge(
     level: float = 0.95,
     seed: int = 0,
     alpha: float = ALPHA,
+    every: AllEntries | None = None,
 ) -> Verdict:
     """Return the verdict of forecasts (m,) or (m, k) with outcomes as column numbers.
 
     `gain` and `gain_error` are mean and standard error of the log loss that recalibration saves on cases it was not
     fitted to. `zero_rows` counts the outcomes with probability 0 where the rows are a sample. `alpha` is the chance of
-    a false verdict about calibrated forecasts.
+    a false verdict about calibrated forecasts. `every` holds the forecasts of all cases where the rows are a sample.
     """
     p = np.asarray(probabilities, dtype=np.float64)
     y = np.asarray(outcomes, dtype=np.int64)
     count = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
     weight = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
-    block = blocks(clusters, time, count)
     some = (count > 0.0) & (weight > 0.0)
-    p, y, count, weight, block = p[some], y[some], count[some], weight[some], None if block is None else block[some]
+    p, y, count, weight = p[some], y[some], count[some], weight[some]
+    clusters, time = (None if x is None else np.asarray(x)[some] for x in (clusters, time))
     rows = int(count.sum())
     if rows < FEWEST_ROWS:
         return not_measurable(f"{rows} case{'' if rows == 1 else 's'}: too few to judge, at least {FEWEST_ROWS} needed")
+    names = tuple(str(name) for name in classes)
+    held = Forecasts(p, y, names, weights=weight, counts=count.astype(np.int64))
+    block = blocks(clusters, time, count, None if clusters is None else row_hashes(held))
     number = 0 if block is None else len(np.unique(block))
     if block is not None and number < BLOCKS:
         return not_measurable(f"{number} clusters: too few to judge, at least {BLOCKS} needed")
     if block is not None and 2.0 ** (1 - number) > max(WEIGHTS.values()) * alpha:
         return not_measurable(f"{number} clusters or blocks of time: too few to judge one of several groups")
-    names = tuple(str(name) for name in classes)
-    # By name, so that nothing depends on the order of classes.
-    order = np.arange(len(names)) if picks_only else np.argsort(np.array(names), kind="stable")
+    order = np.arange(len(names)) if picks_only else class_order(held)
     p, y = _in_order(p, y, order)
     realised = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1.0 - p)
     zeros = int(count[realised <= 0.0].sum()) if zero_rows is None else zero_rows
@@ -256,9 +146,9 @@ def judge(
     if rejected:
         if tests.p.get("level", 1.0) <= NAMED:
             level_test = _level(tests, p, names, order, several)
-        confidence = _confidence(tests, p, len(names), zeros > 0, flipped, picks_only)
+        confidence = _confidence(tests, p, len(names), zeros > 0, flipped, picks_only, every)
         if tests.p["shape"] <= ALPHA and not zeros and (b := _shape(tests, p, several)) is not None:
-            where = _range(tests, p, b, b, flipped)
+            where = _range(tests, p, b, b, flipped, every)
             shape = ShapeTest(tests.p["shape"], where.low, where.high, where)
         if curvature is not None and tests.bend[0] <= NAMED:
             curvature = replace(curvature, direction=TOO_HIGH if tests.bend[1] < 0.0 else TOO_LOW)
@@ -382,7 +272,9 @@ def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int6
     return LevelTest(tests.p["level"], found)
 
 
-def _confidence(tests: Tests, p: Floats, classes: int, zeros: bool, flipped: bool, picks: bool) -> ConfidenceTest:
+def _confidence(
+    tests: Tests, p: Floats, classes: int, zeros: bool, flipped: bool, picks: bool, every: AllEntries | None
+) -> ConfidenceTest:
     """Return the direction of confidence: that of what the level does not explain, or of all where the level is right.
 
     An outcome that was ruled out was too confident a forecast.
@@ -394,7 +286,7 @@ def _confidence(tests: Tests, p: Floats, classes: int, zeros: bool, flipped: boo
         sign = 0.0
     direction = OVER if sign < 0.0 or zeros else UNDER if sign > 0.0 else None
     ends = _where(tests, direction, classes, zeros, flipped) if direction else None
-    return ConfidenceTest(own, direction, where=_range(tests, p, *ends, flipped) if ends else None)
+    return ConfidenceTest(own, direction, where=_range(tests, p, *ends, flipped, every) if ends else None)
 
 
 def _pairs(
@@ -455,13 +347,15 @@ def _where(tests: Tests, direction: str, classes: int, zeros: bool, flipped: boo
     return spans[int(np.argmax(np.where(fits, np.abs(z), 0.0)))] if fits.any() else None
 
 
-def _range(tests: Tests, p: Floats, first: int, last: int, flipped: bool) -> Range:
-    """Return the frequencies of forecasts in these ranges."""
+def _range(tests: Tests, p: Floats, first: int, last: int, flipped: bool, every: AllEntries | None) -> Range:
+    """Return the frequencies of forecasts in these ranges: of all cases, with z as the test saw it."""
     cases = tests.cases
     columns = slice(cases.levels + 1 + first, cases.levels + 2 + last)
     z = float(tests.residuals[columns].sum() / np.sqrt(tests.variances[columns].sum() or 1.0))  # 0: next to impossible
     inside = (cases.ranges >= first) & (cases.ranges <= last)
-    if isinstance(cases, Two):
+    if every is not None:
+        count, expected, events = every.between(first, last, flipped)
+    elif isinstance(cases, Two):
         count, expected, events = (float(cases.mass[inside] @ x[inside]) for x in (np.ones(len(p)), p, cases.y))
     else:
         count = float(cases.mass @ inside.sum(axis=1))

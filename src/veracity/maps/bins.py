@@ -7,12 +7,12 @@ probability, at least 10·k rows a cell; classes picked too seldom share cells.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from veracity.data import Forecasts
+from veracity.state.content import Hashes, class_keys
 
 from ._fitted import Array, Fitted, Ints, as_rows, blocks, checked_rows
 from ._grouping import class_means, effective_rows
@@ -104,7 +104,9 @@ def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> Bins:
         edges = [equal_population_edges(value, counts, min(wanted, len(value)))]
         numbers = [np.arange(len(edges[0]) + 1)]
     else:
-        edges, numbers = cells_by_pick(pick, value, counts, forecasts.classes, MOST if bins == "auto" else int(bins))
+        edges, numbers = cells_by_pick(
+            pick, value, counts, class_keys(forecasts), MOST if bins == "auto" else int(bins)
+        )
     cells = 1 + max(int(number.max()) for number in numbers)
     empty = Bins(forecasts.classes, edges=tuple(edges), numbers=tuple(numbers), means=np.empty((cells, k)))
     means = class_means(empty.cells(scores), cells, outcomes, forecasts.mass, forecasts.prior)
@@ -112,19 +114,20 @@ def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> Bins:
 
 
 def cells_by_pick(
-    pick: Array, value: Array, counts: Array | None, classes: tuple[Any, ...], most: int
+    pick: Array, value: Array, counts: Array | None, keys: Hashes, most: int
 ) -> tuple[list[Array], list[Array]]:
     """Return edges and cell numbers for each predicted class; rarely picked classes share cells, the rarest first.
 
-    The order of the classes does not matter: equally rare ones are ordered by their mean probability, then by name.
+    Names and order of the classes do not matter: equally rare ones are ordered by their mean probability, then by the
+    keys of what they hold.
     """
-    k = len(classes)
+    k = len(keys)
     least = PER_BIN * k
     rows = np.bincount(pick, weights=counts, minlength=k).astype(int)
     edges, numbers = [np.empty(0)] * k, [np.zeros(1, np.int64)] * k
     cells, waiting, held = 0, [], 0
     means = np.bincount(pick, weights=value if counts is None else value * counts, minlength=k) / np.maximum(rows, 1)
-    by_rows = np.lexsort((np.array([str(c) for c in classes]), means.round(9), rows))  # sums differ by rounding
+    by_rows = np.lexsort((keys, means.round(9), rows))  # sums differ by rounding
     for group in by_rows[rows[by_rows] < least]:
         waiting.append(group)
         held += rows[group]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veracity.data import Forecasts
+from veracity.state.content import class_order
 
 from . import bins as plain
 from ._grouping import row_mass, smoothed
@@ -22,16 +23,19 @@ class SmoothedBins(plain.Bins):
 def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> SmoothedBins:
     """Return the bins of `bins` with frequencies (n c + 1/k)/(n + 1).
 
-    Two classes are binned by the class whose name comes last, so that the order of the classes does not matter.
+    Two classes are binned by the one that is predicted less often, so that neither name nor order matters.
     """
-    turned = forecasts.k == 2 and str(forecasts.classes[0]) > str(forecasts.classes[1])
+    turned = forecasts.k == 2 and bool(class_order(forecasts)[0] == 1)
     rows = _turned(forecasts) if turned else forecasts
     fitted = plain.fit(rows, bins=bins)
     size = np.bincount(fitted.cells(rows.scores), row_mass(rows), minlength=len(fitted.means))
     means, edges = smoothed(fitted.means, size), fitted.edges
+    if forecasts.k == 2:  # between forecasts and not at one: p and 1 − p, rounded, are in the same bin
+        known = np.unique(rows.positive)
+        above = np.searchsorted(known, edges[0])
+        edges = ((known[above - 1] + known[above]) / 2.0,)
     if turned:
-        means = means[::-1, ::-1]
-        edges = (np.nextafter(1.0 - edges[0][::-1], 2.0),)  # ties went up from the other side
+        means, edges = means[::-1, ::-1], (1.0 - edges[0][::-1],)
     return SmoothedBins(forecasts.classes, edges=edges, numbers=fitted.numbers, means=means)
 
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from veracity.data import Forecasts
-
 from ._fitted import Array, Formula
 from ._logistic import logs
-from ._softmax import log_scores, softmax
+from ._softmax import softmax
 
 LABEL = "temperature and class levels"
 

@@ -37,6 +37,6 @@ def chart(result: Any) -> style.Chart:
     ]
     across, up = (channel(f, scale=style.PROBABILITY) for channel, f in ((alt.X, "model:Q"), (alt.Y, "source:Q")))
     layers += model_versus_source.line_of_means(model_versus_source.means(result), across, up, ("model", "source"))
-    ratio = finite(result.slope)
+    ratio = finite(model_versus_source.measured_of(result).spread_ratio)
     said = f"Spread ratio {ratio:.2f} (N17, CQ). " if ratio is not None else ""
     return style.layered(TITLE, f"{said}All bars hold about the same number of outcomes.", *layers)

@@ -45,9 +45,14 @@ def _given(result: Any) -> bool:
     return any(one.ideal is not None for one in result.bins or ())
 
 
+def measured_of(result: Any) -> Any:
+    """Return what holds measured means and spread ratio: the procedure of the preset, whose bins are drawn, or all."""
+    return next(iter((result.papers or {}).values()), result)
+
+
 def means(result: Any) -> style.Rows:
     """Return the three means that are known on both sides, model and source."""
-    model, source = result.reported, result.source if _given(result) else result.measured
+    model, source = result.reported, result.source if _given(result) else measured_of(result).measured
     if model is None or source is None:
         return []
     marks = [

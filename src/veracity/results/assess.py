@@ -21,7 +21,7 @@ from veracity.results.assessment import Assessment
 from veracity.results.document import parse
 from veracity.results.presented import Presented
 from veracity.state.keyed import TIME
-from veracity.state.plan import Plan
+from veracity.state.plan import USUAL, Plan
 from veracity.state.tally import Tally
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def assess(
     counts: ArrayLike | None = ...,
     labels: Sequence[Any] | None = ...,
     pos_label: object = ...,
-    floor: float = ...,
-    end_width: float = ...,
+    floor: float | None = ...,
+    end_width: float | None = ...,
     bins: int | str = ...,
     preset: str | None = ...,
     map: str = ...,
@@ -103,8 +103,8 @@ def assess(
 def assess(
     y_true: Tally | Forecasts,
     *,
-    floor: float = ...,
-    end_width: float = ...,
+    floor: float | None = ...,
+    end_width: float | None = ...,
     bins: int | str = ...,
     preset: str | None = ...,
     map: str = ...,
@@ -130,8 +130,8 @@ def assess(
     counts: Any = None,
     labels: Any = None,
     pos_label: Any = None,
-    floor: float = 0.0,
-    end_width: float = 0.005,
+    floor: float | None = None,
+    end_width: float | None = None,
     bins: int | str = "auto",
     preset: str | None = None,
     map: str = "auto",
@@ -167,10 +167,10 @@ def assess(
         Class of each column of `y_proba`. Default: the sorted distinct labels, or the order of a categorical.
     pos_label : label, optional
         The event, where `y_proba` has one column.
-    floor : float, default 0
-        Minimum probability in the reported means; the log loss is never floored.
-    end_width : float, default 0.005
-        Width of the first and the last bin of the published measured means.
+    floor : float, optional
+        Minimum probability in the reported means; default: 0, or that of the preset. The log loss is never floored.
+    end_width : float, optional
+        Width of the first and the last bin of the published measured means; default: 0.005.
     bins : int or "auto", default "auto"
         Number of bins of the published measured means.
     preset : {"CQ", "N17"}, optional
@@ -221,13 +221,16 @@ def assess(
         raise ValueError(f"map: {map!r} is not one of auto, {', '.join(maps.names())}")
     further = tuple(float(x) for x in np.atleast_1d(r).tolist())
     in_time: dict[str, Any] = {"lags": lags, "window": window, "shrink": shrink}
-    plan = Plan(floor, end_width, bins, preset, map, level, bootstrap, random_state, further, **in_time)
+    of_preset: dict[str, Any] = {"floor": floor, "end_width": end_width, "preset": preset, "bins": bins}
+    resampled: dict[str, Any] = {"bootstrap": bootstrap, "random_state": random_state}
+    plan = Plan(**of_preset, map=map, level=level, r=further, **resampled, **in_time)
     columns = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
     columns |= {"groups": groups, "clusters": clusters, "time": time, "ideal": ideal, "features": features}
     given = {name: value for name, value in columns.items() if value is not None}
     if isinstance(y_true, (Tally, Forecasts)):
         also = [] if y_proba is None else ["y_proba"]
-        return assessment(_counted(y_true, plan, [*also, *given, *reading]), started=started)
+        said = [name for name in USUAL if of_preset[name] is not None]
+        return assessment(_counted(y_true, plan, [*also, *given, *reading], said), started=started)
     if y_proba is None:
         return _of_frame(y_true, plan, given, reading)
     for option in reading:
@@ -287,8 +290,8 @@ def single_class(y_true: Any, y_proba: Any, labels: Any) -> Any:
     return names[0] if len(names) == 1 and seen == names and (np.asarray(y_proba) == 1.0).all() else None
 
 
-def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
-    """Return the tally of checked data; options without effect are refused."""
+def _counted(held: Tally | Forecasts, plan: Plan, given: list[str], said: list[str]) -> Tally:
+    """Return the tally of checked data; options without effect are refused, also usual ones that were `said`."""
     kind = type(held).__name__
     if given:
         raise TypeError(f"assess() got {', '.join(given)} with a {kind}, which holds all its data; give it to that")
@@ -296,7 +299,7 @@ def _counted(held: Tally | Forecasts, plan: Plan, given: list[str]) -> Tally:
         return Tally.of(held, plan=plan)
     usual = Plan()
     for name, value in plan.options().items():
-        if value not in (getattr(held.plan, name), getattr(usual, name)):
+        if value != getattr(held.plan, name) and (name in said or value != getattr(usual, name)):
             raise ValueError(
                 f"{name}: {value!r}, but the tally was counted with {getattr(held.plan, name)!r}\n"
                 "  leave the options out, or count again with them"

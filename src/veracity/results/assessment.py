@@ -6,7 +6,7 @@ the document holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,11 @@ from veracity import estimate
 from veracity.data import Finding, records
 from veracity.data.extras import extras
 from veracity.data.findings import unique
+from veracity.data.papers import Papers
 from veracity.data.places import file_of
 from veracity.data.reading import Reading, undefined, unknown
 from veracity.data.verdict import Verdict
 from veracity.estimate.ladder import NoProbabilities
-from veracity.estimate.measured import Measured
 from veracity.kernels.result import R
 from veracity.results.document import RULES, build, encode, parameter_of, parse, plain, readings, rule_key, rule_of
 from veracity.results.presented import Presented
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 TERMS = ("uncertainty", "resolution", "reliability", "within")
 FLAT = (
     *("scores", "skill", "reported", "expected", "expected_scores", "measured", "measured_plain", "divergence"),
-    *("source", "source_divergence", "slope", "verdict_detail", "decomposition", "losses"),
+    *("papers", "source", "source_divergence", "calibration_slope", "spread_ratio", "verdict_detail"),
+    *("decomposition", "losses"),
 )
 FROM_JSON = "this assessment was read from a document that does not hold this; make it again from the forecasts"
 
@@ -105,12 +106,13 @@ class Assessment(Presented):
         """The three means of the probability given to the outcome."""
         if self._shared.nothing:
             return self._no_means
-        return self._drawn("reported", self._shared.profile.means())
+        found, bootstrap = self._shared.profile.means(), self._shared.bootstrap
+        return self._shared.shown(found if bootstrap is None else bootstrap.of_means("reported", found), "reported")
 
     @cached_property
     def expected(self) -> records.Means:
         """The same means as the forecaster expects of itself."""
-        return self._no_means if self._shared.nothing else self._shared.shown(self._shared.expected.means())
+        return self._no_means if self._shared.nothing else self._shared.shown(self._shared.expected.means(), "expected")
 
     @cached_property
     def expected_scores(self) -> Mapping[str, records.ExpectedScore]:
@@ -120,23 +122,30 @@ class Assessment(Presented):
     @cached_property
     def measured(self) -> records.Means:
         """The same means with each probability replaced by how often such forecasts came true."""
-        published = self._state.plan.preset is not None
-        return self._of_curve(Measured.plain_means if published else Measured.measured_means, "measured")
+        return self._shared.compared.measured
 
     @cached_property
     def measured_plain(self) -> records.Means:
         """The measured means by the published procedure."""
-        return self._of_curve(Measured.plain_means)
+        return self._shared.as_published.measured
 
     @cached_property
     def divergence(self) -> records.Means:
         """Reported ÷ measured."""
-        return self._of_curve(Measured.divergence_means, "divergence")
+        return self._shared.compared.divergence
+
+    @cached_property
+    def papers(self) -> Papers:
+        """Measured means, divergence and spread ratio by the procedure of the paper that the preset names."""
+        preset = self._state.plan.preset
+        return Papers() if preset is None else Papers(**{preset: self._shared.as_published})
 
     @cached_property
     def source(self) -> records.Means:
         """The same means of the source probabilities, where they are given (`ideal`)."""
-        return self._no_means if self._shared.nothing else self._shared.shown(estimate.source_means(self._state))
+        if self._shared.nothing:
+            return self._no_means
+        return self._shared.shown(estimate.source_means(self._state), "expected")
 
     @cached_property
     def source_divergence(self) -> records.Means:
@@ -144,14 +153,14 @@ class Assessment(Presented):
         return self._no_means if self._shared.nothing else estimate.source_divergence(self.reported, self.source)
 
     @cached_property
-    def slope(self) -> Reading:
+    def calibration_slope(self) -> Reading:
+        """Slope b of ln p' = a + b ln p, that of the verdict: below 1 over-confident, above 1 under-confident."""
+        return self.verdict_detail.slope
+
+    @cached_property
+    def spread_ratio(self) -> Reading:
         """Spread ratio of N17 and CQ: (decisiveness − robustness) measured ÷ reported."""
-        if self._shared.nothing:
-            return undefined(self._shared.nothing)
-        if self._shared.measured is None:
-            return estimate.unmeasured().decisiveness
-        found = self._shared.measured.slope()
-        return self._shared.shown(self._shared.bootstrap.of_slope(found) if self._shared.bootstrap else found)
+        return self._shared.compared.spread_ratio
 
     @cached_property
     def risk_profile(self) -> records.RiskProfile:
@@ -172,7 +181,8 @@ class Assessment(Presented):
     @cached_property
     def bins(self) -> tuple[records.Bin, ...]:
         """The bins of the published procedure."""
-        return () if self._shared.measured is None else estimate.with_source(self._shared.measured.bins(), self._state)
+        published = self._shared.published
+        return () if published is None else estimate.with_source(published.bins(), self._state)
 
     @cached_property
     def calibration_error(self) -> records.CalibrationErrors:
@@ -243,9 +253,8 @@ class Assessment(Presented):
     @cached_property
     def curves(self) -> records.Curves:
         """Reliability curves, sharpness and ROC."""
-        if self._shared.measured is None:
-            return records.Curves()
-        return estimate.reliability(self._state, self._shared.measured.published_curve)
+        published = self._shared.published
+        return records.Curves() if published is None else estimate.reliability(self._state, published.curve)
 
     @cached_property
     def groups(self) -> Mapping[str, records.Group]:
@@ -293,7 +302,7 @@ class Assessment(Presented):
 
     def expected_at(self, r: float) -> Reading:
         """Return the expected mean of the probability of the outcome at r > −1."""
-        return self._shared.shown(estimate.expected_at(self._state, r))
+        return self._shared.shown(estimate.expected_at(self._state, r), "expected")
 
     def expected_score(self, rule: str | float = "log") -> records.ExpectedScore:
         """Return the score that the forecasts expect of themselves under "log", "brier" or any r > −1."""
@@ -308,7 +317,7 @@ class Assessment(Presented):
         """Return the measured mean of the probability of the outcome at r."""
         if self._shared.measured is None:
             return unknown(self._shared.nothing or estimate.NOT_MEASURABLE)
-        return self._shared.shown(self._shared.measured.at(r))
+        return self._shared.shown(self._shared.measured.at(r), "measured")
 
     def measured_by(self, curve: str = "bins", groups: str = "pooled") -> dict[str, Any]:
         """Return the measured means by another curve (bins, width, isotonic), of all entries or "per class"."""
@@ -371,17 +380,6 @@ class Assessment(Presented):
     @cached_property
     def _shared(self) -> Shared:
         return Shared(self._state)
-
-    def _of_curve(self, means: Callable[[Measured], records.Means], drawn: str = "") -> records.Means:
-        """Return means that need the measured curve; `drawn` names those with bootstrap intervals."""
-        if self._shared.nothing or self._shared.measured is None:
-            return self._no_means if self._shared.nothing else estimate.unmeasured()
-        return self._drawn(drawn, means(self._shared.measured))
-
-    def _drawn(self, name: str, found: records.Means) -> records.Means:
-        """Return means with bootstrap intervals if the plan asks for them and they have a name."""
-        bootstrap = self._shared.bootstrap if name else None
-        return self._shared.shown(found if bootstrap is None else bootstrap.of_means(name, found))
 
     def _losses(self, key: str) -> records.Losses:
         tally, plan = self._state, self._state.plan

@@ -198,21 +198,24 @@ def numbers(held: Any, path: str = "") -> Iterator[str]:
 
 
 COMMON = {  # other usual names of our numbers
-    "ece": "calibration_error.top_label",
-    "mce": "calibration_error.top_label.max",
-    "accuracy": "scores.accuracy",
-    "logloss": "scores.log_loss",
-    "nll": "scores.log_loss",
-    "cross_entropy": "scores.log_loss",
-    "brier_score": "scores.brier",
-    "roc_auc": "scores.auc",
-    "auroc": "scores.auc",
+    "ece": ("calibration_error.top_label",),
+    "mce": ("calibration_error.top_label.max",),
+    "accuracy": ("scores.accuracy",),
+    "logloss": ("scores.log_loss",),
+    "nll": ("scores.log_loss",),
+    "cross_entropy": ("scores.log_loss",),
+    "brier_score": ("scores.brier",),
+    "roc_auc": ("scores.auc",),
+    "auroc": ("scores.auc",),
+    "slope": ("calibration_slope", "spread_ratio"),
 }
 
 
 def _near(name: str, names: list[str]) -> str:
-    name = COMMON.get(name.lower(), name)
+    usual, dot, end = name.lower().partition(".")
+    meant = [f"{one}{dot}{end}" for one in COMMON.get(usual, ())]
+    known = [one for one in (*meant, name) if one in names]
     by_end = [held for held in names if held == name or held.rpartition(".")[2] == name.rpartition(".")[2]]
-    near = [name] if name in names else difflib.get_close_matches(name, names, n=3, cutoff=0.5) or by_end[:3]
-    meant = " or ".join(f"`{one}`" for one in near)
-    return f"; did you mean {meant}?" if near else f"; there are {', '.join(names[:8])}"
+    near = known or difflib.get_close_matches(name, names, n=3, cutoff=0.5) or by_end[:3]
+    asked = " or ".join(f"`{one}`" for one in near)
+    return f"; did you mean {asked}?" if near else f"; there are {', '.join(names[:8])}"

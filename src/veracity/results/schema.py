@@ -20,10 +20,10 @@ SECTIONS = {
     name: {"decomposition": "decompositions", "losses": "loss_terms"}.get(name, name)
     for name in (
         "model", "n", "classes", "floor", "level", "scores", "skill", "baseline", "reported", "expected",
-        "expected_scores", "measured", "measured_plain", "divergence", "source", "source_divergence", "slope",
-        "verdict", "verdict_detail", "risk_profile", "floors", "decomposition", "losses", "decomposed_profile", "corp",
-        "calibration_error", "curves", "bins", "adjustment", "remedies", "groups", "windows", "drift", "surprises",
-        "findings", "provenance",
+        "expected_scores", "measured", "measured_plain", "divergence", "papers", "source", "source_divergence",
+        "calibration_slope", "spread_ratio", "verdict", "verdict_detail", "risk_profile", "floors", "decomposition",
+        "losses", "decomposed_profile", "corp", "calibration_error", "curves", "bins", "adjustment", "remedies",
+        "groups", "windows", "drift", "surprises", "findings", "provenance",
     )
 }  # fmt: skip
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from veracity import estimate
-from veracity.data.reading import Reading
+from veracity.data.papers import CurveMeans
+from veracity.data.reading import Reading, undefined, unknown
 from veracity.data.records import Decomposition, ExpectedScore, Means, RiskProfile
 from veracity.estimate.bootstrap import Bootstrap
 from veracity.estimate.dependent import Widening
 from veracity.estimate.expected import Expected
 from veracity.estimate.ideal import Ideal
-from veracity.estimate.measured import Measured
+from veracity.estimate.measured import Measured, Published
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Profile
 from veracity.estimate.scores import FEW_MISSES, few_misses
@@ -59,11 +60,38 @@ class Shared:
         return None if self.unjudged else Measured(self.tally, self.profile)
 
     @cached_property
+    def published(self) -> Published | None:
+        """The same by the published procedure: that of the preset, or CQ's."""
+        return None if self.unjudged else Published(self.tally, self.profile)
+
+    @cached_property
     def bootstrap(self) -> Bootstrap | None:
         """The resampled rows, where the plan asks for them."""
         if not self.tally.plan.bootstrap:
             return None
         return Bootstrap(self.tally, self.measured.curve if self.measured else None)
+
+    @cached_property
+    def compared(self) -> CurveMeans:
+        """What `measured` says of the forecasts, with the intervals that the plan asks for."""
+        return self._of_curve(self.measured, self.bootstrap if self.measured else None)
+
+    @cached_property
+    def as_published(self) -> CurveMeans:
+        """What the published procedure says of the forecasts."""
+        return self._of_curve(self.published)
+
+    def _of_curve(self, held: Measured | None, bootstrap: Bootstrap | None = None) -> CurveMeans:
+        """Return means, divergences and spread ratio by one curve."""
+        if held is None:
+            none = undefined(self.nothing) if self.nothing else unknown(estimate.NOT_MEASURABLE)
+            return CurveMeans(Means(none, none, none), Means(none, none, none), none)
+        measured, divergence, ratio = held.measured_means(), held.divergence_means(), held.spread_ratio()
+        if bootstrap is not None:
+            measured = bootstrap.of_means("measured", measured)
+            divergence = bootstrap.of_means("divergence", divergence)
+            ratio = bootstrap.of_spread_ratio(ratio)
+        return CurveMeans(self.shown(measured, "measured"), self.shown(divergence, "divergence"), self.shown(ratio))
 
     @cached_property
     def recalibration(self) -> Recalibration | None:
@@ -85,14 +113,17 @@ class Shared:
         """The r of the plan beyond log and Brier, by their names in documents."""
         return tuple(key for r in self.tally.plan.r if (key := rule_key(r)) not in RULES)
 
-    def shown(self, section: Shown) -> Shown:
-        """Return the section with intervals for dependent cases, without where the number of cases is unknown."""
+    def shown(self, section: Shown, of: str = "") -> Shown:
+        """Return the section with intervals for dependent cases, without where the number of cases is unknown.
+
+        of  the quantity that means, or a single reading, are of
+        """
         if self.tally.shares_only:
             return without_intervals(section)
         if isinstance(section, DECIDED_BY_MISSES) and self._few_misses:
             return without_intervals(section, FEW_MISSES)
         dependent = self.tally.by_key is not None and not self.tally.plan.bootstrap and not self.nothing
-        return self._widening.section(section) if dependent else section
+        return self._widening.section(section, of) if dependent else section
 
     @cached_property
     def _few_misses(self) -> bool:

@@ -23,7 +23,7 @@ MOST_WINDOWS = 24  # the latest ones
 def summary(a: Any) -> list[Block]:
     """Return the first screen; it asks an assessment for no more than it shows."""
     lead, rest = sentences(a)
-    tables = [_score_table(a), _means_table(a), *_group_tables(a), _window_table(a)]
+    tables = [_score_table(a), _means_table(a), *specialists.paper_tables(a), *_group_tables(a), _window_table(a)]
     kept = [one for one in tables if one is not None]
     return [heading(a), *lead, _cards(a), Chart(plots.FIRST, a), *rest, Contents(), *kept]
 
@@ -151,9 +151,10 @@ def _calibration_card(a: Any) -> Card | None:
     if detail is None:
         return None
     answers = {"found": "No", "slight": "Almost", "calibrated": "Yes", "none found": "No fault found"}
-    _, slope, limits = described(quantity("verdict_detail.slope"), detail.slope)
-    said = f"slope {slope.text}" if finite(detail.slope) is not None else words.capital(a.verdict or "")
-    said += f" ({limits.text})" if finite(detail.slope) is not None and limits.text else ""
+    _, slope, limits = described(quantity("calibration_slope"), detail.slope)
+    sloped = finite(detail.slope) is not None and not detail.slope_differs
+    said = f"slope {slope.text}" if sloped else words.capital(a.verdict or "")
+    said += f" ({limits.text})" if sloped and limits.text else ""
     if len(a.classes or ()) == 2 and detail.level.classes and not detail.confidence.direction:  # only the level
         (level,) = detail.level.classes.values()
         said = "{} predicted, {} observed".format(*words.calibration.two_percents(level.predicted, level.observed))
@@ -232,8 +233,8 @@ def _calibration_rows(a: Any) -> list[tuple[Cell, ...]]:
         chance = "" if error.by_chance is None else f"{number(error.by_chance, words.decimals(held))} by chance"
         rows.append((*described(quantity("calibration_error.top_label"), held), chance))
     detail = a.verdict_detail
-    if detail is not None and finite(detail.slope) is not None:
-        rows.append((*described(quantity("verdict_detail.slope"), detail.slope), ""))
+    if detail is not None and finite(detail.slope) is not None and not detail.slope_differs:
+        rows.append((*described(quantity("calibration_slope"), detail.slope), ""))
     return rows
 
 
@@ -250,8 +251,7 @@ def _means_table(a: Any) -> Table | None:
     """Return the three means as the model gave, expected and would have after recalibration."""
     if a.reported is None:
         return None
-    preset = a.provenance.plan.get("preset") if a.provenance is not None else None
-    fitted = a.measured if preset or a.n is None or a.n >= FEWEST_ROWS else None  # of so few cases it is chance
+    fitted = a.measured if a.n is None or a.n >= FEWEST_ROWS else None  # of so few cases it is chance
     sides = [("it gave", a.reported), ("it expected", a.expected), ("recalibrated", fitted)]
     known = [(title, side) for title, side in sides if side is not None and _any_known(side)]
     if not known:
@@ -261,8 +261,7 @@ def _means_table(a: Any) -> Table | None:
         for name in MEANS
         if name in a.reported
     ]
-    said = words.PUBLISHED.format(preset=preset) if preset else words.RECALIBRATED
-    notes = (words.minimum(a.floor), said if len(known) > 2 else "")
+    notes = (words.minimum(a.floor), words.RECALIBRATED if len(known) > 2 else "")
     return table("Probability of the outcome", [title for title, _ in known], rows, notes)
 
 

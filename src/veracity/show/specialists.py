@@ -90,7 +90,7 @@ def class_table(a: Any) -> Table | None:
     if len(held) > MOST_CLASSES:
         ordered = sorted(ordered, key=lambda item: (1.0 if item[1].p is None else item[1].p, -(item[1].share or 0.0)))
         ordered = ordered[:WORST_CLASSES]
-    slope = quantity("verdict_detail.slope")
+    slope = quantity("calibration_slope")
     found_any = a.verdict_detail is not None and a.verdict_detail.state in ("found", "slight")
     digits = 1 if max(max(one.predicted, one.observed) for _, one in ordered) >= 0.01 else 2
     rows: list[tuple[Cell, ...]] = []
@@ -139,13 +139,31 @@ def _means(a: Any) -> Table | None:
         rows.append((Label(MEANS[name], quantity(f"reported.{name}").gloss), *cells))
     reasons = {quantity(f"reported.{name}").label: words.why(known[0][1][name]) for name in MEANS}
     notes = [f"{name}: {reason}." for name, reason in reasons.items() if reason]
-    if finite(a.slope) is not None:
-        ratio = quantity("slope")
-        _, spread, limits = described(ratio, a.slope)
-        between = f" ({limits.text})" if limits.text else ""
-        notes.append(f"{ratio.full} {spread.text}{between}: {ratio.gloss[:1].lower()}{ratio.gloss[1:]}")
+    notes += _spread_ratio(a.spread_ratio)
     columns = _with_intervals(a, (title for title, _ in known))
     return table("The three means", columns, rows, notes, first="Mean", empty=False)
+
+
+def _spread_ratio(found: Reading | None) -> list[str]:
+    """Return the line of a spread ratio; nothing where there is none."""
+    if finite(found) is None:
+        return []
+    ratio = quantity("spread_ratio")
+    _, spread, limits = described(ratio, found)
+    between = f" ({limits.text})" if limits.text else ""
+    return [f"{ratio.full} {spread.text}{between}: {ratio.gloss[:1].lower()}{ratio.gloss[1:]}"]
+
+
+def paper_tables(a: Any) -> Iterator[Table]:
+    """Yield the measured means and divergences by the procedure of the paper that a preset names."""
+    for paper, found in (a.papers or {}).items():
+        rows: list[tuple[Cell, ...]] = []
+        for name in MEANS:
+            measured, ratio = found.measured[name], found.divergence[name]
+            rows.append((Label(MEANS[name]), Value(measured), Interval(measured), Value(ratio), Interval(ratio)))
+        notes = [words.PUBLISHED.format(paper=paper), *_spread_ratio(found.spread_ratio)]
+        columns = _with_intervals(a, ("measured", "reported ÷ measured"))
+        yield table(f"By the procedure of {paper}", columns, rows, notes, empty=False)
 
 
 def _expected_scores(a: Any) -> Table | None:
@@ -175,14 +193,15 @@ def _tests(a: Any) -> Table | None:
     rows: list[tuple[Cell, ...]] = [
         (Label(name), "–" if p is None else words.p_equals(p), "") for name, p in tests.items()
     ]
-    for name in ("slope", "intercept", "ratio"):
-        if finite(held := getattr(detail, name)) is not None:
-            rows.append(described(quantity(f"verdict_detail.{name}"), held))
+    fitted = {"calibration_slope": detail.slope, "verdict_detail.intercept": detail.intercept}
+    for path, held in (*fitted.items(), ("verdict_detail.ratio", detail.ratio)):
+        if finite(held) is not None:
+            rows.append(described(quantity(path), held))
     if finite(detail.gain) is not None:
         rows.append((Label("Removable share of the log loss"), Value(detail.gain, True), Interval(detail.gain, True)))
     if finite(detail.detectable) is not None:
         rows.append((Label("Smallest share that these cases would show"), Value(detail.detectable, True), ""))
-    notes = [words.sentence(detail.method or "")]
+    notes = [words.sentence(detail.method or ""), *([words.SLOPE_DIFFERS] if detail.slope_differs else [])]
     return table("Calibration tests", ("value", words.level(a.level)), rows, notes)
 
 

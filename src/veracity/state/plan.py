@@ -12,6 +12,8 @@ from typing import Any
 
 FLOORS = (0.05, 0.01, 0.005, 0.001, 0.0)  # the sweep of CQ Table 2
 ERROR_BINS = 15  # bins of a calibration error, the number other libraries report
+USUAL = {"floor": 0.0, "end_width": 0.005}  # where they are not given
+PRESETS = {"CQ": USUAL | {"floor": 0.005}, "N17": USUAL | {"floor": 0.01}}  # the same by the papers' procedures
 MOST_DRAWS = 100_000  # of a bootstrap: more change no printed digit, and their sums would not fit in memory
 # what data must hold for an option to have an effect
 NEEDS = {"bins": "classes", "end_width": "classes", "shrink": "groups"} | dict.fromkeys(
@@ -21,10 +23,13 @@ NEEDS = {"bins": "classes", "end_width": "classes", "shrink": "groups"} | dict.f
 
 @dataclass(frozen=True)
 class Plan:
-    """The options of an assessment; tallies with different plans refuse to add."""
+    """The options of an assessment; tallies with different plans refuse to add.
 
-    floor: float = 0.0
-    end_width: float = 0.005
+    floor and end_width that are not given (None) are those of the preset, or the usual ones.
+    """
+
+    floor: float = None  # type: ignore[assignment]  # a number once the plan is made
+    end_width: float = None  # type: ignore[assignment]
     bins: int | str = "auto"
     preset: str | None = None
     map: str = "auto"
@@ -39,15 +44,15 @@ class Plan:
     shrink: str = "auto"  # log losses of groups towards their common mean; "none"
 
     def __post_init__(self) -> None:
-        if self.preset not in (None, "CQ", "N17"):
+        if self.preset is not None and self.preset not in PRESETS:
             raise ValueError(f"preset: {self.preset!r} is not one of 'CQ', 'N17'; leave it out for the defaults")
-        if self.preset is not None:
-            floor = {"CQ": 0.005, "N17": 0.01}[self.preset]
-            object.__setattr__(self, "floor", floor if self.floor == 0.0 else self.floor)
-        for name in ("bins", "end_width"):
+        for name, width in (USUAL if self.preset is None else PRESETS[self.preset]).items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, width)
+        for name, usual in (("bins", "auto"), ("end_width", USUAL["end_width"])):
             value: Any = getattr(self, name)
-            if self.preset == "N17" and value != getattr(Plan, name):
-                raise ValueError(f"{name}: {value!r} has no effect: preset N17 has its own bins; leave one of them out")
+            if self.preset == "N17" and value != usual:
+                raise ValueError(f"{name}: {value!r} with preset N17, which has its own bins; leave one of them out")
         if not 0.0 <= self.floor < 0.5:
             raise ValueError(f"floor: {self.floor!r} is outside [0, 0.5); 0 means no floor")
         if not 0.0 <= self.end_width < 0.5:
@@ -88,7 +93,7 @@ class Plan:
         """
         for name, needed in NEEDS.items():
             value = getattr(self, name)
-            if value == getattr(Plan, name) or needed in held:
+            if value == USUAL.get(name, getattr(Plan, name)) or needed in held:
                 continue
             add = f"--{needed.removesuffix('s')} COL" if dashes else f"{needed}="
             add += f" instead of {dashes}cluster" if needed == "time" and "cluster" in held else ""

@@ -18,6 +18,7 @@ from veracity.data import Forecasts
 from veracity.data.arguments import keys_of
 from veracity.data.names import Names
 from veracity.kernels.hashes import SEED, forecast_hashes, mix
+from veracity.state.content import cluster_numbers, row_hashes
 
 Hashes = NDArray[np.uint64]
 
@@ -201,6 +202,17 @@ def cases_apart(f: Forecasts) -> Forecasts:
     apart = f.take(row[order])
     counts = apart.copies // copies[row[order]]
     return replace(apart, case=key[order], counts=counts, rows=None)
+
+
+def in_order(f: Forecasts) -> Forecasts:
+    """Return the analysis rows with those of one forecast in an order that no name of a class or cluster decides."""
+    h = hashes(f)
+    if f.outcomes is None or f.probabilities is None or not (h[1:] == h[:-1]).any():
+        return f
+    key = row_hashes(f)
+    keys = [key, h] if f.time is None else [f.time, key, h]
+    keys = keys if f.clusters is None else [cluster_numbers(f.clusters, key, f.copies), *keys]
+    return replace(f.take(np.lexsort(keys)), rows=None)
 
 
 def earlier(key: Hashes, counts: NDArray[Any]) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ from veracity.kernels.result import LOWEST, MANY
 from veracity.state.cells import Cells, forecasts_from_cells, true_entries, without_not_offered
 from veracity.state.keyed import KeyedScores
 from veracity.state.plan import Plan
-from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows, cases_apart
+from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows, cases_apart, in_order
 from veracity.state.sums import Sums, plus, with_logs, with_tiny
 
 Floats = NDArray[np.float64]
@@ -134,7 +134,7 @@ class Tally:
 
     @cached_property
     def _cases_apart(self) -> Forecasts:
-        return cases_apart(self.analysis.rows)
+        return in_order(cases_apart(self.analysis.rows))
 
     @property
     def on_cells(self) -> bool:

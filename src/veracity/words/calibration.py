@@ -39,6 +39,8 @@ def sentences(
     if verdict.reason and "decisions" in verdict.reason:
         said.append(_decisions(verdict.zero_rows, cases))
     said += _verdict(verdict, cases, classes, picks_only)
+    if verdict.tested is not None and verdict.state != "not measurable":
+        said.append(f"The tests used {verdict.tested:,} of {count(cases, 'case')}.")
     return tuple(said)
 
 
@@ -95,6 +97,7 @@ def _unseen(verdict: Verdict, cases: int, classes: int) -> str:
         return f"Every forecast is certain, so only misses could show it, and there is none in {count(cases, 'case')}."
     if verdict.detectable >= 1.0:
         return f"{count(cases, 'case')} {'is' if cases == 1 else 'are'} too few to judge."
+    cases = cases if verdict.tested is None else verdict.tested
     errors = "level or slope errors" if classes == 2 else "slope errors"
     return f"With {count(cases, 'case')}, {errors} above {at_most(verdict.detectable)} of the loss would show."
 
@@ -103,6 +106,12 @@ def _confidence(verdict: Verdict, classes: int, picks_only: bool) -> str:
     test = verdict.confidence
     over = test.direction == "over-confident"
     title = f"**{'Over' if over else 'Under'}-confident.**"
+    if picks_only and verdict.slope_differs and test.expected is not None and test.realised is not None:
+        says, was = two_percents(test.expected, test.realised)
+        return (
+            f"{title} It says {says} on average; {was} of its picks are right. The gap is widest where it is least "
+            f"sure, so the calibration slope is {'above' if over else 'below'} 1."
+        )
     if test.where is not None:
         return f"{title} When it says {_range(test.where, classes, picks_only)}"
     extreme = f"Its probabilities are too {'extreme' if over else 'cautious'}"
