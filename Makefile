@@ -51,11 +51,12 @@ prove: prepare
 papers: setup
 	$(BIN)/python -m papers
 
-# New versions: both requirements files, with hashes and without the name of any host.
+# New versions: all requirements files, with hashes and without the name of any host.
 lock: setup
 	$(INSTALL) pip-tools
 	$(COMPILE) --upgrade --all-extras -o requirements/dev.txt pyproject.toml
 	$(COMPILE) --extra cli -c requirements/dev.txt -o requirements/runtime.txt pyproject.toml
+	$(COMPILE) --upgrade -c requirements/runtime.txt -o requirements/pandas3.txt requirements/pandas3.in
 
 clean:
-	rm -rf .venv build dist *.egg-info src/*.egg-info
+	rm -rf .venv .venv-pandas3 build dist *.egg-info src/*.egg-info

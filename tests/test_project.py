@@ -98,6 +98,16 @@ def test_every_pin_has_hashes_and_runtime_is_a_part_of_dev():
     assert not {"pytest", "scikit-learn", "pyspark", "pandas"} & set(runtime)
 
 
+def test_the_other_pandas_is_pinned_without_pyarrow_beside_the_pins_of_the_runtime():
+    other, dev, runtime = pinned("pandas3.txt"), pinned("dev.txt"), pinned("runtime.txt")
+    assert all(len(entry) > 1 for entry in other.values())
+    assert (other["pandas"][0].split(".")[0], dev["pandas"][0].split(".")[0]) == ("3", "2")
+    assert "pyarrow" not in other
+    assert {name: entry for name, entry in other.items() if name in runtime} == {
+        name: runtime[name] for name in ("narwhals", "numpy", "polars", "polars-runtime-32", "scipy")
+    }
+
+
 @pytest.mark.parametrize(
     ("model", "sureness"), [("logistic_regression", 0.0), ("naive_bayes", 1.0), ("random_forest", -1.0)]
 )

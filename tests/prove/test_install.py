@@ -46,7 +46,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project as it would be cloned, without what was compiled here."""
     folder = tmp_path_factory.mktemp("source") / "veracity"
     left = shutil.ignore_patterns(
-        ".git", ".venv", "__pycache__", "*.so", "*.egg-info", "build", "dist", "out", ".*cache"
+        ".git", ".venv*", "__pycache__", "*.so", "*.egg-info", "build", "dist", "out", ".*cache"
     )
     shutil.copytree(ROOT, folder, ignore=left)
     return folder

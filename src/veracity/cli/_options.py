@@ -107,7 +107,7 @@ _INPUT: Declared = {
     ),
     "--order LABEL,…": "Order of the classes.",
     "--pick COL": "Column of the picked label; the probability is the confidence in this pick.",
-    "--label-file FILE": "File with the observed outcomes, one for each row of FILE.",
+    "--label-file FILE": "File with the observed outcomes, joined on the ids of both files; without ids row by row.",
     "--no-header": ("The first line of a text file is a row, not the names of columns.", FLAG),
     "--members PATTERN": "Columns of the members of an ensemble; needs --exceeds.",
     "--exceeds X[,X…]": "Limits that the members exceed or not: (m + 1/3)/(M + 2/3) for m of M members; X,raw gives "

@@ -9,7 +9,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from .columns import as_given, numbers
+from .columns import RowOf, as_given, composed, is_missing, numbers, one_label
+from .events import event_of
 from .names import Names, listed, many
 from .types import Array
 
@@ -72,12 +73,55 @@ def refuse_reordered(y_true: Any, y_proba: Any, names: Names) -> None:
         )
 
 
-def named_columns(y_proba: Any, y: Array, names: Names) -> list[Any] | None:
-    """Return the classes by the column names of a frame; None without such names, or where they are 0, 1, …"""
-    columns = getattr(y_proba, "column_names", None) or getattr(y_proba, "columns", None)
-    if columns is None or y.ndim != 1 or y.dtype.kind not in "iufbOUS":
+def declared_order(values: Any) -> tuple[Any, ...] | None:
+    """Return the categories of an ordered categorical of pandas, a polars Enum or a pyarrow dictionary, in their order.
+
+    None for anything else: categories without an order are sorted like other labels, as scikit-learn does.
+    """
+    kind: Any = getattr(values, "dtype", None)
+    if type(kind).__name__ == "Enum" or getattr(kind, "ordered", False):
+        return tuple(kind.categories.to_list()) if hasattr(kind, "categories") else None
+    arrow = getattr(values, "type", None)
+    if getattr(arrow, "ordered", False) and hasattr(arrow, "value_type"):
+        whole = values.unify_dictionaries() if hasattr(values, "unify_dictionaries") else values
+        part = whole.chunk(0) if hasattr(whole, "chunk") and whole.num_chunks else whole
+        return tuple(part.dictionary.to_pylist()) if hasattr(part, "dictionary") else None
+    return None
+
+
+def declared_labels(values: Any, y: Array, k: int, one_column: bool, names: Names) -> tuple[Any, ...] | None:
+    """Return the labels of the k columns by the declared order of the outcomes; None where it does not tell them.
+
+    Where more classes are declared than there are columns, those that never occur have none. Of one column the words
+    of the event (yes, no) tell more.
+    """
+    order = declared_order(values)
+    if order is None or y.ndim != 1 or (one_column and event_of([str(v) for v in order]) is not None):
         return None
+    if len(order) == k:
+        return order
+    seen = set(composed(y).tolist())
+    occur = tuple(v for v in order if one_label(v) in seen)
+    if len(occur) == k:
+        return occur
+    raise names.error(
+        f"{names.outcome} declares {len(order)} classes ({listed(order)}), {names.forecast} has {k} columns.",
+        "name the classes in the order of the columns:  labels=[…]",
+    )
+
+
+def named_columns(y_proba: Any, y: Array, names: Names, declared: bool = False) -> list[Any] | None:
+    """Return the classes by the column names of a frame; None without such names, or where they are 0, 1, …
+
+    `declared`: the outcomes tell the order of numbered columns.
+    """
+    given = getattr(y_proba, "column_names", None) or getattr(y_proba, "columns", None)
+    if given is None or y.ndim != 1 or y.dtype.kind not in "iufbOUS":
+        return None
+    columns, y = [one_label(c) for c in given], composed(y)
     classes: list[Any] | None
+    if declared and _numbers_in(columns) == list(range(len(columns))):
+        return None
     if y.dtype.kind in "iufb":
         seen, classes = np.unique(y[y == y]).tolist(), _numbers_in(columns)
         if classes is None or classes == list(range(len(columns))):
@@ -150,12 +194,35 @@ def keys_of(values: Array | None) -> Array | None:
     """Return 64-bit keys of labels of any kind: equal labels have equal keys, in any part and any order."""
     if values is None or values.dtype == np.uint64:
         return values
-    labels, place = np.unique(values.astype(str), return_inverse=True)
+    labels, place = np.unique(composed(values).astype(str), return_inverse=True)
     keys = [
         int.from_bytes(blake2b(label.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
         for label in labels.tolist()
     ]
     return np.array(keys, dtype=np.uint64)[place.ravel()]
+
+
+def cluster_keys(values: Array | None, row: RowOf, names: Names) -> Array | None:
+    """Return the keys of clusters; refuse rows without one: they would be a cluster of their own."""
+    if values is None or values.dtype == np.uint64:
+        return values
+    if values.dtype.kind in "OUS":
+        blank = np.fromiter((is_missing(v) or not str(v).strip() for v in values.tolist()), bool, len(values))
+    else:
+        blank = np.isnat(values) if values.dtype.kind in "mM" else np.asarray(values != values)
+    if blank.any():
+        column = names.called(names.cluster)
+        without = "" if names.style == "array" else f":  {names.option('where', _quoted(f'{names.cluster}!=', names))}"
+        raise names.error(
+            f"{column}: {int(blank.sum()):,} of {many(len(blank), 'row')} without a cluster "
+            f"(first: row {row(int(np.argmax(blank)))}).",
+            f"fill them in, or leave these rows out{without}",
+        )
+    return keys_of(values)
+
+
+def _quoted(word: str, names: Names) -> str:
+    return f"'{word}'" if names.style == "file" else word
 
 
 def moments_of(values: Array | None, names: Names) -> Array | None:
@@ -208,7 +275,8 @@ def groups_of(groups: Any, n: int, names: Names) -> dict[str, Any]:
         return {}
     if not hasattr(groups, "items"):
         raise names.error(f"groups is a {type(groups).__name__}.", 'give names with their columns:  groups={"site": …}')
-    return {str(name): row_column(column, n, f"groups[{name!r}]", names) for name, column in groups.items()}
+    columns = {str(name): row_column(column, n, f"groups[{name!r}]", names) for name, column in groups.items()}
+    return {name: column if column is None else composed(column) for name, column in columns.items()}
 
 
 def ideal_matrix(ideal: Any, p: Array, names: Names) -> Array | None:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -37,6 +38,26 @@ class Outcome:
     missing: Array | None = None
     swap: bool = False  # exchange the two columns of the forecast so that the event comes second
     findings: tuple[Finding, ...] = ()
+
+
+def composed(values: Array) -> Array:
+    """Return labels whose texts are in composed form (Unicode NFC): é is one letter, however it is encoded."""
+    if values.dtype.kind == "U" and values.size and values.flags.c_contiguous and values.view(np.uint32).max() < 128:
+        return values
+    if values.dtype.kind not in "OU":
+        return values
+    plain = values.reshape(-1).tolist()
+    if all(v.isascii() for v in plain if isinstance(v, str)):
+        return values
+    made = np.empty(len(plain), dtype=object)
+    made[:] = [normalize("NFC", v) if isinstance(v, str) else v for v in plain]
+    return made.astype(values.dtype.kind if values.dtype.kind == "U" else object).reshape(values.shape)
+
+
+def one_label(value: Any) -> Any:
+    """Return a label in composed form, as a plain Python value."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return normalize("NFC", value) if isinstance(value, str) else value
 
 
 def is_masked(values: Any) -> bool:
@@ -104,7 +125,7 @@ def _from_objects(array: Array, name: str, names: Names) -> Array:
         try:
             if isinstance(value, (str, bytes)):
                 raise TypeError
-            out[i] = np.nan if _is_missing(value) else float(value)
+            out[i] = np.nan if is_missing(value) else float(value)
         except (TypeError, ValueError):
             raise names.error(
                 f"{name} holds {value!r} at position {i}: not a number.", "give numbers; None and nan are missing"
@@ -112,7 +133,8 @@ def _from_objects(array: Array, name: str, names: Names) -> Array:
     return out.reshape(array.shape)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or pandas' NA."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
@@ -123,8 +145,8 @@ def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, ro
         raise names.error(f"{names.outcome} has {y.ndim} dimensions; it needs one.", "give one outcome per row: (n,)")
     if y.dtype.kind == "c":
         raise names.error(f"{names.outcome} holds complex numbers.", "an outcome is a label: a number or a word")
-    order = _given_labels(labels, k, names) if labels is not None else None
-    y, missing = _present(y)
+    order, pos_label = _given_labels(labels, k, names) if labels is not None else None, one_label(pos_label)
+    y, missing = _present(composed(y))
     if missing is not None and missing.all():
         if not names.whole:  # other batches may have outcomes
             return Outcome(np.zeros(len(y), int), order or tuple(range(k)), missing=missing)
@@ -228,7 +250,7 @@ def _given_labels(labels: Any, k: int, names: Names) -> tuple[Any, ...]:
         raise names.error(
             f"labels is {labels!r}, not a list.", "name the classes in the order of the columns:  [0, 1, …]"
         )
-    order = tuple(v.item() if isinstance(v, np.generic) else v for v in labels)
+    order = tuple(one_label(v) for v in labels)
     if len(set(order)) != len(order):
         raise names.error(
             f"labels: {listed(order, 12)} names a class twice.", "name each class once, in the order of the columns"
@@ -247,7 +269,7 @@ def _present(y: Array) -> tuple[Array, Array | None]:
         return y, missing if missing.any() else None
     if y.dtype.kind != "O":
         return y, None
-    missing = np.fromiter((_is_missing(v) for v in y), bool, len(y))
+    missing = np.fromiter((is_missing(v) for v in y), bool, len(y))
     present = y[~missing]
     kinds = {type(v) for v in present}
     if kinds and all(issubclass(t, (bool, np.bool_)) for t in kinds):

@@ -16,6 +16,10 @@ TEXTS = {
         "probability of the outcome is 0, whatever the other rows say",
     ),
     "missing_rows": ("changes the meaning", "{count} of {total} rows have missing values and are left out"),
+    "foreign_ids": (
+        "changes the meaning",
+        "{count} of {total} {held} in {file} belong to no row of the data and are left out",
+    ),
     "soft_outcomes": (
         "note",
         "{count} of {total} outcomes are between 0 and 1: split ({omit} leaves them out)",

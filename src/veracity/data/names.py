@@ -17,6 +17,7 @@ class Names:
     forecast: str = "y_proba"
     weight: str = "sample_weight"
     count: str = "counts"
+    cluster: str = "clusters"
     file: str = ""
     columns: tuple[str, ...] = field(default=())  # of the forecast, in a frame or file
     dates: bool = False  # times are dates, counted in days

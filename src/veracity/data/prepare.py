@@ -14,6 +14,8 @@ import numpy as np
 from .arguments import (
     are_dates,
     array_of,
+    declared_labels,
+    declared_order,
     forecast_matrix,
     ideal_matrix,
     named_columns,
@@ -85,7 +87,9 @@ def prepare(
         )
     k, n = 2 if p.ndim == 1 else p.shape[1], len(p)
     f = Forecasts(p, None, (), first_row=first_row, rows=_numbers(rows), model=model, half=half, names=names)
-    labels = named_columns(y_proba, y, names) if labels is None else labels
+    if labels is None:
+        labels = named_columns(y_proba, y, names, declared_order(y_true) is not None)
+        labels = labels or declared_labels(y_true, y, k, p.ndim == 1, names)
     if y.ndim == 2:
         outcome = shares_of(y, k, labels, f.row, names)
     else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import groups_of, keys_of, moments_of, row_column
+from .arguments import cluster_keys, groups_of, moments_of, row_column
 from .columns import NothingLeft, case_weights, whole_counts
 from .findings import Finding
 from .names import listed, number
@@ -31,7 +31,7 @@ def columns_of(
         "weights": case_weights(sample_weight, n, f.row, names),
         "counts": whole_counts(counts, n, f.row, names),
         "case": row_column(case, n, "case", names),
-        "clusters": keys_of(row_column(clusters, n, "clusters", names)),
+        "clusters": cluster_keys(row_column(clusters, n, "clusters", names), f.row, names),
         "time": moments_of(row_column(time, n, "time", names), names),
         "groups": groups_of(groups, n, names),
     }

@@ -12,7 +12,7 @@ import polars as pl
 
 from ..data import Finding, Forecasts, Names, NothingLeft, check, prepare
 from ..data.names import listed
-from . import layouts
+from . import layouts, strings
 from .match import Match
 from .options import ReadOptions, canonical
 from .table import Table
@@ -54,6 +54,7 @@ class ModelRows:
             columns=tuple(c.removeprefix(PIVOTED) for c in self.columns),
             weight=self.options.weight or "weight",
             count=self.options.count or "count",
+            cluster=self.options.cluster or "cluster",
             whole=self.whole,
         )
 
@@ -89,7 +90,7 @@ class ModelRows:
         if len(case) < 2:
             return labels(self.frame[case[0]]) if case else None
         text = pl.concat_str([pl.lit(f"{c}=") + pl.col(c).cast(pl.String).fill_null("") for c in case], separator=", ")
-        return self.frame.select(text.alias("case"))["case"].to_numpy()
+        return labels(self.frame.select(text.alias("case"))["case"])
 
     def outcomes(self) -> Array:
         """Return the column numbers of the outcomes; NaN where missing; shares where outcomes are fractions."""
@@ -312,7 +313,7 @@ def between(limits: Sequence[float], values: Array) -> Array:
 def labels(column: pl.Series) -> Array:
     """Return the values of a group or id: numbers as they are, anything else as text."""
     numeric = column.dtype.is_numeric() and not column.null_count()
-    return (column if numeric else column.cast(pl.String)).to_numpy()
+    return (column if numeric else strings.composed(column.cast(pl.String))).to_numpy()
 
 
 def codes_of_labels(column: pl.Series, classes: tuple[str, ...], names: Names, rows: Array) -> Array:

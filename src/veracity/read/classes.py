@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from unicodedata import normalize
 
 import numpy as np
 import polars as pl
@@ -107,9 +108,10 @@ def _ending_in_labels(numeric: list[Column], outcomes: list[Column]) -> list[tup
         labels = set(outcome.labels)
         lengths = {len(label) for label in labels}
         for c in numeric:
-            for label in {c.name[-n:] for n in lengths if n < len(c.name)} & labels:
+            name = normalize("NFC", c.name)
+            for label in {name[-n:] for n in lengths if n < len(name)} & labels:
                 if c is not outcome:
-                    groups.setdefault((outcome.name, c.name[: -len(label)]), []).append((c, label))
+                    groups.setdefault((outcome.name, name[: -len(label)]), []).append((c, label))
     return [(stem, members) for (_, stem), members in groups.items()]
 
 

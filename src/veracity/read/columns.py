@@ -26,7 +26,8 @@ class Columns:
     def __init__(self, table: Table, options: ReadOptions, model: str) -> None:
         self.table, self.options, self.model = table, options, model
         self.error, self.option = table.error, table.option
-        self.all = {name: Column(name, table.sample[name]) for name in table.sample.columns}
+        declared = {name: tuple(map(canonical, order)) for name, order in table.declared.items()}
+        self.all = {name: Column(name, table.sample[name], declared.get(name, ())) for name in table.sample.columns}
         self.forced = options.layout != "auto"
         self.scale = options.scale or "probability"
         taken = {table.column(name) for name in options.given if name != options.weight}

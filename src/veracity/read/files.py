@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,25 @@ import polars as pl
 
 from . import arrays, limits, strings, text
 from .build import numbers_in
+from .ids import Pairing, by_ids, by_row, id_columns, shared_ids, together
 from .options import ReadOptions
-from .paths import TEXTS, extension
+from .paths import TEXTS, File, extension
 from .roles import CONFIDENCES, OUTCOMES, key_of
 from .suggest import Refusal
-from .table import BROKEN, SLICE, SLICES, NoRows, Table, casts_of, filtered, narrow, of_frame, some_rows, with_given
+from .table import (
+    BROKEN,
+    SLICE,
+    SLICES,
+    NoRows,
+    Table,
+    casts_of,
+    declared_in,
+    filtered,
+    narrow,
+    of_frame,
+    some_rows,
+    with_given,
+)
 
 ENTRIES, FEWEST = 1_000_000, 1_000  # values, and rows, of a slice where there are many columns
 
@@ -63,7 +77,7 @@ def table_of(path: Path, reading: ReadOptions, shown: str | None = None) -> Tabl
         ) from problem
     table.path = path
     if reading.label_file:
-        table = _with_labels(table, _labels_of_file(reading.label_file, table))
+        table = _with_labels(table, _labels_of_file(reading.label_file, table), reading)
     return with_numbers_in_text(filtered(table, reading))
 
 
@@ -120,6 +134,7 @@ def scanned(lazy: pl.LazyFrame) -> tuple[pl.LazyFrame, tuple[str, ...], frozense
 
 def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
     limits.require_few_columns(len(lazy.collect_schema()), shown)
+    declared = declared_in(lazy)
     lazy, columns, converted = scanned(lazy)
     rows = int(lazy.select(pl.len()).collect().item())
     whole = rows <= SLICES * SLICE
@@ -131,10 +146,11 @@ def _columnar(lazy: pl.LazyFrame, shown: str) -> Table:
         sample = pl.concat([some_rows(lazy, columns, start, size, rows) for start in starts])
     if rows == 0:
         raise NoRows(f"{shown}: no rows\n  there is nothing to assess")
-    return Table(shown, "file", lazy, columns, rows, sample, whole, columnar=rows, converted=converted)
+    known: dict[str, Any] = {"declared": declared, "columnar": rows, "converted": converted}
+    return Table(shown, "file", lazy, columns, rows, sample, whole, **known)
 
 
-# -- outcomes and weights in files of their own, paired with the rows by position -------------------------------------
+# -- outcomes and weights in files of their own, paired with the rows by ids or by position ---------------------------
 
 
 def _only_column(table: Table, possible: Sequence[str], what: str, held: str) -> str:
@@ -143,9 +159,10 @@ def _only_column(table: Table, possible: Sequence[str], what: str, held: str) ->
     raise table.error(f"{len(possible)} {what}; {held} are one column.", f"keep only the {held} in this file")
 
 
-def _require_rows(table: Table, rows: int, held: str) -> None:
-    if table.rows != rows:
-        raise table.error(f"{table.rows:,} {held}s for {rows:,} rows.", f"one {held} for each row of the data")
+def _values(table: Table, columns: Iterable[str], reading: ReadOptions) -> list[str]:
+    """Return the columns that may hold outcomes or weights: those that do not identify rows, if there are some."""
+    apart = {*id_columns(table), *(c for c in table.columns if key_of(c) in {key_of(name) for name in reading.id})}
+    return [c for c in columns if c not in apart] or list(columns)
 
 
 def _labels_of_file(name: str, first: Table) -> Table:
@@ -160,22 +177,30 @@ def _labels_of_file(name: str, first: Table) -> Table:
     return table_of(path, bare) if labels.rows == first.rows - 1 and len(labels.columns) == 1 else labels
 
 
-def _with_labels(table: Table, labels: Table) -> Table:
-    """Return the table with the outcomes of another one, row by row."""
-    named = [c for c in labels.columns if key_of(c) in OUTCOMES]
-    chosen = _only_column(labels, named if len(named) == 1 else labels.columns, "columns", "outcomes")
-    _require_rows(labels, table.rows, "outcome")
+def _with_labels(table: Table, labels: Table, reading: ReadOptions) -> Table:
+    """Return the table with the outcomes of another one, joined on ids or row by row."""
+    possible = _values(labels, labels.columns, reading)
+    named = [c for c in possible if key_of(c) in OUTCOMES]
+    if reading.label in possible and reading.label not in table.columns:
+        named = [str(reading.label)]
+    chosen = _only_column(labels, named if len(named) == 1 else possible, "columns", "outcomes")
+    on = shared_ids(table, labels, chosen, reading)
+    if on:
+        pairing = by_ids(table, labels, on, chosen, "outcome", reading)
+    else:
+        pairing = by_row(table, table.rows, labels, chosen, "outcome")
     name = chosen if chosen not in table.columns and not chosen.startswith("column ") else "label"
     if name in table.columns:
         raise table.error(f"a column `{name}`, and outcomes in {labels.name}.", "leave one of them out")
-    outcomes = labels.read([chosen])[1].to_series().alias(name)
+    outcomes = pairing.taken(labels.read([chosen])[1].to_series()).alias(name)
     lazy = pl.concat([table.lazy, outcomes.to_frame().lazy()], how="horizontal")
     if table.whole:
         sample = table.sample.with_columns(outcomes)
     else:
         sample = lazy.select(*table.columns, name).head(SLICES * SLICE).collect()
         sample = table.typed(sample, table.first_row, None)
-    return replace(table, lazy=lazy, columns=(*table.columns, name), sample=sample, columnar=0, labels=name)
+    columns = (*table.columns, name)
+    return replace(table, lazy=lazy, columns=columns, sample=sample, columnar=0, labels=name, pairing=pairing)
 
 
 @dataclass(frozen=True)
@@ -185,7 +210,7 @@ class WeightsFile:
     path: str
     column: str
     starts: dict[str, int]  # rows in the files before each
-    values: Any = None  # of a file that cannot be entered in the middle
+    values: Any = None  # of a file that cannot be entered in the middle, or in the order of the data
 
     def before(self, path: str) -> int:
         return self.starts[os.path.abspath(path)]
@@ -199,26 +224,62 @@ class WeightsFile:
         return numbers_in(held[self.column])[rows - low]
 
 
-def weights_file(name: str, files: Sequence[Path], first: Table) -> WeightsFile:
-    """The weights of this name, as many as there are rows."""
+def weights_file(name: str, files: Sequence[Path], first: Table, reading: ReadOptions) -> tuple[WeightsFile, Pairing]:
+    """The weights of this name, joined on ids or as many as there are rows, and how they are paired."""
     path = Path(name)
     if not path.is_file():
         shown = ", ".join(first.columns[:12])
         raise first.error(f"--weight {name}: neither a column nor a file.", f"columns: {shown}")
     held = table_of(path, ReadOptions())
     numeric = [c for c in held.columns if held.sample[c].dtype.is_numeric()]
-    column = _only_column(held, numeric, "columns of numbers", "weights")
-    rows = [first.before or first.rows] if len(files) == 1 else [_rows(file) for file in files]
-    _require_rows(held, sum(rows), "weight")
+    column = _only_column(held, _values(held, numeric, reading), "columns of numbers", "weights")
+    on = shared_ids(first, held, column, reading)
+    if on:
+        plain = replace(reading, where=(), label_file=None)  # the weights are those of all rows
+        tables = [_rows_of(file, plain) for file in files]
+        pairing = together([by_ids(table, held, on, column, "weight", reading) for table in tables if table])
+        rows = [table.rows if table else 0 for table in tables]
+    else:
+        rows = [first.before or first.rows] if len(files) == 1 else [_rows(file) for file in files]
+        pairing = by_row(first, sum(rows), held, column, "weight")
     starts = {os.path.abspath(file): sum(rows[:i]) for i, file in enumerate(files)}
-    values = None if is_parquet(path) else numbers_in(held.read([column])[1][column])
-    return WeightsFile(os.path.abspath(path), column, starts, values)
+    values = None if is_parquet(path) and not on else numbers_in(pairing.taken(held.read([column])[1][column]))
+    return WeightsFile(os.path.abspath(path), column, starts, values), pairing
 
 
 def _rows(path: Path) -> int:
     if is_parquet(path):
         return parquet_rows(path)
+    table = _rows_of(path, ReadOptions())
+    return table.rows if table else 0
+
+
+def _rows_of(path: Path, reading: ReadOptions) -> Table | None:
+    """Return a file as a table; None where there is no row."""
     try:
-        return table_of(path, ReadOptions()).rows
+        return table_of(path, reading)
     except NoRows:
-        return 0
+        return None
+
+
+def pairing_of(files: Sequence[File], first: Table, reading: ReadOptions, skip_broken: bool) -> Pairing | None:
+    """Return how the outcomes of a file of their own are paired with the rows of all files; None: there is none."""
+    if first.pairing is None or len(files) == 1:
+        return first.pairing
+    if first.pairing.rows is None:
+        raise ValueError(
+            f"--label-file holds the outcomes of one file; there are {len(files)}\n"
+            "  give each file its own, put the outcomes into the files, or give both ids to join them on"
+        )
+    found = []
+    for file in files:
+        try:
+            table = table_of(file.path, reading, file.name)
+        except NoRows:
+            continue
+        except (ValueError, OSError):
+            if not skip_broken:
+                raise
+        else:
+            found += [table.pairing] if table.pairing is not None else []
+    return together(found)

@@ -49,6 +49,8 @@ class Match:
     event: str = ""  # for the one-line summary, where the event is not obvious
     unused: tuple[tuple[str, str], ...] = ()  # (column, remark)
     remark: str = ""
+    companions: tuple[str, ...] = ()  # how outcomes and weights in files of their own are paired with the rows
+    joined_on: tuple[str, ...] = ()  # the id columns by which they are
     files: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
     rows: int = 0
@@ -104,6 +106,7 @@ class Match:
         for role, columns, note in rows:
             width = INDENT if len(columns) < INDENT else len(columns) + 8 if role == "not used" else len(columns) + 2
             lines.append(f"  {role:<8} {columns:<{width}}{note}".rstrip())
+        lines += [f"  paired   {sentence}" for sentence in self.companions]
         lines += [f"  note     {finding.message}" for finding in self.findings]
         return "\n".join(lines)
 
@@ -114,6 +117,7 @@ class Match:
         if self.outcome or self.outcomes:
             counts = ", ".join(f"{name} {n:,}" for name, n in self.class_counts) if len(self.class_counts) <= 4 else ""
             parts.append(f"outcome {self.outcome or run_of(self.outcomes)}" + (f" ({counts})" if counts else ""))
+        parts += self.companions
         if not self.labelled:
             parts.append("no outcome")
         many = len(self.classes) > 4

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import normalize
 
 from . import layouts
 
@@ -42,7 +43,7 @@ class ReadOptions:
     cluster: str | None = None
     time: str | None = None
     pick: str | None = None  # column of the picked label: the probability is the confidence in it
-    label_file: str | None = None  # outcomes in a file of their own, paired with the rows by position
+    label_file: str | None = None  # outcomes in a file of their own, joined on ids, or by position where there are none
     no_header: bool = False  # the first line of a text file is a row
     members: str | None = None  # columns of the members of an ensemble
     exceeds: tuple[Any, ...] = ()  # limits that turn members into probabilities; a last "raw": their plain share
@@ -120,8 +121,8 @@ def _limits(name: str, value: Any) -> tuple[float, ...]:
 
 
 def canonical(value: Any) -> str:
-    """Return a label as text, the same for 1, 1.0, "1" and "1.0"."""
-    text = str(value).strip()
+    """Return a label as text, the same for 1, 1.0, "1" and "1.0", and for é in one letter or in two."""
+    text = normalize("NFC", str(value).strip())
     if isinstance(value, bool):
         return text
     try:

@@ -5,7 +5,7 @@ Cases are known by 64-bit keys, so that models in different files, or on differe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -108,6 +108,7 @@ class Paired:
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self.sources = dict(sources)
+        _name_joined_cases(self.sources.values())
         self.options = next(iter(self.sources.values())).options
         self.kept: Keys | None = None  # the cases that count, in order; None: all
         self._parts: list[Part] = []
@@ -293,6 +294,14 @@ class Paired:
 
     def _with_key(self, model: str, key: np.uint64) -> Iterator[Found]:
         return (found for found in self.cases(model) if found.key == key)
+
+
+def _name_joined_cases(sources: Iterable[Source]) -> None:
+    """Pair models by the ids on which their outcomes were joined, where these are the same and no others are given."""
+    on = {source.layout.joined_on for source in sources if not source.layout.case}
+    if len(on) == 1 and len({bool(source.layout.case) for source in sources}) == 1:
+        for source in sources:
+            source.layout = replace(source.layout, case=source.layout.joined_on)
 
 
 def abreast(sources: Sequence[Sequence[Part]], most: int = ABREAST) -> list[Part]:

@@ -21,7 +21,8 @@ from ..data import Finding, Forecasts, Names, check, merge
 from ..data.findings import without_empty
 from ..data.names import many
 from .build import Builder
-from .files import WeightsFile, is_parquet, parquet_rows, rows_of_parquet, table_of, weights_file
+from .files import WeightsFile, is_parquet, pairing_of, parquet_rows, rows_of_parquet, table_of, weights_file
+from .frames import polars_frame
 from .match import Match
 from .options import ReadOptions
 from .pairing import joined
@@ -262,16 +263,14 @@ def source_of_files(data: Any, options: ReadOptions, *, cut: int | None = None, 
         table = _recognisable(files, options, skip_broken)
     except Refusal as refusal:
         raise refusal.settled(Names("file", file=files[0].name), options, partial(_attempt, files[0])) from None
-    if table.labels:
-        if len(files) > 1:
-            raise ValueError(
-                f"--label-file holds the outcomes of one file; there are {len(files)}\n"
-                "  give each file its own, or put the outcomes into the files"
-            )
-        options = options if options.label else replace(options, label=table.labels)
+    if table.labels and not options.label:
+        options = replace(options, label=table.labels)
     by_file = options.weight and options.weight not in table.columns
-    weights = weights_file(options.weight or "", [file.path for file in files], table) if by_file else None
+    paths = [file.path for file in files]
+    weights, by_weight = weights_file(options.weight or "", paths, table, options) if by_file else (None, None)
     layout = recognise(table, options, stem(Path(files[0].name)))
+    for pairing in (pairing_of(files, table, options, skip_broken), by_weight):
+        layout = pairing.joined_to(layout, options, table) if pairing else layout
     if len(files) > 1:
         _refuse_models(files, table, layout, options)
         note = re.sub(r" \([\d,]+ of [\d,]+\)$", "", layout.outcome_note)  # counts of one file
@@ -318,28 +317,6 @@ def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts:
         layout, table = replace(layout, rows=0, class_counts=()), replace(table, whole=False)
     held = [Part(file=shown, frames=(made,))] if parts is None else parts
     return Source(layout, options, held, table)
-
-
-def polars_frame(data: Any) -> pl.DataFrame:
-    """Return a pandas, polars, pyarrow or duckdb frame as a polars one."""
-    if isinstance(data, pl.DataFrame):
-        return data
-    import narwhals as nw  # files do not need it
-
-    try:
-        native = nw.from_native(data)
-    except TypeError:
-        raise ValueError(
-            f"a {type(data).__name__} is no frame\n"
-            "  give outcomes and probabilities (y_true, y_proba), or a pandas, polars, pyarrow or duckdb frame"
-        ) from None
-    except nw.exceptions.DuplicateError:
-        names = [str(c) for c in data.columns]
-        twice = next((c for c in names if names.count(c) > 1), "the same name")
-        raise ValueError(f"two columns of the frame are called `{twice}`\n  give every column its own name") from None
-    eager = native.collect("polars") if isinstance(native, nw.LazyFrame) else native
-    made: pl.DataFrame = eager.to_polars()
-    return made
 
 
 def _recognisable(files: Sequence[File], options: ReadOptions, skip_broken: bool) -> Table:

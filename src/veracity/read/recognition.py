@@ -38,7 +38,8 @@ def recognise(table: Table, options: ReadOptions, model: str) -> Match:
 def attempt(table: Table, options: ReadOptions, model: str) -> None:
     """Read and check the first rows with these options; raises ValueError if that fails."""
     rows = min(TRIED_ROWS, max(TRIED_FEWEST, TRIED_ENTRIES // max(1, len(table.columns))))
-    few = of_frame(table.sample.head(rows), table.name, table.style, preset=table.preset, empty=table.empty)
+    known = {"preset": table.preset, "empty": table.empty, "declared": table.declared}
+    few = of_frame(table.sample.head(rows), table.name, table.style, **known)
     few = filtered(few, options)
     found = _recognised(few, options, model)
     if options.weight not in few.columns:  # a file of weights

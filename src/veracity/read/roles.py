@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..data.events import EVENT_WORDS as EVENT_WORDS
 from ..data.events import event_of as event_of
+from . import strings
 from .options import canonical
 
 OUTCOMES = (
@@ -90,11 +91,11 @@ def without_bounds(columns: list[Column]) -> list[Column]:
 
 
 class Column:
-    """One column of the sample: its kind and its values."""
+    """One column of the sample: its kind and its values; `declared`: its categories, where they have an order."""
 
-    def __init__(self, name: str, values: pl.Series) -> None:
-        self.name, self.key = name, key_of(name)
-        self.values = values
+    def __init__(self, name: str, values: pl.Series, declared: tuple[str, ...] = ()) -> None:
+        self.name, self.key, self.declared = name, key_of(name), declared
+        self.values = strings.composed(values)
         self.numeric = values.dtype.is_numeric()
 
     @cached_property

@@ -18,6 +18,13 @@ def bare(column: Any, missing: Sequence[str] = MISSING) -> Any:
     return column.str.strip_chars().replace(list(missing), [None] * len(missing))
 
 
+def composed(column: pl.Series) -> pl.Series:
+    """Return a column whose texts are in composed form (Unicode NFC): é is one letter, however it is encoded."""
+    if column.dtype != pl.String or not (column.str.len_bytes() > column.str.len_chars()).any():
+        return column
+    return column.str.normalize("NFC")
+
+
 def kind_of(column: pl.Series, comma: bool) -> str:
     """Return what the strings of a column are; `comma`: decimal commas are possible."""
     present = column.drop_nulls() if column.null_count() else column

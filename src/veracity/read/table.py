@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -21,6 +21,9 @@ from .options import ReadOptions, nearest
 from .paths import KNOWN, extension, stem
 from .roles import IDS, key_of
 from .suggest import flag
+
+if TYPE_CHECKING:
+    from .ids import Pairing
 
 BATCH, BATCH_ENTRIES = 1 << 20, 1 << 23  # rows of a batch at most, and values
 SLICES, SLICE = 5, 10_000  # a long Parquet file is judged on five slices
@@ -64,8 +67,10 @@ class Table:
     same: Mapping[str, str] = field(default_factory=dict)  # columns that share a name with another, and that name
     said: Mapping[str, pl.Series] = field(default_factory=dict)  # confidences in words, as they are in the sample
     labels: str = ""  # the column of outcomes from a file of their own
+    pairing: Pairing | None = None  # how they are paired with the rows
     nested: tuple[str, ...] = ()  # keys of JSON lines whose values are lists or objects: not read
     preset: Match | None = None  # nested JSON is understood while it is flattened
+    declared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # columns with an order of their categories
     columnar: int = 0  # rows of the file, where rows and columns can be read without the others
     written: Callable[[], pl.DataFrame] | None = None  # all rows of a short text, letter by letter
     converted: frozenset[str] = frozenset()  # columns that the lazy frame also has unconverted
@@ -225,8 +230,15 @@ def same_cases(first: Table, second: Table, layout: Match) -> bool:
 
 
 def of_frame(frame: pl.DataFrame, name: str, style: str, **more: Any) -> Table:
+    more = {"declared": declared_in(frame)} | more
     frame = frame.cast(casts_of(frame))
     return Table(name, style, frame.lazy(), tuple(frame.columns), frame.height, frame, True, **more)
+
+
+def declared_in(frame: Any) -> dict[str, tuple[str, ...]]:
+    """Return the categories of the columns that declare their order."""
+    kinds = frame.collect_schema().items()
+    return {name: tuple(kind.categories.to_list()) for name, kind in kinds if isinstance(kind, pl.Enum)}
 
 
 def casts_of(frame: Any) -> dict[Any, Any]:

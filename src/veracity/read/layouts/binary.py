@@ -185,6 +185,8 @@ def _event_last(columns: Columns, column: Column, forecast: str) -> tuple[str, s
     if len(labels) > 2 or not labels:
         raise more_than_two(columns, column, forecast)
     pair = roles.event_of(labels)
+    if pair is None and len(column.declared) == 2:
+        return column.declared[0], column.declared[1]
     if pair is None:
         p, proposals = columns.all[forecast].values, []
         for label in labels:

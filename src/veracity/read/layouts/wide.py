@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...data import Forecasts
@@ -49,8 +51,20 @@ def match(columns: Columns) -> Match | None:
             f"the models have different classes: {' '.join(chosen.classes)} and {' '.join(others[0].classes)}.",
             "name the columns of one of them",
         )
-    outcome = _outcome(columns, chosen)
+    sets = [_with_declared(columns, s) for s in sets]
+    outcome = _outcome(columns, sets[0])
     return _match(columns, sets, outcome) if outcome is not None else None
+
+
+def _with_declared(columns: Columns, numbered: ClassSet) -> ClassSet:
+    """Return numbered columns with the classes that the outcome declares, in its order."""
+    label, numbers = columns.options.label, sorted(numbered.classes, key=lambda c: (len(c), c))
+    named = [columns.all[label]] if label in columns.all else columns.where(lambda c: c.key in roles.OUTCOMES)
+    orders = {c.declared for c in named if len(c.declared) == len(numbers) and not set(c.declared) & set(numbers)}
+    if len(orders) != 1 or numbers not in ([str(i + first) for i in range(len(numbers))] for first in (0, 1)):
+        return numbered
+    place = dict(zip(numbers, orders.pop(), strict=True))
+    return replace(numbered, classes=tuple(place[c] for c in numbered.classes))
 
 
 def build(rows: ModelRows) -> Forecasts:
