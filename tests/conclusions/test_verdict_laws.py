@@ -12,7 +12,8 @@ from bench._truth import draw, stated, truth
 from veracity.data.verdict import Verdict
 from veracity.estimate import slope
 from veracity.estimate.cases import RANGES, Many, Two, prepared, ranges_of
-from veracity.estimate.verdict import blocks, judge, run_tests, spread_zeros
+from veracity.estimate.calibration_tests import run_tests
+from veracity.estimate.verdict import blocks, judge, spread_zeros
 from veracity.formulas.differences import noncentrality_bound, weighted_holm
 
 NAMES = [f"class {j}" for j in range(10)]

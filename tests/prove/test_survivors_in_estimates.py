@@ -22,7 +22,8 @@ from veracity.estimate.influences import SPARSE, BinMoves, _shares
 from veracity.estimate.ladder import chain, losses
 from veracity.estimate.measured import published_curve
 from veracity.estimate.slope import calibration_in_the_large, removable_share
-from veracity.estimate.verdict import run_tests, spread_zeros
+from veracity.estimate.calibration_tests import run_tests
+from veracity.estimate.verdict import spread_zeros
 from veracity.formulas.rules import rule as rule_of
 from veracity.state.keyed import KeyedSums
 from veracity.state.tally import Tally

@@ -23,7 +23,8 @@ from veracity.estimate.recalibration import recalibration
 from veracity.estimate.reported import Profile
 from veracity.estimate.scores import auc
 from veracity.estimate.source import source_means
-from veracity.estimate.verdict import _shape, _where, run_tests
+from veracity.estimate.calibration_tests import run_tests
+from veracity.estimate.verdict import _shape, _where
 from veracity.estimate.windows import drifts
 from veracity.formulas.differences import drift
 from veracity.formulas.rules import power

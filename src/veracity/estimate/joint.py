@@ -79,7 +79,7 @@ class Joint:
 
     def observed(self, y: Ints, mass: Floats, level: Floats) -> Floats:
         """Return (K'²,) S_jk of the outcomes y."""
-        return self.residuals(self.outcome_sums(y, mass)[None], level[None])[0]
+        return np.asarray(self.residuals(self.outcome_sums(y, mass)[None], level[None])[0])
 
     def by_block(self, y: Ints, mass: Floats, starts: Ints) -> Floats:
         """Return (blocks, K'²) S_jk of the rows of each block, which begin at `starts`."""
