@@ -19,6 +19,7 @@ from veracity.words.calibration import percent, range_name, sentences
 FOUND = Verdict(
     word="over-confident",
     state="found",
+    p=0.001,
     level=LevelTest(0.4),
     confidence=ConfidenceTest(0.001, "over-confident", 0.62, 0.33),
     shape=ShapeTest(0.5),

@@ -13,6 +13,7 @@ import pytest
 import veracity as vc
 from veracity.data import Forecasts
 from veracity.data.reading import Reading
+from veracity.estimate.calibration_tests import run_tests
 from veracity.estimate.cases import LEAST_IN_TEST, Many, Two, prepared
 from veracity.estimate.compare import Dependence, findings_of_time
 from veracity.estimate.components import slope_values
@@ -22,7 +23,7 @@ from veracity.estimate.influences import SPARSE, BinMoves, _shares
 from veracity.estimate.ladder import chain, losses
 from veracity.estimate.measured import published_curve
 from veracity.estimate.slope import calibration_in_the_large, removable_share
-from veracity.estimate.verdict import run_tests, spread_zeros
+from veracity.estimate.verdict import spread_zeros
 from veracity.formulas.rules import rule as rule_of
 from veracity.state.keyed import KeyedSums
 from veracity.state.tally import Tally
@@ -96,13 +97,13 @@ def test_confidence_beside_a_level_is_what_regression_on_the_level_leaves() -> N
     y, p, _ = three()
     ones = np.ones(len(y))
     p, cases = prepared(p, y, ones, ones, None)
-    found = run_tests(cases, p, 0, project=True)
+    found = run_tests(cases, p, 0)
     covariance = cases.covariance(p, cases.mass2)[:4, :4]
     direction = np.append(-np.linalg.lstsq(covariance[:3, :3], covariance[:3, 3], rcond=None)[0], 1.0)
     scalar, drawn = found.residuals[:4] @ direction, found.draws[:, :4] @ direction
     wanted = (1 + (np.abs(drawn) >= abs(scalar)).sum()) / (1 + len(drawn))
-    assert found.confidence == pytest.approx(wanted, abs=2.1 / (1 + len(drawn)))
-    assert found.direction == ("over-confident" if scalar < 0 else "under-confident")
+    assert found.slope[0] == pytest.approx(wanted, abs=2.1 / (1 + len(drawn)))
+    assert found.slope[1] == np.sign(scalar)
 
 
 @pytest.mark.parametrize("rule", ["log", "brier"])
@@ -193,7 +194,7 @@ def test_p_values_of_many_clusters_are_never_zero() -> None:
     y, block = (np.arange(n) % 2 == 0).astype(int), np.arange(n) // 2
     p, cases = prepared(np.full(n, 0.01), y, np.ones(n), np.ones(n), block)
     found = run_tests(cases, p, 0)
-    assert found.level == 1 / 1000
+    assert found.p["level"] == pytest.approx(1 / 1000, rel=1e-9)
 
 
 @pytest.mark.parametrize("flipped", [False, True])

@@ -13,6 +13,7 @@ import veracity as vc
 from veracity.data import Forecasts
 from veracity.data.reading import Reading
 from veracity.estimate.bootstrap import Bootstrap
+from veracity.estimate.calibration_tests import run_tests
 from veracity.estimate.cases import RANGES, prepared
 from veracity.estimate.components import shortfall
 from veracity.estimate.expected import expected_score
@@ -23,7 +24,7 @@ from veracity.estimate.recalibration import recalibration
 from veracity.estimate.reported import Profile
 from veracity.estimate.scores import auc
 from veracity.estimate.source import source_means
-from veracity.estimate.verdict import _shape, _where, run_tests
+from veracity.estimate.verdict import _shape, _where
 from veracity.estimate.windows import drifts
 from veracity.formulas.differences import drift
 from veracity.formulas.rules import power

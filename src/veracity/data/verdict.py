@@ -58,11 +58,37 @@ class ShapeTest(Section):
 
 
 @dataclass(frozen=True)
+class CurvatureTest(Section):
+    """Two classes: is the calibration curve bent? `direction` is "too high at both ends" or "too low at both ends"."""
+
+    p: float | None
+    direction: str | None = None
+
+
+@dataclass(frozen=True)
+class ClassPair(Section):
+    """Class `observed` happens where class `given` had been forecast."""
+
+    observed: str
+    given: str
+    z: float
+
+
+@dataclass(frozen=True)
+class JointTest(Section):
+    """More than two classes: is one class forecast where another happens? `pairs` are the significant ones."""
+
+    p: float
+    pairs: tuple[ClassPair, ...] = ()
+
+
+@dataclass(frozen=True)
 class Verdict(Section):
-    """Can the probabilities be taken at face value? (rule: three tests, weighted Holm)"""
+    """Can the probabilities be taken at face value? `p` is that of all tests together."""
 
     word: str
-    state: str  # "found" | "slight" | "calibrated" | "none found" | "not measurable"
+    state: str  # "found" | "slight" | "calibrated" | "none found" | "too few" | "not measurable"
+    p: float | None
     level: LevelTest
     confidence: ConfidenceTest
     shape: ShapeTest
@@ -72,6 +98,8 @@ class Verdict(Section):
     gain: Reading  # removable share of the log loss
     detectable: float | None
     zero_rows: int
+    curvature: CurvatureTest | None = None
+    joint: JointTest | None = None
     reason: str | None = None
     method: str = ""
     tested: int | None = None  # cases that the tests used, where these are a sample

@@ -1,14 +1,16 @@
 """Forecasts and outcomes as the calibration tests see them: sums of residuals, their covariance, and null draws.
 
-Every test is a function of three kinds of residuals, each a sum over rows of (outcome − forecast):
+Every test is a function of residuals, each a sum over rows of (outcome − forecast):
 
     level    U_k = Σ_i w_i (1[y_i = k] − p_ik)
     scalar   G   = Σ_i w_i (x_iy − Σ_j p_ij x_ij), x a function of the forecast
     ranges   U_b = Σ_i w_i (1[p_iy in b] − Σ_{j in b} p_ij)
+    square   Σ_i w_i (y_i − p_i) x_i² of two classes
+    joint    S_jk of more classes (`joint.py`)
 
-They are also the gradient, and their covariance under the forecasts the information matrix, of the exponential family
-p' ∝ p·exp(a_k + (b − 1) x + c_range) at p: the fits and the tests share everything here. Two classes use the event's
-column alone. Nothing depends on the order of rows or of classes.
+Those of level, scalar and ranges are also the gradient, and their covariance under the forecasts the information
+matrix, of the exponential family p' ∝ p·exp(a_k + (b − 1) x + c_range) at p: the fits and the tests share everything
+here. Two classes use the event's column alone. Nothing depends on the order of rows or of classes.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.estimate.joint import Joint
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -29,7 +33,7 @@ RANGES = len(CUTS) + 1
 LEAST_IN_TEST, LEAST_IN_FIT = 1e-4, 1e-12  # logarithms of smaller probabilities are those of these
 DRAWS = 999
 CELL = 0.05  # of log-odds and of log-weights: two-class forecasts closer than this are drawn together
-MOST_MISSES = 2_000  # expected outcomes other than the pick; beyond, sums of residuals are normal
+MOST_MISSES = 4_000  # expected outcomes other than the pick; beyond, sums of residuals are normal
 MOST_OUTCOMES = 200_000  # rows drawn one by one
 FEW = 25.0  # a sum of indicators with a smaller variance is nearer to Poisson than to normal
 AT_ONCE = 1 << 10  # rows whose outcomes are drawn together
@@ -45,7 +49,8 @@ def ranges_of(p: Floats) -> NDArray[np.int8]:
 class Cases:
     """Rows of forecasts: `count` cases each, of importance `weight` (scaled so that Σ w = Σ w²), in dependent blocks.
 
-    The columns of sums of residuals are the level (`levels` of them), one scalar, and the ranges.
+    The columns of sums of residuals are the level (`levels` of them), one scalar, the ranges, and what one kind of
+    cases adds to them: `beyond` is where that begins.
     """
 
     y: Ints
@@ -67,6 +72,11 @@ class Cases:
     def for_test(self, p: Floats) -> Self:
         """Return the cases with the scalar of the tests at p; the ranges stay those of the first forecasts."""
         return replace(self, x=self.scalar(p, LEAST_IN_TEST))
+
+    @property
+    def beyond(self) -> int:
+        """Number of the columns that fits know: level, scalar and ranges."""
+        return int(self.levels) + 1 + RANGES  # type: ignore[attr-defined]
 
     def take(self, rows: slice | Ints) -> Self:
         """Return some rows, as independent ones."""
@@ -100,7 +110,7 @@ class Two(Cases):
 
     @cached_property
     def features(self) -> Floats:
-        """(m, 2 + ranges) what multiplies the residual of a row."""
+        """(m, 3 + ranges) what multiplies the residual of a row: 1, x, the ranges, x²."""
         return _two_features(self.x, self.ranges)
 
     def residuals(self, p: Floats, ranges: bool = True) -> Floats:
@@ -117,11 +127,12 @@ class Two(Cases):
 
     def variances(self, p: Floats) -> Floats:
         spread = self.mass2 * p * (1.0 - p)
-        return np.concatenate([[spread.sum(), spread @ self.x**2], np.bincount(self.ranges, spread, RANGES)])
+        by_range = np.bincount(self.ranges, spread, RANGES)
+        return np.concatenate([[spread.sum(), spread @ self.x**2], by_range, [spread @ self.x**4]])
 
     def tilted(self, p: Floats, theta: Floats) -> Floats:
         """Return the member θ of the exponential family at p."""
-        shift = np.clip(self.features @ theta, -700.0, 700.0)
+        shift = np.clip(self.features[:, : len(theta)] @ theta, -700.0, 700.0)
         with np.errstate(over="ignore"):
             odds = np.exp(np.minimum(shift, 700.0))
         return p * odds / (p * odds + (1.0 - p))
@@ -190,6 +201,10 @@ class Many(Cases):
         if ranges:
             by_range = np.bincount(self.ranges[self.at_outcome], self.mass, RANGES) - self.mass @ self.range_mass(p)
         return np.concatenate([level, [scalar], by_range])
+
+    def joint(self, p: Floats) -> Joint:
+        """Return the residuals of pairs of classes at forecasts p."""
+        return Joint.of(p, self.mass)
 
     def residuals_by_block(self, p: Floats) -> Floats:
         assert self.block is not None
@@ -260,14 +275,18 @@ class Many(Cases):
         return np.asarray(_p_log_p(p).sum(axis=1))
 
     def draws(self, p: Floats, rng: np.random.Generator) -> Floats:
-        """Return (999, columns) sums of residuals of drawn outcomes, or of their normal approximation."""
+        """Return (999, columns) sums of residuals of drawn outcomes, or of their normal approximation.
+
+        Beside normal draws, residuals of pairs of classes are the sums of blocks of rows with random signs.
+        """
         first = self.first
         count = np.add.reduceat(self.count, first)
         distinct = replace(self.take(first), count=count)
         q = p[first] if len(first) < len(p) else p
         misses = count @ (1.0 - q.max(axis=1))
         if misses > MOST_MISSES or count.sum() > MOST_OUTCOMES:
-            return distinct.normal_draws(q, rng)
+            pairs = self.joint(p).signed(self.y, self.mass, DRAWS, rng)
+            return np.hstack([distinct.normal_draws(q, rng), pairs])
         return distinct.outcome_draws(q, rng)
 
     def outcome_draws(self, p: Floats, rng: np.random.Generator) -> Floats:
@@ -281,6 +300,8 @@ class Many(Cases):
         limit = np.minimum(others[:, -1] / (others[:, -1] + p[at_pick]) * 2.0**32, 2.0**32 - 1).astype(np.uint32)
         row = np.repeat(np.arange(len(p)), self.count.astype(np.int64))
         found = np.tile(as_picked, (DRAWS, 1))
+        joint = self.joint(p)
+        pairs = np.zeros((DRAWS, joint.size, joint.size))
         for start in range(0, len(row), AT_ONCE):
             part = row[start : start + AT_ONCE]
             miss = np.flatnonzero(rng.integers(0, 2**32, (len(part), DRAWS), np.uint32) < limit[part][:, None])
@@ -288,7 +309,9 @@ class Many(Cases):
             i = part[place]
             j = _search(others, i, rng.random(len(i)) * others[i, -1])
             self._move(found, draw, i, pick[i], j)
-        return found
+            joint.move(pairs, draw, i, pick[i], j, self.weight[i])
+        pairs += joint.outcome_sums(pick, self.mass)
+        return np.hstack([found, joint.residuals(pairs, found[:, : self.levels])])
 
     def _move(self, found: Floats, draw: Ints, i: Ints, pick: Ints, j: Ints) -> None:
         """Add to (draws, columns) how the residuals change where the outcome of row i is j and not the pick."""
@@ -360,7 +383,7 @@ def _mixed(values: Floats) -> NDArray[np.uint64]:
 
 
 def _two_features(x: Floats, ranges: NDArray[np.int8]) -> Floats:
-    return np.column_stack([np.ones(len(x)), x, ranges[:, None] == np.arange(RANGES)])
+    return np.column_stack([np.ones(len(x)), x, ranges[:, None] == np.arange(RANGES), x**2])
 
 
 def _p_log_p(p: Floats) -> Floats:
@@ -369,8 +392,12 @@ def _p_log_p(p: Floats) -> Floats:
 
 def _sums_by_block(values: Floats, block: Ints) -> Floats:
     """Return sums of rows by block; blocks are in order."""
-    first = np.flatnonzero(np.concatenate([[True], block[1:] != block[:-1]]))
-    return np.asarray(np.add.reduceat(values, first, axis=0))
+    return np.asarray(np.add.reduceat(values, starts_of(block), axis=0))
+
+
+def starts_of(block: Ints) -> Ints:
+    """Return where each block of rows begins; blocks are in order."""
+    return np.flatnonzero(np.concatenate([[True], block[1:] != block[:-1]]))
 
 
 def _search(cumulative: Floats, row: Ints, value: Floats) -> Ints:

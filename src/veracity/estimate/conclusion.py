@@ -9,11 +9,12 @@ import numpy as np
 
 from veracity.data.reading import Reading
 from veracity.data.verdict import Verdict
+from veracity.estimate.calibration_tests import ALPHA
 from veracity.estimate.expected import Expected
 from veracity.estimate.measured import NOT_MEASURABLE
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Entries
-from veracity.estimate.verdict import ALPHA, AllEntries, judge, not_measurable
+from veracity.estimate.verdict import AllEntries, judge, not_measurable
 from veracity.state.tally import Tally
 from veracity.words.calibration import sentences
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from veracity.data.reading import Reading, around
 from veracity.data.records import ClassLevel, Difference, Group, Level
+from veracity.estimate.calibration_tests import signs
 from veracity.estimate.compare import FEWEST_CLUSTERS
 from veracity.estimate.components import Judge
 from veracity.estimate.conclusion import verdict
@@ -23,7 +24,6 @@ from veracity.estimate.per_class import residual
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Profile
 from veracity.estimate.scores import mean_and_error, scores
-from veracity.estimate.verdict import signs
 from veracity.formulas.differences import between_groups, influences, shrunk_means
 from veracity.kernels.hashes import SEED, mix
 from veracity.measures import BRIER, LOG_LOSS

@@ -47,7 +47,7 @@ def fit(cases: Two | Many, p: Floats, level: bool = False, scalar: bool = False,
     most = max(1, min(MOST_ROWS, MOST_ENTRIES // k))
     some, q = (cases, p) if k == 1 or len(p) <= most else (cases.take(slice(most)), p[:most])
     is_free = np.concatenate([np.full(k, level), [scalar], np.full(RANGES, ranges)])
-    free = np.flatnonzero(is_free & (some.variances(q) > 1e-9))
+    free = np.flatnonzero(is_free & (some.variances(q)[: len(is_free)] > 1e-9))
     ridge = RIDGE * len(q) / len(p)
     theta, tilted, best = np.zeros(len(is_free)), q, 0.0
     for _ in range(STEPS if len(free) else 0):

@@ -1,19 +1,21 @@
-"""Can the probabilities be taken at face value? Three tests, one word, and how much recalibration could save.
+"""Can the probabilities be taken at face value? Four tests, one verdict, and how much recalibration could save.
 
 The tests compare sums of residuals (`cases.py`) with those of outcomes drawn from the forecasts themselves:
 
-    level        Σ_k U_k²/(V_k + 1)      are the class frequencies right?
+    level        Σ_k U_k²/(V_k + 1)         are the class frequencies right?
     confidence   |G|, x = ln max(p, 1e-4)   are the forecasts too extreme or too cautious?
-    shape        Σ_b U_b²/(V_b + 1)      are the frequencies right in every range of probability?
+    shape        Σ_b U_b²/(V_b + 1)         are the frequencies right in every range of probability?
+    curvature    u′I⁻¹u, u = Σ(y − p)(1, x, x²)   two classes: is the calibration curve bent?
+    joint        Σ_{j≠k} S_jk²              more classes: does one happen where another was given?
 
-They are combined by Holm's method with weights .4, .4, .2 at 5 %. Of a pick and its confidence alone there is no level:
-confidence is then the mean confidence less the share that was right (weight .8).
+One p-value decides: that of the smallest p over its weight, among the same draws, exact at any number of cases. Of a
+pick and its confidence alone there is no level: confidence is then the mean confidence less the share that was right.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,36 +24,41 @@ from numpy.typing import NDArray
 from veracity.data import Forecasts
 from veracity.data.reading import Reading, unknown
 from veracity.data.records import ClassLevel
-from veracity.data.verdict import ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
-from veracity.estimate.cases import DRAWS, EDGES, RANGES, Many, Two, normal, prepared, ranges_of
+from veracity.data.verdict import (
+    ClassPair,
+    ConfidenceTest,
+    CurvatureTest,
+    JointTest,
+    LevelTest,
+    Range,
+    ShapeTest,
+    Verdict,
+)
+from veracity.estimate.calibration_tests import ALPHA, WEIGHTS, Tests, run_tests
+from veracity.estimate.cases import DRAWS, EDGES, RANGES, Many, Two, prepared, ranges_of
 from veracity.estimate.folds import BLOCKS, blocks
 from veracity.estimate.slope import (
     PER_CLASS,
     calibration_in_the_large,
     calibration_slope,
     dependence,
-    explained,
     fit,
     removable_share,
 )
-from veracity.formulas.differences import weighted_holm
 from veracity.formulas.intervals import quantile
 from veracity.state.content import class_order, row_hashes
 
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
-ALPHA = 0.05
-WEIGHTS = {"level": 0.4, "confidence": 0.4, "shape": 0.2}
-PICK_WEIGHTS = {"confidence": 0.8, "shape": 0.2}
 NAMED = 0.02  # a direction of confidence, and a level beside a wrong confidence, is named at or below this p
 SMALL = 0.01  # share of the loss below which miscalibration is slight
 DETECTABLE = 12.0  # likelihood ratio of 2 parameters that the tests find with a power of about 80 %
+TOO_FEW = 0.25  # share of the loss: where only larger errors would show, nothing is said
 FEWEST_ROWS = 20
 EVENTS = 100  # expected events below which signs of blocks are approximate
-ALL_SIGNS = 12  # so many blocks have few enough signs to take them all
-MOST_BLOCKS = 4096  # beyond, sums with random signs are normal
 LIKELY = 0.6  # from here on a forecast names the outcome
+TOO_HIGH, TOO_LOW = "too high at both ends", "too low at both ends"
 OVER, UNDER, BIASED = "over-confident", "under-confident", "biased"
 
 ONLY_CERTAIN = "every forecast is 0 or 1: these are decisions, not probabilities"
@@ -60,29 +67,6 @@ ONE_CLASS = "only one class was observed"
 GAIN = "5-fold cross-validation; upper end also from level, slope and ranges fitted in sample"
 IN_SAMPLE = "level, slope and ranges fitted in sample"
 TINY = 2.0**-53  # p and 1 − p of two classes are both kept above this, unless they are 0
-
-
-@dataclass(frozen=True, eq=False)
-class Tests:
-    """Residuals, their variances under the forecasts, and residuals of drawn outcomes, with the three p-values."""
-
-    cases: Two | Many
-    residuals: Floats
-    variances: Floats
-    draws: Floats
-    level: float
-    confidence: float
-    shape: float
-    direction: str  # that the scalar residual has
-
-    def z(self, columns: slice) -> Floats:
-        """Return residuals over their errors, (V + 1)^½."""
-        return np.asarray(self.residuals[columns] / np.sqrt(self.variances[columns] + 1.0))
-
-    def largest(self, columns: slice) -> float:
-        """Return the 95 % quantile of the largest |z| of the draws."""
-        drawn = np.abs(self.draws[:, columns] / np.sqrt(self.variances[columns] + 1.0))
-        return float(np.quantile(drawn.max(axis=1), 1.0 - ALPHA)) * (1.0 + 1e-9)
 
 
 class AllEntries(NamedTuple):
@@ -98,60 +82,6 @@ class AllEntries(NamedTuple):
         b = ranges_of(p)
         inside = (b >= first) & (b <= last)
         return float(self.mass[inside].sum()), float(self.mass[inside] @ p[inside]), float(true[inside].sum())
-
-
-def run_tests(cases: Two | Many, p: Floats, seed: int, picks: bool = False, project: bool = False) -> Tests:
-    """Return the three tests at the forecasts p; `project` removes the level from the confidence."""
-    k = cases.levels
-    residuals, variances = cases.residuals(p), cases.variances(p)
-    draws, every_sign = null(cases, p, np.random.default_rng(seed))
-
-    def p_value(statistic: float, drawn: Floats) -> float:
-        found = float((drawn >= statistic * (1.0 - 1e-9) - 1e-12).sum())
-        return found / len(drawn) if every_sign else (1.0 + found) / (1.0 + len(drawn))
-
-    def of_squares(columns: slice) -> float:
-        share, drawn = 1.0 / (variances[columns] + 1.0), draws[:, columns]
-        return p_value(float(residuals[columns] ** 2 @ share), np.einsum("ij,ij,j->i", drawn, drawn, share))
-
-    direction = np.zeros(len(residuals))
-    direction[0 if picks else k] = 1.0
-    spread = float(variances[0 if picks else k])
-    if project and not picks:
-        covariance = cases.covariance(p, cases.mass2, np.arange(k + 1))
-        direction[:k] = -explained(covariance, k)
-        spread = float(direction[: k + 1] @ covariance @ direction[: k + 1])
-    scalar, drawn = float(residuals @ direction), draws @ direction
-    return Tests(
-        cases,
-        residuals,
-        variances,
-        draws,
-        level=1.0 if picks else of_squares(slice(k)),
-        confidence=1.0 if spread < 1e-9 else p_value(abs(scalar), np.abs(drawn)),
-        shape=of_squares(slice(k + 1, None)),
-        direction=OVER if scalar < 0.0 else UNDER,
-    )
-
-
-def null(cases: Two | Many, p: Floats, rng: np.random.Generator) -> tuple[Floats, bool]:
-    """Return residuals as calibrated forecasts would show them, and whether they are all that there can be.
-
-    Outcomes drawn from the forecasts; of dependent blocks their sums with random signs.
-    """
-    if cases.block is None:
-        return cases.draws(p, rng), False
-    sums = cases.residuals_by_block(p)
-    if len(sums) <= MOST_BLOCKS:
-        return signs(len(sums), DRAWS, rng) @ sums, len(sums) <= ALL_SIGNS
-    return normal(sums.T @ sums, rng), False
-
-
-def signs(blocks: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Return (draws, blocks) random signs; all that there can be, no change of sign first, of up to twelve blocks."""
-    if blocks <= ALL_SIGNS:
-        return np.asarray(1.0 - 2.0 * (np.arange(2**blocks)[:, None] >> np.arange(blocks) & 1))
-    return np.asarray(1.0 - 2.0 * rng.integers(0, 2, (draws, blocks)))
 
 
 def judge(
@@ -194,7 +124,7 @@ def judge(
     number = 0 if block is None else len(np.unique(block))
     if block is not None and number < BLOCKS:
         return not_measurable(f"{number} clusters: too few to judge, at least {BLOCKS} needed")
-    if block is not None and 2.0 ** (1 - number) > max((PICK_WEIGHTS if picks_only else WEIGHTS).values()) * alpha:
+    if block is not None and 2.0 ** (1 - number) > max(WEIGHTS.values()) * alpha:
         return not_measurable(f"{number} clusters or blocks of time: too few to judge one of several groups")
     order = np.arange(len(names)) if picks_only else class_order(held)
     p, y = _in_order(p, y, order)
@@ -206,20 +136,24 @@ def judge(
         p = spread_zeros(p, rows)
     p, cases = prepared(p, y, count, weight, block, ranges)
     several = cases.levels == 1 or cases.n >= PER_CLASS * cases.levels  # cases enough for a level of each class
-    tests = run_tests(cases, p, seed, picks_only, project=cases.levels == 1)
-    rejected = rejections(tests, picks_only, alpha)
-    level_test = LevelTest(None if picks_only else tests.level)
-    confidence, shape = ConfidenceTest(tests.confidence), ShapeTest(tests.shape)
+    tests = run_tests(cases, p, seed, picks_only)
+    rejected = tests.together <= alpha
     flipped = len(names) == 2 and bool(order[0] == 1)
-    if "level" in rejected:
-        level_test = _level(tests, p, names, order, several, NAMED if "confidence" in rejected else ALPHA)
+    level_test = LevelTest(tests.p.get("level"))
+    confidence, shape = ConfidenceTest(tests.p["confidence"]), ShapeTest(tests.p["shape"])
+    curvature = CurvatureTest(tests.p["curvature"]) if "curvature" in tests.p else None
+    joint = JointTest(tests.p["joint"]) if "joint" in tests.p else None
     if rejected:
-        confidence = _confidence(tests, p, seed, "level" in rejected, several, zeros > 0)
-        ends = _where(tests, confidence.direction, len(names), zeros > 0, flipped) if confidence.direction else None
-        confidence = replace(confidence, where=_range(tests, p, *ends, flipped, every) if ends else None)
-    if "shape" in rejected and not zeros and (b := _shape(tests, p, several)) is not None:
-        where = _range(tests, p, b, b, flipped, every)
-        shape = ShapeTest(tests.shape, where.low, where.high, where)
+        if tests.p.get("level", 1.0) <= NAMED:
+            level_test = _level(tests, p, names, order, several)
+        confidence = _confidence(tests, p, len(names), zeros > 0, flipped, picks_only, every)
+        if tests.p["shape"] <= ALPHA and not zeros and (b := _shape(tests, p, several)) is not None:
+            where = _range(tests, p, b, b, flipped, every)
+            shape = ShapeTest(tests.p["shape"], where.low, where.high, where)
+        if curvature is not None and tests.bend[0] <= NAMED:
+            curvature = replace(curvature, direction=TOO_HIGH if tests.bend[1] < 0.0 else TOO_LOW)
+        if joint is not None and isinstance(cases, Many) and joint.p <= ALPHA:
+            joint = replace(joint, pairs=_pairs(tests, cases, p, names, order))
     expected, gave = _means_of_picks(cases, p) if picks_only else _typical(cases, p, zeros)
     confidence = replace(confidence, expected=expected, realised=gave)
     slope = calibration_slope(cases.for_fit(p), p, several, level)
@@ -228,15 +162,19 @@ def judge(
         intercept, ratio = calibration_in_the_large(cases.for_fit(p), p, level, flipped)
     share, low, high = removable_share(cases.for_fit(p), p, several, gain, gain_error)
     loss = -float(cases.mass @ np.log(cases.realised(p))) / cases.n
+    least = min(loss, -float(cases.mass @ cases.mean_log(p)) / cases.n)  # that of over-confident ones is too small
     found_from = DETECTABLE * dependence(cases.for_fit(p), p)
-    detectable = min(found_from / (2.0 * cases.n * loss), 1.0) if loss > 0.0 else None
-    state = state_of(bool(rejected), high, detectable, zeros)
+    detectable = min(found_from / (2.0 * cases.n * least), 1.0) if least > 0.0 else 1.0 if loss > 0.0 else None
+    state = state_of(rejected, high, detectable, zeros)
     return Verdict(
         word=word_of(state, level_test, confidence),
         state=state,
+        p=tests.together,
         level=level_test,
         confidence=confidence,
         shape=shape,
+        curvature=curvature,
+        joint=joint,
         slope=slope,
         intercept=intercept,
         ratio=ratio,
@@ -248,16 +186,12 @@ def judge(
     )
 
 
-def rejections(tests: Tests, picks: bool, alpha: float = ALPHA) -> set[str]:
-    """Return the tests that reject calibration."""
-    weights = PICK_WEIGHTS if picks else WEIGHTS
-    return weighted_holm({name: getattr(tests, name) for name in weights}, weights, alpha)
-
-
 def state_of(rejected: bool, upper: float, detectable: float | None, zeros: int) -> str:
     """Return the state: what was found, and whether it matters."""
     if rejected:
         return "found" if upper >= SMALL or zeros else "slight"
+    if detectable is not None and detectable >= TOO_FEW:
+        return "too few"
     small = detectable is not None and max(upper, detectable) < SMALL
     return "calibrated" if small and not zeros else "none found"
 
@@ -268,6 +202,8 @@ def word_of(state: str, level: LevelTest, confidence: ConfidenceTest) -> str:
         return "calibrated"
     if state == "none found":
         return "no miscalibration found"
+    if state == "too few":
+        return "too few cases"
     named = [confidence.direction] if confidence.direction else []
     named += [BIASED] if level.classes else []
     return ("slightly " if state == "slight" else "") + (" and ".join(named) or "miscalibrated")
@@ -279,6 +215,7 @@ def not_measurable(reason: str) -> Verdict:
     return Verdict(
         "not measurable",
         "not measurable",
+        None,
         LevelTest(None),
         ConfidenceTest(None),
         ShapeTest(None),
@@ -312,20 +249,18 @@ def _in_order(p: Floats, y: NDArray[np.int64], order: NDArray[np.int64]) -> tupl
     return (1.0 - p, 1 - y) if order[0] == 1 else (p, y)
 
 
-def _level(
-    tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int64], several: bool, chance: float
-) -> LevelTest:
+def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int64], several: bool) -> LevelTest:
     """Return the classes whose frequencies are wrong: those whose |z| exceeds the largest of most draws.
 
     Outcomes of forecasts that are too extreme vary by more than these say, so a class is named only if its residual is
-    also large beside the variance of the corrected forecasts: any class by chance with probability `chance`.
+    also large beside the variance of the corrected forecasts.
     """
     cases, k = tests.cases, tests.cases.levels
     corrected = fit(cases.for_fit(p), p, level=several, scalar=True).p
     variance = np.maximum(tests.variances, cases.variances(corrected))[:k]
     size = np.abs(tests.residuals[:k]) / np.sqrt(variance + 1.0)
     # Draws of nearly certain forecasts hardly vary, so the normal quantile is a limit too.
-    limit = max(tests.largest(slice(k)), quantile(1.0 - chance / k))
+    limit = max(tests.largest(slice(k)), quantile(1.0 - NAMED / k))
     worst = [j for j in np.argsort(-size, kind="stable") if size[j] > limit]
     shares, z = np.atleast_1d(cases.mass @ p) / cases.n, tests.residuals[:k] / np.sqrt(np.maximum(variance, 1e-300))
     events = shares + tests.residuals[:k] / cases.n
@@ -334,22 +269,51 @@ def _level(
             shares, events, z = 1.0 - shares, 1.0 - events, -z
         order = np.array([1])
     found = {names[order[j]]: ClassLevel(float(shares[j]), float(events[j]), float(z[j])) for j in worst}
-    return LevelTest(tests.level, found)
+    return LevelTest(tests.p["level"], found)
 
 
-def _confidence(tests: Tests, p: Floats, seed: int, wrong_level: bool, several: bool, zeros: bool) -> ConfidenceTest:
-    """Return the direction of confidence, tested again with matched class frequencies where these are wrong."""
-    cases = tests.cases
-    if wrong_level:
-        matched = fit(cases.for_fit(p), p, level=True).p
-        tests = run_tests(cases.for_test(matched), matched, seed, project=several)
-    direction = tests.direction if tests.confidence <= NAMED else None
-    return ConfidenceTest(tests.confidence, OVER if zeros else direction)
+def _confidence(
+    tests: Tests, p: Floats, classes: int, zeros: bool, flipped: bool, picks: bool, every: AllEntries | None
+) -> ConfidenceTest:
+    """Return the direction of confidence: that of what the level does not explain, or of all where the level is right.
+
+    An outcome that was ruled out was too confident a forecast.
+    """
+    own, (projected, sign) = tests.p["confidence"], tests.slope
+    if own <= NAMED and tests.p.get("level", 1.0) > ALPHA and projected > NAMED:
+        sign = float(np.sign(tests.residuals[0 if picks else tests.cases.levels]))
+    elif projected > NAMED:
+        sign = 0.0
+    direction = OVER if sign < 0.0 or zeros else UNDER if sign > 0.0 else None
+    ends = _where(tests, direction, classes, zeros, flipped) if direction else None
+    return ConfidenceTest(own, direction, where=_range(tests, p, *ends, flipped, every) if ends else None)
+
+
+def _pairs(
+    tests: Tests, cases: Many, p: Floats, names: Sequence[str], order: NDArray[np.int64]
+) -> tuple[ClassPair, ...]:
+    """Return pairs of classes: one that happened where the other was given, beyond the largest of most draws."""
+    joint, columns = cases.joint(p), slice(cases.beyond, None)
+    spread = tests.draws[:, columns].std(axis=0)
+    some = spread > 1e-9 * max(float(spread.max()), 1e-300)
+    scale = np.where(some, 1.0 / np.where(some, spread, 1.0), 0.0)
+    z, drawn = tests.residuals[columns] * scale, tests.draws[:, columns] * scale
+    limit = float(np.quantile(np.abs(drawn).max(axis=1), 1.0 - ALPHA))
+    alone = np.bincount(joint.of_class, minlength=joint.size) == 1  # the rest of many classes has no name
+    label = {int(group): names[order[k]] for k, group in enumerate(joint.of_class)}
+    found = []
+    for place in np.argsort(-z, kind="stable"):
+        j, k = divmod(int(place), joint.size)
+        if z[place] <= limit:
+            break
+        if alone[j] and alone[k]:
+            found.append(ClassPair(label[j], label[k], float(z[place])))
+    return tuple(found)
 
 
 def _shape(tests: Tests, p: Floats, several: bool) -> int | None:
     """Return the range that is most wrong, if it still is when level and slope are corrected."""
-    cases, columns = tests.cases, slice(tests.cases.levels + 1, None)
+    cases, columns = tests.cases, slice(tests.cases.levels + 1, tests.cases.beyond)
     corrected = fit(cases.for_fit(p), p, level=several, scalar=True).p
     left = cases.residuals(corrected)[columns] / np.sqrt(cases.variances(corrected)[columns] + 1.0)
     z, largest = tests.z(columns), tests.largest(columns)
@@ -372,7 +336,9 @@ def _where(tests: Tests, direction: str, classes: int, zeros: bool, flipped: boo
     at, last = np.array([*range(RANGES), *named]), 0 if flipped else RANGES - 1
     spans = [(b, b) for b in range(RANGES)] + [(min(b, last), max(b, last)) for b in named]
     chosen = np.array([[first <= b <= end for b in range(RANGES)] for first, end in spans], dtype=np.float64)
-    columns = slice(tests.cases.levels + 1, None)  # at most one entry of a row is likely: variances add up
+    columns = slice(
+        tests.cases.levels + 1, tests.cases.beyond
+    )  # at most one entry of a row is likely: variances add up
     scale = np.sqrt(chosen @ tests.variances[columns] + 1.0)
     z, drawn = chosen @ tests.residuals[columns] / scale, tests.draws[:, columns] @ chosen.T / scale
     fits = (np.abs(z) > np.quantile(np.abs(drawn).max(axis=1), 1.0 - ALPHA) * (1.0 + 1e-9)) & (sign[at] * z > 0.0)

@@ -47,3 +47,10 @@ def fit(forecasts: Forecasts, *, ridge: float = RIDGE) -> Vector:
     centre = np.concatenate([scale / temperature.fit(forecasts).temperature, np.zeros(k)])
     found = diagonal_fit(x / scale, y, rows, centre, ridge)
     return Vector(forecasts.classes, slopes=found[:k] / scale, intercepts=found[k:] - found[k:].mean())
+
+
+def slopes_and_intercepts(p: Array, y: Array, rows: Array, ridge: float) -> Array:
+    """Return (2k,) slopes and intercepts with the least log loss plus ½ ridge (|slopes − 1|² + |intercepts|²)."""
+    k = p.shape[1]
+    centre = np.concatenate([np.ones(k), np.zeros(k)])
+    return diagonal_fit(logs(p), y, rows, centre, ridge)

@@ -14,7 +14,7 @@ from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 
 TITLE = "Forecast quality"
 MOST_NOTES = 4
-UNSEEN = ("calibrated", "none found")  # states of a verdict that found nothing
+UNSEEN = ("calibrated", "none found", "too few")  # states of a verdict that found nothing
 FEWEST_ROWS = 20  # cases below which nothing is said about calibration
 MOST_GROUPS = 15
 MOST_WINDOWS = 24  # the latest ones
@@ -151,6 +151,7 @@ def _calibration_card(a: Any) -> Card | None:
     if detail is None:
         return None
     answers = {"found": "No", "slight": "Almost", "calibrated": "Yes", "none found": "No fault found"}
+    answers["too few"] = "Too few cases"
     _, slope, limits = described(quantity("calibration_slope"), detail.slope)
     sloped = finite(detail.slope) is not None and not detail.slope_differs
     said = f"slope {slope.text}" if sloped else words.capital(a.verdict or "")
@@ -161,7 +162,7 @@ def _calibration_card(a: Any) -> Card | None:
     if _hidden_drift(a):
         return Card("Calibrated?", "Not always", f"it drifts; {said}", NOTICE)
     answer = answers.get(detail.state, "Not measurable")
-    return Card("Calibrated?", answer, said, words.MARK_OF_STATE.get(detail.state, NOTICE))
+    return Card("Calibrated?", answer, said, words.mark_of(detail))
 
 
 def _fix_card(a: Any) -> Card | None:

@@ -10,7 +10,8 @@ from veracity.data import Finding
 from veracity.data.records import Baseline, ExpectedScore, Gain, Remedy, Scores, Skill, Surprise
 from veracity.data.verdict import Verdict
 
-from .labels import ACTION, BAD, GOOD, MARK_OF_STATE, NOTICE, RULES, SCORE_OF, Said
+from .calibration import CLEARLY
+from .labels import ACTION, BAD, GOOD, MARK_OF_STATE, NEUTRAL, NOTICE, RULES, SCORE_OF, Said
 from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, why
 from .text import capital, sentence
 
@@ -19,8 +20,8 @@ MOST_ROWS = 3  # row numbers named in a sentence
 SIGNIFICANT = 0.05
 NEAR_BASELINE = 0.95  # of the baseline's loss: forecasts with a larger one are hardly better
 SLOPE_DIFFERS = (
-    "The verdict is about forecasts on average, the slope about sure ones beside unsure ones: here they point in opposite "
-    "directions, for the gap is widest where the forecasts are least sure."
+    "The verdict is about forecasts on average, the slope about sure ones beside unsure ones: here they point in "
+    "opposite directions, for the gap is widest where the forecasts are least sure."
 )
 BESIDE = 0.01  # p of a test beside the verdict below which it claims something: together they keep the 5 % of one
 
@@ -29,7 +30,7 @@ def verdict(word: str, detail: Verdict | None) -> list[Said]:
     """Return the sentences of the calibration verdict, each with its mark and title."""
     if detail is None:
         return [Said(NOTICE, capital(word), "")]
-    mark = MARK_OF_STATE.get(detail.state, NOTICE)
+    mark = mark_of(detail)
     if not detail.sentences:
         return [Said(mark, capital(word), sentence(detail.reason) if detail.reason else "")]
     said: list[Said] = []
@@ -40,6 +41,14 @@ def verdict(word: str, detail: Verdict | None) -> list[Said]:
         else:
             said.append(Said(BAD if i == 0 and detail.zero_rows else mark, title, rest))
     return said
+
+
+def mark_of(detail: Verdict) -> str:
+    """Return the mark of a verdict: a tick only where errors of a tenth of the loss would have shown."""
+    unclear = detail.detectable is not None and detail.detectable >= CLEARLY
+    if detail.state == "none found" and (unclear or detail.zero_rows):
+        return NEUTRAL
+    return MARK_OF_STATE.get(detail.state, NOTICE)
 
 
 def _titled(text: str, word: str) -> tuple[str, str]:

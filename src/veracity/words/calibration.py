@@ -6,14 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 
 from veracity.data.records import ClassLevel
-from veracity.data.verdict import Range, Verdict
+from veracity.data.verdict import ClassPair, Range, Verdict
 
 from .numbers import count, magnitude, rounded
-from .text import event_name, listing, sentence
+from .text import capital, event_name, listing, sentence
 
 NAMED_ROWS = 5
 NAMED_CLASSES = 2  # of those predicted too often, and of those predicted too rarely
 LIKELY = 0.6  # from here on a forecast names the outcome, and may be right
+CLEARLY = 0.1  # share of the loss: a test that would show only larger errors proves little
 COUNTED = 0.5  # of an event: differences smaller than this are not told
 TOLD = 1.95  # units of the last digit by which two shares differ at least: 2 but for rounding
 
@@ -45,7 +46,7 @@ def sentences(
 
 
 def _verdict(verdict: Verdict, cases: int, classes: int, picks_only: bool) -> list[str]:
-    title = f"**{verdict.word[0].upper()}{verdict.word[1:]}.**"
+    title = f"**{verdict.word[0].upper()}{verdict.word[1:]}{' to judge' if verdict.state == 'too few' else ''}.**"
     if verdict.state == "not measurable":
         return [f"{title} {sentence(verdict.reason or '')}".strip()]
     if verdict.state == "calibrated":
@@ -53,13 +54,18 @@ def _verdict(verdict: Verdict, cases: int, classes: int, picks_only: bool) -> li
         return [f"{title} Correcting level, slope and ranges would save at most {most} of the log loss."]
     if verdict.state == "slight":
         return [f"{title} Recalibrating saves at most {at_most(verdict.gain.high or 0.0)} of the log loss."]
-    if verdict.state == "none found":
+    if verdict.state in ("none found", "too few"):
         return [f"{title} {_unseen(verdict, cases, classes)}".strip()]
     said = []
     if verdict.confidence.direction:
         said.append(_confidence(verdict, classes, picks_only))
     if verdict.level.classes:
         said.append(_level(verdict.level.classes, classes))
+    if verdict.curvature is not None and verdict.curvature.direction and not verdict.zero_rows:
+        start = "Besides, its" if said else "**Curved.** Its"
+        said.append(f"{start} probabilities are {verdict.curvature.direction}: where it says little and where much.")
+    if verdict.joint is not None and verdict.joint.pairs and not said:
+        said.append(_confused(verdict.joint.pairs))
     where = verdict.shape.where
     if where is not None and not _told(where, verdict.confidence.where):
         start = "Besides, when" if said else f"{title} When"
@@ -165,6 +171,13 @@ def _level(levels: Mapping[str, ClassLevel], classes: int) -> str:
             more = [f"{len(some) - NAMED_CLASSES} more"] if len(some) > NAMED_CLASSES else []
             parts.append(f"**{verb if not parts else verb.lower()}** {listing([*listed, *more])}")
     return ("; " if len(levels) > len(parts) else " and ").join(parts) + "."
+
+
+def _confused(pairs: Sequence[ClassPair]) -> str:
+    """Return which classes happen where others were forecast."""
+    named = [f"{_class(pair.observed)} happens where {_class(pair.given)} was given" for pair in pairs[:NAMED_CLASSES]]
+    more = [f"{len(pairs) - NAMED_CLASSES} more pairs"] if len(pairs) > NAMED_CLASSES else []
+    return f"**Confuses classes.** {capital(listing([*named, *more]))}, more often than its probabilities say."
 
 
 def _class(name: str) -> str:

@@ -24,12 +24,13 @@ FOUND = (
     "under-confident and biased",
     "miscalibrated",
 )
-VERDICTS = (*FOUND, *(f"slightly {word}" for word in FOUND), "calibrated", "no miscalibration found", "not measurable")
+VERDICTS = (*FOUND, *(f"slightly {word}" for word in FOUND), "calibrated", "no miscalibration found")
+VERDICTS += ("too few cases", "not measurable")
 
 RULES = {"log": "log loss", "brier": "Brier score"}
 SCORE_OF = {"log": "log_loss", "brier": "brier"}
-GOOD, BAD, ACTION, NOTICE = "✓", "✗", "→", "!"
-MARK_OF_STATE = {"found": BAD, "slight": NOTICE, "calibrated": GOOD, "none found": GOOD, "not measurable": NOTICE}
+GOOD, BAD, ACTION, NOTICE, NEUTRAL, UNKNOWN = "✓", "✗", "→", "!", "·", "?"
+MARK_OF_STATE = {"found": BAD, "slight": NOTICE, "calibrated": GOOD, "none found": GOOD, "too few": UNKNOWN}
 PUBLISHED = "All by the procedure published in {paper}: one curve, without a correction for bins of few cases."
 RECALIBRATED = "Recalibrated: each probability replaced by how often such ones came true, all classes pooled."
 CLASS_P = "p: of the test that a class happens as often as predicted (Holm)."
