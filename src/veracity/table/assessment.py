@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from veracity.data import Finding
+from veracity.data.names import listed
 from veracity.formulas import tables as formula
 from veracity.formulas.domain import Array
 from veracity.formulas.intervals import clopper_pearson, ratio_limits, wilson
 from veracity.formulas.rules import ScoringRule, rule
 from veracity.results.document import plain
 from veracity.results.presented import Presented
+from veracity.words import percent
 from veracity.words import tables as words
 
-from . import check
-from .findings import findings_of
-from .records import (
-    AtPrevalence,
-    Category,
-    ExactP,
-    Limits,
-    Logit,
-    Rows,
-    TableCurves,
-    TableIntervals,
-    Tangents,
-    Terms,
-)
+from . import check, records
 
 if TYPE_CHECKING:
     from .types import PredictionTable
@@ -42,6 +32,7 @@ SCHEMA = "veracity/table/1"
 DRAWS = 9_999  # random tables of a permutation p: an error of at most 0.005
 MOST_CASES = 10_000_000  # above this the chi-square p is as good as any
 NARROW = 0.04  # share of a category below which its name would overlap the next in the mosaic
+FEW = 5  # expected cases in a cell, the usual limit for trusting a chi-square p
 PROFILE = tuple(-2 + i / 9 for i in range(12, 37))  # r from −2/3 to 2
 
 # Names of the document that make the table again, and those of tables inside the document.
@@ -55,6 +46,7 @@ PARTS = {
 COUNTED = ("n", "counts", "psep_unused")  # whole numbers where cases are
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class TableAssessment(Presented):
     """The numbers of a table of forecast categories (rows) against outcomes (columns).
 
@@ -62,17 +54,42 @@ class TableAssessment(Presented):
     """
 
     counts: Array
-    forecasts: Array | None
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    unit: str
-    cases: float | None
-    train: PredictionTable | None
-    level: float
-    prevalences: tuple[float, ...]
-    strata: Mapping[str, PredictionTable | str]
-    notes: tuple[str, ...]
-    other_reading: str
+    forecasts: Array | None = None
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    unit: str = "counts"
+    cases: float | None = None
+    train: PredictionTable | None = None
+    level: float = 0.95
+    prevalences: tuple[float, ...] = ()
+    strata: Mapping[str, PredictionTable | str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    other_reading: str = ""
+
+    def __post_init__(self) -> None:
+        counts = check.grid(self.counts)
+        rows = check.names("rows", self.rows, len(counts)) or tuple(f"forecast {i + 1}" for i in range(len(counts)))
+        k = counts.shape[1]
+        outcomes = ("no event", "event") if k == 2 else tuple(f"outcome {j + 1}" for j in range(k))
+        columns = check.names("columns", self.columns, k) or outcomes
+        if self.unit not in ("counts", "weights"):
+            raise ValueError(f"unit: {self.unit!r} is neither 'counts' nor 'weights'")
+        if problem := check.problem(counts, rows, columns, self.unit):
+            raise ValueError(f"counts: {problem}")
+        if self.cases is not None:
+            if self.unit == "counts" or not 0 < self.cases < math.inf:
+                raise ValueError(f"cases: {self.cases!r}; it is the number of cases behind weights, above 0")
+            counts = counts * (self.cases / counts.sum())
+        if not 0.0 < self.level < 1.0:
+            raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
+        if self.prevalences:
+            check.two_outcomes("prevalence", columns)
+        counts.flags.writeable = False
+        forecasts = None if self.forecasts is None else check.forecasts(self.forecasts, rows, columns)
+        prevalences = tuple(check.rate("prevalence", p) for p in self.prevalences)
+        checked = {"counts": counts, "forecasts": forecasts, "rows": rows, "columns": columns}
+        for name, value in (checked | {"prevalences": prevalences, "notes": tuple(self.notes)}).items():
+            object.__setattr__(self, name, value)
 
     @property
     def n(self) -> float | None:
@@ -122,28 +139,28 @@ class TableAssessment(Presented):
     brier_terms = cached_property(lambda t: None if t.binary else TableAssessment.terms(t, "brier"))
     reliability_taken_as_zero = cached_property(lambda t: bool(t.forecasts is None))
     reliability_note = cached_property(words.reliability_note)
-    findings = cached_property(lambda t: tuple(findings_of(t)))
+    findings = cached_property(lambda t: tuple(TableAssessment._findings(t)))
     reasons = cached_property(words.reasons)  # for each number that is None
 
     @cached_property
-    def exact_p(self) -> ExactP | None:
+    def exact_p(self) -> records.ExactP | None:
         """p without the chi-square approximation: Fisher's for 2 × 2, random tables beyond."""
         if self.unit != "counts" or self.counts.sum() > MOST_CASES:
             return None
         if self.diagnostic:
-            return ExactP(formula.fisher_p(self.counts), "Fisher's exact test, two-sided")
+            return records.ExactP(formula.fisher_p(self.counts), "Fisher's exact test, two-sided")
         by = f"{DRAWS:,} random tables with the same totals, seed 0"
-        return ExactP(formula.permutation_p(self.counts, DRAWS, 0), by)
+        return records.ExactP(formula.permutation_p(self.counts, DRAWS, 0), by)
 
     @cached_property
-    def logit(self) -> Logit:
+    def logit(self) -> records.Logit:
         b, errors = (a[:, 0] if self.binary else a for a in formula.saturated_logit(self.counts))
         if self.n is None:
-            return Logit(b.tolist(), None, None, None)
-        return Logit(b.tolist(), errors.tolist(), *formula.log_likelihoods(self.counts))
+            return records.Logit(b.tolist(), None, None, None)
+        return records.Logit(b.tolist(), errors.tolist(), *formula.log_likelihoods(self.counts))
 
     @cached_property
-    def thresholds(self) -> Rows:
+    def thresholds(self) -> records.Rows:
         """Sensitivity and specificity when every category from one on counts as a forecast of the event."""
         if not self.binary:
             return []
@@ -162,14 +179,14 @@ class TableAssessment(Presented):
         return formula.posterior(formula.likelihoods(self.counts), [1.0 - event, event])
 
     @cached_property
-    def prevalence(self) -> tuple[AtPrevalence, ...]:
+    def prevalence(self) -> tuple[records.AtPrevalence, ...]:
         """Predictive values at the prevalences that were asked for."""
         at = ((p, self.at_prevalence(p)) for p in self.prevalences)
-        return tuple(AtPrevalence(p, d.tolist(), formula.psep(d)) for p, d in at)
+        return tuple(records.AtPrevalence(p, d.tolist(), formula.psep(d)) for p, d in at)
 
     # -- terms of a score -------------------------------------------------------------------------------------------
 
-    def terms(self, name: Rule = "log") -> Terms:
+    def terms(self, name: Rule = "log") -> records.Terms:
         """Return UNC, RES, REL and their parts for 'log', 'half_brier', 'brier' or any r > −1 of the risk axis.
 
         >>> from veracity import PredictionTable
@@ -179,7 +196,7 @@ class TableAssessment(Presented):
         chosen, n, f = rule(name), self.counts, self.stated
         resolutions, reliabilities = formula.resolutions(n, chosen), formula.reliabilities(n, f, chosen)
         per_category = map(
-            Category,
+            records.Category,
             self.rows,
             n.sum(1).tolist(),
             f.tolist(),
@@ -192,7 +209,7 @@ class TableAssessment(Presented):
         )
         share, score, unc = formula.category_shares(n), formula.score(n, f, chosen), formula.uncertainty(n, chosen)
         means = float(share @ resolutions), float(share @ reliabilities)
-        return Terms(chosen.name, score, unc, *means, 1.0 - score / unc, tuple(per_category))
+        return records.Terms(chosen.name, score, unc, *means, 1.0 - score / unc, tuple(per_category))
 
     @cached_property
     def decomposed_profile(self) -> dict[str, list[float]]:
@@ -202,11 +219,31 @@ class TableAssessment(Presented):
         return {"r": list(PROFILE)} | {name: [getattr(t, name) for t in terms] for name in names}
 
     @cached_property
-    def reliability_as_zero(self) -> PredictionTable | None:
+    def reliability_as_zero(self) -> TableAssessment | None:
         """The same table with its own observed shares as forecasts, where others are scored."""
-        return None if self.forecasts is None else replace(cast("PredictionTable", self), forecasts=None, train=None)
+        return None if self.forecasts is None else replace(self, forecasts=None, train=None)
 
-    def tangents(self, name: Rule = "log") -> Tangents:
+    def _findings(self) -> Iterator[Finding]:
+        """Yield the facts that a reader must know before the numbers, those that change their meaning first."""
+        rows, columns, counts = self.rows, self.columns, self.counts
+        for i, j in np.argwhere(np.isinf(formula.cell_divergences(self.stated, rule("log"))) & (counts > 0)):
+            times = "A share of" if self.n is None else "Once" if counts[i, j] == 1 else f"{counts[i, j]:,.6g} times"
+            yield Finding.of("ruled_out", int(counts[i, j]), times=times, outcome=columns[j], category=rows[i])
+        if self.other_reading and _like_a_textbook(self.counts, self.psep):
+            yield Finding.of("orientation", event=columns[1], positive=rows[1], command=self.other_reading)
+        if self.psep < 0:
+            yield Finding.of("reversed", event=columns[-1], best=rows[0], worst=rows[-1])
+        if self.n is not None and formula.expected(counts).min() < FEW:
+            yield Finding.of("few_cases", fewest=FEW)
+        if len(empty := np.argwhere(counts == 0)):
+            cells = listed([f"“{columns[j]}” after “{rows[i]}”" for i, j in empty], 3)
+            yield Finding.of("empty_cell", len(empty), cells=cells)
+        if len(rows) > 2:
+            share, unused = percent(self.psep_unused / counts.sum(), 0), self.psep_unused
+            few = f"{unused:,.6g} of {self.n:,.6g} cases" if self.n else f"{share} of the cases"
+            yield Finding.of("psep_unused", int(unused), unused=few)
+
+    def tangents(self, name: Rule = "log") -> records.Tangents:
         """Return curve, tangents and Bregman divergences of HB17 Figs 1–4 for any rule of the risk axis."""
         check.two_outcomes("tangents", self.columns)
         chosen = rule(name)
@@ -228,10 +265,10 @@ class TableAssessment(Presented):
             heights = {"on_prior": _height(prior, float(d)), "on_forecast": _height(at, float(d))}
             observed.append({"category": row, "p": float(d), "g": float(formula.curve(d, chosen)), **heights})
         curve = [{"p": float(p), "g": float(g)} for p, g in zip(grid, formula.curve(grid, chosen), strict=True)]
-        return Tangents(chosen.name, curve, forecasts, gaps, prior, observed)
+        return records.Tangents(chosen.name, curve, forecasts, gaps, prior, observed)
 
     @cached_property
-    def intervals(self) -> TableIntervals | None:
+    def intervals(self) -> records.TableIntervals | None:
         """Clopper–Pearson ('exact') and Wilson limits of prior, predictive values, sensitivity and specificity, limits
         of likelihood ratios by their logarithm, Newcombe's of PSEP; None without a number of cases.
         """
@@ -242,7 +279,7 @@ class TableAssessment(Presented):
         if self.diagnostic:
             x, n = [*x, self.counts[1, 1], self.counts[0, 0]], [*n, *self.counts.sum(0)[::-1]]
         exact, score = clopper_pearson(x, n, self.level), wilson(np.array(x) / np.array(n), n, self.level)
-        both = [Limits((a, b), (c, d)) for a, b, c, d in np.stack([*exact, *score], 1).tolist()]
+        both = [records.Limits((a, b), (c, d)) for a, b, c, d in np.stack([*exact, *score], 1).tolist()]
         best, worst = self.predictive_values[[0, -1], -1]
         (best_low, best_high), (worst_low, worst_high) = np.stack(score, 1)[[0, k - 1]]
         newcombe = (  # Newcombe 1998, method 10: the two Wilson intervals combined
@@ -252,25 +289,25 @@ class TableAssessment(Presented):
         rates: dict[str, Any] = dict(zip(("sensitivity", "specificity"), both[k + 1 :], strict=False))
         if self.binary:
             ends = ratio_limits(event, event.sum(), total - event, n[k] - event.sum(), self.level)
-            pairs = np.stack(ends, 1).tolist()
-            rates["likelihood_ratios"] = tuple(None if math.isnan(p[0]) else Limits(log=tuple(p)) for p in pairs)
-        return TableIntervals(self.level, tuple(both[:k]), both[k], Limits(newcombe=newcombe), **rates)
+            pairs = [None if np.isnan(pair).any() else tuple(pair.tolist()) for pair in np.stack(ends, 1)]
+            rates["likelihood_ratios"] = tuple(pair and records.Limits(log=pair) for pair in pairs)
+        return records.TableIntervals(self.level, tuple(both[:k]), both[k], records.Limits(newcombe=newcombe), **rates)
 
     # -- pictures ---------------------------------------------------------------------------------------------------
 
     @cached_property
-    def curves(self) -> TableCurves:
+    def curves(self) -> records.TableCurves:
         areas = (self._mosaic(), tuple(self.prior[::-1].cumsum()[:-1].tolist()), *self._attributes())
         if not self.binary:
-            return TableCurves(*areas)
+            return records.TableCurves(*areas)
         updating = [
             {"prevalence": float(q), "category": row, "predictive_value": float(d[-1])}
             for q in np.linspace(0.0, 1.0, 51)
             for row, d in zip(self.rows, self.at_prevalence(float(q)), strict=True)
         ]
-        return TableCurves(*areas, updating, {name: self.tangents(name) for name in ("log", "half_brier")})
+        return records.TableCurves(*areas, updating, {name: self.tangents(name) for name in ("log", "half_brier")})
 
-    def _mosaic(self) -> Rows:
+    def _mosaic(self) -> records.Rows:
         """Return the table as areas of the unit square, the event at the bottom."""
         share, d = formula.category_shares(self.counts), self.predictive_values[:, ::-1]
         right, high = share.cumsum(), d.cumsum(1)
@@ -291,11 +328,11 @@ class TableAssessment(Presented):
             for j, column in enumerate(self.columns[::-1])
         ]
 
-    def _attributes(self) -> tuple[Rows, Rows]:
+    def _attributes(self) -> tuple[records.Rows, records.Rows]:
         """Return stated and observed probabilities, and the area of skill: nearer to the diagonal than the prior."""
         if self.forecasts is None or not self.binary:
             return [], []
-        limits = self.intervals.predictive_values if self.intervals else (Limits(),) * len(self.rows)
+        limits = self.intervals.predictive_values if self.intervals else (records.Limits(),) * len(self.rows)
         ends = [limit.wilson or (None, None) for limit in limits]
         names = ("category", "stated", "observed", "low", "high", "cases")
         observed, cases = self.predictive_values[:, 1].tolist(), self.counts.sum(1).tolist()
@@ -342,3 +379,9 @@ def _tangent(p: float, rule: ScoringRule) -> dict[str, float]:
 def _height(at: Mapping[str, Any], p: float) -> float:
     """Return the height of a tangent at p; NaN for a vertical one."""
     return float(at["at_0"] + p * at["slope"]) if math.isfinite(at["slope"]) else math.nan
+
+
+def _like_a_textbook(counts: Array, psep: float) -> bool:
+    """Whether a 2 × 2 table would have the rarer outcome and the rarer forecast last if it were turned round."""
+    (a, b), (c, d) = counts if counts.shape == (2, 2) else np.zeros((2, 2))
+    return bool(psep > 0.0 and b + d > a + c and c + d > a + b)

@@ -22,7 +22,7 @@ NEVER_HAPPENED = (
 
 def grid(counts: ArrayLike) -> Array:
     try:
-        cells = np.array(counts, dtype=np.float64)
+        cells = np.array(counts, dtype=np.float64, order="C")  # sums do not depend on the layout in memory
     except (TypeError, ValueError):
         raise ValueError(
             "counts: rows of different length, or something that is not a number; "

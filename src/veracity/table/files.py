@@ -67,10 +67,6 @@ class FileOptions:
         return {name: column for name, column in given.items() if column is not None}
 
 
-class Unreadable(ValueError):
-    """A refusal that names its file."""
-
-
 @dataclass(frozen=True)
 class Source:
     """A file as the common reader sees it, with its cells as numbers or as they are written."""
@@ -114,13 +110,16 @@ class Source:
         return values.cast(pl.Float64).to_list()
 
     def numbers(self, name: str) -> Array:
-        rows, values = self.table.read([name])[0], self.parsed(name)
+        values = self.parsed(name)
         if None in values:
             i = values.index(None)
-            what = _no_number(self.letters(name)[i])
-            row = i + 1 if rows is None else rows[i]
-            raise Unreadable(f"{self.table.name}: row {row}, column `{name}`: {what}")
+            raise ValueError(f"row {self.row(i)}, column `{name}`: {_no_number(self.letters(name)[i])}")
         return np.array(values, dtype=np.float64)
+
+    def row(self, i: int) -> int:
+        """Return the number of a row in the file, where empty ones count too."""
+        numbers, _ = self.table.read(self.table.columns[:1])
+        return i + 1 if numbers is None else int(numbers[i])
 
     def probabilities(self, name: str) -> dict[str, float] | None:
         """Return {as written: value} of a column of probabilities, lowest first; None for labels and other numbers."""
@@ -146,10 +145,8 @@ def read(path: str, asked: FileOptions) -> PredictionTable:
         for form in forms:
             if (table := form(source, asked)) is not None:
                 return table
-    except Unreadable:
-        raise
     except ValueError as error:
-        raise Unreadable(f"{name}: {error}") from None
+        raise ValueError(f"{name}: {error}") from None
     raise ValueError(
         f"{name}: not a table of forecasts against outcomes (columns: {columns}{'; empty: ' * bool(empty)}{empty}).\n"
         f"  forms that are read:\n{FORMS}\n  probabilities case by case:  veracity assess {name}"
@@ -203,7 +200,7 @@ def _probability_form(source: Source, asked: FileOptions) -> PredictionTable | N
         raise ValueError(f"--weight needs a column of observed shares ({', '.join(RATES[:2])})")
     weights, observed = source.numbers(asked.weight), source.numbers(rate)
     for i in np.flatnonzero(~((observed >= 0) & (observed <= 1))):
-        raise ValueError(f"row {i + 1}, `{rate}` = {observed[i]:g} is outside 0 … 1")
+        raise ValueError(f"row {source.row(i)}, `{rate}` = {observed[i]:g} is outside 0 … 1")
     options |= {"unit": "weights", "cases": asked.n}
     return PredictionTable.from_probabilities(p, weights, weights * observed, **options)
 
@@ -219,11 +216,11 @@ def _cases(source: Source, cases: str | None, taken: Sequence[str | None]) -> Ar
 def _check_rates(source: Source, events: Array, n: Array, rate: str) -> None:
     """Refuse observed shares that contradict events and cases beyond their printed digits."""
     cells = zip(source.letters(rate), source.numbers(rate), events, n, strict=True)
-    for i, (written, share, happened, cases) in enumerate(cells, 1):
+    for i, (written, share, happened, cases) in enumerate(cells):
         printed = 0.5 * 10.0 ** -len(re.sub(r".*[.,]", "", written))
         if cases and abs(share - happened / cases) > printed + 1e-12:
             raise ValueError(
-                f"row {i}, `{rate}` = {share:g}, but {happened:g} of {cases:g} cases is "
+                f"row {source.row(i)}, `{rate}` = {share:g}, but {happened:g} of {cases:g} cases is "
                 f"{happened / cases:.4g}; correct the one that is wrong, or leave the column out"
             )
 
@@ -233,7 +230,10 @@ def _tidy_form(source: Source, asked: FileOptions) -> PredictionTable | None:
     columns = source.table.columns
     cases = asked.weight or asked.count or source.first(CASES)
     outcome = asked.label or source.first(OUTCOMES, [cases])
-    if outcome is None or order.event_last(columns[1:]) is not None:  # columns no, yes: a matrix
+    first = source.letters(columns[0])
+    if outcome is None or (
+        order.event_last(columns[1:]) and len(set(first)) == len(first)
+    ):  # columns no, yes: a matrix
         return None
     others = [column for column in columns if column not in (cases, asked.group, outcome)]
     category = asked.category or source.first((*CATEGORIES, *PROBABILITIES), [cases, outcome])
@@ -241,9 +241,9 @@ def _tidy_form(source: Source, asked: FileOptions) -> PredictionTable | None:
     if category is None:
         return None
     forecast, happened = source.letters(category), [canonical(label) for label in source.letters(outcome)]
-    for i, pair in enumerate(zip(forecast, happened, strict=True), 1):
+    for i, pair in enumerate(zip(forecast, happened, strict=True)):
         if "" in pair:
-            raise ValueError(f"row {i}: forecast or outcome is empty; complete the row or remove it")
+            raise ValueError(f"row {source.row(i)}: forecast or outcome is empty; complete the row or remove it")
     stated = None if asked.rows else source.probabilities(category)
     if stated is not None and len(stated) > MANY:
         raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from . import check, order
 from .assessment import SCHEMA, TableAssessment
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class PredictionTable(TableAssessment):
     """Forecast categories (rows, best to worst) against outcomes (columns, no event to event).
 
@@ -36,42 +35,6 @@ class PredictionTable(TableAssessment):
     >>> round(table.psep, 3), round(table.half_brier, 3), round(table.divergence_score, 3), round(table.g2, 3)
     (0.454, 0.23, 0.65, 11.31)
     """
-
-    counts: Array
-    forecasts: Array | None = None
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    unit: str = "counts"
-    cases: float | None = None
-    train: PredictionTable | None = None
-    level: float = 0.95
-    prevalences: tuple[float, ...] = ()
-    strata: Mapping[str, PredictionTable | str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    other_reading: str = ""
-
-    def __post_init__(self) -> None:
-        counts = check.grid(self.counts)
-        rows = check.names("rows", self.rows, len(counts)) or tuple(f"forecast {i + 1}" for i in range(len(counts)))
-        columns = check.names("columns", self.columns, counts.shape[1]) or _default_columns(counts.shape[1])
-        if self.unit not in ("counts", "weights"):
-            raise ValueError(f"unit: {self.unit!r} is neither 'counts' nor 'weights'")
-        if problem := check.problem(counts, rows, columns, self.unit):
-            raise ValueError(f"counts: {problem}")
-        if self.cases is not None:
-            if self.unit == "counts" or not 0 < self.cases < math.inf:
-                raise ValueError(f"cases: {self.cases!r}; it is the number of cases behind weights, above 0")
-            counts = counts * (self.cases / counts.sum())
-        if not 0.0 < self.level < 1.0:
-            raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
-        if self.prevalences:
-            check.two_outcomes("prevalence", columns)
-        counts.flags.writeable = False
-        forecasts = None if self.forecasts is None else check.forecasts(self.forecasts, rows, columns)
-        prevalences = tuple(check.rate("prevalence", p) for p in self.prevalences)
-        checked = {"counts": counts, "forecasts": forecasts, "rows": rows, "columns": columns}
-        for name, value in (checked | {"prevalences": prevalences, "notes": tuple(self.notes)}).items():
-            object.__setattr__(self, name, value)
 
     # -- other ways in ----------------------------------------------------------------------------------------------
 
@@ -286,7 +249,3 @@ class PredictionTable(TableAssessment):
     def plot(self, name: str | None = "table_mosaic", **options: Any) -> Any:
         """Return bregman_tangents, predictive_values, table_mosaic or attributes, an Altair chart."""
         return super().plot(name, **options)
-
-
-def _default_columns(outcomes: int) -> tuple[str, ...]:
-    return ("no event", "event") if outcomes == 2 else tuple(f"outcome {j + 1}" for j in range(outcomes))
