@@ -93,7 +93,10 @@ def test_a_file_of_bare_counts_and_the_same_counts_have_one_document(written, ca
     [
         ("forecast,no,no\nlow,83,56\nhigh,2,12\n", "the name 'no' occurs twice; give each its own"),
         ("forecast,no,yes\nlow,83,56\nhigh,2\n", "the lines have different numbers of cells"),
-        ("forecast,no,yes\nlow,,5\nhigh,,6\n", r"\(columns: forecast, yes; empty: no\)"),
+        (
+            "forecast,no,yes\nlow,,5\nhigh,,6\n",
+            r"forecast, yes; `no` is empty: write 0 where nothing happened",
+        ),
         ("forecast,no,yes\nlow,NA,56\nhigh,2,12\n", "row 1, column `no`: 'NA' is not a number"),
         ("forecast,observed,n\nlow,no,83\n\n,yes,2\n", "row 3: forecast or outcome is empty"),
         ("# by hand\nforecast,observed,n\nlow,no,83\n\nlow,yes,x\n", "row 3, column `n`: 'x' is not a number"),

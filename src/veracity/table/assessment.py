@@ -110,11 +110,12 @@ class TableAssessment(Presented):
         """(k, K) the probabilities that are scored: the forecasts, or the observed frequencies in their place."""
         return self.predictive_values if self.forecasts is None else self.forecasts
 
-    prior = cached_property(lambda t: formula.prior(t.counts))
-    predictive_values = cached_property(lambda t: formula.predictive_values(t.counts))  # (k, K) Pr(outcome | forecast)
+    prior = cached_property(lambda t: _frozen(formula.prior(t.counts)))
+    # (k, K) Pr(outcome | forecast)
+    predictive_values = cached_property(lambda t: _frozen(formula.predictive_values(t.counts)))
     sensitivity = cached_property(lambda t: float(formula.sensitivity(t.counts)[0]) if t.diagnostic else None)
     specificity = cached_property(lambda t: float(formula.specificity(t.counts)[0]) if t.diagnostic else None)
-    likelihood_ratios = cached_property(lambda t: formula.likelihood_ratios(t.counts) if t.binary else None)
+    likelihood_ratios = cached_property(lambda t: _frozen(formula.likelihood_ratios(t.counts)) if t.binary else None)
     # separation of the shares of the last outcome, worst category minus best; cases in between are not used
     psep = cached_property(lambda t: formula.psep(t.predictive_values))
     psep_forecasts = cached_property(lambda t: formula.psep(t.stated))
@@ -124,7 +125,7 @@ class TableAssessment(Presented):
     divergence_score = cached_property(lambda t: formula.score(t.counts, t.stated, rule("log")))
     entropy = cached_property(lambda t: formula.entropy(t.counts))
     conditional_entropy = cached_property(lambda t: formula.conditional_entropy(t.counts))
-    conditional_entropies = cached_property(lambda t: formula.conditional_entropies(t.counts))
+    conditional_entropies = cached_property(lambda t: _frozen(formula.conditional_entropies(t.counts)))
     information_inaccuracy = cached_property(lambda t: formula.conditional_entropy(t.counts))  # its other name in HB17
     mutual_information = cached_property(lambda t: formula.mutual_information(t.counts))
     normalized_mutual_information = cached_property(lambda t: formula.normalized_mutual_information(t.counts))
@@ -362,6 +363,12 @@ class TableAssessment(Presented):
         if name == "strata" and isinstance(value, Mapping):
             return {part: self._value(name, held) for part, held in value.items()}
         return _whole(plain(value)) if name in COUNTED else plain(value)
+
+
+def _frozen(values: Array) -> Array:
+    """Return an array that cannot be changed: a table keeps it."""
+    values.flags.writeable = False
+    return values
 
 
 def _whole(value: Any) -> Any:

@@ -140,7 +140,8 @@ def read(path: str, asked: FileOptions) -> PredictionTable:
     """Return the table in a file of any form; its notes say how it was understood."""
     source = Source.of(path, asked)
     forms = (_probability_form, _tidy_form, _matrix_form) if source.header else (_bare_form,)
-    name, columns, empty = source.table.name, ", ".join(source.table.columns), ", ".join(source.table.empty)
+    name, columns = source.table.name, ", ".join(source.table.columns)
+    empty = "".join(f"; `{column}` is empty: write 0 where nothing happened" for column in source.table.empty)
     try:
         for form in forms:
             if (table := form(source, asked)) is not None:
@@ -148,7 +149,7 @@ def read(path: str, asked: FileOptions) -> PredictionTable:
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     raise ValueError(
-        f"{name}: not a table of forecasts against outcomes (columns: {columns}{'; empty: ' * bool(empty)}{empty}).\n"
+        f"{name}: not a table of forecasts against outcomes (columns: {columns}{empty}).\n"
         f"  forms that are read:\n{FORMS}\n  probabilities case by case:  veracity assess {name}"
     )
 
@@ -200,7 +201,7 @@ def _probability_form(source: Source, asked: FileOptions) -> PredictionTable | N
         raise ValueError(f"--weight needs a column of observed shares ({', '.join(RATES[:2])})")
     weights, observed = source.numbers(asked.weight), source.numbers(rate)
     for i in np.flatnonzero(~((observed >= 0) & (observed <= 1))):
-        raise ValueError(f"row {source.row(i)}, `{rate}` = {observed[i]:g} is outside 0 … 1")
+        raise ValueError(f"row {source.row(int(i))}, `{rate}` = {observed[i]:g} is outside 0 … 1")
     options |= {"unit": "weights", "cases": asked.n}
     return PredictionTable.from_probabilities(p, weights, weights * observed, **options)
 
@@ -231,9 +232,8 @@ def _tidy_form(source: Source, asked: FileOptions) -> PredictionTable | None:
     cases = asked.weight or asked.count or source.first(CASES)
     outcome = asked.label or source.first(OUTCOMES, [cases])
     first = source.letters(columns[0])
-    if outcome is None or (
-        order.event_last(columns[1:]) and len(set(first)) == len(first)
-    ):  # columns no, yes: a matrix
+    matrix = order.event_last(columns[1:]) is not None and len(set(first)) == len(first)  # columns no, yes
+    if outcome is None or matrix:
         return None
     others = [column for column in columns if column not in (cases, asked.group, outcome)]
     category = asked.category or source.first((*CATEGORIES, *PROBABILITIES), [cases, outcome])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from . import check, order
 from .assessment import SCHEMA, TableAssessment
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class PredictionTable(TableAssessment):
     """Forecast categories (rows, best to worst) against outcomes (columns, no event to event).
 
