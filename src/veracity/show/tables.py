@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from types import ModuleType
 
 from veracity import plots, words
@@ -11,7 +10,7 @@ from veracity.show.blocks import Block, Chart, Contents, Details, Heading, Sente
 from veracity.show.cells import Cell, Interval, Label, Table, Value, table
 from veracity.table import TableAssessment, Terms
 from veracity.table.records import Limits, TableIntervals
-from veracity.words import BAD, GOOD, NOTICE, count, number, percent
+from veracity.words import BAD, NOTICE, count, number, tables
 
 CALIBRATION = "attributes"  # the picture of predicted against observed shares
 GRAVE, ASKED = "changes the meaning", "orientation"
@@ -29,7 +28,7 @@ GLOSSES = {
 
 def summary(t: TableAssessment) -> list[Block]:
     """Return the table, its conclusions, clinical measures, then those of HB17."""
-    tables = [_categories(t), _thresholds(t), _prevalence(t), _hb17(t), _scores(t), _association(t), _strata(t)]
+    parts = [_categories(t), _thresholds(t), _prevalence(t), _hb17(t), _scores(t), _association(t), _strata(t)]
     clinical = _clinical(t)
     return [
         Heading("Prediction table", "shares of cases" if t.n is None else count(t.n, "case")),
@@ -39,7 +38,7 @@ def summary(t: TableAssessment) -> list[Block]:
         *([] if clinical is None else [clinical]),
         *(Chart(plots.name_of(module), t) for module in _pictures(t)[:1]),
         Contents(),
-        *(block for block in tables if block is not None),
+        *(block for block in parts if block is not None),
     ]
 
 
@@ -68,34 +67,9 @@ def _sentences(t: TableAssessment) -> list[Sentence]:
         Sentence(NOTICE if f.code == ASKED else BAD, TITLES.get(f.code, ""), words.sentence(f.message), lead=True)
         for f in grave
     ]
-    said.append(_informative(t, lead=not grave))
-    log = t.log_terms
-    if not t.reliability_taken_as_zero and math.isfinite(log.score):
-        worse = log.skill < 0
-        text = f"{number(log.reliability)} of the log loss of {number(log.score)} is miscalibration (reliability)."
-        text += " Always predicting the prevalence would be better." * worse
-        said.append(Sentence(BAD if worse else NOTICE, "Calibration", text))
-    return said
-
-
-def _informative(t: TableAssessment, lead: bool) -> Sentence:
-    """Return how the forecast changes the probability of the event, and whether that could be chance."""
-    event, shares, prior = words.event_name(t.columns[-1]), t.predictive_values[:, -1], t.prior[-1]
-    p = t.g2_p if t.exact_p is None else t.exact_p.value
-    if t.sensitivity is not None:
-        verbs = ("raises", "lowers") if shares[1] >= shares[0] else ("lowers", "raises")
-        text = f"A positive test ({_quoted(t.rows[1])}) {verbs[0]} the probability of {event} from {percent(prior)} to "
-        text += f"{percent(shares[1])}, a negative one {verbs[1]} it to {percent(shares[0])}."
-        text += f" The test finds {percent(t.sensitivity)} of the cases with {event}."
-    else:
-        text = f"The probability of {event} is {percent(shares[-1])} after {_quoted(t.rows[-1])}, {percent(shares[0])} "
-        text += f"after {_quoted(t.rows[0])}, {percent(prior)} overall."
-    removed = percent(t.normalized_mutual_information)
-    text += f" Knowing the forecast removes {removed} of the uncertainty about the outcome"
-    text += f" ({words.p_equals(p)})." if p is not None else "."
-    if p is not None and p >= words.SIGNIFICANT:
-        return Sentence(NOTICE, "Not clearly informative", text, lead=lead)
-    return Sentence(GOOD if shares[-1] > shares[0] else NOTICE, "Informative", text, lead=lead)
+    said.append(Sentence(*tables.informative(t), lead=not grave))
+    missed = tables.miscalibration(t)
+    return said if missed is None else [*said, Sentence(*missed)]
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------

@@ -210,7 +210,8 @@ class TableAssessment(Presented):
         )
         share, score, unc = formula.category_shares(n), formula.score(n, f, chosen), formula.uncertainty(n, chosen)
         means = float(share @ resolutions), float(share @ reliabilities)
-        return records.Terms(chosen.name, score, unc, *means, 1.0 - score / unc, tuple(per_category))
+        skill = 1.0 - score / unc if unc else math.nan
+        return records.Terms(chosen.name, score, unc, *means, skill, tuple(per_category))
 
     @cached_property
     def decomposed_profile(self) -> dict[str, list[float]]:
