@@ -68,7 +68,7 @@ def command(**options: Any) -> None:
       veracity table --counts "9,3;3,14" --train "98,6;18,28"
 
     \b
-    Files (any delimiter):
+    Files (text with any delimiter, Parquet, Arrow, JSON lines):
       forecast,no,yes      one line per category:   low,83,56
       forecast,observed,n  one line per pair:       low,yes,56
       p,n,events           one line per forecast:   0.4,139,56
