@@ -274,8 +274,8 @@ def test_bad_options_are_refused_with_their_message(say, arguments):
 
 
 BAD_FILES = {
-    "": "empty; a table needs at least two lines",
-    "forecast,no,yes\n": "one line only",
+    "": "the file is empty",
+    "forecast,no,yes\n": "no rows below the column names",
     "forecast,observed,n\nlow,no,83\nlow,yes,x\n": "row 2, column `n`: 'x' is not a number",
     "forecast,observed,n\nlow,no,\nlow,yes,3\n": "write 0 where nothing happened",
     "forecast,observed\nlow,no\n,yes\n": "row 2: forecast or outcome is empty",
@@ -304,7 +304,7 @@ def test_other_kinds_of_file(say):
     Path("t.xlsx").write_bytes(b"PK\x03\x04rest")
     assert "save the sheet as CSV" in say("t.xlsx")[2]
     Path("t.parquet").write_bytes(b"PAR1rest")
-    assert "not a text file" in say("t.parquet")[2]
+    assert "damaged, cut short" in say("t.parquet")[2]
 
 
 def test_zero_cells_are_explained(say):

@@ -44,6 +44,19 @@ def test_sections_cannot_be_changed() -> None:
         a.scores.brier = a.scores.log_loss  # type: ignore[misc]
 
 
+def test_numbers_of_a_table_cannot_be_changed() -> None:
+    table = vc.PredictionTable([[83, 56], [2, 12]])
+    before = table.to_json()
+    for name in ("psep", "counts", "prior", "anything"):
+        with pytest.raises(FrozenInstanceError):
+            setattr(table, name, 0.0)
+    for array in (table.counts, table.prior, table.predictive_values, table.likelihood_ratios):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.0
+    assert table.to_json() == before
+    assert pickle.loads(pickle.dumps(table)).to_json() == before
+
+
 @pytest.mark.parametrize("k", [2, 4])
 def test_findings_and_print_do_not_depend_on_what_was_asked_before(k: int) -> None:
     fresh, asked = assessed(k), assessed(k)

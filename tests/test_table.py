@@ -230,10 +230,12 @@ def test_infinities_are_strings_in_json():
 
 
 def test_exact_p_is_fishers_or_by_permutation():
-    assert PredictionTable(A).exact_p == (pytest.approx(0.0013615, abs=5e-8), "Fisher's exact test, two-sided")
-    value, how = PredictionTable([[5, 1], [3, 3], [1, 5]]).exact_p
-    assert 0 < value < 1
-    assert "random tables" in how
+    fisher = PredictionTable(A).exact_p
+    assert fisher.value == pytest.approx(0.0013615, abs=5e-8)
+    assert fisher.method == "Fisher's exact test, two-sided"
+    drawn = PredictionTable([[5, 1], [3, 3], [1, 5]]).exact_p
+    assert 0 < drawn.value < 1
+    assert "random tables" in drawn.method
 
 
 def test_page_shows_the_table_before_any_number():
@@ -255,8 +257,8 @@ def test_markdown_html_and_csv_say_the_same():
     rows = {row["name"]: row for row in csv.DictReader(io.StringIO(table.to_csv()))}
     assert float(rows["psep"]["value"]) == table.psep
     assert float(rows["log_terms.per_category.1.resolution"]["value"]) == table.terms("log").per_category[1].resolution
-    exact = table.intervals()["predictive_values"][1]["exact"]
-    assert [float(rows["predictive_values.1.1"][end]) for end in ("low", "high")] == exact
+    exact = table.intervals.predictive_values[1].exact
+    assert tuple(float(rows["predictive_values.1.1"][end]) for end in ("low", "high")) == exact
     assert rows["predictive_values.1.1"]["method"] == "Clopper-Pearson"
 
 

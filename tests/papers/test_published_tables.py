@@ -107,9 +107,9 @@ def test_finley_table_is_read_in_the_right_order(shared):
 
 
 def test_intervals_equal_published_limits():
-    limits = PredictionTable(A).intervals()
-    assert limits["sensitivity"]["exact"] == pytest.approx([0.0947, 0.2879], abs=5e-4)
-    assert limits["predictive_values"][1]["wilson"] == pytest.approx([0.6006, 0.9599], abs=5e-5)
-    low, high = limits["psep"]["newcombe"]
+    limits = PredictionTable(A).intervals
+    assert limits.sensitivity.exact == pytest.approx([0.0947, 0.2879], abs=5e-4)
+    assert limits.predictive_values[1].wilson == pytest.approx([0.6006, 0.9599], abs=5e-5)
+    low, high = limits.psep.newcombe
     assert low < PredictionTable(A).psep < high
-    assert PredictionTable.from_rates(0.8, 0.8, 0.5).intervals() == {}
+    assert PredictionTable.from_rates(0.8, 0.8, 0.5).intervals is None

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import CASES, ESTIMATION, INPUT, OUTPUTS, Command, Option, Outputs
+from veracity.cli._options import CASES, ESTIMATION, INPUT, MANY, OUTPUTS, PLAN, READ, Command, Option, Outputs
 from veracity.cli._output import check_outputs, to_stdout
+
+if TYPE_CHECKING:
+    from veracity.table import PredictionTable
+    from veracity.table.files import FileOptions
 
 HINTS = ("More: --report out.html (charts, predictive values at other prevalences)", "--details (every measure)")
 
@@ -27,22 +32,23 @@ OWN = (
     Option(INPUT, "--prior P", "Prior probability (prevalence) of the event.", type=float),
     Option(INPUT, "--n N", "Number of cases behind rates or shares: gives p and intervals.", name="cases", type=float),
     Option(INPUT, "--shares", "The numbers are shares or weights, not whole cases.", is_flag=True),
-    Option(ESTIMATION, "--train TABLE", "A file, or counts: its observed shares are the forecasts to be scored."),
     Option(INPUT, "--rows NAMES", "Names of the forecast categories, best to worst: low,high."),
     Option(INPUT, "--columns NAMES", "Names of the outcomes, no event to event: no,yes."),
     Option(INPUT, "--category COL", "Column of the forecast category (tidy and case-by-case files)."),
-    Option(INPUT, "--label COL", "Column of the outcome (tidy and case-by-case files)."),
-    Option(CASES, "--count COL", "Column of the number of cases."),
     Option(CASES, "--weight COL", "Column of the share of cases, instead of counts."),
     Option(CASES, "--group COL", "One table per value of this column, and all together."),
-    Option(
-        ESTIMATION,
-        "--prevalence P",
-        "Predictive values where the event has this prevalence; repeatable.",
-        type=float,
-        multiple=True,
-    ),
-    Option(ESTIMATION, "--level", "Level of the intervals.", type=float, default=0.95),
+    Option(ESTIMATION, "--train TABLE", "A file, or counts: its observed shares are the forecasts to be scored."),
+    Option(ESTIMATION, "--prevalence P", "Predictive values at this prevalence; repeatable.", None, type=float, **MANY),
+    *(option for option in (*READ, *PLAN) if option.name in ("label", "count", "level")),
+)
+CELLS, RATES = ("tp", "fp", "fn", "tn"), ("sens", "spec", "prior")
+COLUMNS = ("category", "label", "count", "weight", "group")
+TEST = {"rows": ("negative", "positive"), "columns": ("no event", "event")}  # names of the four cells
+FOUR = "a 2 × 2 table needs all of --tp, --fp, --fn and --tn, and no --counts"
+EXAMPLES = (
+    "give one:\n  a file:  veracity table counts.csv\n"
+    '  counts:  veracity table --counts "83,56;2,12"      cells:  --tp 12 --fp 2 --fn 56 --tn 83\n'
+    "  rates:   veracity table --sens .83 --spec .84 --prior .36"
 )
 
 
@@ -62,7 +68,7 @@ def command(**options: Any) -> None:
       veracity table --counts "9,3;3,14" --train "98,6;18,28"
 
     \b
-    Files (any delimiter):
+    Files (text with any delimiter, Parquet, Arrow, JSON lines):
       forecast,no,yes      one line per category:   low,83,56
       forecast,observed,n  one line per pair:       low,yes,56
       p,n,events           one line per forecast:   0.4,139,56
@@ -76,68 +82,75 @@ def command(**options: Any) -> None:
     to_stdout(deliver(table, outputs, HINTS))
 
 
-def _table(where: dict[str, Any]) -> Any:
+def _table(options: dict[str, Any]) -> PredictionTable:
     """Return the table of a command's options."""
     from veracity.table import PredictionTable
     from veracity.table.files import FileOptions, parse_counts
 
-    taken = ("files", "counts", "cases", "shares", "train", "rows", "columns", "prevalence", "level")
-    files, counts, cases, shares, train, rows, columns, prevalence, level = (where.pop(name) for name in taken)
-    cells = {name: where.pop(name) for name in ("tp", "fp", "fn", "tn")}
-    rates = {f"--{name}": where.pop(name) for name in ("sens", "spec", "prior")}
-    if any(value is not None for value in cells.values()):
-        if None in cells.values() or counts is not None:
-            raise ValueError("a 2 × 2 table needs all of --tp, --fp, --fn and --tn, and no --counts")
-        counts = "{tn},{fn};{fp},{tp}".format(**cells)
-        rows, columns = rows or "negative,positive", columns or "no event,event"
-    given = [name for name, value in rates.items() if value is not None]
-    ways = [bool(files), counts is not None, bool(given)]
-    if sum(ways) != 1:
-        said = "several ways of giving a table at once" if sum(ways) else "no table given"
-        raise ValueError(
-            f"{said}; give one:\n  a file:  veracity table counts.csv\n"
-            '  counts:  veracity table --counts "83,56;2,12"      cells:  --tp 12 --fp 2 --fn 56 --tn 83\n'
-            "  rates:   veracity table --sens .83 --spec .84 --prior .36"
-        )
-    if given and len(given) < 3:
-        missing = ", ".join(name for name in rates if name not in given)
-        raise ValueError(f"a table needs sensitivity, specificity and prior; give {missing} too")
-    trained = ("category", "label", "count") if train is not None and os.path.exists(train) else ()
-    for name, value in where.items():
-        if value is not None and not files and name not in trained:
-            raise ValueError(f"--{name} {value} has no effect: it names a column of a file; leave it out")
-    for other, name in (("--sens …" if given else "", "shares"), ("--weight" if where["weight"] else "", "count")):
-        if other and (shares if name == "shares" else where[name]):
+    given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
+    way = _way(given)
+    _require_effect(given, way)
+    names: dict[str, Any] = {name: _split(given[name]) for name in ("rows", "columns") if name in given}
+    more: dict[str, Any] = {"level": given["level"], "prevalences": given.get("prevalence", ())}
+    cases, train = given.get("cases"), given.get("train")
+    if way == "cells":
+        given["counts"], names = "{tn},{fn};{fp},{tp}".format(**given), TEST | names
+    columns = {name: given[name] for name in COLUMNS if name in given}
+    asked = FileOptions(n=cases, shares="shares" in given, options=more, **names, **columns)
+    if way == "rates":
+        sens, spec, prior = (given[name] for name in RATES)
+        table = PredictionTable.from_rates(sens, spec, prior, cases, **names, **more)
+    else:
+        table = _from_files(given["files"], asked) if way == "files" else parse_counts(given["counts"], asked)
+    return table if train is None else _scored_with(train, table, asked)
+
+
+def _way(given: Mapping[str, Any]) -> str:
+    """Return the way in which the table is given; none, several, or half of one are refused."""
+    ways = {"files": ("files",), "counts": ("counts",), "cells": CELLS, "rates": RATES}
+    used = [way for way, names in ways.items() if any(name in given for name in names)]
+    if used == ["counts", "cells"]:
+        raise ValueError(FOUR)
+    if len(used) != 1:
+        raise ValueError(f"{'several ways of giving a table at once' if used else 'no table given'}; {EXAMPLES}")
+    missing = [f"--{name}" for name in ways[used[0]] if name not in given]
+    if missing:
+        rates = f"a table needs sensitivity, specificity and prior; give {', '.join(missing)} too"
+        raise ValueError(FOUR if used == ["cells"] else rates)
+    return used[0]
+
+
+def _require_effect(given: Mapping[str, Any], way: str) -> None:
+    """Refuse options that would change nothing."""
+    trained = ("category", "label", "count") if os.path.exists(given.get("train", "")) else ()
+    for name in COLUMNS:
+        if name in given and way != "files" and name not in trained:
+            raise ValueError(f"--{name} {given[name]} has no effect: it names a column of a file; leave it out")
+    for name, other, used in (("shares", "--sens …", way == "rates"), ("count", "--weight", "weight" in given)):
+        if used and name in given:
             raise ValueError(f"--{name} has no effect beside {other}; leave one of them out")
-    if cases is not None and not (given or shares or where["weight"]):
+    if "cases" in given and way != "rates" and not {"shares", "weight"} & set(given):
         raise ValueError(
             "--n: the number of cases follows from the counts; "
             "--n belongs to rates (--sens …) and to shares (--shares, --weight)"
         )
-    names: dict[str, Any] = {"rows": _split(rows), "columns": _split(columns)}
-    options = {"level": level, "prevalences": prevalence}
-    asked = FileOptions(**names, n=cases, shares=shares, options=options, **where)
-    if given:
-        named = {key: value for key, value in names.items() if value is not None}
-        sens, spec, prior = rates.values()
-        table = PredictionTable.from_rates(sens, spec, prior, cases, **named, **options)
-    elif counts is not None:
-        table = parse_counts(counts, asked)
-    else:
-        table = _from_files(files, asked)
-    if train is None:
-        return table
-    learnt = replace(asked, n=None, shares=False, group=None, weight=None, options={"level": level})
+
+
+def _scored_with(train: str, table: PredictionTable, asked: FileOptions) -> PredictionTable:
+    """Return the table with the observed shares of another one, a file or counts, as forecasts."""
+    from veracity.table.files import parse_counts
+
+    asked = replace(asked, n=None, shares=False, group=None, weight=None, options={"level": table.level})
     if os.path.exists(train) or not re.fullmatch(r"[\d\s.,;−+-]+", train):
-        return table.scored_with(_from_files((train,), learnt))
-    training = parse_counts(train, replace(learnt, rows=None, columns=None))
+        return table.scored_with(_from_files((train,), asked))
+    training = parse_counts(train, replace(asked, rows=None, columns=None))
     if training.counts.shape != table.counts.shape:
         sizes = [" × ".join(map(str, t.counts.shape)) for t in (training, table)]
         raise ValueError(f"--train: a table of {sizes[0]}, but the table to be scored is {sizes[1]}")
     return table.scored_with(replace(training, rows=table.rows, columns=table.columns))
 
 
-def _from_files(files: tuple[str, ...], asked: Any) -> Any:
+def _from_files(files: tuple[str, ...], asked: FileOptions) -> PredictionTable:
     from veracity.table import PredictionTable
     from veracity.table.files import read
 
@@ -149,5 +162,5 @@ def _from_files(files: tuple[str, ...], asked: Any) -> Any:
     return PredictionTable.pooled({name: read(file, part) for name, file in zip(names, files, strict=True)})
 
 
-def _split(names: str | None) -> tuple[str, ...] | None:
-    return None if names is None else tuple(name.strip() for name in names.split(","))
+def _split(names: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in names.split(","))

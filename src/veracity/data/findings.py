@@ -113,6 +113,33 @@ TEXTS = {
         "changes the meaning",
         "every probability is 0 or 1: are these predicted labels? Give probabilities, such as predict_proba",
     ),
+    # of prediction tables
+    "ruled_out": (
+        "changes the meaning",
+        "{times} “{outcome}” followed forecast “{category}”, which gave it probability 0. The log loss is infinite "
+        "because of it, and stays so; the Brier score stays finite.",
+    ),
+    "orientation": (
+        "changes the meaning",
+        "as read, the event (“{event}”) and the positive forecast (“{positive}”) are the more frequent ones, as they "
+        "would be in a table that has the event and the positive test first. Is yours such a table? Then: {command}. "
+        "If not, names for rows and columns say so",
+    ),
+    "reversed": (
+        "changes the meaning",
+        "“{event}” was more frequent after the best forecast (“{best}”) than after the worst (“{worst}”). Rows go from "
+        "best to worst and columns from no event to event: is one reversed?",
+    ),
+    "few_cases": (
+        "warning",
+        "A cell has fewer than {fewest} expected cases: use the exact p rather than that of G².",
+    ),
+    "empty_cell": (
+        "note",
+        "Never happened: {cells}. Such cells add nothing to scores and information (0·ln 0 = 0), and make logistic "
+        "coefficients infinite.",
+    ),
+    "psep_unused": ("note", "PSEP compares the worst with the best category only and leaves {unused} unused."),
 }
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from veracity.plots import _style as style
+from veracity.table import TableAssessment
 from veracity.words import percent
 
 OF, ORDER, TITLE = "table", 30, "Attributes"
@@ -20,11 +19,11 @@ COLUMNS = {
 }
 
 
-def rows(result: Any) -> style.Rows:
-    return list(result.document()["curves"].get("attributes") or [])
+def rows(result: TableAssessment) -> style.Rows:
+    return result.curves.attributes
 
 
-def caption(result: Any) -> str:
+def caption(result: TableAssessment) -> str:
     """Return how many forecasts improve on the prevalence, and how many were predicted too high."""
     points = rows(result)
     if not points:
@@ -38,15 +37,14 @@ def caption(result: Any) -> str:
     )
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: TableAssessment) -> style.Chart:
     """Attributes diagram (Hsu & Murphy 1986): in the grey part a forecast adds skill to the Brier score."""
-    found = result.document()
     points = style.present(rows(result), "attributes", "stated probabilities of two outcomes")
-    event, base = found["columns"][-1], found["prior"][-1]
+    event, base = result.columns[-1], float(result.prior[-1])
     x = alt.X("stated:Q", scale=style.PROBABILITY, title=f"Predicted probability of {event}")
     y = alt.Y("observed:Q", scale=style.PROBABILITY, title=f"Observed share of {event}")
     dots = style.points(points)
-    skill = style.points(found["curves"]["attributes_skill"]).mark_area(style="band", clip=True)
+    skill = style.points(result.curves.attributes_skill).mark_area(style="band", clip=True)
     layers: list[alt.Chart] = [
         skill.encode(x=alt.X("stated:Q"), y=alt.Y("low:Q"), y2="high:Q"),
         *(style.rule(axis, base, "guide") for axis in ("y", "x")),

@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 
 from veracity.plots import _style as style
+from veracity.table import TableAssessment
 from veracity.words import number
 
 OF, ORDER, TITLE = "table", 40, "Scores as gaps"
@@ -25,12 +26,12 @@ COLUMNS = {
 }
 
 
-def rows(result: Any, *, rule: str | float = "log") -> style.Rows:
+def rows(result: TableAssessment, *, rule: str | float = "log") -> style.Rows:
     """Return the gaps at 0 and 1: the score of each forecast for each outcome."""
-    return list(result.tangents(rule)["gaps"])
+    return result.tangents(rule).gaps if result.binary else []
 
 
-def caption(result: Any) -> str:
+def caption(result: TableAssessment) -> str:
     """Return the forecast with the largest score for one outcome."""
     gaps = [gap for gap in rows(result) if math.isfinite(gap["gap"])]
     if not gaps:
@@ -50,9 +51,9 @@ def _projections(tangents: style.Rows, bottom: float, x: alt.X, y: alt.Y) -> sty
     return lines.encode(x=x, y=y, y2="bottom:Q")
 
 
-def _psep(result: Any, bottom: float, x: alt.X, y: alt.Y) -> list[style.Chart]:
+def _psep(result: TableAssessment, bottom: float, x: alt.X, y: alt.Y) -> list[style.Chart]:
     """Return the segment between the shares of the event after the best and the worst forecast, with its length."""
-    best, worst = (float(result.predictive_values[i][-1]) for i in (0, -1))
+    best, worst = (float(result.predictive_values[i, -1]) for i in (0, -1))
     label = f"PSEP {number(result.psep)}"
     segment = [{"p": best, "end": worst, "middle": (best + worst) / 2, "g": bottom, "text": label}]
     base = style.points(segment)
@@ -75,7 +76,7 @@ def _intercepts(ends: style.Rows, x: alt.X, y: alt.Y) -> list[style.Chart]:
     return layers
 
 
-def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> style.Chart:
+def chart(result: TableAssessment, *, rule: str | float = "log", at: str = "forecasts") -> style.Chart:
     """The curve of a rule and its tangents, at the forecasts (HB17 Figs 1, 2, 4) or at the prior (Fig 3).
 
     At the forecasts the marks at 0 and 1 lie below the curve by the scores of the two outcomes, and the bars at the
@@ -84,7 +85,7 @@ def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> s
     if at not in ("forecasts", "prior"):
         raise ValueError(f"at: {at!r} is neither 'forecasts' nor 'prior'")
     drawn = result.tangents(rule)
-    tangents = drawn["forecasts"] if at == "forecasts" else [{"category": "prior", **drawn["prior"]}]
+    tangents: style.Rows = drawn.forecasts if at == "forecasts" else [{"category": "prior", **drawn.prior}]
     ends = [
         {"category": t["category"], "p": p, "g": t[end], "rises": t["slope"] > 0}
         for t in tangents
@@ -92,24 +93,24 @@ def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> s
         if math.isfinite(t["slope"])
     ]
     reach = "on_forecast" if at == "forecasts" else "on_prior"
-    bars = [point for point in drawn["observed"] if math.isfinite(point[reach])]
+    bars = [point for point in drawn.observed if math.isfinite(point[reach])]
     if at == "forecasts" and result.forecasts is None:
         bars = []
-    heights = [point["g"] for point in (*drawn["curve"], *ends)]
+    heights = [point["g"] for point in (*drawn.curve, *ends)]
     x = alt.X("p:Q", scale=style.PROBABILITY, title=f"Probability of {result.columns[-1]}")
     bottom = min(heights) - ROOM * (max(heights) - min(heights))  # room for PSEP below the curve
     y = alt.Y("g:Q", scale=alt.Scale(domain=[bottom, max(heights)]), title="Curve of the rule and its tangents")
-    named = style.categories([str(row) for row in result.rows])
+    named = style.categories(list(result.rows))
     colour = named["color"]
     shown = style.tips({key: COLUMNS[key] for key in ("category", "p", "slope")})
     lines = style.points(ends).mark_line(strokeWidth=1.5)
     dots = style.points(tangents)
-    layers = [style.points(drawn["curve"]).mark_line(style="guide", strokeWidth=2).encode(x=x, y=y)]
+    layers = [style.points(drawn.curve).mark_line(style="guide", strokeWidth=2).encode(x=x, y=y)]
     if at == "prior":
         layers.append(style.points(ends).mark_line(style="reference").encode(x=x, y=y))
         layers.append(dots.mark_point(style="quiet", filled=True, size=70).encode(x=x, y=y, tooltip=shown))
     else:
-        gaps = [gap for gap in drawn["gaps"] if math.isfinite(gap["gap"])]
+        gaps = [gap for gap in drawn.gaps if math.isfinite(gap["gap"])]
         marks = style.points(gaps).mark_point(shape="square", size=70, strokeWidth=2, opacity=1)
         layers.append(lines.encode(x=x, y=y, **named))
         layers.append(marks.encode(x="p:Q", y="tangent:Q", color=colour, tooltip=style.tips(COLUMNS)))
@@ -119,7 +120,7 @@ def chart(result: Any, *, rule: str | float = "log", at: str = "forecasts") -> s
     if bars:
         upright = style.points(bars).mark_rule(strokeWidth=4)
         layers.append(upright.encode(x="p:Q", y="g:Q", y2=f"{reach}:Q", **named))
-    name = RULES.get(drawn["rule"], drawn["rule"])
+    name = RULES.get(drawn.rule, drawn.rule)
     what = {
         "forecasts": "How far the marks at 0 and 1 lie below the curve is the score of that outcome. PSEP: the "
         "difference of the observed shares." + " Bars: miscalibration at the observed share." * bool(bars),

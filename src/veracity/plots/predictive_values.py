@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from veracity.plots import _style as style
+from veracity.table import TableAssessment
 from veracity.words import event_name, percent
 
 MOST_NAMED = 4  # forecasts in a caption; of more, the best and the worst
@@ -18,11 +17,11 @@ COLUMNS = {
 }
 
 
-def rows(result: Any) -> style.Rows:
-    return list(result.document()["curves"].get("updating") or [])
+def rows(result: TableAssessment) -> style.Rows:
+    return result.curves.updating or []
 
 
-def caption(result: Any) -> str:
+def caption(result: TableAssessment) -> str:
     """Return the predictive values at the table's own prevalence."""
     if len(result.columns) != 2:
         return ""
@@ -33,10 +32,10 @@ def caption(result: Any) -> str:
     return f"At the prevalence of this table, {percent(result.prior[-1], 0)}, {event} has {', '.join(shown)}."
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: TableAssessment) -> style.Chart:
     """Bayes' rule at every prevalence (HB17, after Madden 2006); dots: the table's own prevalence."""
     lines = style.present(rows(result), "predictive_values", "two outcomes")
-    categories, event = [str(row) for row in result.rows], result.columns[-1]
+    categories, event = list(result.rows), result.columns[-1]
     x = alt.X("prevalence:Q", scale=style.PROBABILITY, title=f"Prevalence of {event}")
     y = alt.Y("predictive_value:Q", scale=style.PROBABILITY, title=f"Probability of {event} after the forecast")
     named = {"x": x, "y": y, **style.categories(categories), "tooltip": style.tips(COLUMNS)}

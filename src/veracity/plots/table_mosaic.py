@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 
 from veracity.plots import _style as style
+from veracity.table import TableAssessment
 from veracity.words import event_name, percent
 
 OF, ORDER, TITLE = "table", 10, "Outcomes after each forecast"
@@ -18,12 +17,12 @@ COLUMNS = {
 }
 
 
-def rows(result: Any) -> style.Rows:
+def rows(result: TableAssessment) -> style.Rows:
     """Return one rectangle per cell of the table."""
-    return list(result.document()["curves"].get("mosaic") or [])
+    return result.curves.mosaic
 
 
-def caption(result: Any) -> str:
+def caption(result: TableAssessment) -> str:
     """Return the share of the event after the best and the worst forecast."""
     event, shares = event_name(result.columns[-1]), [values[-1] for values in result.predictive_values]
     return (
@@ -32,10 +31,10 @@ def caption(result: Any) -> str:
     )
 
 
-def chart(result: Any) -> style.Chart:
+def chart(result: TableAssessment) -> style.Chart:
     """Mosaic of the table: without association the boundaries would lie on the dashed lines."""
     cells = style.present(rows(result), "table_mosaic", "table of forecasts against outcomes")
-    outcomes = [str(name) for name in result.columns]
+    outcomes = list(result.columns)
     x = alt.X("left:Q", scale=alt.Scale(domain=[0, 1], nice=False), title="Share of all forecasts")
     y = alt.Y("low:Q", scale=style.PROBABILITY, title="Share of the outcomes")
     areas = style.points(cells).mark_rect(stroke="white", strokeWidth=2, fillOpacity=0.8)
@@ -44,6 +43,6 @@ def chart(result: Any) -> style.Chart:
     labelled = style.points([cell for cell in cells if cell["low"] == 0 and cell["labelled"]])
     names = labelled.mark_text(style="note", dy=-8, baseline="bottom")
     names = names.encode(x="middle:Q", y=alt.datum(1), text="category:N")
-    borders = style.points([{"y": share} for share in result.document()["curves"]["mosaic_prior"]])
+    borders = style.points([{"y": share} for share in result.curves.mosaic_prior])
     expected = borders.mark_rule(stroke="black", strokeDash=[5, 4], strokeWidth=1.5).encode(y="y:Q")
     return style.layered(TITLE, "Width: how often it was forecast. Dashed: without a forecast.", areas, expected, names)

@@ -1,7 +1,4 @@
-"""Text files: encoding, delimiter, quotes, decimal comma, percent signs, missing values.
-
-`table_of` gives columns of any length for forecasts, `cells` the cells of a small table of counts.
-"""
+"""Text files: encoding, delimiter, quotes, decimal comma, percent signs, missing values."""
 
 from __future__ import annotations
 
@@ -53,10 +50,11 @@ class Dialect:
     unnamed: bool = False  # the first column has no name, as R writes the names of rows
 
 
-def _dialect(path: Path, shown: str, kinds: str) -> Dialect:
+def _dialect(path: Path, shown: str) -> Dialect:
     head = _head(path)
     encoding, facts = _encoding(head)
     if head[:4] == b"PAR1" or (b"\0" in head and not encoding.startswith(("utf-16", "utf-32"))):
+        kinds = "a CSV, Parquet, Arrow, JSON lines or npz file with the ending of its kind"
         raise ValueError(f"{shown}: not a text file\n  give {kinds}")
     text = head.decode(encoding, errors="ignore").lstrip("\ufeff")
     cut = len(head) >= _HEAD  # the last record may not be whole
@@ -116,21 +114,11 @@ def _records(text: str, delimiter: str, cut: bool) -> list[list[str]]:
     return held[:-1] if cut and len(held) > 2 else held
 
 
-def cells(path: Path, shown: str) -> tuple[list[list[str]], bool]:
-    """Return the cells of a small text file, without blanks around, and whether commas are decimal commas."""
-    dialect = _dialect(path, shown, "CSV (any delimiter)")
-    given = list(lines(path, dialect.encoding, shown))[dialect.skip :]
-    given = [line.lstrip("\ufeff") for line in given if line.strip(" \t\r\n;,|")]
-    delimiter = dialect.delimiter or next((d for d in DELIMITERS if d in given[0]), ",")
-    rows = [line.split() for line in given] if delimiter == " " else csv.reader(given, delimiter=delimiter)
-    return [[cell.strip().replace("−", "-") for cell in row] for row in rows], delimiter != ","
-
-
 def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
     """Return a text file as a table of strings, with the kind of each column; rows without a value are left out."""
     header = not reading.no_header
     named = {reading.positive, *reading.order, *reading.versus_rest}  # classes, also words for a missing value
-    dialect = _dialect(path, shown, "a CSV, Parquet, Arrow, JSON lines or npz file with the ending of its kind")
+    dialect = _dialect(path, shown)
     delimiter, skip, facts, keep = dialect.delimiter, dialect.skip, dialect.facts, None
     if dialect.rewrite:
         keep = _rewritten(path, shown, dialect)

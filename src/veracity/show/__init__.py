@@ -82,7 +82,7 @@ def to_csv(result: Any) -> str:
     """Return every reading as CSV: model, name, value, low, high, method, reason."""
     from veracity.show import spreadsheet
 
-    return spreadsheet.render(result)
+    return spreadsheet.of_table(result) if _kind(result) == "tables" else spreadsheet.render(result)
 
 
 def to_html(result: Any) -> str:

@@ -5,12 +5,45 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from veracity.words import inert
 
+if TYPE_CHECKING:
+    from veracity.table import TableAssessment
+
 COLUMNS = ("model", "name", "value", "low", "high", "method", "reason")
 LEFT_OUT = ("provenance", "curves", "adjustment")
+OF_TABLES = ("name", "value", "low", "high", "method")
+METHODS = {"exact": "Clopper-Pearson", "log": "normal, of the logarithm", "newcombe": "Newcombe"}
+
+
+def of_table(result: TableAssessment) -> str:
+    """Return every number and word of a prediction table by its JSON path, with its interval; no pictures' data."""
+    document = result.document()
+    limits, last = document["intervals"] or {}, len(result.columns) - 1
+    paths = {"predictive_values": f"predictive_values.{{}}.{last}", "likelihood_ratios": "likelihood_ratios.{}"}
+    ends = {f"prior.{last}" if name == "prior" else name: held for name, held in limits.items()}
+    ends |= {path.format(i): held for name, path in paths.items() for i, held in enumerate(limits.get(name) or ())}
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(OF_TABLES)
+    for name, value in _leaves({key: held for key, held in document.items() if key not in ("curves", "intervals")}):
+        held = ends.get(name)
+        known = next((kind for kind in METHODS if isinstance(held, dict) and kind in held), None)
+        interval = [*held[known], METHODS[known]] if held and known else [None] * 3
+        writer.writerow([name, *map(_cell, [value, *interval])])
+    return text.getvalue()
+
+
+def _leaves(held: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield (path, value) of everything in a document that is known."""
+    pairs = held.items() if isinstance(held, dict) else enumerate(held) if isinstance(held, list) else None
+    if pairs is not None:
+        for key, value in pairs:
+            yield from _leaves(value, f"{path}.{key}" if path else str(key))
+    elif held is not None:
+        yield path, held
 
 
 def render(result: Any) -> str:

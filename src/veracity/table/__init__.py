@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .numbers import Terms
+from .assessment import TableAssessment
+from .records import Terms
 from .types import PredictionTable
 
-__all__ = ["PredictionTable", "Terms"]
+__all__ = ["PredictionTable", "TableAssessment", "Terms"]

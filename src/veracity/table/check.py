@@ -6,30 +6,36 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.formulas import domain
 from veracity.formulas.domain import Array
 
 Names = tuple[str, ...]
 MISSING = ("nan", "NaT", "<NA>")
+NEVER_FORECAST = "this category was never forecast, so nothing can be said about it; leave the row out"
+NEVER_HAPPENED = (
+    "this outcome never happened, so the table cannot show whether forecasts foresee it; "
+    "add cases that had it, or leave the column out"
+)
 
 
 def grid(counts: ArrayLike) -> Array:
     try:
-        cells = np.array(counts, dtype=np.float64)
+        cells = np.array(counts, dtype=np.float64, order="C")  # sums do not depend on the layout in memory
     except (TypeError, ValueError):
         raise ValueError(
             "counts: rows of different length, or something that is not a number; "
             "every forecast category (row) needs one number per outcome (column)"
         ) from None
     if cells.ndim != 2 or min(cells.shape) < 2:
-        shape = " × ".join(str(size) for size in cells.shape)
-        raise ValueError(
-            f"counts: a table of {shape or 'one number'}; "
-            "at least two forecast categories (rows) and two outcomes (columns) are needed"
-        )
+        raise ValueError(f"counts: {_too_small(cells)}")
     return cells
+
+
+def _too_small(cells: Array) -> str:
+    size = " × ".join(map(str, cells.shape)) or "one number"
+    return f"a table of {size}; at least two forecast categories (rows) and two outcomes (columns) are needed"
 
 
 def names(argument: str, given: Sequence[Any], size: int) -> Names:
@@ -42,26 +48,29 @@ def names(argument: str, given: Sequence[Any], size: int) -> Names:
     return found
 
 
-def cells(counts: Array, rows: Names, columns: Names, unit: str) -> None:
-    def refuse(bad: NDArray[np.bool_], why: str) -> None:
+def problem(counts: Array, rows: Names, columns: Names, unit: str) -> str:
+    """Return why a table cannot be made of these counts; empty where it can."""
+    if min(counts.shape) < 2:
+        return _too_small(counts)
+    whole = "if these are shares or weights, say so (--shares; in Python PredictionTable.from_shares)"
+    wrong = {
+        "not a number; every cell needs one, 0 where nothing happened": ~np.isfinite(counts),
+        "a number of cases cannot be negative": counts < 0,
+        f"a number of cases is whole; {whole}": (counts != np.round(counts)) & (unit == "counts"),
+    }
+    for why, bad in wrong.items():
         for i, j in np.argwhere(bad):
-            raise ValueError(f"counts: {counts[i, j]:g} in row {rows[i]!r}, column {columns[j]!r}: {why}")
-
-    refuse(~np.isfinite(counts), "not a number; every cell needs one, 0 where nothing happened")
-    refuse(counts < 0, "a number of cases cannot be negative")
-    if unit == "counts":
-        remedy = "if these are shares or weights, say so (--shares; in Python PredictionTable.from_shares)"
-        refuse(counts != np.round(counts), f"a number of cases is whole; {remedy}")
+            return f"{counts[i, j]:g} in row {rows[i]!r}, column {columns[j]!r}: {why}"
     for i in np.flatnonzero(counts.sum(1) == 0):
-        raise ValueError(
-            f"counts: row {rows[i]!r} is empty: this category was never forecast, "
-            "so nothing can be said about it; leave the row out"
-        )
+        return f"row {rows[i]!r} is empty: {NEVER_FORECAST}"
     for j in np.flatnonzero(counts.sum(0) == 0):
-        raise ValueError(
-            f"counts: column {columns[j]!r} is empty: this outcome never happened, "
-            "so the table cannot show whether forecasts foresee it; add cases that had it, or leave the column out"
-        )
+        return f"column {columns[j]!r} is empty: {NEVER_HAPPENED}"
+    return ""
+
+
+def two_outcomes(what: str, columns: Names) -> None:
+    if len(columns) != 2:
+        raise ValueError(f"{what}: needs two outcomes; add up columns until two are left (Python: versus_rest)")
 
 
 def rate(name: str, value: float) -> float:

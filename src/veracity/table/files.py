@@ -1,9 +1,10 @@
-"""Tables from text and small text files: matrix, tidy, probability and case-by-case form."""
+"""Tables in files and in text: matrix, tidy, probability and case-by-case form."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,23 +12,28 @@ import numpy as np
 import polars as pl
 
 from veracity.formulas.domain import Array
-from veracity.read import roles, strings, text
+from veracity.read import ReadOptions, roles, strings
+from veracity.read.columns import Columns
+from veracity.read.files import table_of
 from veracity.read.options import canonical
 from veracity.read.paths import listed
 from veracity.read.roles import key_of
+from veracity.read.suggest import Refusal
+from veracity.read.table import Table
+from veracity.read.text import DELIMITERS
+from veracity.words import natural
 
 from . import check, order
 from .types import PredictionTable
 
+# what further names mean in a table of counts
 CASES = (*roles.CASES, "counts", "freq", "frequency", "number")
 EVENTS = (*roles.EVENTS, "event_count", "n_events")
 RATES = (*roles.FREQUENCIES, "obar_i")
-PROBABILITIES = ("p", "prob", "proba", "probability", "forecast_probability", "forecast", "risk", "predicted_risk", "y")
-OUTCOMES = (
-    *("outcome", "observed", "observation", "obs", "truth", "true", "y_true", "event", "label", "target", "status"),
-    *("disease", "result", "actual", "realization"),
-)
-CATEGORIES = ("forecast", "forecast_category", "category", "predicted", "prediction", "pred", "test", "risk", "class")
+CATEGORIES = ("forecast", "forecast_category", "category", *roles.PICKS, "test", "risk", "class")
+PROBABILITIES = ("p", *roles.PROBABILITIES, "forecast_probability", "predicted_risk", "y")
+OUTCOMES = tuple(name for name in roles.OUTCOMES if name not in (*CATEGORIES, *PROBABILITIES))
+OUTCOMES = ("outcome", *OUTCOMES, *roles.WEAK_OUTCOMES, "disease", "realization")
 TOTALS = ("total", "all", "sum", "summe", "gesamt", "totals")
 MANY = 60  # more distinct forecasts are probabilities case by case, not categories
 FORMS = (
@@ -36,80 +42,6 @@ FORMS = (
     "  probability:  p,n,events  then one line per forecast:  0.4,139,56\n"
     "  case by case: forecast,observed  then one line per case:  low,yes"
 )
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """Cells of a text file below a header; columns are found by their names in lower case with underscores."""
-
-    name: str
-    header: list[str]
-    cells: list[list[str]]
-    comma: bool  # decimal commas are possible
-
-    @classmethod
-    def of(cls, path: str) -> Sheet:
-        """Return the cells of a text file, without empty rows and columns."""
-        given, *others = listed([path])
-        if others:
-            raise ValueError(f"{path}: {len(others) + 1} files; a table is in one\n  name each of them")
-        file, name = given.path, given.name
-        data = file.read_bytes()
-        if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
-            raise ValueError(f"{name}: an Excel workbook: save the sheet as CSV (any delimiter) and try again")
-        cells, comma = text.cells(file, name) if data.strip() else ([], False)
-        if len(cells) < 2:
-            what = "one line only" if cells else "empty"
-            raise ValueError(f"{name}: {what}; a table needs at least two lines.\n  forms that are read:\n{FORMS}")
-        width = max(len(row) for row in cells)
-        cells = [row + [""] * (width - len(row)) for row in cells]
-        used = [j for j in range(width) if any(row[j] for row in cells)]
-        header, *rows = ([row[j] for j in used] for row in cells)
-        return cls(name, header, rows, comma)
-
-    def column(self, at: int) -> list[str]:
-        return [row[at] for row in self.cells]
-
-    def find(self, names: Sequence[str], taken: Sequence[int] = ()) -> int | None:
-        """Return the first column with one of these names that is not taken."""
-        titles = [key_of(title) for title in self.header]
-        return next((titles.index(name) for name in names if name in titles and titles.index(name) not in taken), None)
-
-    def named(self, title: str, option: str) -> int:
-        if title in self.header:
-            return self.header.index(title)
-        raise ValueError(f"{self.name}: no column `{title}` ({option}); columns: {', '.join(self.header)}")
-
-    def parsed(self, cells: list[str]) -> list[float | None]:
-        """Return cells of one column as numbers, None where they are none."""
-        column = pl.Series(cells, dtype=pl.String)
-        kind = strings.kind_of(column.replace("", None), self.comma)
-        kind = "comma" if kind == "text" and self.comma else kind  # some are numbers
-        return strings.parsed(column, kind).cast(pl.Float64).to_list()
-
-    def numbers(self, at: int) -> list[float]:
-        found = self.parsed(self.column(at))
-        for i, value in enumerate(found):
-            if value is None:
-                cell = self.cells[i][at]
-                what = f"{cell!r} is not a number" if cell else "the cell is empty; write 0 where nothing happened"
-                raise ValueError(f"{self.name}: row {i + 1}, column `{self.header[at]}`: {what}")
-        return [value for value in found if value is not None]
-
-    def probabilities(self, at: int) -> dict[str, float] | None:
-        """Return {as written: value} of a column of probabilities, lowest first; None for labels and other numbers."""
-        found = dict(zip(self.column(at), self.parsed(self.column(at)), strict=True))
-        values = {cell: value for cell, value in found.items() if value is not None and 0.0 <= value <= 1.0}
-        if len(values) < len(found) or set(values.values()) <= {0.0, 1.0}:
-            return None
-        return dict(sorted(values.items(), key=lambda pair: pair[1]))
-
-    def roles(self, used: dict[str, int | None]) -> str:
-        """Return a sentence with the role of each column, and those that were not used."""
-        said = ", ".join(f"{role} `{self.header[at]}`" for role, at in used.items() if at is not None)
-        rest = [f"`{title}`" for j, title in enumerate(self.header) if j not in used.values()]
-        unused = f"; not used: {', '.join(rest)}" if rest else ""
-        return f"Read as {said}{unused}."
 
 
 @dataclass(frozen=True)
@@ -128,38 +60,246 @@ class FileOptions:
     partial: bool = False  # one of several files: it may lack categories that `rows` names
     options: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def named(self) -> dict[str, str]:
+        """Return {option: column} of the columns that were named."""
+        given = {name: getattr(self, name) for name in ("count", "weight", "label", "category", "group")}
+        return {name: column for name, column in given.items() if column is not None}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file as the common reader sees it, with its cells as numbers or as they are written."""
+
+    table: Table
+    columns: Columns
+    header: bool  # False: the first line holds counts
+
+    @classmethod
+    def of(cls, path: str, asked: FileOptions) -> Source:
+        """Return the file, the columns that options name taken out of those that may have another role."""
+        file, *others = listed([path])
+        if others:
+            raise ValueError(f"{path}: {len(others) + 1} files; a table is in one\n  name each of them")
+        header, reading = True, ReadOptions(label=asked.label, pick=asked.category, count=asked.count)
+        try:
+            table = table_of(file.path, reading, file.name)
+        except Refusal:  # numbers instead of names
+            header, table = False, table_of(file.path, ReadOptions(no_header=True), file.name)
+        table.keep = table.keep or file.keep
+        if len(table.columns) == 1 and any(mark in table.columns[0] for mark in DELIMITERS):
+            raise table.error("the lines have different numbers of cells.", "give each as many as the first")
+        taken = [table.column(name) for name in asked.named.values()]
+        return cls(table, Columns(table, reading, "").without(taken), header)
+
+    def first(self, names: Sequence[str], without: Sequence[str | None] = ()) -> str | None:
+        """Return the first column with one of these names that has no other role."""
+        return self.columns.without(filter(None, without)).first(names, lambda column: True)
+
+    def letters(self, name: str) -> list[str]:
+        """Return the cells of a column as they are written, without blanks around."""
+        written = self.table.with_letters([name])
+        cells = written.lazy.select(written.as_given(name)).collect().to_series().to_list()
+        return ["" if cell is None else cell.strip() if isinstance(cell, str) else canonical(cell) for cell in cells]
+
+    def parsed(self, name: str) -> list[float | None]:
+        """Return the cells of a column as numbers, None where they are none."""
+        values = self.table.read([name])[1][name]
+        if not values.dtype.is_numeric():
+            values = strings.parsed(pl.Series(self.letters(name), dtype=pl.String), "comma")
+        return values.cast(pl.Float64).to_list()
+
+    def numbers(self, name: str) -> Array:
+        values = self.parsed(name)
+        if None in values:
+            i = values.index(None)
+            raise ValueError(f"row {self.row(i)}, column `{name}`: {_no_number(self.letters(name)[i])}")
+        return np.array(values, dtype=np.float64)
+
+    def row(self, i: int) -> int:
+        """Return the number of a row in the file, where empty ones count too."""
+        numbers, _ = self.table.read(self.table.columns[:1])
+        return i + 1 if numbers is None else int(numbers[i])
+
+    def probabilities(self, name: str) -> dict[str, float] | None:
+        """Return {as written: value} of a column of probabilities, lowest first; None for labels and other numbers."""
+        pairs = zip(self.letters(name), self.parsed(name), strict=True)
+        values = {cell: math.nan if x is None else x for cell, x in pairs}
+        if not all(0.0 <= x <= 1.0 for x in values.values()) or set(values.values()) <= {0.0, 1.0}:
+            return None
+        return dict(sorted(values.items(), key=lambda pair: pair[1]))
+
+    def roles(self, **used: str | None) -> str:
+        """Return a sentence with the role of each column, and those that were not used."""
+        said = ", ".join(f"{role} `{column}`" for role, column in used.items() if column is not None)
+        rest = [f"`{column}`" for column in self.table.columns if column not in used.values()]
+        return f"Read as {said}{'; not used: ' if rest else ''}{', '.join(rest)}."
+
+
+def read(path: str, asked: FileOptions) -> PredictionTable:
+    """Return the table in a file of any form; its notes say how it was understood."""
+    source = Source.of(path, asked)
+    forms = (_probability_form, _tidy_form, _matrix_form) if source.header else (_bare_form,)
+    name, columns = source.table.name, ", ".join(source.table.columns)
+    empty = "".join(f"; `{column}` is empty: write 0 where nothing happened" for column in source.table.empty)
+    try:
+        for form in forms:
+            if (table := form(source, asked)) is not None:
+                return table
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    raise ValueError(
+        f"{name}: not a table of forecasts against outcomes (columns: {columns}{empty}).\n"
+        f"  forms that are read:\n{FORMS}\n  probabilities case by case:  veracity assess {name}"
+    )
+
 
 def parse_counts(given: str, asked: FileOptions) -> PredictionTable:
     """Return the table of a text such as "83,56;2,12": rows by ;, cells by comma or blank."""
-    lines = [line.strip() for line in re.split(r"[;\n]", given.strip().strip(";"))]
     grid: list[list[float]] = []
-    for i, line in enumerate(lines):
-        if not line:
-            raise ValueError(f'counts: row {i + 1} of "{given}" is empty; rows are separated by one ;')
-        grid.append([])
-        for j, cell in enumerate(line.split(",") if "," in line else line.split()):
-            value, cell = strings.number(cell), cell.strip()
-            if value is None:
-                what = f"{cell!r} is not a number" if cell else "the cell is empty; write 0 where nothing happened"
-                raise ValueError(f'counts: row {i + 1}, column {j + 1} of "{given}": {what}')
-            grid[-1].append(value)
-    named = asked.rows is not None or asked.columns is not None
-    other = "" if named else _cells_turned(grid)
+    for i, line in enumerate(re.split(r"[;\n]", given.strip().strip(";")), 1):
+        if not line.strip():
+            raise ValueError(f'counts: row {i} of "{given}" is empty; rows are separated by one ;')
+        cells = [cell.strip() for cell in (line.split(",") if "," in line else line.split())]
+        values = [strings.number(cell) for cell in cells]
+        if None in values:
+            j = values.index(None)
+            raise ValueError(f'counts: row {i}, column {j + 1} of "{given}": {_no_number(cells[j])}')
+        grid.append([value for value in values if value is not None])
+    return _unnamed(grid, asked)
+
+
+def _no_number(cell: str) -> str:
+    return f"{cell!r} is not a number" if cell else "the cell is empty; write 0 where nothing happened"
+
+
+# -- forms --------------------------------------------------------------------------------------------------------
+
+
+def _probability_form(source: Source, asked: FileOptions) -> PredictionTable | None:
+    """Forecast probability, cases, and events or their share: one line per forecast."""
+    stated, events, rate = (source.first(names) for names in (PROBABILITIES, EVENTS, RATES))
+    cases = asked.count or source.first(CASES)
+    if stated is None or (events is None and rate is None):
+        first, *others = source.table.columns
+        if list(asked.named) != ["count"] or len(others) != 2 or events or rate or not source.probabilities(first):
+            return None
+        stated, events = first, next(column for column in others if column != cases)  # nothing else is left
+    unused = {"rows": asked.rows, "shares": asked.shares, **asked.named}
+    for name in (name for name in ("rows", "shares", "category", "label", "group") if unused.get(name)):
+        raise ValueError(f"--{name} has no effect on one line per probability; leave it out")
+    notes = (source.roles(forecast=stated, cases=asked.weight or cases, events=events or rate),)
+    options = {**asked.options, "columns": asked.columns or ("no event", "event"), "notes": notes}
+    p = source.numbers(stated)
+    if asked.weight is None:
+        n = _cases(source, cases, [stated, rate])
+        happened = source.numbers(events) if events else np.round(source.numbers(str(rate)) * n)
+        if rate is not None:
+            _check_rates(source, happened, n, rate)
+        return PredictionTable.from_probabilities(p, n, happened, **options)
+    if rate is None:
+        raise ValueError(f"--weight needs a column of observed shares ({', '.join(RATES[:2])})")
+    weights, observed = source.numbers(asked.weight), source.numbers(rate)
+    for i in np.flatnonzero(~((observed >= 0) & (observed <= 1))):
+        raise ValueError(f"row {source.row(int(i))}, `{rate}` = {observed[i]:g} is outside 0 … 1")
+    options |= {"unit": "weights", "cases": asked.n}
+    return PredictionTable.from_probabilities(p, weights, weights * observed, **options)
+
+
+def _cases(source: Source, cases: str | None, taken: Sequence[str | None]) -> Array:
+    if cases is not None:
+        return source.numbers(cases)
+    numeric = [c for c in source.table.columns if c not in taken and None not in source.parsed(c)]
+    hint = "\n  choose:  " + "   or   ".join(f"--weight {column}" for column in numeric) if numeric else ""
+    raise ValueError(f"shares of the event, but no number of cases per forecast{hint}")
+
+
+def _check_rates(source: Source, events: Array, n: Array, rate: str) -> None:
+    """Refuse observed shares that contradict events and cases beyond their printed digits."""
+    cells = zip(source.letters(rate), source.numbers(rate), events, n, strict=True)
+    for i, (written, share, happened, cases) in enumerate(cells):
+        printed = 0.5 * 10.0 ** -len(re.sub(r".*[.,]", "", written))
+        if cases and abs(share - happened / cases) > printed + 1e-12:
+            raise ValueError(
+                f"row {source.row(i)}, `{rate}` = {share:g}, but {happened:g} of {cases:g} cases is "
+                f"{happened / cases:.4g}; correct the one that is wrong, or leave the column out"
+            )
+
+
+def _tidy_form(source: Source, asked: FileOptions) -> PredictionTable | None:
+    """Forecast, outcome and number of cases; without a number, one line per case."""
+    columns = source.table.columns
+    cases = asked.weight or asked.count or source.first(CASES)
+    outcome = asked.label or source.first(OUTCOMES, [cases])
+    first = source.letters(columns[0])
+    matrix = order.event_last(columns[1:]) is not None and len(set(first)) == len(first)  # columns no, yes
+    if outcome is None or matrix:
+        return None
+    others = [column for column in columns if column not in (cases, asked.group, outcome)]
+    category = asked.category or source.first((*CATEGORIES, *PROBABILITIES), [cases, outcome])
+    category = category or (others[0] if len(others) == 1 else None)
+    if category is None:
+        return None
+    forecast, happened = source.letters(category), [canonical(label) for label in source.letters(outcome)]
+    for i, pair in enumerate(zip(forecast, happened, strict=True)):
+        if "" in pair:
+            raise ValueError(f"row {source.row(i)}: forecast or outcome is empty; complete the row or remove it")
+    stated = None if asked.rows else source.probabilities(category)
+    if stated is not None and len(stated) > MANY:
+        raise ValueError(
+            f"`{category}` holds {len(stated)} different probabilities: too many for a table.\n"
+            f"  case by case:  veracity assess {source.table.name}"
+        )
+    rows = asked.rows if stated is None else tuple(stated)
+    if rows is not None and asked.partial:
+        rows = tuple(row for row in rows if row in forecast)
+    n = None if cases is None else source.numbers(cases)
+    unit = {"unit": "weights", "cases": asked.n} if asked.shares or asked.weight else {}
+    table = PredictionTable.from_tidy(forecast, happened, n, rows=rows, columns=asked.columns, **asked.options, **unit)
+    said = source.roles(forecast=category, outcome=outcome, cases=cases, group=asked.group)
+    table = replace(table, notes=(said if n is not None else f"{said} Each line is one case.", *table.notes))
+    if stated is not None and table.binary:
+        table = replace(table, forecasts=np.array(list(stated.values())))
+    if asked.group is None:
+        return table
+    return replace(table, strata=dict(_strata(table, source.letters(asked.group), forecast, happened, n)))
+
+
+def _strata(
+    table: PredictionTable, group: list[str], forecast: list[str], happened: list[str], n: Array | None
+) -> Iterator[tuple[str, PredictionTable | str]]:
+    """Yield the table of each group, or the reason why there is none."""
+    places = order.places(forecast, table.rows), order.places(happened, table.columns)
+    for name in sorted(set(group), key=natural):
+        own = np.array(group) == name
+        counts = np.zeros(table.counts.shape)
+        np.add.at(counts, (places[0][own], places[1][own]), 1.0 if n is None else n[own])
+        used = counts.sum(1) > 0
+        rows = tuple(category for category, use in zip(table.rows, used, strict=True) if use)
+        stated = None if table.forecasts is None else table.forecasts[used]
+        problem = check.problem(counts[used], rows, table.columns, table.unit)
+        part = problem or PredictionTable(counts[used], stated, rows, table.columns, table.unit, level=table.level)
+        yield name, part
+
+
+def _bare_form(source: Source, asked: FileOptions) -> PredictionTable | None:
+    """Counts without any names."""
+    return _unnamed(np.array([source.numbers(column) for column in source.table.columns]).T.tolist(), asked)
+
+
+def _unnamed(grid: list[list[float]], asked: FileOptions) -> PredictionTable:
+    """Return the table of counts alone; names that were given may turn it round by their words."""
+    other = "" if asked.rows or asked.columns else _as_cells(grid)
     remedy = f"give {other}" if other else "turn it round; --rows and --columns name it"
     hint = f"If your table has the event and the positive test first, {remedy}."
     notes = () if asked.rows and asked.columns else (hint,)
-    table = _build(grid, asked, asked.rows or (), asked.columns or (), notes, other_reading=other)  # refuses a misfit
-    down, said = _direction(None, list(asked.rows or [""] * len(grid)), "--rows", "Rows")
-    across, also = _direction(None, list(asked.columns or [""] * len(grid[0])), "--columns", "Columns")
-    if not (said or also):
-        return table
-    turned = np.asarray(grid)[np.ix_(down, across)].tolist()
-    rows = tuple(asked.rows[i] for i in down) if asked.rows else ()
-    columns = tuple(asked.columns[j] for j in across) if asked.columns else ()
-    return _build(turned, asked, rows, columns, (*said, *also))
+    table = _build(grid, asked, asked.rows or (), asked.columns or (), notes, other_reading=other)
+    down, said = _direction(None, table.rows, "--rows", "Rows")
+    across, also = _direction(None, table.columns, "--columns", "Columns")
+    return _turned(table, down, across, (*said, *also)) if said or also else table
 
 
-def _cells_turned(grid: Sequence[Sequence[float]]) -> str:
+def _as_cells(grid: Sequence[Sequence[float]]) -> str:
     """Return the options that give a 2 × 2 table with the event and the positive test first."""
     if [len(line) for line in grid] != [2, 2]:
         return ""
@@ -167,198 +307,85 @@ def _cells_turned(grid: Sequence[Sequence[float]]) -> str:
     return " ".join(f"{name} {value:.0f}" for name, value in cells)
 
 
-def read(path: str, asked: FileOptions) -> PredictionTable:
-    """Return the table in a text file of any form; its notes say how it was understood."""
-    sheet = Sheet.of(path)
-    named = {role: getattr(asked, role) for role in ("count", "weight", "label", "category", "group")}
-    at = {role: sheet.named(title, f"--{role}") for role, title in named.items() if title is not None}
-    try:
-        for form in (_probability_form, _tidy_form, _matrix_form):
-            if (made := form(sheet, asked, at)) is not None:
-                return made
-    except ValueError as error:
-        known = str(error).startswith(f"{sheet.name}: ")
-        raise error if known else ValueError(f"{sheet.name}: {error}") from None
-    raise ValueError(
-        f"{sheet.name}: not a table of forecasts against outcomes (columns: {', '.join(sheet.header)}).\n"
-        f"  forms that are read:\n{FORMS}\n"
-        f"  probabilities case by case:  veracity assess {sheet.name}"
-    )
-
-
-# -- forms --------------------------------------------------------------------------------------------------------
-
-
-def _probability_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> PredictionTable | None:
-    """Forecast probability, cases, and events or their share: one line per forecast."""
-    stated, events, rate = sheet.find(PROBABILITIES), sheet.find(EVENTS), sheet.find(RATES)
-    cases, weight = at.get("count", sheet.find(CASES)), at.get("weight")
-    if list(at) == ["count"] and len(sheet.header) == 3 and events is None and rate is None and sheet.probabilities(0):
-        stated, events = 0, next((j for j in (1, 2) if j != cases), None)  # the third column can only be the events
-    outcome = rate if events is None else events
-    if stated is None or outcome is None:
-        return None
-    unused = {"rows": asked.rows, "shares": asked.shares} | {
-        name: name in at for name in ("category", "label", "group")
-    }
-    for name in (name for name, given in unused.items() if given):
-        raise ValueError(f"--{name} has no effect on one line per probability; leave it out")
-    p = sheet.numbers(stated)
-    said = sheet.roles({"forecast": stated, "cases": cases if weight is None else weight, "events": outcome})
-    options = {**asked.options, "columns": asked.columns or ("no event", "event"), "notes": (said,)}
-    if cases is not None and weight is None:
-        n, happened = sheet.numbers(cases), sheet.numbers(outcome)
-        if events is None:
-            happened = [float(round(share * of)) for share, of in zip(happened, n, strict=True)]
-        if rate is not None:
-            _check_shares(sheet, happened, n, rate)
-        return PredictionTable.from_probabilities(p, n, happened, **options)
-    if weight is None:
-        others = [j for j in range(len(sheet.header)) if j not in (stated, rate)]
-        numeric = [sheet.header[j] for j in others if None not in sheet.parsed(sheet.column(j))]
-        hint = "\n  choose:  " + "   or   ".join(f"--weight {title}" for title in numeric) if numeric else ""
-        raise ValueError(f"shares of the event, but no number of cases per forecast{hint}")
-    if rate is None:
-        raise ValueError(f"--weight needs a column of observed shares ({', '.join(RATES[:2])})")
-    weights, observed = np.array(sheet.numbers(weight)), np.array(sheet.numbers(rate))
-    for i in np.flatnonzero(~((observed >= 0) & (observed <= 1))):
-        raise ValueError(f"row {i + 1}, `{sheet.header[rate]}` = {observed[i]:g} is outside 0 … 1")
-    by = np.argsort(p, kind="stable")
-    f = np.column_stack([1.0 - np.array(p), p])[by]
-    cells = np.column_stack([weights * (1.0 - observed), weights * observed])[by]
-    return PredictionTable.from_shares(cells, f, n=asked.n, rows=order.probability_names(f), **options)
-
-
-def _check_shares(sheet: Sheet, events: list[float], n: list[float], at: int) -> None:
-    for i, (share, happened, cases) in enumerate(zip(sheet.numbers(at), events, n, strict=True)):
-        printed = 0.5 * 10.0 ** -len(re.sub(r".*[.,]", "", sheet.cells[i][at]))
-        if cases and abs(share - happened / cases) > printed + 1e-12:
-            raise ValueError(
-                f"{sheet.name}: row {i + 1}, `{sheet.header[at]}` = {share:g}, but {happened:g} of {cases:g} cases is "
-                f"{happened / cases:.4g}; correct the one that is wrong, or leave the column out"
-            )
-
-
-def _tidy_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> PredictionTable | None:
-    """Forecast, outcome and number of cases; without a number, one line per case."""
-    cases = at.get("weight", at.get("count", sheet.find(CASES)))
-    taken = [j for j in (cases, at.get("group")) if j is not None]
-    outcome = at.get("label", sheet.find(OUTCOMES, taken))
-    if outcome is None or order.event_last(sheet.header[1:]) is not None:  # columns no, yes: a matrix
-        return None
-    category = at.get("category", sheet.find((*CATEGORIES, *PROBABILITIES), [*taken, outcome]))
-    others = [j for j in range(len(sheet.header)) if j not in (*taken, outcome)]
-    if category is None and len(others) == 1:
-        category = others[0]
-    if category is None:
-        return None
-    for i, row in enumerate(sheet.cells):
-        if not row[outcome] or not row[category]:
-            raise ValueError(f"row {i + 1}: forecast or outcome is empty; complete the row or remove it")
-    n = None if cases is None else np.array(sheet.numbers(cases))
-    forecast, happened = sheet.column(category), [canonical(label) for label in sheet.column(outcome)]
-    rows, stated = asked.rows, sheet.probabilities(category)
-    if stated is not None and rows is None:
-        if len(stated) > MANY:
-            raise ValueError(
-                f"`{sheet.header[category]}` holds {len(stated)} different probabilities: too many for a table.\n"
-                f"  case by case:  veracity assess {sheet.name}"
-            )
-        rows = tuple(stated)
-    elif rows is not None and asked.partial:
-        rows = tuple(row for row in rows if row in forecast)
-    unit = {"unit": "weights", "cases": asked.n} if asked.shares or "weight" in at else {}
-    options = {**asked.options, **unit, "rows": rows, "columns": asked.columns}
-    table = PredictionTable.from_tidy(forecast, happened, n, **options)
-    said = sheet.roles({"forecast": category, "outcome": outcome, "cases": cases, "group": at.get("group")})
-    table = replace(table, notes=(said if n is not None else f"{said} Each line is one case.", *table.notes))
-    if stated is not None and asked.rows is None and table.binary:
-        table = replace(table, forecasts=np.array(list(stated.values())))
-    return table if "group" not in at else _stratified(table, sheet.column(at["group"]), forecast, happened, n)
-
-
-def _stratified(
-    table: PredictionTable, group: list[str], forecast: list[str], happened: list[str], weights: Any
-) -> PredictionTable:
-    """Return the pooled table with one stratum per value of a column."""
-    held = np.array(group)
-    cells = np.array([table.rows.index(f) for f in forecast]), np.array([table.columns.index(o) for o in happened])
-    strata: dict[str, PredictionTable | str] = {}
-    for name in order.ascending(order.distinct(group)):
-        counts, own = np.zeros(table.counts.shape), held == name
-        np.add.at(counts, (cells[0][own], cells[1][own]), 1.0 if weights is None else weights[own])
-        used = counts.sum(1) > 0
-        rows = tuple(category for category, use in zip(table.rows, used, strict=True) if use)
-        stated = None if table.forecasts is None else table.forecasts[used]
-        try:
-            strata[name] = PredictionTable(counts[used], stated, rows, table.columns, table.unit, level=table.level)
-        except ValueError as error:
-            strata[name] = str(error).removeprefix("counts: ")
-    return replace(table, strata=strata)
-
-
-def _matrix_form(sheet: Sheet, asked: FileOptions, at: dict[str, int]) -> PredictionTable | None:
+def _matrix_form(source: Source, asked: FileOptions) -> PredictionTable | None:
     """One line per category, one column per outcome."""
-    width = len(sheet.header)
-    if at:
+    first, *others = source.table.columns
+    rows = source.letters(first)
+    if asked.named or len(others) < 2 or len(rows) > MANY or len(set(rows)) < len(rows):
         return None
-    if None not in sheet.parsed(sheet.header):  # no names at all: the first line holds counts
-        whole = replace(sheet, header=[""] * width, cells=[sheet.header, *sheet.cells])
-        grid = np.array([whole.numbers(j) for j in range(width)]).T
-        other = "" if asked.rows or asked.columns else _cells_turned(grid.tolist())
-        return _build(grid, asked, asked.rows or (), asked.columns or (), (), other_reading=other)
-    if width < 3 or len(sheet.cells) > MANY or len(set(sheet.column(0))) < len(sheet.cells):
+    if all(value is None for column in others for value in source.parsed(column)):
         return None
-    if set(sheet.parsed([cell for row in sheet.cells for cell in row[1:]])) == {None}:
-        return None
-    grid, rows, columns, notes = _without_totals(sheet)
-    within = len(columns) == 2 and bool((grid[:, 1] <= grid[:, 0]).all())
-    if within and asked.columns is None and order.event_last(columns) is None and sheet.probabilities(0):
+    for name in source.table.same.values():
+        raise ValueError(f"columns: the name {name!r} occurs twice; give each its own")
+    grid, rows, columns, notes = _without_totals(source, rows, others)
+    stated, worded = source.probabilities(first), order.event_last(columns) is not None
+    if stated and len(columns) == 2 and asked.columns is None and not worded and (grid[:, 1] <= grid[:, 0]).all():
         a, b = columns
         raise ValueError(
             f"`{b}` never exceeds `{a}`: does `{a}` count all cases, or those without the event?\n"
             f'  all cases:  --count "{a}"      without the event:  --columns "{a},{b}"'
         )
+    down, across, turned = _orientation(grid, rows, columns, asked)
+    options: dict[str, Any] = {}
+    if len(columns) == 2 and asked.columns is None and across == [0, 1] and not worded:
+        notes += (f"The last column, “{columns[1]}”, is taken for the event; --columns gives another order.",)
+        if asked.rows is None and not turned:
+            names = [",".join(reversed(side)) for side in (columns, rows)]
+            options["other_reading"] = f'--columns "{names[0]}" --rows "{names[1]}"'
+    if stated and key_of(first) in PROBABILITIES and len(stated) == len(rows) and len(columns) == 2:
+        options["forecasts"] = np.array([stated[row] for row in rows])
+    return _turned(_build(grid, asked, rows, columns, (), **options), down, across, (*notes, *turned))
+
+
+def _orientation(
+    grid: Array, rows: Sequence[str], columns: Sequence[str], asked: FileOptions
+) -> tuple[list[int], list[int], tuple[str, ...]]:
+    """Return the order of rows and of columns, by options and by words, and notes about it.
+
+    A 2 × 2 table of which the words of one side reversed half was written in one direction: the other side follows.
+    """
     across, said = _direction(asked.columns, columns, "--columns", "Columns")
     down, also = _direction(asked.rows, rows, "--rows", "Rows")
     turned = grid[np.ix_(down, across)]
     if grid.shape == (2, 2) and turned[0, 1] * turned[1, 0] > turned[0, 0] * turned[1, 1]:
-        # The words of one side reversed it; the other side, without such words, was written in the same direction.
         if also and asked.columns is None and order.event_last(columns) is None:
             said = (f"Columns turned round with the rows: “{columns[0]}” is taken for the event.",)
             across = across[::-1]
         elif said and asked.rows is None and order.event_last(rows) is None:
             also = (f"Rows turned round with the columns: “{rows[0]}” is taken for the worst.",)
             down = down[::-1]
-    stated = sheet.probabilities(0) if key_of(sheet.header[0]) in PROBABILITIES else None
-    options: dict[str, Any] = {}
-    if len(columns) == 2 and asked.columns is None and not said and order.event_last(columns) is None:
-        notes += (f"The last column, “{columns[1]}”, is taken for the event; --columns gives another order.",)
-        if asked.rows is None and not also:
-            names = [",".join(reversed(side)) for side in (columns, rows)]
-            options["other_reading"] = f'--columns "{names[0]}" --rows "{names[1]}"'
-    if stated is not None and len(stated) == len(rows) and len(columns) == 2:
-        options["forecasts"] = np.array([stated[rows[i]] for i in down])
-    rows, columns = [rows[i] for i in down], [columns[j] for j in across]
-    return _build(grid[np.ix_(down, across)], asked, rows, columns, (*notes, *said, *also), **options)
+    return down, across, (*said, *also)
 
 
 def _direction(
-    given: Sequence[str] | None, names: list[str], option: str, what: str
+    given: Sequence[str] | None, names: Sequence[str], option: str, what: str
 ) -> tuple[list[int], tuple[str, ...]]:
     """Return the order of rows or columns: as given, by yes and no words, or as written; and a note about it."""
     if given is not None:
-        return order.given(option, given, names), ()
-    words = order.event_last(names)
-    if words is None or words == names:
+        return order.given(option, given, list(names)), ()
+    worded = order.event_last(names)
+    if worded is None or worded == list(names):
         return list(range(len(names))), ()
-    return [names.index(name) for name in words], (f"{what} turned round by their words: {' before '.join(words)}.",)
+    return [names.index(name) for name in worded], (f"{what} turned round by their words: {' before '.join(worded)}.",)
 
 
-def _without_totals(sheet: Sheet) -> tuple[Array, list[str], list[str], tuple[str, ...]]:
+def _turned(table: PredictionTable, down: list[int], across: list[int], notes: tuple[str, ...]) -> PredictionTable:
+    """Return the table with rows and columns in this order."""
+    return replace(
+        table,
+        counts=table.counts[np.ix_(down, across)],
+        forecasts=None if table.forecasts is None else table.forecasts[down],
+        rows=tuple(table.rows[i] for i in down),
+        columns=tuple(table.columns[j] for j in across),
+        notes=notes,
+    )
+
+
+def _without_totals(
+    source: Source, rows: list[str], columns: list[str]
+) -> tuple[Array, list[str], list[str], tuple[str, ...]]:
     """Return cells, rows, columns and notes without a last row or column of totals, which must agree with the cells."""
-    rows, columns, notes = sheet.column(0), sheet.header[1:], list[str]()
-    grid = np.array([sheet.numbers(j + 1) for j in range(len(columns))]).T
+    grid, notes = np.array([source.numbers(column) for column in columns]).T, list[str]()
     for axis, what in enumerate(("row", "column")):
         names, others = (columns, rows) if axis else (rows, columns)
         if key_of(names[-1]) not in TOTALS or len(names) < 3:
@@ -367,7 +394,7 @@ def _without_totals(sheet: Sheet) -> tuple[Array, list[str], list[str], tuple[st
         added = grid.sum(axis)
         for i in np.flatnonzero(np.abs(added - printed) > 1e-9):
             raise ValueError(
-                f"{sheet.name}: {what} {names[-1]!r} says {printed[i]:g} for {others[i]!r}, but the cells add up to "
+                f"{what} {names[-1]!r} says {printed[i]:g} for {others[i]!r}, but the cells add up to "
                 f"{added[i]:g}; correct the one that is wrong"
             )
         notes.append(f"{what.capitalize()} “{names[-1]}” holds totals and is left out.")
@@ -378,10 +405,9 @@ def _without_totals(sheet: Sheet) -> tuple[Array, list[str], list[str], tuple[st
 def _build(
     grid: Any, asked: FileOptions, rows: Sequence[str], columns: Sequence[str], notes: tuple[str, ...], **more: Any
 ) -> PredictionTable:
-    options = {**asked.options, **more, "rows": tuple(rows), "columns": tuple(columns), "notes": notes}
     if len({len(line) for line in grid}) > 1:
         widths = ", ".join(str(len(line)) for line in grid)
         raise ValueError(f"counts: rows of different length ({widths}); each category needs one number per outcome")
-    if asked.shares:
-        return PredictionTable.from_shares(grid, n=asked.n, **options)
+    unit = {"unit": "weights", "cases": asked.n} if asked.shares else {}
+    options = {**asked.options, **unit, **more, "rows": tuple(rows), "columns": tuple(columns), "notes": notes}
     return PredictionTable(check.grid(grid), **options)

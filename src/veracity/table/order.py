@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data.events import EVENT_WORDS
-from veracity.words import in_full
+from veracity.words import in_full, natural
 
 NO_EVENT = {
     *EVENT_WORDS.values(),
@@ -53,16 +53,14 @@ def outcomes(seen: list[str], columns: Sequence[Any] | None) -> tuple[list[str],
             f"outcomes {a!r} and {b!r}: which one is the event?\n"
             f"  name it last:  --columns {b!r},{a!r}   or   --columns {a!r},{b!r}".replace("'", '"')
         )
-    in_order = ascending(seen)
+    in_order = sorted(seen, key=natural)
     return in_order, (f"Outcomes are in the order {', '.join(in_order)}; --columns gives another.",)
 
 
-def ascending(names: Sequence[str]) -> list[str]:
-    """Return names sorted by value if all are numbers, else alphabetically."""
-    try:
-        return sorted(names, key=float)
-    except ValueError:
-        return sorted(names)
+def places(values: Sequence[Any], names: Sequence[str]) -> NDArray[np.int64]:
+    """Return the place of each value among the names."""
+    place = {name: i for i, name in enumerate(names)}
+    return np.array([place[str(value)] for value in values], dtype=np.int64)
 
 
 def by_event_share(counts: NDArray[np.float64]) -> list[int]:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veracity.formulas import tables as formula
 from veracity.formulas.domain import Array
-from veracity.results.presented import Presented
+from veracity.results.document import parse
 from veracity.words import in_full
 
 from . import check, order
-from .document import SCHEMA, csv_lines, document
-from .numbers import Numbers
+from .assessment import SCHEMA, TableAssessment
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictionTable(Numbers, Presented):
+class PredictionTable(TableAssessment):
     """Forecast categories (rows, best to worst) against outcomes (columns, no event to event).
 
     counts     (k, K) cases, or weights when `unit` says so
@@ -38,41 +36,6 @@ class PredictionTable(Numbers, Presented):
     >>> round(table.psep, 3), round(table.half_brier, 3), round(table.divergence_score, 3), round(table.g2, 3)
     (0.454, 0.23, 0.65, 11.31)
     """
-
-    counts: Array
-    forecasts: Array | None = None
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    unit: str = "counts"
-    cases: float | None = None
-    train: PredictionTable | None = None
-    level: float = 0.95
-    prevalences: tuple[float, ...] = ()
-    strata: Mapping[str, PredictionTable | str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    other_reading: str = ""
-
-    def __post_init__(self) -> None:
-        counts = check.grid(self.counts)
-        rows = check.names("rows", self.rows, len(counts)) or tuple(f"forecast {i + 1}" for i in range(len(counts)))
-        columns = check.names("columns", self.columns, counts.shape[1]) or _default_columns(counts.shape[1])
-        if self.unit not in ("counts", "weights"):
-            raise ValueError(f"unit: {self.unit!r} is neither 'counts' nor 'weights'")
-        check.cells(counts, rows, columns, self.unit)
-        if self.cases is not None:
-            if self.unit == "counts" or not 0 < self.cases < math.inf:
-                raise ValueError(f"cases: {self.cases!r}; it is the number of cases behind weights, above 0")
-            counts = counts * (self.cases / counts.sum())
-        if not 0.0 < self.level < 1.0:
-            raise ValueError(f"level: {self.level!r} is outside (0, 1); 0.95 is usual")
-        if self.prevalences and len(columns) > 2:
-            raise ValueError("prevalence: needs two outcomes; add up columns until two are left (Python: versus_rest)")
-        counts.flags.writeable = False
-        forecasts = None if self.forecasts is None else check.forecasts(self.forecasts, rows, columns)
-        prevalences = tuple(check.rate("prevalence", p) for p in self.prevalences)
-        checked = {"counts": counts, "forecasts": forecasts, "rows": rows, "columns": columns}
-        for name, value in (checked | {"prevalences": prevalences, "notes": tuple(self.notes)}).items():
-            object.__setattr__(self, name, value)
 
     # -- other ways in ----------------------------------------------------------------------------------------------
 
@@ -129,7 +92,7 @@ class PredictionTable(Numbers, Presented):
         seen = order.distinct(category)
         names, notes = order.outcomes(order.distinct(outcome), columns)
         counts = np.zeros((len(seen), len(names)))
-        cells = _places(category, seen), _places(outcome, names)
+        cells = order.places(category, seen), order.places(outcome, names)
         np.add.at(counts, cells, 1.0 if n is None else np.asarray(n, dtype=np.float64))
         if rows is None:
             by = order.by_event_share(counts)
@@ -171,7 +134,7 @@ class PredictionTable(Numbers, Presented):
         f, row = np.unique(p[:, ::-1] + 0.0, axis=0, return_inverse=True)
         f = f[:, ::-1]
         counts = np.zeros(f.shape)
-        np.add.at(counts, (row.reshape(-1), _places(y_true, names)), 1.0)
+        np.add.at(counts, (row.reshape(-1), order.places(y_true, names)), 1.0)
         return cls(counts, f, order.probability_names(f), tuple(names), **{"notes": notes, **options})
 
     @classmethod
@@ -266,20 +229,17 @@ class PredictionTable(Numbers, Presented):
 
     # -- ways out ---------------------------------------------------------------------------------------------------
 
-    def document(self) -> dict[str, Any]:
-        """Return everything as plain data, for JSON, terminal, report and charts."""
-        return document(self)
-
     @classmethod
     def from_json(cls, text: str) -> PredictionTable:
-        found = json.loads(text)
-        schema = found.get("schema") if isinstance(found, dict) else None
+        """Return the table that `to_json` wrote."""
+        document = parse(text)
+        schema = document.get("schema") if isinstance(document, dict) else None
         if schema != SCHEMA:
             raise ValueError(f"schema: {schema!r}; a table is {SCHEMA!r}")
-        strata = {name: s if isinstance(s, str) else cls._rebuilt(s) for name, s in found["strata"].items()}
-        train = None if found["train"] is None else cls._rebuilt(found["train"])
-        prevalences = tuple(entry["prevalence"] for entry in found["prevalence"])
-        return replace(cls._rebuilt(found), train=train, strata=strata, prevalences=prevalences)
+        strata = {name: s if isinstance(s, str) else cls._rebuilt(s) for name, s in document["strata"].items()}
+        train = None if document["train"] is None else cls._rebuilt(document["train"])
+        prevalences = tuple(entry["prevalence"] for entry in document["prevalence"])
+        return replace(cls._rebuilt(document), train=train, strata=strata, prevalences=prevalences)
 
     @classmethod
     def _rebuilt(cls, core: dict[str, Any]) -> PredictionTable:
@@ -287,19 +247,6 @@ class PredictionTable(Numbers, Presented):
         fields = {name: core[name] for name in ("counts", "forecasts", "rows", "columns", "unit", "level", "notes")}
         return cls(**fields, cases=cases)
 
-    def to_csv(self) -> str:
-        """Return every number as CSV text by its JSON path."""
-        return csv_lines(self.document())
-
     def plot(self, name: str | None = "table_mosaic", **options: Any) -> Any:
         """Return bregman_tangents, predictive_values, table_mosaic or attributes, an Altair chart."""
         return super().plot(name, **options)
-
-
-def _default_columns(outcomes: int) -> tuple[str, ...]:
-    return ("no event", "event") if outcomes == 2 else tuple(f"outcome {j + 1}" for j in range(outcomes))
-
-
-def _places(values: Sequence[Any], names: list[str]) -> NDArray[np.int64]:
-    place = {name: i for i, name in enumerate(names)}
-    return np.array([place[str(value)] for value in values], dtype=np.int64)
