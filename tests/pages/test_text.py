@@ -192,6 +192,8 @@ def test_control_characters_never_reach_the_terminal(filled: Callable[..., Any])
         ("www.example.org", "www<!-- -->.example.org"),
         ("@team fixes #12", "@<!-- -->team fixes #<!-- -->12"),
         ("# title", "\\# title"),
+        ("$$\\frac{1}{2}$$", "\\$\\$\\\\frac{1}{2}\\$\\$"),
+        ("from $5 to $10", "from \\$5 to \\$10"),
         ("a\x00b\u202ec\ud800", "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c\N{REPLACEMENT CHARACTER}"),
     ],
 )

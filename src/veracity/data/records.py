@@ -396,6 +396,20 @@ class Surprise(Section):
 
 
 @dataclass(frozen=True)
+class Given(Section):
+    """What a command was given to read, and where in it the forecasts of the model are.
+
+    `options`, each a name and its value unless it is a flag, say how the files are read; `column` tells the models of
+    several apart, or `forecasts` are this one's own columns; neither where the files hold one model.
+    """
+
+    files: tuple[str, ...]
+    options: tuple[tuple[str, ...], ...]
+    column: str | None = None
+    forecasts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Provenance(Section):
     """Where the numbers come from."""
 
@@ -408,6 +422,7 @@ class Provenance(Section):
     reading: Any
     plan: Mapping[str, Any]
     seconds: float | None
+    given: Given | None = None
 
 
 @dataclass(frozen=True)

@@ -126,8 +126,7 @@ def _fix(a: Any, poor: bool) -> words.Said | None:
         said = said._replace(text=f"{said.text} That leaves {left[0]}.")
     if said is None or a.provenance is None:
         return said
-    typed, reading = a.provenance.command, str(a.provenance.reading or "")
-    return said._replace(command=commands.ready(said.command, typed, reading, a.model, _inputs(a)))
+    return said._replace(command=commands.ready(said.command, a.provenance.given, a.model, _inputs(a)))
 
 
 def _cards(a: Any) -> Cards:

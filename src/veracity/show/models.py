@@ -84,7 +84,7 @@ def notes_of_models(models: Ranked, lead: bool = False, without: tuple[str, ...]
     for name, a in models:
         for finding in a.findings or ():
             if finding.severity == "changes the meaning" and finding.code not in without:
-                models_of.setdefault(words.sentence(finding.message), []).append(name)
+                models_of.setdefault(words.finding(finding), []).append(name)
     for message, names in list(models_of.items())[:4]:
         who = ", ".join(names) if len(names) <= 3 else count(len(names), "model")
         said.append(Sentence(NOTICE, "Note", f"{who}: {message}"))

@@ -230,8 +230,8 @@ def notes(findings: Iterable[Finding], said_before: str = "") -> list[Said]:
 
 
 def finding(found: Finding) -> str:
-    """Return a finding as a sentence, with its first rows where it does not name them itself."""
-    if not found.rows or "row" in found.message:
+    """Return a finding as a sentence with its first rows, which no message names itself."""
+    if not found.rows:
         return sentence(found.message)
     named = ", ".join(str(row) for row in found.rows[:MOST_ROWS]) + (", …" if len(found.rows) > MOST_ROWS else "")
     return sentence(f"{found.message.removesuffix('.')} ({'row' if len(found.rows) == 1 else 'rows'} {named})")
