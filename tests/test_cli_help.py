@@ -129,7 +129,10 @@ def test_shell_completes_commands_and_options() -> None:
     ("typed", "kept"),
     [
         (["e.csv", "--label=y", "--where", "a=1", "--normalise", "--where=b=2"], None),
-        (["--quiet", "e.csv", "--cut", "0,4", "--json", "x.json", "--no-header", "--level", "0.9"], "--cut --no-header"),
+        (
+            ["--quiet", "e.csv", "--cut", "0,4", "--json", "x.json", "--no-header", "--level", "0.9"],
+            "--cut --no-header",
+        ),
         (["--group", "g", "--cluster", "c", "--id", "i", "--", "-e.csv"], "--id"),
     ],
 )
@@ -189,12 +192,14 @@ def test_the_fix_of_one_of_several_models_runs(
     y = (rng.random(800) < p).astype(int)
     sure = p**3 / (p**3 + (1 - p) ** 3)
     monkeypatch.chdir(tmp_path)
-    lines = [f"y,p,{column}"] + [f"{o},{x:.6f},{m}" for m, q in (("gam", sure), ("net", p)) for o, x in zip(y, q)]
+    lines = [f"y,p,{column}"] + [
+        f"{o},{x:.6f},{m}" for m, q in (("gam", sure), ("net", p)) for o, x in zip(y, q, strict=True)
+    ]
     if held == "columns":
-        lines = ["y,p_gam,p_net"] + [f"{o},{a:.6f},{b:.6f}" for o, a, b in zip(y, sure, p)]
+        lines = ["y,p_gam,p_net"] + [f"{o},{a:.6f},{b:.6f}" for o, a, b in zip(y, sure, p, strict=True)]
     elif column is None:
         head = "y,gam_0,gam_1,net_0,net_1"
-        lines = [head] + [f"{o},{1 - a},{a},{1 - b},{b}" for o, a, b in zip(y, sure, p)]
+        lines = [head] + [f"{o},{1 - a},{a},{1 - b},{b}" for o, a, b in zip(y, sure, p, strict=True)]
     Path("models.csv").write_text("\n".join(lines) + "\n")
     assert cli.run(["assess", "models.csv", *options, "--details", "--report", "page.html"]) == 0
     capsys.readouterr()

@@ -356,6 +356,7 @@ class Level(Section):
     level: ClassLevel | None = None
     shrunk: Reading | None = None  # log loss drawn towards the mean of all levels: small groups vary by chance
     gain: Reading | None = None  # log loss that the recalibration of all cases saves here
+    p: float | None = None  # of the tests of calibration together; the verdict compares it with `alpha` of the group
 
 
 @dataclass(frozen=True)
@@ -380,9 +381,12 @@ class Difference(Section):
 
 @dataclass(frozen=True)
 class Group(Section):
+    """The levels of a group; each verdict is found at `alpha`, a share of the chance of a false one."""
+
     levels: Mapping[str, Level]
     differ: Difference | None = None
     worst: str | None = None
+    alpha: float | None = None
 
 
 @dataclass(frozen=True)

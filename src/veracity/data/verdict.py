@@ -75,4 +75,5 @@ class Verdict(Section):
     reason: str | None = None
     method: str = ""
     sentences: tuple[str, ...] = ()
+    p: float | None = None  # of the three tests together
     findings: tuple[Finding, ...] = ()

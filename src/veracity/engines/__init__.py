@@ -140,8 +140,8 @@ def assessments(
         findings = (*layout.findings, *tally.findings, *counted.findings(model))
         origin = {"reading": layout.describe() if layout.files else None, **(provenance or {})}
         if origin.get("given") is not None and len(layout.models) > 1:
-            where = {"column": layout.model_column} if layout.model_column else {"forecasts": dict(layout.models)[model]}
-            origin["given"] = replace(origin["given"], **where)
+            own = () if layout.model_column else dict(layout.models)[model]
+            origin["given"] = replace(origin["given"], column=layout.model_column, forecasts=own)
         tally = replace(tally, findings=findings)
         made[model] = assessment(tally, model=model or None, provenance=origin, started=started)
     return made

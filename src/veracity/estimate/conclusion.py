@@ -40,6 +40,11 @@ def verdict(tally: Tally, recalibration: Recalibration | None = None, nothing: s
     return replace(found, sentences=said)
 
 
+def alpha_of(among: int) -> float:
+    """Return the chance of a false verdict of one among so many."""
+    return ALPHA / min(max(among, 1), MOST_VERDICTS)
+
+
 def _judged(tally: Tally, recalibration: Recalibration | None, among: int) -> Verdict:
     rows, plan = tally.few_rows(MOST_ROWS, MOST_ENTRIES), tally.plan
     gain = (None, None) if recalibration is None else recalibration.gain("log")
@@ -57,6 +62,6 @@ def _judged(tally: Tally, recalibration: Recalibration | None, among: int) -> Ve
         gain_error=gain[1],
         level=plan.level,
         seed=plan.random_state,
-        alpha=ALPHA / min(among, MOST_VERDICTS),
+        alpha=alpha_of(among),
     )
     return replace(found, method=", ".join(part for part in (found.method, tally.basis) if part))

@@ -33,7 +33,7 @@ from veracity.estimate.slope import (
     fit,
     removable_share,
 )
-from veracity.formulas.differences import weighted_holm
+from veracity.formulas.differences import weighted_holm, weighted_holm_p
 from veracity.formulas.intervals import quantile
 
 Floats = NDArray[np.float64]
@@ -226,13 +226,18 @@ def judge(
         zero_rows=zeros,
         reason=_reason(cases, p, certain),
         method=_method(cases, p),
+        p=weighted_holm_p(*_weighted(tests, picks_only)),
     )
 
 
 def rejections(tests: Tests, picks: bool, alpha: float = ALPHA) -> set[str]:
     """Return the tests that reject calibration."""
+    return weighted_holm(*_weighted(tests, picks), alpha)
+
+
+def _weighted(tests: Tests, picks: bool) -> tuple[dict[str, float], dict[str, float]]:
     weights = PICK_WEIGHTS if picks else WEIGHTS
-    return weighted_holm({name: getattr(tests, name) for name in weights}, weights, alpha)
+    return {name: getattr(tests, name) for name in weights}, weights
 
 
 def state_of(rejected: bool, upper: float, detectable: float | None, zeros: int) -> str:

@@ -240,6 +240,15 @@ def weighted_holm(p: Mapping[str, float], weights: Mapping[str, float], level: f
     return rejected
 
 
+def weighted_holm_p(p: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """Return the smallest level at which Holm's test with weights rejects a hypothesis: min p_i Σw/w_i, at most 1.
+
+    >>> round(weighted_holm_p({"a": 0.019, "b": 0.03, "c": 0.2}, {"a": 0.4, "b": 0.4, "c": 0.2}), 4)
+    0.0475
+    """
+    return min(1.0, min(p[name] * sum(weights.values()) / weights[name] for name in p))
+
+
 def noncentrality_bound(x: float, df: float, tail: float = 0.025) -> float:
     """Return the largest λ for which a noncentral χ²(df, λ) is at most x with probability `tail` or more.
 

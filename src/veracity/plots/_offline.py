@@ -41,7 +41,7 @@ class Offline:
 
 def offline(chart: Any) -> Any:
     """Return the chart as one that is whole in itself."""
-    object.__setattr__(chart, "__class__", _offline_class(type(chart)))  # altair's own setter writes into the picture
+    object.__setattr__(chart, "__class__", _offline_class(chart.__class__))  # altair's own setter writes into the picture
     return chart
 
 
@@ -51,7 +51,7 @@ def _offline_class(kind: type) -> type:
 
 
 def _restored(kind: type, held: dict[str, Any]) -> Any:
-    chart = object.__new__(_offline_class(kind))
+    chart: Any = object.__new__(_offline_class(kind))
     chart.__dict__.update(held)
     return chart
 

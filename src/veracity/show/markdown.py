@@ -63,7 +63,7 @@ def _cell(cell: Cell) -> str:
 
 
 def safe(text: str) -> str:
-    """Return text that Markdown, and the HTML inside it, take as text: no emphasis, no link, no mention, no mathematics.
+    """Return text that Markdown, and the HTML inside it, take as text: no emphasis, link, mention or mathematics.
 
     >>> safe("<b>*a*|b</b>")
     '&lt;b&gt;\\\\*a\\\\*\\\\|b&lt;/b&gt;'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from veracity.data.records import Baseline, ExpectedScore, Gain, Remedy, Scores,
 from veracity.data.verdict import Verdict
 
 from .labels import ACTION, BAD, GOOD, MARK_OF_STATE, NOTICE, RULES, SCORE_OF, Said
-from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, why
+from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, value, why
 from .text import capital, sentence
 
 LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apart as a title
@@ -100,6 +101,13 @@ def judged_by(scores: Scores | None) -> str:
     return "brier" if scores is not None and finite(scores.log_loss) is None else "log"
 
 
+def any_infinite(scores: Iterable[Scores | None]) -> bool:
+    """Return whether a log loss is infinite, so that these are judged by the Brier score, which all of them have."""
+    held = list(scores)
+    known = all(one is not None and finite(one.get("brier")) is not None for one in held)
+    return known and any(value(one.log_loss) == math.inf for one in held if one is not None)
+
+
 def best_remedy(
     remedies: Iterable[Remedy] | None, rule: str = "log", *, clear: bool = True
 ) -> tuple[Remedy, Gain] | None:
@@ -176,6 +184,14 @@ def worst_group(groups: Any) -> Said | None:
             text = f"{column} = {group.worst} is worst, with {loss_text}; groups differ ({p_equals(p)})."
             return Said(NOTICE, "Groups", text)
     return None
+
+
+def group_verdicts(group: Any) -> str:
+    """Return at which p the verdicts of groups are found; empty where that is unknown or that of one verdict."""
+    if group.alpha is None or group.alpha >= SIGNIFICANT:
+        return ""
+    judged = f"Each of the {len(group.levels):,} groups is judged at {group.alpha:.2g} because there are several"
+    return f"p: of the calibration tests of a group. {judged}; alone, it would be at {SIGNIFICANT}."
 
 
 def drift(found: Any) -> str:
