@@ -169,6 +169,20 @@ def test_models_with_different_cases_are_not_ranked_and_the_reason_is_said(
     assert table.partition("\n")[0].split()[0] == "cases"
 
 
+def test_as_many_cases_with_other_outcomes_are_different_cases(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    y, p = drawn(400, 9)
+    lines = [
+        "y,p,model",
+        *(f"{o},{x:.6f},{'one' if i < 200 else 'two'}" for i, (o, x) in enumerate(zip(y, p, strict=True))),
+    ]
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(lines) + "\n")
+    assert run(["assess", str(path), "--model", "model"]) == 0
+    assert "! No ranking The models have different cases (200 each)" in flat(capsys.readouterr().out)
+
+
 # -- few cases decide -------------------------------------------------------------------------------------------------
 
 

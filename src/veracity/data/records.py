@@ -381,12 +381,10 @@ class Difference(Section):
 
 @dataclass(frozen=True)
 class Group(Section):
-    """The levels of a group; each verdict is found at `alpha`, a share of the chance of a false one."""
-
     levels: Mapping[str, Level]
     differ: Difference | None = None
     worst: str | None = None
-    alpha: float | None = None
+    alpha: float | None = None  # of the verdict of each level: a share of the chance of a false one
 
 
 @dataclass(frozen=True)
@@ -401,16 +399,12 @@ class Surprise(Section):
 
 @dataclass(frozen=True)
 class Given(Section):
-    """What a command was given to read, and where in it the forecasts of the model are.
-
-    `options`, each a name and its value unless it is a flag, say how the files are read; `column` tells the models of
-    several apart, or `forecasts` are this one's own columns; neither where the files hold one model.
-    """
+    """What a command was given to read, and where in it the forecasts of one of several models are."""
 
     files: tuple[str, ...]
-    options: tuple[tuple[str, ...], ...]
-    column: str | None = None
-    forecasts: tuple[str, ...] = ()
+    options: tuple[tuple[str, ...], ...]  # that say how files are read: a name and its value, or a flag
+    column: str | None = None  # of the models' names
+    forecasts: tuple[str, ...] = ()  # the model's own columns
 
 
 @dataclass(frozen=True)

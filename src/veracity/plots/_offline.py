@@ -41,7 +41,9 @@ class Offline:
 
 def offline(chart: Any) -> Any:
     """Return the chart as one that is whole in itself."""
-    object.__setattr__(chart, "__class__", _offline_class(chart.__class__))  # altair's own setter writes into the picture
+    object.__setattr__(
+        chart, "__class__", _offline_class(chart.__class__)
+    )  # altair's own setter writes into the picture
     return chart
 
 

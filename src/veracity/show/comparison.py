@@ -103,13 +103,19 @@ def _models(result: Any) -> Table:
         rows.append((Label(model), first, *own, *others, str(a.verdict or "")))
     tests = sum(d.p is not None for d in record.differences[rule])
     adjusted = f"; p by Holm for {tests} pairs" if tests > 1 else ""
-    what = "" if rule == "log" else f" Differences are those of the {words.RULES[rule]}."
     said = f"Differences from {name} on the same cases ({record.method}){adjusted}."
-    notes = (f"Lowest {words.RULES[rule]} first. {said}{what}", models.left_out(side, len(result.models)))
+    notes = (
+        f"Lowest {words.RULES[rule]} first. {said} {_of_brier(rule)}".rstrip(),
+        models.left_out(side, len(result.models)),
+    )
     level = (words.level(_level(result)), 2)
     scored = [(title, 3 if m.percent else 5) for m, title, _ in found[1:]]
     verdict = Column("verdict", number=False, rank=1)
     return table("Models", [found[0][1], _from(record), level, ("p", 4), *scored, verdict], rows, notes, first="Model")
+
+
+def _of_brier(rule: str) -> str:
+    return f"Differences are those of the {words.RULES[rule]}." if rule != "log" else ""
 
 
 def _from(record: Any) -> str:
@@ -197,4 +203,5 @@ def _group_table(result: Any, column: str) -> Table:
     interval = (words.level(_level(result)), 1)
     columns = (Column("model", number=False), "cases", *models.loss_titles(rule), _from(record), interval)
     said = words.comparison.groups(record, column, _level(result))
-    return table(f"By {column}", columns, rows, (said, models.groups_left_out(len(ordered) - len(kept))))
+    notes = (said, _of_brier(rule), models.groups_left_out(len(ordered) - len(kept)))
+    return table(f"By {column}", columns, rows, notes)

@@ -26,9 +26,9 @@ Ranked = list[tuple[str, Any]]  # models by name, best first
 
 
 def ranked(result: Any) -> Ranked:
-    """Return the models of a result, lowest loss first; those with different numbers of cases by that, most first."""
+    """Return the models of a result, lowest loss first; those with different cases by their number, most first."""
     models = list(result.models.items())
-    if not same_number(models):
+    if not same_cases(models):
         return sorted(models, key=lambda item: (-item[1].n, item[0]))
     score = words.SCORE_OF[rule_of(models)]
     return sorted(models, key=lambda item: _loss(item[1], score))
@@ -39,9 +39,13 @@ def rule_of(models: Ranked) -> str:
     return "brier" if words.any_infinite(a.scores for _, a in models) else "log"
 
 
-def same_number(models: Ranked) -> bool:
-    """Return whether all models have as many cases; otherwise they were assessed on different ones."""
-    return len({a.n for _, a in models}) == 1
+def same_cases(models: Ranked) -> bool:
+    """Return whether all models may have the same cases: as many, with outcomes of the same frequencies.
+
+    The baseline's loss tells the frequencies; it is rounded, since sums in another order differ in their last digits.
+    """
+    held = [(a.n, words.finite(getattr(a.baseline, "log_loss", None))) for _, a in models]
+    return len({(n, None if loss is None else round(loss, 9)) for n, loss in held}) == 1
 
 
 def _loss(a: Any, score: str) -> float:
@@ -60,10 +64,10 @@ def loss_titles(rule: str) -> list[Title]:
 
 
 def ends(models: Ranked, most: int) -> Ranked:
-    """Return all models, or the first and the last; those with different numbers of cases are not ranked: the first."""
+    """Return all models, or the first and the last; those with different cases are not ranked: the first."""
     if len(models) <= most:
         return models
-    return models[: most // 2] + models[-(most // 2) :] if same_number(models) else models[:most]
+    return models[: most // 2] + models[-(most // 2) :] if same_cases(models) else models[:most]
 
 
 def summary(result: Any) -> list[Block]:
@@ -118,7 +122,7 @@ def notes_of_models(models: Ranked, lead: bool = False, without: tuple[str, ...]
 
 def _lowest(models: Ranked) -> Sentence:
     """Return the model with the lowest loss, which only a paired test on the same cases can call the best."""
-    if not same_number(models):
+    if not same_cases(models):
         return Sentence(NOTICE, "No ranking", words.comparison.different_cases([a.n for _, a in models]), lead=True)
     rule = rule_of(models)
     (name, a), (second, other) = models[:2]
@@ -152,12 +156,12 @@ def values(m: Measure, held: list[Any]) -> list[Value]:
 
 def left_out(side: Ranked, total: int) -> str:
     left = total - len(side)
-    where = "between these" if same_number(side) else "with fewer cases"
+    where = "between these" if same_cases(side) else "with no more cases"
     return f"{count(left, 'model')} {where} are in the CSV and JSON." if left else ""
 
 
 def _side_by_side(side: Ranked, total: int) -> Table:
-    rule, same = rule_of(side), same_number(side)
+    rule, same = rule_of(side), same_cases(side)
     level, found = words.level(side[0][1].level), score_columns(side, rule)
     columns = [(title, i) for i, (_, title, _) in enumerate(found)]
     cells = [values(m, held) for m, _, held in found]

@@ -77,8 +77,8 @@ def lowest(name: str, loss: Reading, second: str, next_loss: Reading, rule: str)
 
 
 def different_cases(cases: Sequence[int]) -> str:
-    """Return why models with different numbers of cases are not ranked."""
-    spread = f"{min(cases):,} to {max(cases):,}"
+    """Return why models with different cases, so many each, are not ranked."""
+    spread = f"{min(cases):,} to {max(cases):,}" if len(set(cases)) > 1 else f"{cases[0]:,} each"
     text = f"The models have different cases ({spread}), and a lower loss may come from easier ones."
     return f"{text} `compare` ranks them on the cases that all of them share."
 
