@@ -64,16 +64,19 @@ def loss_titles(rule: str) -> list[Title]:
 
 
 def ends(models: Ranked, most: int) -> Ranked:
-    """Return all models, or the first and the last; those with different cases are not ranked: the first."""
-    if len(models) <= most:
-        return models
-    return models[: most // 2] + models[-(most // 2) :] if same_cases(models) else models[:most]
+    """Return all models, or the first and the last."""
+    return models if len(models) <= most else models[: most // 2] + models[-(most // 2) :]
+
+
+def _shown(models: Ranked, most: int) -> Ranked:
+    """Return the best and the worst models; of those with different cases, which are not ranked, the first."""
+    return ends(models, most) if same_cases(models) else models[:most]
 
 
 def summary(result: Any) -> list[Block]:
     """Return the first screen of several models."""
     models = ranked(result)
-    side = ends(models, MOST_SIDE_BY_SIDE)
+    side = _shown(models, MOST_SIDE_BY_SIDE)
     first = [_lowest(models)] if len(models) > 1 else []
     said = [*first, *notes_of_models(models, lead=not first)]
     chart = Chart("compare", Assessments(dict(side)))
@@ -88,9 +91,9 @@ def answer(result: Any) -> list[Block]:
 def each_model(result: Any) -> list[Block]:
     """Return the risk profiles, and a part for each of the best and worst models."""
     models = ranked(result)
-    chosen = ends(models, MOST_MODELS)
+    chosen = _shown(models, MOST_MODELS)
     charts = None if len(chosen) <= MOST_WHOLE else ESSENTIAL
-    profile = Chart("risk_profile", Assessments(dict(ends(models, MOST_CURVES))))
+    profile = Chart("risk_profile", Assessments(dict(_shown(models, MOST_CURVES))))
     each = (Details(name, tuple(one_model.answer(a, charts))) for name, a in chosen)
     return [Details("Risk profile", (profile,)), *each]
 
