@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
 from veracity import __version__, cli
@@ -123,52 +125,98 @@ def test_shell_completes_commands_and_options() -> None:
     assert {line.partition(",")[2] for line in done.stdout.splitlines()} == {"--report"}
 
 
-def test_proposed_commands_keep_every_option_that_says_how_the_input_is_read() -> None:
-    from veracity.cli._options import READ
-    from veracity.show.commands import FLAGS, KEPT, KEPT_FLAGS
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        (["e.csv", "--label=y", "--where", "a=1", "--normalise", "--where=b=2"], None),
+        (
+            ["--quiet", "e.csv", "--cut", "0,4", "--json", "x.json", "--no-header", "--level", "0.9"],
+            "--cut --no-header",
+        ),
+        (["--group", "g", "--cluster", "c", "--id", "i", "--", "-e.csv"], "--id"),
+    ],
+)
+def test_the_options_that_say_how_the_input_is_read_are_kept_as_they_were_written(
+    typed: list[str], kept: str | None
+) -> None:
+    from veracity.cli._options import typed_input_options
 
-    about_cases = {"--ideal", "--feature", "--group", "--cluster", "--time"}  # change no probability and no outcome
-    assert {name for option in READ for name in option.opts} == {*KEPT, *KEPT_FLAGS} | about_cases
-    flags = {
-        name
-        for command in ("assess", "compare", "check")
-        for option in cli.veracity.get_command(click.Context(cli.veracity), command).params
-        if getattr(option, "is_flag", False) and option.name not in ("help", "version")
-        for name in option.opts
-    }
-    assert flags <= set(FLAGS)
+    command = cli.veracity.get_command(click.Context(cli.veracity), "assess")
+    assert command is not None
+    with command.make_context("assess", typed):
+        found = typed_input_options()
+    if kept is None:
+        assert set(found) == {("--label", "y"), ("--where", "a=1"), ("--where", "b=2"), ("--normalise",)}
+    else:
+        assert " ".join(option[0] for option in found) == kept
 
 
 @pytest.mark.parametrize(
-    ("typed", "read"),
+    ("options", "forecasts", "read"),
     [
+        ((("--label", "y"), ("--members", "m*"), ("--exceeds", "6")), (), "e.csv --label y --members 'm*' --exceeds 6"),
         (
-            "veracity assess e.parquet --label y --members 'm*' --exceeds 6",
-            "e.parquet --label y --members 'm*' --exceeds 6",
-        ),
-        (
-            "veracity assess e.csv --normalise --proba '{model}_c*' --cut 0",
+            (("--normalise",), ("--proba", "{model}_c*"), ("--cut", "0")),
+            ("wet_c1", "wet_c2"),
             "e.csv --normalise --cut 0 --proba 'wet_c*'",
         ),
+        ((), ("wet p",), "e.csv --positive-proba 'wet p'"),
     ],
 )
-def test_proposed_commands_read_one_model_as_it_was_read(typed: str, read: str) -> None:
+def test_proposed_commands_read_one_model_as_it_was_read(
+    options: tuple[tuple[str, ...], ...], forecasts: tuple[str, ...], read: str
+) -> None:
+    from veracity.data.records import Given
     from veracity.show.commands import ready
 
-    reading = "  models      2  dry, wet" if "{model}" in typed else ""
-    model = "wet" if reading else None
-    found = ready("veracity calibrate fit FILE --map beta -o map.json", typed, reading, model)
+    given = Given(("e.csv",), options, forecasts=forecasts)
+    found = ready("veracity calibrate fit FILE --map beta -o map.json", given, "wet")
     assert found == f"veracity calibrate fit {read} --map beta -o map.json"
+
+
+HELD = {
+    "column 7 of names": ("7", ["--model", "7"]),
+    "column of names": ("model", []),
+    "columns": (None, []),
+    "columns of classes": (None, ["--proba", "{model}_*"]),
+}
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_the_fix_of_one_of_several_models_runs(
+    held: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    column, options = HELD[held]
+    rng = np.random.default_rng(2)
+    p = rng.random(800)
+    y = (rng.random(800) < p).astype(int)
+    sure = p**3 / (p**3 + (1 - p) ** 3)
+    monkeypatch.chdir(tmp_path)
+    lines = [f"y,p,{column}"] + [
+        f"{o},{x:.6f},{m}" for m, q in (("gam", sure), ("net", p)) for o, x in zip(y, q, strict=True)
+    ]
+    if held == "columns":
+        lines = ["y,p_gam,p_net"] + [f"{o},{a:.6f},{b:.6f}" for o, a, b in zip(y, sure, p, strict=True)]
+    elif column is None:
+        head = "y,gam_0,gam_1,net_0,net_1"
+        lines = [head] + [f"{o},{1 - a},{a},{1 - b},{b}" for o, a, b in zip(y, sure, p, strict=True)]
+    Path("models.csv").write_text("\n".join(lines) + "\n")
+    assert cli.run(["assess", "models.csv", *options, "--details", "--report", "page.html"]) == 0
+    capsys.readouterr()
+    found = re.findall(r"veracity calibrate fit [^<]*", html.unescape(Path("page.html").read_text(encoding="utf-8")))
+    assert found
+    assert cli.run(shlex.split(found[0])[1:]) == 0, found[0]
 
 
 @pytest.mark.parametrize(
     ("files", "read"), [(["runs/v1.1.csv", "runs/v1.2.csv"], "runs/v1.2.csv"), (["runs"], "runs/v1.2.csv")]
 )
 def test_proposed_commands_of_a_comparison_read_the_file_of_one_model(files: list[str], read: str) -> None:
+    from veracity.data.records import Given
     from veracity.show.commands import ready
 
-    typed = shlex.join(["veracity", "compare", *files])
-    found = ready("veracity adjust FILE --to sample -o OUT", typed, "", "v1.2", ["v1.1.csv", "v1.2.csv"])
+    given = Given(tuple(files), ())
+    found = ready("veracity adjust FILE --to sample -o OUT", given, "v1.2", ["v1.1.csv", "v1.2.csv"])
     assert found == f"veracity adjust {read} --to sample -o adjusted.csv"
 
 

@@ -14,7 +14,7 @@ from veracity.estimate import slope
 from veracity.estimate.calibration_tests import run_tests
 from veracity.estimate.cases import RANGES, Many, Two, prepared, ranges_of
 from veracity.estimate.verdict import blocks, judge, spread_zeros
-from veracity.formulas.differences import noncentrality_bound, weighted_holm
+from veracity.formulas.differences import noncentrality_bound
 
 NAMES = [f"class {j}" for j in range(10)]
 
@@ -204,13 +204,6 @@ def test_all_signs_of_few_blocks_are_taken_so_no_seed_matters() -> None:
     found = [judge(p, y, NAMES[:5], time=np.arange(240.0), seed=seed) for seed in (0, 1)]
     assert numbers(found[0]) == numbers(found[1])
     assert found[0].method.startswith("signs of 12 blocks")
-
-
-def test_weighted_holm_without_weights_is_holm() -> None:
-    p = {"a": 0.01, "b": 0.024, "c": 0.05, "d": 0.2}
-    assert weighted_holm(p, dict.fromkeys(p, 1.0)) == {"a"}
-    assert weighted_holm({**p, "b": 0.016}, dict.fromkeys(p, 1.0)) == {"a", "b"}
-    assert weighted_holm(dict.fromkeys(p, 0.5), dict.fromkeys(p, 1.0)) == set()
 
 
 @pytest.mark.parametrize(("x", "df"), [(3.0, 2.0), (40.0, 12.0), (9999.0, 12.0), (10_001.0, 12.0)])

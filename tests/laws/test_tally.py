@@ -281,3 +281,12 @@ def test_a_count_of_two_is_the_row_twice_for_features_and_remedies() -> None:
             close(dict(counted.losses(rule).items()), dict(repeated.losses(rule).items()))
         close([dict(r) for r in counted.remedies], [dict(r) for r in repeated.remedies])
         assert [g.message for g in counted.findings] == [g.message for g in repeated.findings]
+
+
+def test_a_saved_tally_holds_rows_of_the_data() -> None:
+    y, p = np.arange(60) % 2, np.linspace(0.011, 0.989, 60)
+    held = Tally.from_bytes(Tally.of(y, p).to_bytes()).analysis.rows
+    assert held.probabilities is not None
+    assert held.outcomes is not None
+    found = zip(held.probabilities.tolist(), held.outcomes.tolist(), strict=True)
+    assert sorted(found) == sorted(zip(p.tolist(), y.tolist(), strict=True))

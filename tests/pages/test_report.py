@@ -20,6 +20,7 @@ from veracity.data import Finding
 from veracity.data import records as r
 from veracity.data.reading import Reading
 from veracity.measures import scores
+from veracity.plots._offline import inline_json
 from veracity.show import html
 from veracity.show.models import ends
 
@@ -399,4 +400,4 @@ def test_best_and_worst_of_many_models_are_shown() -> None:
 
 def test_inline_json_is_json() -> None:
     held = {"name": SCRIPT, "value": 1.5, "nothing": float("nan")}
-    assert json.loads(html.inline_json(held)) == {"name": SCRIPT, "value": 1.5, "nothing": None}
+    assert json.loads(inline_json(held)) == {"name": SCRIPT, "value": 1.5, "nothing": None}

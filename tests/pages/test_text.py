@@ -192,6 +192,8 @@ def test_control_characters_never_reach_the_terminal(filled: Callable[..., Any])
         ("www.example.org", "www<!-- -->.example.org"),
         ("@team fixes #12", "@<!-- -->team fixes #<!-- -->12"),
         ("# title", "\\# title"),
+        ("$$\\frac{1}{2}$$", "\\$\\$\\\\frac{1}{2}\\$\\$"),
+        ("from $5 to $10", "from \\$5 to \\$10"),
         ("a\x00b\u202ec\ud800", "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c\N{REPLACEMENT CHARACTER}"),
     ],
 )
@@ -376,7 +378,8 @@ def test_groups_that_do_not_differ_are_not_named(filled: Callable[..., Any]) -> 
 def test_models_are_ranked_by_log_loss_with_the_worst_ones_named(filled: Callable[..., Any]) -> None:
     models = {"sharp": worse(filled("over")), "good": filled("calibrated"), "dull": filled("under")}
     text = show.to_terminal(SimpleNamespace(models=models), 100)
-    assert "good has the lowest log loss" in text
+    assert re.search(r"! Lowest log loss +good has 0\.\d+ \(.*\), next is dull with 0\.\d+", text)
+    assert "Best" not in text
     table = text[text.index("Model ") :]
     assert table.index("good") < table.index("dull")
     assert re.search("Worse than the baseline +sharp", text)
@@ -425,15 +428,15 @@ def test_classes_over_and_under_predicted_have_the_verdict_as_title(filled: Call
     assert show.headline(biased) == "Biased. Over-predicts cat (14 %, was 10 %) and under-predicts dog (8 %, was 10 %)."
 
 
-def test_infinite_log_losses_are_not_ranked_against_each_other(filled: Callable[..., Any]) -> None:
+def test_models_with_infinite_log_losses_are_ranked_by_brier_score(filled: Callable[..., Any]) -> None:
     def infinite(result: Any) -> Any:
         return replace(result, scores=replace(result.scores, log_loss=Reading(np.inf)))
 
     good, dull, sharp = filled("calibrated"), filled("under"), filled("over")
     one = first_sentence(SimpleNamespace(models={"a": infinite(sharp), "b": good, "c": infinite(dull)}))
-    assert re.match("Best. b has the lowest log loss, .* those of the others are infinite.", one)
+    assert re.match("Lowest Brier score. b has .*, next is .* with .* Ranked by Brier score, as a log loss is", one)
     none = first_sentence(SimpleNamespace(models={"a": infinite(sharp), "b": infinite(good)}))
-    assert re.match("Best. b has the lowest Brier score, .* next is a with", none)
+    assert re.match("Lowest Brier score. b has .*, next is a with", none)
 
 
 def test_a_sentence_without_title_goes_on_with_the_one_before(filled: Callable[..., Any]) -> None:

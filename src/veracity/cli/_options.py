@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 INPUT, CASES, ESTIMATION, OUTPUT, ENGINE = GROUPS = ("Input", "Cases", "Estimation", "Output", "Engine")
 
+TYPED = f"{__name__}.typed"  # options of the command line with their values as they were written
+
 Declared = Mapping[str, str | tuple[str, Mapping[str, Any]]]  # {declaration: help, or (help, how)}
 
 
@@ -45,7 +47,8 @@ class Command(click.Command):
     """A command whose help shows its options in groups, and that takes an option once unless it is repeatable."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        values, _, order = self.make_parser(ctx).parse_args(list(args))
+        ctx.meta[TYPED] = [(option, values[option.name]) for option in dict.fromkeys(order) if option.name in values]
         for option, times in Counter(order).items():
             single = isinstance(option, click.Option) and not (option.multiple or option.is_flag)
             if single and times > 1 and not ctx.resilient_parsing:
@@ -138,6 +141,7 @@ _CASES: Declared = {
     "--time COL": "When each case took place; neighbours in time may depend on each other.",
 }
 READ = (*declare(INPUT, _INPUT), *declare(CASES, _CASES))
+UNREAD = ("ideal", "feature", "group", "cluster", "time")  # change no probability and no outcome
 _ESTIMATION: Declared = {
     "--floor": (
         "Least probability that counts in the three means; 0, or that of the preset (CQ: 0.005, N17: 0.01).",
@@ -250,6 +254,19 @@ def read_options_from(options: dict[str, Any]) -> ReadOptions:
 
     given = {option.name: options.pop(option.name) for option in READ}
     return ReadOptions(**{name: value for name, value in given.items() if name and value is not None})
+
+
+def typed_input_options() -> tuple[tuple[str, ...], ...]:
+    """Return the options of the running command that say how its input is read, as they were written, in their order.
+
+    Each is a name and its value, or the name of a flag.
+    """
+    found: list[tuple[str, ...]] = []
+    for option, value in click.get_current_context().meta.get(TYPED, ()):
+        if option in READ and option.name not in UNREAD:
+            written = value if isinstance(value, list) else [value]
+            found += [(option.opts[0],) if option.is_flag else (option.opts[0], str(one)) for one in written]
+    return tuple(found)
 
 
 def plan_from(options: dict[str, Any], **more: Any) -> Plan:

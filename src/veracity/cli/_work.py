@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import Request
+from veracity.cli._options import Request, typed_input_options
 from veracity.cli._output import tell
 from veracity.cli._progress import ProgressBar
 
@@ -36,7 +36,7 @@ def assessed(request: Request, working: ProgressBar) -> dict[str, Assessment]:
     source = engine.open(data, request.reading)
     say(source.layout.one_line(), request)
     counted = engine.count(source, request.plan, checkpoint=request.checkpoint)
-    made = _provenance(engine, data, source.layout.describe())
+    made = _provenance(request, engine, data, source.layout.describe())
     return assessments(source, counted, made, started)
 
 
@@ -95,7 +95,8 @@ def _comparison(
     counted, sentence = count_paired(engine, paired, request.plan, checkpoint=request.checkpoint)
     say(sentence, request)
     described = [source.layout.describe() for source in paired.sources.values()]
-    made = _provenance(engine, [file for files in inputs.values() for file in files], "\n".join([*described, sentence]))
+    every = [file for files in inputs.values() for file in files]
+    made = _provenance(request, engine, every, "\n".join([*described, sentence]))
     models = assessments(paired, counted, made, started)
     cluster, moment, plan = request.reading.cluster, request.reading.time, request.plan or Plan()
     kind = "cluster" if cluster else "time" if moment else None
@@ -155,11 +156,15 @@ def _inputs(request: Request) -> dict[str, list[File]]:
     return inputs
 
 
-def _provenance(engine: Engine, data: Sequence[File] | str, reading: str) -> Mapping[str, Any]:
+def _provenance(request: Request, engine: Engine, data: Sequence[File] | str, reading: str) -> Mapping[str, Any]:
     """Return the command, how the columns were understood, and name, size and hash of every file."""
+    from veracity.data.records import Given
+
     typed = click.get_current_context().find_root().obj or {}
     inputs: Iterable[dict[str, Any]] = [{"path": data}] if isinstance(data, str) else map(_facts, data)
-    return {"command": typed.get("command"), "engine": engine.name, "reading": reading, "inputs": [*inputs]}
+    given = Given(request.files, typed_input_options())
+    command = typed.get("command")
+    return {"command": command, "engine": engine.name, "reading": reading, "inputs": [*inputs], "given": given}
 
 
 def _facts(file: File) -> dict[str, Any]:

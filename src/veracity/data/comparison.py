@@ -74,4 +74,5 @@ class ComparisonRecord(Section):
     deciding_rows: tuple[Deciding, ...]
     cases_needed: tuple[CasesNeeded, ...]
     groups: Mapping[str, Mapping[str, Differences]] = field(default_factory=dict)
+    group_rule: str = "log"  # of the differences of groups; "brier" where a log loss is infinite
     findings: tuple[Finding, ...] = ()

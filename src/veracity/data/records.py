@@ -356,6 +356,7 @@ class Level(Section):
     level: ClassLevel | None = None
     shrunk: Reading | None = None  # log loss drawn towards the mean of all levels: small groups vary by chance
     gain: Reading | None = None  # log loss that the recalibration of all cases saves here
+    p: float | None = None  # of the tests of calibration together; the verdict compares it with `alpha` of the group
 
 
 @dataclass(frozen=True)
@@ -383,6 +384,7 @@ class Group(Section):
     levels: Mapping[str, Level]
     differ: Difference | None = None
     worst: str | None = None
+    alpha: float | None = None  # of the verdict of each level: a share of the chance of a false one
 
 
 @dataclass(frozen=True)
@@ -393,6 +395,16 @@ class Surprise(Section):
     outcome: str | None
     probability: float
     file: str | None = None
+
+
+@dataclass(frozen=True)
+class Given(Section):
+    """What a command was given to read, and where in it the forecasts of one of several models are."""
+
+    files: tuple[str, ...]
+    options: tuple[tuple[str, ...], ...]  # that say how files are read: a name and its value, or a flag
+    column: str | None = None  # of the models' names
+    forecasts: tuple[str, ...] = ()  # the model's own columns
 
 
 @dataclass(frozen=True)
@@ -408,6 +420,7 @@ class Provenance(Section):
     reading: Any
     plan: Mapping[str, Any]
     seconds: float | None
+    given: Given | None = None
 
 
 @dataclass(frozen=True)

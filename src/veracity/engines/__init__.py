@@ -138,9 +138,12 @@ def assessments(
         layout = source.layout_of(model)
         tally = with_files(tallies[model], source.files if len(layout.files) > 1 else ())
         findings = (*layout.findings, *tally.findings, *counted.findings(model))
-        given = {"reading": layout.describe() if layout.files else None, **(provenance or {})}
+        origin = {"reading": layout.describe() if layout.files else None, **(provenance or {})}
+        if origin.get("given") is not None and len(layout.models) > 1:
+            own = () if layout.model_column else dict(layout.models)[model]
+            origin["given"] = replace(origin["given"], column=layout.model_column, forecasts=own)
         tally = replace(tally, findings=findings)
-        made[model] = assessment(tally, model=model or None, provenance=given, started=started)
+        made[model] = assessment(tally, model=model or None, provenance=origin, started=started)
     return made
 
 

@@ -45,6 +45,11 @@ def verdict(tally: Tally, recalibration: Recalibration | None = None, nothing: s
     return replace(found, sentences=said)
 
 
+def alpha_of(among: int) -> float:
+    """Return the chance of a false verdict of one among so many."""
+    return ALPHA / min(max(among, 1), MOST_VERDICTS)
+
+
 def _judged(tally: Tally, recalibration: Recalibration | None, among: int) -> Verdict:
     rows, plan = tally.few_rows(MOST_ROWS, MOST_ENTRIES), tally.plan
     tested = int(rows.copies.sum())
@@ -64,7 +69,7 @@ def _judged(tally: Tally, recalibration: Recalibration | None, among: int) -> Ve
         gain_error=gain[1],
         level=plan.level,
         seed=plan.random_state,
-        alpha=ALPHA / min(among, MOST_VERDICTS),
+        alpha=alpha_of(among),
         every=_every(tally) if sampled else None,
     )
     if sampled:

@@ -14,7 +14,7 @@ from veracity.data.records import ClassLevel, Difference, Group, Level
 from veracity.estimate.calibration_tests import signs
 from veracity.estimate.compare import FEWEST_CLUSTERS
 from veracity.estimate.components import Judge
-from veracity.estimate.conclusion import verdict
+from veracity.estimate.conclusion import alpha_of, verdict
 from veracity.estimate.dependent import Widening
 from veracity.estimate.expected import Expected
 from veracity.estimate.folds import blocks
@@ -59,7 +59,8 @@ def group(levels: Mapping[str, Tally], recalibration: Recalibration | None = Non
     plain = {name: float(one.scores.log_loss) for name, one in found.items()}
     worst = _largest({**plain, **{name: float(one.shrunk) for name, one in found.items() if one.shrunk is not None}})
     worst = _largest({name: plain[name] for name in worst})  # of losses that are all shrunk to one
-    return Group(found, differ(levels, plan.random_state), max(worst) if len(found) > 1 else None)
+    named = max(worst) if len(found) > 1 else None
+    return Group(found, differ(levels, plan.random_state), named, alpha_of(len(levels)))
 
 
 def _largest(losses: Mapping[str, float]) -> list[str]:
@@ -72,6 +73,7 @@ def level(tally: Tally, among: int = 1) -> Level:
     """Return the readings of one level of so many."""
     profile = Profile(tally)
     measured = Measured(tally, profile) if tally.measurable else None
+    judged = verdict(tally, among=among)
     found = Level(
         n=tally.cases,
         scores=scores(tally),
@@ -79,8 +81,9 @@ def level(tally: Tally, among: int = 1) -> Level:
         expected=Expected(tally).means(),
         measured=measured.measured_means() if measured else unmeasured(),
         spread_ratio=measured.spread_ratio() if measured else unmeasured().decisiveness,
-        verdict=verdict(tally, among=among).word,
+        verdict=judged.word,
         level=event_level(tally),
+        p=judged.p,
     )
     if tally.by_key is None or not tally.sums.rows:
         return found

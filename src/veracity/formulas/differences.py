@@ -7,7 +7,6 @@ weighted mean d̄. They sum to 0, and cases of one cluster or of one moment may 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -220,24 +219,6 @@ def half_width(level: float, df: float) -> float:
 
     at = 0.5 + level / 2.0
     return float(ndtri(at) if math.isinf(df) else stdtrit(df, at))
-
-
-def weighted_holm(p: Mapping[str, float], weights: Mapping[str, float], level: float = 0.05) -> set[str]:
-    """Return the hypotheses that Holm's step-down test with weights rejects.
-
-    The hypothesis with the smallest p_i/w_i is rejected while p_i ≤ level·w_i/Σ w of those not yet rejected; the
-    probability of any false rejection is at most `level` (Holm 1979, section 4).
-
-    >>> sorted(weighted_holm({"a": 0.019, "b": 0.03, "c": 0.2}, {"a": 0.4, "b": 0.4, "c": 0.2}))
-    ['a', 'b']
-    """
-    rejected: set[str] = set()
-    for name in sorted(p, key=lambda name: p[name] / weights[name]):
-        left = sum(weight for other, weight in weights.items() if other not in rejected)
-        if p[name] > level * weights[name] / left:
-            break
-        rejected.add(name)
-    return rejected
 
 
 def noncentrality_bound(x: float, df: float, tail: float = 0.025) -> float:

@@ -6,7 +6,6 @@ the options of the VARIANTS that are written as files, if there are several.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import pkgutil
 from pathlib import Path
@@ -42,10 +41,11 @@ def module(name: str) -> ModuleType:
 
 
 def chart(name: str | None, result: Any, *, theme: str = "light", **options: Any) -> Any:
-    """Return the picture `name` of a result, an Altair chart whose `save` writes pages that open offline.
+    """Return the picture `name` of a result, an Altair chart that opens offline, saved or in a notebook.
 
     Without a name it is the reliability chart, and the names of all pictures are printed.
     """
+    from veracity.plots._offline import offline
     from veracity.plots._style import THEMES
 
     if theme not in THEMES:
@@ -55,9 +55,7 @@ def chart(name: str | None, result: Any, *, theme: str = "light", **options: Any
         print(f"pictures: {', '.join(names('assessment'))}")
     made = module(name).chart(result, **options)
     made.config = {**THEMES[theme], "background": "#ffffff" if theme == "light" else "#16181c"}
-    # altair's own save links to a content network; this one is whole in itself
-    object.__setattr__(made, "save", functools.partial(save, made))
-    return made
+    return offline(made)
 
 
 def save(chart: Any, path: str | Path, **options: Any) -> None:

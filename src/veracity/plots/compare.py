@@ -56,7 +56,7 @@ def rows(result: Any) -> style.Rows:
 
 
 def caption(result: Any) -> str:
-    """Return the best and the worst model."""
+    """Return the models that gave the outcome most and least."""
     ranked = _ranked(result)
     if len(ranked) < 2:
         return ""
@@ -69,8 +69,8 @@ def caption(result: Any) -> str:
 
 
 def chart(result: Any) -> style.Chart:
-    """Each model's typical probability, best first."""
+    """Each model's typical probability, highest first."""
     found = style.present(rows(result), "compare", "means")
     y, size = named_models(list(dict.fromkeys(row["model"] for row in found)))
-    note = "Best first. Given far below expected: over-confident."
+    note = "Highest first. Given far below expected: over-confident."
     return style.layered(TITLE, note, *typical_layers(found, y, COLUMNS), **size)

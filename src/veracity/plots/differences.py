@@ -27,7 +27,7 @@ def rows(result: Any) -> style.Rows:
     record = result.record
     rule, name = words.comparison.judged_by(record), words.comparison.anchor(record)
     found = []
-    for other in words.comparison.others(record, rule)[:MOST]:
+    for other in words.comparison.others(record)[:MOST]:
         d = words.comparison.difference(record, other, name, rule)
         if d is not None and finite(d.value) is not None and d.low is not None:
             level = next(iter(result.models.values())).level or 0.95

@@ -1,4 +1,4 @@
-"""The difference in log loss between the two models that matter most, group by group."""
+"""The difference in loss between the two models that matter most, group by group."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def chart(result: Any) -> style.Chart:
     """One panel per column."""
     found = style.present(rows(result), "group_differences", "groups (give --group)")
     other, name = pair(result) or ("", "")
-    x = alt.X("value:Q", title=f"Log loss of {other} minus that of {name}", scale=alt.Scale(zero=True))
+    rule = words.RULES[result.record.group_rule]
+    x = alt.X("value:Q", title=f"{words.capital(rule)} of {other} minus that of {name}", scale=alt.Scale(zero=True))
 
     def panel(column: str, part: style.Rows) -> style.Chart:
         y = alt.Y("group:N", title=column, axis=alt.Axis(labelLimit=110, labelOverlap=False))

@@ -79,6 +79,7 @@ class Comparison(Presented):
             ),
             cases_needed=self.cases_needed(),
             groups=self._groups,
+            group_rule=self._group_rule,
             findings=self._findings,
         )
 
@@ -267,16 +268,22 @@ class Comparison(Presented):
             values[name] = np.column_stack(columns)
         return self._stacked(values), reasons
 
+    @property
+    def _group_rule(self) -> str:
+        infinite = bool(self._moments.infinite[self._scorer.names.index("log")].any())
+        return "brier" if infinite and "brier" in self._scorer.names else "log"
+
     @cached_property
     def _groups(self) -> dict[str, dict[str, Differences]]:
-        """Differences in log loss of each level; without tests where a level has too few clusters or times."""
+        """Differences of each level; without tests where a level has too few clusters or times."""
         found: dict[str, dict[str, Differences]] = {}
+        score = self._scorer.names.index(self._group_rule)
         for column, levels in self._pairs.groups.items():
             found[column] = {}
             for level, moments in sorted(levels.items()):
                 few = moments.keyed is not None and len(moments.keyed) < estimates.FEWEST_CLUSTERS
                 reason = f"{len(moments.keyed)} clusters or times: too few" if few and moments.keyed is not None else ""
-                found[column][level] = self._differences(moments, 0, reason)
+                found[column][level] = self._differences(moments, score, reason)
         return found
 
     @cached_property

@@ -9,7 +9,7 @@ from veracity import plots, words
 from veracity.measures import MEANS, quantity, scores
 from veracity.show import commands, specialists
 from veracity.show.blocks import Block, Card, Cards, Chart, Contents, Details, Heading, Sentence
-from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, described, fewest, table
+from veracity.show.cells import Cell, Column, Interval, Label, Table, Title, Value, described, fewest, table
 from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 
 TITLE = "Forecast quality"
@@ -126,8 +126,7 @@ def _fix(a: Any, poor: bool) -> words.Said | None:
         said = said._replace(text=f"{said.text} That leaves {left[0]}.")
     if said is None or a.provenance is None:
         return said
-    typed, reading = a.provenance.command, str(a.provenance.reading or "")
-    return said._replace(command=commands.ready(said.command, typed, reading, a.model, _inputs(a)))
+    return said._replace(command=commands.ready(said.command, a.provenance.given, a.model, _inputs(a)))
 
 
 def _cards(a: Any) -> Cards:
@@ -302,8 +301,9 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
     digits = fewest([part.scores.log_loss for _, part in largest])
     levelled = any(part.level is not None for _, part in ordered)  # two classes: the share of the event
     drawn = any(part.shrunk is not None for _, part in ordered)
-    limits, shrunk = (f"{words.level(a.level)} interval", 2), [("shrunk", 3)] if drawn else []
-    pairs = [(name, 1) for name in (("predicted", "observed") if levelled else ("gave", "expected"))]
+    limits, shrunk = (f"{words.level(a.level)} interval", 3), [("shrunk", 4)] if drawn else []
+    pairs = [(name, 2) for name in (("predicted", "observed") if levelled else ("gave", "expected"))]
+    brier = words.any_infinite(part.scores for _, part in largest)
     rows: list[tuple[Cell, ...]] = []
     for level, part in largest:
         if levelled:
@@ -313,10 +313,11 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
         held = part.scores.log_loss
         cells: list[Cell] = [Value(part.n, digits=0), Value(held, digits=digits), Interval(held, digits=digits)]
         cells += [Value(part.shrunk, digits=digits)] if drawn else []
+        cells += [Value(part.scores.brier, digits=3)] if brier else []
         cells += [Value(x, percent=True, digits=0) for x in pair]
-        rows.append((Label(str(level)), *cells, str(part.verdict or "")))
+        rows.append((Label(str(level)), *cells, words.p_known(part.p), str(part.verdict or "")))
     left_out = len(ordered) - MOST_GROUPS
-    notes = []
+    notes = [words.group_verdicts(group)]
     if group.differ is not None and group.differ.p is not None:
         differ = f"The log losses of groups {'' if group.differ.p < words.BESIDE else 'do not clearly '}differ"
         notes.append(f"{differ} ({words.p_equals(group.differ.p)}; {group.differ.method}).")
@@ -327,4 +328,5 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
     if any(part.verdict == "not measurable" for _, part in largest):
         notes.append("Not measurable: too few cases, clusters or blocks of time in the group.")
     verdict = Column("verdict", number=False)
-    return table(f"By {column}", ["cases", "log loss", limits, *shrunk, *pairs, verdict], rows, notes)
+    scored: list[Title] = ["cases", "log loss", limits, *shrunk, *(["Brier"] if brier else [])]
+    return table(f"By {column}", [*scored, *pairs, ("p", 1), verdict], rows, notes)

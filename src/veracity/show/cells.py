@@ -57,6 +57,9 @@ class Column:
     rank: int = 0
 
 
+Title = str | tuple[str, int] | Column  # of a column of numbers, with its rank, or of any other
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of readings under named columns; `notes` are sentences below."""
@@ -81,7 +84,7 @@ def fewest(readings: Sequence[Any], percent: bool = False) -> int:
 
 def table(
     title: str,
-    columns: Iterable[str | tuple[str, int] | Column],
+    columns: Iterable[Title],
     rows: Iterable[Sequence[Cell]],
     notes: Iterable[str] = (),
     *,

@@ -59,7 +59,7 @@ def _sentences(result: Any) -> list[Block]:
     said = [Sentence(*lead, lead=True)]
     counts = {name: a.verdict_detail.zero_rows for name, a in result.models.items()}
     rows = {name: [s.row for s in a.surprises if s.probability == 0.0] for name, a in result.models.items()}
-    for found in (words.comparison.infinite(record, rows, counts), words.comparison.deciding(record)):
+    for found in (words.comparison.infinite(record, rows, counts), words.comparison.deciding(record, _level(result))):
         if found is not None:
             said.append(Sentence(*found))
     notes = models.notes_of_models(models.ranked(result), without=("zero_probability",))
@@ -93,7 +93,7 @@ def _models(result: Any) -> Table:
     record = result.record
     rule, name = words.comparison.judged_by(record), words.comparison.anchor(record)
     side = models.ends(models.ranked(result), models.MOST_SIDE_BY_SIDE)
-    found = models.score_columns(side)
+    found = models.score_columns(side, rule)
     cells = [models.values(m, held) for m, _, held in found]
     against = {model: words.comparison.difference(record, model, name, rule) for model, _ in side}
     digits = fewest([words.comparison.as_reading(d) for d in against.values()])
@@ -101,15 +101,21 @@ def _models(result: Any) -> Table:
     for (model, a), (first, *others) in zip(side, zip(*cells, strict=True), strict=True):
         own = ["", "", ""] if model == name else _cells(against[model], digits)
         rows.append((Label(model), first, *own, *others, str(a.verdict or "")))
-    what = "" if rule == "log" else f" Differences are those of the {words.RULES[rule]}."
     tests = sum(d.p is not None for d in record.differences[rule])
     adjusted = f"; p by Holm for {tests} pairs" if tests > 1 else ""
     said = f"Differences from {name} on the same cases ({record.method}){adjusted}."
-    notes = (f"Lowest log loss first. {said}{what}", models.left_out(side, len(result.models)))
+    notes = (
+        f"Lowest {words.RULES[rule]} first. {said} {_of_brier(rule)}".rstrip(),
+        models.left_out(side, len(result.models)),
+    )
     level = (words.level(_level(result)), 2)
     scored = [(title, 3 if m.percent else 5) for m, title, _ in found[1:]]
     verdict = Column("verdict", number=False, rank=1)
     return table("Models", [found[0][1], _from(record), level, ("p", 4), *scored, verdict], rows, notes, first="Model")
+
+
+def _of_brier(rule: str) -> str:
+    return f"Differences are those of the {words.RULES[rule]}." if rule != "log" else ""
 
 
 def _from(record: Any) -> str:
@@ -117,9 +123,10 @@ def _from(record: Any) -> str:
 
 
 def _pairs_shown(result: Any) -> list[Any]:
-    """Return the deciding cases of the anchor against every other model, best first."""
-    record = result.record
-    pairs = [{words.comparison.anchor(record), other} for other in _others(record)]
+    """Return the deciding cases of the anchor against every other model that it is said to differ from, best first."""
+    record, name = result.record, words.comparison.anchor(result.record)
+    level = _level(result)
+    pairs = [{name, other} for other in _others(record) if words.comparison.claimed(record, name, other, level)]
     return [d for pair in pairs for d in record.deciding_rows if {d.a, d.b} == pair]
 
 
@@ -176,10 +183,10 @@ def _pair_table(result: Any) -> Table:
 
 
 def _group_table(result: Any, column: str) -> Table:
-    """Return log loss and difference from the best or the reference, level by level, largest first."""
+    """Return loss and difference from the best or the reference, level by level, largest first."""
     record = result.record
-    name = words.comparison.anchor(record)
-    shown = [model for tier in record.ranking["log"] for model in tier]
+    rule, name = record.group_rule, words.comparison.anchor(record)
+    shown = [model for tier in record.ranking[rule] for model in tier]
     parts = {model: result.models[model].groups[column].levels for model in shown}
     sizes = {level: max(own[level].n for own in parts.values() if level in own) for level in record.groups[column]}
     ordered = sorted(sizes, key=lambda level: (-sizes[level], level))
@@ -190,10 +197,11 @@ def _group_table(result: Any, column: str) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for level in kept:
         for i, model in enumerate(shown):
-            loss = parts[model][level].scores.log_loss if level in parts[model] else None
-            cells = (Value(sizes[level], digits=0), Value(loss, digits=3), *_cells(against[level, model], digits)[:2])
+            losses = models.losses(parts[model].get(level), rule)
+            cells = (Value(sizes[level], digits=0), *losses, *_cells(against[level, model], digits)[:2])
             rows.append((Label(level if i == 0 else ""), model, *cells))
     interval = (words.level(_level(result)), 1)
-    columns = (Column("model", number=False), "cases", "log loss", _from(record), interval)
+    columns = (Column("model", number=False), "cases", *models.loss_titles(rule), _from(record), interval)
     said = words.comparison.groups(record, column, _level(result))
-    return table(f"By {column}", columns, rows, (said, models.groups_left_out(len(ordered) - len(kept))))
+    notes = (said, _of_brier(rule), models.groups_left_out(len(ordered) - len(kept)))
+    return table(f"By {column}", columns, rows, notes)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
-import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -19,7 +17,6 @@ from veracity import plots, words
 from veracity.show.blocks import Block, Cards, Chart, Contents, Details, Heading, Sentence
 from veracity.show.cells import Cell, Column, Interval, Label, Table, Value
 
-PLAIN_TEXT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 MOST_ROWS = 120  # of a data table under a figure; the JSON holds them all
 NO_TITLE = "Forecast quality"
 
@@ -28,6 +25,7 @@ View = dict[str, Any]
 
 def page(blocks: Sequence[Block]) -> str:
     """Return the whole page."""
+    from veracity.plots._offline import inline_json, runtime
     from veracity.plots._style import THEMES
 
     end = next((i for i, block in enumerate(blocks) if isinstance(block, Contents)), len(blocks))
@@ -164,38 +162,6 @@ def _figures(view: Sequence[View]) -> Iterator[View]:
 
 
 # -- templates --------------------------------------------------------------------------------------------------------
-
-
-def inline_json(value: Any) -> str:
-    """Return JSON that cannot end the script element it is in, whatever the data are called.
-
-    >>> inline_json({"name": "</script><b>"})
-    '{"name":"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e"}'
-    """
-    text = json.dumps(_drawable(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character, code in PLAIN_TEXT.items():
-        text = text.replace(character, code)
-    return text
-
-
-def _drawable(value: Any) -> Any:
-    """Return a value with the digits a picture can show, without infinities, undefined numbers and controls."""
-    if isinstance(value, str):
-        return words.clean(value)
-    if isinstance(value, float):
-        return float(f"{value:.7g}") if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: _drawable(held) for name, held in value.items()}
-    return [_drawable(held) for held in value] if isinstance(value, (list, tuple)) else value
-
-
-@cache
-def runtime() -> str:
-    """Return Vega, Vega-Lite and vega-embed as one script, as shipped inside vl-convert."""
-    import vl_convert
-
-    bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
-    return bundle.replace("</script", "<\\/script")
 
 
 @cache

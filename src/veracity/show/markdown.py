@@ -9,7 +9,7 @@ from veracity.show.blocks import Block, Details, FindingBlock, Heading, Sentence
 from veracity.show.cells import Cell, Label, Table
 from veracity.words import clean, finding
 
-MARKS = re.compile(r"([\\`*_~|\[\]])")
+MARKS = re.compile(r"([\\`*_~|$\[\]])")  # $ begins mathematics where it is supported
 BEGINS = re.compile(r"^([#+=-])(?=[\s#+=-]|$)")  # of a heading, a list or a line
 LINKS = re.compile(r"(?i)(https?|ftp|www|@|#)(://|\.|\w)")  # what a reader of Markdown makes an address or a mention
 BAR = r"\|"
@@ -63,7 +63,7 @@ def _cell(cell: Cell) -> str:
 
 
 def safe(text: str) -> str:
-    """Return text that Markdown, and the HTML inside it, take as text: no emphasis, no link, no mention.
+    """Return text that Markdown, and the HTML inside it, take as text: no emphasis, link, mention or mathematics.
 
     >>> safe("<b>*a*|b</b>")
     '&lt;b&gt;\\\\*a\\\\*\\\\|b&lt;/b&gt;'

@@ -1,4 +1,4 @@
-"""The answer of several models as blocks: who is best, side by side, then each of them."""
+"""The answer of several models as blocks: side by side, then each of them; a comparison says who is best."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from veracity import plots, words
 from veracity.measures import Measure, scores
 from veracity.results.assess import Assessments
 from veracity.show import answer as one_model
+from veracity.show import commands
 from veracity.show.blocks import Block, Chart, Contents, Details, Heading, Sentence
-from veracity.show.cells import Cell, Column, Interval, Label, Table, Value, fewest, table
-from veracity.words import BAD, GOOD, NOTICE, count, number, value
+from veracity.show.cells import Cell, Column, Interval, Label, Table, Title, Value, fewest, table
+from veracity.words import BAD, NOTICE, count, value
 
 MOST_MODELS = 6  # with a part of their own: the best and the worst by log loss
 MOST_WHOLE = 3  # models with every picture; more have the essential ones, so that the page stays small
@@ -25,28 +26,59 @@ Ranked = list[tuple[str, Any]]  # models by name, best first
 
 
 def ranked(result: Any) -> Ranked:
-    """Return the models of a result by log loss, lowest first."""
-    return sorted(result.models.items(), key=lambda item: rank(item[1]))
+    """Return the models of a result, lowest loss first; those with different cases by their number, most first."""
+    models = list(result.models.items())
+    if not same_cases(models):
+        return sorted(models, key=lambda item: (-item[1].n, item[0]))
+    score = words.SCORE_OF[rule_of(models)]
+    return sorted(models, key=lambda item: _loss(item[1], score))
 
 
-def rank(a: Any) -> tuple[float, float]:
-    """Return the sort key of models: log loss, then Brier score; unknown last."""
-    losses = [value(a.scores[name]) if name in a.scores else None for name in ("log_loss", "brier")]
-    first, second = (math.inf if loss is None or math.isnan(loss) else loss for loss in losses)
-    return first, second
+def rule_of(models: Ranked) -> str:
+    """Return the rule that ranks the models: "brier" where a log loss is infinite."""
+    return "brier" if words.any_infinite(a.scores for _, a in models) else "log"
+
+
+def same_cases(models: Ranked) -> bool:
+    """Return whether all models may have the same cases: as many, with outcomes of the same frequencies.
+
+    The baseline's loss tells the frequencies; it is rounded, since sums in another order differ in their last digits.
+    """
+    held = [(a.n, words.finite(getattr(a.baseline, "log_loss", None))) for _, a in models]
+    return len({(n, None if loss is None else round(loss, 9)) for n, loss in held}) == 1
+
+
+def _loss(a: Any, score: str) -> float:
+    loss = value(a.scores.get(score))
+    return math.inf if loss is None or math.isnan(loss) else loss
+
+
+def losses(part: Any, rule: str) -> list[Cell]:
+    """Return the cells of a group's log loss, and of its Brier score where that is the rule."""
+    names = ["log_loss", *(["brier"] if rule == "brier" else [])]
+    return [Value(None if part is None else part.scores.get(name), digits=3) for name in names]
+
+
+def loss_titles(rule: str) -> list[Title]:
+    return ["log loss", *(["Brier"] if rule == "brier" else [])]
 
 
 def ends(models: Ranked, most: int) -> Ranked:
-    """Return all models, or the best and the worst."""
+    """Return all models, or the first and the last."""
     return models if len(models) <= most else models[: most // 2] + models[-(most // 2) :]
+
+
+def _shown(models: Ranked, most: int) -> Ranked:
+    """Return the best and the worst models; of those with different cases, which are not ranked, the first."""
+    return ends(models, most) if same_cases(models) else models[:most]
 
 
 def summary(result: Any) -> list[Block]:
     """Return the first screen of several models."""
     models = ranked(result)
-    side = ends(models, MOST_SIDE_BY_SIDE)
-    best = [_best(models)] if len(models) > 1 else []
-    said = [*best, *notes_of_models(models, lead=not best)]
+    side = _shown(models, MOST_SIDE_BY_SIDE)
+    first = [_lowest(models)] if len(models) > 1 else []
+    said = [*first, *notes_of_models(models, lead=not first)]
     chart = Chart("compare", Assessments(dict(side)))
     return [_heading(models), *said, _side_by_side(side, len(models)), chart, Contents(), *_groups(side)]
 
@@ -59,9 +91,9 @@ def answer(result: Any) -> list[Block]:
 def each_model(result: Any) -> list[Block]:
     """Return the risk profiles, and a part for each of the best and worst models."""
     models = ranked(result)
-    chosen = ends(models, MOST_MODELS)
+    chosen = _shown(models, MOST_MODELS)
     charts = None if len(chosen) <= MOST_WHOLE else ESSENTIAL
-    profile = Chart("risk_profile", Assessments(dict(ends(models, MOST_CURVES))))
+    profile = Chart("risk_profile", Assessments(dict(_shown(models, MOST_CURVES))))
     each = (Details(name, tuple(one_model.answer(a, charts))) for name, a in chosen)
     return [Details("Risk profile", (profile,)), *each]
 
@@ -84,30 +116,36 @@ def notes_of_models(models: Ranked, lead: bool = False, without: tuple[str, ...]
     for name, a in models:
         for finding in a.findings or ():
             if finding.severity == "changes the meaning" and finding.code not in without:
-                models_of.setdefault(words.sentence(finding.message), []).append(name)
+                models_of.setdefault(words.finding(finding), []).append(name)
     for message, names in list(models_of.items())[:4]:
         who = ", ".join(names) if len(names) <= 3 else count(len(names), "model")
         said.append(Sentence(NOTICE, "Note", f"{who}: {message}"))
     return said
 
 
-def _best(models: Ranked) -> Sentence:
-    """Return the model with the lowest log loss, or Brier score where every log loss is infinite."""
-    rule = "log" if math.isfinite(rank(models[0][1])[0]) else "brier"
-    score = words.SCORE_OF[rule]
-    (name, best), (second, other) = sorted(models, key=lambda item: value(item[1].scores.get(score)) or math.inf)[:2]
-    held, next_best = best.scores.get(score), other.scores.get(score)
-    limits = words.interval(held)
-    own = f"{number(held)} ({limits})" if limits else number(held)
-    rest = f"next is {second} with {number(next_best)}"
-    if words.finite(next_best) is None:
-        rest = "that of the other is infinite" if len(models) == 2 else "those of the others are infinite"
-    return Sentence(GOOD, "Best", f"{name} has the lowest {words.RULES[rule]}, {own}; {rest}.", lead=True)
+def _lowest(models: Ranked) -> Sentence:
+    """Return the model with the lowest loss, which only a paired test on the same cases can call the best."""
+    if not same_cases(models):
+        return Sentence(NOTICE, "No ranking", words.comparison.different_cases([a.n for _, a in models]), lead=True)
+    rule = rule_of(models)
+    (name, a), (second, other) = models[:2]
+    held, next_best = (one.scores.get(words.SCORE_OF[rule]) for one in (a, other))
+    said = words.comparison.lowest(name, held, second, next_best, rule)
+    return Sentence(NOTICE, f"Lowest {words.RULES[rule]}", said, _comparing(a.provenance), lead=True)
 
 
-def score_columns(side: Ranked) -> list[tuple[Measure, str, list[Any]]]:
-    """Return each main score that a model has, with its title and the readings of all models."""
+def _comparing(provenance: Any) -> str:
+    """Return the command that compares models in columns of one file, whose rows are the cases of all of them."""
+    given = None if provenance is None else provenance.given
+    if given is None or not given.forecasts or len(given.files) > 1:
+        return ""
+    return commands.ready("veracity compare FILE ", given).rstrip()
+
+
+def score_columns(side: Ranked, rule: str = "log") -> list[tuple[Measure, str, list[Any]]]:
+    """Return each main score that a model has, that of the rule first, with title and readings of all models."""
     measures = [m for m in scores() if m.main and any(m.name in a.scores for _, a in side)]
+    measures.sort(key=lambda m: m.name != words.SCORE_OF[rule])
     return [
         (m, f"{'Brier' if m.name == 'brier' else m.label.lower()} {m.arrow}", [a.scores.get(m.name) for _, a in side])
         for m in measures
@@ -121,11 +159,13 @@ def values(m: Measure, held: list[Any]) -> list[Value]:
 
 def left_out(side: Ranked, total: int) -> str:
     left = total - len(side)
-    return f"{count(left, 'model')} between these are in the CSV and JSON." if left else ""
+    where = "between these" if same_cases(side) else "with no more cases"
+    return f"{count(left, 'model')} {where} are in the CSV and JSON." if left else ""
 
 
 def _side_by_side(side: Ranked, total: int) -> Table:
-    level, found = words.level(side[0][1].level), score_columns(side)
+    rule, same = rule_of(side), same_cases(side)
+    level, found = words.level(side[0][1].level), score_columns(side, rule)
     columns = [(title, i) for i, (_, title, _) in enumerate(found)]
     cells = [values(m, held) for m, _, held in found]
     intervals = [Interval(one.reading, one.percent, one.digits) for one in cells[0]]
@@ -133,9 +173,18 @@ def _side_by_side(side: Ranked, total: int) -> Table:
     for (name, a), limits, (first, *others) in zip(side, intervals, zip(*cells, strict=True), strict=True):
         typical = [getattr(means, "geometric_accuracy", None) for means in (a.reported, a.expected)]
         shares = (Value(x, percent=True, digits=0) for x in typical)
-        rows.append((Label(name), first, limits, *others, *shares, str(a.verdict or "")))
-    said = "Lowest log loss first. Gave and expected: typical probability of the outcome."
-    titles = [columns[0], (level, 5), *columns[1:], ("gave", 3), ("expected", 4)]
+        cases = [] if same else [Value(a.n, digits=0)]
+        rows.append((Label(name), *cases, first, limits, *others, *shares, str(a.verdict or "")))
+    order = f"Lowest {words.RULES[rule]}" if same else "Most cases"
+    said = f"{order} first. Gave and expected: typical probability of the outcome."
+    titles: list[Title] = [
+        *([] if same else ["cases"]),
+        columns[0],
+        (level, 5),
+        *columns[1:],
+        ("gave", 3),
+        ("expected", 4),
+    ]
     return table("Models", [*titles, VERDICT], rows, (said, left_out(side, total)), first="Model")
 
 
@@ -150,15 +199,17 @@ def _groups(side: Ranked) -> list[Table]:
                 levels.setdefault(str(level), []).append((name, part))
         ordered = sorted(levels.items(), key=lambda item: (-max(part.n for _, part in item[1]), item[0]))
         kept = ordered[: max(2, MOST_LINES // len(side))]
-        rows = []
+        rule = "brier" if words.any_infinite(part.scores for _, parts in kept for _, part in parts) else "log"
+        rows: list[tuple[Cell, ...]] = []
         for level, parts in kept:
             for i, (name, part) in enumerate(parts):
-                loss = part.scores.log_loss
-                cells = (Value(part.n, digits=0), Value(loss), Interval(loss), str(part.verdict or ""))
+                limits, p = Interval(part.scores.log_loss), words.p_known(part.p)
+                cells = (Value(part.n, digits=0), *losses(part, rule), limits, p, str(part.verdict or ""))
                 rows.append((Label(level if i == 0 else ""), name, *cells))
-        interval = (words.level(side[0][1].level), 1)
-        columns = (Column("model", number=False), "cases", "log loss", interval, VERDICT)
-        tables.append(table(f"By {column}", columns, rows, [groups_left_out(len(ordered) - len(kept))]))
+        interval = (words.level(side[0][1].level), 2)
+        columns = (Column("model", number=False), "cases", *loss_titles(rule), interval, ("p", 1), VERDICT)
+        judged = next(words.group_verdicts(a.groups[column]) for _, a in side if column in (a.groups or {}))
+        tables.append(table(f"By {column}", columns, rows, [judged, groups_left_out(len(ordered) - len(kept))]))
     return tables
 
 

@@ -38,6 +38,7 @@ def render(
     console = Console(
         file=io.StringIO(), width=width, force_terminal=colour, color_system="standard" if colour else None,
         no_color=not colour, highlight=False, markup=False, emoji=False, legacy_windows=False, _environ={},
+        force_jupyter=False,  # in a notebook rich would display what is rendered here
     )  # fmt: skip
     for part in _parts(blocks, details):
         part_lines(console, part, width, unicode)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from veracity.data.verdict import Verdict
 
 from .calibration import CLEARLY
 from .labels import ACTION, BAD, GOOD, MARK_OF_STATE, NEUTRAL, NOTICE, RULES, SCORE_OF, Said
-from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, why
+from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, value, why
 from .text import capital, sentence
 
 LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apart as a title
@@ -113,6 +114,13 @@ def judged_by(scores: Scores | None) -> str:
     return "brier" if scores is not None and finite(scores.log_loss) is None else "log"
 
 
+def any_infinite(scores: Iterable[Scores | None]) -> bool:
+    """Return whether a log loss is infinite, so that these are judged by the Brier score, which all of them have."""
+    held = list(scores)
+    known = all(one is not None and finite(one.get("brier")) is not None for one in held)
+    return known and any(value(one.log_loss) == math.inf for one in held if one is not None)
+
+
 def best_remedy(
     remedies: Iterable[Remedy] | None, rule: str = "log", *, clear: bool = True
 ) -> tuple[Remedy, Gain] | None:
@@ -191,6 +199,14 @@ def worst_group(groups: Any) -> Said | None:
     return None
 
 
+def group_verdicts(group: Any) -> str:
+    """Return at which p the verdicts of groups are found; empty where that is unknown or that of one verdict."""
+    if group.alpha is None or group.alpha >= SIGNIFICANT:
+        return ""
+    judged = f"Each of the {len(group.levels):,} groups is judged at {group.alpha:.2g} because there are several"
+    return f"p: of the calibration tests of a group. {judged}; alone, it would be at {SIGNIFICANT}."
+
+
 def drift(found: Any) -> str:
     """Return whether log loss and calibration drift, in a sentence; empty where that was not tested."""
     if found is None or found.p is None:
@@ -243,8 +259,8 @@ def notes(findings: Iterable[Finding], said_before: str = "") -> list[Said]:
 
 
 def finding(found: Finding) -> str:
-    """Return a finding as a sentence, with its first rows where it does not name them itself."""
-    if not found.rows or "row" in found.message:
+    """Return a finding as a sentence with its first rows, which no message names itself."""
+    if not found.rows:
         return sentence(found.message)
     named = ", ".join(str(row) for row in found.rows[:MOST_ROWS]) + (", …" if len(found.rows) > MOST_ROWS else "")
     return sentence(f"{found.message.removesuffix('.')} ({'row' if len(found.rows) == 1 else 'rows'} {named})")

@@ -9,7 +9,7 @@ from veracity.data.comparison import ComparisonRecord, PairDifference
 from veracity.data.reading import Reading
 
 from .labels import BAD, GOOD, NOTICE, RULES, Said
-from .numbers import count, interval, number
+from .numbers import count, decimals, interval, number
 from .text import listing
 
 MOST_NAMED = 3  # models with their difference in the sentence
@@ -39,9 +39,15 @@ def anchor(record: ComparisonRecord) -> str:
 
 
 def judged_by(record: ComparisonRecord) -> str:
-    """Return "log", or "brier" where no log loss of at least two models is finite."""
-    tested = [d for d in record.differences["log"] if math.isfinite(d.value)]
-    return "log" if tested or "brier" not in record.ranking else "brier"
+    """Return "log", or "brier" where a log loss is infinite: the Brier score ranks all models."""
+    finite = all(math.isfinite(d.value) for d in record.differences["log"])
+    return "log" if finite or "brier" not in record.ranking else "brier"
+
+
+def claimed(record: ComparisonRecord, a: str, b: str, level: float) -> bool:
+    """Return whether the log losses of two models are said to differ: by Holm's p over all pairs that were tested."""
+    d = difference(record, a, b)
+    return d is not None and d.p_adjusted is not None and d.p_adjusted < 1.0 - level
 
 
 def amount(d: PairDifference) -> str:
@@ -56,10 +62,25 @@ def turned(d: PairDifference) -> PairDifference:
     return PairDifference(d.b, d.a, -d.value, low, high, z, d.p, d.p_adjusted, d.reason)
 
 
-def others(record: ComparisonRecord, rule: str = "log") -> list[str]:
+def others(record: ComparisonRecord) -> list[str]:
     """Return the models that the anchor is compared with, best first."""
     name = anchor(record)
-    return [other for tier in record.ranking[rule] for other in tier if other != name]
+    return [other for tier in record.ranking[judged_by(record)] for other in tier if other != name]
+
+
+def lowest(name: str, loss: Reading, second: str, next_loss: Reading, rule: str) -> str:
+    """Return which of several models has the lowest loss, and that only a comparison tells whether it is better."""
+    own = f"{number(loss)} ({limits})" if (limits := interval(loss)) else number(loss)
+    other = number(next_loss, decimals(loss))
+    why = "" if rule == "log" else " Ranked by Brier score, as a log loss is infinite."
+    return f"{name} has {own}, next is {second} with {other}.{why} `compare` tests whether that is more than chance."
+
+
+def different_cases(cases: Sequence[int]) -> str:
+    """Return why models with different cases, so many each, are not ranked."""
+    spread = f"{min(cases):,} to {max(cases):,}" if len(set(cases)) > 1 else f"{cases[0]:,} each"
+    text = f"The models have different cases ({spread}), and a lower loss may come from easier ones."
+    return f"{text} `compare` ranks them on the cases that all of them share."
 
 
 def ranking(record: ComparisonRecord, level: float) -> Said:
@@ -127,14 +148,15 @@ def infinite(record: ComparisonRecord, rows: Mapping[str, Sequence[int]], counts
     tiers = record.ranking.get("brier", ())
     by = "" if not tiers else "all tie" if len(tiers) == 1 else " > ".join(", ".join(tier) for tier in tiers)
     text = f"Outcomes were ruled out: {listing(said)}{more}, so {one} not tested."
-    return Said(BAD, "Infinite loss", f"{text} By Brier score {by}." if by else text)
+    return Said(BAD, "Infinite loss", f"{text} The ranking is by Brier score: {by}." if by else text)
 
 
-def deciding(record: ComparisonRecord) -> Said | None:
-    """Return the few cases that make up half of the difference between the two that matter most."""
+def deciding(record: ComparisonRecord, level: float) -> Said | None:
+    """Return the few cases that make up half of the difference between the first two that are said to differ."""
     if judged_by(record) != "log" or not record.deciding_rows:
         return None
-    pairs = [{anchor(record), other} for other in others(record)]
+    name = anchor(record)
+    pairs = [{name, other} for other in others(record) if claimed(record, name, other, level)]
     found = next((d for pair in pairs for d in record.deciding_rows if {d.a, d.b} == pair), None)
     if found is None or found.half is None or found.half > FEW_DECIDE or 4 * found.half > record.cases:
         return None

@@ -218,6 +218,11 @@ def p_value(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
+def p_known(p: float | None) -> str:
+    """Return a p-value for a table, empty where nothing was tested."""
+    return "" if p is None else p_value(p)
+
+
 def p_equals(p: float) -> str:
     """
     >>> p_equals(0.00001), p_equals(0.0123)

@@ -1,0 +1,106 @@
+"""Charts that are whole in themselves: drawn in files, pages and notebooks without asking the network for anything."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import altair as alt
+
+from veracity import plots, words
+
+PLAIN_TEXT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+EMBEDDED = {"renderer": "svg", "actions": {"export": True, "source": False, "compiled": False, "editor": False}}
+
+
+class Offline:
+    """An Altair chart that brings its own runtime where Altair's links to a content network.
+
+    What Altair makes of it, such as `chart.properties(width=300)`, is one too.
+    """
+
+    def save(self, path: str | Path, **options: Any) -> None:
+        """Write the chart as html (whole, no network), png, svg, pdf or json, by the ending of the name."""
+        plots.save(self, path, **options)
+
+    def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
+        """Return the chart for a notebook; as a renderer wants it that was chosen by `altair.renderers.enable`."""
+        if alt.renderers.active != "default":
+            return super()._repr_mimebundle_(*args, **options)  # type: ignore[misc]
+        still = base64.b64encode(plots.rendered(self, "png")).decode()
+        return {"text/html": notebook_html(self), "image/png": still}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self).__bases__[1], dict(self.__dict__))
+
+
+def offline(chart: Any) -> Any:
+    """Return the chart as one that is whole in itself."""
+    object.__setattr__(
+        chart, "__class__", _offline_class(chart.__class__)
+    )  # altair's own setter writes into the picture
+    return chart
+
+
+@cache
+def _offline_class(kind: type) -> type:
+    return kind if issubclass(kind, Offline) else type(kind.__name__, (Offline, kind), {})
+
+
+def _restored(kind: type, held: dict[str, Any]) -> Any:
+    chart: Any = object.__new__(_offline_class(kind))
+    chart.__dict__.update(held)
+    return chart
+
+
+def notebook_html(chart: Any) -> str:
+    """Return the chart as a piece of HTML: a still picture, which the script in it replaces by one that can be asked.
+
+    The script has a scope of its own, so that a notebook can hold several.
+    """
+    place = f"veracity-{uuid4().hex}"
+    drawn = base64.b64encode(plots.rendered(chart, "svg")).decode()
+    spec, how = inline_json(chart.to_dict()), inline_json(EMBEDDED)
+    return (
+        f'<div id="{place}"><img alt="" style="max-width: 100%" src="data:image/svg+xml;base64,{drawn}"></div>\n'
+        f"<script>(function () {{ {runtime()}\n"
+        f'window.vegaEmbed(document.getElementById("{place}"), {spec}, {how});\n'
+        "})();</script>"
+    )
+
+
+def inline_json(value: Any) -> str:
+    """Return JSON that cannot end the script element it is in, whatever the data are called.
+
+    >>> inline_json({"name": "</script><b>"})
+    '{"name":"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e"}'
+    """
+    text = json.dumps(_drawable(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character, code in PLAIN_TEXT.items():
+        text = text.replace(character, code)
+    return text
+
+
+def _drawable(value: Any) -> Any:
+    """Return a value with the digits a picture can show, without infinities, undefined numbers and controls."""
+    if isinstance(value, str):
+        return words.clean(value)
+    if isinstance(value, float):
+        return float(f"{value:.7g}") if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _drawable(held) for name, held in value.items()}
+    return [_drawable(held) for held in value] if isinstance(value, (list, tuple)) else value
+
+
+@cache
+def runtime() -> str:
+    """Return Vega, Vega-Lite and vega-embed as one script, as shipped inside vl-convert."""
+    import vl_convert
+
+    bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
+    return bundle.replace("</script", "<\\/script")
