@@ -38,7 +38,7 @@ def test_default_losses_with_an_own_ideal_are_the_exact_ones_where_forecasts_rep
         found, true = default.losses(rule), exact.losses(rule)
         for name in ("CL", "GL"):
             assert float(found[name]) == pytest.approx(float(true[name]), rel=0.01), (rule, name)
-        assert found.EL == pytest.approx(float(true.EL), rel=1e-9)
+        assert pytest.approx(float(true.EL), rel=1e-9) == found.EL
         # The ideal is given, so sampling moves the loss little: the interval is short, and holds the exact one.
         assert 0.95 * true.CL < found.CL.low < true.CL
 

@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from veracity.data import Forecasts
-from veracity.state.content import forecast_hashes
 from veracity.estimate.folds import FOLDS, folds
 from veracity.estimate.ladder import losses
 from veracity.estimate.recalibration import mixture_weights, recalibration, select
+from veracity.state.content import forecast_hashes
 
 RULES = ("log", "brier", 0.5)
 

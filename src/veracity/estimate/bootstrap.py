@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from veracity.data import Forecasts
 from veracity.data.reading import Reading
 from veracity.data.records import Means, Scores
-from veracity.state.content import Hashes, row_hashes
 from veracity.estimate.curves import Curve
 from veracity.estimate.expected import from_sums
 from veracity.estimate.influences import row_bins
@@ -19,6 +18,7 @@ from veracity.estimate.scores import is_defined
 from veracity.kernels.hashes import SEED, mix
 from veracity.kernels.result import R
 from veracity.measures import MEASURES, Measure
+from veracity.state.content import Hashes, row_hashes
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]

@@ -15,13 +15,13 @@ from veracity import maps
 from veracity.data import Forecasts
 from veracity.estimate.cases import Many, Two, cases_of, ranges_of
 from veracity.estimate.compare import NORMAL
-from veracity.state.content import Hashes, class_keys, row_hashes
 from veracity.estimate.paired import score_of
 from veracity.estimate.recalibration import NUMBERS, Recalibration
 from veracity.estimate.slope import PER_CLASS, RIDGE, fit
 from veracity.estimate.verdict import TINY, spread_zeros
 from veracity.formulas.rules import rule as rule_of
 from veracity.kernels.hashes import SEED, mix
+from veracity.state.content import Hashes, class_keys, row_hashes
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

@@ -21,7 +21,6 @@ from veracity.data.records import (
     Decomposition,
     PlainTerms,
 )
-from veracity.state.content import Hashes, forecast_hashes
 from veracity.estimate.ladder import AUTO, BOTH_INFINITE, SAME_ROWS, chain, chance_of_adjustment, row_mean
 from veracity.estimate.recalibration import Recalibration, Rule, fit_rows, repeated, select
 from veracity.formulas.chain import NAMES as TERMS
@@ -30,6 +29,7 @@ from veracity.formulas.chain import corp as corp_terms
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
 from veracity.kernels.result import R
+from veracity.state.content import Hashes, forecast_hashes
 
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Forecasts
-from veracity.state.content import Hashes, cluster_keys, cluster_numbers, row_hashes
 from veracity.kernels.hashes import SEED, mix
+from veracity.state.content import Hashes, cluster_keys, cluster_numbers, row_hashes
 from veracity.state.rows import earlier
 
 Array = NDArray[Any]

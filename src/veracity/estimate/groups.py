@@ -14,7 +14,6 @@ from veracity.data.records import ClassLevel, Difference, Group, Level
 from veracity.estimate.compare import FEWEST_CLUSTERS
 from veracity.estimate.components import Judge
 from veracity.estimate.conclusion import verdict
-from veracity.state.content import Array, Hashes
 from veracity.estimate.dependent import Widening
 from veracity.estimate.expected import Expected
 from veracity.estimate.folds import blocks
@@ -28,6 +27,7 @@ from veracity.estimate.verdict import signs
 from veracity.formulas.differences import between_groups, influences, shrunk_means
 from veracity.kernels.hashes import SEED, mix
 from veracity.measures import BRIER, LOG_LOSS
+from veracity.state.content import Array, Hashes
 from veracity.state.keyed import CLUSTER
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Finding, Forecasts
-from veracity.state.content import row_hashes
 from veracity.estimate.recalibration import select
 from veracity.formulas.rules import rule as rule_of
 from veracity.maps import InfeasibleTarget, bins, class_means, copies, equal_rows, multiplicative
+from veracity.state.content import row_hashes
 
 Array = NDArray[Any]
 

@@ -15,7 +15,6 @@ from veracity import maps
 from veracity.data import Finding, Forecasts
 from veracity.data.reading import Reading, around, undefined, unknown
 from veracity.data.records import Losses
-from veracity.state.content import forecast_hashes
 from veracity.estimate.folds import blocks
 from veracity.estimate.ideal import Ideal
 from veracity.estimate.ideal import ideal as ideal_of
@@ -26,6 +25,7 @@ from veracity.formulas.differences import normal_cluster_error
 from veracity.formulas.intervals import quantile
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
+from veracity.state.content import forecast_hashes
 
 Floats = NDArray[np.float64]
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from veracity import maps
 from veracity.data import Finding, Forecasts
-from veracity.state.content import Hashes, class_keys, forecast_hashes, row_hashes
 from veracity.estimate.folds import Folds, folds
 from veracity.estimate.scores import FEW_MISSES, FEWEST
 from veracity.formulas.differences import normal_cluster_error
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
+from veracity.state.content import Hashes, class_keys, forecast_hashes, row_hashes
 
 Array = NDArray[Any]
 Rule = str | float | ScoringRule

@@ -7,9 +7,9 @@ import numpy as np
 from veracity import maps
 from veracity.data import Forecasts
 from veracity.data.records import Gain, Remedy
-from veracity.state.content import forecast_hashes
 from veracity.estimate.recalibration import CHEAP, Recalibration, fit_member, fit_rows, recalibration, select
 from veracity.formulas.intervals import quantile
+from veracity.state.content import forecast_hashes
 
 NO_REMEDIES = ("identity", "prior")  # doing nothing, and always predicting the class frequencies
 LABELLED = "labelled cases"

@@ -24,7 +24,6 @@ from veracity.data.reading import Reading, unknown
 from veracity.data.records import ClassLevel
 from veracity.data.verdict import ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
 from veracity.estimate.cases import DRAWS, EDGES, RANGES, Many, Two, normal, prepared, ranges_of
-from veracity.state.content import class_order, row_hashes
 from veracity.estimate.folds import BLOCKS, blocks
 from veracity.estimate.slope import (
     PER_CLASS,
@@ -37,6 +36,7 @@ from veracity.estimate.slope import (
 )
 from veracity.formulas.differences import weighted_holm
 from veracity.formulas.intervals import quantile
+from veracity.state.content import class_order, row_hashes
 
 Floats = NDArray[np.float64]
 Array = NDArray[Any]

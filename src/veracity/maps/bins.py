@@ -104,7 +104,9 @@ def fit(forecasts: Forecasts, *, bins: int | str = "auto") -> Bins:
         edges = [equal_population_edges(value, counts, min(wanted, len(value)))]
         numbers = [np.arange(len(edges[0]) + 1)]
     else:
-        edges, numbers = cells_by_pick(pick, value, counts, class_keys(forecasts), MOST if bins == "auto" else int(bins))
+        edges, numbers = cells_by_pick(
+            pick, value, counts, class_keys(forecasts), MOST if bins == "auto" else int(bins)
+        )
     cells = 1 + max(int(number.max()) for number in numbers)
     empty = Bins(forecasts.classes, edges=tuple(edges), numbers=tuple(numbers), means=np.empty((cells, k)))
     means = class_means(empty.cells(scores), cells, outcomes, forecasts.mass, forecasts.prior)

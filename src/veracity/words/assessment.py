@@ -19,8 +19,8 @@ MOST_ROWS = 3  # row numbers named in a sentence
 SIGNIFICANT = 0.05
 NEAR_BASELINE = 0.95  # of the baseline's loss: forecasts with a larger one are hardly better
 SLOPE_DIFFERS = (
-    "The verdict is about forecasts on average, the slope about sure ones beside unsure ones: here they point in opposite "
-    "directions, for the gap is widest where the forecasts are least sure."
+    "The verdict is about forecasts on average, the slope about sure ones beside unsure ones: here they point in "
+    "opposite directions, for the gap is widest where the forecasts are least sure."
 )
 BESIDE = 0.01  # p of a test beside the verdict below which it claims something: together they keep the 5 % of one
 
