@@ -134,7 +134,7 @@ def test_groups_do_not_depend_on_their_names(clusters: bool) -> None:
 
 
 @pytest.mark.parametrize("case", ["independent", "repeated", "clusters", "bootstrap"])
-@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("k", [2, 4])
 def test_a_document_does_not_depend_on_the_names_of_classes(case: str, k: int) -> None:
     for seed in range(DRAWS // 10):
         y, p, g = drawn(seed, k, digits=1 if case in ("repeated", "bootstrap") else None)
@@ -182,6 +182,5 @@ def test_a_comparison_does_not_depend_on_the_names_and_the_order_of_models(clust
             sign = 1.0 if (d.a, d.b) in told else -1.0
             assert d.value == pytest.approx(sign * known.value, rel=1e-9, abs=1e-15)
             assert d.p_adjusted == pytest.approx(known.p_adjusted, rel=1e-9)
-        assert [sorted(new[m] for m in tier) for tier in one.ranking("log")] == [
-            sorted(tier) for tier in other.ranking("log")
-        ]
+        tiers = [{new[model] for model in tier} for tier in one.ranking("log")]
+        assert tiers == [set(tier) for tier in other.ranking("log")]

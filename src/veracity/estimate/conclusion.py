@@ -106,10 +106,12 @@ def _of_all_cases(found: Verdict, tally: Tally, tested: int) -> Verdict:
     else:
         expected = float(Expected(tally).means().geometric_accuracy)
         realised = 0.0 if tally.sums.zeros else math.exp(-tally.sums.score[0][0] / tally.sums.weight)
-    sizes = {name: getattr(found, name) for name in ("slope", "intercept", "ratio", "gain")}
     return replace(
         found,
-        **{name: None if one is None else _from(one, sample) for name, one in sizes.items()},
+        slope=_from(found.slope, sample),
+        intercept=None if found.intercept is None else _from(found.intercept, sample),
+        ratio=None if found.ratio is None else _from(found.ratio, sample),
+        gain=_from(found.gain, sample),
         level=replace(found.level, classes=classes),
         confidence=replace(found.confidence, expected=expected, realised=realised),
         method=f"{found.method}, {sample}" if found.method else "",
