@@ -84,6 +84,62 @@ class AllEntries(NamedTuple):
         return float(self.mass[inside].sum()), float(self.mass[inside] @ p[inside]), float(true[inside].sum())
 
 
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Forecasts as they are tested and corrected: positive rows, classes in the order of what they hold.
+
+    p        (m,) of the second class in that order, or (m, k); zeros among realised probabilities are spread
+    order    which of the given classes comes first, second, …
+    blocks   number of clusters or blocks of time; None of independent cases
+    rows     number of cases
+    zeros    outcomes with probability 0
+    certain  whether every forecast is 0 or 1
+    """
+
+    p: Floats
+    cases: Two | Many
+    order: NDArray[np.int64]
+    blocks: int | None
+    rows: int
+    zeros: int
+    certain: bool
+
+    @property
+    def flipped(self) -> bool:
+        """Whether p is that of the first of two classes."""
+        return self.p.ndim == 1 and bool(self.order[0] == 1)
+
+    @classmethod
+    def of(
+        cls,
+        probabilities: Array,
+        outcomes: Array,
+        classes: Sequence[Any],
+        counts: Array | None,
+        weights: Array | None,
+        clusters: Array | None,
+        time: Array | None,
+        picks_only: bool,
+    ) -> Judged:
+        p = np.asarray(probabilities, dtype=np.float64)
+        y = np.asarray(outcomes, dtype=np.int64)
+        count = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
+        weight = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
+        some = (count > 0.0) & (weight > 0.0)
+        p, y, count, weight = p[some], y[some], count[some], weight[some]
+        clusters, time = (None if x is None else np.asarray(x)[some] for x in (clusters, time))
+        rows = int(count.sum())
+        held = Forecasts(p, y, tuple(map(str, classes)), weights=weight, counts=count.astype(np.int64))
+        block = blocks(clusters, time, count, None if clusters is None else row_hashes(held))
+        order = np.arange(len(classes)) if picks_only or not rows else class_order(held)
+        p, y = _in_order(p, y, order)
+        realised = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1.0 - p)
+        zeros = int(count[realised <= 0.0].sum())
+        certain, ranges = bool(((p == 0.0) | (p == 1.0)).all()), ranges_of(p)
+        p, cases = prepared(spread_zeros(p, rows) if zeros else p, y, count, weight, block, ranges)
+        return cls(p, cases, order, None if block is None else len(np.unique(block)), rows, zeros, certain)
+
+
 def judge(
     probabilities: Array,
     outcomes: Array,
@@ -108,37 +164,19 @@ def judge(
     fitted to. `zero_rows` counts the outcomes with probability 0 where the rows are a sample. `alpha` is the chance of
     a false verdict about calibrated forecasts. `every` holds the forecasts of all cases where the rows are a sample.
     """
-    p = np.asarray(probabilities, dtype=np.float64)
-    y = np.asarray(outcomes, dtype=np.int64)
-    count = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
-    weight = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
-    some = (count > 0.0) & (weight > 0.0)
-    p, y, count, weight = p[some], y[some], count[some], weight[some]
-    clusters, time = (None if x is None else np.asarray(x)[some] for x in (clusters, time))
-    rows = int(count.sum())
-    if rows < FEWEST_ROWS:
-        return not_measurable(f"{rows} case{'' if rows == 1 else 's'}: too few to judge, at least {FEWEST_ROWS} needed")
-    names = tuple(str(name) for name in classes)
-    held = Forecasts(p, y, names, weights=weight, counts=count.astype(np.int64))
-    block = blocks(clusters, time, count, None if clusters is None else row_hashes(held))
-    number = 0 if block is None else len(np.unique(block))
-    if block is not None and number < BLOCKS:
-        return not_measurable(f"{number} clusters: too few to judge, at least {BLOCKS} needed")
-    if block is not None and 2.0 ** (1 - number) > max(WEIGHTS.values()) * alpha:
-        return not_measurable(f"{number} clusters or blocks of time: too few to judge one of several groups")
-    order = np.arange(len(names)) if picks_only else class_order(held)
-    p, y = _in_order(p, y, order)
-    realised = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1.0 - p)
-    zeros = int(count[realised <= 0.0].sum()) if zero_rows is None else zero_rows
-    certain = bool(((p == 0.0) | (p == 1.0)).all())
-    ranges = ranges_of(p)
-    if (realised <= 0.0).any():
-        p = spread_zeros(p, rows)
-    p, cases = prepared(p, y, count, weight, block, ranges)
+    held = Judged.of(probabilities, outcomes, classes, counts, weights, clusters, time, picks_only)
+    if held.rows < FEWEST_ROWS:
+        said = f"{held.rows} case{'' if held.rows == 1 else 's'}: too few to judge, at least {FEWEST_ROWS} needed"
+        return not_measurable(said)
+    if held.blocks is not None and held.blocks < BLOCKS:
+        return not_measurable(f"{held.blocks} clusters: too few to judge, at least {BLOCKS} needed")
+    if held.blocks is not None and 2.0 ** (1 - held.blocks) > max(WEIGHTS.values()) * alpha:
+        return not_measurable(f"{held.blocks} clusters or blocks of time: too few to judge one of several groups")
+    p, cases, order, flipped = held.p, held.cases, held.order, held.flipped
+    names, zeros = tuple(map(str, classes)), held.zeros if zero_rows is None else zero_rows
     several = cases.levels == 1 or cases.n >= PER_CLASS * cases.levels  # cases enough for a level of each class
     tests = run_tests(cases, p, seed, picks_only)
     rejected = tests.together <= alpha
-    flipped = len(names) == 2 and bool(order[0] == 1)
     level_test = LevelTest(tests.p.get("level"))
     confidence, shape = ConfidenceTest(tests.p["confidence"]), ShapeTest(tests.p["shape"])
     curvature = CurvatureTest(tests.p["curvature"]) if "curvature" in tests.p else None
@@ -181,7 +219,7 @@ def judge(
         gain=Reading(share, low, high, GAIN if gain is not None else IN_SAMPLE),
         detectable=detectable,
         zero_rows=zeros,
-        reason=_reason(cases, p, certain),
+        reason=_reason(cases, p, held.certain),
         method=_method(cases, p),
     )
 
