@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from veracity.calibrators import equal_rows, multiplicative
+from veracity.calibrators._logistic import applied, logistic, minimise, solved
+from veracity.calibrators._softmax import full_fit, softmax
 from veracity.data import Forecasts
 from veracity.formulas.differences import noncentrality_bound
 from veracity.formulas.distributions import _log_gamma_excess
 from veracity.formulas.intervals import wilson
-from veracity.maps import equal_rows, multiplicative
-from veracity.maps._logistic import applied, logistic, minimise, solved
-from veracity.maps._softmax import full_fit, softmax
 from veracity.state.pairs import Moments
 from veracity.state.tally import Tally
 

@@ -16,8 +16,8 @@ from veracity.cli._progress import ProgressBar
 from veracity.cli._work import engine_of
 
 if TYPE_CHECKING:
+    from veracity.calibrators import Fitted
     from veracity.engines._one_model import OneModel
-    from veracity.maps import Fitted
     from veracity.read import Source
 
 ENDINGS = (".csv", ".parquet")

@@ -64,9 +64,9 @@ def command(
     wanted_rule = number_or_name(rule)
     request = Request.taken_from(files, options)
 
-    from veracity import maps
+    from veracity import calibrators
 
-    maps.adjustment(wanted_rule)  # refuses a rule that has none
+    calibrators.adjustment(wanted_rule)  # refuses a rule that has none
     with ProgressBar("reading") as working, OutputFiles() as outputs:
         asked = to == "sample" or (to == "em" and trained_on in (None, "sample"))
         model = one_model(request, working, outcomes="asked" if asked else "unused")

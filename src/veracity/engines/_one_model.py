@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from veracity import maps
+from veracity import calibrators
+from veracity.calibrators import Fitted, additive, coherent, multiplicative
+from veracity.calibrators._dual_solver import Sums, Work
+from veracity.calibrators._fitted import as_rows, blocks
+from veracity.calibrators._label_shift import em_chunks
 from veracity.data import Finding
 from veracity.data.types import Array
 from veracity.engines import Engine, local
 from veracity.engines._mapped import Mapped, WriteJob
 from veracity.engines._sums import Sum
-from veracity.maps import Fitted, additive, coherent, multiplicative
-from veracity.maps._dual import Sums, Work
-from veracity.maps._fitted import as_rows, blocks
-from veracity.maps._label_shift import em_chunks
 from veracity.read import Part, Source
 from veracity.read.parts import Batch
 from veracity.state.tally import Tally
@@ -80,10 +80,10 @@ class OneModel:
 
         Where the analysis rows are not all rows: one pass for the zeros, and one for each Newton step.
         """
-        name, options = maps.adjustment(rule)
+        name, options = calibrators.adjustment(rule)
         wanted = self.prior if target is None else target
         if self.tally.complete:
-            return maps.fit(name, self.tally.rows, target=wanted, **options)
+            return calibrators.fit(name, self.tally.rows, target=wanted, **options)
         weight, classes = self.tally.sums.weight, self.tally.classes
         if name == "multiplicative":
             return multiplicative.fit_chunks(self._passes, weight, wanted, classes)
@@ -91,20 +91,20 @@ class OneModel:
             return additive.fit_chunks(self._passes, wanted, classes)
         try:  # the solution for the analysis rows is a start from which Newton converges for r < 0
             start = coherent.fit(self.tally.rows, r=options["r"], target=wanted).shift
-        except maps.InfeasibleTarget:
+        except calibrators.InfeasibleTarget:
             start = np.zeros(len(classes))
         return coherent.fit_chunks(self._passes, weight, wanted, classes, options["r"], start)
 
     def label_shift(self, trained_on: Any) -> tuple[Any, Finding]:
         """Return class frequencies estimated from the scores alone: rounds on analysis rows, the last ones on all."""
         if self.tally.complete:
-            return maps.em(self.tally.rows, trained_on)
-        start, _ = maps.em(self.tally.rows, trained_on)
+            return calibrators.em(self.tally.rows, trained_on)
+        start, _ = calibrators.em(self.tally.rows, trained_on)
         return em_chunks(self._passes, trained_on, self.tally.classes, start)
 
     def fit(self, name: str) -> Fitted:
         """Return the map of this name; those that match class frequencies are fitted on all rows."""
-        return self.adjustment(rule=RULES[name]) if name in RULES else maps.fit(name, self.tally.rows)
+        return self.adjustment(rule=RULES[name]) if name in RULES else calibrators.fit(name, self.tally.rows)
 
     def basis(self, fitted: Fitted) -> str:
         """Return the rows that a map was fitted on, in words."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from veracity import __version__, kernels, maps
+from veracity import __version__, calibrators, kernels
 from veracity.data import Forecasts, prepare
 from veracity.data.arguments import swapped_error
 from veracity.data.extras import extras
@@ -100,8 +100,8 @@ def assess(
     models).
     """
     started = perf_counter()
-    if map != "auto" and map not in maps.names():
-        raise ValueError(f"map: {map!r} is not one of auto, {', '.join(maps.names())}")
+    if map != "auto" and map not in calibrators.names():
+        raise ValueError(f"map: {map!r} is not one of auto, {', '.join(calibrators.names())}")
     further = tuple(float(x) for x in np.atleast_1d(r).tolist())
     in_time: dict[str, Any] = {"lags": lags, "window": window, "shrink": shrink}
     plan = Plan(floor, end_width, bins, preset, map, level, bootstrap, random_state, further, **in_time)

@@ -15,8 +15,8 @@ import numpy as np
 
 from veracity.data import Forecasts
 
+from ._feasibility import InfeasibleTarget
 from ._fitted import Array, as_rows, blocks
-from ._support import InfeasibleTarget
 
 Chunks = Callable[[], Iterable[tuple[Array, Array]]]  # a pass: rows (m, k) with their shares of the whole mass
 Sums = tuple[Any, ...]  # of arrays, or of anything that adds

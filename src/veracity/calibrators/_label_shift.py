@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from veracity.data import Finding, Forecasts
 
-from ._dual import Chunks, in_memory, moments
+from ._dual_solver import Chunks, in_memory, moments
 from ._fitted import Array
 from ._target import checked_target
 from .multiplicative import tilt

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from veracity.data import Forecasts
 from veracity.formulas.rules import power
 
-from ._dual import Chunks, in_memory, laplacian_direction, solve, summed
+from ._dual_solver import Chunks, in_memory, laplacian_direction, solve, summed
 from ._fitted import Array, Formula
 from ._target import Task, blocks_and_levels
 from .multiplicative import log_weights, tilt
