@@ -1,8 +1,9 @@
-"""Damped Newton steps, and logistic regression with few coefficients for each class against the rest."""
+"""The minimum of a convex loss, and logistic regression with few coefficients for each class against the rest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,60 +15,54 @@ from ._fitted import Array
 from ._grouping import normalised
 
 Fit = TypeVar("Fit")
-Measured = tuple[float, Array, Any]  # loss, gradient, and a state for `direction`
+Measured = tuple[float, Array, Any]  # loss, gradient, and a state for the curvature
+Curvature = Callable[[Array], Array]
 
 FLOOR = 1e-12  # smallest forecast before a logarithm: an exact zero is no infinite evidence
-MOST_STEPS = 50
-TOLERANCE = 1e-9  # of the gradient, for each row
-SHORTEST = 2.0**-30  # a step below this is rounding
+UNIT = 1e-4  # of the mean loss: SciPy solves for each step the more closely the smaller the gradient is
+NEAR, NEARER = 1e-6, 1e-9  # mean gradients: where plain Newton steps take over, and from where one is the last
+LAST_STEPS = 3
+FAR = 2.0  # the first step at most, in standard deviations of the features: twice SciPy's spares a step
 
 
 def minimise(
-    measure: Callable[[Array], Measured],
-    direction: Callable[[Any, Array], Array],
-    start: Array,
-    rows: float,
+    measure: Callable[[Array], Measured], curvature: Callable[[Any], Curvature], start: Array, rows: float
 ) -> Array:
     """Return the minimum of a convex loss summed over so many rows.
 
     measure    point → loss, gradient, state
-    direction  (state, gradient) → the Newton step
+    curvature  state → (v → Hessian · v)
     """
-    x = start
-    loss, gradient, state = measure(x)
-    for _ in range(MOST_STEPS):
-        step = direction(state, gradient)
-        slope = float(np.vdot(gradient, step))
-        if not slope < 0.0:
-            return x
-        done, t = bool(np.abs(gradient).max() <= TOLERANCE * rows), 1.0
-        while True:
-            found = measure(x + t * step)
-            if found[0] <= loss + 1e-4 * t * slope or t < SHORTEST:
-                break
-            t /= 2.0
-        if found[0] > loss + 1e-12 * abs(loss):
-            return x
-        x, (loss, gradient, state) = x + t * step, found
-        if done:  # the last step, from a point within the tolerance, squares its error
-            return x
+    from scipy.optimize import minimize
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    latest: dict[bytes, tuple[Measured, Curvature]] = {}
+
+    def at(x: Array) -> tuple[Measured, Curvature]:
+        key = x.tobytes()
+        if key not in latest:
+            measured = measure(x)
+            known = measured, curvature(measured[2])
+            latest.clear()
+            latest[key] = known
+        return latest[key]
+
+    def scaled(x: Array) -> tuple[float, Array]:
+        loss, gradient, _ = at(x)[0]
+        return UNIT / rows * loss, UNIT / rows * gradient
+
+    def product(x: Array, v: Array) -> Array:
+        return UNIT / rows * at(x)[1](v)
+
+    options = {"gtol": UNIT * NEAR, "initial_trust_radius": FAR}
+    x = np.asarray(minimize(scaled, start, jac=True, hessp=product, method="trust-ncg", options=options).x)
+    for _ in range(LAST_STEPS):
+        gradient = scaled(x)[1]
+        hessian = LinearOperator((x.size, x.size), matvec=partial(product, x), dtype=np.float64)
+        x = x + cg(hessian, -gradient, rtol=1e-8, atol=1e-16 * UNIT)[0]
+        if np.abs(gradient).max() <= UNIT * NEARER:
+            break
     return x
-
-
-def solved(hessian: Array, gradient: Array) -> Array:
-    """Return −H⁻¹ gradient, 0 along directions without curvature."""
-    try:
-        step = -np.linalg.solve(hessian, gradient)
-        if np.isfinite(step).all() and gradient @ step < 0.0:
-            return np.asarray(step)
-    except np.linalg.LinAlgError:
-        pass
-    return shortest(hessian, gradient)
-
-
-def shortest(hessian: Array, gradient: Array) -> Array:
-    """Return the shortest step −H⁻¹ gradient: features of constant forecasts are multiples of one another."""
-    return np.asarray(-np.linalg.lstsq(hessian, gradient, rcond=1e-12)[0])
 
 
 def logs(p: Array) -> Array:
@@ -77,7 +72,8 @@ def logs(p: Array) -> Array:
 def logistic(features: Array, targets: Array, rows: Array, ridge: float = 0.0, centre: Array | float = 0.0) -> Array:
     """Return the coefficients that minimise the log loss of expit(features · coefficients), summed over rows.
 
-    `ridge` adds ½ ridge (scale · (coefficient − centre))², the scale being the features' root mean square.
+    `ridge` adds ½ ridge (scale · (coefficient − centre))², the scale being the features' root mean square; the search
+    begins at the centre.
     """
     total = float(rows.sum())
     scale = np.sqrt(rows @ features**2 / total)
@@ -87,14 +83,15 @@ def logistic(features: Array, targets: Array, rows: Array, ridge: float = 0.0, c
     def measure(c: Array) -> Measured:
         z = x @ c
         q = expit(z)
-        loss = float(rows @ (np.logaddexp(0.0, z) - targets * z)) + 0.5 * ridge * float(((c - middle) ** 2).sum())
+        softplus = np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))  # quicker than logaddexp
+        loss = float(rows @ (softplus - targets * z)) + 0.5 * ridge * float(((c - middle) ** 2).sum())
         return loss, (rows * (q - targets)) @ x + ridge * (c - middle), q
 
-    def direction(q: Array, gradient: Array) -> Array:
-        hessian = (x * (rows * q * (1.0 - q))[:, None]).T @ x + ridge * np.eye(len(gradient))
-        return shortest(hessian, gradient)
+    def curvature(q: Array) -> Curvature:
+        hessian: Array = (x * (rows * q * (1.0 - q))[:, None]).T @ x + ridge * np.eye(len(middle))
+        return partial(np.dot, hessian)
 
-    return np.asarray(minimise(measure, direction, np.array(middle), total) / scale)
+    return np.asarray(minimise(measure, curvature, np.array(middle), total) / scale)
 
 
 def one_versus_rest(forecasts: Forecasts, curve: Callable[[Array, Array], Fit]) -> list[Fit]:
