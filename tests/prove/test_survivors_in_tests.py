@@ -16,7 +16,7 @@ from veracity.estimate.bootstrap import Bootstrap
 from veracity.estimate.cases import RANGES, prepared
 from veracity.estimate.components import shortfall
 from veracity.estimate.expected import expected_score
-from veracity.estimate.influences import BinMoves, from_sample, of_rows
+from veracity.estimate.influences import BinInfluences, from_sample, of_rows
 from veracity.estimate.measured import Measured, curves_of
 from veracity.estimate.paired import Scorer
 from veracity.estimate.recalibration import recalibration
@@ -53,7 +53,7 @@ def test_the_mean_move_of_sampled_rows_is_that_of_all_rows() -> None:
     y = (rng.random(3000)[:, None] > rows.cumsum(axis=1)).sum(axis=1)
     f = Forecasts(rows, y, (0, 1, 2))
     tally = Tally.of(f, plan=Plan(bins=50))
-    bins = BinMoves.of(curves_of(tally)[0], 1e-6)
+    bins = BinInfluences.of(curves_of(tally)[0], 1e-6)
     exact, found = of_rows(f, bins, tally.plan), from_sample(f, bins, Profile(tally))
     np.testing.assert_allclose(found.columns @ found.share, exact.columns @ exact.share, rtol=1e-9)
 
@@ -139,7 +139,7 @@ def test_sampled_moves_keep_forecasts_of_one_bin_apart() -> None:
     p = np.array([0.52, 0.55, 0.6, 0.66, 0.72, 0.8])[np.arange(3000) % 6]
     f = Forecasts.of((np.arange(3000) // 6 % 5 > 0).astype(int), p)
     tally = Tally.of(f, plan=Plan(bins=2))
-    bins = BinMoves.of(curves_of(tally)[0], 1e-6)
+    bins = BinInfluences.of(curves_of(tally)[0], 1e-6)
     exact, found = of_rows(f, bins, tally.plan), from_sample(f, bins, Profile(tally))
     np.testing.assert_allclose(found.columns[-3:] ** 2 @ found.share, exact.columns[-3:] ** 2 @ exact.share, rtol=1e-9)
 

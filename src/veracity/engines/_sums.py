@@ -14,7 +14,7 @@ from veracity.read import Source
 from veracity.read.pairing import Paired, with_file
 from veracity.read.parts import Batch
 from veracity.state.packing import stored_finding
-from veracity.state.plain_bytes import packed, unpacked
+from veracity.state.plain_bytes import dumps, loads
 from veracity.state.plan import Plan
 from veracity.state.tally import RunningTally, Tally
 
@@ -103,7 +103,7 @@ class Tallies(Sum):
         self._skipped[part] = reason
 
     def merge(self, state: bytes) -> None:
-        held = unpacked(state)
+        held = loads(state)
         self._skipped |= held["skipped"]
         for model, tally in held["tallies"].items():
             try:
@@ -118,7 +118,7 @@ class Tallies(Sum):
     def state(self) -> bytes:
         tallies = {model: running.tally().to_bytes() for model, running in self._running.items()}
         held = {"of": self._of, "skipped": self._skipped, "findings": self._findings, "cases": self.cases.state()}
-        return packed(held | {"tallies": tallies})
+        return dumps(held | {"tallies": tallies})
 
     def tallies(self) -> dict[str, Tally]:
         """Return the tally of each model so far."""

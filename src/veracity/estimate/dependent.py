@@ -19,7 +19,7 @@ from veracity.data.records import ExpectedScore, Means, RiskProfile, Scores, Ski
 from veracity.estimate.compare import FEWEST_CLUSTERS, FEWEST_TIMES, Dependence
 from veracity.formulas.differences import half_width
 from veracity.formulas.intervals import quantile, wilson
-from veracity.state.keyed import CLUSTER, POWERS, SCORES, KeyedScores
+from veracity.state.clusters import CLUSTER, POWERS, SCORES, ClusterScores
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -39,7 +39,7 @@ class Widening:
     tally: Tally
 
     @property
-    def held(self) -> KeyedScores:
+    def held(self) -> ClusterScores:
         """The sums of clusters or times."""
         assert self.tally.by_key is not None
         return self.tally.by_key

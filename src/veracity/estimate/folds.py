@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from veracity.data import Forecasts
 from veracity.data.arguments import keys_of
 from veracity.kernels.hashes import SEED, mix
-from veracity.state.rows import earlier
+from veracity.state.rows import count_before
 
 Array = NDArray[Any]
 Hashes = NDArray[np.uint64]
@@ -63,7 +63,7 @@ def folds(rows: Forecasts, hashes: Hashes, clusters: Array | None = None, time: 
         case = np.unique(rows.case, return_inverse=True)[1].ravel()
         whole = np.zeros(int(case.max()) + 1, np.uint64)
         np.add.at(whole, case, key)
-        return _whole(_fold_of(whole, earlier(whole, np.ones(len(whole), np.int64)))[case], counts, case)
+        return _whole(_fold_of(whole, count_before(whole, np.ones(len(whole), np.int64)))[case], counts, case)
     return _single(key, counts)
 
 
@@ -82,7 +82,7 @@ def _whole(fold: Array, counts: Array, cluster: Array | None) -> Folds:
 def _single(key: Hashes, counts: Array) -> Folds:
     """Return a fold for each case of a row by itself."""
     n = len(key)
-    first = earlier(key, counts)
+    first = count_before(key, counts)
     few = np.flatnonzero(counts <= ONE_BY_ONE)
     row = np.repeat(few, counts[few])
     j = np.arange(len(row)) - np.repeat(np.cumsum(counts[few]) - counts[few], counts[few]) + first[row]

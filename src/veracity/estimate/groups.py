@@ -26,7 +26,7 @@ from veracity.estimate.scores import mean_and_error, scores
 from veracity.estimate.verdict import signs
 from veracity.formulas.differences import between_groups, influences, shrunk_means
 from veracity.measures import BRIER, LOG_LOSS
-from veracity.state.keyed import CLUSTER
+from veracity.state.clusters import CLUSTER
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 

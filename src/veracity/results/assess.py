@@ -19,7 +19,7 @@ from veracity.data.records import Provenance
 from veracity.results.assessment import Assessment
 from veracity.results.document import parse
 from veracity.results.presented import Presented
-from veracity.state.keyed import TIME
+from veracity.state.clusters import TIME
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
