@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,13 +19,15 @@ from veracity.calibrators._fitted import as_rows, blocks
 from veracity.calibrators._label_shift import em_chunks
 from veracity.data import Finding
 from veracity.data.types import Array
-from veracity.engines import Engine, local
-from veracity.engines._mapped import Mapped, WriteJob
-from veracity.engines._sums import Sum
 from veracity.read import Part, Source
 from veracity.read.parts import Batch
+from veracity.results.mapped_files import Mapped, WriteJob
+from veracity.state.accumulator import Accumulator, Progress
 from veracity.state.tally import Tally
 from veracity.words import count
+
+if TYPE_CHECKING:
+    from veracity.engines import Engine
 
 NO_OUTCOME = (
     "no outcomes to count class frequencies from\n"
@@ -34,8 +36,8 @@ NO_OUTCOME = (
 RULES: dict[str, str | float] = {"multiplicative": "log", "additive": "brier", "coherent": 0.5}
 
 
-class OneModel:
-    """The forecasts of one model, counted and checked."""
+class RecalibrationJob:
+    """The forecasts of one model, counted and checked: maps are fitted on them and written as mapped rows."""
 
     def __init__(self, engine: Engine, source: Source) -> None:
         self.engine, self.source = engine, source
@@ -126,9 +128,7 @@ class OneModel:
         seen = self.engine.watched("writing")
         if not target.is_dir():
             started = time.monotonic()
-            seen_rows = (
-                None if seen is None else lambda n, share: seen(local.Progress(n, share, time.monotonic() - started))
-            )
+            seen_rows = None if seen is None else lambda n, share: seen(Progress(n, share, time.monotonic() - started))
             return mapped.written(parts, target, ending or target.suffix.lower(), seen_rows)
         job = WriteJob(mapped, str(target.absolute()))
         if self.engine.name == "local":
@@ -140,7 +140,7 @@ class OneModel:
         return sum(files.rows.values())
 
 
-class Added(Sum):
+class SumOfWork(Accumulator):
     """The sum of work(rows, shares) over rows."""
 
     def __init__(self, work: Work, zero: Sums, mass: float, kept: Array | None) -> None:
@@ -167,14 +167,14 @@ class Added(Sum):
 class Passes:
     """Chunks for the dual solver that stay where they are; every sum is a pass of the engine."""
 
-    total: Callable[..., Added]
+    total: Callable[..., SumOfWork]
     mass: float
     k: int
     kept: Array | None = None
     dense: int = 2000  # classes up to which a matrix of couplings costs less than more passes
 
     def summed(self, work: Work, zero: Sums) -> Sums:
-        return self.total(partial(Added, work, zero, self.mass, self.kept)).value
+        return self.total(partial(SumOfWork, work, zero, self.mass, self.kept)).value
 
     def narrowed(self, kept: Array) -> Passes:
         return replace(self, kept=kept)
