@@ -13,8 +13,8 @@ from veracity.cli._progress import ProgressBar
 from veracity.cli._rows import ROWS, check_rows_file, one_model, warn_of_changes, write
 
 if TYPE_CHECKING:
+    from veracity.calibrators import Fitted
     from veracity.data import Forecasts
-    from veracity.maps import Fitted
 
 FEW = 50  # cases below which a fitted map is mostly chance
 NAME = Option(
@@ -83,10 +83,10 @@ def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **opt
     OUT/ each part is written where it is read.
     """
     check_rows_file(output, force)
-    from veracity import maps
+    from veracity import calibrators
 
     try:
-        fitted = maps.from_json(Path(map_file).read_text(encoding="utf-8"))
+        fitted = calibrators.from_json(Path(map_file).read_text(encoding="utf-8"))
     except UnicodeDecodeError:
         raise ValueError(f"{map_file}: this is not a map in JSON; `veracity calibrate fit` writes one") from None
     except ValueError as error:

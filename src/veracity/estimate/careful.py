@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity import maps
+from veracity import calibrators
+from veracity.calibrators import beta, platt, temperature, temperature_levels, vector
 from veracity.estimate.cases import LEAST_IN_FIT, Many, Two
 from veracity.estimate.slope import RIDGE, dependence, fit, gains
 from veracity.formulas.intervals import quantile
-from veracity.maps import beta, platt, temperature, temperature_levels, vector
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class Correction:
     """
 
     map: str
-    fitted: maps.Fitted | None
+    fitted: calibrators.Fitted | None
     ratio: float
     df: int
     n: float
@@ -98,7 +98,7 @@ def correction(cases: Two | Many, p: Floats, classes: tuple[object, ...], flippe
     return max(found, key=lambda one: one.ratio - PER_NUMBER * one.df)
 
 
-Tried = list[tuple[str, int, Floats, Callable[[float], maps.Fitted]]]
+Tried = list[tuple[str, int, Floats, Callable[[float], calibrators.Fitted]]]
 
 
 def _of_two(cases: Two, p: Floats, classes: tuple[object, ...], flipped: bool) -> Tried:
@@ -106,7 +106,7 @@ def _of_two(cases: Two, p: Floats, classes: tuple[object, ...], flipped: bool) -
     a, b = line.theta[0], line.theta[1]
     sign = -1.0 if flipped else 1.0
 
-    def of_platt(s: float) -> maps.Fitted:
+    def of_platt(s: float) -> calibrators.Fitted:
         return platt.Platt(classes, coefficients=np.array([[1.0 + s * b, sign * s * a]]))
 
     tried: Tried = [("platt", 2, line.p, of_platt)]
@@ -114,7 +114,7 @@ def _of_two(cases: Two, p: Floats, classes: tuple[object, ...], flipped: bool) -
         features = np.column_stack([_logs(p), -_logs(1.0 - p), np.ones(len(p))])
         theta, bent = _tilted(cases, p, features)
 
-        def of_beta(s: float) -> maps.Fitted:
+        def of_beta(s: float) -> calibrators.Fitted:
             low, high, shift = s * theta
             one = (1.0 + high, 1.0 + low, -shift) if flipped else (1.0 + low, 1.0 + high, shift)
             return beta.Beta(classes, coefficients=np.array([one]))
@@ -154,14 +154,14 @@ def _of_many(cases: Many, p: Floats, classes: tuple[object, ...]) -> Tried:
         both = fit(cases, p, level=True, scalar=True)
         b, levels = float(both.theta[k]), both.theta[:k]
 
-        def of_levels(s: float) -> maps.Fitted:
+        def of_levels(s: float) -> calibrators.Fitted:
             return temperature_levels.TemperatureLevels(classes, slope=1.0 + s * b, intercepts=s * levels)
 
         tried.append(("temperature_levels", k, both.p, of_levels))
     if cases.n >= 40 * k and k <= 100:
         found = vector.slopes_and_intercepts(p, cases.y, cases.mass, RIDGE)
 
-        def of_vector(s: float) -> maps.Fitted:
+        def of_vector(s: float) -> calibrators.Fitted:
             return vector.Vector(classes, slopes=1.0 + s * (found[:k] - 1.0), intercepts=s * found[k:])
 
         tried.append(("vector", 2 * k - 1, of_vector(1.0)(p), of_vector))
