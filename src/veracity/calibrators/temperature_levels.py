@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from veracity.data import Forecasts
+
 from ._fitted import Array, Formula
 from ._logistic import Curvature, Measured, logs, minimise
-from ._softmax import softmax
+from ._softmax import log_scores, softmax
 
 LABEL = "temperature and class levels"
 
