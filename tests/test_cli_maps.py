@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from veracity import maps
+from veracity import calibrators
 from veracity.cli import run
 from veracity.data import Forecasts
 
@@ -42,9 +42,9 @@ def rows_of(path) -> np.ndarray:
 
 def test_adjust_writes_rows_and_map_and_prints_weights(here, forecasts, capsys):
     assert run(["adjust", "f.csv", "--to", "sample", "-o", "out.csv"]) == 0
-    fitted = maps.fit("multiplicative", forecasts)
+    fitted = calibrators.fit("multiplicative", forecasts)
     np.testing.assert_allclose(rows_of("out.csv"), fitted(forecasts.probabilities), atol=1e-12)
-    again = maps.from_json((here / "out.map.json").read_text())
+    again = calibrators.from_json((here / "out.map.json").read_text())
     assert again.weights == pytest.approx(fitted.weights, rel=1e-9)
     assert again.classes == CLASSES
     out = capsys.readouterr()
@@ -140,7 +140,7 @@ def test_infeasible_targets_name_the_classes(here, capsys):
 def test_calibrate_fits_and_applies(here, forecasts, capsys, name):
     assert run(["calibrate", "fit", "f.csv", "--map", name, "-o", "m.json"]) == 0
     assert run(["calibrate", "apply", "m.json", "f.csv", "-o", "out.csv"]) == 0
-    fitted = maps.from_json((here / "m.json").read_text())
+    fitted = calibrators.from_json((here / "m.json").read_text())
     np.testing.assert_allclose(rows_of("out.csv"), fitted(forecasts.probabilities), atol=1e-12)
     assert "applied to 200 rows" in capsys.readouterr().err
     if name != "best":

@@ -132,17 +132,17 @@ def test_a_file_that_breaks_while_it_is_written(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fit has gone through; then a part is gone."""
-    from veracity.engines._one_model import OneModel
+    from veracity.results.recalibration_job import RecalibrationJob
 
     parts = Path(shutil.copytree(Path(files[0]).parent, tmp_path / "parts"))
     (parts / "part03.parquet").unlink()  # the one without rows
-    plain = OneModel.write
+    plain = RecalibrationJob.write
 
     def late(self: Any, *given: Any) -> Any:
         (parts / "part07.parquet").unlink()
         return plain(self, *given)
 
-    monkeypatch.setattr(OneModel, "write", late)
+    monkeypatch.setattr(RecalibrationJob, "write", late)
     assert run(["adjust", "parts", "--to", "sample", "-o", "out.parquet"]) == 2
     assert "part07.parquet: cannot be read" in capsys.readouterr().err
     assert left(tmp_path) == ["parts"]

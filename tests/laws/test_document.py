@@ -231,10 +231,12 @@ def test_weights_have_no_scale_at_the_edge_of_rounding(kind: str) -> None:
 
 
 def test_chance_in_a_bin_of_half_a_row_does_not_hang_on_its_last_digit() -> None:
-    from veracity.kernels.statistics import gaps
+    from veracity.estimate.binning import binned_calibration_errors
 
     of, sums = np.array([0]), np.array([[5.0], [2.0], [1.5]])
-    below, half, above = (gaps(of, sums, 1, rows)[4, 0] for rows in (0.5 - 1e-16, 0.5, 0.5 + 2e-16))
+    below, half, above = (
+        binned_calibration_errors(of, sums, 1, rows)[4, 0] for rows in (0.5 - 1e-16, 0.5, 0.5 + 2e-16)
+    )
     assert below == pytest.approx(half, rel=1e-12)
     assert above == pytest.approx(half, rel=1e-12)
 

@@ -159,7 +159,7 @@ def test_parts_leave_out_the_same_forecasts_with_all_their_outcomes(monkeypatch:
         wanted = Tally.of(y, p).analysis
         parts = [Tally.of(y[i : i + 15], p[i : i + 15], labels=[0, 1, 2]) for i in range(0, 60, 15)]
         found = total(Tally.from_bytes(part.to_bytes()) for part in parts).analysis
-        assert (found.complete, found.beyond) == (wanted.complete, wanted.beyond), seed
+        assert (found.complete, found.hash_limit) == (wanted.complete, wanted.hash_limit), seed
         for name in ("probabilities", "outcomes", "counts"):
             assert np.array_equal(getattr(found.rows, name), getattr(wanted.rows, name)), (seed, name)
 

@@ -16,9 +16,9 @@ from veracity.cli._progress import ProgressBar
 from veracity.cli._work import engine_of
 
 if TYPE_CHECKING:
-    from veracity.engines._one_model import OneModel
-    from veracity.maps import Fitted
+    from veracity.calibrators import Fitted
     from veracity.read import Source
+    from veracity.results.recalibration_job import RecalibrationJob
 
 ENDINGS = (".csv", ".parquet")
 CHANGED = ("skipped_files", "soft_outcomes", "rescaled_rows")
@@ -57,7 +57,7 @@ def check_rows_file(output: str, force: bool) -> None:
 
 def one_model(
     request: Request, working: ProgressBar, *, outcomes: str = "needed", classes: Sequence[Any] | None = None
-) -> OneModel:
+) -> RecalibrationJob:
     """Return the forecasts of the only model in the files, counted.
 
     outcomes  "needed"; "asked": forecasts without outcomes will do; "unused": and invalid outcomes are ignored
@@ -69,16 +69,16 @@ def one_model(
                 f"--{name} has no effect: a map is one for all rows\n"
                 "  leave it out; for rows of one kind, a map of their own:  --where COL=VALUE"
             )
-    from veracity.engines._one_model import OneModel
     from veracity.read.paths import listed
     from veracity.read.unlabelled import NoForecasts, options_of_forecasts, options_without_outcomes
+    from veracity.results.recalibration_job import RecalibrationJob
 
     engine, files, reading = engine_of(request, working), listed(list(request.files)), request.reading
 
-    def counted(source: Source) -> OneModel:
+    def counted(source: Source) -> RecalibrationJob:
         notes = tuple(note for note in source.layout.findings if note.code != "dependent_rows")  # a map has no interval
         tell(replace(source.layout, findings=notes).one_line("not used" if outcomes == "needed" else "kept"))
-        model = OneModel(engine, source)
+        model = RecalibrationJob(engine, source)
         _ = model.tally  # checks every value
         return model
 
@@ -101,9 +101,9 @@ def one_model(
         return counted(engine.open(files, other))
 
 
-def write(model: OneModel, fitted: Fitted, output: str, files: OutputFiles) -> int:
+def write(model: RecalibrationJob, fitted: Fitted, output: str, files: OutputFiles) -> int:
     """Write mapped rows into a file, a folder or standard output, whole or not at all; return their number."""
-    from veracity.engines._mapped import not_for_csv
+    from veracity.results.mapped_files import not_for_csv
 
     text = not is_folder(output) and not output.lower().endswith(".parquet")
     lost = not_for_csv(model.source.passthrough) if text else []
@@ -124,7 +124,7 @@ def write(model: OneModel, fitted: Fitted, output: str, files: OutputFiles) -> i
     return numbers[0]
 
 
-def warn_of_changes(model: OneModel) -> None:
+def warn_of_changes(model: RecalibrationJob) -> None:
     """Warn of rows that are missing or changed in the output, and of replaced columns."""
     from veracity.data.findings import LEFT_OUT
 

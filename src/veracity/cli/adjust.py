@@ -14,7 +14,7 @@ from veracity.cli._progress import ProgressBar
 from veracity.cli._rows import ROWS, check_rows_file, map_file_of, one_model, warn_of_changes, write
 
 if TYPE_CHECKING:
-    from veracity.engines._one_model import OneModel
+    from veracity.results.recalibration_job import RecalibrationJob
 
 
 _OWN: Declared = {
@@ -64,9 +64,9 @@ def command(
     wanted_rule = number_or_name(rule)
     request = Request.taken_from(files, options)
 
-    from veracity import maps
+    from veracity import calibrators
 
-    maps.adjustment(wanted_rule)  # refuses a rule that has none
+    calibrators.adjustment(wanted_rule)  # refuses a rule that has none
     with ProgressBar("reading") as working, OutputFiles() as outputs:
         asked = to == "sample" or (to == "em" and trained_on in (None, "sample"))
         model = one_model(request, working, outcomes="asked" if asked else "unused")
@@ -91,7 +91,7 @@ def number_or_name(rule: str) -> str | float:
         return rule
 
 
-def frequencies(which: str, model: OneModel, option: str) -> Any:
+def frequencies(which: str, model: RecalibrationJob, option: str) -> Any:
     """Return class frequencies by word or from a file of class and probability."""
     import numpy as np
 
@@ -138,7 +138,7 @@ def prior_from(path: Path) -> dict[str, float]:
     return found
 
 
-def summary(model: OneModel, target: Any, fitted: Any) -> str:
+def summary(model: RecalibrationJob, target: Any, fitted: Any) -> str:
     """Return a table by class: mean forecast, target, and the weight or shift that leads from one to the other."""
     weights = getattr(fitted, "weights", None)
     moved, word = (weights, "weight") if weights is not None else (fitted.shift, "shift")

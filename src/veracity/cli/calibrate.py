@@ -13,17 +13,17 @@ from veracity.cli._progress import ProgressBar
 from veracity.cli._rows import ROWS, check_rows_file, one_model, warn_of_changes, write
 
 if TYPE_CHECKING:
-    from veracity.data import Forecasts
-    from veracity.maps import Fitted
+    from veracity.calibrators import Fitted
+    from veracity.state.tally import Tally
 
 FEW = 50  # cases below which a fitted map is mostly chance
 NAME = Option(
     ESTIMATION,
     "--map",
-    "Kind of map; best is the one with the largest cross-validated gain in log loss.",
+    "Kind of map; advised is the one that assess advises, best the one with the largest cross-validated gain.",
     name="name",
     required=True,
-    type=click.Choice([*MAPS, "best"]),
+    type=click.Choice(["advised", "best", *MAPS]),
 )
 MAP_FILE = click.Argument(["map_file"], metavar="map.json")
 OUT = Option(OUTPUT, "-o --output map.json", "Fitted map; - is standard output.", required=True)
@@ -53,7 +53,7 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
     with ProgressBar("reading") as working:
         model = one_model(request, working)
         warn_of_changes(model)
-        fitted = best(model.tally.rows) if name == "best" else model.fit(name)
+        fitted = CHOSEN[name](model.tally) if name in CHOSEN else model.fit(name)
     with OutputFiles() as outputs:
         outputs.add(output, fitted.to_json() + "\n")
     where = "" if output == "-" else f" → {output}"
@@ -65,14 +65,28 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
         tell(f"  {count(cases, 'case')}: another sample of so few would give quite another map")
 
 
-def best(forecasts: Forecasts) -> Fitted:
+def advised(tally: Tally) -> Fitted:
+    """Return the map that the assessment of these forecasts advises."""
+    from veracity.results.assess import assessment
+    from veracity.words import advised_nothing
+
+    made = assessment(tally)
+    if made.advised_map is None:
+        raise ValueError(f"{advised_nothing(made.advice, made.verdict)}; nothing was written\n  fit one:  --map best")
+    return made.advised_map
+
+
+def best(tally: Tally) -> Fitted:
     """Return the map with the largest cross-validated gain, fitted on all rows."""
     from veracity.estimate.remedies import best_map
 
-    found = best_map(forecasts)
+    found = best_map(tally.rows)
     if found is None:
         raise ValueError("no map lowers the log loss of rows it was not fitted on; nothing was written")
     return found
+
+
+CHOSEN = {"advised": advised, "best": best}
 
 
 @command.command(cls=Command, params=[MAP_FILE, FILES, *READ, ROWS, FORCE, *ENGINES])
@@ -83,10 +97,10 @@ def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **opt
     OUT/ each part is written where it is read.
     """
     check_rows_file(output, force)
-    from veracity import maps
+    from veracity import calibrators
 
     try:
-        fitted = maps.from_json(Path(map_file).read_text(encoding="utf-8"))
+        fitted = calibrators.from_json(Path(map_file).read_text(encoding="utf-8"))
     except UnicodeDecodeError:
         raise ValueError(f"{map_file}: this is not a map in JSON; `veracity calibrate fit` writes one") from None
     except ValueError as error:

@@ -17,7 +17,7 @@ MOST_IDS = 1 << 23  # rows whose ids are compared; 64 MB
 WHOLE = (1 << 64) - 1
 
 
-class Cases:
+class CaseIndex:
     """The cases of each model, as far as they are needed later.
 
     wanted  "repeated"  keys of ids, up to a number of rows, to find repeated cases

@@ -9,36 +9,15 @@ from typing import Any
 from veracity.data import Finding, Forecasts, check, merge
 from veracity.data.findings import without_empty
 from veracity.data.places import decoded
-from veracity.engines._cases import Cases
+from veracity.engines._cases import CaseIndex
 from veracity.read import Source
 from veracity.read.pairing import Paired, with_file
 from veracity.read.parts import Batch
+from veracity.state.accumulator import Accumulator
 from veracity.state.packing import stored_finding
-from veracity.state.plain_bytes import packed, unpacked
+from veracity.state.plain_bytes import dumps, loads
 from veracity.state.plan import Plan
 from veracity.state.tally import RunningTally, Tally
-
-
-class Sum:
-    """A sum over rows: taking rows in parts and merging gives the same as taking all."""
-
-    def take(self, batch: Batch) -> None:
-        """Add the rows of a batch."""
-        raise NotImplementedError
-
-    def merge(self, state: bytes) -> None:
-        """Add the sum that has this state."""
-        raise NotImplementedError
-
-    def state(self) -> bytes:
-        """Return the sum so far."""
-        raise NotImplementedError
-
-    def name(self, *parts: str) -> None:
-        """Remember the names of counted parts, for messages about parts that do not fit."""
-
-    def skip(self, part: str, reason: str) -> None:
-        """Remember a part that could not be read."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +25,7 @@ class Job:
     """The work for every part; it is sent to the workers."""
 
     source: Source | Paired
-    make: Callable[[], Sum]
+    make: Callable[[], Accumulator]
     skip_broken: bool = False
 
 
@@ -58,16 +37,16 @@ def merged(make: Callable[[], Any], states: Iterable[bytes]) -> bytes:
     return bytes(total.state())
 
 
-class Tallies(Sum):
+class Tallies(Accumulator):
     """A running tally for each model.
 
     files  of the source where there are several, so that rows are named with their file
-    cases  see `Cases`
+    cases  see `CaseIndex`
     """
 
     def __init__(self, plan: Plan, files: tuple[str, ...] = (), cases: str = "") -> None:
         self._plan, self._files = plan, files
-        self.cases = Cases(cases)
+        self.cases = CaseIndex(cases)
         self._running: dict[str, RunningTally] = {}
         self._of: list[str] = []  # the part or parts that were counted
         self._findings: dict[str, tuple[Finding, ...]] = {}
@@ -103,7 +82,7 @@ class Tallies(Sum):
         self._skipped[part] = reason
 
     def merge(self, state: bytes) -> None:
-        held = unpacked(state)
+        held = loads(state)
         self._skipped |= held["skipped"]
         for model, tally in held["tallies"].items():
             try:
@@ -118,7 +97,7 @@ class Tallies(Sum):
     def state(self) -> bytes:
         tallies = {model: running.tally().to_bytes() for model, running in self._running.items()}
         held = {"of": self._of, "skipped": self._skipped, "findings": self._findings, "cases": self.cases.state()}
-        return packed(held | {"tallies": tallies})
+        return dumps(held | {"tallies": tallies})
 
     def tallies(self) -> dict[str, Tally]:
         """Return the tally of each model so far."""

@@ -15,7 +15,7 @@ from veracity.data import Finding
 from veracity.data.comparison import CasesNeeded, Deciding, DecidingRow, Differences, PairDifference
 from veracity.data.places import decoded, file_of
 from veracity.formulas import differences as formulas
-from veracity.state.keyed import CLUSTER, KeyedSums
+from veracity.state.clusters import CLUSTER, ClusterSums
 from veracity.state.pairs import EXTREMES, Extremes, Moments, pairs_of
 from veracity.state.sums import squared_deviations
 
@@ -64,7 +64,7 @@ class Dependence:
             return formulas.bartlett_error(u, self.lags), math.inf
         return formulas.cosine_error(u)
 
-    def check(self, keyed: KeyedSums | None) -> None:
+    def check(self, keyed: ClusterSums | None) -> None:
         """Refuse too few clusters or times."""
         if keyed is None:
             return
@@ -75,7 +75,7 @@ class Dependence:
             leave = f"leave {self.dashes}{'cluster' if clustered else 'time'} out, or name a finer column"
             raise ValueError(f"{self.called}: {n} {what} at least {least}\n  {leave}")
 
-    def method(self, keyed: KeyedSums | None) -> str:
+    def method(self, keyed: ClusterSums | None) -> str:
         """Return how intervals are made, in words."""
         if keyed is None:
             return "paired t, independent cases"
@@ -89,7 +89,7 @@ class Dependence:
         return f"paired t in time, {formulas.number_of_cosines(n)} equally weighted cosines"
 
 
-def findings_of_time(keyed: KeyedSums | None, dependence: Dependence, u: Floats | None) -> tuple[Finding, ...]:
+def findings_of_time(keyed: ClusterSums | None, dependence: Dependence, u: Floats | None) -> tuple[Finding, ...]:
     """Return findings about repeated times, gaps, and differences that persist; u: influences by time."""
     if keyed is None or dependence.kind == CLUSTER:
         return ()

@@ -14,7 +14,7 @@ from veracity.estimate.expected import Expected
 from veracity.estimate.measured import NOT_MEASURABLE
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Entries
-from veracity.estimate.verdict import AllEntries, judge, not_measurable
+from veracity.estimate.verdict import AllEntries, Judged, judge, not_measurable
 from veracity.state.tally import Tally
 from veracity.words.calibration import sentences
 
@@ -48,6 +48,13 @@ def verdict(tally: Tally, recalibration: Recalibration | None = None, nothing: s
 def alpha_of(among: int) -> float:
     """Return the chance of a false verdict of one among so many."""
     return ALPHA / min(max(among, 1), MOST_VERDICTS)
+
+
+def judged_rows(tally: Tally) -> Judged:
+    """Return the rows that the tests judge, as they are tested and corrected."""
+    rows = tally.few_rows(MOST_ROWS, MOST_ENTRIES)
+    given = (rows.probabilities, rows.outcomes, tally.classes, rows.counts, rows.weights)
+    return Judged.of(*given, tally.dependent(rows), rows.time, tally.picks_only)  # type: ignore[arg-type]
 
 
 def _judged(tally: Tally, recalibration: Recalibration | None, among: int) -> Verdict:

@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from veracity import maps
-from veracity.data.records import Fix, Gain
+from veracity import calibrators
+from veracity.data.fix import Fix
+from veracity.data.records import Gain
 from veracity.data.verdict import Verdict
 from veracity.estimate.careful import CLEAR, POSSIBLE, Correction, correction
 from veracity.estimate.conclusion import judged_rows
@@ -34,7 +35,7 @@ class Advice:
     """The advice as a record, and the map that carries it out; None where there is none."""
 
     fix: Fix
-    fitted: maps.Fitted | None = None
+    fitted: calibrators.Fitted | None = None
 
 
 def advice(
@@ -49,29 +50,34 @@ def advice(
         return Advice(Fix(NONE, UNJUDGED))
     level = tally.plan.level
     if verdict.zero_rows:
-        fitted = maps.fit("floor", tally.rows)
+        fitted = calibrators.fit("floor", tally.rows)
         return Advice(Fix(FLOOR, ZEROS, "floor", None, fitted.text, command=FITTED), fitted)
     if verdict.state not in ("found", "slight"):
         return Advice(Fix(NONE, NOT_REJECTED))
     other = None if found is None or tally.picks_only else _other(found, level)
     if other is not None:
         name, gain = other
-        fitted = maps.fit(name, tally.rows)
+        fitted = calibrators.fit(name, tally.rows)
         return Advice(Fix(FIX, None, name, 1.0, fitted.text, _bounded(gain, loss, upper), command=FITTED), fitted)
     simple = _simple(tally)
     if simple.fitted is None or simple.p > POSSIBLE:
         return Advice(Fix(NONE, NO_MAP))
     gain = _bounded(Gain(*simple.gain(level)), loss, upper)
     if gain.gain is not None and loss - gain.gain >= baseline:
-        return Advice(Fix(BASE_RATE, NO_SKILL, "prior", 1.0, "always the class frequencies", command=FITTED), maps.fit("prior", tally.rows))
+        return Advice(
+            Fix(BASE_RATE, NO_SKILL, "prior", 1.0, "always the class frequencies", command=FITTED),
+            calibrators.fit("prior", tally.rows),
+        )
     clear = verdict.p <= CLEAR and simple.p <= CLEAR
-    made = Fix(FIX if clear else POSSIBLE_FIX, None, simple.map, simple.strength, simple.fitted.text, gain, command=FITTED)
+    made = Fix(
+        FIX if clear else POSSIBLE_FIX, None, simple.map, simple.strength, simple.fitted.text, gain, command=FITTED
+    )
     return Advice(made, simple.fitted)
 
 
 def _simple(tally: Tally) -> Correction:
     held = judged_rows(tally)
-    return correction(held.cases, held.p, tally.classes, held.order, held.flipped)
+    return correction(held.cases, held.p, tally.classes, held.order)
 
 
 def _bounded(gain: Gain, loss: float, upper: float | None) -> Gain:
@@ -82,7 +88,9 @@ def _bounded(gain: Gain, loss: float, upper: float | None) -> Gain:
     most = math.inf if upper is None else upper
     value = min(value, most)
     share = value / loss if math.isfinite(loss) and loss > 0.0 else None
-    return Gain(value, low if low is None else min(low, value), high if high is None else max(min(high, most), value), share)
+    return Gain(
+        value, low if low is None else min(low, value), high if high is None else max(min(high, most), value), share
+    )
 
 
 def _other(found: Recalibration, level: float) -> tuple[str, Gain] | None:
@@ -97,7 +105,8 @@ def _other(found: Recalibration, level: float) -> tuple[str, Gain] | None:
         return None
     best, usual = max(others, key=lambda name: (known[name], name)), max(simple, key=lambda name: (known[name], name))
     ours, theirs = found.scores("log", best), found.scores("log", usual)
-    assert ours is not None and theirs is not None
+    assert ours is not None
+    assert theirs is not None
     more, error = found.mean(theirs - ours)
     if not more - quantile(level) * error > 0.0:
         return None

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.calibrators import InfeasibleTarget, bins, class_means, copies, equal_rows, multiplicative
 from veracity.data import Finding, Forecasts
 from veracity.estimate.recalibration import select
 from veracity.formulas.rules import rule as rule_of
-from veracity.maps import InfeasibleTarget, bins, class_means, copies, equal_rows, multiplicative
 from veracity.state.content import row_hashes
 
 Array = NDArray[Any]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity import maps
+from veracity import calibrators
 from veracity.data import Finding, Forecasts
 from veracity.data.reading import Reading, around, undefined, unknown
 from veracity.data.records import Losses
@@ -150,7 +150,7 @@ def chance_of_adjustment(rows: Forecasts, r: float, folds: int | None = None) ->
     rest[np.arange(len(s)), rows.observed] += 1.0
     gap = mass @ rest
     varied = (rest * mass[:, None]).T @ rest - np.outer(gap, gap)
-    n = maps.effective_rows(rows) * (1.0 if folds is None else 1.0 - 1.0 / folds)
+    n = calibrators.effective_rows(rows) * (1.0 if folds is None else 1.0 - 1.0 / folds)
     if np.trace(curved) < 1e-200:  # only certain forecasts: nothing moves
         return 0.0
     # Rows of H sum to zero: its smallest eigenvalue is rounding, which the default limit of 1e-15 may invert.
@@ -219,7 +219,7 @@ def row_mean(rows: Forecasts, values: Floats, level: float) -> Reading:
     value = float(rows.mass @ values / rows.mass.sum())
     if not np.isfinite(value):
         return around(value, np.nan, level)
-    n, error = maps.effective_rows(rows), error_of(rows, rows.mass * (values - value) / rows.mass.sum())
+    n, error = calibrators.effective_rows(rows), error_of(rows, rows.mass * (values - value) / rows.mass.sum())
     if rows.clusters is None and rows.time is None:
         error = error * float(np.sqrt(n / (n - 1.0))) if n > 1.0 + 1e-9 else np.nan
     return around(value, error, level, (0.0, np.inf), IN_SAMPLE)
@@ -244,7 +244,7 @@ def chain(rows: Forecasts, map: str, *, q: Ideal | None = None, prior: Floats | 
 
     Where ideal probabilities are given, cells have their mean as C instead of the outcomes' frequencies.
     """
-    fitted = maps.fit(map, rows)
+    fitted = calibrators.fit(map, rows)
     outside = getattr(fitted, "outside", 0)
     if outside:
         raise NoProbabilities(f"map: {map!r} gives {outside:,} values that are no probabilities; choose another")
@@ -270,10 +270,10 @@ def chain(rows: Forecasts, map: str, *, q: Ideal | None = None, prior: Floats | 
 
 
 def _adjusted(rows: Forecasts, rule: ScoringRule) -> Floats | None:
-    name, options = maps.adjustment(rule)
+    name, options = calibrators.adjustment(rule)
     try:
-        return np.asarray(maps.fit(name, rows, **options)(rows.scores))
-    except maps.InfeasibleTarget:
+        return np.asarray(calibrators.fit(name, rows, **options)(rows.scores))
+    except calibrators.InfeasibleTarget:
         return None
 
 

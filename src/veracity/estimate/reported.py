@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from veracity.data import Finding
 from veracity.data.reading import DELTA, HALL, Reading
 from veracity.data.records import FloorMeans, Means
+from veracity.estimate.row_sums import power_moments, true_cells
 from veracity.estimate.scores import mean_and_error, zeros_reason
 from veracity.formulas.intervals import hall, quantile
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import LOWEST, R
-from veracity.kernels.statistics import power_moments, true_cells
 from veracity.state.plan import FLOORS
 from veracity.state.tally import Low, Tally
 from veracity.words import chance

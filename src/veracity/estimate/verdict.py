@@ -15,7 +15,7 @@ pick and its confidence alone there is no level: confidence is then the mean con
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,7 +184,7 @@ def judge(
     if rejected:
         if tests.p.get("level", 1.0) <= NAMED:
             level_test = _level(tests, p, names, order, several)
-        confidence = _confidence(tests, p, len(names), zeros > 0, flipped, picks_only, every)
+        confidence = _confidence(tests, held, len(names), zeros > 0, picks_only, seed, every)
         if tests.p["shape"] <= ALPHA and not zeros and (b := _shape(tests, p, several)) is not None:
             where = _range(tests, p, b, b, flipped, every)
             shape = ShapeTest(tests.p["shape"], where.low, where.high, where)
@@ -311,18 +311,22 @@ def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int6
 
 
 def _confidence(
-    tests: Tests, p: Floats, classes: int, zeros: bool, flipped: bool, picks: bool, every: AllEntries | None
+    tests: Tests, held: Judged, classes: int, zeros: bool, picks: bool, seed: int, every: AllEntries | None
 ) -> ConfidenceTest:
     """Return the direction of confidence: that of what the level does not explain, or of all where the level is right.
 
-    An outcome that was ruled out was too confident a forecast.
+    Where the level is wrong the class frequencies are matched first: the level explains more than its tangent does. An
+    outcome that was ruled out was too confident a forecast.
     """
+    cases, p, flipped = tests.cases, held.p, held.flipped
     own, (projected, sign) = tests.p["confidence"], tests.slope
-    if own <= NAMED and tests.p.get("level", 1.0) > ALPHA and projected > NAMED:
-        sign = float(np.sign(tests.residuals[0 if picks else tests.cases.levels]))
-    elif projected > NAMED:
-        sign = 0.0
-    direction = OVER if sign < 0.0 or zeros else UNDER if sign > 0.0 else None
+    if tests.p.get("level", 1.0) <= ALPHA:
+        matched = fit(cases.for_fit(p), p, level=True).p
+        projected, sign = run_tests(cases.for_test(matched), matched, seed).slope
+    elif own <= NAMED < projected:
+        projected, sign = own, float(np.sign(tests.residuals[0 if picks else cases.levels]))
+    named = sign if projected <= NAMED else 0.0
+    direction = OVER if named < 0.0 or zeros else UNDER if named > 0.0 else None
     ends = _where(tests, direction, classes, zeros, flipped) if direction else None
     return ConfidenceTest(own, direction, where=_range(tests, p, *ends, flipped, every) if ends else None)
 

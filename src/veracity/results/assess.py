@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veracity import __version__, kernels, maps
+from veracity import __version__, calibrators, kernels
 from veracity.data import Forecasts, prepare
 from veracity.data.arguments import swapped_error
 from veracity.data.extras import extras
@@ -20,7 +20,7 @@ from veracity.data.records import Provenance
 from veracity.results.assessment import Assessment
 from veracity.results.document import parse
 from veracity.results.presented import Presented
-from veracity.state.keyed import TIME
+from veracity.state.clusters import TIME
 from veracity.state.plan import USUAL, Plan
 from veracity.state.tally import Tally
 
@@ -217,8 +217,8 @@ def assess(
     (0.299, 1.0)
     """
     started = perf_counter()
-    if map != "auto" and map not in maps.names():
-        raise ValueError(f"map: {map!r} is not one of auto, {', '.join(maps.names())}")
+    if map != "auto" and map not in calibrators.names():
+        raise ValueError(f"map: {map!r} is not one of auto, {', '.join(calibrators.names())}")
     further = tuple(float(x) for x in np.atleast_1d(r).tolist())
     in_time: dict[str, Any] = {"lags": lags, "window": window, "shrink": shrink}
     of_preset: dict[str, Any] = {"floor": floor, "end_width": end_width, "preset": preset, "bins": bins}

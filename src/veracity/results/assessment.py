@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veracity import estimate
+from veracity.calibrators import Fitted
 from veracity.data import Finding, records
 from veracity.data.extras import extras
 from veracity.data.findings import unique
+from veracity.data.fix import Fix
 from veracity.data.papers import Papers
 from veracity.data.places import file_of
 from veracity.data.reading import Reading, undefined, unknown
 from veracity.data.verdict import Verdict
+from veracity.estimate.fix import Advice
 from veracity.estimate.ladder import NoProbabilities
 from veracity.kernels.result import R
 from veracity.results.document import RULES, build, encode, parameter_of, parse, plain, readings, rule_key, rule_of
@@ -209,6 +212,25 @@ class Assessment(Presented):
         return estimate.remedies(self._shared.recalibration, level=self._state.plan.level)
 
     @cached_property
+    def advice(self) -> Fix:
+        """What to do about what the verdict found: a map with its gain, or the reason why there is none."""
+        return self._advised.fix
+
+    @cached_property
+    def _advised(self) -> Advice:
+        """The advice with the map that it means."""
+        held, baseline = self._shared, self.baseline.log_loss
+        if held.unjudged or baseline is None:
+            return Advice(Fix("none", held.unjudged or None))
+        loss, upper = float(self.scores.log_loss), self.losses("log").CL.high
+        return estimate.advice(self._state, self.verdict_detail, held.recalibration, loss, baseline, upper)
+
+    @property
+    def advised_map(self) -> Fitted | None:
+        """The map that the advice means, fitted; None where none is advised."""
+        return self._advised.fitted
+
+    @cached_property
     def loss_terms(self) -> Mapping[str, records.Losses]:
         """The losses of KF15 by rule: log, Brier, and the r of the plan."""
         return {key: self._losses(key) for key in (*RULES, *self._shared.further)}
@@ -369,7 +391,7 @@ class Assessment(Presented):
     # -- what sections share --------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_shared"}
+        return {name: value for name, value in vars(self).items() if name not in ("_shared", "_advised")}
 
     @property
     def _state(self) -> Tally:

@@ -19,7 +19,7 @@ from veracity.results.assess import _columns, assessment, models_of
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison
 from veracity.results.document import rule_key
-from veracity.state.keyed import CLUSTER, TIME
+from veracity.state.clusters import CLUSTER, TIME
 from veracity.state.pairs import Pairs
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally

@@ -22,7 +22,7 @@ from veracity.results.assessment import Assessment
 from veracity.results.document import build, encode, parse, plain, rule_key, rule_of
 from veracity.results.presented import Presented
 from veracity.results.schema import COMPARISON as SCHEMA
-from veracity.state.keyed import CLUSTER
+from veracity.state.clusters import CLUSTER
 from veracity.state.pairs import CaseScores, Moments, Pairs
 
 if TYPE_CHECKING:

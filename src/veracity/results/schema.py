@@ -17,12 +17,12 @@ READING: dict[str, Any] = {"$ref": "#/$defs/reading"}
 
 # Names of the document, in its order, and the attributes that hold them.
 SECTIONS = {
-    name: {"decomposition": "decompositions", "losses": "loss_terms"}.get(name, name)
+    name: {"decomposition": "decompositions", "losses": "loss_terms", "fix": "advice"}.get(name, name)
     for name in (
         "model", "n", "classes", "floor", "level", "scores", "skill", "baseline", "reported", "expected",
         "expected_scores", "measured", "measured_plain", "divergence", "papers", "source", "source_divergence",
         "calibration_slope", "spread_ratio", "verdict", "verdict_detail", "risk_profile", "floors", "decomposition",
-        "losses", "decomposed_profile", "corp", "calibration_error", "curves", "bins", "adjustment", "remedies",
+        "losses", "decomposed_profile", "corp", "calibration_error", "curves", "bins", "adjustment", "remedies", "fix",
         "groups", "windows", "drift", "surprises", "findings", "provenance",
     )
 }  # fmt: skip

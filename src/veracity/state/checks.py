@@ -43,8 +43,8 @@ def check(tally: Tally, cells: Grid) -> None:
         _check_histogram(h, edges, tally.sums.rows * (max(tally.k, 1) if i == 0 else 1))
     _check_totals(tally)
     _check_rows(tally.analysis.rows, tally.analysis.complete, tally.sums.rows, tally.k)
-    beyond = tally.analysis.beyond
-    _require(beyond is None or (0 <= beyond < 1 << 64 and not tally.complete), "the smallest hash left out")
+    hash_limit = tally.analysis.hash_limit
+    _require(hash_limit is None or (0 <= hash_limit < 1 << 64 and not tally.complete), "the smallest hash left out")
     most = tally.sums.weight * (1 + NEAR)
     lowest = tally.lowest
     _require(len(lowest) <= LOWEST and all(_is_low(low, tally.k, most) for low in lowest), "the lowest rows")

@@ -10,8 +10,8 @@ from veracity.data.types import COLUMNS
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.state.checks import check
-from veracity.state.keyed import SCORES, KeyedScores, KeyedSums
-from veracity.state.plain_bytes import Damaged, opened, sealed
+from veracity.state.clusters import SCORES, ClusterScores, ClusterSums
+from veracity.state.plain_bytes import Damaged, dumps_checked, loads_checked
 from veracity.state.plan import Plan
 from veracity.state.rows import AnalysisRows
 from veracity.state.sums import Sums
@@ -22,7 +22,7 @@ KIND = b"veracity tally 5\n"
 
 def pack(tally: Tally) -> bytes:
     """Return the bytes of a tally."""
-    return sealed(KIND, _state(tally))
+    return dumps_checked(KIND, _state(tally))
 
 
 def _state(tally: Tally) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def _state(tally: Tally) -> dict[str, Any]:
         "findings": tally.findings,
         "cases": tally.cases,
         "complete": tally.analysis.complete,
-        "beyond": tally.analysis.beyond,
+        "beyond": tally.analysis.hash_limit,
         "rows": {name: getattr(tally.analysis.rows, name) for name in COLUMNS},
         "names": tally.names,
         "flags": [tally.picks_only, tally.shares_only, tally.analysis.rows.split],
@@ -50,7 +50,7 @@ def unpack(data: bytes) -> Tally:
     if not data.startswith(KIND):
         raise ValueError("data: these bytes are not a tally of this version; give what Tally.to_bytes() returned")
     try:
-        return _tally(opened(KIND, data))
+        return _tally(loads_checked(KIND, data))
     except Damaged as problem:
         why = str(problem)
     except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
@@ -102,8 +102,8 @@ def stored_finding(stored: dict[str, Any]) -> Finding:
     return Finding(**stored | {"rows": tuple(stored["rows"]), "details": details})
 
 
-def _keyed(sums: dict[str, Any], weight2: float, plain: Any) -> KeyedScores:
-    found = KeyedScores(KeyedSums(**sums), float(weight2), plain)
+def _keyed(sums: dict[str, Any], weight2: float, plain: Any) -> ClusterScores:
+    found = ClusterScores(ClusterSums(**sums), float(weight2), plain)
     lengths = {len(sums[name]) for name in ("keys", "cases", "weight", "values")}
     if len(lengths) > 1 or len(plain) != len(SCORES):
         raise Damaged("sums by key of several lengths")

@@ -20,9 +20,9 @@ from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid, grid
 from veracity.kernels.result import LOWEST, MANY
 from veracity.state.cells import Cells, forecasts_from_cells, true_entries, without_not_offered
-from veracity.state.keyed import KeyedScores
+from veracity.state.clusters import ClusterScores
 from veracity.state.plan import Plan
-from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows, cases_apart, in_order
+from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows, in_order, split_copies
 from veracity.state.sums import Sums, plus, with_logs, with_tiny
 
 Floats = NDArray[np.float64]
@@ -67,7 +67,7 @@ class Tally:
     names: Names = field(default_factory=Names)  # how messages call the forecast and the options
     picks_only: bool = False
     shares_only: bool = False
-    by_key: KeyedScores | None = None  # scores by cluster or time, where these are given
+    by_key: ClusterScores | None = None  # scores by cluster or time, where these are given
 
     @classmethod
     def of(
@@ -128,13 +128,13 @@ class Tally:
     def rows(self) -> Forecasts:
         """The analysis rows in float64; of two classes beyond 2^17 cases the cells, a row per cell and outcome."""
         if not self.on_cells:
-            return self._cases_apart.precise()
+            return self._split_copies.precise()
         rows = forecasts_from_cells(self.classwise[1], self.grid.edges, self.classes)
         return replace(rows, picks_only=self.picks_only, shares_only=self.shares_only)
 
     @cached_property
-    def _cases_apart(self) -> Forecasts:
-        return in_order(cases_apart(self.analysis.rows))
+    def _split_copies(self) -> Forecasts:
+        return in_order(split_copies(self.analysis.rows))
 
     @property
     def on_cells(self) -> bool:
@@ -159,7 +159,7 @@ class Tally:
         Cells of the grid are returned whole.
         """
         most = max(FEWEST, min(most, entries // max(self.k, 1)))
-        held = self._cases_apart
+        held = self._split_copies
         return self.rows if self.on_cells or len(held) <= most else held.take(slice(most)).precise()
 
     @staticmethod
@@ -258,7 +258,7 @@ class RunningTally:
         whole.add((tally.pooled, tally.top))
         if tally.classwise:
             classwise.add(tally.classwise)
-        self._rows.add(tally.analysis.rows, tally.analysis.complete, beyond=tally.analysis.beyond)
+        self._rows.add(tally.analysis.rows, tally.analysis.complete, hash_limit=tally.analysis.hash_limit)
         for column, levels in tally.groups.items():
             for level, part in levels.items():
                 self._groups.setdefault(column, {}).setdefault(level, []).append(part)
@@ -366,7 +366,7 @@ def _counted(f: Forecasts, plan: Plan) -> Tally:
         names=f.names,
         picks_only=f.picks_only,
         shares_only=f.shares_only,
-        by_key=KeyedScores.of(f),
+        by_key=ClusterScores.of(f),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from veracity.data import Finding
+from veracity.data.fix import Fix
 from veracity.data.records import Baseline, ExpectedScore, Gain, Remedy, Scores, Skill, Surprise
 from veracity.data.verdict import Verdict
 
@@ -19,7 +20,7 @@ from .text import capital, sentence
 LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apart as a title
 MOST_ROWS = 3  # row numbers named in a sentence
 SIGNIFICANT = 0.05
-NEAR_BASELINE = 0.95  # of the baseline's loss: forecasts with a larger one are hardly better
+FULL = 0.99  # share of the fitted step from which a correction is as long as it was fitted
 SLOPE_DIFFERS = (
     "The verdict is about forecasts on average, the slope about sure ones beside unsure ones: here they point in "
     "opposite directions, for the gap is widest where the forecasts are least sure."
@@ -121,58 +122,55 @@ def any_infinite(scores: Iterable[Scores | None]) -> bool:
     return known and any(value(one.log_loss) == math.inf for one in held if one is not None)
 
 
-def best_remedy(
-    remedies: Iterable[Remedy] | None, rule: str = "log", *, clear: bool = True
-) -> tuple[Remedy, Gain] | None:
-    """Return the recalibration with the largest gain, and that gain, if there is one.
-
-    `clear`: among those whose interval excludes 0; otherwise whatever the interval.
-    """
-    gains = [(remedy, remedy.log if rule == "log" else remedy.brier) for remedy in remedies or ()]
-    known = [pair for pair in gains if finite(pair[1].gain) is not None]
-    some = [pair for pair in known if (finite(pair[1].low if clear else pair[1].gain) or 0.0) > 0.0]
-    return max(some, key=lambda pair: pair[1].gain or 0.0) if some else None
-
-
 def remedy_name(remedy: Remedy) -> str:
     """Return a recalibration with its parameters: what `parameters` says, else the name of the map."""
     return (remedy.parameters or remedy.map.replace("_", " ")).replace(" -", " −")
 
 
-def fix(
-    remedies: Sequence[Remedy] | None, rule: str = "log", *, wanted: bool = False, unseen: bool = False
-) -> Said | None:
-    """Return the best recalibration with its command for FILE; where none helps clearly, that is said.
+def fix(advised: Fix | None, verdict: Verdict | None, *, changes: bool = False) -> Said | None:
+    """Return what to do, with the command for FILE.
 
-    `wanted`: a fault was found, so that "nothing to fix" would contradict it; `unseen`: no test found miscalibration.
+    changes  calibration differs over time or between groups, so that "nothing to fix" would contradict it
     """
-    if not remedies:
+    if advised is None or verdict is None or verdict.p is None:
         return None
-    best = best_remedy(remedies, rule)
-    if best is not None:
-        remedy, gain = best
-        share = f", {percent(gain.share, 0)}" if finite(gain.share) is not None else ""
-        text = f"{capital(remedy_name(remedy))} cuts the {RULES[rule]} by {gain_text(gain)}{share}."
-        return Said(ACTION, "Possible fix" if unseen else "Fix", text, remedy.command or "")
-    if not wanted:
-        return Said(GOOD, "Nothing to fix", "No recalibration helps.")
-    unclear = best_remedy(remedies, rule, clear=False)
-    if unclear is None:
-        text = f"No recalibration lowered the {RULES[rule]} of cases it was not fitted to."
-        return Said(NOTICE, "No fix found", text)
-    remedy, gain = unclear
-    text = f"No recalibration helps clearly. The best, {remedy_name(remedy)}, cuts the {RULES[rule]} by "
-    return Said(NOTICE, "No clear fix", f"{text}{gain_text(gain)}, which may be chance.")
+    command = advised.command or ""
+    if advised.advice in ("fix", "possible fix") and advised.log is not None:
+        name = capital((advised.parameters or advised.map or "").replace(" -", " −"))
+        careful = "" if advised.strength is None or advised.strength > FULL else ", a careful correction,"
+        text = f"{name}{careful} cuts the log loss by about {saved(advised.log)}."
+        return Said(ACTION, capital(advised.advice), text, command)
+    if advised.advice == "base rate":
+        text = "Corrected, it would be no better than always predicting the class frequencies: predict those."
+        return Said(ACTION, "Use the base rate", text, command)
+    if advised.advice == "floor":
+        text = "No outcome should be ruled out: a minimum probability makes the log loss finite."
+        return Said(ACTION, "Fix", text, command)
+    if verdict.state in ("found", "slight"):
+        text = "None of the simple corrections fits: it needs more cases, or another model."
+        return Said(NOTICE, "No simple fix", text)
+    shown = verdict.state == "calibrated" or (verdict.state == "none found" and mark_of(verdict) == GOOD)
+    return Said(GOOD, "Nothing to fix", "No recalibration is called for.") if shown and not changes else None
 
 
-def left_by(fixed: Gain, scores: Scores, baseline: Baseline | None, rule: str = "log") -> tuple[str, bool] | None:
-    """Return the loss that a recalibration leaves beside the baseline's, and whether it is hardly lower."""
-    name = SCORE_OF[rule]
-    before, base = finite(scores[name]), None if baseline is None else finite(baseline[name])
-    if before is None or base is None:
-        return None
-    left, digits = before - (fixed.gain or 0.0), decimals(scores[name])
-    return f"{number(left, digits)}, against {number(base, digits)} for the baseline", left > NEAR_BASELINE * base
+def advised_nothing(advised: Fix, word: str) -> str:
+    """Return why no map is advised."""
+    return f"no correction is advised ({word}" + (f": {advised.reason})" if advised.reason else ")")
+
+
+def saved(gain: Gain) -> str:
+    """Return a gain in percent of the loss with its interval, or as a number where the loss is infinite.
+
+    >>> saved(Gain(0.003, 0.0, 0.007, 0.006)), saved(Gain(0.2134, 0.16, 0.26))
+    ('0.6 % (0 to 1.4 %)', '0.213 (0.160–0.260)')
+    """
+    if gain.share is None or gain.gain is None or gain.low is None or gain.high is None or gain.gain <= 0.0:
+        return gain_text(gain)
+    scale = 100.0 * gain.share / gain.gain
+    low, high = max(gain.low, 0.0) * scale, gain.high * scale
+    digits = 0 if scale * gain.gain >= 10.0 else 1 if scale * gain.gain >= 0.1 else 2
+    least = "0" if low <= 0.5 * 10.0**-digits else f"{low:.{digits}f}"
+    return f"{scale * gain.gain:.{digits}f} % ({least} to {high:.{digits}f} %)"
 
 
 def gain_text(gain: Gain) -> str:

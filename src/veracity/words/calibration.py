@@ -63,7 +63,7 @@ def _verdict(verdict: Verdict, cases: int, classes: int, picks_only: bool) -> li
         said.append(_level(verdict.level.classes, classes))
     if verdict.curvature is not None and verdict.curvature.direction and not verdict.zero_rows:
         start = "Besides, its" if said else "**Curved.** Its"
-        said.append(f"{start} probabilities are {verdict.curvature.direction}: where it says little and where much.")
+        said.append(f"{start} probabilities are {verdict.curvature.direction} of the scale.")
     if verdict.joint is not None and verdict.joint.pairs and not said:
         said.append(_confused(verdict.joint.pairs))
     where = verdict.shape.where

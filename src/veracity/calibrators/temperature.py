@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ LABEL = "temperature scaling"
 
 IMPOSSIBLE = -1e100  # the logarithm of 0, whose powers stay finite
 RANGE = 10.0  # of ln(1/T): beyond it the map is a hard pick or the same row for all
-NEWTON, MOST_STEPS = 12, 100  # a root beyond the reach of so many Newton steps is found by halving
+MOST_STEPS = 12  # of Newton's method; a root beyond their reach is found by bracketing
 NEAR = 1e-8  # a Newton step this short leaves an error of its square
 
 
@@ -62,36 +63,31 @@ def fit(forecasts: Forecasts, *, start: float = 1.0) -> Temperature:
     ones = np.ones(k)
 
     def derivatives(log_beta: float) -> tuple[float, float]:
-        """Return the first and second derivative of the log loss in β."""
+        """Return the derivative of the log loss in β, and the derivative of that in ln β."""
+        beta = float(np.exp(np.clip(log_beta, -RANGE, RANGE)))
         first = second = 0.0
         for logs, realised, share in parts:
-            q = np.exp(np.exp(log_beta) * logs)
+            q = np.exp(beta * logs)
             total = q @ ones  # quicker than a sum along rows
             q *= logs
             mean = q @ ones / total
             q *= logs
             first += float(share @ (mean - realised))
             second += float(share @ (q @ ones / total - mean**2))
-        return first, second
+        return first, beta * second or np.nan  # flat: no Newton step
 
-    low, high, t = -RANGE, RANGE, float(np.clip(-np.log(start), -RANGE, RANGE))
-    tried_low = tried_high = False
-    for step in range(MOST_STEPS):
-        first, second = derivatives(t)
-        if first > 0.0:
-            high, tried_high = t, True
-        else:
-            low, tried_low = t, True
-        if high <= -RANGE or low >= RANGE:
-            break
-        beta = np.exp(t) - first / second if second > 0.0 else -1.0
-        after = float(np.log(beta)) if beta > 0.0 else -np.inf
-        if not low < after < high or step >= NEWTON:
-            if first > 0.0:
-                after = (low + high) / 2.0 if tried_low else low
-            else:
-                after = (low + high) / 2.0 if tried_high else high
-        near, t = abs(after - t) < NEAR, after
-        if near:
-            break
-    return Temperature(forecasts.classes, temperature=float(np.exp(-t)))
+    return Temperature(forecasts.classes, temperature=float(np.exp(-_rising_root(derivatives, -np.log(start)))))
+
+
+def _rising_root(derivatives: Callable[[float], tuple[float, float]], start: float) -> float:
+    """Return the root of an increasing function in [−RANGE, RANGE], or the end that is nearer to it."""
+    from scipy.optimize import brentq, root_scalar
+
+    with np.errstate(all="ignore"):
+        near = root_scalar(derivatives, x0=start, fprime=True, method="newton", maxiter=MOST_STEPS, xtol=NEAR)
+    if near.converged and abs(near.root) < RANGE:
+        return float(near.root)
+    ends = [derivatives(end)[0] for end in (-RANGE, RANGE)]
+    if ends[0] < 0.0 < ends[1]:
+        return float(brentq(lambda t: derivatives(t)[0], -RANGE, RANGE, xtol=1e-13))
+    return -RANGE if ends[0] >= 0.0 else RANGE

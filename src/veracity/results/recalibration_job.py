@@ -8,24 +8,26 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veracity import maps
+from veracity import calibrators
+from veracity.calibrators import Fitted, additive, coherent, multiplicative
+from veracity.calibrators._dual_solver import Sums, Work
+from veracity.calibrators._fitted import as_rows, blocks
+from veracity.calibrators._label_shift import em_chunks
 from veracity.data import Finding
 from veracity.data.types import Array
-from veracity.engines import Engine, local
-from veracity.engines._mapped import Mapped, WriteJob
-from veracity.engines._sums import Sum
-from veracity.maps import Fitted, additive, coherent, multiplicative
-from veracity.maps._dual import Sums, Work
-from veracity.maps._fitted import as_rows, blocks
-from veracity.maps._label_shift import em_chunks
 from veracity.read import Part, Source
 from veracity.read.parts import Batch
+from veracity.results.mapped_files import Mapped, WriteJob
+from veracity.state.accumulator import Accumulator, Progress
 from veracity.state.tally import Tally
 from veracity.words import count
+
+if TYPE_CHECKING:
+    from veracity.engines import Engine
 
 NO_OUTCOME = (
     "no outcomes to count class frequencies from\n"
@@ -34,8 +36,8 @@ NO_OUTCOME = (
 RULES: dict[str, str | float] = {"multiplicative": "log", "additive": "brier", "coherent": 0.5}
 
 
-class OneModel:
-    """The forecasts of one model, counted and checked."""
+class RecalibrationJob:
+    """The forecasts of one model, counted and checked: maps are fitted on them and written as mapped rows."""
 
     def __init__(self, engine: Engine, source: Source) -> None:
         self.engine, self.source = engine, source
@@ -80,10 +82,10 @@ class OneModel:
 
         Where the analysis rows are not all rows: one pass for the zeros, and one for each Newton step.
         """
-        name, options = maps.adjustment(rule)
+        name, options = calibrators.adjustment(rule)
         wanted = self.prior if target is None else target
         if self.tally.complete:
-            return maps.fit(name, self.tally.rows, target=wanted, **options)
+            return calibrators.fit(name, self.tally.rows, target=wanted, **options)
         weight, classes = self.tally.sums.weight, self.tally.classes
         if name == "multiplicative":
             return multiplicative.fit_chunks(self._passes, weight, wanted, classes)
@@ -91,20 +93,20 @@ class OneModel:
             return additive.fit_chunks(self._passes, wanted, classes)
         try:  # the solution for the analysis rows is a start from which Newton converges for r < 0
             start = coherent.fit(self.tally.rows, r=options["r"], target=wanted).shift
-        except maps.InfeasibleTarget:
+        except calibrators.InfeasibleTarget:
             start = np.zeros(len(classes))
         return coherent.fit_chunks(self._passes, weight, wanted, classes, options["r"], start)
 
     def label_shift(self, trained_on: Any) -> tuple[Any, Finding]:
         """Return class frequencies estimated from the scores alone: rounds on analysis rows, the last ones on all."""
         if self.tally.complete:
-            return maps.em(self.tally.rows, trained_on)
-        start, _ = maps.em(self.tally.rows, trained_on)
+            return calibrators.em(self.tally.rows, trained_on)
+        start, _ = calibrators.em(self.tally.rows, trained_on)
         return em_chunks(self._passes, trained_on, self.tally.classes, start)
 
     def fit(self, name: str) -> Fitted:
         """Return the map of this name; those that match class frequencies are fitted on all rows."""
-        return self.adjustment(rule=RULES[name]) if name in RULES else maps.fit(name, self.tally.rows)
+        return self.adjustment(rule=RULES[name]) if name in RULES else calibrators.fit(name, self.tally.rows)
 
     def basis(self, fitted: Fitted) -> str:
         """Return the rows that a map was fitted on, in words."""
@@ -126,9 +128,7 @@ class OneModel:
         seen = self.engine.watched("writing")
         if not target.is_dir():
             started = time.monotonic()
-            seen_rows = (
-                None if seen is None else lambda n, share: seen(local.Progress(n, share, time.monotonic() - started))
-            )
+            seen_rows = None if seen is None else lambda n, share: seen(Progress(n, share, time.monotonic() - started))
             return mapped.written(parts, target, ending or target.suffix.lower(), seen_rows)
         job = WriteJob(mapped, str(target.absolute()))
         if self.engine.name == "local":
@@ -140,7 +140,7 @@ class OneModel:
         return sum(files.rows.values())
 
 
-class Added(Sum):
+class SumOfWork(Accumulator):
     """The sum of work(rows, shares) over rows."""
 
     def __init__(self, work: Work, zero: Sums, mass: float, kept: Array | None) -> None:
@@ -167,14 +167,14 @@ class Added(Sum):
 class Passes:
     """Chunks for the dual solver that stay where they are; every sum is a pass of the engine."""
 
-    total: Callable[..., Added]
+    total: Callable[..., SumOfWork]
     mass: float
     k: int
     kept: Array | None = None
     dense: int = 2000  # classes up to which a matrix of couplings costs less than more passes
 
     def summed(self, work: Work, zero: Sums) -> Sums:
-        return self.total(partial(Added, work, zero, self.mass, self.kept)).value
+        return self.total(partial(SumOfWork, work, zero, self.mass, self.kept)).value
 
     def narrowed(self, kept: Array) -> Passes:
         return replace(self, kept=kept)

@@ -19,7 +19,7 @@ CLUSTER, TIME = "cluster", "time"
 
 
 @dataclass(frozen=True, eq=False)
-class KeyedSums:
+class ClusterSums:
     """Number of cases, weight and weighted sums of rows by key, keys in order.
 
     kind    "cluster" (keys are hashes) or "time" (keys are moments)
@@ -33,7 +33,7 @@ class KeyedSums:
     values: Floats
 
     @classmethod
-    def of(cls, kind: str, keys: Array, cases: Array, weight: Floats, values: Floats) -> KeyedSums:
+    def of(cls, kind: str, keys: Array, cases: Array, weight: Floats, values: Floats) -> ClusterSums:
         """Return the sums of rows: `values` (rows, columns) are weighted already."""
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
@@ -58,10 +58,10 @@ class KeyedSums:
             np.add.reduceat(values[order], first, axis=0),
         )
 
-    def __add__(self, other: KeyedSums) -> KeyedSums:
+    def __add__(self, other: ClusterSums) -> ClusterSums:
         names = ("keys", "cases", "weight", "values")
         both = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in names)
-        return KeyedSums.of(self.kind, *both)
+        return ClusterSums.of(self.kind, *both)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -86,29 +86,29 @@ ENTRIES = 1 << 21  # of forecasts scored together
 
 
 @dataclass(frozen=True, eq=False)
-class KeyedScores:
+class ClusterScores:
     """Scores of one model by cluster or time, and the same as of independent rows.
 
     plain  (columns, 2) Σw² x and Σw² x², w² the count times the squared weight
     """
 
-    sums: KeyedSums
+    sums: ClusterSums
     weight2: float
     plain: Floats
 
     @classmethod
-    def of(cls, f: Forecasts) -> KeyedScores | None:
+    def of(cls, f: Forecasts) -> ClusterScores | None:
         """Return the sums of rows that have clusters or times; None where they have none."""
         by = f.time if f.clusters is None else f.clusters
         if by is None:
             return None
         x, w2 = _scores(f), f.squared_mass
         kind = TIME if f.clusters is None else CLUSTER
-        sums = KeyedSums.of(kind, np.asarray(by), f.copies, f.mass, x * f.mass[:, None])
+        sums = ClusterSums.of(kind, np.asarray(by), f.copies, f.mass, x * f.mass[:, None])
         return cls(sums, float(w2.sum()), np.column_stack([w2 @ x, w2 @ np.square(x)]))
 
-    def __add__(self, other: KeyedScores) -> KeyedScores:
-        return KeyedScores(self.sums + other.sums, self.weight2 + other.weight2, self.plain + other.plain)
+    def __add__(self, other: ClusterScores) -> ClusterScores:
+        return ClusterScores(self.sums + other.sums, self.weight2 + other.weight2, self.plain + other.plain)
 
     @property
     def independent_errors(self) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from veracity.kernels.cuts import Cutter, bin_starts, binned
+from veracity.estimate.binning import EqualCountBinner, bin_starts, binned
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 
@@ -51,8 +51,8 @@ def test_bins_have_equal_true_counts_except_full_cells(bins: int, end_width: flo
 
 def test_a_cut_parts_two_neighbouring_entries() -> None:
     t = Tally.of([1, 1, 1, 1], [0.2, 0.4, 0.6, 0.8])
-    cutter = Cutter(t.classwise[1], t.grid)
-    edges = t.grid.edges[cutter.cut(np.array([1, 2, 3]))]
+    binner = EqualCountBinner(t.classwise[1], t.grid)
+    edges = t.grid.edges[binner.cut(np.array([1, 2, 3]))]
     assert edges == pytest.approx([0.3, 0.5, 0.7], rel=1e-3)
 
 

@@ -19,10 +19,10 @@ from veracity.data import Forecasts
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
 
+from ._feasibility import InfeasibleTarget
 from ._fitted import SCHEMA, Fitted
 from ._grouping import class_means, copies, effective_rows, equal_rows
 from ._label_shift import em
-from ._support import InfeasibleTarget
 from ._target import checked_scores
 
 __all__ = [

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, foldnorm
 
-from veracity.kernels.statistics import bin_sums, gaps, mixed_errors, power_moments, row_bins, row_moves, true_cells
+from veracity.estimate.binning import bin_sums, binned_calibration_errors
+from veracity.estimate.row_sums import mixed_errors, power_moments, row_bins, row_influences, true_cells
 from veracity.state.tally import Tally
 
 
@@ -42,7 +43,7 @@ def test_gaps_are_those_of_the_bins(whole: bool) -> None:
     every = rng.integers(1, 9, len(cells)) if whole else rng.random(len(cells))
     true = rng.integers(0, every + 1) if whole else every * rng.random(len(cells))
     columns = every, true, every * rng.random(len(cells))
-    found = gaps(*bin_sums(cells, offsets, start, columns), len(sizes), 3.0)
+    found = binned_calibration_errors(*bin_sums(cells, offsets, start, columns), len(sizes), 3.0)
     for h, (a, b) in enumerate(pairwise(offsets)):
         bins = np.searchsorted(start, cells[a:b], side="right") - 1
         weight, yes, total = (np.bincount(bins, values[a:b], 5) for values in columns)
@@ -89,7 +90,7 @@ def test_rows_move_by_their_own_bin_less_the_bins_of_all_entries(name: str, k: i
     y = rng.integers(0, 5, 200).astype(np.int8)
     own, every = rng.random((2, len(edges), m))
     columns = np.full((m + 1, 200), np.nan)
-    row_moves(np.asfortranarray(p), y, edges, own, every, columns)
+    row_influences(np.asfortranarray(p), y, edges, own, every, columns)
     bins = np.maximum(np.searchsorted(edges, p, side="right") - 1, 0)
     true = bins[np.arange(200), y]
     assert np.array_equal(columns[m], p[np.arange(200), y])

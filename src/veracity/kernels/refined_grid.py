@@ -19,7 +19,7 @@ END = CODES  # the first place of lower ends; parts of divided codes follow thes
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class RefinedGrid:
     """For each place of p: the cells of p and of 1 - p, and the middle and unit of v, the smaller of the two."""
 
     cell: Array
@@ -35,7 +35,7 @@ class Places:
 
 
 @cache
-def places(grid: Grid) -> Places:
+def refined_grid(grid: Grid) -> RefinedGrid:
     lower = lower_edges()
     upper = np.append(lower[1:], 1.0)
     divided: list[int] = []
@@ -53,7 +53,7 @@ def places(grid: Grid) -> Places:
     above: Array = np.greater_equal(every, HALF_CODE)
     middle, unit, half = _middles(lower, np.where(above, CODES - 1 - every, every))
     at_end = np.repeat([False, True, False], [END, END, len(codes)])
-    return Places(
+    return RefinedGrid(
         cell=grid.locate(sample),
         other_cell=grid.locate(1.0 - sample),
         above=above,

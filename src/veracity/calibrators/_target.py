@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._dual import Chunks, narrowed, summed
+from ._dual_solver import Chunks, narrowed, summed
+from ._feasibility import blocks_of_support
 from ._fitted import Array
-from ._support import blocks_of_support
 
 
 def checked_target(target: ArrayLike, classes: tuple[Any, ...]) -> Array:

@@ -20,7 +20,7 @@ from veracity.read import Part, Source
 from veracity.read.parts import Unreadable
 
 if TYPE_CHECKING:
-    from veracity.maps import Fitted
+    from veracity.calibrators import Fitted
 
 NUMBERED = {"weight": pl.Float64, "count": pl.Int64}
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from veracity.data import Forecasts
 
-from ._dual import Chunks, in_memory, mean_of, summed
+from ._dual_solver import Chunks, in_memory, mean_of, summed
 from ._fitted import Array, Formula
 from ._target import checked_target
 

@@ -15,6 +15,8 @@ from ._logistic import applied, logistic, logs, one_versus_rest
 
 LABEL = "Platt scaling"
 
+UNCHANGED = np.array([1.0, 0.0])
+
 
 def log_odds(p: Array) -> Array:
     return logs(p) - logs(1.0 - p)
@@ -48,6 +50,6 @@ def fit(forecasts: Forecasts) -> Platt:
     def curve(p: Array, true: Array) -> Array:
         events, others = rows[true].sum(), rows[~true].sum()
         targets = np.where(true, (events + 1.0) / (events + 2.0), 1.0 / (others + 2.0))
-        return logistic(np.column_stack([log_odds(p), np.ones(len(p))]), targets, rows)
+        return logistic(np.column_stack([log_odds(p), np.ones(len(p))]), targets, rows, centre=UNCHANGED)
 
     return Platt(forecasts.classes, coefficients=np.array(one_versus_rest(forecasts, curve)))

@@ -2,7 +2,8 @@
 
 Minimise F(b) = mean g*(∇g(S) + b) − ⟨π, b⟩. Its gradient is mean A − π, its Hessian the Laplacian with the couplings
 mean[h_j h_l / Σh], h = A^(1−r): no entry of it is a difference, so nothing cancels for confident scores.
-Each Newton step is one pass of weighted means over the rows, so it runs on streams as on arrays.
+Each Newton step is one pass of weighted means over the rows, so it runs on streams as on arrays. SciPy's optimisers
+also ask for F, and for the gradient of points that they reject: more passes over the data.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import numpy as np
 
 from veracity.data import Forecasts
 
+from ._feasibility import InfeasibleTarget
 from ._fitted import Array, as_rows, blocks
-from ._support import InfeasibleTarget
 
 Chunks = Callable[[], Iterable[tuple[Array, Array]]]  # a pass: rows (m, k) with their shares of the whole mass
 Sums = tuple[Any, ...]  # of arrays, or of anything that adds

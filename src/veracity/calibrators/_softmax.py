@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from veracity.data import Forecasts
 
 from ._fitted import Array, as_rows
 from ._grouping import row_mass
-from ._logistic import Measured, logs, minimise, solved
-
-MOST_PRODUCTS = 60  # of conjugate gradients in one Newton step; a few are usual
-SMALLEST = 1e-200  # squared length of a gradient whose products underflow: all forecasts are certain and right
+from ._logistic import Curvature, Measured, logs, minimise
 
 
 def softmax(z: Array) -> tuple[Array, Array]:
@@ -53,7 +52,7 @@ def diagonal_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float) -
         gradient = np.concatenate([np.einsum("ij,ij->j", rest, x), rest.sum(axis=0)]) + ridge * (c - centre)
         return loss, gradient, q
 
-    def direction(q: Array, gradient: Array) -> Array:
+    def curvature(q: Array) -> Curvature:
         both = np.concatenate([q * x, q], axis=1)
         weighted = both * rows[:, None]
         hessian = -(weighted.T @ both)
@@ -64,56 +63,48 @@ def diagonal_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float) -
         hessian[two, two] += weighted[:, k:].sum(axis=0) + ridge
         hessian[one, two] += cross
         hessian[two, one] += cross
-        return solved(hessian, gradient)
+        return partial(np.dot, hessian)
 
-    return minimise(measure, direction, centre, float(rows.sum()))
+    return minimise(measure, curvature, centre, float(rows.sum()))
 
 
-def full_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float, start: Array | None = None) -> Array:
+def full_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float) -> Array:
     """Return (k, d) weights W of z = x Wᵀ with the least log loss plus ½ ridge |W − centre|², x (n, d).
 
-    Newton steps by conjugate gradients: no matrix of k·d parameters is built. The curvature of each class alone makes
-    a few products enough.
+    No matrix of k·d parameters is built. In units of the curvature of each class alone, at the centre, conjugate
+    gradients need a few products.
     """
     n, d = x.shape
     k = len(centre)
     here = np.arange(n)
     weighted_x = x * rows[:, None]
+    q, _ = softmax(x @ centre.T)
+    own = [(weighted_x * (q[:, [j]] * (1.0 - q[:, [j]]))).T @ x + ridge * np.eye(d) for j in range(k)]
+    unit = np.linalg.inv(np.linalg.cholesky(np.array(own) / rows.sum()))
 
-    def measure(w: Array) -> Measured:
-        z = x @ w.T
+    def outward(v: Array) -> Array:
+        return np.asarray(np.einsum("kij,ki->kj", unit, v.reshape(k, d)))
+
+    def inward(w: Array) -> Array:
+        return np.asarray(np.einsum("kij,kj->ki", unit, w).ravel())
+
+    def measure(v: Array) -> Measured:
+        moved = outward(v)
+        z = x @ (centre + moved).T
         q, total = softmax(z)
-        loss = float(rows @ (total - z[here, y])) + 0.5 * ridge * float(((w - centre) ** 2).sum())
+        loss = float(rows @ (total - z[here, y])) + 0.5 * ridge * float((moved**2).sum())
         rest = q.copy()
         rest[here, y] -= 1.0
-        return loss, rest.T @ weighted_x + ridge * (w - centre), q
+        return loss, inward(rest.T @ weighted_x + ridge * moved), q
 
-    def direction(q: Array, gradient: Array) -> Array:
-        pull = ridge * np.eye(d)
-        inverse = np.array(
-            [np.linalg.inv((weighted_x * (q[:, [j]] * (1.0 - q[:, [j]]))).T @ x + pull) for j in range(k)]
-        )
-
+    def curvature(q: Array) -> Curvature:
         def product(v: Array) -> Array:
-            t = x @ v.T
+            w = outward(v)
+            t = x @ w.T
             t -= np.einsum("ij,ij->i", q, t)[:, None]
             t *= q
-            return np.asarray(t.T @ weighted_x + ridge * v)
+            return inward(t.T @ weighted_x + ridge * w)
 
-        step, left = np.zeros_like(gradient), -gradient
-        near = np.einsum("kij,kj->ki", inverse, left)
-        along, size = near, float(np.vdot(left, near))
-        goal = max(1e-6 * size * min(1.0, size / rows.sum()), SMALLEST)  # tighter near the minimum
-        for _ in range(MOST_PRODUCTS):
-            if size <= goal:
-                break
-            curved = product(along)
-            t = size / float(np.vdot(along, curved))
-            step = step + t * along
-            left = left - t * curved
-            near = np.einsum("kij,kj->ki", inverse, left)
-            before, size = size, float(np.vdot(left, near))
-            along = near + (size / before) * along
-        return step
+        return product
 
-    return minimise(measure, direction, centre if start is None else start, float(rows.sum()))
+    return centre + outward(minimise(measure, curvature, np.zeros(k * d), float(rows.sum())))

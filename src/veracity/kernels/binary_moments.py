@@ -13,7 +13,7 @@ import numpy as np
 
 from veracity.kernels import _native  # type: ignore[attr-defined]
 from veracity.kernels.grid import Grid
-from veracity.kernels.places import places
+from veracity.kernels.refined_grid import refined_grid
 from veracity.kernels.result import PROBLEMS, Array, Histogram, Pass, Problem
 from veracity.kernels.series import SUMS, Realised
 
@@ -31,11 +31,11 @@ class Rest:
     high: float
 
 
-class Pair:
+class BinaryMomentCounter:
     """The counts so far. Rows that gave 2^-14 or less to the outcome, and p below 2^-40, are left to `scan`."""
 
     def __init__(self, grid: Grid) -> None:
-        self._grid, self._places = grid, places(grid)
+        self._grid, self._places = grid, refined_grid(grid)
         shape = (2, len(self._places.cell) + 1, 4)  # outcome, place (the last for rows that are not counted), moments
         room = np.zeros(np.prod(shape) + 4)
         start = -room.ctypes.data % 32 // 8  # moments are one vector
@@ -50,7 +50,7 @@ class Pair:
         rows, values = np.frombuffer(lowest, np.int64), np.frombuffer(realised)
         return None if bad else Rest(others[:count], rows, values, low, high)
 
-    def __iadd__(self, other: Pair) -> Pair:
+    def __iadd__(self, other: BinaryMomentCounter) -> BinaryMomentCounter:
         self._table += other._table
         return self
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from veracity.data import Finding, Forecasts
 
-from ._dual import Chunks, in_memory, moments
+from ._dual_solver import Chunks, in_memory, moments
 from ._fitted import Array
 from ._target import checked_target
 from .multiplicative import tilt
@@ -22,7 +22,9 @@ ABSENT = 1e-6  # a frequency below this is on its way to zero
 def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, Finding]:
     """Return class frequencies here, given those the model was `trained_on`, and a warning about the assumptions.
 
-    Rounds of π ← mean over rows of S·π/trained_on, normalised: they climb the likelihood of π. Labels are not used.
+    Rounds of π ← mean over rows of S·π/trained_on, normalised (EM), or Newton steps where they are short: both climb
+    the likelihood of π. Labels are not used. Each is one pass over rows that may be on a cluster, which SciPy's
+    optimisers would repeat for the loss alone.
     A maximum at the edge of the simplex means that label shift does not describe the scores: ValueError.
     """
     return em_chunks(in_memory(forecasts), trained_on, forecasts.classes)
@@ -31,11 +33,7 @@ def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, Finding]:
 def em_chunks(
     chunks: Chunks, trained_on: ArrayLike, classes: tuple[Any, ...], start: Array | None = None
 ) -> tuple[Array, Finding]:
-    """Return the same from passes over rows (m, k) with their shares of the mass, one for each round.
-
-    From a `start` near the estimate the rounds are Newton steps, of which a few do: ln π moves by M⁻¹(mean A − π) with
-    M = mean A Aᵀ.
-    """
+    """Return the same from passes over rows (m, k) with their shares of the mass, beginning at `start`."""
     before = checked_target(trained_on, classes)
     if (before == 0.0).any():
         name = classes[int(np.argmin(before))]
@@ -47,7 +45,7 @@ def em_chunks(
         return a, a, 1.0
 
     for _ in range(MOST_ROUNDS):
-        found, coupling = moments(chunks, place, np.log(pi / before), couplings=start is not None)
+        found, coupling = moments(chunks, place, np.log(pi / before))
         change = np.abs(found - pi).max()
         gone = (found < ABSENT) & (found < pi)
         if gone.any():
@@ -56,7 +54,7 @@ def em_chunks(
                 f"em: the estimate leaves the simplex at {names}: the scores ask for fewer than no cases of it; label "
                 "shift does not describe these scores, or the training frequencies are wrong: give the target instead"
             )
-        pi = found if start is None else _newton(pi, found, coupling)
+        pi = _newton(pi, found, coupling)
         if change < CHANGE:
             break
     else:
@@ -71,6 +69,6 @@ def em_chunks(
 
 
 def _newton(pi: Array, found: Array, coupling: Array) -> Array:
-    """Return the frequencies after a Newton step if it is short, else after the plain round."""
-    step = np.linalg.lstsq(coupling, found - pi)[0]
-    return np.asarray(pi * np.exp(step) if np.abs(step).max() < 0.5 else found)
+    """Return the frequencies after a Newton step on ln π (M = mean A Aᵀ) if it is short, else after a round of EM."""
+    step, _, rank, _ = np.linalg.lstsq(coupling, found - pi)
+    return np.asarray(pi * np.exp(step) if rank == len(pi) and np.abs(step).max() < 0.5 else found)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from veracity.data import Forecasts
 from veracity.formulas.rules import power
 
-from ._dual import Chunks, in_memory, laplacian_direction, solve, summed
+from ._dual_solver import Chunks, in_memory, laplacian_direction, solve, summed
 from ._fitted import Array, Formula
 from ._target import Task, blocks_and_levels
 from .multiplicative import log_weights, tilt
@@ -95,7 +95,8 @@ def start_inside(chunks: Chunks, target: Array, block: Array, level: Array, r: f
     """Return a shift near the solution for r < 0, where the links of small scores have very different sizes.
 
     Newton on A itself, from the multiplicative adjustment: rows keep sum one and columns their means, and A stays
-    positive, while its gradient approaches ∇g(S) + b + c. (From no shift at all, Newton on b does not converge.)
+    positive, while its gradient approaches ∇g(S) + b + c. (From no shift at all, Newton on b does not converge. A
+    general optimiser with n·k unknowns would not see that each step is a system of k equations.)
     """
     u, _ = log_weights(chunks, target, block, level)
     forced = level if level.any() else None

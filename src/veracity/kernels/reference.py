@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from veracity.kernels.collect import Counter, Lowest, Mass, Problems, dot, times
+from veracity.kernels.collect import Counter, Lowest, Problems, RowWeights, dot, times
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import MANY, TINY, Array, Histogram, Pass
 
@@ -14,7 +14,7 @@ BLOCK = 1 << 18  # entries at a time: many against the grid's cells, few against
 INNER = 1 << 13  # rows scored at a time: their arrays stay in the cache
 
 
-class Sweep:
+class NumpyPass:
     """Sums over the blocks so far."""
 
     def __init__(self, grid: Grid, k: int, one_column: bool):
@@ -28,7 +28,7 @@ class Sweep:
         self.classwise = [Counter(len(grid)) for _ in range(k if k <= MANY else 0)]
         self.nested: dict[str, Array] = {}
 
-    def add(self, p: Array, y: Array, rows: Array, mass: Mass) -> None:
+    def add(self, p: Array, y: Array, rows: Array, mass: RowWeights) -> None:
         """Add good rows, p (n, columns) float64."""
         n = len(p)
         columns = [1.0 - p[:, 0], p[:, 0]] if self.one_column else [p[:, j] for j in range(self.k)]
@@ -65,7 +65,7 @@ class Sweep:
             at = np.flatnonzero(y == j)
             self.classwise[j].add(cells[j], column, mass, at, mass.at(at), log[at], power[at])
 
-    def _rows(self, y: Array, realised: Array, squares: Array, correct: Array, mass: Mass) -> tuple[Array, Array]:
+    def _rows(self, y: Array, realised: Array, squares: Array, correct: Array, mass: RowWeights) -> tuple[Array, Array]:
         """Add scores and powers of rows; return ln p and p^(-2/3) of the outcome, 0 where p is 0."""
         positive = realised > 0.0
         log = np.log(np.where(positive, realised, 1.0))
@@ -81,7 +81,7 @@ class Sweep:
         root = np.exp(log / 9.0)
         return log, self._powers(realised, root, mass) * positive
 
-    def _powers(self, realised: Array, root: Array, mass: Mass) -> Array:
+    def _powers(self, realised: Array, root: Array, mass: RowWeights) -> Array:
         """Add Σcw t^e, e = -18 .. 23, as products t^a t^6b: one small matrix product, not 37 powers; return t^-6."""
         use = realised >= TINY
         every = bool(use.all())
@@ -100,7 +100,7 @@ class Sweep:
         self.powers += small @ large.T
         return large[2] if every else root**-6.0
 
-    def _many(self, p: Array, y: Array, realised: Array, log: Array, power: Array, mass: Mass) -> None:
+    def _many(self, p: Array, y: Array, realised: Array, log: Array, power: Array, mass: RowWeights) -> None:
         """Add entries pooled, and class-wise on the nested grid, whose lowest cell follows from the totals."""
         n, k = p.shape
         cells = self.grid.locate(p.ravel())
@@ -161,7 +161,7 @@ def scan(
     """Return the pass over p (n,) or (n, k), block by block."""
     one_column = p.ndim == 1
     n, k = len(p), 2 if one_column else p.shape[1]
-    sweep = Sweep(grid, k, one_column)
+    counted = NumpyPass(grid, k, one_column)
     step = max(1, (BLOCK if k <= MANY else 16 * BLOCK) // k)
     for start in range(0, max(n, 1), step):
         part = slice(start, min(start + step, n))
@@ -170,28 +170,28 @@ def scan(
             block = np.asarray(p[part], dtype=np.float64)
             block = block[:, None] if one_column else block
             sums = None if one_column else block.sum(axis=1)
-            good = sweep.problems.check(block, labels, sums, allowed, start, k)
+            good = counted.problems.check(block, labels, sums, allowed, start, k)
         rows = np.arange(part.start, part.stop)
-        mass = Mass(None if counts is None else counts[part], None if weights is None else weights[part])
+        mass = RowWeights(None if counts is None else counts[part], None if weights is None else weights[part])
         if not good.all():
             block, labels, rows, mass = block[good], labels[good], rows[good], mass.at(good)
-        sweep.add(block, labels, rows, mass)
-    pooled, classwise = sweep.histograms()
+        counted.add(block, labels, rows, mass)
+    pooled, classwise = counted.histograms()
     return Pass(
-        rows=sweep.rows,
-        weight=sweep.weight,
-        weight2=sweep.weight2,
-        problems=sweep.problems.found,
-        low=float(sweep.problems.low),
-        high=float(sweep.problems.high),
-        score_sums=sweep.score_sums,
-        class_sums=sweep.class_sums,
-        column_sums=sweep.column_sums,
-        powers=sweep.powers.T.ravel()[:37],
-        tiny=np.concatenate(sweep.tiny),
-        lowest=sweep.lowest.rows,
-        lowest_realised=sweep.lowest.realised,
+        rows=counted.rows,
+        weight=counted.weight,
+        weight2=counted.weight2,
+        problems=counted.problems.found,
+        low=float(counted.problems.low),
+        high=float(counted.problems.high),
+        score_sums=counted.score_sums,
+        class_sums=counted.class_sums,
+        column_sums=counted.column_sums,
+        powers=counted.powers.T.ravel()[:37],
+        tiny=np.concatenate(counted.tiny),
+        lowest=counted.lowest.rows,
+        lowest_realised=counted.lowest.realised,
         pooled=pooled,
-        top=sweep.top.histogram(),
+        top=counted.top.histogram(),
         classwise=classwise,
     )

@@ -42,7 +42,8 @@ class Confusion(Formula):
 def exchange(p: Array, outcomes: Array, rows: Array) -> Array:
     """Return (k, k) M with the largest likelihood of p M, by EM with pseudo-rows that keep every entry positive.
 
-    Two rounds of EM and a step along their extrapolation make one (Varadhan & Roland 2008, SQUAREM).
+    Two rounds of EM and a step along their extrapolation make one (Varadhan & Roland 2008, SQUAREM). SciPy's methods
+    with constraints hold matrices of k⁴ entries.
     """
     k = p.shape[1]
     prior = KEEP * np.eye(k) + 1.0 / k
