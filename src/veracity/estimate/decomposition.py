@@ -125,7 +125,7 @@ def _exact_profile(steps: Chain, few: Forecasts | None) -> DecomposedProfile:
         rule = rule_of(r)
         loss, start = _adjustment_loss(few, rule, r, start)
         if loss is not None:
-            share = loss / float(rule.entropy(steps.frequencies))
+            share = min(loss / float(rule.entropy(steps.frequencies)), rest)  # from fewer rows
             shares["adjustment"][at], shares["post_calibration"][at] = share, rest - share
     return DecomposedProfile(**{name: tuple(values) for name, values in shares.items()})
 

@@ -257,7 +257,7 @@ class Recalibration:
         number, at = np.unique(self.folds.cluster, return_index=True)
         sums = np.bincount(self.folds.cluster, weights=influence)[number]
         if self.folds.repeats:
-            return mean, float(np.sqrt((sums**2 / self.folds.copies[at]).sum()))
+            sums = sums / np.sqrt(self.folds.copies[at])
         return mean, float(normal_cluster_error(sums)[0])
 
 
