@@ -9,11 +9,14 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from veracity.cli._options import Outputs
+
+if TYPE_CHECKING:
+    from veracity.data.whole_files import Unfinished
 
 PAGES = (".html", ".htm", ".pdf")
 
@@ -88,7 +91,7 @@ class OutputFiles:
     """
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[Path, Path]] = []
+        self._waiting: list[Unfinished] = []
         self._folders: list[Path] = []
 
     def __enter__(self) -> OutputFiles:
@@ -104,29 +107,20 @@ class OutputFiles:
 
     def write_file(self, path: str | Path, write: Callable[[Path], Any]) -> None:
         """Make the file `path` by `write`, which is given a temporary file."""
-        from veracity.data.whole_files import part_of
-
-        target = Path(path)
         try:
-            if _special(target):
-                write(target)
-                return
-            target = Path(os.path.realpath(target))  # a link stays a link
-            part = part_of(target)
-            self._waiting.append((part, target))
-            write(part)
+            write(Path(path) if _special(path) else self._begun(path).path)
         except OSError as error:
             raise OSError(error.errno, f"{error.strerror}; nothing was written", str(path)) from None
 
     def write_folder(self, path: str | Path, write: Callable[[Path], Any]) -> None:
         """Make the folder `path` by `write`, which is given a temporary folder."""
-        from veracity.data.whole_files import part_of
+        write(self._begun(path, folder=True).path)
 
-        target = Path(os.path.realpath(path))
-        part = part_of(target)
-        self._waiting.append((part, target))
-        part.mkdir()
-        write(part)
+    def _begun(self, path: str | Path, *, folder: bool = False) -> Unfinished:
+        from veracity.data.whole_files import Unfinished
+
+        self._waiting.append(Unfinished(path, folder=folder))
+        return self._waiting[-1]
 
     def folder(self, path: str | Path) -> Path:
         """Return a folder for further files; a new one is removed again if the work fails."""
@@ -138,16 +132,14 @@ class OutputFiles:
         return target
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        from veracity.data.whole_files import discard, put
-
+        failed = True
         try:
-            while kind is None and self._waiting:
-                put(*self._waiting[0])
-                del self._waiting[0]
+            for unfinished in self._waiting if kind is None else ():
+                unfinished.finish()
+            failed = kind is not None
         finally:
-            for part, _target in self._waiting:
-                discard(part)
-            failed = kind is not None or bool(self._waiting)
+            for unfinished in self._waiting:
+                unfinished.discard()
             for made in reversed(self._folders if failed else []):
                 with contextlib.suppress(OSError):  # one that holds a file stays
                     made.rmdir()

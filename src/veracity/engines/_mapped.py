@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 import polars as pl
@@ -16,6 +14,7 @@ from polars.io.plugins import register_io_source
 
 from veracity.data import Forecasts
 from veracity.data.types import Array
+from veracity.data.whole_files import Unfinished
 from veracity.read import Part, Source
 from veracity.read.parts import Unreadable
 
@@ -158,10 +157,7 @@ class WriteJob:
                 "  workers write into the folder themselves: give one that all of them share"
             )
         name = f"part-{number:05}.parquet"
-        new = Path(self.folder, f".{name}.{uuid4().hex[:8]}.part")
-        try:
-            rows = self.mapped.written([part], new, ".parquet")
-            os.replace(new, Path(self.folder, name))
-        finally:
-            new.unlink(missing_ok=True)
+        with Unfinished(Path(self.folder, name)) as unfinished:
+            rows = self.mapped.written([part], unfinished.path, ".parquet")
+            unfinished.finish()
         return json.dumps({name: rows}).encode()
