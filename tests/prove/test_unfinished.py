@@ -1,4 +1,4 @@
-"""Temporary files of writers that share a folder: never mixed, never led elsewhere, removed when their writer is gone."""
+"""Temporary files of writers that share a folder: never mixed, never led elsewhere, removed with their writer."""
 
 from __future__ import annotations
 

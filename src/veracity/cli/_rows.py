@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veracity.cli._options import OUTPUT, Option, Request
-from veracity.cli._output import OutputFiles, check_file, tell, to_stdout
+from veracity.cli._output import OutputFiles, check_file, check_files, tell, to_stdout
 from veracity.cli._progress import ProgressBar
 from veracity.cli._work import engine_of
 
 if TYPE_CHECKING:
+    from veracity.data.files_read import FilesRead
     from veracity.engines._one_model import OneModel
     from veracity.maps import Fitted
     from veracity.read import Source
@@ -41,18 +42,17 @@ def map_file_of(output: str) -> Path:
     return path.with_name(f"{path.name}.map.json") if is_folder(output) else path.with_suffix(".map.json")
 
 
-def check_rows_file(output: str, force: bool) -> None:
-    """Refuse an output that could not be written after the work."""
-    if output == "-":
-        return
-    if is_folder(output):
+def check_rows_file(output: str, force: bool, read: FilesRead, map_file: Path | None = None) -> None:
+    """Refuse an output, or a map beside it, that could not be written after the work or would destroy an input."""
+    rows: str | None = output
+    if output != "-" and is_folder(output):
         if Path(output).is_dir() and any(Path(output).iterdir()):
             raise ValueError(f"-o {output}: the folder is not empty; give a new one")
-        check_file(str(map_file_of(output)), True)
-        return
-    if not output.lower().endswith(ENDINGS):
+        check_file(str(map_file_of(output)), True)  # in the same folder, which must be there
+        rows = None
+    elif output != "-" and not output.lower().endswith(ENDINGS):
         raise ValueError(f"-o {output}: give a file that ends in {' or '.join(ENDINGS)}, a folder/, or -")
-    check_file(output, force)
+    check_files({"-o": rows, "the map": map_file}, read, force)
 
 
 def one_model(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, READ, Command, Declared, Request, declare
-from veracity.cli._output import OutputFiles, check_file, tell
+from veracity.cli._output import OutputFiles, files_read, tell
 from veracity.cli._progress import ProgressBar
 from veracity.cli._rows import ROWS, check_rows_file, map_file_of, one_model, warn_of_changes, write
 
@@ -55,19 +55,18 @@ def command(
       veracity adjust forecasts.csv --to em --trained-on uniform -o adjusted.csv
       veracity adjust year/*.parquet --to sample --engine dask -o adjusted/
     """
-    check_rows_file(output, force)
+    request = Request.taken_from(files, options)
+    read = files_read(request, to, trained_on)
     map_file = None if output == "-" else map_file_of(output)
-    if map_file is not None:
-        check_file(str(map_file), force)
+    check_rows_file(output, force, read, map_file)
     if trained_on is not None and to != "em":
         raise ValueError("--trained-on: only the estimate of --to em needs it")
     wanted_rule = number_or_name(rule)
-    request = Request.taken_from(files, options)
 
     from veracity import maps
 
     maps.adjustment(wanted_rule)  # refuses a rule that has none
-    with ProgressBar("reading") as working, OutputFiles() as outputs:
+    with ProgressBar("reading") as working, OutputFiles(read) as outputs:
         asked = to == "sample" or (to == "em" and trained_on in (None, "sample"))
         model = one_model(request, working, outcomes="asked" if asked else "unused")
         if to == "em":

@@ -14,6 +14,7 @@ import numpy as np
 
 from veracity import maps
 from veracity.data import Finding
+from veracity.data.files_read import FilesRead
 from veracity.data.types import Array
 from veracity.engines import Engine, local
 from veracity.engines._mapped import Mapped, WriteJob
@@ -121,6 +122,7 @@ class OneModel:
         target, parts = Path(path), self.source.parts()
         if not isinstance(parts, list) or not all(isinstance(part, Part) for part in parts):
             raise ValueError("only files can be written as they are read\n  apply the map to the frame itself")
+        FilesRead(part.path for part in parts).refuse(target)
         skip, source = self.engine.skip_broken, self.source
         mapped = Mapped(source, fitted, self.tally.classes, source.passthrough, skip, self.numbered)
         seen = self.engine.watched("writing")
