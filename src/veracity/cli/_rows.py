@@ -31,6 +31,12 @@ ROWS = Option(
     required=True,
 )
 
+SUFFIX = Option(
+    OUTPUT,
+    "--suffix TEXT",
+    "Keep the forecasts, and write mapped ones beside them into columns whose names end so: _calibrated.",
+)
+
 
 def is_folder(output: str) -> bool:
     return output.endswith(("/", os.sep)) or Path(output).is_dir()
@@ -56,12 +62,18 @@ def check_rows_file(output: str, force: bool, read: FilesRead, map_file: Path | 
 
 
 def one_model(
-    request: Request, working: ProgressBar, *, outcomes: str = "needed", classes: Sequence[Any] | None = None
+    request: Request,
+    working: ProgressBar,
+    *,
+    outcomes: str = "needed",
+    classes: Sequence[Any] | None = None,
+    suffix: str | None = None,
 ) -> OneModel:
     """Return the forecasts of the only model in the files, counted.
 
     outcomes  "needed"; "asked": forecasts without outcomes will do; "unused": and invalid outcomes are ignored
     classes   of the map that will be applied
+    suffix    of the columns that mapped rows will get
     """
     for name in ("group", "ideal", "feature", "cluster", "time"):
         if getattr(request.reading, name):
@@ -79,6 +91,8 @@ def one_model(
         notes = tuple(note for note in source.layout.findings if note.code != "dependent_rows")  # a map has no interval
         tell(replace(source.layout, findings=notes).one_line("not used" if outcomes == "needed" else "kept"))
         model = OneModel(engine, source)
+        if suffix is not None:
+            model.check_suffix(suffix)
         _ = model.tally  # checks every value
         return model
 
@@ -101,18 +115,20 @@ def one_model(
         return counted(engine.open(files, other))
 
 
-def write(model: OneModel, fitted: Fitted, output: str, files: OutputFiles) -> int:
+def write(model: OneModel, fitted: Fitted, output: str, files: OutputFiles, suffix: str | None) -> int:
     """Write mapped rows into a file, a folder or standard output, whole or not at all; return their number."""
     from veracity.engines._mapped import not_for_csv
 
     text = not is_folder(output) and not output.lower().endswith(".parquet")
+    if model.source.unread:
+        tell(f"warning: lists and objects are left out: {', '.join(model.source.unread)}")
     lost = not_for_csv(model.source.passthrough) if text else []
     if lost:
         tell(f"warning: CSV cannot hold {', '.join(lost)}: left out; write .parquet to keep them")
     if output == "-":
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch, "rows.csv")
-            number = model.write(fitted, path, ".csv")
+            number = model.write(fitted, path, ".csv", suffix or "")
             with path.open("rb") as made:
                 while chunk := made.read(1 << 20):
                     to_stdout(chunk)
@@ -120,7 +136,7 @@ def write(model: OneModel, fitted: Fitted, output: str, files: OutputFiles) -> i
     numbers: list[int] = []
     put = files.write_folder if is_folder(output) else files.write_file
     ending = Path(output).suffix.lower()
-    put(output, lambda path: numbers.append(model.write(fitted, path, ending)))
+    put(output, lambda path: numbers.append(model.write(fitted, path, ending, suffix or "")))
     return numbers[0]
 
 
@@ -130,7 +146,7 @@ def warn_of_changes(model: OneModel) -> None:
 
     tally = model.tally
     names = {*(["label"] * model.source.layout.labelled), *model.numbered, *(f"p_{name}" for name in tally.classes)}
-    taken = [name for name in model.source.passthrough if name in names]
+    taken = [] if model.source.in_place else [name for name in model.source.passthrough if name in names]
     if taken:
         tell(f"warning: columns of the file give way to new ones of the same name: {', '.join(taken)}")
     for finding in tally.findings:

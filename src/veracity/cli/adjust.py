@@ -11,7 +11,7 @@ import click
 from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, READ, Command, Declared, Request, declare
 from veracity.cli._output import OutputFiles, files_read, tell
 from veracity.cli._progress import ProgressBar
-from veracity.cli._rows import ROWS, check_rows_file, map_file_of, one_model, warn_of_changes, write
+from veracity.cli._rows import ROWS, SUFFIX, check_rows_file, map_file_of, one_model, warn_of_changes, write
 
 if TYPE_CHECKING:
     from veracity.engines._one_model import OneModel
@@ -33,14 +33,22 @@ _OWN: Declared = {
 OWN = declare(ESTIMATION, _OWN)
 
 
-@click.command(cls=Command, params=[FILES, *READ, *OWN, ROWS, FORCE, *ENGINES])
+@click.command(cls=Command, params=[FILES, *READ, *OWN, ROWS, SUFFIX, FORCE, *ENGINES])
 def command(
-    files: tuple[str, ...], to: str, rule: str, trained_on: str | None, output: str, force: bool, **options: Any
+    files: tuple[str, ...],
+    to: str,
+    rule: str,
+    trained_on: str | None,
+    output: str,
+    suffix: str | None,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Adjust forecasts to known class frequencies.
 
-    Labels are not used case by case (Kull & Flach 2015). Other columns are copied. Files without outcomes will do,
-    except for --to sample.
+    Labels are not used case by case (Kull & Flach 2015). All columns stay as they are, and adjusted probabilities
+    replace the forecasts; where rows are no forecasts, such as one line per class, they get columns p_CLASS. Files
+    without outcomes will do, except for --to sample.
 
     The fitted map is written next to OUT, as its stem with .map.json; `veracity calibrate apply` applies it elsewhere.
 
@@ -68,7 +76,7 @@ def command(
     maps.adjustment(wanted_rule)  # refuses a rule that has none
     with ProgressBar("reading") as working, OutputFiles(read) as outputs:
         asked = to == "sample" or (to == "em" and trained_on in (None, "sample"))
-        model = one_model(request, working, outcomes="asked" if asked else "unused")
+        model = one_model(request, working, outcomes="asked" if asked else "unused", suffix=suffix)
         if to == "em":
             target, finding = model.label_shift(frequencies(trained_on or "sample", model, "--trained-on"))
             tell(f"warning: {finding.message}")
@@ -77,7 +85,7 @@ def command(
         fitted = model.adjustment(target, rule=wanted_rule)
         if map_file is not None:
             outputs.add(map_file, fitted.to_json())
-        write(model, fitted, output, outputs)
+        write(model, fitted, output, outputs, suffix)
         warn_of_changes(model)
         printed = summary(model, target, fitted)
     tell(printed.rstrip("\n"), err=output == "-")

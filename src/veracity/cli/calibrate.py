@@ -10,7 +10,7 @@ import click
 from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, MAPS, OUTPUT, READ, Command, Option, Request
 from veracity.cli._output import OutputFiles, check_files, files_read, tell
 from veracity.cli._progress import ProgressBar
-from veracity.cli._rows import ROWS, check_rows_file, one_model, warn_of_changes, write
+from veracity.cli._rows import ROWS, SUFFIX, check_rows_file, one_model, warn_of_changes, write
 
 if TYPE_CHECKING:
     from veracity.data import Forecasts
@@ -75,12 +75,15 @@ def best(forecasts: Forecasts) -> Fitted:
     return found
 
 
-@command.command(cls=Command, params=[MAP_FILE, FILES, *READ, ROWS, FORCE, *ENGINES])
-def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **options: Any) -> None:
+@command.command(cls=Command, params=[MAP_FILE, FILES, *READ, ROWS, SUFFIX, FORCE, *ENGINES])
+def apply(
+    map_file: str, files: tuple[str, ...], output: str, suffix: str | None, force: bool, **options: Any
+) -> None:
     """Apply a fitted map to the forecasts in FILE.
 
-    Other columns are copied. Files without outcomes will do. A file OUT is written by this machine, in order; into
-    OUT/ each part is written where it is read.
+    All columns stay as they are, and mapped probabilities replace the forecasts, on their scale; where rows are no
+    forecasts, such as one line per class, they get columns p_CLASS. Files without outcomes will do. A file OUT is
+    written by this machine, in order; into OUT/ each part is written where it is read.
     """
     request = Request.taken_from(files, options)
     read = files_read(request, map_file)
@@ -94,8 +97,8 @@ def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **opt
     except ValueError as error:
         raise ValueError(f"{map_file}: {error}") from None
     with ProgressBar("reading") as working, OutputFiles(read) as outputs:
-        model = one_model(request, working, outcomes="unused", classes=fitted.classes)
+        model = one_model(request, working, outcomes="unused", classes=fitted.classes, suffix=suffix)
         warn_of_changes(model)
-        number = write(model, fitted, output, outputs)
+        number = write(model, fitted, output, outputs, suffix)
     if output != "-":
         tell(f"{fitted.text}, applied to {number:,} rows → {output}")
