@@ -79,7 +79,7 @@ class Match:
     @property
     def holds_its_forecasts(self) -> bool:
         """Whether each row holds one forecast as it is, in a column for each class or in one of two."""
-        special = self.picks_only or self.stacked or self.undivided or self.derived
+        special = self.stacked or self.undivided or self.derived
         columns = len(self.forecasts)
         whole = columns == len(self.classes) or (columns == 1 and len(self.classes) == 2)
         return not special and len(self.models) == 1 and whole
