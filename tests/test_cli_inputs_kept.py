@@ -123,7 +123,9 @@ def test_a_file_of_another_kind_is_never_replaced_by_a_state(folder: Path) -> No
         state.write_text("precious")
 
     with pytest.raises(ValueError, match="state is a file of another kind"):
-        engines.assess(str(folder / "data" / "a.csv"), checkpoint=state, progress=laid, options={"checkpoint_seconds": 0})
+        engines.assess(
+            str(folder / "data" / "a.csv"), checkpoint=state, progress=laid, options={"checkpoint_seconds": 0}
+        )
     assert state.read_text() == (folder / "notes").read_text() == "precious"
 
 

@@ -244,7 +244,10 @@ def test_a_table_keeps_its_shape_and_only_the_forecast_changes(tmp_path, monkeyp
     (tmp_path / "f.csv").write_text(text)
     assert run(["adjust", "f.csv", "--label", "fraud", "--to", "uniform", "-o", "first.csv"]) == 0
     fitted = maps.from_json((tmp_path / "first.map.json").read_text())
-    said = {"adjust": ["adjust", "f.csv", "--to", "uniform"], "apply": ["calibrate", "apply", "first.map.json", "f.csv"]}
+    said = {
+        "adjust": ["adjust", "f.csv", "--to", "uniform"],
+        "apply": ["calibrate", "apply", "first.map.json", "f.csv"],
+    }
     assert run([*said[command], "--label", "fraud", "-o", "out.csv"]) == 0
     before, after = ([line.split(",") for line in Path(name).read_text().splitlines()] for name in ("f.csv", "out.csv"))
     assert [line[:-1] for line in after] == [line[:-1] for line in before]
@@ -265,7 +268,11 @@ def test_columns_of_classes_stay_where_they_are(tmp_path, monkeypatch):
     frame = pl.DataFrame(
         {"p_b": p[:, 1], "day": ["2026-01-01"] * 40, "p_a": p[:, 0], "y": rng.choice(list("abc"), 40), "p_c": p[:, 2]}
     )
-    for write, name in ((frame.write_csv, "f.csv"), (frame.write_parquet, "f.parquet"), (frame.write_ndjson, "f.jsonl")):
+    for write, name in (
+        (frame.write_csv, "f.csv"),
+        (frame.write_parquet, "f.parquet"),
+        (frame.write_ndjson, "f.jsonl"),
+    ):
         write(name)
         assert run(["adjust", name, "--to", "uniform", "-o", "out.parquet", "--force"]) == 0
         out = pl.read_parquet("out.parquet")

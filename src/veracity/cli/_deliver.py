@@ -41,7 +41,10 @@ def answer(request: Request, outputs: Outputs, made_by: Answer) -> None:
 
 
 def deliver(result: Any, outputs: Outputs, read: FilesRead, hints: Sequence[str] = HINTS) -> str | bytes:
-    """Write the requested files, none of which may be one that was `read`; return the text for standard output: a document, or the answer."""
+    """Write the requested files, none of them one that was `read`; return the text for standard output.
+
+    That is a document, or the answer.
+    """
     from veracity import show
 
     makers = {"json": lambda: f"{result.to_json(1)}\n", "csv": result.to_csv, "markdown": result.to_markdown}

@@ -30,7 +30,9 @@ def files_read(request: Request | None = None, *names: str | None) -> FilesRead:
     given = [name for name in names if name]
     if request is not None:
         given += request.files
-        given += [name for name in (request.reading.label_file, request.reading.weight) if name and os.path.isfile(name)]
+        given += [
+            name for name in (request.reading.label_file, request.reading.weight) if name and os.path.isfile(name)
+        ]
     paths: list[str | Path] = []
     for name in given:
         with contextlib.suppress(ValueError):  # reading it will raise the error
@@ -62,9 +64,7 @@ def check_outputs(outputs: Outputs, read: FilesRead, state: str | None = None) -
         _check_folder(folder if folder.is_dir() else folder.absolute().parent, str(folder))
 
 
-def check_files(
-    named: Mapping[str, str | Path | None], read: FilesRead, force: bool, state: str | None = None
-) -> None:
+def check_files(named: Mapping[str, str | Path | None], read: FilesRead, force: bool, state: str | None = None) -> None:
     """Refuse files that could not be written after the work, meet one another, or would destroy what is read.
 
     `named`: {option: path}; "-" is standard output. `state`: the file of the run's own state, which it may replace.

@@ -76,9 +76,7 @@ def best(forecasts: Forecasts) -> Fitted:
 
 
 @command.command(cls=Command, params=[MAP_FILE, FILES, *READ, ROWS, SUFFIX, FORCE, *ENGINES])
-def apply(
-    map_file: str, files: tuple[str, ...], output: str, suffix: str | None, force: bool, **options: Any
-) -> None:
+def apply(map_file: str, files: tuple[str, ...], output: str, suffix: str | None, force: bool, **options: Any) -> None:
     """Apply a fitted map to the forecasts in FILE.
 
     All columns stay as they are, and mapped probabilities replace the forecasts, on their scale; where rows are no

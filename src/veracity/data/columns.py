@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,16 +104,22 @@ def _from_objects(array: Array, name: str, names: Names) -> Array:
         try:
             if isinstance(value, (str, bytes)):
                 raise TypeError
-            out[i] = np.nan if _is_missing(value) else float(value)
-        except (TypeError, ValueError):
+            out[i] = np.nan if is_missing(value) else float(value)
+        except (TypeError, ValueError, ArithmeticError):
             raise names.error(
-                f"{name} holds {value!r} at position {i}: not a number.", "give numbers; None and nan are missing"
+                f"{name} holds {value!r:.80} at position {i}: not a number.", "give numbers; None and nan are missing"
             ) from None
     return out.reshape(array.shape)
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+def is_missing(value: Any) -> bool:
+    """Return whether an object stands for no value."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    try:
+        return bool(value != value)
+    except ArithmeticError:  # a signalling NaN of decimal numbers
+        return True
 
 
 def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, row: RowOf, names: Names) -> Outcome:
@@ -218,7 +224,7 @@ def _event_second(order: tuple[Any, ...], pos_label: Any, k: int, names: Names) 
         return order, False
     if k != 2:
         raise names.error(f"pos_label is for two classes; {names.forecast} has {k} columns.", "leave it out")
-    if pos_label not in order:
+    if not isinstance(pos_label, Hashable) or pos_label not in order:
         raise names.error(f"pos_label={pos_label!r} is not one of the labels {listed(order)}.", "name one of them")
     return (order, False) if pos_label == order[1] else (order[::-1], True)
 
@@ -247,7 +253,7 @@ def _present(y: Array) -> tuple[Array, Array | None]:
         return y, missing if missing.any() else None
     if y.dtype.kind != "O":
         return y, None
-    missing = np.fromiter((_is_missing(v) for v in y), bool, len(y))
+    missing = np.fromiter((is_missing(v) for v in y), bool, len(y))
     present = y[~missing]
     kinds = {type(v) for v in present}
     if kinds and all(issubclass(t, (bool, np.bool_)) for t in kinds):

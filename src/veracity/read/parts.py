@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from ..data import Finding, Forecasts, Names, check, merge
+from ..data.arguments import texts_of_times
 from ..data.findings import without_empty
 from ..data.names import many
 from .build import Builder
@@ -235,7 +236,14 @@ class Source:
         before = self.weights.before(path) if self.weights is not None else 0
         kept = passthrough or {}
         table = table.with_letters(kept) if kept else table
-        builder = Builder(table, self.layout, self.options, self.weights, before, passthrough=[name for name in kept if name in table.columns])
+        builder = Builder(
+            table,
+            self.layout,
+            self.options,
+            self.weights,
+            before,
+            passthrough=[name for name in kept if name in table.columns],
+        )
         size = rows or min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
         # Findings about all rows hold for each batch.
         whole = len(self._parts) == 1 and table.rows <= size and not skip
@@ -320,6 +328,11 @@ def _attempt(file: File, options: ReadOptions) -> None:
 
 def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts: Any = None) -> Source:
     """Return a frame as one part; or `parts` of a distributed frame of which `data` are some rows."""
+    held = getattr(data, "dtypes", {})
+    if (
+        options.time and hasattr(held, "get") and str(held.get(options.time)) == "object"
+    ):  # polars would take zones away
+        texts_of_times(list(data[options.time]), int, Names("frame"))
     made = polars_frame(data)
     if made.height == 0:
         raise ValueError(f"the {name} has no rows\n  there is nothing to assess")

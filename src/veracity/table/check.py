@@ -18,7 +18,7 @@ MISSING = ("nan", "NaT", "<NA>")
 def grid(counts: ArrayLike) -> Array:
     try:
         cells = np.array(counts, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError, RuntimeError):
         raise ValueError(
             "counts: rows of different length, or something that is not a number; "
             "every forecast category (row) needs one number per outcome (column)"

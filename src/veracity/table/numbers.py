@@ -51,7 +51,7 @@ class Terms:
     @property
     def skill(self) -> float:
         """1 − score / uncertainty: 0 is always forecasting the prior, 1 is perfect."""
-        return 1.0 - self.score / self.uncertainty
+        return 1.0 - self.score / self.uncertainty if self.uncertainty else math.nan
 
     def document(self) -> dict[str, Any]:
         whole = {name: getattr(self, name) for name in ("score", "uncertainty", "resolution", "reliability", "skill")}

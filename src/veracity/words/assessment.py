@@ -147,7 +147,7 @@ def fix(
 def left_by(fixed: Gain, scores: Scores, baseline: Baseline | None, rule: str = "log") -> tuple[str, bool] | None:
     """Return the loss that a recalibration leaves beside the baseline's, and whether it is hardly lower."""
     name = SCORE_OF[rule]
-    before, base = finite(scores[name]), None if baseline is None else finite(baseline[name])
+    before, base = finite(scores[name]), finite(baseline[name]) if baseline and name in baseline else None
     if before is None or base is None:
         return None
     left, digits = before - (fixed.gain or 0.0), decimals(scores[name])
