@@ -19,8 +19,10 @@ def checked_target(target: ArrayLike, classes: tuple[Any, ...]) -> Array:
     k = len(classes)
     try:
         pi = numbers("target", target)
-    except ValueError as problem:
-        raise ValueError(f"{problem}; give one probability for each of the {k} classes") from None
+    except ValueError:
+        raise ValueError(
+            f"target: {target!r:.80} holds no numbers; give one probability for each of the {k} classes"
+        ) from None
     if pi.ndim == 0 and k == 2:
         pi = np.array([1.0 - pi, pi])
     if pi.shape != (k,):

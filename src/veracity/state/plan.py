@@ -46,7 +46,8 @@ class Plan:
             floor = {"CQ": 0.005, "N17": 0.01}[self.preset]
             object.__setattr__(self, "floor", floor if self.floor == 0.0 else self.floor)
         for name in ("floor", "end_width", "level"):
-            object.__setattr__(self, name, _number(name, getattr(self, name)))
+            given = getattr(self, name)
+            object.__setattr__(self, name, given if type(given) in (int, float) else _number(name, given))
         for name in ("bins", "end_width"):
             value: Any = getattr(self, name)
             if self.preset == "N17" and value != getattr(Plan, name):
