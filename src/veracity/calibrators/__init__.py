@@ -48,7 +48,7 @@ def names() -> list[str]:
 
 
 def _module(name: str) -> Any:
-    if name not in names():
+    if not isinstance(name, str) or name not in names():
         raise ValueError(f"map: {name!r} is not one of {', '.join(names())}")
     return importlib.import_module(f"{__name__}.{name}")
 
@@ -128,4 +128,4 @@ def adjust(y_proba: ArrayLike, target: ArrayLike, rule: str | float | ScoringRul
     scores = checked_scores(y_proba)
     classes = tuple(range(2 if scores.ndim == 1 else scores.shape[1]))
     name, options = adjustment(rule)
-    return fit(name, Forecasts(scores, None, classes), target=np.asarray(target), **options)
+    return fit(name, Forecasts(scores, None, classes), target=target, **options)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from veracity.formulas.domain import numbers
+
 from ._dual_solver import Chunks, narrowed, summed
 from ._feasibility import blocks_of_support
 from ._fitted import Array
@@ -16,10 +18,10 @@ def checked_target(target: ArrayLike, classes: tuple[Any, ...]) -> Array:
     """Return (k,) class probabilities that sum to one; one number means the second of two classes."""
     k = len(classes)
     try:
-        pi = np.asarray(target, dtype=np.float64)
-    except (TypeError, ValueError):
+        pi = numbers("target", target)
+    except ValueError:
         raise ValueError(
-            f"target: {target!r} holds no numbers; give one probability for each of the {k} classes"
+            f"target: {target!r:.80} holds no numbers; give one probability for each of the {k} classes"
         ) from None
     if pi.ndim == 0 and k == 2:
         pi = np.array([1.0 - pi, pi])
@@ -37,7 +39,10 @@ def checked_target(target: ArrayLike, classes: tuple[Any, ...]) -> Array:
 
 def checked_scores(y_proba: ArrayLike) -> Array:
     """Return (n, k) or (n,) scores without bad values or all-zero rows; float16 becomes float64."""
-    p = np.asarray(y_proba)
+    try:
+        p = np.asarray(y_proba)
+    except (ValueError, TypeError, RuntimeError) as problem:
+        raise ValueError(f"y_proba: not one array ({problem}); give probabilities of shape (n, k)") from None
     if p.dtype.kind not in "fiub":
         raise ValueError(f"y_proba: {p.dtype} values are not numbers; give probabilities of shape (n, k)")
     if p.ndim not in (1, 2) or p.size == 0 or (p.ndim == 2 and p.shape[1] < 2):

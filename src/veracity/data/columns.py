@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 from unicodedata import normalize
@@ -126,16 +126,21 @@ def _from_objects(array: Array, name: str, names: Names) -> Array:
             if isinstance(value, (str, bytes)):
                 raise TypeError
             out[i] = np.nan if is_missing(value) else float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, ArithmeticError):
             raise names.error(
-                f"{name} holds {value!r} at position {i}: not a number.", "give numbers; None and nan are missing"
+                f"{name} holds {value!r:.80} at position {i}: not a number.", "give numbers; None and nan are missing"
             ) from None
     return out.reshape(array.shape)
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN, NaT or pandas' NA."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+    """Return whether an object stands for no value."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    try:
+        return bool(value != value)
+    except ArithmeticError:  # a signalling NaN of decimal numbers
+        return True
 
 
 def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, row: RowOf, names: Names) -> Outcome:
@@ -240,7 +245,7 @@ def _event_second(order: tuple[Any, ...], pos_label: Any, k: int, names: Names) 
         return order, False
     if k != 2:
         raise names.error(f"pos_label is for two classes; {names.forecast} has {k} columns.", "leave it out")
-    if pos_label not in order:
+    if not isinstance(pos_label, Hashable) or pos_label not in order:
         raise names.error(f"pos_label={pos_label!r} is not one of the labels {listed(order)}.", "name one of them")
     return (order, False) if pos_label == order[1] else (order[::-1], True)
 

@@ -100,7 +100,7 @@ def prepare(
         outcomes=outcome.codes,
         classes=outcome.classes if classes is None else classes,
         ideal=ideal_matrix(ideal, p, names),
-        features=row_column(features, n, "features", names),
+        features=row_column(features, n, "features", names, most=2),
     )
     part = InputRows(f, outcome.shares, list(outcome.findings))
     if absent:

@@ -32,7 +32,7 @@ def columns_of(
         "counts": whole_counts(counts, n, f.row, names),
         "case": row_column(case, n, "case", names),
         "clusters": cluster_keys(row_column(clusters, n, "clusters", names), f.row, names),
-        "time": moments_of(row_column(time, n, "time", names), names),
+        "time": moments_of(row_column(time, n, "time", names), f.row, names),
         "groups": groups_of(groups, n, names),
     }
 

@@ -25,7 +25,7 @@ def windows(tally: Tally) -> tuple[Window, ...]:
     if tally.plan.window is None or tally.by_key is None:
         return ()
     sums = tally.by_key.sums
-    place = _windows_of(sums, tally.plan.window, tally.names.dates)
+    place = _windows_of(sums, tally.plan.window)
     found = []
     for number in np.unique(place):
         index = np.flatnonzero(place == number)
@@ -48,10 +48,8 @@ def drifts(tally: Tally) -> Drift | None:
     return Drift(p[0], p[1] if tally.measurable else None, f"two slowest of {df + 2} cosines")
 
 
-def _windows_of(sums: ClusterSums, window: str, dates: bool) -> Ints:
+def _windows_of(sums: ClusterSums, window: str) -> Ints:
     """(times,) number of the window of each time."""
-    if window[-1] in "dm" and not dates:
-        raise ValueError(f"window {window}: the times are numbers, not dates\n  give a number of cases, such as 100")
     if window.endswith("d"):
         days = sums.keys - np.floor(sums.keys[0])
         return np.asarray(np.floor(days / int(window[:-1])).astype(np.int64))

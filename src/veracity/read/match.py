@@ -78,6 +78,14 @@ class Match:
         special = self.roles or self.outcomes or self.undivided or self.picks_only or self.model_column or self.derived
         return not special and bool(self.classes) and len(self.models) == 1
 
+    @property
+    def holds_its_forecasts(self) -> bool:
+        """Whether each row holds one forecast as it is, in a column for each class or in one of two."""
+        special = self.stacked or self.undivided or self.derived
+        columns = len(self.forecasts)
+        whole = columns == len(self.classes) or (columns == 1 and len(self.classes) == 2)
+        return not special and len(self.models) == 1 and whole
+
     def _forecast(self) -> str:
         if len(self.models) > 1 and not self.model_column:
             return " · ".join(dict.fromkeys(run_of(columns) for _, columns in self.models))

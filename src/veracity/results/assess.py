@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from veracity import __version__, calibrators, kernels
-from veracity.data import Forecasts, prepare
-from veracity.data.arguments import swapped_error
+from veracity.data import Forecasts, check, prepare
+from veracity.data.arguments import is_empty, swapped_error
 from veracity.data.extras import extras
 from veracity.data.records import Provenance
 from veracity.results.assessment import Assessment
@@ -217,13 +217,12 @@ def assess(
     (0.299, 1.0)
     """
     started = perf_counter()
-    if map != "auto" and map not in calibrators.names():
+    if not isinstance(map, str) or (map != "auto" and map not in calibrators.names()):
         raise ValueError(f"map: {map!r} is not one of auto, {', '.join(calibrators.names())}")
-    further = tuple(float(x) for x in np.atleast_1d(r).tolist())
     in_time: dict[str, Any] = {"lags": lags, "window": window, "shrink": shrink}
     of_preset: dict[str, Any] = {"floor": floor, "end_width": end_width, "preset": preset, "bins": bins}
     resampled: dict[str, Any] = {"bootstrap": bootstrap, "random_state": random_state}
-    plan = Plan(**of_preset, map=map, level=level, r=further, **resampled, **in_time)
+    plan = Plan(**of_preset, map=map, level=level, r=r, **resampled, **in_time)
     columns = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
     columns |= {"groups": groups, "clusters": clusters, "time": time, "ideal": ideal, "features": features}
     given = {name: value for name, value in columns.items() if value is not None}
@@ -235,12 +234,14 @@ def assess(
         return _of_frame(y_true, plan, given, reading)
     for option in reading:
         raise TypeError(f"assess() of arrays has no option {option!r}; {_instead(option)}")
-    if np.size(y_true) == 0 and np.size(y_proba) == 0:
+    if is_empty(y_true) and is_empty(y_proba):
         return assessment(Tally.of(y_true, y_proba, labels=labels, pos_label=pos_label, plan=plan), started=started)
     alone = single_class(y_true, y_proba, labels)
     if alone is not None and sample_weight is None and counts is None:
         return assessment(replace(Tally.zero([alone], plan), cases=len(y_true)), started=started)
     forecasts = prepare(y_true, y_proba, **{**columns, "groups": _columns(groups)})
+    if ideal is not None:
+        check(forecasts)  # the pass looks at the forecasts alone
     return assessment(Tally.of(forecasts, plan=plan), started=started)
 
 
@@ -264,7 +265,7 @@ def assessment(
         keyed = [] if tally.by_key is None else [tally.by_key.sums]
         times = min((len(sums) for sums in keyed if sums.kind == TIME), default=math.inf)
         held += [sums.kind for sums in keyed]
-        tally.plan.require(held, "--" if tally.names.style == "file" else "", times)
+        tally.plan.require(held, "--" if tally.names.style == "file" else "", times, dates=tally.names.dates)
     made = Provenance(
         command=None,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -281,7 +282,11 @@ def assessment(
 
 def single_class(y_true: Any, y_proba: Any, labels: Any) -> Any:
     """Return the label if the input has exactly one class with probability 1, else None."""
-    if np.ndim(y_proba) != 2 or np.shape(y_proba)[1] != 1 or np.ndim(y_true) != 1 or len(y_true) != len(y_proba):
+    try:
+        shapes = np.shape(y_true), np.shape(y_proba)
+    except (ValueError, TypeError, RuntimeError):  # no arrays: reading them will raise the error
+        return None
+    if len(shapes[0]) != 1 or shapes[1] != (*shapes[0], 1):
         return None
     seen = list({value for value in np.asarray(y_true).tolist() if value is not None and value == value})
     if len(seen) != 1 or len([value for value in y_true if value in seen]) < len(y_true):

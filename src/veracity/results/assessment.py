@@ -28,7 +28,7 @@ from veracity.estimate.ladder import NoProbabilities
 from veracity.kernels.result import R
 from veracity.results.document import RULES, build, encode, parameter_of, parse, plain, readings, rule_key, rule_of
 from veracity.results.presented import Presented
-from veracity.results.schema import SCHEMA, SECTIONS, section_types
+from veracity.results.schema import OPTIONAL, SCHEMA, SECTIONS, section_types
 from veracity.results.shared import Shared
 from veracity.state.plan import FLOORS
 from veracity.state.tally import Tally
@@ -363,6 +363,9 @@ class Assessment(Presented):
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
             schema = document.get("schema") if isinstance(document, dict) else None
             raise ValueError(f"text: schema {schema!r} is not {SCHEMA!r}; give the document of one assessment")
+        lacking = [name for name in SECTIONS if name not in document and name not in OPTIONAL]
+        if lacking:
+            raise ValueError(f"text: a document without {lacking[0]}; give all that to_json() returned")
         made = cls(None)
         for name, kind in section_types().items():
             if name in document:

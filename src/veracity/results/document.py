@@ -26,6 +26,7 @@ RULES = ("log", "brier")
 NO_CASES = "the number of cases is unknown: no intervals"
 # what JSON may hold as it is and a terminal would obey, and half a character, which cannot be written as such
 _CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+LARGEST = 2**63 - 1  # of whole numbers in a document
 WORDS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
 
 
@@ -68,6 +69,8 @@ def _words(value: Any) -> Any:
 
 def parse(text: str) -> Any:
     """Return the values of JSON text, with a ValueError that names the argument otherwise."""
+    if not isinstance(text, (str, bytes, bytearray)):
+        raise TypeError(f"text: a {type(text).__name__}, not JSON; give what to_json() returned")
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -145,6 +148,8 @@ def build(kind: Any, value: Any, where: str) -> Any:
     if kind in (int, str, bool):
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise ValueError(f"{where}: {value!r} is no {kind.__name__}")
+        if kind is int and abs(value) > LARGEST:
+            raise ValueError(f"{where}: a number beyond {LARGEST:,}")
         return value
     if kind is Finding:
         return _finding(value, where)
@@ -167,6 +172,8 @@ def _float(value: Any, where: str) -> float:
         return WORDS[value]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"{where}: {value!r} is not a number")
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise ValueError(f"{where}: a number beyond {LARGEST:,}")
     return float(value)
 
 
@@ -177,7 +184,8 @@ def _reading(value: Any, where: str) -> Reading:
         raise ValueError(f"{where}: a reading without {', '.join(sorted(missing))}")
     number, low, high = (None if value[k] is None else _float(value[k], where) for k in ("value", "low", "high"))
     known = number is not None
-    return Reading(np.nan if number is None else number, low, high, value["method"], value.get("reason"), known)
+    method, reason = (build(str | None, value.get(k), f"{where}.{k}") for k in ("method", "reason"))
+    return Reading(np.nan if number is None else number, low, high, method, reason, known)
 
 
 def _finding(value: Any, where: str) -> Finding:
@@ -185,7 +193,9 @@ def _finding(value: Any, where: str) -> Finding:
     try:
         rows, files = build(tuple[int, ...], value["rows"], f"{where}.rows"), value.get("files")
         placed = tuple(rows) if files is None else tuple(map(Row, rows, files))
-        return Finding(value["code"], value["severity"], value["message"], value["count"], placed)
+        kinds = {"code": str, "severity": str, "message": str, "count": int}
+        held = {name: build(kind, value[name], f"{where}.{name}") for name, kind in kinds.items()}
+        return Finding(**held, rows=placed)
     except (KeyError, TypeError) as problem:
         raise ValueError(f"{where}: no finding ({type(problem).__name__} {problem})") from None
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 import polars as pl
@@ -16,8 +15,10 @@ from polars.io.plugins import register_io_source
 
 from veracity.data import Forecasts
 from veracity.data.types import Array
+from veracity.data.whole_files import Unfinished
 from veracity.read import Part, Source
 from veracity.read.parts import Unreadable
+from veracity.read.table import Passthrough
 
 if TYPE_CHECKING:
     from veracity.calibrators import Fitted
@@ -64,11 +65,24 @@ def not_for_csv(kinds: Mapping[str, Any]) -> list[str]:
     return [name for name, kind in kinds.items() if kind.is_nested() or kind == pl.Binary or kind == pl.Object]
 
 
+def stated(p: Array, scale: str, columns: int, *, signed: bool) -> pl.Series:
+    """Return probabilities as a column of forecasts states them; `signed`: as text with per cent signs."""
+    if signed:
+        return pl.Series(100.0 * p).cast(pl.String) + "%"
+    with np.errstate(divide="ignore"):
+        if scale in ("log", "logit"):
+            p = np.log(p) - np.log1p(-p) if scale == "logit" and columns == 1 else np.log(p)
+    return pl.Series(100.0 * p if scale == "percent" else p)
+
+
 @dataclass(frozen=True)
 class Mapped:
-    """The rows of a source as a map changes them; `numbered`: the columns among weight and count that they have.
+    """The rows of a source as a map changes them.
 
-    The other columns of the files are copied, but for those whose names are taken.
+    In place where each row of the files holds one forecast: every column stays where it is, and mapped probabilities
+    replace the forecasts, or stand beside them in columns whose names end in `suffix`. Otherwise outcome and
+    probabilities are new columns, with those `numbered` among weight and count that the rows have, and the other
+    columns of the files are copied, but for those whose names are taken.
     """
 
     source: Source
@@ -77,14 +91,59 @@ class Mapped:
     passthrough: Mapping[str, Any]  # columns that are copied, and their types
     skip_broken: bool
     numbered: tuple[str, ...]
+    suffix: str = ""
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """Return the columns that are written, in order, and their types."""
+        if self.source.in_place:
+            return self._schema_in_place()
+        layout = self.source.layout
+        made: dict[str, Any] = dict.fromkeys(["event"] * layout.stacked + ["label"] * layout.labelled, pl.String)
+        made |= dict.fromkeys([f"p_{name}" for name in self.classes], pl.Float64)
+        made |= {name: NUMBERED[name] for name in self.numbered}
+        return {name: kind for name, kind in self.passthrough.items() if name not in made} | made
+
+    def _schema_in_place(self) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for name, kind in self.passthrough.items():
+            if name in self.copied:
+                made[name] = kind
+            if name in self.source.layout.forecasts:
+                made[name + self.suffix] = pl.String if self._signed(name) else pl.Float64
+        return made
+
+    @cached_property
+    def copied(self) -> dict[str, Any]:
+        """Return the columns of the files that are read to be copied, and their types."""
+        replaced = self.source.layout.forecasts if self.source.in_place and not self.suffix else ()
+        return {name: kind for name, kind in self.passthrough.items() if name not in replaced}
+
+    def _signed(self, name: str) -> bool:
+        return "percent" in self.source.kinds.get(name, "")
+
+    def _in_place(self, others: Passthrough | None, forecasts: Forecasts, rows: Array) -> pl.DataFrame:
+        """Return the rows of the file, each once, with the mapped probabilities in their columns."""
+        numbers, first = np.unique(forecasts.numbers, return_index=True)  # a case may be shared between outcomes
+        made = pl.DataFrame() if others is None else others.select(numbers)
+        columns, layout = self.source.layout.forecasts, self.source.layout
+        scale = self.source.options.scale or layout.scale
+        mapped = [
+            stated(rows[first, j], scale, len(columns), signed=self._signed(name)).alias(name + self.suffix)
+            for j, name in enumerate(columns, 1 if len(columns) < rows.shape[1] else 0)
+        ]
+        return made.with_columns(mapped).select(list(self.schema))
 
     def frames(self, part: Part) -> Iterator[pl.DataFrame]:
         """Yield the mapped rows of a part; none if it is unreadable and such parts are skipped."""
         if self.skip_broken and not self._readable(part):
             return
-        for batch in self.source.batches(part, passthrough=self.passthrough):
+        for batch in self.source.batches(part, passthrough=self.copied):
             for forecasts in batch.forecasts:
                 rows = mapped_rows(self.fitted, forecasts)
+                if self.source.in_place:
+                    yield self._in_place(batch.passthrough, forecasts, rows)
+                    continue
                 forecasts = forecasts if self.source.layout.labelled else replace(forecasts, outcomes=None)
                 made = frame(forecasts, rows, self.numbered)
                 if batch.passthrough is not None:  # a column with the name of a mapped one gives way
@@ -115,17 +174,11 @@ class Mapped:
                     if seen is not None:
                         seen(rows, number / len(parts))
 
-        names = [f"p_{name}" for name in self.classes]
-        layout = self.source.layout
-        words = ["event"] * layout.stacked + ["label"] * layout.labelled
-        schema: dict[str, Any] = dict.fromkeys(words, pl.String) | dict.fromkeys(names, pl.Float64)
-        schema |= {name: NUMBERED[name] for name in self.numbered}
-        kept = {name: kind for name, kind in self.passthrough.items() if name not in schema}
-        lazy = register_io_source(frames, schema=kept | schema)
+        lazy = register_io_source(frames, schema=self.schema)
         if ending == ".parquet":
             lazy.sink_parquet(path, maintain_order=True)
         else:
-            lazy.drop(not_for_csv(kept)).sink_csv(path, maintain_order=True)
+            lazy.drop(not_for_csv(self.schema)).sink_csv(path, maintain_order=True)
         return rows
 
 
@@ -158,10 +211,7 @@ class WriteJob:
                 "  workers write into the folder themselves: give one that all of them share"
             )
         name = f"part-{number:05}.parquet"
-        new = Path(self.folder, f".{name}.{uuid4().hex[:8]}.part")
-        try:
-            rows = self.mapped.written([part], new, ".parquet")
-            os.replace(new, Path(self.folder, name))
-        finally:
-            new.unlink(missing_ok=True)
+        with Unfinished(Path(self.folder, name)) as unfinished:
+            rows = self.mapped.written([part], unfinished.path, ".parquet")
+            unfinished.finish()
         return json.dumps({name: rows}).encode()

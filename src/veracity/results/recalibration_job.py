@@ -18,6 +18,7 @@ from veracity.calibrators._dual_solver import Sums, Work
 from veracity.calibrators._fitted import as_rows, blocks
 from veracity.calibrators._label_shift import em_chunks
 from veracity.data import Finding
+from veracity.data.files_read import FilesRead
 from veracity.data.types import Array
 from veracity.read import Part, Source
 from veracity.read.parts import Batch
@@ -104,6 +105,18 @@ class RecalibrationJob:
         start, _ = calibrators.em(self.tally.rows, trained_on)
         return em_chunks(self._passes, trained_on, self.tally.classes, start)
 
+    def check_suffix(self, suffix: str) -> None:
+        """Refuse an ending of the names of new columns that would have no effect or hide columns of the files."""
+        source = self.source
+        if not source.in_place:
+            raise ValueError(
+                "--suffix has no effect: the rows of the files are no forecasts, so mapped ones get columns of their "
+                "own\n  leave it out"
+            )
+        taken = [name + suffix for name in source.layout.forecasts if name + suffix in source.passthrough]
+        if taken:
+            raise ValueError(f"--suffix {suffix}: there is a column `{taken[0]}` already\n  give another suffix")
+
     def fit(self, name: str) -> Fitted:
         """Return the map of this name; those that match class frequencies are fitted on all rows."""
         return self.adjustment(rule=RULES[name]) if name in RULES else calibrators.fit(name, self.tally.rows)
@@ -114,17 +127,21 @@ class RecalibrationJob:
         at_hand = f"on {self.tally.basis}" if self.tally.basis else ""
         return f"{whole}, {at_hand}" if at_hand and fitted.needs_labels else whole
 
-    def write(self, fitted: Fitted, path: str | Path, ending: str | None = None) -> int:
+    def write(self, fitted: Fitted, path: str | Path, ending: str | None = None, suffix: str = "") -> int:
         """Write the mapped rows, in order; return their number.
 
+        The columns of the files stay, and mapped probabilities replace the forecasts, or stand beside them in columns
+        whose names end in `suffix`; where the rows of the files are no forecasts, such as one line for each class,
+        outcome and probabilities are new columns.
         Into a file this machine writes, Parquet or CSV by its ending or by the one given. Into a folder that exists,
         whoever reads a part writes a Parquet file of it.
         """
         target, parts = Path(path), self.source.parts()
         if not isinstance(parts, list) or not all(isinstance(part, Part) for part in parts):
             raise ValueError("only files can be written as they are read\n  apply the map to the frame itself")
+        FilesRead(part.path for part in parts).refuse(target)
         skip, source = self.engine.skip_broken, self.source
-        mapped = Mapped(source, fitted, self.tally.classes, source.passthrough, skip, self.numbered)
+        mapped = Mapped(source, fitted, self.tally.classes, source.passthrough, skip, self.numbered, suffix)
         seen = self.engine.watched("writing")
         if not target.is_dir():
             started = time.monotonic()

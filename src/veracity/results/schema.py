@@ -16,6 +16,7 @@ NUMBER: dict[str, Any] = {"$ref": "#/$defs/number"}
 READING: dict[str, Any] = {"$ref": "#/$defs/reading"}
 
 # Names of the document, in its order, and the attributes that hold them.
+OPTIONAL = ("model",)  # sections that a document may lack
 SECTIONS = {
     name: {"decomposition": "decompositions", "losses": "loss_terms", "fix": "advice"}.get(name, name)
     for name in (
@@ -46,7 +47,7 @@ def schema() -> dict[str, Any]:
     kinds = section_types()
     held = {name: schema_of(kind) for name, kind in kinds.items()}
     whole = _document(SCHEMA, "An assessment of probabilistic forecasts", held, definitions(list(kinds.values())))
-    return whole | {"required": [name for name in whole["required"] if name != "model"]}
+    return whole | {"required": [name for name in whole["required"] if name not in OPTIONAL]}
 
 
 def _document(name: str, title: str, held: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:

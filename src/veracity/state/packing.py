@@ -47,7 +47,7 @@ def _state(tally: Tally) -> dict[str, Any]:
 
 def unpack(data: bytes) -> Tally:
     """Return the tally of these bytes; whatever else is given is a ValueError."""
-    if not data.startswith(KIND):
+    if not isinstance(data, bytes) or not data.startswith(KIND):
         raise ValueError("data: these bytes are not a tally of this version; give what Tally.to_bytes() returned")
     try:
         return _tally(loads_checked(KIND, data))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from veracity import kernels
 from veracity.data import Finding, Forecasts, Names, NothingLeft, merge, prepare, refuse
+from veracity.data.arguments import is_empty
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid, grid
 from veracity.kernels.result import LOWEST, MANY
@@ -86,10 +87,12 @@ class Tally:
 
         A part without rows adds nothing.
         """
+        if not isinstance(plan, Plan | None):
+            raise TypeError(f"plan: a {type(plan).__name__}; give a Plan, or its options by name")
         plan = plan or Plan(**options)
         if isinstance(y_true, Forecasts):
             return _with_groups(y_true, plan)
-        if np.size(y_true) == 0 and np.size(y_proba) == 0:
+        if is_empty(y_true) and is_empty(y_proba):
             k = np.shape(y_proba)[1] if np.ndim(y_proba) == 2 else 2
             classes = list(range(k) if labels is None else labels)
             if len(classes) != k:
