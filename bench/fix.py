@@ -60,9 +60,8 @@ def count(kind: str, n: int, errors: list[tuple[str, float]], draws: int, first:
 
 
 def main(draws: int) -> None:
-    print(
-        "| source | n | true verdicts | advised % | hurts % | interval holds % | firm % |\n|---|---|---|---|---|---|---|"
-    )
+    print("| source | n | true verdicts | advised % | hurts % | interval holds % | firm % |")
+    print("|" + "---|" * 7)
     for kind, errors in (("bin", OF_TWO), ("k10", OF_MORE)):
         for n in (300, 1000, 3000):
             c = count(kind, n, errors, draws)
