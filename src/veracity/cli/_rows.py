@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from veracity.read import Source
 
 ENDINGS = (".csv", ".parquet")
-CHANGED = ("skipped_files", "soft_outcomes", "rescaled_rows")
 
 ROWS = Option(
     OUTPUT,
@@ -69,6 +68,7 @@ def one_model(
                 f"--{name} has no effect: a map is one for all rows\n"
                 "  leave it out; for rows of one kind, a map of their own:  --where COL=VALUE"
             )
+    from veracity.data.findings_of_input import DependentRows
     from veracity.engines._one_model import OneModel
     from veracity.read.paths import listed
     from veracity.read.unlabelled import NoForecasts, options_of_forecasts, options_without_outcomes
@@ -76,7 +76,8 @@ def one_model(
     engine, files, reading = engine_of(request, working), listed(list(request.files)), request.reading
 
     def counted(source: Source) -> OneModel:
-        notes = tuple(note for note in source.layout.findings if note.code != "dependent_rows")  # a map has no interval
+        findings = source.layout.findings
+        notes = tuple(note for note in findings if not isinstance(note, DependentRows))  # a map has no interval
         tell(replace(source.layout, findings=notes).one_line("not used" if outcomes == "needed" else "kept"))
         model = OneModel(engine, source)
         _ = model.tally  # checks every value
@@ -126,7 +127,7 @@ def write(model: OneModel, fitted: Fitted, output: str, files: OutputFiles) -> i
 
 def warn_of_changes(model: OneModel) -> None:
     """Warn of rows that are missing or changed in the output, and of replaced columns."""
-    from veracity.data.findings import LEFT_OUT
+    from veracity.data.findings_of_input import RescaledRows, RowsLeftOut, SkippedFiles, SoftOutcomes
 
     tally = model.tally
     names = {*(["label"] * model.source.layout.labelled), *model.numbered, *(f"p_{name}" for name in tally.classes)}
@@ -134,5 +135,5 @@ def warn_of_changes(model: OneModel) -> None:
     if taken:
         tell(f"warning: columns of the file give way to new ones of the same name: {', '.join(taken)}")
     for finding in tally.findings:
-        if finding.code in (*LEFT_OUT, *CHANGED):
+        if isinstance(finding, (RowsLeftOut, SkippedFiles, SoftOutcomes, RescaledRows)):
             tell(f"warning: {finding.message}")

@@ -10,12 +10,13 @@ import re
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
+from enum import Enum
 from functools import cache
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from veracity.data.findings import Finding
+from veracity.data.findings import Finding, kind_of
 from veracity.data.places import Row
 from veracity.data.reading import Reading
 from veracity.data.records import RiskProfile, Scores, Section
@@ -45,9 +46,10 @@ def plain(value: Any) -> Any:
 
 
 def _plain_finding(finding: Finding) -> dict[str, Any]:
-    held = {name: getattr(finding, name) for name in ("code", "severity", "message", "count")}
     files = [row.file for row in finding.rows if isinstance(row, Row)]
-    return held | {"rows": [int(row) for row in finding.rows]} | ({"files": files} if files else {})
+    held = {name: getattr(finding, name) for name in ("code", "severity", "message", "count")}
+    held |= {"rows": [int(row) for row in finding.rows]} | ({"files": files} if files else {})
+    return held | {"fields": plain(finding.own_fields)}
 
 
 def encode(document: Any, indent: int | None = None) -> str:
@@ -72,6 +74,22 @@ def parse(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"text: this is no JSON ({error}); give what to_json() returned") from None
+
+
+def expect_schema(document: Any, wanted: str, what: str) -> None:
+    """Refuse anything but a document of this schema; one of another version by its name and who wrote it."""
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema == wanted:
+        return
+    kind = wanted.rpartition("/")[0]
+    if isinstance(schema, str) and schema.rpartition("/")[0] == kind:
+        models = document.get("models")
+        one = next(iter(models.values()), {}) if isinstance(models, dict) else document
+        made = one.get("provenance") if isinstance(one, dict) else None
+        version = made.get("version") if isinstance(made, dict) else None
+        writer = f"written by veracity {version}" if version else "written by another version"
+        raise ValueError(f"text: this document is schema {schema}, {writer}; make it again")
+    raise ValueError(f"text: schema {schema!r} is not {wanted!r}; give the document of {what}")
 
 
 def rule_key(rule: str | float) -> str:
@@ -146,6 +164,10 @@ def build(kind: Any, value: Any, where: str) -> Any:
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise ValueError(f"{where}: {value!r} is no {kind.__name__}")
         return value
+    if origin is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):
+        if value not in (options or list(kind)):
+            raise ValueError(f"{where}: {value!r} is not one of {', '.join(options or kind)}")
+        return value if options else kind(value)
     if kind is Finding:
         return _finding(value, where)
     if origin is tuple:
@@ -185,8 +207,9 @@ def _finding(value: Any, where: str) -> Finding:
     try:
         rows, files = build(tuple[int, ...], value["rows"], f"{where}.rows"), value.get("files")
         placed = tuple(rows) if files is None else tuple(map(Row, rows, files))
-        return Finding(value["code"], value["severity"], value["message"], value["count"], placed)
-    except (KeyError, TypeError) as problem:
+        made: Finding = _record(kind_of(value["code"]), {"count": value["count"], **value["fields"]}, where)
+        return replace(made, rows=placed)
+    except (LookupError, TypeError) as problem:
         raise ValueError(f"{where}: no finding ({type(problem).__name__} {problem})") from None
 
 
