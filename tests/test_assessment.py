@@ -12,8 +12,9 @@ import pytest
 import veracity as vc
 from veracity.results.assess import Assessments
 from veracity.state.tally import Tally
+from veracity.words.calibration import sentences
 
-SCHEMA = json.loads((resources.files("veracity") / "schema" / "assessment-1.json").read_text())
+SCHEMA = json.loads((resources.files("veracity") / "schema" / "assessment-2.json").read_text())
 MEANS = ("decisiveness", "geometric_accuracy", "robustness")
 
 
@@ -157,7 +158,7 @@ def test_several_models_as_one_document() -> None:
     y, p = draw(9, 200, 3)
     both = Assessments({"one": vc.assess(y, p), "two": vc.assess(y, p, floor=0.01)})
     document = json.loads(both.to_json())
-    assert document["schema"] == "veracity/assessments/1"
+    assert document["schema"] == "veracity/assessments/2"
     for model in document["models"].values():
         jsonschema.validate(model, SCHEMA)
     assert Assessments.from_json(both.to_json()).to_json() == both.to_json()
@@ -227,7 +228,7 @@ def test_the_verdict_does_not_depend_on_the_order_of_rows() -> None:
     assert (other.slope.low, other.slope.high) == pytest.approx((one.slope.low, one.slope.high), rel=1e-12)
     assert (other.gain.low, other.gain.high) == pytest.approx((one.gain.low, one.gain.high), rel=1e-12)
     assert (other.level.p, other.confidence.p, other.shape.p) == (one.level.p, one.confidence.p, one.shape.p)
-    assert other.sentences == one.sentences
+    assert sentences(other) == sentences(one)
 
 
 def test_the_typical_probability_is_the_log_loss_on_another_scale() -> None:

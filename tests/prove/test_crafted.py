@@ -15,6 +15,7 @@ import pytest
 import veracity as vc
 from veracity import calibrators, engines
 from veracity.data import Finding, Forecasts
+from veracity.data.findings_of_input import MissingRows, OneOutcome
 from veracity.read import read
 from veracity.state.packing import pack
 
@@ -69,8 +70,9 @@ DAMAGE = {
     "a lowest row that is not counted": lambda t: replace(t, lowest=(t.lowest[0]._replace(p=1e-9),)),
     "a lowest row above 1": lambda t: replace(t, lowest=(t.lowest[0]._replace(p=1.5),)),
     "two classes of one name": lambda t: replace(t, classes=(0, 1, 1)),
-    "a finding without words": lambda t: replace(t, findings=(Finding("x", "note", 3),)),  # type: ignore[arg-type]
-    "a finding that cannot be said": lambda t: replace(t, findings=(Finding("one_outcome", "note", "x"),)),
+    "a finding of no kind": lambda t: replace(t, findings=(Finding(),)),
+    "a finding of something else": lambda t: replace(t, findings=(OneOutcome(outcome=3),)),  # type: ignore[arg-type]
+    "a finding of half a row": lambda t: replace(t, findings=(MissingRows(0.5),)),  # type: ignore[arg-type]
 }  # fmt: skip
 
 

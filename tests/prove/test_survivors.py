@@ -219,7 +219,11 @@ def test_examples_of_words_without_confidence_are_the_first_of_the_file(tmp_path
     said = [f"{100 * value:.0f} %" for value in p]
     said[::10] = [f"no {word}" for word in "zyxwvutsrqponmlkjihg"]
     pl.DataFrame({"y": (p > 0.4).astype(int), "confidence": said}).write_csv(tmp_path / "x.csv")
-    (told,) = [f for f in recognise(tmp_path / "x.csv", ReadOptions(missing="drop")).findings if f.code == "unspoken"]
+    (told,) = [
+        f
+        for f in recognise(tmp_path / "x.csv", ReadOptions(missing="drop")).findings
+        if f.code == "no_confidence_stated"
+    ]
     assert "('no z', 'no y', 'no x')" in told.message
 
 

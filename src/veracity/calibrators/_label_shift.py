@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from veracity.data import Finding, Forecasts
+from veracity.data import findings_of_results as of_results
 
 from ._dual_solver import Chunks, in_memory, moments
 from ._fitted import Array
@@ -59,13 +60,7 @@ def em_chunks(
             break
     else:
         raise ValueError(f"em: no estimate in {MOST_ROUNDS} rounds; the scores say too little about the frequencies")
-    values = ", ".join(f"{c} {p:.4g}" for c, p in zip(classes, pi, strict=True))
-    return pi / pi.sum(), Finding(
-        code="label_shift",
-        severity="warning",
-        message=f"class frequencies were estimated from the scores ({values}), assuming that only they changed since "
-        "training (label shift) and that the scores were calibrated there; labels can check it, scores alone cannot",
-    )
+    return pi / pi.sum(), of_results.LabelShift(classes=tuple(map(str, classes)), frequencies=tuple(pi.tolist()))
 
 
 def _newton(pi: Array, found: Array, coupling: Array) -> Array:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from veracity.results.recalibration_job import RecalibrationJob
 
 ENDINGS = (".csv", ".parquet")
-CHANGED = ("skipped_files", "soft_outcomes", "rescaled_rows")
 
 ROWS = Option(
     OUTPUT,
@@ -81,6 +80,7 @@ def one_model(
                 f"--{name} has no effect: a map is one for all rows\n"
                 "  leave it out; for rows of one kind, a map of their own:  --where COL=VALUE"
             )
+    from veracity.data.findings_of_input import DependentRows
     from veracity.read.paths import listed
     from veracity.read.unlabelled import NoForecasts, options_of_forecasts, options_without_outcomes
     from veracity.results.recalibration_job import RecalibrationJob
@@ -88,7 +88,8 @@ def one_model(
     engine, files, reading = engine_of(request, working), listed(list(request.files)), request.reading
 
     def counted(source: Source) -> RecalibrationJob:
-        notes = tuple(note for note in source.layout.findings if note.code != "dependent_rows")  # a map has no interval
+        findings = source.layout.findings
+        notes = tuple(note for note in findings if not isinstance(note, DependentRows))  # a map has no interval
         tell(replace(source.layout, findings=notes).one_line("not used" if outcomes == "needed" else "kept"))
         model = RecalibrationJob(engine, source)
         if suffix is not None:
@@ -142,7 +143,7 @@ def write(model: RecalibrationJob, fitted: Fitted, output: str, files: OutputFil
 
 def warn_of_changes(model: RecalibrationJob) -> None:
     """Warn of rows that are missing or changed in the output, and of replaced columns."""
-    from veracity.data.findings import LEFT_OUT
+    from veracity.data.findings_of_input import RescaledRows, RowsLeftOut, SkippedFiles, SoftOutcomes
 
     tally = model.tally
     names = {*(["label"] * model.source.layout.labelled), *model.numbered, *(f"p_{name}" for name in tally.classes)}
@@ -150,5 +151,5 @@ def warn_of_changes(model: RecalibrationJob) -> None:
     if taken:
         tell(f"warning: columns of the file give way to new ones of the same name: {', '.join(taken)}")
     for finding in tally.findings:
-        if finding.code in (*LEFT_OUT, *CHANGED):
+        if isinstance(finding, (RowsLeftOut, SkippedFiles, SoftOutcomes, RescaledRows)):
             tell(f"warning: {finding.message}")

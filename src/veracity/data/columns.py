@@ -10,6 +10,7 @@ from unicodedata import normalize
 
 import numpy as np
 
+from . import findings_of_input as of_input
 from .events import event_of
 from .findings import Finding
 from .names import Names, listed, many, number
@@ -214,7 +215,7 @@ def _by_label(
         if words is not None:  # yes and no in any language, whichever sorts first
             order = values if words[1] == str(values[1]) else values[::-1]
         elif one_column and pos_label is None:
-            findings = (Finding.of("event", event=repr(values[1]), option=f"pos_label={values[0]!r}"),)
+            findings = (of_input.Event(event=repr(values[1]), option=f"pos_label={values[0]!r}"),)
     position = {label: i for i, label in enumerate(order)}
     codes = np.array([position.get(v, -1) for v in values])
     if (codes < 0).any():
@@ -343,7 +344,7 @@ def case_weights(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
     if not w.any():
         what = f"{names.called(names.weight)}: {_all(n, 'weight')} zero."
         problem = names.error(what, "leave the weights out to count every row once")
-        raise NothingLeft(str(problem), Finding.of("zero_weight", n, n))
+        raise NothingLeft(str(problem), of_input.ZeroWeight(n, n))
     i = int(np.argmax(w))
     if not LIGHTEST <= w[i] <= HEAVIEST:
         raise names.error(
@@ -373,7 +374,7 @@ def whole_counts(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
         )
     if not counts.any():
         what = f"{names.called(names.count)}: {_all(n, 'count')} zero."
-        raise NothingLeft(str(names.error(what, "there is nothing to assess")), Finding.of("zero_count", n, n))
+        raise NothingLeft(str(names.error(what, "there is nothing to assess")), of_input.ZeroCount(n, n))
     return counts.astype(np.int64)
 
 

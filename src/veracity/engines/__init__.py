@@ -114,7 +114,7 @@ class Engine:
         from veracity.state.plan import Plan
 
         plan = plan or Plan()
-        has_ids = source.layout.case and not any(finding.code in EXPLAINED for finding in source.layout.findings)
+        has_ids = source.layout.case and not any(isinstance(finding, EXPLAINED) for finding in source.layout.findings)
         make = partial(Tallies, plan, source.files, cases="repeated" if has_ids else "")
         counted: Tallies = self.total(source, make, plan=plan, **how)
         return counted

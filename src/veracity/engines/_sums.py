@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from veracity.data import Finding, Forecasts, check, merge
-from veracity.data.findings import without_empty
+from veracity.data import findings_of_input as of_input
+from veracity.data.findings import FIRST
+from veracity.data.findings_of_input import without_empty
 from veracity.data.places import decoded
 from veracity.engines._cases import CaseIndex
 from veracity.read import Source
 from veracity.read.pairing import Paired, with_file
 from veracity.read.parts import Batch
 from veracity.state.accumulator import Accumulator
-from veracity.state.packing import stored_finding
+from veracity.state.packing import packed_finding, stored_finding
 from veracity.state.plain_bytes import dumps, loads
 from veracity.state.plan import Plan
 from veracity.state.tally import RunningTally, Tally
@@ -96,7 +98,8 @@ class Tallies(Accumulator):
 
     def state(self) -> bytes:
         tallies = {model: running.tally().to_bytes() for model, running in self._running.items()}
-        held = {"of": self._of, "skipped": self._skipped, "findings": self._findings, "cases": self.cases.state()}
+        findings = {model: [packed_finding(one) for one in several] for model, several in self._findings.items()}
+        held = {"of": self._of, "skipped": self._skipped, "findings": findings, "cases": self.cases.state()}
         return dumps(held | {"tallies": tallies})
 
     def tallies(self) -> dict[str, Tally]:
@@ -112,9 +115,7 @@ class Tallies(Accumulator):
         found = self.cases.repeated(model)
         if self._skipped:
             names = sorted(self._skipped)
-            shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-            message = f"{len(names):,} of the files could not be read and are left out: {shown}"
-            found = (*found, Finding("skipped_files", "changes the meaning", message, len(names)))
+            found = (*found, of_input.SkippedFiles(len(names), files=tuple(names[:FIRST])))
         return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from veracity.estimate.calibration import calibration_error, reliability
-from veracity.estimate.conclusion import verdict
+from veracity.estimate.conclusion import nothing, surprises, verdict
 from veracity.estimate.decomposition import adjustment, corp, decomposed_profile, decomposition
 from veracity.estimate.expected import expected_at, expected_score
 from veracity.estimate.findings import findings
@@ -39,6 +39,7 @@ __all__ = [
     "measured_by",
     "no_losses",
     "no_scores",
+    "nothing",
     "per_class",
     "recalibration",
     "reliability",
@@ -48,6 +49,7 @@ __all__ = [
     "skill",
     "source_divergence",
     "source_means",
+    "surprises",
     "unmeasured",
     "verdict",
     "windows",

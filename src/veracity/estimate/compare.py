@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Finding
+from veracity.data import findings_of_results as of_results
 from veracity.data.comparison import CasesNeeded, Deciding, DecidingRow, Differences, PairDifference
 from veracity.data.places import decoded, file_of
 from veracity.formulas import differences as formulas
@@ -93,27 +94,19 @@ def findings_of_time(keyed: ClusterSums | None, dependence: Dependence, u: Float
     """Return findings about repeated times, gaps, and differences that persist; u: influences by time."""
     if keyed is None or dependence.kind == CLUSTER:
         return ()
-    found, called = [], f"`{dependence.name or 'time'}`"
+    found: list[Finding] = []
+    time = dependence.name or "time"
     shared = int(keyed.cases[keyed.cases > 1].sum())
     if shared:
-        message = (
-            f"{called}: {shared:,} of {int(keyed.cases.sum()):,} cases share their time with another; "
-            "cases of one time are taken together"
-        )
-        found.append(Finding("repeated_times", "note", message, shared))
+        found.append(of_results.RepeatedTimes(shared, int(keyed.cases.sum()), time=time))
     steps = np.diff(keyed.keys.astype(np.float64))
     gaps = int((steps > GAP * np.median(steps)).sum()) if len(steps) else 0
     if gaps:
-        message = (
-            f"{called}: {gaps:,} of {len(steps):,} steps are longer than usual; the times on both sides are taken as "
-            "neighbours"
-        )
-        found.append(Finding("gaps_in_time", "note", message, gaps))
+        found.append(of_results.GapsInTime(gaps, len(steps), time=time))
     if u is not None and u.size:
         largest = float(np.max(formulas.first_autocorrelation(u)))
         if largest > PERSISTENT:
-            message = f"differences persist in time (autocorrelation {largest:.2f}): the intervals are too short"
-            found.append(Finding("persistent_differences", "warning", message))
+            found.append(of_results.PersistentDifferences(autocorrelation=largest))
     return tuple(found)
 
 

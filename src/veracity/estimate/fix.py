@@ -26,6 +26,7 @@ from veracity.state.tally import Tally
 SIMPLE = ("identity", "prior", "temperature", "platt", "beta", "temperature_levels", "vector", "multiplicative")
 FITTED = "veracity calibrate fit FILE --map advised -o map.json"
 FIX, POSSIBLE_FIX, BASE_RATE, FLOOR, NONE = "fix", "possible fix", "base rate", "floor", "none"
+NOTHING = 1e-9  # nats: a smaller difference of two maps is rounding
 NOT_REJECTED, NO_MAP, UNJUDGED = "no fault was found", "no simple correction fits", "nothing could be judged"
 ZEROS, NO_SKILL = "an outcome had probability 0", "corrected, it is no better than the class frequencies"
 
@@ -108,7 +109,7 @@ def _other(found: Recalibration, level: float) -> tuple[str, Gain] | None:
     assert ours is not None
     assert theirs is not None
     more, error = found.mean(theirs - ours)
-    if not more - quantile(level) * error > 0.0:
+    if not more - quantile(level) * error > NOTHING:
         return None
     gain, gain_error = found.gain("log", best)
     reach = quantile(level) * gain_error

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from veracity import calibrators
 from veracity.data import Finding, Forecasts
+from veracity.data import findings_of_results as of_results
 from veracity.data.reading import Reading, around, undefined, unknown
 from veracity.data.records import Losses
 from veracity.estimate.folds import blocks
@@ -114,7 +115,7 @@ def _crossfitted(
         **_with_ideal(rows, rule, q, whole, cl, al if values["AL"].known else None, soft, level),
         "raw": values["raw"] | {"CL": raw, "CL_error": error},
     }
-    notes = () if q.finding.code == "not_separable" else (q.finding,)
+    notes = () if isinstance(q.finding, of_results.NotSeparable) else (q.finding,)
     return Losses(**values, findings=(*found.findings, *notes))
 
 
@@ -309,19 +310,11 @@ def _influenced(rows: Forecasts, steps: Chain, rule: ScoringRule, name: str, val
 
 def _findings(q: Ideal, steps: Chain, map: str, found: dict[str, Reading], rule: ScoringRule) -> tuple[Finding, ...]:
     """Return findings about the origin of Q, infinite steps where C rules an outcome out, and coarse cells."""
-    notes = [] if q.finding.code == "not_separable" else [q.finding]
+    notes = [] if isinstance(q.finding, of_results.NotSeparable) else [q.finding]
     infinite = [name for name in ("PCL", "GL", "RL") if np.isinf(found[name])]
     if infinite and np.isfinite(found["L"]):
-        message = (
-            f"the map {map!r} rules out some outcomes ({', '.join(infinite)} infinite): the smoothed maps and the pool "
-            "(--map auto) rule nothing out"
-        )
-        notes.append(Finding("infinite_calibrated", "warning", message))
+        notes.append(of_results.InfiniteCalibrated(map=map, steps=tuple(infinite)))
     left, whole = found["remainder"], found["L"]
     if rule.key == "log" and steps.cells is not None and np.isfinite(left) and abs(left) > EXPLAINED * whole:
-        message = (
-            f"the cells of the map {map!r} are too coarse: calibration loss holds what rows of one cell differ by, and "
-            f"{left:.3g} of {whole:.3g} nats are left over; the pool (--map auto) has no cells"
-        )
-        notes.append(Finding("coarse_cells", "warning", message))
+        notes.append(of_results.CoarseCells(map=map, left=float(left), loss=float(whole)))
     return tuple(notes)

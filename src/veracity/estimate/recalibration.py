@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from veracity import calibrators
 from veracity.data import Finding, Forecasts
+from veracity.data import findings_of_results as of_results
 from veracity.estimate.folds import Folds, folds
-from veracity.estimate.scores import FEW_MISSES, FEWEST
+from veracity.estimate.scores import FEWEST
 from veracity.formulas.differences import normal_cluster_error
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
@@ -295,7 +296,7 @@ def recalibration(
     cases = found.mass * (found.mass.sum() / squares)
     weights = pool_weights(realised, split.fold, cases, members)
     if found.few_misses:
-        findings += (Finding("few_misses", "note", f"{FEW_MISSES} of what recalibrations gain"),)
+        findings += (of_results.FewMisses(fewest=FEWEST),)
     return replace(found, weights=weights, findings=findings)
 
 
@@ -305,19 +306,20 @@ def members_of(rows: Forecasts, hashes: Hashes, few: Array | None) -> tuple[tupl
     names = OF_TWO if k == 2 else OF_MORE if k <= MANY_CLASSES else OF_MANY
     all_rows = calibrators.effective_rows(rows)
     some = all_rows if few is None else calibrators.effective_rows(select(rows, few))
-    tried, hopeless = [], []
+    tried: list[str] = []
+    hopeless: dict[str, int] = {}  # the cases that each would need
     for name in names:
         needed = ROWS_PER_NUMBER * NUMBERS[name](k)
         if needed <= (all_rows if name in CHEAP else some):
             tried.append(name)
         else:
-            hopeless.append(f"{calibrators.label(name)} ({needed:,} cases)")
+            hopeless[calibrators.label(name)] = needed
     if repeated(rows, hashes):
         tried.append("smoothed_grouped")
     if not hopeless:
         return tuple(tried), ()
-    message = f"too few cases for some recalibrations, which were not tried: {', '.join(hopeless)}"
-    return tuple(tried), (Finding("too_few_for_maps", "note", message, count=len(hopeless)),)
+    finding = of_results.TooFewForMaps(len(hopeless), maps=tuple(hopeless), needed=tuple(hopeless.values()))
+    return tuple(tried), (finding,)
 
 
 def repeated(rows: Forecasts, hashes: Hashes) -> bool:

@@ -25,13 +25,17 @@ from veracity.data import Forecasts
 from veracity.data.reading import Reading, unknown
 from veracity.data.records import ClassLevel
 from veracity.data.verdict import (
+    Bend,
     ClassPair,
     ConfidenceTest,
     CurvatureTest,
+    Direction,
     JointTest,
     LevelTest,
     Range,
+    Reason,
     ShapeTest,
+    State,
     Verdict,
 )
 from veracity.estimate.calibration_tests import ALPHA, WEIGHTS, Tests, run_tests
@@ -47,6 +51,7 @@ from veracity.estimate.slope import (
 )
 from veracity.formulas.intervals import quantile
 from veracity.state.content import class_order, row_hashes
+from veracity.words.calibration import why_not
 
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
@@ -58,12 +63,12 @@ TOO_FEW = 0.25  # share of the loss: where only larger errors would show, nothin
 FEWEST_ROWS = 20
 EVENTS = 100  # expected events below which signs of blocks are approximate
 LIKELY = 0.6  # from here on a forecast names the outcome
-TOO_HIGH, TOO_LOW = "too high at both ends", "too low at both ends"
-OVER, UNDER, BIASED = "over-confident", "under-confident", "biased"
+TOO_HIGH: Bend = "too high at both ends"
+TOO_LOW: Bend = "too low at both ends"
+OVER: Direction = "over-confident"
+UNDER: Direction = "under-confident"
+BIASED = "biased"
 
-ONLY_CERTAIN = "every forecast is 0 or 1: these are decisions, not probabilities"
-CONSTANT = "the forecast is the same in every case: only its level can be judged"
-ONE_CLASS = "only one class was observed"
 GAIN = "5-fold cross-validation; upper end also from level, slope and ranges fitted in sample"
 IN_SAMPLE = "level, slope and ranges fitted in sample"
 TINY = 2.0**-53  # p and 1 − p of two classes are both kept above this, unless they are 0
@@ -165,13 +170,13 @@ def judge(
     a false verdict about calibrated forecasts. `every` holds the forecasts of all cases where the rows are a sample.
     """
     held = Judged.of(probabilities, outcomes, classes, counts, weights, clusters, time, picks_only)
-    if held.rows < FEWEST_ROWS:
-        said = f"{held.rows} case{'' if held.rows == 1 else 's'}: too few to judge, at least {FEWEST_ROWS} needed"
-        return not_measurable(said)
+    rows = held.rows
+    if rows < FEWEST_ROWS:
+        return not_measurable(Reason.TOO_FEW_CASES, rows, FEWEST_ROWS)
     if held.blocks is not None and held.blocks < BLOCKS:
-        return not_measurable(f"{held.blocks} clusters: too few to judge, at least {BLOCKS} needed")
+        return not_measurable(Reason.TOO_FEW_CLUSTERS, held.blocks, BLOCKS)
     if held.blocks is not None and 2.0 ** (1 - held.blocks) > max(WEIGHTS.values()) * alpha:
-        return not_measurable(f"{held.blocks} clusters or blocks of time: too few to judge one of several groups")
+        return not_measurable(Reason.TOO_FEW_BLOCKS, held.blocks)
     p, cases, order, flipped = held.p, held.cases, held.order, held.flipped
     names, zeros = tuple(map(str, classes)), held.zeros if zero_rows is None else zero_rows
     several = cases.levels == 1 or cases.n >= PER_CLASS * cases.levels  # cases enough for a level of each class
@@ -221,10 +226,13 @@ def judge(
         zero_rows=zeros,
         reason=_reason(cases, p, held.certain),
         method=_method(cases, p),
+        cases=rows,
+        class_count=len(names),
+        picks_only=picks_only,
     )
 
 
-def state_of(rejected: bool, upper: float, detectable: float | None, zeros: int) -> str:
+def state_of(rejected: bool, upper: float, detectable: float | None, zeros: int) -> State:
     """Return the state: what was found, and whether it matters."""
     if rejected:
         return "found" if upper >= SMALL or zeros else "slight"
@@ -234,7 +242,7 @@ def state_of(rejected: bool, upper: float, detectable: float | None, zeros: int)
     return "calibrated" if small and not zeros else "none found"
 
 
-def word_of(state: str, level: LevelTest, confidence: ConfidenceTest) -> str:
+def word_of(state: State, level: LevelTest, confidence: ConfidenceTest) -> str:
     """Return the word for what was found."""
     if state == "calibrated":
         return "calibrated"
@@ -242,14 +250,14 @@ def word_of(state: str, level: LevelTest, confidence: ConfidenceTest) -> str:
         return "no miscalibration found"
     if state == "too few":
         return "too few cases"
-    named = [confidence.direction] if confidence.direction else []
+    named: list[str] = [confidence.direction] if confidence.direction else []
     named += [BIASED] if level.classes else []
     return ("slightly " if state == "slight" else "") + (" and ".join(named) or "miscalibrated")
 
 
-def not_measurable(reason: str) -> Verdict:
+def not_measurable(reason: Reason, number: int | None = None, needed: int | None = None) -> Verdict:
     """Return the verdict of data that allow none."""
-    nothing = unknown(reason)
+    nothing = unknown(why_not(reason, number, needed))
     return Verdict(
         "not measurable",
         "not measurable",
@@ -264,6 +272,8 @@ def not_measurable(reason: str) -> Verdict:
         detectable=None,
         zero_rows=0,
         reason=reason,
+        number=number,
+        needed=needed,
     )
 
 
@@ -422,12 +432,12 @@ def _means_of_picks(cases: Two | Many, p: Floats) -> tuple[float, float]:
     return float(cases.mass @ p / cases.n), float(cases.mass @ cases.y / cases.n)
 
 
-def _reason(cases: Two | Many, p: Floats, certain: bool) -> str | None:
+def _reason(cases: Two | Many, p: Floats, certain: bool) -> Reason | None:
     if certain:
-        return ONLY_CERTAIN
+        return Reason.ONLY_CERTAIN_FORECASTS
     if (p == p[0]).all():
-        return CONSTANT
-    return ONE_CLASS if (cases.y == cases.y[0]).all() else None
+        return Reason.CONSTANT
+    return Reason.ONE_CLASS if (cases.y == cases.y[0]).all() else None
 
 
 def _method(cases: Two | Many, p: Floats) -> str:

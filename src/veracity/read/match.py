@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..data import Finding
+from ..data import findings_of_input as of_input
 from ..data.names import listed, many
 
 INDENT = 15  # width of the column names in the printed block
@@ -144,7 +145,7 @@ class Match:
 
 def of_picks(model: str, confidence: str, right: str, *findings: Finding, **more: Any) -> Match:
     """Return the match of the confidence in a pick and of the column that tells whether it was right."""
-    found = (Finding.of("pick_only"), *findings)
+    found = (of_input.PickOnly(), *findings)
     shown = ("wrong", "right")
     return Match(((model, (confidence,)),), shown, right, findings=found, picks_only=True, certain=True, **more)
 

@@ -19,7 +19,7 @@ import polars as pl
 
 from ..data import Finding, Forecasts, Names, check, merge
 from ..data.arguments import texts_of_times
-from ..data.findings import without_empty
+from ..data.findings_of_input import without_empty
 from ..data.names import many
 from .build import Builder
 from .files import WeightsFile, is_parquet, pairing_of, parquet_rows, rows_of_parquet, table_of, weights_file

@@ -16,9 +16,10 @@ from veracity import __version__, calibrators, kernels
 from veracity.data import Forecasts, check, prepare
 from veracity.data.arguments import is_empty, swapped_error
 from veracity.data.extras import extras
+from veracity.data.findings_of_input import SoftOmitted, SoftOutcomes
 from veracity.data.records import Provenance
 from veracity.results.assessment import Assessment
-from veracity.results.document import parse
+from veracity.results.document import expect_schema, parse
 from veracity.results.presented import Presented
 from veracity.state.clusters import TIME
 from veracity.state.plan import USUAL, Plan
@@ -27,7 +28,8 @@ from veracity.state.tally import Tally
 if TYPE_CHECKING:
     from altair.typing import ChartType
 
-SEVERAL = "veracity/assessments/1"
+SEVERAL = "veracity/assessments/2"
+SOFT = (SoftOutcomes, SoftOmitted)  # findings that some outcomes were between 0 and 1
 OF_ARRAYS = ("missing", "soft", "normalise", "scale")  # options of Forecasts.of beyond those of assess
 OF_FRAME = {  # arguments with arrays, and the options that name their columns in a frame
     "sample_weight": "weight",
@@ -60,9 +62,10 @@ class Assessments(Presented):
     def from_json(cls, text: str) -> Assessments:
         """Return the assessments that `to_json` wrote."""
         document = parse(text)
-        models = document.get("models") if isinstance(document, dict) else None
-        if not isinstance(models, dict) or document.get("schema") != SEVERAL:
-            raise ValueError(f"text: not a document of schema {SEVERAL!r}")
+        expect_schema(document, SEVERAL, "several assessments")
+        models = document.get("models")
+        if not isinstance(models, dict):
+            raise ValueError("text: without models")
         return cls({name: Assessment.from_document(one) for name, one in models.items()})
 
     def plot(self, name: str | None = "compare", **options: Any) -> ChartType:
@@ -247,7 +250,7 @@ def assess(
 
 def _refuse_swapped(tally: Tally) -> None:
     """Refuse fractions as outcomes with forecasts of 0 and 1 alone: a part may be so by chance, but not all of them."""
-    soft = any(finding.code.startswith("soft_") for finding in tally.findings)
+    soft = any(isinstance(finding, SOFT) for finding in tally.findings)
     rows, h = tally.analysis.rows.probabilities, tally.pooled
     if soft and tally.k == 2 and rows is not None and rows.ndim == 1:
         every = h.all if h.all_weight is None else h.all_weight

@@ -16,17 +16,28 @@ import numpy as np
 from veracity import estimate
 from veracity.calibrators import Fitted
 from veracity.data import Finding, records
+from veracity.data import findings_of_results as of_results
 from veracity.data.extras import extras
 from veracity.data.findings import unique
 from veracity.data.fix import Fix
 from veracity.data.papers import Papers
-from veracity.data.places import file_of
 from veracity.data.reading import Reading, undefined, unknown
 from veracity.data.verdict import Verdict
 from veracity.estimate.fix import Advice
 from veracity.estimate.ladder import NoProbabilities
 from veracity.kernels.result import R
-from veracity.results.document import RULES, build, encode, parameter_of, parse, plain, readings, rule_key, rule_of
+from veracity.results.document import (
+    RULES,
+    build,
+    encode,
+    expect_schema,
+    parameter_of,
+    parse,
+    plain,
+    readings,
+    rule_key,
+    rule_of,
+)
 from veracity.results.presented import Presented
 from veracity.results.schema import OPTIONAL, SCHEMA, SECTIONS, section_types
 from veracity.results.shared import Shared
@@ -84,7 +95,7 @@ class Assessment(Presented):
     def scores(self) -> records.Scores:
         """Proper scores, accuracy and ranking."""
         if self._shared.nothing:
-            nothing = Finding("one_class" if self.n else "empty", "changes the meaning", self._shared.nothing)
+            nothing = of_results.OneClass() if self.n else of_results.Empty()
             found = estimate.no_scores(self._state, self._shared.nothing)
             return replace(found, findings=(*self._state.findings, nothing))
         found = estimate.scores(self._state)
@@ -202,7 +213,7 @@ class Assessment(Presented):
     @cached_property
     def verdict_detail(self) -> Verdict:
         """Can the probabilities be taken at face value? Tests, sizes and sentences."""
-        return self._shared.shown(estimate.verdict(self._state, self._shared.recalibration, self._shared.nothing))
+        return self._shared.shown(estimate.verdict(self._state, self._shared.recalibration))
 
     @cached_property
     def remedies(self) -> tuple[records.Remedy, ...]:
@@ -297,11 +308,7 @@ class Assessment(Presented):
     @cached_property
     def surprises(self) -> tuple[records.Surprise, ...]:
         """The cases that gave least to their outcome."""
-        found = []
-        for low in self._state.lowest:
-            outcome = None if low.outcome < 0 else str(self.classes[low.outcome])
-            found.append(records.Surprise(int(low.row), outcome, low.p, file_of(low.row)))
-        return tuple(found)
+        return estimate.surprises(self._state)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -360,9 +367,7 @@ class Assessment(Presented):
     @classmethod
     def from_document(cls, document: Any) -> Assessment:
         """Return the assessment of a document; anything else is a ValueError with the place."""
-        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-            schema = document.get("schema") if isinstance(document, dict) else None
-            raise ValueError(f"text: schema {schema!r} is not {SCHEMA!r}; give the document of one assessment")
+        expect_schema(document, SCHEMA, "one assessment")
         lacking = [name for name in SECTIONS if name not in document and name not in OPTIONAL]
         if lacking:
             raise ValueError(f"text: a document without {lacking[0]}; give all that to_json() returned")

@@ -10,12 +10,13 @@ import re
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
+from enum import Enum
 from functools import cache
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from veracity.data.findings import Finding
+from veracity.data.findings import Finding, kind_of
 from veracity.data.places import Row
 from veracity.data.reading import Reading
 from veracity.data.records import RiskProfile, Scores, Section
@@ -46,9 +47,10 @@ def plain(value: Any) -> Any:
 
 
 def _plain_finding(finding: Finding) -> dict[str, Any]:
-    held = {name: getattr(finding, name) for name in ("code", "severity", "message", "count")}
     files = [row.file for row in finding.rows if isinstance(row, Row)]
-    return held | {"rows": [int(row) for row in finding.rows]} | ({"files": files} if files else {})
+    held = {name: getattr(finding, name) for name in ("code", "severity", "message", "count")}
+    held |= {"rows": [int(row) for row in finding.rows]} | ({"files": files} if files else {})
+    return held | {"fields": plain(finding.own_fields)}
 
 
 def encode(document: Any, indent: int | None = None) -> str:
@@ -75,6 +77,22 @@ def parse(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"text: this is no JSON ({error}); give what to_json() returned") from None
+
+
+def expect_schema(document: Any, wanted: str, what: str) -> None:
+    """Refuse anything but a document of this schema; one of another version by its name and who wrote it."""
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema == wanted:
+        return
+    kind = wanted.rpartition("/")[0]
+    if isinstance(schema, str) and schema.rpartition("/")[0] == kind:
+        models = document.get("models")
+        one = next(iter(models.values()), {}) if isinstance(models, dict) else document
+        made = one.get("provenance") if isinstance(one, dict) else None
+        version = made.get("version") if isinstance(made, dict) else None
+        writer = f"written by veracity {version}" if version else "written by another version"
+        raise ValueError(f"text: this document is schema {schema}, {writer}; make it again")
+    raise ValueError(f"text: schema {schema!r} is not {wanted!r}; give the document of {what}")
 
 
 def rule_key(rule: str | float) -> str:
@@ -151,6 +169,10 @@ def build(kind: Any, value: Any, where: str) -> Any:
         if kind is int and abs(value) > LARGEST:
             raise ValueError(f"{where}: a number beyond {LARGEST:,}")
         return value
+    if origin is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):
+        if value not in (options or list(kind)):
+            raise ValueError(f"{where}: {value!r} is not one of {', '.join(options or kind)}")
+        return value if options else kind(value)
     if kind is Finding:
         return _finding(value, where)
     if origin is tuple:
@@ -193,10 +215,9 @@ def _finding(value: Any, where: str) -> Finding:
     try:
         rows, files = build(tuple[int, ...], value["rows"], f"{where}.rows"), value.get("files")
         placed = tuple(rows) if files is None else tuple(map(Row, rows, files))
-        kinds = {"code": str, "severity": str, "message": str, "count": int}
-        held = {name: build(kind, value[name], f"{where}.{name}") for name, kind in kinds.items()}
-        return Finding(**held, rows=placed)
-    except (KeyError, TypeError) as problem:
+        made: Finding = _record(kind_of(value["code"]), {"count": value["count"], **value["fields"]}, where)
+        return replace(made, rows=placed)
+    except (LookupError, TypeError) as problem:
         raise ValueError(f"{where}: no finding ({type(problem).__name__} {problem})") from None
 
 

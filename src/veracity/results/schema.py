@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import types
 from dataclasses import fields, is_dataclass
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from enum import Enum
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from veracity.data.findings import Finding
+from veracity.data.findings import SEVERITIES, Finding
 from veracity.data.reading import Reading
 from veracity.data.records import FINDINGS, Scores, Section
 from veracity.results.document import WORDS, hints, is_required
 
-SCHEMA, COMPARISON = "veracity/assessment/1", "veracity/comparison/1"
+SCHEMA, COMPARISON = "veracity/assessment/2", "veracity/comparison/2"
 NUMBER: dict[str, Any] = {"$ref": "#/$defs/number"}
 READING: dict[str, Any] = {"$ref": "#/$defs/reading"}
 
@@ -89,6 +90,8 @@ def schema_of(kind: Any) -> dict[str, Any]:
     simple = {float: NUMBER, int: {"type": "integer"}, str: {"type": "string"}, bool: {"type": "boolean"}}
     if kind in simple:
         return dict(simple[kind])
+    if origin is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):
+        return {"enum": list(options or kind)}
     if kind is Reading:
         return dict(READING)
     if kind is Finding:
@@ -148,13 +151,14 @@ def definitions(kinds: list[Any]) -> dict[str, Any]:
         "type": "object",
         "properties": {
             "code": text,
-            "severity": {"enum": ["changes the meaning", "warning", "note"]},
+            "severity": {"enum": list(SEVERITIES)},
             "message": text,
             "count": {"type": "integer"},
             "rows": {"type": "array", "items": {"type": "integer"}},
             "files": {"type": "array", "items": text},
+            "fields": {"type": "object"},
         },
-        "required": ["code", "severity", "message", "count", "rows"],
+        "required": ["code", "severity", "message", "count", "rows", "fields"],
         "additionalProperties": False,
     }
     return dict(sorted(found.items()))

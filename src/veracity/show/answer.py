@@ -87,11 +87,9 @@ def sentences(a: Any) -> tuple[list[Sentence], list[Sentence]]:
     worse = useful is not None and useful.mark == BAD
     if useful is not None and worse:  # said first of all
         lead.insert(0, Sentence(*useful, lead=True))
-    said_before = " ".join(said.text for said in verdict)
     zeros = detail.zero_rows if detail is not None else 0
-    codes = {"zero_probability"} if zeros else set()
     notes = [words.worst_group(a.groups), drifts, words.biggest_miss(a.surprises, zeros)]
-    notes += words.notes([f for f in a.findings or () if f.code not in codes], said_before)
+    notes += words.notes(a.findings or (), detail)
     known = [said for said in notes if said is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
     rest = [None if worse else useful, _fix(a), *known[:MOST_NOTES]]

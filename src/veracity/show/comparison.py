@@ -7,6 +7,7 @@ from typing import Any
 
 from veracity import words
 from veracity.data.comparison import PairDifference
+from veracity.data.findings_of_input import ZeroProbability
 from veracity.measures import power_score, scores
 from veracity.show import models
 from veracity.show.blocks import Block, Chart, Contents, Details, FindingBlock, Heading, Sentence
@@ -62,7 +63,7 @@ def _sentences(result: Any) -> list[Block]:
     for found in (words.comparison.infinite(record, rows, counts), words.comparison.deciding(record, _level(result))):
         if found is not None:
             said.append(Sentence(*found))
-    notes = models.notes_of_models(models.ranked(result), without=("zero_probability",))
+    notes = models.notes_of_models(models.ranked(result), without=(ZeroProbability,))
     return [*said, *notes, *(FindingBlock(finding) for finding in record.findings)]
 
 

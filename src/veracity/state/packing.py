@@ -6,10 +6,11 @@ from typing import Any
 from zlib import crc32
 
 from veracity.data import Finding, Forecasts, Names
+from veracity.data.findings import kind_of
 from veracity.data.types import COLUMNS
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
-from veracity.state.checks import check
+from veracity.state.checks import check, check_finding
 from veracity.state.clusters import SCORES, ClusterScores, ClusterSums
 from veracity.state.plain_bytes import Damaged, dumps_checked, loads_checked
 from veracity.state.plan import Plan
@@ -17,7 +18,7 @@ from veracity.state.rows import AnalysisRows
 from veracity.state.sums import Sums
 from veracity.state.tally import Low, Tally, grid_of
 
-KIND = b"veracity tally 5\n"
+KIND = b"veracity tally 6\n"
 
 
 def pack(tally: Tally) -> bytes:
@@ -33,7 +34,7 @@ def _state(tally: Tally) -> dict[str, Any]:
         "sums": tally.sums,
         "histograms": [tally.pooled, tally.top, *tally.classwise],
         "lowest": tally.lowest,
-        "findings": tally.findings,
+        "findings": [packed_finding(finding) for finding in tally.findings],
         "cases": tally.cases,
         "complete": tally.analysis.complete,
         "beyond": tally.analysis.hash_limit,
@@ -96,10 +97,21 @@ def fingerprint(cells: Grid) -> int:
     return crc32(cells.nested_edges.tobytes(), crc32(cells.edges.tobytes()))
 
 
+def packed_finding(finding: Finding) -> dict[str, Any]:
+    """Return a finding as plain values: its code and its fields."""
+    return {"code": finding.code, **vars(finding)}
+
+
 def stored_finding(stored: dict[str, Any]) -> Finding:
-    """Return the finding of a record that was packed."""
-    details = tuple((name, value) for name, value in stored["details"])
-    return Finding(**stored | {"rows": tuple(stored["rows"]), "details": details})
+    """Return the finding of plain values; those that no finding has are a ValueError."""
+    kind = kind_of(stored["code"])
+    finding = kind(**{name: _tuples(value) for name, value in stored.items() if name != "code"})
+    check_finding(finding)
+    return finding
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _keyed(sums: dict[str, Any], weight2: float, plain: Any) -> ClusterScores:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from veracity import kernels
 from veracity.data import Finding, Forecasts, Names, NothingLeft, merge, prepare, refuse
+from veracity.data import findings_of_input as of_input
 from veracity.data.arguments import is_empty
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid, grid
@@ -31,8 +32,8 @@ Groups = Mapping[str, Mapping[str, "Tally"]]
 
 VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-22
 FEWEST = 30  # rows of a sample, however many classes
-SPLIT = ("soft_outcomes", "no_number_of_cases")  # findings about several rows for one case
-DERIVED = ("zero_probability", "constant_forecast", "one_outcome")  # findings that follow from the sums
+SPLIT = (of_input.SoftOutcomes, of_input.NoNumberOfCases)  # findings about several rows for one case
+DERIVED = (of_input.ZeroProbability, of_input.ConstantForecast, of_input.OneOutcome)  # follow from the sums
 
 
 class Low(NamedTuple):
@@ -290,7 +291,7 @@ class RunningTally:
             pooled=pooled,
             top=top,
             classwise=classwise.histograms() if held.classwise else (),
-            findings=tuple(sorted(_of_all(held.findings, held.cases), key=lambda f: (f.code, f.message))),
+            findings=tuple(sorted(_of_all(held.findings, held.cases), key=lambda f: (f.code, repr(f)))),
             analysis=self._rows.rows(),
             groups={c: {v: parts[0] for v, parts in sorted(ls.items())} for c, ls in self._groups.items()},
         )
@@ -306,10 +307,7 @@ def total(tallies: Iterable[Tally]) -> Tally:
 
 def _of_all(findings: Iterable[Finding], cases: int) -> list[Finding]:
     """Return the findings of a sum; parts in which no outcome was split said nothing of it, but count."""
-    return [
-        Finding.of(f.code, f.count, cases, f.rows, **dict(f.details)) if f.code == "soft_outcomes" else f
-        for f in findings
-    ]
+    return [replace(f, total=cases) if isinstance(f, of_input.SoftOutcomes) else f for f in findings]
 
 
 def _restored(data: bytes, lowest: tuple[Low, ...], findings: tuple[Finding, ...]) -> Tally:
@@ -363,7 +361,7 @@ def _counted(f: Forecasts, plan: Plan) -> Tally:
         plan=plan,
         classes=f.classes,
         **counted,
-        findings=tuple(known for known in f.findings if known.code not in DERIVED),
+        findings=tuple(known for known in f.findings if not isinstance(known, DERIVED)),
         cases=_cases(f),
         analysis=analysis_rows(f, h),
         names=f.names,
@@ -418,7 +416,7 @@ def _lowest(f: Forecasts, at: NDArray[Any], p: Floats) -> tuple[Low, ...]:
 def _cases(f: Forecasts) -> int:
     """Return the number of cases: rows, the parts of a split outcome counted once."""
     counts = f.counts
-    if f.rows is not None and any(finding.code in SPLIT for finding in f.findings):
+    if f.rows is not None and any(isinstance(finding, SPLIT) for finding in f.findings):
         first = np.unique(f.rows, return_index=True)[1]
         return len(first) if counts is None else int(counts[first].sum())
     return len(f) if counts is None else int(counts.sum())

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from veracity.data import Finding
+from veracity.data.findings_of_input import ZeroProbability
+from veracity.data.findings_of_results import Empty, OneClass
 from veracity.data.fix import Fix
 from veracity.data.records import Baseline, ExpectedScore, Gain, Remedy, Scores, Skill, Surprise
-from veracity.data.verdict import Verdict
+from veracity.data.verdict import Reason, Verdict
 
-from .calibration import CLEARLY
-from .labels import ACTION, BAD, GOOD, MARK_OF_STATE, NEUTRAL, NOTICE, RULES, SCORE_OF, Said
+from .calibration import mark_of
+from .findings import sentence_of
+from .labels import ACTION, BAD, GOOD, NOTICE, RULES, SCORE_OF, Said
 from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, value, why
 from .text import capital, sentence
 
-LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apart as a title
 MOST_ROWS = 3  # row numbers named in a sentence
 SIGNIFICANT = 0.05
 FULL = 0.99  # share of the fitted step from which a correction is as long as it was fitted
@@ -26,45 +27,6 @@ SLOPE_DIFFERS = (
     "opposite directions, for the gap is widest where the forecasts are least sure."
 )
 BESIDE = 0.01  # p of a test beside the verdict below which it claims something: together they keep the 5 % of one
-
-
-def verdict(word: str, detail: Verdict | None) -> list[Said]:
-    """Return the sentences of the calibration verdict, each with its mark and title."""
-    if detail is None:
-        return [Said(NOTICE, capital(word), "")]
-    mark = mark_of(detail)
-    if not detail.sentences:
-        return [Said(mark, capital(word), sentence(detail.reason) if detail.reason else "")]
-    said: list[Said] = []
-    for i, text in enumerate(detail.sentences):
-        title, rest = _titled(text, word)
-        if not title and said and said[-1].title:  # goes on with the sentence before
-            said[-1] = said[-1]._replace(text=f"{said[-1].text} {rest}")
-        else:
-            said.append(Said(BAD if i == 0 and detail.zero_rows else mark, title, rest))
-    return said
-
-
-def mark_of(detail: Verdict) -> str:
-    """Return the mark of a verdict: a tick only where errors of a tenth of the loss would have shown."""
-    unclear = detail.detectable is not None and detail.detectable >= CLEARLY
-    if detail.state == "none found" and (unclear or detail.zero_rows):
-        return NEUTRAL
-    return MARK_OF_STATE.get(detail.state, NOTICE)
-
-
-def _titled(text: str, word: str) -> tuple[str, str]:
-    """Split **Title.** from a sentence; one that begins with an emphasised verb has the verdict as its title.
-
-    >>> _titled("**Calibrated.** At most 0.4 %.", "calibrated")
-    ('Calibrated', 'At most 0.4 %.')
-    >>> _titled("**Over-predicts** cat (14 %, was 10 %).", "biased")
-    ('Biased', '**Over-predicts** cat (14 %, was 10 %).')
-    """
-    found = re.match(r"\*\*(.+?)([.:]?)\*\*\s*(.*)", text, re.DOTALL)
-    if found is None or len(found[1]) > LONGEST_TITLE:
-        return "", text
-    return (found[1], found[3]) if found[2] else ("Biased" if "biased" in word else capital(word), text)
 
 
 def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | None) -> Said | None:
@@ -249,19 +211,27 @@ def place(case: Surprise) -> str:
     return f"Row {case.row}" + (f" of {case.file}" if case.file else "")
 
 
-def notes(findings: Iterable[Finding], said_before: str = "") -> list[Said]:
-    """Return the warnings that earlier sentences do not contain yet, gravest first."""
-    order = {"changes the meaning": 0, "warning": 1}
-    kept = [f for f in findings if f.severity in order and f.message.lower().rstrip(".") not in said_before.lower()]
+def notes(findings: Iterable[Finding], verdict: Verdict | None = None) -> list[Said]:
+    """Return the warnings that the sentences of the verdict do not tell, gravest first."""
+    order = {"critical": 0, "warning": 1}
+    kept = [f for f in findings if f.severity in order and not (verdict and _told(f, verdict))]
     return [Said(NOTICE, "Note", finding(f)) for f in sorted(kept, key=lambda f: order[f.severity])]
+
+
+def _told(finding: Finding, verdict: Verdict) -> bool:
+    """Whether the sentences of the verdict say this too."""
+    if isinstance(finding, ZeroProbability):
+        return verdict.zero_rows > 0
+    return isinstance(finding, (Empty, OneClass)) and verdict.reason in (Reason.EMPTY, Reason.SINGLE_CLASS)
 
 
 def finding(found: Finding) -> str:
     """Return a finding as a sentence with its first rows, which no message names itself."""
+    message = sentence_of(found)
     if not found.rows:
-        return sentence(found.message)
+        return sentence(message)
     named = ", ".join(str(row) for row in found.rows[:MOST_ROWS]) + (", …" if len(found.rows) > MOST_ROWS else "")
-    return sentence(f"{found.message.removesuffix('.')} ({'row' if len(found.rows) == 1 else 'rows'} {named})")
+    return sentence(f"{message.removesuffix('.')} ({'row' if len(found.rows) == 1 else 'rows'} {named})")
 
 
 def minimum(floor: float | None) -> str:
