@@ -6,9 +6,8 @@ import math
 from dataclasses import replace
 
 from veracity.data.verdict import Verdict
-from veracity.estimate.measured import NOT_MEASURABLE
 from veracity.estimate.recalibration import Recalibration
-from veracity.estimate.reported import Entries
+from veracity.estimate.reported import NOT_MEASURABLE, Entries
 from veracity.estimate.verdict import ALPHA, judge, not_measurable
 from veracity.state.tally import Tally
 from veracity.words.calibration import sentences

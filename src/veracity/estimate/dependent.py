@@ -1,7 +1,7 @@
 """Intervals of dependent cases: how much wider clusters or time make them.
 
 The factor of a score is exact: half-widths of independent rows times t·se of clusters or times ÷ z·se of rows. Readings
-without sums of their own (recalibrated means, ratios, areas) get the factor of the score they follow, at least 1.
+without sums of their own (ratios, areas) get the factor of the score they follow, at least 1.
 """
 
 from __future__ import annotations
@@ -110,6 +110,14 @@ class Widening:
             high = min(high, 1.0)
         return Reading(value, low, high, method, found.reason, found.known)
 
+    def by_sums(self, found: Means) -> Means:
+        """Return means whose intervals come from sums of clusters or times; without where there are too few."""
+        if not self.reason:
+            return found
+        bare = {name: Reading(float(found[name]), reason=found[name].reason or self.reason, known=found[name].known)
+                for name in MEANS}
+        return replace(found, **bare)
+
     def perplexity(self, found: Reading, loss: Reading) -> Reading:
         """Return the perplexity with the ends of the log loss."""
         if found.low is None or loss.low is None or loss.high is None:
@@ -117,7 +125,7 @@ class Widening:
         return Reading(float(found), math.exp(loss.low), math.exp(loss.high), loss.method, found.reason)
 
     def section(self, found: Shown) -> Shown:
-        """Return a section with intervals for dependent cases; verdict and losses have them already."""
+        """Return a section with intervals for dependent cases; verdict, losses and measured means have them already."""
         made: Any = found
         factor = self.factors if not self.reason else dict.fromkeys(SCORES, 1.0)
         if isinstance(found, Reading):
@@ -144,17 +152,16 @@ class Widening:
         return made  # type: ignore[no-any-return]
 
     def _profile(self, found: RiskProfile) -> RiskProfile:
-        """Return the profile with wider bands; without any where there are too few clusters or times."""
-        changed: dict[str, Any] = {}
+        """Return the profile with a wider band of reported means; without any for too few clusters or times.
+
+        Measured means have the sums of clusters or times in their bands already.
+        """
         factors = self.at(np.array(found.r))
-        for name in ("reported", "measured"):
-            centre, low, high = (getattr(found, f"{name}{end}") for end in ("", "_low", "_high"))
-            if centre is None or low is None or high is None:
-                continue
-            if self.reason:
-                changed |= {f"{name}_low": None, f"{name}_high": None}
-                continue
-            c, a, b = (np.array(x, dtype=np.float64) for x in (centre, low, high))
-            changed[f"{name}_low"] = tuple(np.maximum(c - factors * (c - a), 0.0).tolist())
-            changed[f"{name}_high"] = tuple(np.minimum(c + factors * (b - c), 1.0).tolist())
-        return replace(found, **changed)
+        ends = ("reported_low", "reported_high")
+        if self.reason:
+            return replace(found, **dict.fromkeys((*ends, "measured_low", "measured_high")))
+        if found.reported is None or found.reported_low is None or found.reported_high is None:
+            return found
+        c, a, b = (np.array(x, dtype=np.float64) for x in (found.reported, found.reported_low, found.reported_high))
+        wider = np.maximum(c - factors * (c - a), 0.0), np.minimum(c + factors * (b - c), 1.0)
+        return replace(found, **dict(zip(ends, (tuple(x.tolist()) for x in wider), strict=True)))
