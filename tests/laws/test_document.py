@@ -265,7 +265,10 @@ def test_precision_does_not_matter_for_what_both_can_hold(given: Any) -> None:
 
 # Classes are told apart by their names, so that their order does not matter: other names give other folds, and what is
 # cross-validated on them is another draw.
-RENAMED = r"^remedies|^losses|^decomposed_profile|^verdict_detail\.(gain|sentences)"
+RENAMED = (
+    r"^remedies|^losses|^decomposed_profile|^verdict_detail\.(gain|sentences)|"
+    r"^measured\.|^divergence|^spread_ratio|^risk_profile\.measured"
+)
 # The second of two classes is the event: its curve, its threshold and where it is too likely are told from its side.
 # Bins of equal population are cut from below, and ties go up: from the other side the cuts fall one case further, which
 # moves the binned terms (not the losses, which no bin enters) by a few parts in a hundred of themselves.

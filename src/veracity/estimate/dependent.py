@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from veracity.data.reading import WILSON, Reading
 from veracity.data.records import ExpectedScore, Means, RiskProfile, Scores, Skill
 from veracity.estimate.compare import FEWEST_CLUSTERS, FEWEST_TIMES, Dependence
+from veracity.estimate.reported import three
 from veracity.formulas.differences import half_width
 from veracity.formulas.intervals import quantile, wilson
 from veracity.state.keyed import CLUSTER, POWERS, SCORES, KeyedScores
@@ -112,11 +113,11 @@ class Widening:
 
     def by_sums(self, found: Means) -> Means:
         """Return means whose intervals come from sums of clusters or times; without where there are too few."""
-        if not self.reason:
-            return found
-        bare = {name: Reading(float(found[name]), reason=found[name].reason or self.reason, known=found[name].known)
-                for name in MEANS}
-        return replace(found, **bare)
+
+        def bare(name: str) -> Reading:
+            return Reading(float(found[name]), reason=found[name].reason or self.reason, known=found[name].known)
+
+        return three(bare, found.findings) if self.reason else found
 
     def perplexity(self, found: Reading, loss: Reading) -> Reading:
         """Return the perplexity with the ends of the log loss."""
@@ -159,9 +160,11 @@ class Widening:
         factors = self.at(np.array(found.r))
         ends = ("reported_low", "reported_high")
         if self.reason:
-            return replace(found, **dict.fromkeys((*ends, "measured_low", "measured_high")))
+            none: dict[str, Any] = dict.fromkeys((*ends, "measured_low", "measured_high"))
+            return replace(found, **none)
         if found.reported is None or found.reported_low is None or found.reported_high is None:
             return found
         c, a, b = (np.array(x, dtype=np.float64) for x in (found.reported, found.reported_low, found.reported_high))
         wider = np.maximum(c - factors * (c - a), 0.0), np.minimum(c + factors * (b - c), 1.0)
-        return replace(found, **dict(zip(ends, (tuple(x.tolist()) for x in wider), strict=True)))
+        changed: dict[str, Any] = {name: tuple(x.tolist()) for name, x in zip(ends, wider, strict=True)}
+        return replace(found, **changed)

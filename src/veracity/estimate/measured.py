@@ -36,6 +36,7 @@ Floats = NDArray[np.float64]
 
 FEWEST = 20  # cases, below which a recalibration is chance
 OF_A_CLASS = 10  # cases of the rarest class, from which means that surprises decide have an interval
+ROUNDING = 1e-13  # of sums that cancel
 EVENTS = 50  # below which the spread ratio is chance
 METHOD = "row values of the cross-fitted recalibration"
 AT_MOST = "lower end of the calibration loss; at most"
@@ -120,7 +121,7 @@ class Measured:
             return Reading(value, reason=FEW_DECIDE)
         if not value > 0.0:
             return Reading(value, reason=ZERO_GIVEN)
-        if error == 0.0:
+        if error < ROUNDING:
             return Reading(value, reason=NO_VARIATION)
         reading = around_log(value, error / value**r, tally.plan.level, METHOD)
         reading.high = None if reading.high is None else max(min(reading.high, 1.0), value)
@@ -157,8 +158,8 @@ class Measured:
             return Reading(reported / measured, method=BY_MAP, reason=SAME_ROWS)
         left = self.refined(r)
         if r == 0.0:
-            ends = (None if end is None else math.exp(-end) for end in (calibration.high, calibration.low))
-            return Reading(math.exp(-left.calibration), *ends, calibration.method, calibration.reason)
+            low, high = (None if end is None else math.exp(-end) for end in (calibration.high, calibration.low))
+            return Reading(math.exp(-left.calibration), low, high, calibration.method, calibration.reason)
         if math.isinf(left.calibration):
             return Reading(reported / measured, reason=ZERO_GIVEN)
         gain, error = left.pool

@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 AS_PUBLISHED = "as published it is biased by its bins: no interval"
 NO_SPREAD = "all reported probabilities of the outcomes are equal: no spread to compare with"
 
+
 def clipped_entries(tally: Tally) -> Histogram:
     """Return the pooled entries as the preset N17 clips them before binning."""
     low, high = (tally.grid.atom(limit) for limit in tally.plan.limits)

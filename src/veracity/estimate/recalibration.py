@@ -21,12 +21,13 @@ from veracity.estimate.scores import FEW_MISSES, FEWEST
 from veracity.formulas.differences import normal_cluster_error
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
+from veracity.maps.coherent import Coherent
 
 Array = NDArray[Any]
 Rule = str | float | ScoringRule
 
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # that a map is fitted on
-COHERENT_ENTRIES = 200_000  # that an adjustment coherent with another r than 0 and 1 is fitted on
+COHERENT_ENTRIES = 100_000  # that an adjustment coherent with another r than 0 and 1 is fitted on
 SOFT_ENTRIES = 4_000_000  # of rows with ideal probabilities, one for each class
 MANY_CLASSES = 100  # beyond, only maps of few numbers
 ROWS_PER_NUMBER = 20  # a map with more numbers than rows / 20 is not tried
@@ -168,7 +169,8 @@ class Recalibration:
 
     def _adjustments(self, rule: ScoringRule) -> dict[int, maps.Fitted]:
         """Return the adjustment fitted without each fold; none where there are too few cases."""
-        name, options = maps.adjustment(rule)
+        name, parameters = maps.adjustment(rule)
+        options: dict[str, Any] = {**parameters}
         if self.why_not_adjusted or (name == "coherent" and self.rows.k > MANY_CLASSES):
             return {}
         few = None if name != "coherent" else fit_rows(forecast_hashes(self.rows), self.rows.k, COHERENT_ENTRIES)
@@ -179,6 +181,8 @@ class Recalibration:
             else:
                 rest = _without(self.rows, self.folds, fold, few)
                 found[fold] = adjusted_to_outcomes(name, rest, **options) or maps.fit("identity", rest)
+                if isinstance(shifted := found[fold], Coherent):
+                    options["start"] = shifted.shift  # near that of the next fold
         return found
 
     def scores(self, rule: Rule, stage: str = "C") -> Array | None:
