@@ -251,7 +251,7 @@ def realised_means(tally: Tally, r: Floats) -> Floats:
 
 
 def scores_from_means(tally: Tally, r: float) -> float:
-    """Return the mean score of all cases at r ≠ 0: 1 − r·L = (1 + r) M − r E, M and E the means of p_y^r and Σ p^{1+r}."""
+    """Return the mean score L of all cases at r ≠ 0: 1 − r·L = (1 + r) mean p_y^r − r mean Σ p^{1+r}."""
     one = np.array([r])
     with np.errstate(divide="ignore", over="ignore"):
         realised, expected = (float(found[0] ** r) for found in (realised_means(tally, one), _values(tally, one)))

@@ -70,7 +70,7 @@ def _largest(losses: Mapping[str, float]) -> list[str]:
 
 
 def judged_by(judge: Judge | None, tally: Tally) -> Judged | None:
-    """Return the rows of a level as the recalibration of all cases judges them; None where there is nothing to judge."""
+    """Return the rows of a level as the recalibration of all cases judges them; None without anything to judge."""
     if judge is None or not tally.measurable or not tally.sums.rows:
         return None
     return judge.of(tally.few_rows(MOST_ROWS, MOST_ENTRIES))

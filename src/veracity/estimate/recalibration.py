@@ -32,7 +32,7 @@ SOFT_ENTRIES = 4_000_000  # of rows with ideal probabilities, one for each class
 MANY_CLASSES = 100  # beyond, only maps of few numbers
 ROWS_PER_NUMBER = 20  # a map with more numbers than rows / 20 is not tried
 REPEATED = 10  # cases of a distinct forecast, times classes, from which its own frequencies can be counted
-PSEUDO_ROWS = {"identity": 5.0, "prior": 0.5}  # nothing is recalibrated without evidence, nothing ruled out
+PSEUDO_ROWS = {"identity": 1.0, "prior": 0.5}  # nothing is recalibrated without evidence, nothing ruled out
 LEAST, STEPS = 1e-3, 60  # pseudo-rows of every member, so that the weights are unique; Newton steps at most
 
 NUMBERS: dict[str, Callable[[int], int]] = {  # how many numbers a map of k classes has

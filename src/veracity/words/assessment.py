@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from veracity.data import Finding
-from veracity.data.records import Baseline, ExpectedScore, Gain, Remedy, Scores, Skill, Surprise
+from veracity.data.records import Baseline, ExpectedScore, Gain, Means, Remedy, Scores, Skill, Surprise
 from veracity.data.verdict import Verdict
 
-from .labels import ACTION, BAD, GOOD, MARK_OF_STATE, NOTICE, RULES, SCORE_OF, Said
+from .labels import ACTION, BAD, GOOD, MARK_OF_STATE, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
 from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, why
 from .text import capital, sentence
 
@@ -36,6 +36,14 @@ def verdict(word: str, detail: Verdict | None) -> list[Said]:
         else:
             said.append(Said(BAD if i == 0 and detail.zero_rows else mark, title, rest))
     return said
+
+
+def recalibrated(reported: Means, measured: Means, detail: Verdict | None) -> str:
+    """Return what recalibrated means are, and whether they differ from those given by chance only."""
+    if detail is None or detail.state in ("found", "slight", "not measurable") or detail.zero_rows:
+        return RECALIBRATED
+    differ = any(abs(measured[name] - reported[name]) > 1e-9 for name in measured if name in reported)
+    return f"{RECALIBRATED} {WITHIN_CHANCE}" if differ else RECALIBRATED
 
 
 def _titled(text: str, word: str) -> tuple[str, str]:
