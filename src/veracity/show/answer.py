@@ -15,7 +15,6 @@ from veracity.words import BAD, GOOD, NOTICE, count, finite, number, percent
 TITLE = "Forecast quality"
 MOST_NOTES = 4
 UNSEEN = ("calibrated", "none found", "too few")  # states of a verdict that found nothing
-FEWEST_ROWS = 20  # cases below which nothing is said about calibration
 MOST_GROUPS = 15
 MOST_WINDOWS = 24  # the latest ones
 
@@ -221,8 +220,7 @@ def _means_table(a: Any) -> Table | None:
     """Return the three means as the model gave, expected and would have after recalibration."""
     if a.reported is None:
         return None
-    fitted = a.measured if a.n is None or a.n >= FEWEST_ROWS else None  # of so few cases it is chance
-    sides = [("it gave", a.reported), ("it expected", a.expected), ("recalibrated", fitted)]
+    sides = [("it gave", a.reported), ("it expected", a.expected), ("recalibrated", a.measured)]
     known = [(title, side) for title, side in sides if side is not None and _any_known(side)]
     if not known:
         return None
@@ -231,7 +229,10 @@ def _means_table(a: Any) -> Table | None:
         for name in MEANS
         if name in a.reported
     ]
-    notes = (words.minimum(a.floor), words.RECALIBRATED if len(known) > 2 else "")
+    recalibrated = ""
+    if a.measured is not None and _any_known(a.measured):
+        recalibrated = words.recalibrated(a.reported, a.measured, a.verdict_detail)
+    notes = (words.minimum(a.floor), recalibrated)
     return table("Probability of the outcome", [title for title, _ in known], rows, notes)
 
 

@@ -10,12 +10,12 @@ from veracity.data import Finding
 from veracity.data.findings_of_input import ZeroProbability
 from veracity.data.findings_of_results import Empty, OneClass
 from veracity.data.fix import Fix
-from veracity.data.records import Baseline, ExpectedScore, Gain, Remedy, Scores, Skill, Surprise
+from veracity.data.records import Baseline, ExpectedScore, Gain, Means, Remedy, Scores, Skill, Surprise
 from veracity.data.verdict import Reason, Verdict
 
 from .calibration import mark_of
 from .findings import sentence_of
-from .labels import ACTION, BAD, GOOD, NOTICE, RULES, SCORE_OF, Said
+from .labels import ACTION, BAD, GOOD, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
 from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, value, why
 from .text import capital, sentence
 
@@ -27,6 +27,14 @@ SLOPE_DIFFERS = (
     "opposite directions, for the gap is widest where the forecasts are least sure."
 )
 BESIDE = 0.01  # p of a test beside the verdict below which it claims something: together they keep the 5 % of one
+
+
+def recalibrated(reported: Means, measured: Means, detail: Verdict | None) -> str:
+    """Return what recalibrated means are, and whether they differ from those given by chance only."""
+    if detail is None or detail.state in ("found", "slight", "not measurable") or detail.zero_rows:
+        return RECALIBRATED
+    differ = any(abs(measured[name] - reported[name]) > 1e-9 for name in measured if name in reported)
+    return f"{RECALIBRATED} {WITHIN_CHANCE}" if differ else RECALIBRATED
 
 
 def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | None) -> Said | None:
