@@ -14,6 +14,7 @@ from veracity.cli._options import OUTPUT, Option, Request
 from veracity.cli._output import OutputFiles, check_file, tell, to_stdout
 from veracity.cli._progress import ProgressBar
 from veracity.cli._work import engine_of
+from veracity.options import READING
 
 if TYPE_CHECKING:
     from veracity.engines._one_model import OneModel
@@ -63,10 +64,10 @@ def one_model(
     outcomes  "needed"; "asked": forecasts without outcomes will do; "unused": and invalid outcomes are ignored
     classes   of the map that will be applied
     """
-    for name in ("group", "ideal", "feature", "cluster", "time"):
-        if getattr(request.reading, name):
+    for name, option in READING.items():
+        if not option.kept and getattr(request.reading, name):
             raise ValueError(
-                f"--{name} has no effect: a map is one for all rows\n"
+                f"{option.typed_as} has no effect: a map is one for all rows\n"
                 "  leave it out; for rows of one kind, a map of their own:  --where COL=VALUE"
             )
     from veracity.engines._one_model import OneModel

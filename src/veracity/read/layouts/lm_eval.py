@@ -10,7 +10,7 @@ from ...data import Finding, Forecasts
 from ..build import ModelRows, prepared
 from ..columns import Columns
 from ..match import Match
-from ..options import labels_of
+from ..patterns import labels_of
 from ..rows import Row, Rows, Spool, flat, likely_tokens, log_of
 from ..table import ROW, Table
 
