@@ -15,8 +15,8 @@ import veracity as vc
 from tests.inputs.corpus.shapes import FAIR, OTHER, K, N, P, Q, Y, altered, loss, named, words
 from veracity import read
 from veracity.cli import run
+from veracity.options import ReadOptions
 from veracity.read.match import Match
-from veracity.read.options import ReadOptions
 
 TIMES = 1_600_000_000_000 + 86_400_000 * (np.arange(N) // 9)
 LATER = np.where(FAIR == 1, TIMES, TIMES[::-1])
