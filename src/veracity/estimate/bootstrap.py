@@ -96,14 +96,15 @@ class Bootstrap:
     def of_scores(self, found: Scores) -> Scores:
         """Return the scores with bootstrap intervals."""
         drawn = self.scores()
-        readings = {name: self.interval(drawn[name], found[name]) for name in found if name in drawn}
+        readings = {name: self.interval(drawn[name], one) for name, one in found.readings().items() if name in drawn}
         others = {name: readings.pop(name, reading) for name, reading in found.others.items()}
         return replace(found, **readings, others=others)  # type: ignore[arg-type]
 
     def of_means(self, section: str, found: Means) -> Means:
         """Return reported, measured or divergence means with bootstrap intervals."""
         drawn = self.means().get(section, {})
-        changed = {name: self.interval(drawn[name], found[name], measured=section != "reported") for name in drawn}
+        readings = found.readings()
+        changed = {name: self.interval(drawn[name], readings[name], measured=section != "reported") for name in drawn}
         return replace(found, **changed)  # type: ignore[arg-type]
 
     def of_spread_ratio(self, found: Reading) -> Reading:
