@@ -35,10 +35,6 @@ class Section:
         """Return the readings of this section by name."""
         return {name: value for name, value in self.stated() if isinstance(value, Reading)}
 
-    def reading(self, name: str) -> Reading | None:
-        """Return a reading by name; None where these forecasts have none."""
-        return self.readings().get(name)
-
 
 def document_fields(kind: type) -> tuple[Field[Any], ...]:
     """Return the fields of a record that its document may have: findings are listed once for all sections."""
@@ -70,6 +66,10 @@ class Scores(Section):
     def stated(self) -> Iterator[tuple[str, Any]]:
         yield from (pair for pair in super().stated() if pair[0] != "others")
         yield from self.others.items()
+
+    def reading(self, name: str) -> Reading | None:
+        """Return the reading of a measure by its name; None where these forecasts have none."""
+        return self.readings().get(name)
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,10 @@ class Means(Section):
     geometric_accuracy: Reading
     robustness: Reading
     findings: Findings = ()
+
+    def reading(self, name: str) -> Reading:
+        """Return one of the means by its name."""
+        return self.readings()[name]
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def source_divergence(reported: Means, source: Means) -> Means:
     """Return reported ÷ source for the three means."""
 
     def ratio(name: str) -> Reading:
-        given, truth = reported.readings()[name], source.readings()[name]
+        given, truth = reported.reading(name), source.reading(name)
         if not truth.known:
             return unknown(NOT_GIVEN)
         if not truth > 0.0:

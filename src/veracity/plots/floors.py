@@ -14,10 +14,12 @@ COLUMNS = {"floor": ("minimum probability", "~g"), **{name: (label, ".4~g") for 
 
 
 def rows(result: Assessment) -> style.Rows:
+    """Return the means at each minimum; nothing where there are no cases."""
     return [
         {"floor": one.floor, "decisiveness": finite(one.decisiveness)}
         | {"geometric_accuracy": finite(one.geometric_accuracy), "robustness": finite(one.robustness)}
         for one in result.floors
+        if finite(one.decisiveness) is not None
     ]
 
 

@@ -47,7 +47,7 @@ def rows(result: Assessment) -> style.Rows:
     steps = [_step("L", losses.L, 0.0, top, digits)]
     parts = ("AL", "PCL") if finite(losses.PCL) is not None else ("CL",)
     for name in (*parts, *(("GL",) if split else ()), "remainder"):
-        loss = losses.reading(name)
+        loss = losses.readings().get(name)
         size = finite(loss)
         if size is not None and not (name == "remainder" and abs(size) < NEGLIGIBLE):
             end = max(top - size, 0.0)
