@@ -6,6 +6,8 @@ import base64
 import json
 import math
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -101,8 +103,23 @@ def _drawable(value: object) -> object:
 
 @cache
 def runtime() -> str:
-    """Return Vega, Vega-Lite and vega-embed as one script, as shipped inside vl-convert."""
-    import vl_convert
+    """Return Vega, Vega-Lite and vega-embed as one script: that of the installed vl-convert.
 
-    bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
+    Making it takes as long as the rest of a report, so the package holds it (`setup.py`); where it was built with
+    another version of vl-convert, or without it, the script is made here.
+    """
+    bundle = packaged_runtime()
+    if bundle is None:
+        import vl_convert
+
+        bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
     return bundle.replace("</script", "<\\/script")
+
+
+def packaged_runtime() -> str | None:
+    """Return the script that the package was built with, if it is that of the installed vl-convert; else None."""
+    try:
+        held = files("veracity.plots").joinpath(f"runtime-{version('vl-convert-python')}.js")
+    except PackageNotFoundError:
+        return None
+    return held.read_text(encoding="utf-8") if held.is_file() else None
