@@ -22,20 +22,20 @@ from veracity.formulas.rules import rule as rule_of
 Floats = NDArray[np.float64]
 
 DRAWS, LEAST, MANY = 200, 0.90, 400_000
-SECTIONS = ("scores", "skill", "reported", "measured", "measured_plain", "divergence")
+SECTIONS = ("scores", "skill", "reported", "measured", "divergence")
 GRID = [(kind, size, n) for kind in ("bin", "k5") for size in (1.0, 1.5) for n in (300, 2000)]
 
 
 def readings(a: Assessment) -> dict[str, Any]:
     """Return all readings with intervals that one pass gives, those at other r, and those of the verdict."""
-    found = {f"{s}.{name}": reading for s in SECTIONS for name, reading in getattr(a, s).items() if name != "others"}
-    found |= {f"expected_scores.{rule}.excess": one.excess for rule, one in a.expected_scores.items()}
+    found = {f"{s}.{name}": reading for s in SECTIONS for name, reading in getattr(a, s).readings().items()}
+    found |= {f"expected.scores.{rule}.excess": one.excess for rule, one in a.expected.scores.items()}
     found |= {f"measured_at({r:g})": a.measured_at(r) for r in (-0.5, 0.5)}
     detail = a.verdict_detail
-    found |= {f"verdict_detail.{name}": detail[name] for name in ("slope", "intercept", "ratio") if name in detail}
+    found |= {f"verdict_detail.{name}": held for name, held in detail.readings().items() if name != "gain"}
     errors = a.calibration_error
     found |= {
-        f"calibration_error.{name}": Reading(errors[name].value, errors[name].low, errors[name].high) for name in errors
+        f"calibration_error.{name}": Reading(error.value, error.low, error.high) for name, error in errors.stated()
     }
     found |= {f"per_class.{name}.slope": one.slope for name, one in list(a.per_class.items())[1:2]}
     return found | {"spread_ratio": a.spread_ratio}

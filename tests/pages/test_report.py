@@ -185,7 +185,7 @@ def test_first_screen_is_in_order_and_holds_the_numbers(browser: Any, two: Any, 
         assert order == ["H1", "about", "verdict", "cards", "figure", "sentences"]
         assert opened.eval("document.querySelectorAll('.card').length") == 4
         shown = opened.eval("[...document.querySelectorAll('main data')].map(d => Number(d.value))")
-        wanted = [float(two.scores[name]) for name in two.scores if name not in ("spherical", "perplexity")]
+        wanted = [float(two.scores.reading(name)) for name in two.scores if name not in ("spherical", "perplexity")]
         wanted += [float(side[mean]) for side in (two.reported, two.expected, two.measured) for mean in side]
         wanted.append(two.baseline.log_loss)
         assert set(wanted) <= set(shown)

@@ -469,7 +469,7 @@ def test_a_wrong_level_shows_in_the_calibration_error_and_its_card(filled: Calla
     result = filled("biased", n=2000)
     assert result.verdict == "biased"
     blocks = list(show.first_screen(result))
-    error = result.calibration_error["classwise"]
+    error = result.calibration_error.classwise
     (line,) = [line for line in terminal.render(blocks, 100).splitlines() if line.startswith("Calibration error")]
     assert f"{error.value:.3f}" in line
     (level,) = result.verdict_detail.level.classes.values()
