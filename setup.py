@@ -1,7 +1,7 @@
 """Compiles the optional C kernel and writes the script that draws charts; everything else is in pyproject.toml.
 
 The module uses Python's limited API, so one binary serves every Python from 3.11 on. Where it cannot be compiled, or
-Python is free-threaded (which has no limited API), the wheel is one of pure Python and the NumPy twin does the work.
+Python is free-threaded (which has no limited API), the wheel is pure Python and the NumPy reference does the work.
 The script is that of the installed vl-convert; without it, the script is made where a page is.
 """
 

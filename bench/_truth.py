@@ -62,6 +62,37 @@ def stated(q: Floats, error: str, size: float = 0.0) -> Floats:
     return softmax(logs * np.where(odd, size, 1.0 / size))
 
 
+def misread(kind: str, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return forecasts and the true probabilities given them: curves that are bent, classes that are confused.
+
+    over, under, level, quadratic, bent, plateau (two classes); joint-3, joint-10, swap-100, T-3, level-3, swap-3,
+    slopes-3 (so many classes).
+    """
+    if "-" not in kind:
+        p = np.clip(rng.beta(0.8, 1.6, n), 1e-9, 1.0 - 1e-9)
+        x = np.log(p / (1.0 - p))
+        edge = np.log(0.88 / 0.12)
+        bent = {"over": x / 1.25, "under": x / 0.8, "level": x + 0.2, "quadratic": x + 0.1 * (x**2 - 1.2)}
+        bent |= {"bent": x + 0.25 * (np.abs(x) - 1.0), "plateau": np.clip(x, -edge, edge)}
+        return pair(x), pair(bent[kind])
+    name, k = kind.split("-")[0], int(kind.split("-")[1])
+    if name == "joint":
+        p = rng.dirichlet(np.ones(3), n) if k == 3 else softmax(rng.gumbel(0, 1.6, (n, k)) + np.arange(k) * np.log(0.7))
+        return p, p + 0.9 * p * (np.roll(p, -1, axis=1) - np.roll(p, 1, axis=1))
+    if k == 100:
+        p = softmax(rng.gumbel(0, 1.8, (n, k)) - np.log(1 + np.arange(k)))
+    else:
+        p = np.maximum(rng.dirichlet([0.5, 1.0, 2.5], n), 1e-12)
+        p /= p.sum(axis=1, keepdims=True)
+    if name == "swap":
+        mix = np.eye(k)
+        mix[:2, :2] = [[0.9, 0.1], [0.1, 0.9]]
+        return p, p @ mix
+    logs = np.log(p)
+    moved = {"T": logs / 1.2, "level": logs + 0.4 * np.eye(k)[0], "slopes": logs * np.array([1.18, 0.85, 1.18])[:k]}
+    return p, softmax(moved[name])
+
+
 def draw(q: Floats, rng: np.random.Generator) -> Ints:
     found: Ints = (np.cumsum(q, axis=1)[:, :-1] < rng.random((len(q), 1))).sum(axis=1)
     return found

@@ -8,8 +8,8 @@ import time
 import numpy as np
 from scipy.special import softmax
 
+from veracity.calibrators import multiplicative
 from veracity.data import Forecasts
-from veracity.maps import multiplicative
 
 ROWS, CLASSES = 1_000_000, 10
 TARGET = 6.0  # of the ratio, at most

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import row
+from veracity.calibrators import adjust
 from veracity.data import Forecasts
 from veracity.data.reading import Reading
 from veracity.estimate.decomposition import decomposition
@@ -24,7 +25,6 @@ from veracity.estimate.ladder import losses
 from veracity.estimate.recalibration import Recalibration, recalibration
 from veracity.estimate.remedies import remedies
 from veracity.formulas.rules import rule as rule_of
-from veracity.maps import adjust
 
 Array = NDArray[Any]
 Source = Callable[[int, np.random.Generator], tuple[Array, Array]]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from bench import row
 from bench._truth import draw, stated, truth
 from veracity import Assessment, assess
+from veracity.words.calibration import sentences
 
 Floats = NDArray[np.float64]
 CASES: list[tuple[str, str, float, int]] = [
@@ -112,7 +113,7 @@ def main() -> None:
     for one in made:
         faults = one.faults()
         print(f"{one.name}{'  FALSE: ' + '; '.join(faults) if faults else ''}")
-        for sentence in one.a.verdict_detail.sentences:
+        for sentence in sentences(one.a.verdict_detail):
             print(f"    {sentence}")
     print(f"{sum(bool(one.faults()) for one in made)} of {len(made)} cases with a false statement")
 

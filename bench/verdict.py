@@ -17,15 +17,16 @@ from zlib import crc32
 import numpy as np
 
 from bench import row
-from bench._truth import Floats, draw, removable, stated, truth
+from bench._truth import Floats, draw, misread, removable, stated, truth
 from veracity.data.verdict import Verdict
+from veracity.estimate.calibration_tests import ALPHA
 from veracity.estimate.verdict import judge
 
 DRAWS = 200
 LONG = ("k1000", "sampled", "n=10000", "n=3000")  # rows that only the whole table has
 AGAIN = 5  # a row that misses its bound, by chance or not, is drawn so many times again
 MOST_FALSE, MOST_WRONG = 0.07, 0.05
-NOTHING = ("calibrated", "no miscalibration found")
+NOTHING = ("calibrated", "no miscalibration found", "too few cases")
 Given = dict[str, Any]
 
 
@@ -144,13 +145,13 @@ def picks(error: float) -> Callable[[np.random.Generator], Given]:
     return make
 
 
-def by_cluster(kind: str) -> Callable[[np.random.Generator], Given]:
-    """40 clusters of 25 cases whose outcomes are dependent, each calibrated."""
+def by_cluster(kind: str, n: int = 25) -> Callable[[np.random.Generator], Given]:
+    """40 clusters of n cases whose outcomes are dependent, each calibrated."""
 
     def make(rng: np.random.Generator) -> Given:
-        cluster = np.repeat(np.arange(40), 25)
-        noise = _uniform(0.6 * rng.normal(size=40)[cluster] + 0.8 * rng.normal(size=1000))
-        return {**_with_noise(truth(kind, 1000, rng), noise), "clusters": cluster}
+        cluster = np.repeat(np.arange(40), n)
+        noise = _uniform(0.6 * rng.normal(size=40)[cluster] + 0.8 * rng.normal(size=40 * n))
+        return {**_with_noise(truth(kind, 40 * n, rng), noise), "clusters": cluster}
 
     return make
 
@@ -188,6 +189,7 @@ def calibrated() -> Iterator[Row]:
     sources |= {"k5 n=50": plain("k5", 50), "weights k5": weighted, "weights bin": weighted_pair, "counts": counted}
     sources |= {"11 forecasts": few_levels, "3 % certain": some_certain, "top-5 lists": top_five, "sampled": sampled}
     sources |= {"picks": picks(1.0), "clusters bin": by_cluster("bin"), "clusters k5": by_cluster("k5")}
+    sources["clusters rare"] = by_cluster("rare", 50)
     sources |= {
         "series bin": series("bin", 300),
         "series bin short": series("bin", 120),
@@ -210,6 +212,26 @@ def miscalibrated() -> Iterator[Row]:
     yield Row("k100, 300, 1.25", plain("k100", 300, "T", 1.25), over, least=0.92)
     yield Row("rare 1000, 1.5", plain("rare", 1000, "T", 1.5), anything, least=0.90)
     yield Row("picks 1000, 1.25", picks(1.25), over, least=0.5)
+
+
+def rejected(verdict: Verdict, given: Given) -> bool:
+    return verdict.p is not None and verdict.p <= ALPHA
+
+
+def shapes() -> Iterator[Row]:
+    """Yield curves that are bent and classes that are confused, with the share found by the rule, less 5 points."""
+    for kind, n, least in (
+        ("over", 300, 36), ("over", 1000, 85), ("under", 300, 19), ("under", 1000, 80), ("level", 300, 14),
+        ("level", 1000, 54), ("quadratic", 300, 66), ("bent", 300, 17), ("plateau", 300, 76), ("joint-3", 300, 94),
+        ("joint-10", 1000, 64), ("swap-100", 3000, 80), ("T-3", 1000, 84), ("level-3", 1000, 80), ("swap-3", 1000, 83),
+        ("slopes-3", 1000, 89),
+    ):  # fmt: skip
+
+        def make(rng: np.random.Generator, kind: str = kind, n: int = n) -> Given:
+            p, q = misread(kind, n, rng)
+            return {"p": p, "y": draw(q, rng), "q": q}
+
+        yield Row(f"found: {kind} n={n}", make, rejected, least=least / 100)
 
 
 def wrong_words() -> Iterator[Row]:
@@ -256,6 +278,7 @@ def sizes() -> Iterator[Row]:
 TABLES = {
     "calibrated": calibrated,
     "miscalibrated": miscalibrated,
+    "shapes": shapes,
     "words": wrong_words,
     "levels": wrong_levels,
     "sizes": sizes,
@@ -267,7 +290,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     table = []
     for name, rows in TABLES.items():
         short = [one for one in rows() if not any(part in one.name for part in LONG)][:: 4 if quick else 1]
-        power = name == "miscalibrated"
+        power = name in ("miscalibrated", "shapes")
         shares = [share(one, 5 if quick else 30) for one in short]
         bounds = [1.0 - one.least if power else one.most for one in short]
         errors = [1.0 - found if power else found for found in shares]

@@ -8,7 +8,7 @@ from pathlib import Path
 from veracity.results.schema import comparison_schema, schema
 
 FOLDER = Path(__file__).parents[1] / "src/veracity/schema"
-SCHEMAS = {"assessment-1.json": schema, "comparison-1.json": comparison_schema}
+SCHEMAS = {"assessment-2.json": schema, "comparison-2.json": comparison_schema}
 
 
 def text(name: str) -> str:

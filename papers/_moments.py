@@ -50,7 +50,7 @@ def rise(floors: dict[float, tuple[float, float]]) -> tuple[float, float]:
 
     floors: {γ: (robustness, geometric accuracy)} of one set of probabilities, as printed.
     """
-    p = _support(floors)
+    p = _feasibility(floors)
     difference = np.maximum(p, max(floors)) - np.maximum(p, min(floors))
     ends = [_solve(sign * difference, p, floors) for sign in (1.0, -1.0)]
     return ends[0], -ends[1]
@@ -59,11 +59,11 @@ def rise(floors: dict[float, tuple[float, float]]) -> tuple[float, float]:
 def meets(floors: dict[float, tuple[float, float]], floor: float, robustness: float, geometric: float) -> bool:
     """Return whether one set of probabilities can have the means of `floors` and these two at another floor."""
     both = floors | {float(floor): (robustness, geometric)}
-    p = _support(both)
+    p = _feasibility(both)
     return not math.isnan(_solve(np.zeros_like(p), p, both))
 
 
-def _support(floors: dict[float, tuple[float, float]]) -> Array:
+def _feasibility(floors: dict[float, tuple[float, float]]) -> Array:
     """Return points of support, dense near the floors."""
     fine = np.geomspace(min(floors) / 2.0, 1.2 * max(floors), 600)
     return np.unique(np.concatenate([np.geomspace(1e-8, 1.0, 600), fine, np.linspace(0.01, 1.0, 300), [*floors]]))

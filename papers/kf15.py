@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity import maps
+from veracity import calibrators
 from veracity.formulas.rules import rule
 from veracity.simulate import random_task, simulate
 
@@ -49,7 +49,10 @@ class _Model:
         f = simulate(f"kf15-model-{number}")
         self.s, self.q, self.y = f.matrix, np.asarray(f.ideal), np.eye(2)[np.asarray(f.outcomes)]
         self.prior = f.prior
-        self.adding, self.multiplying = maps.adjust(self.s, self.prior, "brier"), maps.adjust(self.s, self.prior, "log")
+        self.adding, self.multiplying = (
+            calibrators.adjust(self.s, self.prior, "brier"),
+            calibrators.adjust(self.s, self.prior, "log"),
+        )
         self.c = np.array([self.y[(self.s == row).all(axis=1)].mean(axis=0) for row in self.s])
         self.plus, self.times = np.asarray(self.adding(self.s)), np.asarray(self.multiplying(self.s))
 
@@ -340,7 +343,7 @@ def table_4(tasks: int, seed: int, n: int, k: int) -> dict[str, Any]:
         rounds, converged = (np.concatenate(column) for column in zip(*parts, strict=True))
         result[name] = rounds[converged]
         result[f"{name} failures"] = int((~converged).sum())
-    fitted = [maps.adjust(s, t, "log") for s, t in drawn]
+    fitted = [calibrators.adjust(s, t, "log") for s, t in drawn]
     gaps = [float(np.abs(np.asarray(f(s)).mean(axis=0) - t).max()) for f, (s, t) in zip(fitted, drawn, strict=True)]
     result["steps"] = np.array([f.steps for f in fitted])  # type: ignore[attr-defined]
     result["gap"] = max(gaps)

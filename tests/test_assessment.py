@@ -12,8 +12,9 @@ import pytest
 import veracity as vc
 from veracity.results.assess import Assessments
 from veracity.state.tally import Tally
+from veracity.words.calibration import sentences
 
-SCHEMA = json.loads((resources.files("veracity") / "schema" / "assessment-1.json").read_text())
+SCHEMA = json.loads((resources.files("veracity") / "schema" / "assessment-2.json").read_text())
 MEANS = ("decisiveness", "geometric_accuracy", "robustness")
 
 
@@ -157,7 +158,7 @@ def test_several_models_as_one_document() -> None:
     y, p = draw(9, 200, 3)
     both = Assessments({"one": vc.assess(y, p), "two": vc.assess(y, p, floor=0.01)})
     document = json.loads(both.to_json())
-    assert document["schema"] == "veracity/assessments/1"
+    assert document["schema"] == "veracity/assessments/2"
     for model in document["models"].values():
         jsonschema.validate(model, SCHEMA)
     assert Assessments.from_json(both.to_json()).to_json() == both.to_json()
@@ -175,7 +176,10 @@ def test_bootstrap_is_seeded_and_agrees_with_the_delta_method() -> None:
     )
     for section, name in pairs:
         d, b, o = (getattr(a, section).readings()[name] for a in (delta, first, other))
-        assert (b.low, b.high) == (getattr(again, section).readings()[name].low, getattr(again, section).readings()[name].high)
+        assert (b.low, b.high) == (
+            getattr(again, section).readings()[name].low,
+            getattr(again, section).readings()[name].high,
+        )
         assert (b.low, b.high) != (o.low, o.high)
         assert b.method.startswith("bootstrap, 400 draws")
         # 400 draws place an end of the interval to about a tenth of its width.
@@ -227,7 +231,7 @@ def test_the_verdict_does_not_depend_on_the_order_of_rows() -> None:
     assert (other.slope.low, other.slope.high) == pytest.approx((one.slope.low, one.slope.high), rel=1e-12)
     assert (other.gain.low, other.gain.high) == pytest.approx((one.gain.low, one.gain.high), rel=1e-12)
     assert (other.level.p, other.confidence.p, other.shape.p) == (one.level.p, one.confidence.p, one.shape.p)
-    assert other.sentences == one.sentences
+    assert sentences(other) == sentences(one)
 
 
 def test_the_typical_probability_is_the_log_loss_on_another_scale() -> None:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
-from veracity import maps
+from veracity import calibrators
 from veracity.data import Forecasts
 from veracity.data.records import Remedy
 from veracity.estimate.ladder import losses
@@ -61,7 +61,7 @@ def by_sklearn(f: Forecasts, method: str, new: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("name", "method"), [("platt", "sigmoid"), ("temperature", "temperature"), ("isotonic",) * 2])
 def test_as_scikit_learn_on_fitted_and_on_new_rows(name, method, k):
     f, new = sample(k), sample(k, 300, seed=1).probabilities
-    fitted = maps.fit(name, f)
+    fitted = calibrators.fit(name, f)
     for rows in (f.probabilities, new):
         np.testing.assert_allclose(fitted(rows), by_sklearn(f, method, rows), atol=1e-6)
 
@@ -74,7 +74,7 @@ def test_isotonic_as_scikit_learn_with_weights_and_ties():
     y, w = (rng.random(500) < p).astype(int), rng.random(500)
     theirs = IsotonicRegression(out_of_bounds="clip", y_min=0, y_max=1).fit(p, y, sample_weight=w)
     x = np.linspace(0, 1, 333)
-    ours = maps.fit("isotonic", Forecasts(p, y, (0, 1), weights=w))(x)[:, 1]
+    ours = calibrators.fit("isotonic", Forecasts(p, y, (0, 1), weights=w))(x)[:, 1]
     np.testing.assert_allclose(ours, theirs.predict(x), atol=1e-12)
 
 
@@ -82,7 +82,7 @@ def test_beta_and_vector_are_optima_of_their_families():
     f = sample(2)
     y = f.outcomes
     for name in ("beta", "vector", "temperature"):
-        fitted = maps.fit(name, f)
+        fitted = calibrators.fit(name, f)
         best = rule_of("log").score(fitted(f.probabilities), y).mean()
         numbers = fitted.parameters
         for key, value in numbers.items():
@@ -96,21 +96,21 @@ def test_beta_keeps_slopes_that_are_not_negative():
     rng = np.random.default_rng(1)
     p = rng.random(400)
     for y in ((rng.random(400) < 0.8 - 0.6 * p), (rng.random(400) < (p - 0.5) ** 2 * 3)):
-        coefficients = maps.fit("beta", Forecasts(p, y.astype(int), (0, 1))).coefficients
+        coefficients = calibrators.fit("beta", Forecasts(p, y.astype(int), (0, 1))).coefficients
         assert (coefficients[:, :2] >= 0).all()
 
 
 def test_temperature_knows_sharpness_zeros_and_limits():
-    assert maps.fit("temperature", sample(3, 20_000)).temperature == pytest.approx(1.8, abs=0.1)
+    assert calibrators.fit("temperature", sample(3, 20_000)).temperature == pytest.approx(1.8, abs=0.1)
     f = Forecasts(np.array([[0.6, 0.4, 0], [0.5, 0.4, 0.1], [0.2, 0.8, 0]]), np.array([2, 0, 0]), (0, 1, 2))
-    fitted = maps.fit("temperature", f)  # a row that gave 0 to what happened says nothing about the temperature
+    fitted = calibrators.fit("temperature", f)  # a row that gave 0 to what happened says nothing about the temperature
     without = Forecasts(f.probabilities[1:], f.outcomes[1:], f.classes)
-    assert fitted.temperature == pytest.approx(maps.fit("temperature", without).temperature, rel=1e-9)
+    assert fitted.temperature == pytest.approx(calibrators.fit("temperature", without).temperature, rel=1e-9)
     assert (fitted(f.probabilities)[:, 2] == 0).tolist() == [True, False, True]
     sure = Forecasts(np.array([0.9, 0.2]), np.array([1, 0]), (0, 1))
-    assert maps.fit("temperature", sure).temperature == pytest.approx(np.exp(-10))
+    assert calibrators.fit("temperature", sure).temperature == pytest.approx(np.exp(-10))
     wrong = Forecasts(np.array([0.9, 0.2]), np.array([0, 1]), (0, 1))
-    assert maps.fit("temperature", wrong).temperature == pytest.approx(np.exp(10))
+    assert calibrators.fit("temperature", wrong).temperature == pytest.approx(np.exp(10))
 
 
 @pytest.mark.parametrize("name", ["platt", "beta", "vector", "matrix", "confusion", "temperature", "isotonic", "bins"])
@@ -118,7 +118,7 @@ def test_zeros_and_ones_do_no_harm(name):
     rng = np.random.default_rng(2)
     p = rng.choice([0.0, 0.3, 0.6, 1.0], 200)
     f = Forecasts(p, (rng.random(200) < 0.2 + 0.6 * p).astype(int), (0, 1))
-    rows = maps.fit(name, f)(p)
+    rows = calibrators.fit(name, f)(p)
     assert np.isfinite(rows).all()
     assert rows.min() >= 0
 
@@ -131,7 +131,7 @@ def test_corp_as_model_diagnostics(rule):
     p = rng.beta(1, 2, 600).round(3).clip(0.001, 0.999)
     f = Forecasts(p, (rng.random(600) < p**0.6).astype(int), (0, 1))
     theirs = decompose(f.outcomes, p, scoring_function=LogLoss() if rule == "log" else SquaredError())
-    ours = corp(rule, f.matrix, maps.fit("isotonic", f)(p), f.outcomes)
+    ours = corp(rule, f.matrix, calibrators.fit("isotonic", f)(p), f.outcomes)
     unit = 1 if rule == "log" else 2  # theirs has one component, ours the sum over both classes
     for name, value in ours.items():
         assert value == pytest.approx(unit * theirs[name][0], abs=1e-6), name
@@ -143,7 +143,7 @@ def test_corp_of_published_forecasts(shared):
     for model in ("Logistic", "EMOS", "ENS", "EPC"):
         p, y = frame[model].to_numpy().astype(float), frame["obs"].to_numpy().astype(int)
         f = Forecasts(p, y, (0, 1))
-        terms = corp("brier", f.matrix, maps.fit("isotonic", f)(p), y)
+        terms = corp("brier", f.matrix, calibrators.fit("isotonic", f)(p), y)
         found = numbers[f"niamey_precip_2016/{model}"]["corp_brier"]
         for name, short in (("miscalibration", "MCB"), ("discrimination", "DSC"), ("uncertainty", "UNC")):
             assert terms[name] / 2 == pytest.approx(found[short], abs=1e-12), (model, name)
@@ -173,7 +173,7 @@ def test_remedies_are_cross_fitted_with_intervals(gains):
     assert named["temperature"].log.low > 0  # the scores were sharpened: temperature must help
     loss = rule_of("log").score(f.probabilities, f.outcomes).mean()
     assert named["temperature"].log.share == pytest.approx(named["temperature"].log.gain / loss, abs=1e-12)
-    in_sample = loss - rule_of("log").score(maps.fit("vector", f)(f.probabilities), f.outcomes).mean()
+    in_sample = loss - rule_of("log").score(calibrators.fit("vector", f)(f.probabilities), f.outcomes).mean()
     assert named["vector"].log.gain < in_sample
     order = [entry.log.gain for entry in made]
     assert order == sorted(order, reverse=True)
@@ -184,7 +184,7 @@ def test_the_best_map_can_be_kept_and_applied_again(gains):
     f, _, made = gains
     best = best_map(f)
     assert best.name == made[0].map
-    np.testing.assert_array_equal(maps.from_json(best.to_json())(f.probabilities), best(f.probabilities))
+    np.testing.assert_array_equal(calibrators.from_json(best.to_json())(f.probabilities), best(f.probabilities))
     rng = np.random.default_rng(4)
     right = np.full((400, 2), 0.5)
     assert best_map(Forecasts(right, rng.permutation(np.repeat([0, 1], 200)), (0, 1))) is None
@@ -198,7 +198,7 @@ def test_the_interval_is_that_of_paired_differences():
     fold = found.folds.fold[np.argsort(found.folds.row)]
     for number in range(5):
         rest = fold != number
-        out[~rest] = maps.fit("platt", Forecasts(f.probabilities[rest], f.outcomes[rest], f.classes))(
+        out[~rest] = calibrators.fit("platt", Forecasts(f.probabilities[rest], f.outcomes[rest], f.classes))(
             f.probabilities[~rest]
         )
     score = rule_of("log").score
@@ -273,11 +273,11 @@ def test_maps_with_too_many_parameters_are_skipped_with_a_finding():
 def test_smoothing_rules_nothing_out_and_changes_little():
     f = sample(3, 600)
     for plain, smoothed in (("isotonic", "smoothed_isotonic"), ("bins", "smoothed_bins")):
-        before, after = maps.fit(plain, f)(f.probabilities), maps.fit(smoothed, f)(f.probabilities)
+        before, after = calibrators.fit(plain, f)(f.probabilities), calibrators.fit(smoothed, f)(f.probabilities)
         assert before.min() == 0.0 or plain == "bins"
         assert after.min() > 0.0
         assert np.abs(after - before).max() < 0.25
-    counted = maps.fit("smoothed_grouped", Forecasts(np.array([[0.3, 0.7]] * 4), np.array([1, 1, 1, 0]), (0, 1)))
+    counted = calibrators.fit("smoothed_grouped", Forecasts(np.array([[0.3, 0.7]] * 4), np.array([1, 1, 1, 0]), (0, 1)))
     np.testing.assert_allclose(counted(np.array([[0.3, 0.7], [0.2, 0.8]])), [[0.3, 0.7], [0.2, 0.8]], atol=1e-15)
     np.testing.assert_allclose(counted.means, [[1.5 / 5, 3.5 / 5]], atol=1e-15)
 
@@ -286,10 +286,10 @@ def test_matrix_and_confusion_are_optima_of_their_families():
     f = sample(3, 900)
     y = f.outcomes
     scale = np.sqrt((np.log(f.probabilities) ** 2).mean())
-    from veracity.maps.confusion import KEEP
-    from veracity.maps.matrix import RIDGE
+    from veracity.calibrators.confusion import KEEP
+    from veracity.calibrators.matrix import RIDGE
 
-    cold = 1.0 / maps.fit("temperature", f).temperature
+    cold = 1.0 / calibrators.fit("temperature", f).temperature
 
     def matrix_loss(fitted):
         pull = (scale * (fitted.slopes - cold * np.eye(3))) ** 2
@@ -300,7 +300,7 @@ def test_matrix_and_confusion_are_optima_of_their_families():
         prior = KEEP * np.eye(3) + 1 / 3
         return rule_of("log").score(fitted(f.probabilities), y).sum() - (prior * np.log(fitted.matrix)).sum()
 
-    fitted = maps.fit("matrix", f)
+    fitted = calibrators.fit("matrix", f)
     rng = np.random.default_rng(0)
     for _ in range(20):
         moved = type(fitted)(
@@ -309,7 +309,7 @@ def test_matrix_and_confusion_are_optima_of_their_families():
             intercepts=fitted.intercepts + 0.01 * rng.standard_normal(3),
         )
         assert matrix_loss(moved) > matrix_loss(fitted)
-    fitted = maps.fit("confusion", f)
+    fitted = calibrators.fit("confusion", f)
     for _ in range(20):
         other = fitted.matrix * np.exp(0.05 * rng.standard_normal((3, 3)))
         moved = type(fitted)(f.classes, matrix=other / other.sum(axis=1, keepdims=True))
@@ -319,7 +319,7 @@ def test_matrix_and_confusion_are_optima_of_their_families():
 def test_curves_between_knots_of_next_to_nothing() -> None:
     p = np.array([0.0, 5e-324, 1e-320, 1e-300, 0.2, 0.9, 1e-322, 0.0, 0.5, 0.7])
     y = np.array([0, 1, 0, 1, 0, 1, 0, 0, 1, 1])
-    fitted = maps.fit("isotonic", Forecasts.of(y, p))
+    fitted = calibrators.fit("isotonic", Forecasts.of(y, p))
     mapped = fitted(np.array([3e-324, 2e-321, 1e-310, 0.3]))
     assert np.isfinite(mapped).all()
     assert (np.diff(mapped[:, 1]) >= 0.0).all()

@@ -141,7 +141,7 @@ def test_json_on_standard_output_is_one_document_and_nothing_else(
 ) -> None:
     assert run(["assess", str(forecasts), "--json", "-", "--seed", "3", "--floor", "0.001"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == "veracity/assessment/1"
+    assert document["schema"] == "veracity/assessment/2"
     assert document["n"] == N
     assert document["floor"] == 0.001
     made = document["provenance"]

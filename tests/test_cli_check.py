@@ -13,7 +13,7 @@ from veracity.results.requirements import Requirement, check, lookup
 
 READING = {"value": 0.7, "low": 0.6, "high": 0.8, "method": "delta"}
 DOCUMENT: dict[str, Any] = {
-    "schema": "veracity/assessment/1",
+    "schema": "veracity/assessment/2",
     "model": "gam",
     "n": 100,
     "verdict": "calibrated",
@@ -97,7 +97,7 @@ def test_invalid_requirements_are_refused(text: str) -> None:
 
 def test_every_model_must_meet_it_unless_one_is_named() -> None:
     worse = {**DOCUMENT, "reported": {"geometric_accuracy": {**READING, "value": 0.4}}}
-    both = {"schema": "veracity/assessments/1", "models": {"gam": DOCUMENT, "gam:2": worse}}
+    both = {"schema": "veracity/assessments/2", "models": {"gam": DOCUMENT, "gam:2": worse}}
     assert met("reported.geometric_accuracy>=0.5", both) == [True, False]
     assert met("gam:2:reported.geometric_accuracy>=0.5", both) == [False]
     assert met("gam:reported.geometric_accuracy>=0.5", both) == [True]

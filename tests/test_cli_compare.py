@@ -78,7 +78,7 @@ def test_groups_of_every_model(
 def test_json_holds_every_model(models: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", *map(str, models), "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == "veracity/comparison/1"
+    assert document["schema"] == "veracity/comparison/2"
     assert list(document["models"]) == ["calm", "sharp"]
     assert {one["n"] for one in document["models"].values()} == {250}
 

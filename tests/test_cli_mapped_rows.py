@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import json
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+from veracity import calibrators
 from veracity.cli import run
 
 
@@ -33,14 +35,15 @@ def test_other_columns_are_copied_unchanged(tmp_path, monkeypatch, capsys):
     assert run([*said, "--label", "died"]) == 0
     assert "kept id, when, note" in capsys.readouterr().err
     out = pl.read_csv("out.csv", infer_schema=False)
-    assert out.columns == ["id", "when", "note", "label", "p_0", "p_1"]
-    assert out.select("id", "when", "note", "label").rows() == [
+    assert out.columns == ["id", "when", "note", "risk", "died"]
+    assert out.select("id", "when", "note", "died").rows() == [
         ("1.0", "2026-01-02", "a, b", "1"),
         ("12345678901234567890", None, "x", "0"),
         ("2.0", "2026-01-02", "a, b", "1"),
         ("12345678901234567890", None, "x", "0"),
     ]
-    assert out["p_1"].to_list()[0] == out["p_1"].to_list()[2]
+    assert out["risk"].str.ends_with("%").all()
+    assert out["risk"].to_list()[0] == out["risk"].to_list()[2]
 
 
 @pytest.mark.usefixtures("cut")
@@ -51,12 +54,14 @@ def test_kinds_of_columns_stay(tmp_path, monkeypatch, capsys):
     frame.write_parquet("f.parquet")
     said = ["adjust", "f.parquet", "--positive-proba", "p", "--label", "y", "--to", "sample", "--where", "site=b"]
     assert run([*said, "-o", "out.parquet"]) == 0
-    assert "give way to new ones of the same name: p_1" in capsys.readouterr().err
+    assert "give way" not in capsys.readouterr().err
     out = pl.read_parquet("out.parquet")
-    assert out.columns == ["day", "site", "label", "p_0", "p_1"]
+    assert out.columns == frame.columns
     assert out["day"].to_list() == [date(2026, 1, 2), date(2026, 1, 4)]
     assert out["site"].to_list() == ["b", "b"]
-    assert out["p_1"].dtype == pl.Float64
+    assert out.schema["p"] == pl.Float64
+    assert out.drop("p").schema == frame.drop("p").schema
+    assert out["p_1"].to_list() == [2, 4]
 
 
 @pytest.mark.usefixtures("cut")
@@ -97,11 +102,12 @@ def test_a_map_needs_no_outcome(tmp_path, monkeypatch, capsys):
         assert "300 rows · no outcome · forecast risk · kept" in capsys.readouterr().err
         made[name] = pl.read_csv(f"{name}-out.csv")
         assert made[name]["patient"].to_list() == held["patient"]
-    np.testing.assert_allclose(made["new"]["p_1"], made["percent"]["p_1"], rtol=1e-12)
-    np.testing.assert_allclose(made["new"]["p_1"], made["late"]["p_1"], rtol=1e-15)
+    assert made["new"].columns == [*held, "risk"]
+    np.testing.assert_allclose(100 * made["new"]["risk"], made["percent"]["risk"], rtol=1e-12)
+    np.testing.assert_allclose(made["new"]["risk"], made["late"]["risk"], rtol=1e-15)
     assert made["late"]["died"].to_list() == outcome.to_list()
     assert run(["adjust", "new.csv", "--to", "uniform", "-o", "even.csv"]) == 0
-    assert pl.read_csv("even.csv")["p_1"].mean() == pytest.approx(0.5)
+    assert pl.read_csv("even.csv")["risk"].mean() == pytest.approx(0.5)
     assert run(["adjust", "new.csv", "--to", "sample", "-o", "no.csv"]) == 2
     assert "two columns could be the outcome" in capsys.readouterr().err
 
@@ -126,9 +132,9 @@ def test_rows_without_outcomes_from_standard_input_and_into_a_folder(tmp_path, m
     piped = pl.read_csv(io.BytesIO(capsysbinary.readouterr().out), infer_schema=False)
     assert run(["adjust", "new.csv", "--to", "uniform", "-o", "parts/"]) == 0
     parts = pl.read_parquet("parts/part-00000.parquet")
-    assert piped.columns == parts.columns == ["id", "p_0", "p_1"]
+    assert piped.columns == parts.columns == ["id", "risk"]
     assert piped["id"].to_list() == parts["id"].to_list() == ["01", "02", "03"]
-    np.testing.assert_allclose(parts["p_1"].to_numpy(), piped["p_1"].cast(pl.Float64).to_numpy(), rtol=1e-12)
+    np.testing.assert_allclose(parts["risk"].to_numpy(), piped["risk"].cast(pl.Float64).to_numpy(), rtol=1e-12)
 
 
 @pytest.mark.usefixtures("cut")
@@ -162,7 +168,7 @@ def test_columns_that_csv_cannot_hold_are_reported(tmp_path, monkeypatch, capsys
     told = capsys.readouterr().err
     assert "CSV cannot hold k: left out; write .parquet" in told
     assert "give way" not in told  # weight is not made anew
-    assert pl.read_csv("out.csv").columns == ["weight", "label", "p_0", "p_1"]
+    assert pl.read_csv("out.csv").columns == ["y", "p", "weight"]
     assert run(["adjust", "f.parquet", "--to", "uniform", "-o", "whole.parquet"]) == 0
     assert pl.read_parquet("whole.parquet")["k"].to_list() == [[1], [2, 3]]
 
@@ -176,8 +182,8 @@ def test_weights_count_where_an_outcome_is_not_known_yet(tmp_path, monkeypatch):
     for name in ("late", "all"):
         assert run(["adjust", f"{name}.csv", "--to", "uniform", "--weight", "w", "-o", f"{name}-out.csv"]) == 0
     late, known = (pl.read_csv(f"{name}-out.csv") for name in ("late", "all"))
-    np.testing.assert_allclose(late["p_1"], known["p_1"], rtol=1e-12)
-    assert late["weight"].to_list() == held["w"]
+    np.testing.assert_allclose(late["risk"], known["risk"], rtol=1e-12)
+    assert late.drop("risk").to_dict(as_series=False) == {name: held[name] for name in ("died", "w")}
 
 
 @pytest.mark.usefixtures("cut")
@@ -217,7 +223,7 @@ def test_words_are_kept_letter_by_letter(tmp_path, monkeypatch):
     (tmp_path / "f.csv").write_text(text)
     assert run(["adjust", "f.csv", "--label", "died", "--to", "sample", "-o", "out.csv"]) == 0
     out = (tmp_path / "out.csv").read_text().splitlines()
-    kept = [line.rpartition(",")[0].rpartition(",")[0].rpartition(",")[0] for line in out]
+    kept = [line.rpartition(",")[0].rpartition(",")[0] for line in out]
     assert kept == ["country,sign,note", "NA,-, lead", "DE,.,None", "FR,+,nan", 'NA,-,"a ""q"" b"']
 
 
@@ -227,4 +233,110 @@ def test_a_column_that_nothing_replaces_is_not_reported_as_replaced(tmp_path, mo
     pl.DataFrame({"label": ["x", "y", "z"], "risk": [0.2, 0.5, 0.9]}).write_csv("new.csv")
     assert run(["adjust", "new.csv", "--positive-proba", "risk", "--to", "uniform", "-o", "out.csv"]) == 0
     assert "give way" not in capsys.readouterr().err
-    assert pl.read_csv("out.csv").columns == ["label", "p_0", "p_1"]
+    assert pl.read_csv("out.csv").columns == ["label", "risk"]
+
+
+@pytest.mark.usefixtures("cut")
+@pytest.mark.parametrize("command", ["adjust", "apply"])
+def test_a_table_keeps_its_shape_and_only_the_forecast_changes(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    text = "id,amount,note,fraud,p\n007,1.50,,1,0.20\n008,NA,,0,0.5\n009,2e3,,1,0.9\n010,-,,0,0.30\n"
+    (tmp_path / "f.csv").write_text(text)
+    assert run(["adjust", "f.csv", "--label", "fraud", "--to", "uniform", "-o", "first.csv"]) == 0
+    fitted = calibrators.from_json((tmp_path / "first.map.json").read_text())
+    said = {
+        "adjust": ["adjust", "f.csv", "--to", "uniform"],
+        "apply": ["calibrate", "apply", "first.map.json", "f.csv"],
+    }
+    assert run([*said[command], "--label", "fraud", "-o", "out.csv"]) == 0
+    before, after = ([line.split(",") for line in Path(name).read_text().splitlines()] for name in ("f.csv", "out.csv"))
+    assert [line[:-1] for line in after] == [line[:-1] for line in before]
+    assert after[0][-1] == "p"
+    mapped = fitted(np.array([float(line[-1]) for line in before[1:]]))[:, 1]
+    assert [float(line[-1]) for line in after[1:]] == mapped.tolist()
+    assert run([*said[command], "--label", "fraud", "--suffix", "_calibrated", "-o", "beside.csv"]) == 0
+    beside = [line.split(",") for line in Path("beside.csv").read_text().splitlines()]
+    assert [line[:-1] for line in beside] == before
+    assert [line[-1] for line in beside] == ["p_calibrated", *(line[-1] for line in after[1:])]
+
+
+@pytest.mark.usefixtures("cut")
+def test_columns_of_classes_stay_where_they_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet([1, 1, 1], 40)
+    frame = pl.DataFrame(
+        {"p_b": p[:, 1], "day": ["2026-01-01"] * 40, "p_a": p[:, 0], "y": rng.choice(list("abc"), 40), "p_c": p[:, 2]}
+    )
+    for write, name in (
+        (frame.write_csv, "f.csv"),
+        (frame.write_parquet, "f.parquet"),
+        (frame.write_ndjson, "f.jsonl"),
+    ):
+        write(name)
+        assert run(["adjust", name, "--to", "uniform", "-o", "out.parquet", "--force"]) == 0
+        out = pl.read_parquet("out.parquet")
+        assert out.columns == frame.columns
+        assert out.select("day", "y").equals(frame.select("day", "y"))
+        assert [out[f"p_{c}"].mean() for c in "abc"] == pytest.approx([1 / 3] * 3, abs=1e-9)
+        assert run(["adjust", name, "--to", "uniform", "--suffix", "2", "-o", "both.parquet", "--force"]) == 0
+        both = pl.read_parquet("both.parquet")
+        assert both.columns == ["p_b", "p_b2", "day", "p_a", "p_a2", "y", "p_c", "p_c2"]
+        assert both.select(frame.columns).cast(dict(frame.schema)).equals(frame)  # CSV is copied letter by letter
+        assert both["p_a2"].equals(out["p_a"])
+
+
+@pytest.mark.parametrize("scale", ["logit", "log", "percent"])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_mapped_forecasts_stay_on_their_scale(tmp_path, monkeypatch, scale, columns):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(6)
+    p = rng.uniform(0.05, 0.95, 60)
+    y = (rng.random(60) < p).astype(int)
+    stated = {"logit": lambda q: np.log(q / (1 - q)), "log": np.log, "percent": lambda q: 100 * q}[scale]
+    if scale == "logit" and columns == 2:
+        stated = np.log  # of which the softmax is taken
+    held = {"p_1": stated(p)} if columns == 1 else {"p_0": stated(1 - p), "p_1": stated(p)}
+    pl.DataFrame({"y": y, "p_1": p}).write_csv("plain.csv")
+    pl.DataFrame({"y": y} | held).write_csv("f.csv")
+    plain = ["--label", "y", "--to", "uniform"]
+    assert run(["adjust", "plain.csv", *plain, "--positive-proba", "p_1", "-o", "expected.csv"]) == 0
+    named = ["--positive-proba", "p_1"] if columns == 1 else ["--proba", "p_*"]
+    assert run(["adjust", "f.csv", *plain, *named, "--scale", scale, "-o", "out.csv"]) == 0
+    expected, out = pl.read_csv("expected.csv")["p_1"].to_numpy(), pl.read_csv("out.csv")
+    assert out.columns == ["y", *held]
+    np.testing.assert_allclose(out["p_1"].to_numpy(), stated(expected), rtol=1e-9, atol=1e-12)
+
+
+def test_outcomes_and_weights_of_other_files_stay_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"row": ["a", "b", "c"], "p": [0.2, 0.7, 0.4]}).write_csv("p.csv")
+    pl.DataFrame({"y": [0, 1, 1]}).write_csv("y.csv")
+    pl.DataFrame({"w": [1.0, 2.0, 1.0]}).write_csv("w.csv")
+    said = ["adjust", "p.csv", "--label-file", "y.csv", "--weight", "w.csv", "--positive-proba", "p", "--to", "sample"]
+    assert run([*said, "-o", "out.csv"]) == 0
+    assert pl.read_csv("out.csv").columns == ["row", "p"]
+
+
+def test_a_suffix_without_effect_or_of_a_column_that_exists_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.7, 0.4], "p_new": [1, 2, 3]}).write_csv("f.csv")
+    rows = [(i, c, p, "ab"[i % 2]) for i in range(6) for c, p in (("b", 0.3), ("a", 0.7))]
+    names = ["case", "predicted_label", "predicted", "outcome"]
+    pl.DataFrame(rows, schema=names, orient="row").write_csv("long.csv")
+    for words, message in (
+        ("f.csv --label y --positive-proba p", "--suffix _new: there is a column `p_new` already"),
+        ("long.csv --id case", "--suffix has no effect"),
+    ):
+        assert run(["adjust", *words.split(), "--to", "uniform", "--suffix", "_new", "-o", "out.csv"]) == 2
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / "out.csv").exists()
+
+
+def test_what_json_lines_nest_is_left_out_with_a_word(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": i, "y": i % 2, "p": 0.1 + 0.1 * i, "tags": {"a": [i]}} for i in range(8)]
+    (tmp_path / "f.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["adjust", "f.jsonl", "--to", "uniform", "-o", "out.csv"]) == 0
+    assert "lists and objects are left out: tags" in capsys.readouterr().err
+    assert pl.read_csv("out.csv").columns == ["id", "y", "p"]

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from veracity import maps
+from veracity import calibrators
 from veracity.cli import run
 from veracity.data import Forecasts
 
@@ -42,9 +42,9 @@ def rows_of(path) -> np.ndarray:
 
 def test_adjust_writes_rows_and_map_and_prints_weights(here, forecasts, capsys):
     assert run(["adjust", "f.csv", "--to", "sample", "-o", "out.csv"]) == 0
-    fitted = maps.fit("multiplicative", forecasts)
+    fitted = calibrators.fit("multiplicative", forecasts)
     np.testing.assert_allclose(rows_of("out.csv"), fitted(forecasts.probabilities), atol=1e-12)
-    again = maps.from_json((here / "out.map.json").read_text())
+    again = calibrators.from_json((here / "out.map.json").read_text())
     assert again.weights == pytest.approx(fitted.weights, rel=1e-9)
     assert again.classes == CLASSES
     out = capsys.readouterr()
@@ -140,7 +140,7 @@ def test_infeasible_targets_name_the_classes(here, capsys):
 def test_calibrate_fits_and_applies(here, forecasts, capsys, name):
     assert run(["calibrate", "fit", "f.csv", "--map", name, "-o", "m.json"]) == 0
     assert run(["calibrate", "apply", "m.json", "f.csv", "-o", "out.csv"]) == 0
-    fitted = maps.from_json((here / "m.json").read_text())
+    fitted = calibrators.from_json((here / "m.json").read_text())
     np.testing.assert_allclose(rows_of("out.csv"), fitted(forecasts.probabilities), atol=1e-12)
     assert "applied to 200 rows" in capsys.readouterr().err
     if name != "best":
@@ -191,9 +191,11 @@ def test_a_map_is_applied_to_rows_without_outcomes(labelled, capsys):
         assert run(["calibrate", "apply", "map.json", f"{name}.csv", "-o", f"{name}-mapped.csv"]) == 0
     assert "400 rows · no outcome · forecast proba_a proba_b proba_c · kept id" in capsys.readouterr().err
     new = pl.read_csv("new-mapped.csv")
-    assert new.columns == ["id", "p_a", "p_b", "p_c"]
+    assert new.columns == ["id", "proba_a", "proba_b", "proba_c"]
     assert new["id"].to_list()[:2] == ["n0", "n1"]
-    np.testing.assert_allclose(new.drop("id").to_numpy(), rows_of("labelled-mapped.csv"), atol=1e-12)
+    labelled_rows = pl.read_csv("labelled-mapped.csv")
+    assert labelled_rows.columns == ["proba_a", "proba_b", "proba_c", "y"]
+    np.testing.assert_allclose(new.drop("id").to_numpy(), labelled_rows.drop("y").to_numpy(), atol=1e-12)
 
 
 def test_rows_without_outcomes_are_adjusted_to_given_frequencies(labelled, capsys):
@@ -216,9 +218,9 @@ def test_one_column_without_outcomes_is_for_the_second_of_two_classes(tmp_path, 
     assert run(["calibrate", "fit", "old.csv", "--map", "platt", "-o", "map.json"]) == 0
     assert run(["calibrate", "apply", "map.json", "new.csv", "-o", "out.csv"]) == 0
     out = pl.read_csv("out.csv")
-    assert out.columns == ["patient", "p_0", "p_1"]
-    assert out["p_1"].is_sorted()
-    assert (out["p_0"] + out["p_1"]).to_list() == pytest.approx([1.0] * 3)
+    assert out.columns == ["patient", "risk"]
+    fitted = calibrators.from_json((tmp_path / "map.json").read_text())
+    assert out["risk"].to_list() == pytest.approx(fitted(np.array([0.2, 0.5, 0.9]))[:, 1].tolist(), rel=1e-15)
 
 
 @pytest.mark.parametrize(

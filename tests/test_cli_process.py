@@ -18,7 +18,6 @@ import pytest
 from veracity import plots
 from veracity.cli import run
 from veracity.cli._output import OutputFiles
-from veracity.data import whole_files
 
 CONTROL = "\x1b[2J\x07\u202e"
 CRASH = """
@@ -193,20 +192,6 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
         assert run(["assess", str(path), "--json", str(out), "--force", "--quiet"]) == 0
         assert stat.S_IMODE(out.stat().st_mode) == mode
         assert len(out.read_bytes()) > 1000
-
-
-def test_what_killed_processes_left_is_removed_and_what_others_write_is_not(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
-        gone.wait()
-    left, recent = (tmp_path / f".out.json.{pid}.part" for pid in (gone.pid, 2**22 + 1))
-    other, alive = tmp_path / f".else.json.{gone.pid}.part", tmp_path / ".out.json.1.part"
-    for part in (left, recent, other, alive):
-        part.write_text("half")
-    for part in (left, other, alive):
-        os.utime(part, (time.time() - 2 * whole_files.ABANDONED,) * 2)
-    with OutputFiles() as files:
-        files.add(tmp_path / "out.json", "{}")
-    assert sorted(tmp_path.iterdir()) == sorted([recent, other, alive, tmp_path / "out.json"])
 
 
 def test_a_file_that_cannot_be_replaced_leaves_no_temporary_file(tmp_path: Path) -> None:

@@ -365,7 +365,7 @@ def test_a_table_that_looks_like_the_textbooks_is_asked_about(say):
     said = " ".join(out.split())
     assert "Is yours such a table? Then: --tp 12 --fp 2 --fn 56 --tn 83." in said
     (finding,) = [f for f in found(say, "--counts", TEXTBOOK)["findings"] if f["code"] == "orientation"]
-    assert finding["severity"] == "changes the meaning"
+    assert finding["severity"] == "critical"
     remedy = finding["message"].partition("Then: ")[2].partition(". If not")[0]
     turned = found(say, *shlex.split(remedy))
     assert turned["sensitivity"] == pytest.approx(12 / 68)

@@ -227,7 +227,7 @@ def test_document_goes_both_ways_and_fits_the_schema() -> None:
         back.differences(0.3)
     assert pickle.loads(pickle.dumps(c)) == c == copy.deepcopy(c)
     assert set(c.record.groups["site"]) == {"0", "1"}
-    with pytest.raises(ValueError, match="schema 'veracity/comparison/1'"):
+    with pytest.raises(ValueError, match="not 'veracity/comparison/2'"):
         vc.Comparison.from_json("{}")
 
 

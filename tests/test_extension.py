@@ -17,7 +17,7 @@ import pytest
 
 import veracity as vc
 from tests.inputs.test_new_layout import ODDS
-from veracity import engines, maps, measures, plots
+from veracity import calibrators, engines, measures, plots
 from veracity.formulas import rules
 from veracity.results.schema import schema
 
@@ -29,7 +29,7 @@ HALFWAY = '''
 """Halfway to the class frequencies."""
 from dataclasses import dataclass
 import numpy as np
-from veracity.maps._fitted import Formula
+from veracity.calibrators._fitted import Formula
 
 @dataclass(frozen=True, eq=False)
 class Halfway(Formula):
@@ -125,12 +125,12 @@ def added_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytes
             listed.cache_clear()
 
 
-@pytest.mark.parametrize("added_folder", ["veracity.maps"], indirect=True)
+@pytest.mark.parametrize("added_folder", ["veracity.calibrators"], indirect=True)
 def test_a_map_is_a_file(added_folder: Path) -> None:
     (added_folder / "halfway.py").write_text(HALFWAY)
-    assert "halfway" in maps.names()
-    fitted = maps.fit("halfway", vc.Forecasts.of(Y, P))
-    assert maps.from_json(fitted.to_json())(P[:3]) == pytest.approx(fitted(P[:3]))
+    assert "halfway" in calibrators.names()
+    fitted = calibrators.fit("halfway", vc.Forecasts.of(Y, P))
+    assert calibrators.from_json(fitted.to_json())(P[:3]) == pytest.approx(fitted(P[:3]))
     assert vc.assess(Y, P, map="halfway").losses("log").CL.known
 
 
@@ -168,7 +168,7 @@ def test_files_put_into_the_package_are_offered_and_used_by_the_command_line(tmp
     shutil.copytree(Path(vc.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     added = {
         "read/layouts/odds_won": ODDS,
-        "maps/halfway": HALFWAY,
+        "calibrators/halfway": HALFWAY,
         "plots/dots": DOTS,
         "engines/twice": TWICE,
         "cli/hello": HELLO,

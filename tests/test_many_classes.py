@@ -12,6 +12,7 @@ from veracity.kernels import scan
 from veracity.kernels.grid import grid
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally, total
+from veracity.words.calibration import sentences
 
 
 def softmax(n, k, strength, seed):
@@ -128,4 +129,4 @@ def test_no_more_loss_remains_than_there_is():
     a = veracity.assess(rng.random(40_000) < p, p)
     assert a.verdict == "calibrated"
     assert a.verdict_detail.gain.high < 0.01
-    assert "would save at most" in a.verdict_detail.sentences[0]
+    assert "would save at most" in str(sentences(a.verdict_detail)[0])

@@ -12,10 +12,11 @@ import pytest
 
 import veracity as vc
 from veracity.data import Forecasts
-from veracity.data.verdict import ClassLevel, ConfidenceTest, LevelTest, Verdict
+from veracity.data.verdict import ClassLevel, ConfidenceTest, LevelTest, Reason, Verdict
 from veracity.estimate.conclusion import verdict
 from veracity.estimate.verdict import judge, state_of, word_of
 from veracity.simulate import simulate
+from veracity.words.calibration import sentences
 
 CALLED = ("over-confident", "under-confident")
 
@@ -82,7 +83,7 @@ def test_wrong_odds_are_a_level_and_not_a_confidence(factor: float) -> None:
     assert found.ratio is not None
     assert float(found.intercept) == pytest.approx(-np.log(factor), abs=0.35)
     assert (float(found.ratio) > 1.0) == (factor > 1.0)
-    assert found.sentences[0].startswith(f"**Too {'high' if factor > 1.0 else 'low'} overall.** It predicts ")
+    assert str(sentences(found)[0]).startswith(f"**Too {'high' if factor > 1.0 else 'low'} overall.** It predicts ")
 
 
 @pytest.mark.parametrize(("s", "word"), [(1.5, "over-confident"), (0.6, "under-confident")])
@@ -97,7 +98,7 @@ def test_one_draw_of_each_kind(k: int, s: float, word: str) -> None:
     assert found.gain.high is not None
     assert found.gain.high >= float(found.gain) >= 0.01
     assert found.confidence.where is not None
-    assert found.sentences[0].startswith(f"**{word.capitalize()}.** When it says ")
+    assert str(sentences(found)[0]).startswith(f"**{word.capitalize()}.** When it says ")
 
 
 @pytest.mark.parametrize("n", [400, 30_000])  # outcomes are drawn, and sums of residuals are normal
@@ -117,7 +118,9 @@ def test_calibrated_is_said_only_of_enough_cases() -> None:
     assert few.detectable is not None
     assert many.detectable is not None
     assert many.detectable < 0.01 < few.detectable
-    assert many.sentences[0].startswith("**Calibrated.** Correcting level, slope and ranges would save at most 0.")
+    assert str(sentences(many)[0]).startswith(
+        "**Calibrated.** Correcting level, slope and ranges would save at most 0."
+    )
 
 
 def test_detectable_share_is_a_likelihood_ratio_of_twelve() -> None:
@@ -130,8 +133,8 @@ def test_small_errors_of_many_cases_are_slight() -> None:
     found = judged(powered(calibrated(2, 120_000, 3), 1.08))
     assert found.word == "slightly over-confident"
     assert found.state == "slight"
-    assert found.sentences == (f"**Slightly over-confident.** {found.sentences[0].partition('** ')[2]}",)
-    assert found.sentences[0].endswith("of the log loss.")
+    assert [said.title for said in sentences(found)] == ["Slightly over-confident"]
+    assert str(sentences(found)[0]).endswith("of the log loss.")
 
 
 def flat(seed: int) -> Forecasts:
@@ -208,29 +211,28 @@ UNIFORM = np.linspace(0.02, 0.98, 200)
 @pytest.mark.parametrize(
     ("f", "state", "reason"),
     [
-        (calibrated(3, 19, 1), "not measurable", "19 cases: too few to judge"),
-        (pair(UNIFORM, np.zeros(200)), "found", "only one class was observed"),
-        (pair(UNIFORM / 100, np.zeros(200)), "too few", "only one class was observed"),
-        (pair(np.full(200, 0.25), np.tile([0, 0, 0, 1], 50)), "none found", "same in every case"),
-        (pair(np.full(200, 0.25), np.tile([0, 1], 100)), "found", "same in every case"),
-        (pair(np.tile([0, 1], 100), np.tile([0, 1], 100)), "none found", "decisions, not probabilities"),
-        (pair(np.tile([0, 1], 100), np.repeat([0, 1], 100)), "found", "decisions, not probabilities"),
-        (Forecasts(None, None, (), log_realised=np.log(UNIFORM)), "not measurable", "probability of the outcome"),
-        (replace(pair(UNIFORM, np.tile([0, 1], 100)), shares_only=True), "not measurable", "only shares of cases"),
+        (calibrated(3, 19, 1), "not measurable", Reason.TOO_FEW_CASES),
+        (pair(UNIFORM, np.zeros(200)), "found", Reason.ONE_CLASS),
+        (pair(UNIFORM / 100, np.zeros(200)), "too few", Reason.ONE_CLASS),
+        (pair(np.full(200, 0.25), np.tile([0, 0, 0, 1], 50)), "none found", Reason.CONSTANT),
+        (pair(np.full(200, 0.25), np.tile([0, 1], 100)), "found", Reason.CONSTANT),
+        (pair(np.tile([0, 1], 100), np.tile([0, 1], 100)), "none found", Reason.ONLY_CERTAIN_FORECASTS),
+        (pair(np.tile([0, 1], 100), np.repeat([0, 1], 100)), "found", Reason.ONLY_CERTAIN_FORECASTS),
+        (Forecasts(None, None, (), log_realised=np.log(UNIFORM)), "not measurable", Reason.ONLY_REALISED),
+        (replace(pair(UNIFORM, np.tile([0, 1], 100)), shares_only=True), "not measurable", Reason.ONLY_SHARES),
     ],
 )
-def test_awkward_input_has_a_state_and_a_reason(f: Forecasts, state: str, reason: str) -> None:
+def test_awkward_input_has_a_state_and_a_reason(f: Forecasts, state: str, reason: Reason) -> None:
     found = judged(f)
     assert found.state == state
-    assert found.reason is not None
-    assert reason.lower() in found.reason.lower().replace("what happened", "the outcome")
-    assert found.sentences
-    assert all("nan" not in said and "inf " not in said for said in found.sentences)
+    assert found.reason is reason
+    assert sentences(found)
+    assert all("nan" not in str(said) and "inf " not in str(said) for said in sentences(found))
 
 
 def test_certain_forecasts_that_were_all_right_say_how_rare_misses_are() -> None:
     found = judged(pair(np.tile([0, 1], 100), np.tile([0, 1], 100)))
-    assert found.sentences[0] == (
+    assert str(sentences(found)[0]) == (
         "**These are decisions, not probabilities.** Every forecast is 0 or 1, and all were right: "
         "misses are rarer than 1.5 %."
     )
@@ -240,7 +242,8 @@ def test_fewer_than_eight_clusters_are_too_few() -> None:
     p = np.random.default_rng(0).random(200)
     found = judge(p, (p > 0.5).astype(int), ["a", "b"], clusters=np.arange(200) % 7)
     assert found.state == "not measurable"
-    assert found.reason == "7 clusters: too few to judge, at least 8 needed"
+    assert (found.reason, found.number, found.needed) == (Reason.TOO_FEW_CLUSTERS, 7, 8)
+    assert sentences(found)[0].text == "7 clusters: too few to judge, at least 8 needed."
 
 
 def test_frequencies_that_cannot_be_matched_are_judged_all_the_same() -> None:
@@ -249,7 +252,7 @@ def test_frequencies_that_cannot_be_matched_are_judged_all_the_same() -> None:
     found = judged(Forecasts(p, np.repeat([0, 1, 2], 100), (0, 1, 2)))
     assert found.zero_rows == 100
     assert found.word == "over-confident and biased"
-    assert found.sentences[0].startswith("**It ruled out what happened in 100 of 300 cases** (rows 200, 201, ")
+    assert str(sentences(found)[0]).startswith("**It ruled out what happened in 100 of 300 cases** (rows 200, 201, ")
 
 
 def test_ruled_out_outcomes_are_said_first() -> None:
@@ -259,10 +262,10 @@ def test_ruled_out_outcomes_are_said_first() -> None:
     p[5] = np.eye(3)[(f.outcomes[5] + 1) % 3]
     found = judged(replace(f, probabilities=p))
     assert found.zero_rows == 1
-    assert found.sentences[0].startswith(
+    assert str(sentences(found)[0]).startswith(
         "**It ruled out what happened in 1 of 2,000 cases** (row 5), so its log loss is "
     )
-    assert "With a minimum probability of 0.1 % it would be " in found.sentences[0]
+    assert "With a minimum probability of 0.1 % it would be " in str(sentences(found)[0])
     assert found.word == "over-confident"
 
 

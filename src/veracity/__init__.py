@@ -11,6 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see; at run time a name is imported when it is first used
+    from veracity.calibrators import InfeasibleTarget as InfeasibleTarget
+    from veracity.calibrators import adjust as adjust
     from veracity.data import Finding as Finding
     from veracity.data import Forecasts as Forecasts
     from veracity.formulas.chain import Chain as Chain
@@ -22,8 +24,6 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time a name is i
     from veracity.formulas.means import risk_profile as risk_profile
     from veracity.formulas.rules import ScoringRule as ScoringRule
     from veracity.formulas.rules import rule as rule
-    from veracity.maps import InfeasibleTarget as InfeasibleTarget
-    from veracity.maps import adjust as adjust
     from veracity.results.assess import Assessments as Assessments
     from veracity.results.assess import assess as assess
     from veracity.results.assessment import Assessment as Assessment
@@ -50,8 +50,8 @@ _HOMES = {
     "rule": "formulas.rules",
     "ScoringRule": "formulas.rules",
     "Chain": "formulas.chain",
-    "adjust": "maps",
-    "InfeasibleTarget": "maps",
+    "adjust": "calibrators",
+    "InfeasibleTarget": "calibrators",
     "PredictionTable": "table",
     "CoupledNormal": "formulas.distributions",
     "CoupledExponential": "formulas.distributions",

@@ -121,7 +121,9 @@ def test_interval_of_the_excess_holds_the_true_excess(kind: str, size: float) ->
         rng = np.random.default_rng([9, seed])
         q = truth(kind, 300, rng)
         a = vc.assess(draw(q, rng), stated(q, "T", size), labels=list(range(q.shape[1])))
-        readings = [(a.expected.scores[rule].excess, value) for rule, value in zip(("log", "brier"), true.values(), strict=True)]
+        readings = [
+            (a.expected.scores[rule].excess, value) for rule, value in zip(("log", "brier"), true.values(), strict=True)
+        ]
         held.append([reading.low <= value <= reading.high for reading, value in readings])
     assert (np.mean(held, axis=0) >= 0.90).all()  # 95 % nominally; 150 draws have a standard error of 1.8 %
 

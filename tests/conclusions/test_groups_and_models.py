@@ -13,6 +13,7 @@ import pytest
 import veracity as vc
 from veracity.cli import run
 from veracity.data import Finding
+from veracity.data.findings_of_input import MissingRows, ZeroProbability
 from veracity.estimate.verdict import ALPHA
 from veracity.words import finding
 
@@ -215,10 +216,10 @@ def test_few_cases_that_decide_a_difference_are_named() -> None:
 # -- rows of findings -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("message", ["3 of 9 rows have missing values and are left out", "3 of 9 arrows missed"])
-def test_a_finding_names_its_rows_whatever_its_message_says(message: str) -> None:
-    said = finding(Finding("missing_rows", "changes the meaning", message, 3, (2, 5, 7)))
-    assert said == f"{message} (rows 2, 5, 7)."
+@pytest.mark.parametrize("kind", [MissingRows, ZeroProbability])
+def test_a_finding_names_its_rows_whatever_its_message_says(kind: type[Finding]) -> None:
+    made = kind(3, 9, (2, 5, 7))
+    assert finding(made) == f"{made.message} (rows 2, 5, 7)."
 
 
 def test_rows_that_are_left_out_are_named_on_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import veracity as vc
 from veracity.data.verdict import Range
+from veracity.words.calibration import sentences
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +42,7 @@ def test_counts_of_a_thousand_classes_are_those_of_all_cases_and_the_sample_is_n
     assert (where.count, where.events) == (number, events)
     assert where.expected == pytest.approx(expected, rel=1e-9)
     assert (where.predicted, where.observed) == pytest.approx((expected / number, events / number), rel=1e-9)
-    assert f"where {number - expected:.0f} were expected" in detail.sentences[0]
+    assert f"where {number - expected:.0f} were expected" in str(sentences(detail)[0])
     assert detail.tested == 1000
     assert "a sample of 1,000 of 3,000 cases" in detail.method
     assert "The tests used 1,000 of 3,000 cases." in " ".join(str(a).split())
@@ -92,13 +93,13 @@ def test_what_would_show_is_said_of_the_cases_that_were_tested(monkeypatch: pyte
     monkeypatch.setattr(conclusion, "MOST_ROWS", 300)
     detail = vc.assess(y, q).verdict_detail
     assert detail.state == "none found"
-    assert "With 300 cases" in detail.sentences[0]
-    assert detail.sentences[-1] == "The tests used 300 of 4,000 cases."
+    assert "With 300 cases" in str(sentences(detail)[0])
+    assert str(sentences(detail)[-1]) == "The tests used 300 of 4,000 cases."
 
 
 def test_nothing_is_said_of_a_sample_where_every_case_is_tested() -> None:
     y, p = cautious(400, 20)
     detail = vc.assess(y, p).verdict_detail
     assert detail.tested is None
-    assert not any("tests used" in said for said in detail.sentences)
+    assert not any("tests used" in str(said) for said in sentences(detail))
     assert "tested" not in vc.assess(y, p).document()["verdict_detail"]

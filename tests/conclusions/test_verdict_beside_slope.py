@@ -13,6 +13,7 @@ import veracity as vc
 from veracity import show
 from veracity.data.reading import Reading
 from veracity.data.verdict import ConfidenceTest, LevelTest, ShapeTest, Verdict
+from veracity.words.calibration import sentences
 
 
 def picks(level: float, slope: float, n: int = 20_000) -> vc.Assessment:
@@ -41,7 +42,7 @@ def test_picks_whose_slope_says_the_opposite_are_told_by_their_averages(
     assert detail.slope.high is not None
     assert detail.slope.high < 1.0 if side == "below" else detail.slope.low > 1.0
     expected, realised = 100 * detail.confidence.expected, 100 * detail.confidence.realised
-    said = detail.sentences[0]
+    said = str(sentences(detail)[0])
     assert said.startswith(f"**{title}-confident.** It says {expected:.0f} % on average; {realised:.0f} % of its picks")
     assert said.endswith(f"where it is least sure, so the calibration slope is {side} 1.")
     first = str(a)
@@ -61,6 +62,7 @@ def test_a_slope_that_agrees_is_shown_beside_the_verdict() -> None:
 FOUND = Verdict(
     word="over-confident",
     state="found",
+    p=0.001,
     level=LevelTest(0.4),
     confidence=ConfidenceTest(0.001, "over-confident", 0.62, 0.33),
     shape=ShapeTest(0.5),

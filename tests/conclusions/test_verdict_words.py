@@ -12,6 +12,7 @@ import veracity as vc
 from bench._truth import draw, stated, truth
 from bench.verdict import plain
 from veracity.data.reading import Reading
+from veracity.data.records import Surprise
 from veracity.data.verdict import ClassLevel, ConfidenceTest, LevelTest, Range, ShapeTest, Verdict
 from veracity.estimate.conclusion import verdict
 from veracity.words.calibration import percent, range_name, sentences
@@ -35,7 +36,7 @@ CAUTIOUS = Range(0.6, 0.8, 0.7, 0.86, 100.0, 86.0, 70.0, 3.5)
 
 
 def said(found: Verdict, cases: int = 500, classes: int = 5) -> tuple[str, ...]:
-    return sentences(found, cases, classes)
+    return tuple(map(str, sentences(replace(found, cases=cases, class_count=classes))))
 
 
 def test_over_confidence_is_shown_where_it_is_clearest() -> None:
@@ -70,7 +71,9 @@ def test_level_of_two_and_of_more_classes() -> None:
     assert said(two, classes=2) == ("**Too high overall.** It predicts 12 % on average; 7 % happened.",)
     levels = {"cat": ClassLevel(0.14, 0.10, -5.0), "dog": ClassLevel(0.08, 0.10, 4.0)}
     more = replace(two, level=LevelTest(0.001, levels))
-    assert said(more) == ("**Over-predicts** cat (14 %, was 10 %) and **under-predicts** dog (8 %, was 10 %).",)
+    assert said(more) == (
+        "**Biased.** **Over-predicts** cat (14 %, was 10 %) and **under-predicts** dog (8 %, was 10 %).",
+    )
 
 
 def test_sizes_are_rounded_up() -> None:
@@ -92,9 +95,9 @@ def test_too_few_cases_are_called_that() -> None:
 
 
 def test_zeros_come_first_with_the_loss_of_a_minimum_probability() -> None:
-    found = replace(FOUND, zero_rows=3)
-    first = sentences(found, 569, 2, zero_rows=[136, 140, 150], floor=0.001, floored_loss=0.2084)[0]
-    assert first == (
+    rows = tuple(Surprise(row, "yes", 0.0) for row in (136, 140, 150))
+    found = replace(FOUND, zero_rows=3, ruled_out=rows, floor=0.001, floored_loss=0.2084)
+    assert said(found, 569, 2)[0] == (
         "**It ruled out what happened in 3 of 569 cases** (rows 136, 140, 150), so its log loss is infinite. "
         "With a minimum probability of 0.1 % it would be 0.21."
     )
@@ -131,7 +134,7 @@ def test_every_sentence_of_simulated_cases_is_true_of_its_numbers(kind: str, n: 
     given = plain(kind, n, error, size)(np.random.default_rng(11))
     p, y = given["p"], given["y"]
     found = verdict(vc.Tally.of(y, p))
-    text = " ".join(found.sentences)
+    text = " ".join(map(str, sentences(found)))
     assert not re.search(r"\de[-+]?\d|nan|\binf\b|None", text)
     assert text.startswith("**")
     if found.confidence.where is not None:
@@ -154,14 +157,15 @@ def test_a_range_of_sure_forecasts_holds_most_misses_and_no_range_is_told_twice(
     assert where is not None
     assert where.high == 1.0
     assert where.low <= 0.95
-    assert len(found.sentences) == 1
+    assert len(sentences(found)) == 1
 
 
 def test_shares_have_the_digits_of_their_difference_and_numbers_are_called_classes() -> None:
     levels = {"7": ClassLevel(0.1112, 0.1001, -5.0), "1": ClassLevel(0.0902, 0.1014, 4.0)}
     found = replace(FOUND, word="biased", confidence=ConfidenceTest(0.4), level=LevelTest(0.001, levels))
     assert said(found) == (
-        "**Over-predicts** class 7 (11.1 %, was 10.0 %) and **under-predicts** class 1 (9.0 %, was 10.1 %).",
+        "**Biased.** **Over-predicts** class 7 (11.1 %, was 10.0 %) and **under-predicts** class 1 "
+        "(9.0 %, was 10.1 %).",
     )
 
 

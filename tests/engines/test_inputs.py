@@ -53,7 +53,7 @@ def test_delayed_forecasts_are_counted_by_dask(cluster: Any) -> None:
     made = engines.assess(parts, engine="dask")
     whole = total([Tally.of([0, 1, 1, 0], [0.1, 0.8, p, 0.3]) for p in (0.2, 0.4, 0.6)])
     assert counts(only(made)) == counts(whole)
-    model = engines.Engine("dask").one_model(parts)
+    model = engines.Engine("dask").recalibration(parts)
     with pytest.raises(ValueError, match="only files can be written as they are read"):
         model.write(model.adjustment(), "out.csv")
     odd = delayed(Forecasts.of)([0, 2, 1], [[0.1, 0.8, 0.1]] * 3)

@@ -106,8 +106,8 @@ def test_weights_counts_and_split_outcomes(
     for name in ("memory", "parts"):
         assert run(["adjust", "f.csv", "--count", "times", "--to", "uniform", "-o", f"{name}.csv"]) == 0
         by_passes()
-    assert held("parts.csv").columns == ["label", "p_0", "p_1", "weight", "count"]
-    assert held("parts.csv").height == 301
+    assert held("parts.csv").columns == ["y", "p", "times"]
+    assert held("parts.csv").select("y", "times").equals(pl.read_csv("f.csv").select("y", "times"))  # each row once
     same(held("parts.csv"), held("memory.csv"))
 
 
@@ -132,17 +132,17 @@ def test_a_file_that_breaks_while_it_is_written(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fit has gone through; then a part is gone."""
-    from veracity.engines._one_model import OneModel
+    from veracity.results.recalibration_job import RecalibrationJob
 
     parts = Path(shutil.copytree(Path(files[0]).parent, tmp_path / "parts"))
     (parts / "part03.parquet").unlink()  # the one without rows
-    plain = OneModel.write
+    plain = RecalibrationJob.write
 
     def late(self: Any, *given: Any) -> Any:
         (parts / "part07.parquet").unlink()
         return plain(self, *given)
 
-    monkeypatch.setattr(OneModel, "write", late)
+    monkeypatch.setattr(RecalibrationJob, "write", late)
     assert run(["adjust", "parts", "--to", "sample", "-o", "out.parquet"]) == 2
     assert "part07.parquet: cannot be read" in capsys.readouterr().err
     assert left(tmp_path) == ["parts"]

@@ -63,14 +63,18 @@ def test_assessment_of_every_engine_equals_that_in_memory(engine: Any, folder: C
     assert made.provenance.engine == engine.name
     for name in MEANS:
         assert float(made.measured.reading(name)) == float(expected.measured.reading(name))
-        assert float(made.papers.published.measured.reading(name)) == float(expected.papers.published.measured.reading(name))
+        assert float(made.papers.published.measured.reading(name)) == float(
+            expected.papers.published.measured.reading(name)
+        )
         assert float(made.reported.reading(name)) == pytest.approx(float(expected.reported.reading(name)), rel=1e-12)
     assert [(b.low, b.high, b.count, b.true) for b in made.bins] == [
         (b.low, b.high, b.count, b.true) for b in expected.bins
     ]
     for term, value in expected.losses("log").readings().items():
         # All distinct rows fit, so the ladder stands on the same rows in another order.
-        assert made.losses("log").readings()[term] == pytest.approx(float(value), rel=1e-9, abs=1e-12, nan_ok=True), term
+        assert made.losses("log").readings()[term] == pytest.approx(float(value), rel=1e-9, abs=1e-12, nan_ok=True), (
+            term
+        )
     assert made.verdict == expected.verdict
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from veracity import maps
+from veracity import calibrators
 from veracity.engines import Engine
 from veracity.read import read
 
@@ -19,9 +19,9 @@ def test_adjustment_by_passes_equals_that_in_memory(
 ) -> None:
     files = [f for f in sorted(folder("grouped").iterdir()) if "03" not in f.name]
     (forecasts,) = read(files).values()
-    expected = maps.fit("multiplicative", forecasts)
+    expected = calibrators.fit("multiplicative", forecasts)
     by_passes()
-    fitted = Engine(engine.name).one_model(files).adjustment()
+    fitted = Engine(engine.name).recalibration(files).adjustment()
     # Both solve to |mean A − π| < 1e-12.
     np.testing.assert_allclose(fitted.weights, expected.weights, rtol=1e-9)
     adjusted = fitted(forecasts.matrix)
@@ -33,10 +33,12 @@ def test_adjustment_to_a_class_ruled_out(folder: Callable[[str], Path], by_passe
     (forecasts,) = read(files).values()
     target = [0.7, 0.3, 0.0]
     by_passes()
-    fitted = Engine().one_model(files).adjustment(target)
-    np.testing.assert_allclose(fitted.weights, maps.fit("multiplicative", forecasts, target=target).weights, rtol=1e-9)
+    fitted = Engine().recalibration(files).adjustment(target)
+    np.testing.assert_allclose(
+        fitted.weights, calibrators.fit("multiplicative", forecasts, target=target).weights, rtol=1e-9
+    )
 
 
 def test_adjustment_needs_every_class(folder: Callable[[str], Path]) -> None:
     with pytest.raises(ValueError, match="only the probability of the outcome is known"):
-        Engine().one_model(folder("logs")).adjustment()
+        Engine().recalibration(folder("logs")).adjustment()

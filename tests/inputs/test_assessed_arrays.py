@@ -13,8 +13,10 @@ import pytest
 import veracity as vc
 from tests.test_assessment import SCHEMA, draw, valid
 from veracity.data import Forecasts
+from veracity.data.verdict import Reason
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
+from veracity.words.calibration import sentences
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,7 @@ def test_little_or_strange_data_give_a_defined_result(y: list, p: object, code: 
     repr(a)
     assert a.verdict == a.verdict_detail.state == "not measurable"
     assert a.verdict_detail.reason
-    ruled_out = a.verdict_detail.sentences[0].startswith("**It ruled out what happened in")
+    ruled_out = str(sentences(a.verdict_detail)[0]).startswith("**It ruled out what happened in")
     assert ruled_out == (code == "zero_probability")
     if code is not None:
         assert code in {f.code for f in a.findings}
@@ -75,7 +77,7 @@ def test_zeros_give_infinite_log_loss_and_name_the_rows() -> None:
     finding = next(f for f in a.findings if f.code == "zero_probability")
     assert finding.rows == (17,)
     assert a.verdict_detail.zero_rows == 1
-    assert a.verdict_detail.sentences[0].startswith("**It ruled out what happened in 1 of 200 cases** (row 17)")
+    assert str(sentences(a.verdict_detail)[0]).startswith("**It ruled out what happened in 1 of 200 cases** (row 17)")
 
 
 def test_log_probabilities_do_not_underflow() -> None:
@@ -165,7 +167,7 @@ def test_split_outcomes_are_one_case() -> None:
     soft = np.where(np.arange(400) < 9, 0.5, y)
     a = vc.assess(vc.Forecasts.of(soft, p[:, 1]))
     assert a.n == 400
-    assert a.verdict_detail.sentences[0].startswith("**No miscalibration found.** With 400 cases,")
+    assert str(sentences(a.verdict_detail)[0]).startswith("**No miscalibration found.** With 400 cases,")
 
 
 def test_options_without_effect_are_refused() -> None:
@@ -205,7 +207,7 @@ def test_one_class_alone_is_certain(labels: list[str] | None) -> None:
     assert (a.n, a.classes, a.verdict) == (3, ("a",), "not measurable")
     assert np.isnan(a.scores.log_loss)
     assert [f.code for f in a.findings] == ["one_class"]
-    assert a.verdict_detail.sentences == (f"**Not measurable.** There{a.scores.log_loss.reason[5:]}.",)
+    assert [*map(str, sentences(a.verdict_detail))] == [f"**Not measurable.** There{a.scores.log_loss.reason[5:]}."]
     jsonschema.validate(json.loads(a.to_json()), SCHEMA)
 
 
@@ -223,7 +225,7 @@ def test_columns_in_another_order_are_reported() -> None:
     y = (rng.random((400, 1)) > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)
     assert "picks_below_chance" not in {f.code for f in vc.assess(y, p).findings}
     (told,) = [f for f in vc.assess(y, p[:, ::-1]).findings if f.code == "picks_below_chance"]
-    assert told.severity == "changes the meaning"
+    assert told.severity == "critical"
     assert "less often than by chance (10.0 %): are the columns in the order of the classes?" in told.message
 
 
@@ -233,9 +235,9 @@ def test_labels_given_as_probabilities_are_reported() -> None:
     picked = np.where(rng.random(100) < 0.7, y, 0)
     a = vc.assess(y, np.eye(3)[picked])
     assert "only_certain" in {f.code for f in a.findings}
-    assert a.verdict_detail.reason == "every forecast is 0 or 1: these are decisions, not probabilities"
-    assert a.verdict_detail.sentences[0].startswith("**It ruled out what happened in")
-    assert a.verdict_detail.sentences[1].startswith("**These are decisions, not probabilities.**")
+    assert a.verdict_detail.reason is Reason.ONLY_CERTAIN_FORECASTS
+    assert str(sentences(a.verdict_detail)[0]).startswith("**It ruled out what happened in")
+    assert str(sentences(a.verdict_detail)[1]).startswith("**These are decisions, not probabilities.**")
     assert a.verdict.startswith("over-confident")
     assert "only_certain" not in {f.code for f in vc.assess(y, 0.9 * np.eye(3)[picked] + 0.1 / 3).findings}
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veracity.data import Finding, Forecasts, Names, check, merge, prepare, refuse
+from veracity.data import Forecasts, Names, check, merge, prepare, refuse
+from veracity.data.findings_of_input import MissingRows, Softmax
 from veracity.data.prepare import prepare_realised
 from veracity.kernels.result import Problem, tolerance
 
@@ -90,10 +91,10 @@ def test_shares_of_annotators_become_fractions_of_a_case() -> None:
 def test_missing_rows_are_left_out_and_counted() -> None:
     f = of([0, np.nan, 1, 1], [0.2, 0.6, np.nan, 0.9], missing="drop", sample_weight=[1, 2, 3, 4])
     np.testing.assert_array_equal(f.outcomes, [0, 1])
-    np.testing.assert_array_equal(f.weights, [1, 4])
+    np.testing.assert_array_equal(f.weights, (1, 4))
     finding = f.findings[0]
     assert (finding.code, finding.count, finding.total, finding.rows) == ("missing_rows", 2, 4, (1, 2))
-    assert finding.severity == "changes the meaning"
+    assert finding.severity == "critical"
     assert finding.message == "2 of 4 rows have missing values and are left out"
 
 
@@ -140,7 +141,7 @@ def test_a_zero_probability_of_the_outcome_is_a_finding() -> None:
         of([0, 1, 1, 0], [[0.8, 0.2], [1, 0], [0.1, 0.9], [0, 1]]),
     ):
         finding = next(x for x in f.findings if x.code == "zero_probability")
-        assert (finding.count, finding.rows, finding.severity) == (2, (1, 3), "changes the meaning")
+        assert (finding.count, finding.rows, finding.severity) == (2, (1, 3), "critical")
         assert finding.message.startswith("2 of 4 outcomes had been ruled out (probability 0)")
     assert "zero_probability" not in codes(of([0, 1], [0.0, 1.0]))
 
@@ -155,11 +156,11 @@ def test_constant_forecasts_single_outcomes_and_repeated_cases_are_findings() ->
 
 
 def test_findings_of_parts_merge() -> None:
-    a = Finding.of("missing_rows", 2, 10, [1, 4])
-    b = Finding.of("missing_rows", 3, 20, [11])
+    a = MissingRows(2, 10, (1, 4))
+    b = MissingRows(3, 20, (11,))
     (both,) = merge([a, b])
-    assert both == Finding.of("missing_rows", 5, 30, [1, 4, 11])
-    assert len(merge([a, Finding.of("softmax")])) == 2
+    assert both == MissingRows(5, 30, (1, 4, 11))
+    assert len(merge([a, Softmax()])) == 2
 
 
 def test_refuse_words_what_a_kernel_saw() -> None:

@@ -239,9 +239,9 @@ def test_numbers_of_cells_that_are_none_are_refused(vectors, name, k):
 
 @pytest.mark.parametrize("damage", [lambda a: a[:-1], lambda a: a + 10**6, lambda a: a - 1])
 def test_numbers_of_parts_that_are_none_are_refused(vectors, damage):
-    from veracity.kernels.pair import Pair
+    from veracity.kernels.binary_moments import BinaryMomentCounter
 
-    pair = Pair(grid(CUTS))
+    pair = BinaryMomentCounter(grid(CUTS))
     known = pair._places
     pair._places = replace(known, first_part=damage(known.first_part).astype(np.int32))
     with pytest.raises(ValueError, match="fit one another and the grid"):

@@ -14,7 +14,7 @@ from veracity.state.tally import RunningTally, Tally
 if kernels.native is None:
     pytest.skip("the C kernel is not compiled", allow_module_level=True)
 
-from veracity.kernels.pair import Pair
+from veracity.kernels.binary_moments import BinaryMomentCounter
 
 GRID = grid(Plan().cuts)
 N = 40_000
@@ -55,7 +55,7 @@ def kinds():
 @pytest.mark.parametrize("kind", [kind for kind in kinds() if kind not in ("half", "foreign")])
 def test_places_and_moments_give_what_the_rows_give(tools, kind, vectors):
     p, y = kinds()[kind]
-    pair = Pair(GRID)
+    pair = BinaryMomentCounter(GRID)
     rest = pair.add(p, y)
     realised = np.where(y == 1, p, 1.0 - p.astype(np.float64))
     below = p.astype(np.float64)
@@ -82,7 +82,7 @@ def test_powers_hold_where_a_cell_is_widest(tools):
     """At the lower end of a power of two, and with every row at the edge of its cell, the series is at its worst."""
     p = np.repeat([2.0**-13 * (1 + 2.0**-30), 0.25 * (1 + 2.0**-40), 0.25 + 2.0**-13], 1000)
     y = np.ones(len(p), dtype=np.int8)
-    pair = Pair(grid())
+    pair = BinaryMomentCounter(grid())
     assert len(pair.add(p, y).others) == 0
     direct = np.array([np.sum(p**r) for r in R])
     assert np.max(np.abs(pair.result().powers / direct - 1.0)) < 3e-13
@@ -92,7 +92,7 @@ def test_powers_hold_where_a_cell_is_widest(tools):
 def test_bad_values_are_left_to_the_pass_that_names_them(bad, vectors):
     p, y = smooth()
     p[777] = bad
-    assert Pair(GRID).add(p, y) is None
+    assert BinaryMomentCounter(GRID).add(p, y) is None
 
 
 @pytest.mark.parametrize("bad", [-1, 2])
@@ -101,7 +101,7 @@ def test_bad_labels_leave_the_rows_to_the_scan(bad, kind, vectors):
     p, y = smooth()
     y = y.astype(kind)
     y[N - 1] = bad
-    assert Pair(GRID).add(p, y) is None
+    assert BinaryMomentCounter(GRID).add(p, y) is None
 
 
 def test_a_large_scan_is_the_same(tools, monkeypatch):

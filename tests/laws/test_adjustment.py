@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from veracity import maps
+from veracity import calibrators
+from veracity.calibrators import _dual_solver
+from veracity.calibrators.multiplicative import fit_chunks
 from veracity.data import Forecasts
 from veracity.estimate.ladder import losses
 from veracity.formulas.rules import rule as rule_of
-from veracity.maps import _dual
-from veracity.maps.multiplicative import fit_chunks
 
 RS = [-0.9, -2 / 3, -0.3, 0.0, 0.5, 1.0, 1.5, 2.0]
 
@@ -35,7 +35,7 @@ def softmax(z: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(5))
 def test_means_hit_the_target_and_the_loss_splits(r, seed):
     f = task(seed, 60, 2 + seed, 0.8)
-    fitted = maps.fit("coherent", f, r=r)
+    fitted = calibrators.fit("coherent", f, r=r)
     a, rule = fitted(f.probabilities), rule_of(r)
     assert np.abs(a.mean(axis=0) - f.prior).max() < 1e-12
     assert a.min() >= 0
@@ -56,10 +56,10 @@ def test_means_hit_the_target_and_the_loss_splits(r, seed):
 
 def test_r_0_is_multiplicative_and_r_1_inside_is_not_additive():
     f = task(1, 40, 3, 0.5)
-    log = maps.fit("multiplicative", f)(f.probabilities)
-    assert maps.fit("coherent", f, r=0.0)(f.probabilities) == pytest.approx(log, abs=1e-12)
-    assert maps.fit("coherent", f, r=1e-7)(f.probabilities) == pytest.approx(log, abs=1e-6)
-    additive, inside = maps.fit("additive", f), maps.fit("coherent", f, r=1.0)
+    log = calibrators.fit("multiplicative", f)(f.probabilities)
+    assert calibrators.fit("coherent", f, r=0.0)(f.probabilities) == pytest.approx(log, abs=1e-12)
+    assert calibrators.fit("coherent", f, r=1e-7)(f.probabilities) == pytest.approx(log, abs=1e-6)
+    additive, inside = calibrators.fit("additive", f), calibrators.fit("coherent", f, r=1.0)
     assert additive.outside > 0
     assert inside.outside == 0
     assert inside.edge > 0
@@ -70,14 +70,14 @@ def test_additive_agrees_with_coherent_where_nothing_leaves_the_simplex():
     scores = np.array([[0.5, 0.3, 0.2], [0.4, 0.3, 0.3]])
     target = [0.4, 0.35, 0.25]
     f = Forecasts(scores, None, (0, 1, 2))
-    inside = maps.fit("coherent", f, r=1.0, target=target)
+    inside = calibrators.fit("coherent", f, r=1.0, target=target)
     assert inside.edge == 0
     assert inside(scores) == pytest.approx(vc.adjust(scores, target, "brier")(scores), abs=1e-12)
 
 
 def test_adjustment_loss_is_minus_the_minimum_of_the_dual():
     f = task(3, 50, 4)
-    fitted = maps.fit("multiplicative", f)
+    fitted = calibrators.fit("multiplicative", f)
     z = np.log((f.probabilities * np.exp(fitted.shift)).sum(axis=1)).mean() - f.prior @ fitted.shift
     loss = rule_of("log").divergence(f.probabilities, fitted(f.probabilities)).mean()
     assert loss == pytest.approx(-z, abs=1e-13)
@@ -111,7 +111,7 @@ def test_every_r_copes_with_confident_sparse_and_certain_scores(r):
             with pytest.raises(vc.InfeasibleTarget):
                 vc.adjust(scores, target, r)
             continue
-        fitted = maps.fit("coherent", Forecasts(scores, None, tuple(range(k))), r=r, target=target)
+        fitted = calibrators.fit("coherent", Forecasts(scores, None, tuple(range(k))), r=r, target=target)
         # below zero the shift of a score of 1e-12 has 1e10 as its size: its rounding is seen in the means
         assert np.abs(fitted(scores).mean(axis=0) - target).max() < (1e-12 if r > 0 else 1e-6)
 
@@ -145,7 +145,7 @@ def test_many_classes_of_scores_of_many_sizes():
 
 def test_many_classes_need_no_matrix():
     f = task(7, 900, 230, 0.3)
-    fitted = maps.fit("multiplicative", f)
+    fitted = calibrators.fit("multiplicative", f)
     assert np.abs(fitted(f.probabilities).mean(axis=0) - f.prior).max() < 1e-12
 
 
@@ -227,7 +227,7 @@ def test_boundary_splits_the_loss_too():
     scores = np.array([[0.6, 0.4, 0], [1, 0, 0], [0.3, 0.3, 0.4], [0.2, 0.2, 0.6]])
     outcomes = np.array([1, 0, 2, 2])
     f = Forecasts(scores, outcomes, (0, 1, 2))
-    fitted, rule = maps.fit("multiplicative", f), rule_of("log")
+    fitted, rule = calibrators.fit("multiplicative", f), rule_of("log")
     assert fitted.level.any()
     a = fitted(scores)
     assert rule.score(scores, outcomes).mean() == pytest.approx(
@@ -243,16 +243,16 @@ def test_outcomes_that_had_a_chance_are_always_feasible():
         scores[np.arange(12), outcomes] += 0.2
         scores /= scores.sum(axis=1, keepdims=True)
         f = Forecasts(scores, outcomes, (0, 1, 2, 3))
-        assert np.abs(maps.fit("multiplicative", f)(scores).mean(axis=0) - f.prior).max() < 1e-12
+        assert np.abs(calibrators.fit("multiplicative", f)(scores).mean(axis=0) - f.prior).max() < 1e-12
 
 
 def test_weights_that_are_no_whole_numbers_reach_the_limit_too():
     scores = np.array([[1, 0], [0.5, 0.5], [0.5, 0.5]])
     f = Forecasts(scores, np.array([0, 1, 1]), (0, 1), weights=np.array([0.1, 0.3, 0.7]))
-    a = maps.fit("multiplicative", f)(scores)
+    a = calibrators.fit("multiplicative", f)(scores)
     assert f.mass @ a / f.mass.sum() == pytest.approx(f.prior, abs=1e-12)
     with pytest.raises(vc.InfeasibleTarget):
-        maps.fit("multiplicative", f, target=[0.05, 0.95])
+        calibrators.fit("multiplicative", f, target=[0.05, 0.95])
 
 
 def test_counts_are_rows_and_weights_are_scale_free():
@@ -262,9 +262,9 @@ def test_counts_are_rows_and_weights_are_scale_free():
     few = Forecasts(f.probabilities, f.outcomes, f.classes, counts=counts)
     scaled = Forecasts(f.probabilities, f.outcomes, f.classes, weights=counts * 0.37)
     for name in ("multiplicative", "additive", "coherent"):
-        a = maps.fit(name, many)(f.probabilities)
-        assert maps.fit(name, few)(f.probabilities) == pytest.approx(a, abs=1e-12)
-        assert maps.fit(name, scaled)(f.probabilities) == pytest.approx(a, abs=1e-12)
+        a = calibrators.fit(name, many)(f.probabilities)
+        assert calibrators.fit(name, few)(f.probabilities) == pytest.approx(a, abs=1e-12)
+        assert calibrators.fit(name, scaled)(f.probabilities) == pytest.approx(a, abs=1e-12)
 
 
 def test_streams_give_what_arrays_give():
@@ -275,7 +275,7 @@ def test_streams_give_what_arrays_give():
         return ((f.probabilities[i : i + 33], shares[i : i + 33]) for i in range(0, 500, 33))
 
     streamed = fit_chunks(passes, 500.0, f.prior, f.classes)
-    whole = maps.fit("multiplicative", f)
+    whole = calibrators.fit("multiplicative", f)
     assert streamed.shift - streamed.shift[0] == pytest.approx(whole.shift - whole.shift[0], abs=1e-11)
     assert streamed.steps == whole.steps
 
@@ -348,7 +348,7 @@ def shifted_sample(prior_here: np.ndarray, n: int = 4000) -> tuple[Forecasts, np
 def test_label_shift_is_found_from_scores_alone():
     here = np.array([0.6, 0.3, 0.1])
     forecasts, trained_on = shifted_sample(here)
-    found, finding = maps.em(forecasts, trained_on)
+    found, finding = calibrators.em(forecasts, trained_on)
     assert found == pytest.approx(here, abs=0.03)
     assert found.sum() == pytest.approx(1, abs=1e-12)
     assert finding.severity == "warning"
@@ -361,9 +361,9 @@ def test_label_shift_is_found_from_scores_alone():
 def test_an_estimate_outside_the_simplex_is_refused():
     scores = np.tile([0.6, 0.3, 0.1], (50, 1))
     with pytest.raises(ValueError, match="leaves the simplex"):
-        maps.em(Forecasts(scores, None, ("a", "b", "c")), [1 / 3, 1 / 3, 1 / 3])
+        calibrators.em(Forecasts(scores, None, ("a", "b", "c")), [1 / 3, 1 / 3, 1 / 3])
     with pytest.raises(ValueError, match="frequency 0"):
-        maps.em(Forecasts(scores, None, ("a", "b", "c")), [0.5, 0.5, 0])
+        calibrators.em(Forecasts(scores, None, ("a", "b", "c")), [0.5, 0.5, 0])
 
 
 @pytest.mark.parametrize("r", [0.3, 0.5, 0.8, 1.0])
@@ -371,7 +371,7 @@ def test_few_steps_between_the_log_and_the_brier_score(r):
     for seed in range(12):
         f = task(seed, 80, 2 + seed % 6)
         target = np.random.default_rng(seed).dirichlet(np.ones(f.k))
-        assert maps.fit("coherent", f, r=r, target=target).steps <= 11
+        assert calibrators.fit("coherent", f, r=r, target=target).steps <= 11
 
 
 @pytest.mark.parametrize("rule", ["log", "brier", 0.5, -0.5])
@@ -380,7 +380,7 @@ def test_adjustment_keeps_rows_apart_and_together(rule):
     rows = np.random.default_rng(8).dirichlet(np.ones(3), 40)
     scores = rows[np.random.default_rng(9).integers(0, 40, 300)]
     outcomes = np.random.default_rng(10).integers(0, 3, 300)
-    a = maps.adjust(scores, np.bincount(outcomes, minlength=3) / 300, rule)(scores)
+    a = calibrators.adjust(scores, np.bincount(outcomes, minlength=3) / 300, rule)(scores)
     by_s, by_a = (np.unique(np.asarray(x).round(12), axis=0, return_inverse=True)[1].ravel() for x in (scores, a))
     assert len(set(zip(by_s, by_a, strict=True))) == by_s.max() + 1 == by_a.max() + 1
 
@@ -389,8 +389,10 @@ def test_adjustment_keeps_rows_apart_and_together(rule):
 def passes(monkeypatch):
     """The passes over the rows that the solver asks for."""
     seen = []
-    moments = _dual.moments
-    monkeypatch.setattr(_dual, "moments", lambda *given, **options: (seen.append(1), moments(*given, **options))[1])
+    moments = _dual_solver.moments
+    monkeypatch.setattr(
+        _dual_solver, "moments", lambda *given, **options: (seen.append(1), moments(*given, **options))[1]
+    )
     return seen
 
 
@@ -406,6 +408,6 @@ def test_scores_next_to_zero_are_adjusted_for_every_r_in_few_passes(passes, seed
 def test_solver_gives_up_once_no_step_moves_the_means(passes):
     smallest = 1e-300
     scores = np.array([[1 - 1e-9, 1e-9, smallest], [1e-70, 1.0, smallest], [1.0, 1e-20, 1e-80], [0.6, 0.4, smallest]])
-    with pytest.raises(maps.InfeasibleTarget, match="no adjustment found"):
-        maps.fit("coherent", Forecasts(scores, np.array([2, 2, 0, 1]), (0, 1, 2)), r=-0.9)
+    with pytest.raises(calibrators.InfeasibleTarget, match="no adjustment found"):
+        calibrators.fit("coherent", Forecasts(scores, np.array([2, 2, 0, 1]), (0, 1, 2)), r=-0.9)
     assert len(passes) < 1500

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from veracity import maps
+from veracity import calibrators
 from veracity.data import Forecasts
 from veracity.estimate.ideal import ideal
 from veracity.formulas.chain import PAIRS, Chain, corp
@@ -31,12 +31,12 @@ def empirical(seed: int, k: int = 3, n: int = 120) -> tuple[Forecasts, np.ndarra
 
 
 def adjusted(f: Forecasts, rule):
-    name, options = maps.adjustment(rule)
-    return maps.fit(name, f, **options)
+    name, options = calibrators.adjustment(rule)
+    return calibrators.fit(name, f, **options)
 
 
 def chain_of(f: Forecasts, Q: np.ndarray | None = None, map: str = "grouped") -> Chain:
-    fitted = maps.fit(map, f)
+    fitted = calibrators.fit(map, f)
     cells = fitted.cells(f.probabilities) if hasattr(fitted, "cells") else None
     return Chain(
         f.probabilities,
@@ -85,7 +85,7 @@ def test_edges_leave_a_positive_remainder():
     rng = np.random.default_rng(0)
     scores = rng.dirichlet(np.full(4, 0.3), 40)
     f = Forecasts(scores, rng.integers(0, 4, 40), (0, 1, 2, 3))
-    fitted = maps.fit("coherent", f, r=0.5)
+    fitted = calibrators.fit("coherent", f, r=0.5)
     assert fitted.edge > 0
     remainder = chain_of(f).losses(0.5).readings()["remainder"]
     assert remainder > 1e-6
@@ -283,7 +283,7 @@ def test_corp_keeps_its_own_names_and_adds_up():
     rng = np.random.default_rng(2)
     p = rng.random(200)
     f = Forecasts(p, (rng.random(200) < p**2).astype(int), (0, 1))
-    S, C = f.matrix, maps.fit("isotonic", f)(p)
+    S, C = f.matrix, calibrators.fit("isotonic", f)(p)
     for rule in ("log", "brier", -0.5):
         terms = corp(rule, S, C, f.outcomes)
         assert list(terms) == ["miscalibration", "discrimination", "uncertainty"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from veracity import maps
+from veracity import calibrators
 from veracity.data import Forecasts
 from veracity.estimate.decomposition import PROFILE_R, adjustment, corp, decomposed_profile, decomposition
 from veracity.estimate.ladder import chance_of_adjustment, losses
@@ -135,7 +135,7 @@ def test_too_many_classes_for_their_frequencies_are_reported():
 def test_the_exact_chain_is_that_of_its_map(rule, map):
     f = sample(3, 300)
     made = losses(f, rule, None, map=map)
-    c = maps.fit(map, f)(f.probabilities)
+    c = calibrators.fit(map, f)(f.probabilities)
     assert pytest.approx(rule_of(rule).divergence(f.probabilities, c).mean(), abs=1e-12) == made.CL
     assert pytest.approx(made.AL + made.PCL + made.RL + made.remainder, abs=1e-12) == made.L or np.isinf(made.RL)
     assert made.CL.low is None
@@ -209,7 +209,7 @@ def test_chance_of_adjustment_is_what_calibrated_forecasts_show(r):
     rule, found, expected = rule_of(r), [], []
     for seed in range(150):
         f = sample(4, 400, power=1.0, seed=seed)
-        a = maps.fit("coherent", f, r=r)(f.probabilities)
+        a = calibrators.fit("coherent", f, r=r)(f.probabilities)
         found.append(rule.divergence(f.probabilities, a).mean())
         expected.append(chance_of_adjustment(f, r))
     error = np.std(found) / np.sqrt(len(found))

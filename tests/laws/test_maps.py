@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from veracity import maps
+from veracity import calibrators
+from veracity.calibrators.bins import equal_population_edges
 from veracity.data import Forecasts
 from veracity.estimate.ideal import ideal
-from veracity.maps.bins import equal_population_edges
 
-NAMES = maps.names()
+NAMES = calibrators.names()
 ON_ROWS = [name for name in NAMES if name != "grouped"]  # `grouped` knows the fitted rows only
 
 
@@ -40,13 +40,13 @@ def test_the_maps_of_this_version():
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_sum_to_one_and_json_goes_both_ways(name, k):
     f = sample(k)
-    fitted = maps.fit(name, f)
+    fitted = calibrators.fit(name, f)
     rows = fitted(f.probabilities)
     assert rows.shape == (400, k)
     assert rows.sum(axis=1) == pytest.approx(np.ones(400), abs=1e-12)
     text = fitted.to_json()
     json.loads(text, parse_constant=pytest.fail)  # standard JSON: no bare NaN or Infinity
-    again = maps.from_json(text)
+    again = calibrators.from_json(text)
     assert type(again) is type(fitted)
     assert again.classes == fitted.classes == f.classes
     np.testing.assert_array_equal(again(f.probabilities), rows)
@@ -60,27 +60,27 @@ def test_forecasts_that_are_all_right_can_be_fitted(name, sure):
     outcomes = np.arange(300) % 3
     spread = np.linspace(0.0, 1.0 - sure, 300)[:, None]
     f = Forecasts((1.0 - 1.5 * spread) * np.eye(3)[outcomes] + 0.5 * spread, outcomes, ("a", "b", "c"))
-    rows = maps.fit(name, f)(f.probabilities)
+    rows = calibrators.fit(name, f)(f.probabilities)
     assert np.isfinite(rows).all()
     assert (rows.argmax(axis=1) == outcomes).all() or name == "prior"
 
 
 def test_bins_say_how_many_cells_they_have():
-    assert maps.fit("bins", sample(4, n=30)).text == "bins (1 cell)"  # a cell has at least ten rows a class
-    assert maps.fit("bins", sample(4)).text.endswith(" cells)")
+    assert calibrators.fit("bins", sample(4, n=30)).text == "bins (1 cell)"  # a cell has at least ten rows a class
+    assert calibrators.fit("bins", sample(4)).text.endswith(" cells)")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_labels_are_needed_exactly_where_it_says_so(name):
     f = sample(3)
     without = Forecasts(f.probabilities, None, f.classes)
-    if maps.fit(name, f).needs_labels:
+    if calibrators.fit(name, f).needs_labels:
         with pytest.raises((AssertionError, TypeError, ValueError)):
-            maps.fit(name, without)
+            calibrators.fit(name, without)
     else:
         target = {} if name == "identity" else {"target": f.prior}
-        rows = maps.fit(name, f)(f.probabilities)
-        np.testing.assert_allclose(maps.fit(name, without, **target)(f.probabilities), rows, atol=1e-12)
+        rows = calibrators.fit(name, f)(f.probabilities)
+        np.testing.assert_allclose(calibrators.fit(name, without, **target)(f.probabilities), rows, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -89,9 +89,9 @@ def test_one_column_is_the_second_of_two_classes(name):
     p = f.probabilities[:, 1]
     f = Forecasts(np.column_stack([1 - p, p]), f.outcomes, f.classes)
     column = Forecasts(p, f.outcomes, f.classes)
-    rows = maps.fit(name, f)(f.probabilities)
-    np.testing.assert_array_equal(maps.fit(name, column)(p), rows)
-    np.testing.assert_array_equal(maps.fit(name, column)(f.probabilities), rows)
+    rows = calibrators.fit(name, f)(f.probabilities)
+    np.testing.assert_array_equal(calibrators.fit(name, column)(p), rows)
+    np.testing.assert_array_equal(calibrators.fit(name, column)(f.probabilities), rows)
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -101,12 +101,12 @@ def test_a_count_is_so_many_rows_and_weights_have_no_scale(name, k):
     counts = np.random.default_rng(1).integers(1, 4, 200)
     many = Forecasts(np.repeat(f.probabilities, counts, axis=0), np.repeat(f.outcomes, counts), f.classes)
     few = Forecasts(f.probabilities, f.outcomes, f.classes, counts=counts)
-    rows = maps.fit(name, many)(f.probabilities)
+    rows = calibrators.fit(name, many)(f.probabilities)
     tolerance = 1e-5 if name == "vector" else 1e-9  # of the optimisers
-    np.testing.assert_allclose(maps.fit(name, few)(f.probabilities), rows, atol=tolerance)
+    np.testing.assert_allclose(calibrators.fit(name, few)(f.probabilities), rows, atol=tolerance)
     weights = np.random.default_rng(2).random(200) + 0.1
     one, seven = (
-        maps.fit(name, Forecasts(f.probabilities, f.outcomes, f.classes, weights=w))(f.probabilities)
+        calibrators.fit(name, Forecasts(f.probabilities, f.outcomes, f.classes, weights=w))(f.probabilities)
         for w in (weights, 7 * weights)
     )
     np.testing.assert_allclose(one, seven, atol=tolerance)
@@ -114,7 +114,7 @@ def test_a_count_is_so_many_rows_and_weights_have_no_scale(name, k):
 
 @pytest.mark.parametrize("name", ON_ROWS)
 def test_rows_of_other_shapes_are_refused(name):
-    fitted = maps.fit(name, sample(3))
+    fitted = calibrators.fit(name, sample(3))
     with pytest.raises(ValueError, match=r"fitted on 3 classes.*\(n, 3\)"):
         fitted(np.full((2, 4), 0.25))
     with pytest.raises(ValueError, match="row 1 holds nan"):
@@ -123,32 +123,32 @@ def test_rows_of_other_shapes_are_refused(name):
 
 def test_unknown_maps_and_files_are_refused():
     with pytest.raises(ValueError, match="not one of additive, beta"):
-        maps.fit("histogram", sample(2))
+        calibrators.fit("histogram", sample(2))
     with pytest.raises(ValueError, match="not a map in JSON"):
-        maps.from_json("{}")
+        calibrators.from_json("{}")
     with pytest.raises(ValueError, match="not a map in JSON"):
-        maps.from_json("not JSON")
-    text = maps.fit("temperature", sample(2)).to_json()
+        calibrators.from_json("not JSON")
+    text = calibrators.fit("temperature", sample(2)).to_json()
     with pytest.raises(ValueError, match="schema"):
-        maps.from_json(text.replace("veracity/map/1", "veracity/map/9"))
+        calibrators.from_json(text.replace("veracity/map/1", "veracity/map/9"))
     with pytest.raises(ValueError, match="parameters"):
-        maps.from_json(text.replace('"temperature":', '"heat":'))
+        calibrators.from_json(text.replace('"temperature":', '"heat":'))
 
 
 def test_grouped_is_by_exact_equality_and_minus_zero_is_zero():
     scores = np.array([[0.0, 1.0], [-0.0, 1.0], [1e-300, 1.0], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]])
     f = Forecasts(scores, np.array([0, 1, 1, 0, 1, 1]), (0, 1))
-    rows = maps.fit("grouped", f)(scores)
+    rows = calibrators.fit("grouped", f)(scores)
     assert rows[:, 1] == pytest.approx([0.5, 0.5, 1, 2 / 3, 2 / 3, 2 / 3], abs=1e-15)
     with pytest.raises(ValueError, match=r"row 0 \[0.4, 0.6\] equals none"):
-        maps.fit("grouped", f)([[0.4, 0.6]])
+        calibrators.fit("grouped", f)([[0.4, 0.6]])
 
 
 @given(
     arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(2, 4)), elements=st.sampled_from([0.0, -0.0, 0.5, 1]))
 )
 def test_equal_rows_are_found_as_by_comparing_all(p):
-    from veracity.maps._grouping import equal_rows
+    from veracity.calibrators._grouping import equal_rows
 
     label, first = equal_rows(p)
     assert ((label[:, None] == label) == (p[:, None] == p[None]).all(axis=2)).all()
@@ -176,23 +176,23 @@ def test_edges_never_cut_ties_and_fill_bins_evenly(values, bins, seed):
 
 def test_bins_of_two_classes_have_equal_populations_whatever_the_weights():
     f = sample(2, 1000, weights=np.random.default_rng(0).random(1000))
-    fitted = maps.fit("bins", f, bins=20)
+    fitted = calibrators.fit("bins", f, bins=20)
     cell = fitted.cells(f.probabilities)
     assert (np.bincount(cell) == 50).all()
     for number in range(20):
         inside = cell == number
         expected = f.mass[inside] @ (f.outcomes[inside] == 1) / f.mass[inside].sum()
         assert fitted.means[number, 1] == pytest.approx(expected, abs=1e-12)
-    auto = maps.fit("bins", sample(2, 300))
+    auto = calibrators.fit("bins", sample(2, 300))
     assert len(auto.means) == 30  # one for every ten rows, 5 to 50
-    assert len(maps.fit("bins", sample(2, 20)).means) == 5
-    assert len(maps.fit("bins", sample(2, 3000)).means) == 50
+    assert len(calibrators.fit("bins", sample(2, 20)).means) == 5
+    assert len(calibrators.fit("bins", sample(2, 3000)).means) == 50
 
 
 @pytest.mark.parametrize("n", [50, 400, 3000])
 def test_bins_beyond_two_classes_split_picks_and_merge_small_cells(n):
     f = sample(4, n)
-    fitted = maps.fit("bins", f)
+    fitted = calibrators.fit("bins", f)
     cell = fitted.cells(f.probabilities)
     sizes = np.bincount(cell, minlength=len(fitted.means))
     assert sizes.min() >= min(40, n)  # ten rows a class and cell
@@ -215,18 +215,18 @@ def test_classes_picked_too_seldom_share_a_cell():
     scores = np.full((345, 3), 0.2)
     scores[np.arange(345), pick] = 0.6
     f = Forecasts(scores, rng.integers(0, 3, 345), (0, 1, 2))
-    cell = maps.fit("bins", f).cells(scores)
+    cell = calibrators.fit("bins", f).cells(scores)
     assert len(set(cell[300:])) == 1
     assert not set(cell[300:]) & set(cell[:300])
     alone = Forecasts(scores[:310], f.outcomes[:310], (0, 1, 2))
-    assert len(set(maps.fit("bins", alone).cells(scores[:310]))) == 1  # ten rows are no cell: they join another
+    assert len(set(calibrators.fit("bins", alone).cells(scores[:310]))) == 1  # ten rows are no cell: they join another
 
 
 def test_many_classes_share_cells_in_their_order():
     rng = np.random.default_rng(1)
     scores = rng.dirichlet(np.full(20, 0.1), 1000)
     f = Forecasts(scores, rng.integers(0, 20, 1000), tuple(range(20)))
-    cell = maps.fit("bins", f).cells(scores)
+    cell = calibrators.fit("bins", f).cells(scores)
     assert np.bincount(cell).min() >= 200
     assert len(np.unique(cell)) >= 3
     pick = scores.argmax(axis=1)
@@ -237,10 +237,10 @@ def test_many_classes_share_cells_in_their_order():
 def test_grouped_can_round():
     p = np.array([0.101, 0.099, 0.31, 0.29])
     f = Forecasts(p, np.array([0, 1, 1, 1]), (0, 1))
-    fitted = maps.fit("grouped", f, decimals=1)
+    fitted = calibrators.fit("grouped", f, decimals=1)
     assert len(fitted.seen) == 2
     assert fitted(p)[:, 1].tolist() == [0.5, 0.5, 1, 1]
-    assert maps.from_json(fitted.to_json())([0.1])[0].tolist() == [0.5, 0.5]
+    assert calibrators.from_json(fitted.to_json())([0.1])[0].tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("rule", ["log", "brier", -0.5, 2])
@@ -252,7 +252,7 @@ def test_isotonic_beats_every_other_monotone_map_under_every_score(rule):
     y = (rng.random(300) < 0.2 + 0.5 * p).astype(int)
     f = Forecasts(p, y, (0, 1))
     score = rule_of(rule).score
-    best = score(maps.fit("isotonic", f)(p), y).mean()
+    best = score(calibrators.fit("isotonic", f)(p), y).mean()
     for other in (p**0.5, p**2, 0.2 + 0.5 * p, np.full(300, y.mean()), 0.25 + 0.4 * p):
         q = other.clip(1e-9, 1 - 1e-9)
         assert best <= score(np.column_stack([1 - q, q]), y).mean() + 1e-12
@@ -260,7 +260,7 @@ def test_isotonic_beats_every_other_monotone_map_under_every_score(rule):
 
 def test_isotonic_ignores_rows_without_weight():
     f = Forecasts(np.array([0.1, 0.5, 0.9]), np.array([0, 1, 0]), (0, 1), weights=np.array([1.0, 1.0, 0.0]))
-    assert maps.fit("isotonic", f)([0.1, 0.5, 0.9])[:, 1].tolist() == [0, 1, 1]
+    assert calibrators.fit("isotonic", f)([0.1, 0.5, 0.9])[:, 1].tolist() == [0, 1, 1]
 
 
 def test_ideal_comes_from_given_probabilities():

@@ -163,9 +163,9 @@ def test_folds_are_fitted_without_themselves():
     for name in ("temperature", "matrix", "confusion"):
         place = found.members.index(name)
         rest = select(f, np.flatnonzero(fold != 2))
-        from veracity import maps
+        from veracity import calibrators
 
-        expected = maps.fit(name, rest)(f.probabilities[inside])
+        expected = calibrators.fit(name, rest)(f.probabilities[inside])
         # The rows come in another order: iterative fits agree to their tolerance.
         np.testing.assert_allclose(found.fitted[2][place](f.probabilities[inside]), expected, atol=1e-7)
 

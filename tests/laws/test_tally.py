@@ -116,8 +116,12 @@ def test_measured_metrics_are_the_same_to_the_last_bit(k: int, extra: str) -> No
         if "weights" in extra:
             assert many.measured.reading(name) == pytest.approx(one.measured.reading(name), rel=1e-12)
         else:
-            assert float(many.measured.reading(name)) == float(one.measured.reading(name)) or np.isnan(one.measured.reading(name))
-            assert float(many.papers.published.measured.reading(name)) == float(one.papers.published.measured.reading(name))
+            assert float(many.measured.reading(name)) == float(one.measured.reading(name)) or np.isnan(
+                one.measured.reading(name)
+            )
+            assert float(many.papers.published.measured.reading(name)) == float(
+                one.papers.published.measured.reading(name)
+            )
         assert many.reported.reading(name) == pytest.approx(one.reported.reading(name), rel=1e-12)
     for name in ("low", "high", "count", "true"):
         assert [b[name] for b in many.bins] == [b[name] for b in one.bins]
@@ -159,7 +163,7 @@ def test_parts_leave_out_the_same_forecasts_with_all_their_outcomes(monkeypatch:
         wanted = Tally.of(y, p).analysis
         parts = [Tally.of(y[i : i + 15], p[i : i + 15], labels=[0, 1, 2]) for i in range(0, 60, 15)]
         found = total(Tally.from_bytes(part.to_bytes()) for part in parts).analysis
-        assert (found.complete, found.beyond) == (wanted.complete, wanted.beyond), seed
+        assert (found.complete, found.hash_limit) == (wanted.complete, wanted.hash_limit), seed
         for name in ("probabilities", "outcomes", "counts"):
             assert np.array_equal(getattr(found.rows, name), getattr(wanted.rows, name)), (seed, name)
 

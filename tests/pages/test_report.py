@@ -16,8 +16,9 @@ import pytest
 
 import veracity as vc
 from veracity import PredictionTable, plots, show
-from veracity.data import Finding, Forecasts
+from veracity.data import Forecasts
 from veracity.data import records as r
+from veracity.data.findings_of_input import MissingRows
 from veracity.data.papers import Papers
 from veracity.data.reading import Reading, unknown
 from veracity.measures import scores
@@ -331,9 +332,9 @@ def test_every_score_of_the_registry_is_on_the_page_and_defined(two: Any) -> Non
 
 
 def test_findings_that_change_the_meaning_are_on_the_first_screen(two: Any) -> None:
-    finding = Finding("x", "changes the meaning", "12 rows left out")
+    finding = MissingRows(12, 300)
     first = show.to_html(replace(two, findings=(finding,))).partition('class="first"')[2].partition("<nav")[0]
-    assert "12 rows left out." in first
+    assert "12 of 300 rows have missing values and are left out." in first
 
 
 def test_infinite_and_undefined_numbers_have_a_word(filled: Callable[..., Any]) -> None:

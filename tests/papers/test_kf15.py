@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from papers import kf15
-from veracity import maps
+from veracity import calibrators
 from veracity.data import Forecasts
 from veracity.estimate.ladder import losses as exact_losses
 from veracity.formulas.chain import PAIRS, Chain
@@ -29,13 +29,13 @@ PRIOR = [0.625, 0.375]
 
 def chain(model: int) -> Chain:
     forecasts = Forecasts(S[model], Y, (1, 2))
-    calibrated = maps.fit("grouped", forecasts)
+    calibrated = calibrators.fit("grouped", forecasts)
     return Chain(
         S[model],
         Y,
         C=calibrated.means,
         cells=calibrated.cells(S[model]),
-        A=lambda rule: maps.adjust(S[model], PRIOR, rule)(S[model]),
+        A=lambda rule: calibrators.adjust(S[model], PRIOR, rule)(S[model]),
         Q=Q,
     )
 
@@ -50,14 +50,14 @@ def chain(model: int) -> Chain:
     ],
 )
 def test_table_1_adjusted_scores(model, rule, first, last):
-    adjusted = maps.adjust(S[model], PRIOR, rule)(S[model])
+    adjusted = calibrators.adjust(S[model], PRIOR, rule)(S[model])
     assert adjusted[[0, 7], 0] == pytest.approx([first, last], abs=PRINTED)
     assert adjusted.mean(axis=0) == pytest.approx(PRIOR, abs=1e-15)
 
 
 @pytest.mark.parametrize("model", [1, 2])
 def test_table_1_calibrated_scores_and_means(model):
-    calibrated = maps.fit("grouped", Forecasts(S[model], Y, (1, 2)))(S[model])
+    calibrated = calibrators.fit("grouped", Forecasts(S[model], Y, (1, 2)))(S[model])
     assert calibrated[[0, 7], 0] == pytest.approx([0.75, 0.5], abs=1e-15)
     assert S[model][:, 0].mean() == pytest.approx({1: 0.6, 2: 0.65}[model], abs=1e-12)
 
@@ -96,16 +96,16 @@ def test_table_1_has_the_printed_losses(model, rule, stage, printed):
     ],
 )
 def test_table_1_adjusted_for_one_rule_and_scored_by_the_other(model, adjustment, scored, printed, exact):
-    adjusted = maps.adjust(S[model], PRIOR, adjustment)(S[model])
+    adjusted = calibrators.adjust(S[model], PRIOR, adjustment)(S[model])
     loss = Chain(adjusted, Y, C=adjusted).loss(scored, "S", "Y")
     assert loss == pytest.approx(printed, abs=PRINTED)
     assert loss == pytest.approx(exact, abs=EXACT)
 
 
 def test_section_4_1_shift_and_weights():
-    assert maps.adjust(S[1], PRIOR, "brier").shift == pytest.approx([0.025, -0.025], abs=1e-15)
-    assert maps.adjust(S[2], PRIOR, "brier").shift == pytest.approx([-0.025, 0.025], abs=1e-15)
-    first, second = maps.adjust(S[1], PRIOR), maps.adjust(S[2], PRIOR)
+    assert calibrators.adjust(S[1], PRIOR, "brier").shift == pytest.approx([0.025, -0.025], abs=1e-15)
+    assert calibrators.adjust(S[2], PRIOR, "brier").shift == pytest.approx([-0.025, 0.025], abs=1e-15)
+    first, second = calibrators.adjust(S[1], PRIOR), calibrators.adjust(S[2], PRIOR)
     assert first.weights == pytest.approx([1.18, 1], abs=0.005)
     assert second.weights == pytest.approx([1, 1.16], abs=0.005)
     assert first.weights[0] == pytest.approx(1.1807634451, abs=EXACT)
@@ -225,7 +225,7 @@ def adjust_tasks(n: int, k: int, tasks: int) -> tuple[float, int]:
         scores, target = rng.random((n, k)), rng.random(k)
         scores /= scores.sum(axis=1, keepdims=True)
         target /= target.sum()
-        fitted = maps.fit("multiplicative", Forecasts(scores, None, tuple(range(k))), target=target)
+        fitted = calibrators.fit("multiplicative", Forecasts(scores, None, tuple(range(k))), target=target)
         gap = max(gap, np.abs(fitted(scores).mean(axis=0) - target).max())
         steps = max(steps, fitted.steps)
     return gap, steps
@@ -314,7 +314,7 @@ def test_steps_of_newton_and_of_the_fixed_point(n, k):
     steps, iterations = [], []
     for _ in range(150):
         scores, target = random_task(rng, n, k)
-        steps.append(maps.adjust(scores, target).steps)
+        steps.append(calibrators.adjust(scores, target).steps)
         iterations.append(fixed_point(scores, target))
     # Three standard errors; 0.1 where all tasks take the same number of steps.
     assert np.mean(steps) == pytest.approx(newton, abs=3 * np.std(steps) / np.sqrt(150) + 0.1)
@@ -337,8 +337,8 @@ def test_confident_scores_take_no_more_steps(c):
         scores /= scores.sum(axis=1, keepdims=True)
         labels = np.minimum((scores.cumsum(axis=1) < rng.random((500, 1))).sum(axis=1), 9)
         target = rng.random(10)
-        of_labels.append(maps.adjust(scores, np.bincount(labels, minlength=10) / 500).steps)
-        at_random.append(maps.adjust(scores, target / target.sum()).steps)
+        of_labels.append(calibrators.adjust(scores, np.bincount(labels, minlength=10) / 500).steps)
+        at_random.append(calibrators.adjust(scores, target / target.sum()).steps)
     (mean, most), (mean_random, most_random) = CONFIDENT[c]
     assert np.mean(of_labels) == pytest.approx(mean, abs=0.35)  # steps are whole: 3 to 4 in most tasks
     assert max(of_labels) <= most

@@ -131,7 +131,9 @@ def test_bins_equal_plain_code(k: int, bins: int, width: float) -> None:
     a = vc.assess(y, p, bins=bins, end_width=width)
     some = true > 0
     for name, r in zip(MEANS, R, strict=True):
-        assert a.papers.published.measured.reading(name) == pytest.approx(mean(true[some] / count[some], true[some], r), rel=1e-12)
+        assert a.papers.published.measured.reading(name) == pytest.approx(
+            mean(true[some] / count[some], true[some], r), rel=1e-12
+        )
 
 
 def test_wide_bins_are_halved_until_few_entries_are_left() -> None:
@@ -174,7 +176,9 @@ def test_preset_n17_by_plain_code() -> None:
     for name, r in zip(MEANS, R, strict=True):
         source = np.maximum(true[held] / count[held], 0.01)
         assert a.papers.published.measured.reading(name) == pytest.approx(mean(source, true[held], r), rel=1e-12)
-        assert a.reported.reading(name) == pytest.approx(mean(u[np.arange(3000), f.outcomes], np.ones(3000), r), rel=1e-12)
+        assert a.reported.reading(name) == pytest.approx(
+            mean(u[np.arange(3000), f.outcomes], np.ones(3000), r), rel=1e-12
+        )
     assert a.bins[0]["count"] == count[edges == 0.01].sum()
 
 
@@ -208,7 +212,11 @@ def test_a_large_sample_meets_the_population(name: str) -> None:
         for reading, truth, sure in (
             (a.reported.reading(mean_), population.model[i], a.reported.reading(mean_)),
             (published.measured.reading(mean_), population.pooled[i], published.measured.reading(mean_)),
-            (published.divergence.reading(mean_), population.model[i] / population.pooled[i], a.divergence.reading(mean_)),
+            (
+                published.divergence.reading(mean_),
+                population.model[i] / population.pooled[i],
+                a.divergence.reading(mean_),
+            ),
         ):
             error = (sure.high - sure.low) / 2 / 1.959964
             # Bins of width 0.01 hold up to 1e-4 more than the population's because edges are closed on one side.
@@ -404,7 +412,9 @@ def test_digits_by_naive_bayes() -> None:
         a = vc.assess(y, p, preset="CQ", bins=bins)
         reported = [a.reported.reading(name) for name in reversed(MEANS)]
         assert reported == pytest.approx((0.082, 0.477, 0.845), abs=5e-4)
-        robustness, accuracy, decisiveness = (float(a.papers.published.measured.reading(name)) for name in reversed(MEANS))
+        robustness, accuracy, decisiveness = (
+            float(a.papers.published.measured.reading(name)) for name in reversed(MEANS)
+        )
         assert robustness == pytest.approx(0.181, abs=5e-4)
         assert 0.5035 < accuracy < 0.5075
         assert 0.7415 < decisiveness < 0.7475

@@ -42,7 +42,9 @@ def test_divergence_and_spread_ratio_follow_from_the_means_of_the_paper(forecast
     found = a.papers.asked[1]
     assert [name for name, _ in a.papers.stated()] == [preset]
     for name in MEANS:
-        assert found.divergence.reading(name) == pytest.approx(a.reported.reading(name) / found.measured.reading(name), rel=1e-12)
+        assert found.divergence.reading(name) == pytest.approx(
+            a.reported.reading(name) / found.measured.reading(name), rel=1e-12
+        )
     spread = found.measured.decisiveness - found.measured.robustness
     reported = a.reported.decisiveness - a.reported.robustness
     assert found.spread_ratio == pytest.approx(spread / reported, rel=1e-12)
@@ -66,7 +68,9 @@ def test_measured_means_of_the_assessment_do_not_depend_on_the_preset(
     assert list(own.papers) == []
     for name in MEANS:
         assert by_paper.measured.reading(name) == pytest.approx(own.measured.reading(name), rel=1e-12)
-        assert by_paper.divergence.reading(name) == pytest.approx(by_paper.reported.reading(name) / own.measured.reading(name), rel=1e-12)
+        assert by_paper.divergence.reading(name) == pytest.approx(
+            by_paper.reported.reading(name) / own.measured.reading(name), rel=1e-12
+        )
         assert abs(by_paper.papers.asked[1].measured.reading(name) - own.measured.reading(name)) > 1e-4
     spread = own.measured.decisiveness - own.measured.robustness
     reported = by_paper.reported.decisiveness - by_paper.reported.robustness

@@ -63,14 +63,14 @@ def test_kf15_exact_descent_takes_the_published_rounds(n, k):
 
 
 def test_coordinate_descent_reaches_the_adjusted_scores():
-    import veracity.maps as maps
+    from veracity import calibrators
     from veracity.simulate import random_task
 
     scores, target = random_task(np.random.default_rng(3), 50, 4)
     rounds, converged = kf15.coordinate_descent(scores[None], target[None], exact=True)
     assert converged.all()
     assert 1 <= rounds[0] <= 6
-    assert np.abs(np.asarray(maps.adjust(scores, target)(scores)).mean(axis=0) - target).max() < 1e-12
+    assert np.abs(np.asarray(calibrators.adjust(scores, target)(scores)).mean(axis=0) - target).max() < 1e-12
 
 
 @pytest.mark.slow

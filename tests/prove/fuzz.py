@@ -24,7 +24,7 @@ from zlib import crc32
 import numpy as np
 
 import veracity as vc
-from veracity import maps
+from veracity import calibrators
 from veracity.data import Forecasts
 
 Target = Callable[[Random], None]
@@ -218,7 +218,7 @@ def fitted_maps() -> list[dict[str, Any]]:
         p[:, -1] = np.abs(1.0 - p[:, :-1].sum(axis=1)).round(6)
         names = np.array([f"c{i}" for i in range(k)])
         f = Forecasts.of(names[rng.integers(0, k, 200)], p / p.sum(axis=1, keepdims=True), labels=names.tolist())
-        made += [json.loads(maps.fit(name, f).to_json()) for name in maps.names()]
+        made += [json.loads(calibrators.fit(name, f).to_json()) for name in calibrators.names()]
     return made
 
 
@@ -228,7 +228,7 @@ def fitted_map(rng: Random) -> None:
     text = json.dumps(mutated_json(rng, document))
     if rng.random() < 0.1:
         text = mutated_bytes(rng, text.encode()).decode(errors="replace")
-    held = refused(lambda: maps.from_json(text))
+    held = refused(lambda: calibrators.from_json(text))
     if held is None:
         return
     k = held.k
@@ -239,7 +239,7 @@ def fitted_map(rng: Random) -> None:
         assert mapped.shape == (16, k)
         assert np.allclose(mapped.sum(axis=1), 1.0, atol=1e-6), (document["map"], mapped.sum(axis=1))
         assert document["map"] == "additive" or (mapped >= 0.0).all(), document["map"]
-    assert maps.from_json(held.to_json()).name == held.name
+    assert calibrators.from_json(held.to_json()).name == held.name
 
 
 @cache

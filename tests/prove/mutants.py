@@ -28,7 +28,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "veracity"
 CALLS_OF_TESTS = ROOT / "build" / "calls.json"
-FOLDERS = ("formulas", "state", "estimate", "maps", "read")
+FOLDERS = ("formulas", "state", "estimate", "calibrators", "read")
 SAMPLE, SEED = 400, 27
 PATIENCE = 60.0  # seconds of tests for one mutant, as long as they took when recorded; quick tests come first
 HANG = 10  # a mutant whose tests take this many times as long, and a minute, is noticed by its time

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import veracity as vc
-from veracity import engines, maps
+from veracity import calibrators, engines
 from veracity.data import Finding, Forecasts
+from veracity.data.findings_of_input import MissingRows, OneOutcome
 from veracity.read import read
 from veracity.state.packing import pack
 
@@ -69,8 +70,9 @@ DAMAGE = {
     "a lowest row that is not counted": lambda t: replace(t, lowest=(t.lowest[0]._replace(p=1e-9),)),
     "a lowest row above 1": lambda t: replace(t, lowest=(t.lowest[0]._replace(p=1.5),)),
     "two classes of one name": lambda t: replace(t, classes=(0, 1, 1)),
-    "a finding without words": lambda t: replace(t, findings=(Finding("x", "note", 3),)),  # type: ignore[arg-type]
-    "a finding that cannot be said": lambda t: replace(t, findings=(Finding("one_outcome", "note", "x"),)),
+    "a finding of no kind": lambda t: replace(t, findings=(Finding(),)),
+    "a finding of something else": lambda t: replace(t, findings=(OneOutcome(outcome=3),)),  # type: ignore[arg-type]
+    "a finding of half a row": lambda t: replace(t, findings=(MissingRows(0.5),)),  # type: ignore[arg-type]
 }  # fmt: skip
 
 
@@ -111,7 +113,7 @@ def test_arrays_of_other_kinds_and_sizes_are_refused(what: str, to: Any) -> None
 def fitted(name: str, k: int) -> dict[str, Any]:
     rng = np.random.default_rng(6)
     y, p = rng.integers(0, k, 300), rng.dirichlet(np.ones(k), 300)
-    held: dict[str, Any] = json.loads(maps.fit(name, Forecasts.of(y, p)).to_json())
+    held: dict[str, Any] = json.loads(calibrators.fit(name, Forecasts.of(y, p)).to_json())
     return held
 
 
@@ -150,10 +152,10 @@ def fitted(name: str, k: int) -> dict[str, Any]:
 )
 def test_a_map_whose_rows_are_no_distributions_is_refused(name: str, k: int, parameter: str, to: Any) -> None:
     held = fitted(name, k)
-    assert maps.from_json(json.dumps(held)).name == name
+    assert calibrators.from_json(json.dumps(held)).name == name
     held["parameters"][parameter] = to
     with pytest.raises(ValueError, match=rf"^map {name}: .+fit it again$"):
-        maps.from_json(json.dumps(held))
+        calibrators.from_json(json.dumps(held))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_a_map_whose_rows_are_no_distributions_is_refused(name: str, k: int, par
 )  # fmt: skip
 def test_invalid_maps_and_documents_raise_value_errors(text: str) -> None:
     with pytest.raises(ValueError, match="map"):
-        maps.from_json(text)
+        calibrators.from_json(text)
     with pytest.raises(ValueError, match=r"text|schema|assessment"):
         vc.Assessment.from_json(text)
 
@@ -173,7 +175,7 @@ def test_invalid_maps_and_documents_raise_value_errors(text: str) -> None:
 @pytest.mark.parametrize("classes", [["nan", float("nan")], [1, 1.0], [None, 1], "ab", ["a"]])
 def test_a_map_of_classes_that_are_no_different_names_is_refused(classes: Any) -> None:
     with pytest.raises(ValueError, match=r"^map prior: classes are not a list of different names$"):
-        maps.from_json(json.dumps(fitted("prior", 2) | {"classes": classes}))
+        calibrators.from_json(json.dumps(fitted("prior", 2) | {"classes": classes}))
 
 
 @pytest.mark.parametrize("rows", [[float("nan")], ["3"], [None], 3, [1.5]])

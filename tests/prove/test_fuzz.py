@@ -44,10 +44,12 @@ def test_no_target_refuses_everything() -> None:
     import json
 
     import veracity as vc
-    from veracity import maps, read
+    from veracity import calibrators, read
 
     assert all(vc.Tally.from_bytes(data).sums.rows for data in fuzz.tallies())
-    assert len({maps.from_json(json.dumps(held)).name for held in fuzz.fitted_maps()}) == len(maps.names())
+    assert len({calibrators.from_json(json.dumps(held)).name for held in fuzz.fitted_maps()}) == len(
+        calibrators.names()
+    )
     assert all(vc.Assessment.from_json(json.dumps(held)).n == 80 for held in fuzz.documents())
     taken = 0
     for name, data in fuzz.files():

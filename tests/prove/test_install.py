@@ -98,7 +98,7 @@ def test_the_wheel_holds_the_compiled_kernel_stripped_and_no_sources(built: dict
     assert not [name for name in names if name.endswith((".c", ".h"))]
     assert not [name for name in names if not name.startswith(("veracity/", "veracity-"))]
     assert b".symtab" not in binary
-    assert {"veracity/py.typed", "veracity/show/page.html", "veracity/schema/assessment-1.json"} <= set(names)
+    assert {"veracity/py.typed", "veracity/show/page.html", "veracity/schema/assessment-2.json"} <= set(names)
     assert set(re.findall(r"^Requires-Dist: ([\w-]+)[^;\n]*$", metadata, re.M)) == {"numpy", "scipy"}
     assert {"cli", "all", "dask", "spark", "sklearn"} <= set(re.findall(r"^Provides-Extra: (\w+)", metadata, re.M))
 

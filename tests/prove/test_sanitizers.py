@@ -22,7 +22,7 @@ import numpy as np
 from veracity import kernels
 from veracity.kernels import _native, hashes
 from veracity.kernels.grid import grid
-from veracity.kernels.pair import Pair
+from veracity.kernels.binary_moments import BinaryMomentCounter
 from tests.prove import fuzz
 
 bytes_wide, inputs = int(sys.argv[1]), int(sys.argv[2])
@@ -36,7 +36,7 @@ for n in (0, 1, 7, 1000, 5001):  # two classes in one column, in other memory or
         for step in (1, 2, -1):
             p = (rng.random(2 * n) ** 4).astype(kind)[::step]
             y = rng.integers(0, 2, len(p)).astype(np.int8)
-            Pair(grid((0.005, 0.9))).add(p, y)
+            BinaryMomentCounter(grid((0.005, 0.9))).add(p, y)
             hashes.forecast_hashes(p)
 for shape in ((0, 3), (5, 1), (33, 200), (3, 1000)):
     hashes.forecast_hashes(np.asfortranarray(rng.random(shape)))

@@ -14,12 +14,12 @@ import polars as pl
 import pytest
 from scipy.special import digamma, gammaln
 
-from veracity import maps
+from veracity import calibrators
+from veracity.calibrators._feasibility import levels, whole_capacities
+from veracity.calibrators._grouping import row_mass
+from veracity.calibrators.coherent import nearest_in_simplex
 from veracity.data import Forecasts
 from veracity.formulas.distributions import _digamma_step, _log_gamma_excess
-from veracity.maps._grouping import row_mass
-from veracity.maps._support import levels, whole_capacities
-from veracity.maps.coherent import nearest_in_simplex
 from veracity.read import ReadOptions, build, frame, read, recognise
 from veracity.read.files import WeightsFile
 from veracity.read.layouts import lm_eval
@@ -97,16 +97,16 @@ def test_pairs_that_cells_serve_leave_no_analysis_row() -> None:
 
 
 def test_a_grouped_map_with_one_row_that_is_no_number_is_refused() -> None:
-    document = json.loads(maps.fit("grouped", Forecasts.of([0, 1, 1], [0.2, 0.7, 0.9])).to_json())
+    document = json.loads(calibrators.fit("grouped", Forecasts.of([0, 1, 1], [0.2, 0.7, 0.9])).to_json())
     document["parameters"]["seen"][1][0] = "nan"
     with pytest.raises(ValueError, match="rows that were not seen"):
-        maps.from_json(json.dumps(document))
+        calibrators.from_json(json.dumps(document))
 
 
 def test_fitted_maps_are_told_apart_by_identity() -> None:
     f = Forecasts.of([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.3])
     for name in ("identity", "temperature", "platt", "beta", "isotonic", "bins", "grouped"):
-        one, other = maps.fit(name, f), maps.fit(name, f)
+        one, other = calibrators.fit(name, f), calibrators.fit(name, f)
         assert len({one, other}) == 2, name
 
 
@@ -219,7 +219,11 @@ def test_examples_of_words_without_confidence_are_the_first_of_the_file(tmp_path
     said = [f"{100 * value:.0f} %" for value in p]
     said[::10] = [f"no {word}" for word in "zyxwvutsrqponmlkjihg"]
     pl.DataFrame({"y": (p > 0.4).astype(int), "confidence": said}).write_csv(tmp_path / "x.csv")
-    (told,) = [f for f in recognise(tmp_path / "x.csv", ReadOptions(missing="drop")).findings if f.code == "unspoken"]
+    (told,) = [
+        f
+        for f in recognise(tmp_path / "x.csv", ReadOptions(missing="drop")).findings
+        if f.code == "no_confidence_stated"
+    ]
     assert "('no z', 'no y', 'no x')" in told.message
 
 

@@ -19,13 +19,13 @@ from veracity.estimate.compare import Dependence, findings_of_time
 from veracity.estimate.components import slope_values
 from veracity.estimate.folds import blocks
 from veracity.estimate.ideal import _excess, grow
-from veracity.estimate.influences import SPARSE, BinMoves, _shares
+from veracity.estimate.influences import SPARSE, BinInfluences, _shares
 from veracity.estimate.ladder import chain, losses
 from veracity.estimate.measured import published_curve
 from veracity.estimate.slope import calibration_in_the_large, removable_share
 from veracity.estimate.verdict import spread_zeros
 from veracity.formulas.rules import rule as rule_of
-from veracity.state.keyed import KeyedSums
+from veracity.state.clusters import ClusterSums
 from veracity.state.tally import Tally
 
 
@@ -80,7 +80,7 @@ def three(n: int = 400, seed: int = 5) -> tuple[Any, Any, Any]:
 
 
 def test_times_without_influences_have_no_finding_of_persistence() -> None:
-    keyed = KeyedSums.of("time", np.arange(5), np.ones(5), np.ones(5), np.ones((5, 1)))
+    keyed = ClusterSums.of("time", np.arange(5), np.ones(5), np.ones(5), np.ones((5, 1)))
     for u in (None, np.empty((5, 0))):
         assert findings_of_time(keyed, Dependence("time"), u) == ()
 
@@ -140,7 +140,7 @@ def test_classes_that_were_not_offered_move_nothing() -> None:
     offered[:20, 2] = False
     tally = Tally.of(Forecasts(p, y, (0, 1, 2), offered=offered))
     moves, alone = (np.empty((len(SPARSE) + 1, 20)) for _ in range(2))
-    bins = BinMoves.of(published_curve(tally), 1e-6)
+    bins = BinInfluences.of(published_curve(tally), 1e-6)
     bins.fill(moves, Forecasts(p[:20], y[:20], (0, 1, 2), offered=offered[:20]))
     bins.fill(alone, Forecasts(p[:20, :2], y[:20], (0, 1)))
     np.testing.assert_allclose(moves, alone, rtol=1e-12)

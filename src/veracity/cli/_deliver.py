@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from veracity.cli._options import Outputs, Request
-from veracity.cli._output import OutputFiles, check_outputs, to_stdout
+from veracity.cli._output import OutputFiles, check_outputs, files_read, to_stdout
 from veracity.cli._progress import ProgressBar
 
 if TYPE_CHECKING:
+    from veracity.data.files_read import FilesRead
     from veracity.results.assessment import Assessment
     from veracity.results.comparison import Comparison
 
@@ -27,19 +28,23 @@ def answer(request: Request, outputs: Outputs, made_by: Answer) -> None:
     """Make the result, write the requested files, and print the summary unless standard output has a document."""
     from veracity.results.assess import Assessments
 
-    check_outputs(outputs, request.files)
+    read = files_read(request)
+    check_outputs(outputs, read, request.checkpoint)
     with ProgressBar("reading", quiet=request.quiet) as working:
         found = made_by(request, working)
         working.begin("assessing")
         result: Any = found
         if isinstance(found, Mapping):
             result = Assessments(found) if len(found) > 1 else next(iter(found.values()))
-        printed = deliver(result, outputs)
+        printed = deliver(result, outputs, read)
     to_stdout(printed)
 
 
-def deliver(result: Any, outputs: Outputs, hints: Sequence[str] = HINTS) -> str | bytes:
-    """Write the requested files; return the text for standard output: a document, or the answer."""
+def deliver(result: Any, outputs: Outputs, read: FilesRead, hints: Sequence[str] = HINTS) -> str | bytes:
+    """Write the requested files, none of them one that was `read`; return the text for standard output.
+
+    That is a document, or the answer.
+    """
     from veracity import show
 
     makers = {"json": lambda: f"{result.to_json(1)}\n", "csv": result.to_csv, "markdown": result.to_markdown}
@@ -50,7 +55,7 @@ def deliver(result: Any, outputs: Outputs, hints: Sequence[str] = HINTS) -> str 
     printed = made.pop("-", None)
     if printed is None:
         printed = _headline(result) if outputs.quiet else _answer(result, outputs.details) + _last(outputs, hints)
-    with OutputFiles() as files:
+    with OutputFiles(read) as files:
         for path, content in made.items():
             files.add(path, content)
         if outputs.plots is not None:

@@ -94,7 +94,7 @@ def choice(*values: str) -> dict[str, Any]:
 
 
 FLAG, MANY, WHOLE = {"is_flag": True}, {"multiple": True}, {"type": int}
-MAPS = names_in("maps")
+MAPS = names_in("calibrators")
 LAYOUTS = ("auto", *(name.replace("_", "-") for name in names_in("read/layouts")))
 
 FILES = click.Argument(["files"], nargs=-1, required=True, metavar="FILE…")

@@ -6,21 +6,42 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import Outputs
+from veracity.cli._options import Outputs, Request
+
+if TYPE_CHECKING:
+    from veracity.data.files_read import FilesRead
+    from veracity.data.whole_files import Unfinished
 
 PAGES = (".html", ".htm", ".pdf")
 
 
-def check_outputs(outputs: Outputs, inputs: Iterable[str] = ()) -> None:
-    """Refuse outputs that could not be written after the work, or would destroy an input."""
-    read = {os.path.realpath(path) for path in inputs if path != "-"}
+def files_read(request: Request | None = None, *names: str | None) -> FilesRead:
+    """Return the files that a request reads and those of further names, folders and globs expanded."""
+    from veracity.data.files_read import FilesRead
+    from veracity.read.paths import expanded
+
+    given = [name for name in names if name]
+    if request is not None:
+        given += request.files
+        given += [
+            name for name in (request.reading.label_file, request.reading.weight) if name and os.path.isfile(name)
+        ]
+    paths: list[str | Path] = []
+    for name in given:
+        with contextlib.suppress(ValueError):  # reading it will raise the error
+            paths += [name] if os.path.isfile(name) else expanded(name)
+    return FilesRead(paths)
+
+
+def check_outputs(outputs: Outputs, read: FilesRead, state: str | None = None) -> None:
+    """Refuse outputs that could not be written after the work, or would destroy an input or the `state` of the run."""
     if outputs.report == "-":
         raise ValueError("--report -: a page goes to a file; give its name, such as out.html")
     if outputs.report is not None and not outputs.report.lower().endswith(PAGES) and not _special(outputs.report):
@@ -33,14 +54,7 @@ def check_outputs(outputs: Outputs, inputs: Iterable[str] = ()) -> None:
         raise ValueError(f"--details has no effect beside {other}; leave one of them out")
     if list(outputs.files.values()).count("-") > 1:
         raise ValueError("standard output takes one document; give the others a file name")
-    seen: dict[str, str] = {}
-    for option, path in outputs.files.items():
-        if path != "-":
-            if os.path.realpath(path) in read:
-                raise ValueError(f"--{option} {path} is the file that is read; give another name")
-            check_file(path, outputs.force)
-            if (twin := seen.setdefault(os.path.realpath(path), option)) != option:
-                raise ValueError(f"--{twin} and --{option} name the same file, {path}")
+    check_files({f"--{option}": path for option, path in outputs.files.items()}, read, outputs.force, state)
     if outputs.plots is not None:
         folder = Path(outputs.plots)
         if folder.exists() and not folder.is_dir():
@@ -48,6 +62,23 @@ def check_outputs(outputs: Outputs, inputs: Iterable[str] = ()) -> None:
         if folder.is_dir() and any(folder.iterdir()) and not outputs.force:
             raise ValueError(f"--plots {folder}: the folder is not empty; --force writes into it")
         _check_folder(folder if folder.is_dir() else folder.absolute().parent, str(folder))
+
+
+def check_files(named: Mapping[str, str | Path | None], read: FilesRead, force: bool, state: str | None = None) -> None:
+    """Refuse files that could not be written after the work, meet one another, or would destroy what is read.
+
+    `named`: {option: path}; "-" is standard output. `state`: the file of the run's own state, which it may replace.
+    """
+    from veracity.data.files_read import place_of
+
+    files = {option: path for option, path in named.items() if path is not None and str(path) != "-"}
+    seen: dict[Any, str] = {}
+    for option, path in [*files.items(), *([("--checkpoint", state)] if state is not None else [])]:
+        read.refuse(path, option)
+        if not _special(path) and (twin := seen.setdefault(place_of(path), option)) != option:
+            raise ValueError(f"{twin} and {option} name the same file, {path}")
+    for path in files.values():
+        check_file(str(path), force)
 
 
 def check_file(path: str, force: bool) -> None:
@@ -87,8 +118,9 @@ class OutputFiles:
     ([], ['a.txt'])
     """
 
-    def __init__(self) -> None:
-        self._waiting: list[tuple[Path, Path]] = []
+    def __init__(self, read: FilesRead | None = None) -> None:
+        self._read = read  # files that none of these may replace
+        self._waiting: list[Unfinished] = []
         self._folders: list[Path] = []
 
     def __enter__(self) -> OutputFiles:
@@ -104,29 +136,26 @@ class OutputFiles:
 
     def write_file(self, path: str | Path, write: Callable[[Path], Any]) -> None:
         """Make the file `path` by `write`, which is given a temporary file."""
-        from veracity.data.whole_files import part_of
-
-        target = Path(path)
         try:
-            if _special(target):
-                write(target)
-                return
-            target = Path(os.path.realpath(target))  # a link stays a link
-            part = part_of(target)
-            self._waiting.append((part, target))
-            write(part)
+            write(Path(path) if _special(path) else self._begun(path).path)
         except OSError as error:
             raise OSError(error.errno, f"{error.strerror}; nothing was written", str(path)) from None
 
     def write_folder(self, path: str | Path, write: Callable[[Path], Any]) -> None:
         """Make the folder `path` by `write`, which is given a temporary folder."""
-        from veracity.data.whole_files import part_of
+        write(self._begun(path, folder=True).path)
 
-        target = Path(os.path.realpath(path))
-        part = part_of(target)
-        self._waiting.append((part, target))
-        part.mkdir()
-        write(part)
+    def _begun(self, path: str | Path, *, folder: bool = False) -> Unfinished:
+        from veracity.data.whole_files import Unfinished
+
+        if self._read is not None:
+            self._read.refuse(path)
+        begun = Unfinished(path, folder=folder)
+        if any(begun.target == other.target for other in self._waiting):
+            begun.discard()
+            raise ValueError(f"two outputs name the same file, {path}; give one of them another name")
+        self._waiting.append(begun)
+        return begun
 
     def folder(self, path: str | Path) -> Path:
         """Return a folder for further files; a new one is removed again if the work fails."""
@@ -138,16 +167,14 @@ class OutputFiles:
         return target
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        from veracity.data.whole_files import discard, put
-
+        failed = True
         try:
-            while kind is None and self._waiting:
-                put(*self._waiting[0])
-                del self._waiting[0]
+            for unfinished in self._waiting if kind is None else ():
+                unfinished.finish()
+            failed = kind is not None
         finally:
-            for part, _target in self._waiting:
-                discard(part)
-            failed = kind is not None or bool(self._waiting)
+            for unfinished in self._waiting:
+                unfinished.discard()
             for made in reversed(self._folders if failed else []):
                 with contextlib.suppress(OSError):  # one that holds a file stays
                     made.rmdir()

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from veracity.engines.local import Progress
+    from veracity.state.accumulator import Progress
 
 PATIENCE = 2.0  # seconds before anything is shown
 

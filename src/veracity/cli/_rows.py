@@ -11,23 +11,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veracity.cli._options import OUTPUT, Option, Request
-from veracity.cli._output import OutputFiles, check_file, tell, to_stdout
+from veracity.cli._output import OutputFiles, check_file, check_files, tell, to_stdout
 from veracity.cli._progress import ProgressBar
 from veracity.cli._work import engine_of
 
 if TYPE_CHECKING:
-    from veracity.engines._one_model import OneModel
-    from veracity.maps import Fitted
+    from veracity.calibrators import Fitted
+    from veracity.data.files_read import FilesRead
     from veracity.read import Source
+    from veracity.results.recalibration_job import RecalibrationJob
 
 ENDINGS = (".csv", ".parquet")
-CHANGED = ("skipped_files", "soft_outcomes", "rescaled_rows")
 
 ROWS = Option(
     OUTPUT,
     "-o --output OUT",
     "Mapped rows, .csv or .parquet; folder/ takes a file per part; - is CSV on standard output.",
     required=True,
+)
+
+SUFFIX = Option(
+    OUTPUT,
+    "--suffix TEXT",
+    "Keep the forecasts, and write mapped ones beside them into columns whose names end so: _calibrated.",
 )
 
 
@@ -41,27 +47,32 @@ def map_file_of(output: str) -> Path:
     return path.with_name(f"{path.name}.map.json") if is_folder(output) else path.with_suffix(".map.json")
 
 
-def check_rows_file(output: str, force: bool) -> None:
-    """Refuse an output that could not be written after the work."""
-    if output == "-":
-        return
-    if is_folder(output):
+def check_rows_file(output: str, force: bool, read: FilesRead, map_file: Path | None = None) -> None:
+    """Refuse an output, or a map beside it, that could not be written after the work or would destroy an input."""
+    rows: str | None = output
+    if output != "-" and is_folder(output):
         if Path(output).is_dir() and any(Path(output).iterdir()):
             raise ValueError(f"-o {output}: the folder is not empty; give a new one")
-        check_file(str(map_file_of(output)), True)
-        return
-    if not output.lower().endswith(ENDINGS):
+        check_file(str(map_file_of(output)), True)  # in the same folder, which must be there
+        rows = None
+    elif output != "-" and not output.lower().endswith(ENDINGS):
         raise ValueError(f"-o {output}: give a file that ends in {' or '.join(ENDINGS)}, a folder/, or -")
-    check_file(output, force)
+    check_files({"-o": rows, "the map": map_file}, read, force)
 
 
 def one_model(
-    request: Request, working: ProgressBar, *, outcomes: str = "needed", classes: Sequence[Any] | None = None
-) -> OneModel:
+    request: Request,
+    working: ProgressBar,
+    *,
+    outcomes: str = "needed",
+    classes: Sequence[Any] | None = None,
+    suffix: str | None = None,
+) -> RecalibrationJob:
     """Return the forecasts of the only model in the files, counted.
 
     outcomes  "needed"; "asked": forecasts without outcomes will do; "unused": and invalid outcomes are ignored
     classes   of the map that will be applied
+    suffix    of the columns that mapped rows will get
     """
     for name in ("group", "ideal", "feature", "cluster", "time"):
         if getattr(request.reading, name):
@@ -69,16 +80,20 @@ def one_model(
                 f"--{name} has no effect: a map is one for all rows\n"
                 "  leave it out; for rows of one kind, a map of their own:  --where COL=VALUE"
             )
-    from veracity.engines._one_model import OneModel
+    from veracity.data.findings_of_input import DependentRows
     from veracity.read.paths import listed
     from veracity.read.unlabelled import NoForecasts, options_of_forecasts, options_without_outcomes
+    from veracity.results.recalibration_job import RecalibrationJob
 
     engine, files, reading = engine_of(request, working), listed(list(request.files)), request.reading
 
-    def counted(source: Source) -> OneModel:
-        notes = tuple(note for note in source.layout.findings if note.code != "dependent_rows")  # a map has no interval
+    def counted(source: Source) -> RecalibrationJob:
+        findings = source.layout.findings
+        notes = tuple(note for note in findings if not isinstance(note, DependentRows))  # a map has no interval
         tell(replace(source.layout, findings=notes).one_line("not used" if outcomes == "needed" else "kept"))
-        model = OneModel(engine, source)
+        model = RecalibrationJob(engine, source)
+        if suffix is not None:
+            model.check_suffix(suffix)
         _ = model.tally  # checks every value
         return model
 
@@ -101,18 +116,20 @@ def one_model(
         return counted(engine.open(files, other))
 
 
-def write(model: OneModel, fitted: Fitted, output: str, files: OutputFiles) -> int:
+def write(model: RecalibrationJob, fitted: Fitted, output: str, files: OutputFiles, suffix: str | None) -> int:
     """Write mapped rows into a file, a folder or standard output, whole or not at all; return their number."""
-    from veracity.engines._mapped import not_for_csv
+    from veracity.results.mapped_files import not_for_csv
 
     text = not is_folder(output) and not output.lower().endswith(".parquet")
+    if model.source.unread:
+        tell(f"warning: lists and objects are left out: {', '.join(model.source.unread)}")
     lost = not_for_csv(model.source.passthrough) if text else []
     if lost:
         tell(f"warning: CSV cannot hold {', '.join(lost)}: left out; write .parquet to keep them")
     if output == "-":
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch, "rows.csv")
-            number = model.write(fitted, path, ".csv")
+            number = model.write(fitted, path, ".csv", suffix or "")
             with path.open("rb") as made:
                 while chunk := made.read(1 << 20):
                     to_stdout(chunk)
@@ -120,19 +137,19 @@ def write(model: OneModel, fitted: Fitted, output: str, files: OutputFiles) -> i
     numbers: list[int] = []
     put = files.write_folder if is_folder(output) else files.write_file
     ending = Path(output).suffix.lower()
-    put(output, lambda path: numbers.append(model.write(fitted, path, ending)))
+    put(output, lambda path: numbers.append(model.write(fitted, path, ending, suffix or "")))
     return numbers[0]
 
 
-def warn_of_changes(model: OneModel) -> None:
+def warn_of_changes(model: RecalibrationJob) -> None:
     """Warn of rows that are missing or changed in the output, and of replaced columns."""
-    from veracity.data.findings import LEFT_OUT
+    from veracity.data.findings_of_input import RescaledRows, RowsLeftOut, SkippedFiles, SoftOutcomes
 
     tally = model.tally
     names = {*(["label"] * model.source.layout.labelled), *model.numbered, *(f"p_{name}" for name in tally.classes)}
-    taken = [name for name in model.source.passthrough if name in names]
+    taken = [] if model.source.in_place else [name for name in model.source.passthrough if name in names]
     if taken:
         tell(f"warning: columns of the file give way to new ones of the same name: {', '.join(taken)}")
     for finding in tally.findings:
-        if finding.code in (*LEFT_OUT, *CHANGED):
+        if isinstance(finding, (RowsLeftOut, SkippedFiles, SoftOutcomes, RescaledRows)):
             tell(f"warning: {finding.message}")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, READ, Command, Declared, Request, declare
-from veracity.cli._output import OutputFiles, check_file, tell
+from veracity.cli._output import OutputFiles, files_read, tell
 from veracity.cli._progress import ProgressBar
-from veracity.cli._rows import ROWS, check_rows_file, map_file_of, one_model, warn_of_changes, write
+from veracity.cli._rows import ROWS, SUFFIX, check_rows_file, map_file_of, one_model, warn_of_changes, write
 
 if TYPE_CHECKING:
-    from veracity.engines._one_model import OneModel
+    from veracity.results.recalibration_job import RecalibrationJob
 
 
 _OWN: Declared = {
@@ -33,14 +33,22 @@ _OWN: Declared = {
 OWN = declare(ESTIMATION, _OWN)
 
 
-@click.command(cls=Command, params=[FILES, *READ, *OWN, ROWS, FORCE, *ENGINES])
+@click.command(cls=Command, params=[FILES, *READ, *OWN, ROWS, SUFFIX, FORCE, *ENGINES])
 def command(
-    files: tuple[str, ...], to: str, rule: str, trained_on: str | None, output: str, force: bool, **options: Any
+    files: tuple[str, ...],
+    to: str,
+    rule: str,
+    trained_on: str | None,
+    output: str,
+    suffix: str | None,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Adjust forecasts to known class frequencies.
 
-    Labels are not used case by case (Kull & Flach 2015). Other columns are copied. Files without outcomes will do,
-    except for --to sample.
+    Labels are not used case by case (Kull & Flach 2015). All columns stay as they are, and adjusted probabilities
+    replace the forecasts; where rows are no forecasts, such as one line per class, they get columns p_CLASS. Files
+    without outcomes will do, except for --to sample.
 
     The fitted map is written next to OUT, as its stem with .map.json; `veracity calibrate apply` applies it elsewhere.
 
@@ -55,21 +63,20 @@ def command(
       veracity adjust forecasts.csv --to em --trained-on uniform -o adjusted.csv
       veracity adjust year/*.parquet --to sample --engine dask -o adjusted/
     """
-    check_rows_file(output, force)
+    request = Request.taken_from(files, options)
+    read = files_read(request, to, trained_on)
     map_file = None if output == "-" else map_file_of(output)
-    if map_file is not None:
-        check_file(str(map_file), force)
+    check_rows_file(output, force, read, map_file)
     if trained_on is not None and to != "em":
         raise ValueError("--trained-on: only the estimate of --to em needs it")
     wanted_rule = number_or_name(rule)
-    request = Request.taken_from(files, options)
 
-    from veracity import maps
+    from veracity import calibrators
 
-    maps.adjustment(wanted_rule)  # refuses a rule that has none
-    with ProgressBar("reading") as working, OutputFiles() as outputs:
+    calibrators.adjustment(wanted_rule)  # refuses a rule that has none
+    with ProgressBar("reading") as working, OutputFiles(read) as outputs:
         asked = to == "sample" or (to == "em" and trained_on in (None, "sample"))
-        model = one_model(request, working, outcomes="asked" if asked else "unused")
+        model = one_model(request, working, outcomes="asked" if asked else "unused", suffix=suffix)
         if to == "em":
             target, finding = model.label_shift(frequencies(trained_on or "sample", model, "--trained-on"))
             tell(f"warning: {finding.message}")
@@ -78,7 +85,7 @@ def command(
         fitted = model.adjustment(target, rule=wanted_rule)
         if map_file is not None:
             outputs.add(map_file, fitted.to_json())
-        write(model, fitted, output, outputs)
+        write(model, fitted, output, outputs, suffix)
         warn_of_changes(model)
         printed = summary(model, target, fitted)
     tell(printed.rstrip("\n"), err=output == "-")
@@ -91,7 +98,7 @@ def number_or_name(rule: str) -> str | float:
         return rule
 
 
-def frequencies(which: str, model: OneModel, option: str) -> Any:
+def frequencies(which: str, model: RecalibrationJob, option: str) -> Any:
     """Return class frequencies by word or from a file of class and probability."""
     import numpy as np
 
@@ -138,7 +145,7 @@ def prior_from(path: Path) -> dict[str, float]:
     return found
 
 
-def summary(model: OneModel, target: Any, fitted: Any) -> str:
+def summary(model: RecalibrationJob, target: Any, fitted: Any) -> str:
     """Return a table by class: mean forecast, target, and the weight or shift that leads from one to the other."""
     weights = getattr(fitted, "weights", None)
     moved, word = (weights, "weight") if weights is not None else (fitted.shift, "shift")

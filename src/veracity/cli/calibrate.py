@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from veracity.cli._options import ENGINES, ESTIMATION, FILES, FORCE, MAPS, OUTPUT, READ, Command, Option, Request
-from veracity.cli._output import OutputFiles, check_file, tell
+from veracity.cli._output import OutputFiles, check_files, files_read, tell
 from veracity.cli._progress import ProgressBar
-from veracity.cli._rows import ROWS, check_rows_file, one_model, warn_of_changes, write
+from veracity.cli._rows import ROWS, SUFFIX, check_rows_file, one_model, warn_of_changes, write
 
 if TYPE_CHECKING:
-    from veracity.data import Forecasts
-    from veracity.maps import Fitted
+    from veracity.calibrators import Fitted
+    from veracity.state.tally import Tally
 
 FEW = 50  # cases below which a fitted map is mostly chance
 NAME = Option(
     ESTIMATION,
     "--map",
-    "Kind of map; best is the one with the largest cross-validated gain in log loss.",
+    "Kind of map; advised is the one that assess advises, best the one with the largest cross-validated gain.",
     name="name",
     required=True,
-    type=click.Choice([*MAPS, "best"]),
+    type=click.Choice(["advised", "best", *MAPS]),
 )
 MAP_FILE = click.Argument(["map_file"], metavar="map.json")
 OUT = Option(OUTPUT, "-o --output map.json", "Fitted map; - is standard output.", required=True)
@@ -47,14 +47,14 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
     Maps that match class frequencies are fitted on all rows; the others on all distinct rows where they are few, else
     on the cells of a grid for two classes, or on a sample. The last line says which.
     """
-    if output != "-":
-        check_file(output, force)
     request = Request.taken_from(files, options)
+    read = files_read(request)
+    check_files({"-o": output}, read, force)
     with ProgressBar("reading") as working:
         model = one_model(request, working)
         warn_of_changes(model)
-        fitted = best(model.tally.rows) if name == "best" else model.fit(name)
-    with OutputFiles() as outputs:
+        fitted = CHOSEN[name](model.tally) if name in CHOSEN else model.fit(name)
+    with OutputFiles(read) as outputs:
         outputs.add(output, fitted.to_json() + "\n")
     where = "" if output == "-" else f" → {output}"
     tell(f"{fitted.text}, fitted on {model.basis(fitted)}{where}")
@@ -65,36 +65,52 @@ def fit(files: tuple[str, ...], name: str, output: str, force: bool, **options: 
         tell(f"  {count(cases, 'case')}: another sample of so few would give quite another map")
 
 
-def best(forecasts: Forecasts) -> Fitted:
+def advised(tally: Tally) -> Fitted:
+    """Return the map that the assessment of these forecasts advises."""
+    from veracity.results.assess import assessment
+    from veracity.words import advised_nothing
+
+    made = assessment(tally)
+    if made.advised_map is None:
+        raise ValueError(f"{advised_nothing(made.advice, made.verdict)}; nothing was written\n  fit one:  --map best")
+    return made.advised_map
+
+
+def best(tally: Tally) -> Fitted:
     """Return the map with the largest cross-validated gain, fitted on all rows."""
     from veracity.estimate.remedies import best_map
 
-    found = best_map(forecasts)
+    found = best_map(tally.rows)
     if found is None:
         raise ValueError("no map lowers the log loss of rows it was not fitted on; nothing was written")
     return found
 
 
-@command.command(cls=Command, params=[MAP_FILE, FILES, *READ, ROWS, FORCE, *ENGINES])
-def apply(map_file: str, files: tuple[str, ...], output: str, force: bool, **options: Any) -> None:
+CHOSEN = {"advised": advised, "best": best}
+
+
+@command.command(cls=Command, params=[MAP_FILE, FILES, *READ, ROWS, SUFFIX, FORCE, *ENGINES])
+def apply(map_file: str, files: tuple[str, ...], output: str, suffix: str | None, force: bool, **options: Any) -> None:
     """Apply a fitted map to the forecasts in FILE.
 
-    Other columns are copied. Files without outcomes will do. A file OUT is written by this machine, in order; into
-    OUT/ each part is written where it is read.
+    All columns stay as they are, and mapped probabilities replace the forecasts, on their scale; where rows are no
+    forecasts, such as one line per class, they get columns p_CLASS. Files without outcomes will do. A file OUT is
+    written by this machine, in order; into OUT/ each part is written where it is read.
     """
-    check_rows_file(output, force)
-    from veracity import maps
+    request = Request.taken_from(files, options)
+    read = files_read(request, map_file)
+    check_rows_file(output, force, read)
+    from veracity import calibrators
 
     try:
-        fitted = maps.from_json(Path(map_file).read_text(encoding="utf-8"))
+        fitted = calibrators.from_json(Path(map_file).read_text(encoding="utf-8"))
     except UnicodeDecodeError:
         raise ValueError(f"{map_file}: this is not a map in JSON; `veracity calibrate fit` writes one") from None
     except ValueError as error:
         raise ValueError(f"{map_file}: {error}") from None
-    request = Request.taken_from(files, options)
-    with ProgressBar("reading") as working, OutputFiles() as outputs:
-        model = one_model(request, working, outcomes="unused", classes=fitted.classes)
+    with ProgressBar("reading") as working, OutputFiles(read) as outputs:
+        model = one_model(request, working, outcomes="unused", classes=fitted.classes, suffix=suffix)
         warn_of_changes(model)
-        number = write(model, fitted, output, outputs)
+        number = write(model, fitted, output, outputs, suffix)
     if output != "-":
         tell(f"{fitted.text}, applied to {number:,} rows → {output}")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veracity.cli._options import ASSESS, FILES, FORCE, OUTPUT, Command, Option, Outputs, Request
-from veracity.cli._output import OutputFiles, check_outputs, tell
+from veracity.cli._options import ASSESS, FILES, FORCE, OUTPUT, Command, Option, Request
+from veracity.cli._output import OutputFiles, check_files, files_read, tell
 
 if TYPE_CHECKING:
     from veracity.results.requirements import Outcome
@@ -72,12 +72,13 @@ def command(
         )
     if junit == "-":
         raise ValueError("--junit -: give the name of a file, such as check.xml")
-    check_outputs(Outputs(markdown=markdown, json=junit, force=force), [*files, *([against] if against else [])])
     request = Request.taken_from(files, options, quiet)
+    read = files_read(request, against, requirements)
+    check_files({"--markdown": markdown, "--junit": junit}, read, force, request.checkpoint)
     with ProgressBar("reading", quiet=quiet) as working:
         outcomes = _outcomes(request, working, parsed, against)
     made = [(markdown, gate.to_markdown), (junit, gate.to_junit)]
-    with OutputFiles() as together:
+    with OutputFiles(read) as together:
         for path, render in made:
             if path is not None:
                 together.add(path, render(outcomes, files))

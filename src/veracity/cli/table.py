@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from veracity.cli._options import CASES, ESTIMATION, INPUT, MANY, OUTPUTS, PLAN, READ, Command, Option, Outputs
-from veracity.cli._output import check_outputs, to_stdout
+from veracity.cli._output import check_outputs, files_read, to_stdout
 
 if TYPE_CHECKING:
     from veracity.table import PredictionTable
@@ -75,11 +75,12 @@ def command(**options: Any) -> None:
       forecast,observed    one line per case:       low,yes
     """
     outputs = Outputs.taken_from(options)
-    check_outputs(outputs)
+    read = files_read(None, *options["files"], options["train"])
+    check_outputs(outputs, read)
     table = _table(options)
     from veracity.cli._deliver import deliver
 
-    to_stdout(deliver(table, outputs, HINTS))
+    to_stdout(deliver(table, outputs, read, HINTS))
 
 
 def _table(options: dict[str, Any]) -> PredictionTable:

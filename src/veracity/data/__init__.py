@@ -7,6 +7,7 @@ that a kernel counted.
 
 from __future__ import annotations
 
+from . import findings_of_input, findings_of_results
 from .check import check, refuse
 from .columns import NothingLeft
 from .findings import Finding, merge
@@ -14,4 +15,5 @@ from .names import Names
 from .prepare import prepare, prepare_realised
 from .types import Forecasts
 
-__all__ = ["Finding", "Forecasts", "Names", "NothingLeft", "check", "merge", "prepare", "prepare_realised", "refuse"]
+__all__ = ["Finding", "Forecasts", "Names", "NothingLeft", "check", "findings_of_input", "findings_of_results", "merge"]
+__all__ += ["prepare", "prepare_realised", "refuse"]

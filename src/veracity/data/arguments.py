@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import takewhile
 from typing import Any, overload
@@ -14,6 +16,7 @@ from .events import event_of
 from .names import Names, listed, many
 from .types import Array
 
+ZONED = re.compile(r"\d[T ]\d{2}:?\d{2}.*?(Z|[+-]\d{2}(:?\d{2}(:?\d{2}(\.\d+)?)?)?)\s*$")  # a time with its zone
 QUARTER = re.compile(r"^(\d{4})[ -]?[Qq]([1-4])$")
 
 
@@ -175,14 +178,30 @@ def array_of(values: Any, name: str) -> Array:
         raise ValueError(f"{name}: not one array ({problem}).\n  rows of different lengths cannot be read") from None
 
 
-def row_column(values: Any, n: int, name: str, names: Names) -> Array | None:
-    """Return a column with one value for each of the n rows, or None."""
+def is_empty(values: Any) -> bool:
+    """Return whether an argument holds no value at all."""
+    try:
+        return bool(np.size(values) == 0)
+    except (ValueError, TypeError, RuntimeError):  # no array: reading it will raise the error
+        return False
+
+
+def row_column(values: Any, n: int, name: str, names: Names, *, most: int = 1) -> Array | None:
+    """Return a column with one value for each of the n rows, or None; `most`: dimensions that it may have."""
     if values is None:
         return None
+    if isinstance(values, (set, frozenset, Iterator)):
+        raise names.error(f"{name} is a {type(values).__name__}: its rows have no order.", "give a list or an array")
     array = array_of(values, name)
     if array.ndim == 0 or len(array) != n:
         rows = many(array.size if array.ndim == 0 else len(array), "row")
         raise names.error(f"{name} has {rows}, {names.forecast} {n:,}.", "one value for each row")
+    if array.ndim > most:
+        one = array.size == n
+        raise names.error(
+            f"{name} has shape {array.shape}; it needs one value for each row.",
+            f"give {name}[:, 0]" if one else "choose one column, or join those of a row into one text",
+        )
     return array
 
 
@@ -225,13 +244,15 @@ def _quoted(word: str, names: Names) -> str:
     return f"'{word}'" if names.style == "file" else word
 
 
-def moments_of(values: Array | None, names: Names) -> Array | None:
+def moments_of(values: Array | None, row: RowOf, names: Names) -> Array | None:
     """Return times as numbers: dates and date texts (also 1968Q4) as days, numbers as they are."""
     if values is None:
         return None
     try:
-        found = _moments(values)
-    except (TypeError, ValueError) as problem:
+        found = _moments(values, row, names)
+    except MixedZones:
+        raise
+    except (TypeError, ValueError, OverflowError) as problem:
         raise names.error(f"time: neither numbers nor dates ({problem}).", "give dates such as 2024-05-31") from None
     missing = ~np.isfinite(found)
     if missing.any():
@@ -242,17 +263,48 @@ def moments_of(values: Array | None, names: Names) -> Array | None:
     return found
 
 
-def _moments(values: Array) -> Array:
+class MixedZones(ValueError):
+    """Times with a zone and times without: which came first is not known."""
+
+
+def _moments(values: Array, row: RowOf, names: Names) -> Array:
+    if values.dtype.kind == "c":
+        raise TypeError("complex numbers")
     if values.dtype.kind in "OU":
-        texts = values.astype(str)
+        texts = texts_of_times(values.tolist(), row, names)
         try:
-            return texts.astype(np.float64)
+            return np.array(texts).astype(np.float64)
         except ValueError:
-            values = np.array([QUARTER.sub(_first_month, text) for text in texts.tolist()], "datetime64[us]")
+            values = np.array(_universal(texts), "datetime64[us]")
     if values.dtype.kind == "M":
         days: Array = values.astype("datetime64[us]").astype(np.int64) / 86_400e6
         return np.where(np.isnat(values), np.nan, days)
     return values.astype(np.float64)
+
+
+def texts_of_times(moments: list[Any], row: RowOf, names: Names) -> list[str]:
+    """Return times as texts, "nan" for missing ones; refuse times with a zone among times without."""
+    texts = [
+        "nan" if is_missing(moment) else moment.isoformat() if isinstance(moment, datetime) else str(moment)
+        for moment in moments
+    ]
+    zoned = [ZONED.search(text) is not None for text in texts]
+    plain = [not zone and text != "nan" for zone, text in zip(zoned, texts, strict=True)]
+    if any(zoned) and any(plain):
+        i, j = zoned.index(True), plain.index(True)
+        what = f"time: row {row(i)} has a time zone ({texts[i]}), row {row(j)} has none ({texts[j]})."
+        raise MixedZones(str(names.error(what, "give all of them with their zone, or all without")))
+    return texts
+
+
+def _universal(texts: list[str]) -> list[str]:
+    """Return texts of dates that NumPy reads: quarters as their first month, times with a zone as universal time."""
+    read = [_without_zone(text) if ZONED.search(text) else QUARTER.sub(_first_month, text) for text in texts]
+    return ["NaT" if text == "nan" else text for text in read]
+
+
+def _without_zone(text: str) -> str:
+    return datetime.fromisoformat(text.strip()).astimezone(UTC).replace(tzinfo=None).isoformat()
 
 
 def _first_month(quarter: re.Match[str]) -> str:

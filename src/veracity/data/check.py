@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from ..kernels.result import Problem, tolerance
-from .findings import FIRST, Finding
+from . import findings_of_input as of_input
+from .findings import FIRST, Finding, first_rows
 from .names import Names, number
 from .types import Array, Forecasts
 
 COUNTED = 20  # whole numbers that are no higher count something
-EXPLAINED = ("soft_outcomes", "separate_events")  # findings that already say why rows share a case
+EXPLAINED = (of_input.SoftOutcomes, of_input.SeparateEvents)  # findings that already say why rows share a case
 
 
 def check(forecasts: Forecasts) -> Forecasts:
@@ -143,15 +144,15 @@ def _findings(forecasts: Forecasts, low: float, high: float) -> tuple[Finding, .
     found = [] if inside else list(_zero(forecasts))
     p, y, n = forecasts.scores, forecasts.observed, len(forecasts)
     if n > 1 and all(bool(np.all(p[i : i + 4096] == p[0])) for i in range(0, n, 4096)):
-        found.append(Finding.of("constant_forecast", n, n))
+        found.append(of_input.ConstantForecast(n, n))
     if n > 1 and y[-1] == y[0] and all(bool(np.all(y[i : i + 4096] == y[0])) for i in range(0, n, 4096)):
-        found.append(Finding.of("one_outcome", n, n, outcome=str(forecasts.classes[int(y[0])])))
-    if forecasts.case is not None and not any(f.code in EXPLAINED for f in forecasts.findings):
+        found.append(of_input.OneOutcome(n, n, outcome=str(forecasts.classes[int(y[0])])))
+    if forecasts.case is not None and not any(isinstance(f, EXPLAINED) for f in forecasts.findings):
         _, inverse, times = np.unique(forecasts.case, return_inverse=True, return_counts=True)
         shared = np.flatnonzero(times[inverse] > 1)
         if len(shared):
             rows = [forecasts.row(i) for i in shared[:FIRST]]
-            found.append(Finding.of("repeated_cases", len(shared), n, rows))
+            found.append(of_input.RepeatedCases(len(shared), n, first_rows(rows)))
     return tuple(found)
 
 
@@ -167,4 +168,4 @@ def _zero(forecasts: Forecasts) -> tuple[Finding, ...]:
     if not len(where):
         return ()
     rows = [forecasts.row(i) for i in where[:FIRST]]
-    return (Finding.of("zero_probability", len(where), len(forecasts), rows),)
+    return (of_input.ZeroProbability(len(where), len(forecasts), first_rows(rows)),)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 from unicodedata import normalize
 
 import numpy as np
 
+from . import findings_of_input as of_input
 from .events import event_of
 from .findings import Finding
 from .names import Names, listed, many, number
@@ -126,16 +127,21 @@ def _from_objects(array: Array, name: str, names: Names) -> Array:
             if isinstance(value, (str, bytes)):
                 raise TypeError
             out[i] = np.nan if is_missing(value) else float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, ArithmeticError):
             raise names.error(
-                f"{name} holds {value!r} at position {i}: not a number.", "give numbers; None and nan are missing"
+                f"{name} holds {value!r:.80} at position {i}: not a number.", "give numbers; None and nan are missing"
             ) from None
     return out.reshape(array.shape)
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN, NaT or pandas' NA."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+    """Return whether an object stands for no value."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    try:
+        return bool(value != value)
+    except ArithmeticError:  # a signalling NaN of decimal numbers
+        return True
 
 
 def codes_of(y: Array, k: int, labels: Any, pos_label: Any, one_column: bool, row: RowOf, names: Names) -> Outcome:
@@ -209,7 +215,7 @@ def _by_label(
         if words is not None:  # yes and no in any language, whichever sorts first
             order = values if words[1] == str(values[1]) else values[::-1]
         elif one_column and pos_label is None:
-            findings = (Finding.of("event", event=repr(values[1]), option=f"pos_label={values[0]!r}"),)
+            findings = (of_input.Event(event=repr(values[1]), option=f"pos_label={values[0]!r}"),)
     position = {label: i for i, label in enumerate(order)}
     codes = np.array([position.get(v, -1) for v in values])
     if (codes < 0).any():
@@ -240,7 +246,7 @@ def _event_second(order: tuple[Any, ...], pos_label: Any, k: int, names: Names) 
         return order, False
     if k != 2:
         raise names.error(f"pos_label is for two classes; {names.forecast} has {k} columns.", "leave it out")
-    if pos_label not in order:
+    if not isinstance(pos_label, Hashable) or pos_label not in order:
         raise names.error(f"pos_label={pos_label!r} is not one of the labels {listed(order)}.", "name one of them")
     return (order, False) if pos_label == order[1] else (order[::-1], True)
 
@@ -338,7 +344,7 @@ def case_weights(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
     if not w.any():
         what = f"{names.called(names.weight)}: {_all(n, 'weight')} zero."
         problem = names.error(what, "leave the weights out to count every row once")
-        raise NothingLeft(str(problem), Finding.of("zero_weight", n, n))
+        raise NothingLeft(str(problem), of_input.ZeroWeight(n, n))
     i = int(np.argmax(w))
     if not LIGHTEST <= w[i] <= HEAVIEST:
         raise names.error(
@@ -368,7 +374,7 @@ def whole_counts(values: Any, n: int, row: RowOf, names: Names) -> Array | None:
         )
     if not counts.any():
         what = f"{names.called(names.count)}: {_all(n, 'count')} zero."
-        raise NothingLeft(str(names.error(what, "there is nothing to assess")), Finding.of("zero_count", n, n))
+        raise NothingLeft(str(names.error(what, "there is nothing to assess")), of_input.ZeroCount(n, n))
     return counts.astype(np.int64)
 
 

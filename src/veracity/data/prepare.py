@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from . import findings_of_input as of_input
 from .arguments import (
     are_dates,
     array_of,
@@ -100,16 +101,16 @@ def prepare(
         outcomes=outcome.codes,
         classes=outcome.classes if classes is None else classes,
         ideal=ideal_matrix(ideal, p, names),
-        features=row_column(features, n, "features", names),
+        features=row_column(features, n, "features", names, most=2),
     )
     part = InputRows(f, outcome.shares, list(outcome.findings))
     if absent:
         part.f = with_absent(f, scale)
         hidden = int(np.isnan(p).sum())
-        part.findings += [Finding.of("not_offered", hidden, p.size)] if hidden else []
+        part.findings += [of_input.NotOffered(hidden, p.size)] if hidden else []
     if missing == "drop":
         gaps: Array = np.asarray(np.isnan(part.f.scores).reshape(n, -1).any(axis=1))
-        part.leave_out(gaps if outcome.missing is None else gaps | outcome.missing, "missing_rows")
+        part.leave_out(gaps if outcome.missing is None else gaps | outcome.missing, of_input.MissingRows)
     elif outcome.missing is not None:
         gone = np.flatnonzero(outcome.missing)
         also = int(np.isnan(p).sum()) if not absent else 0
@@ -118,20 +119,20 @@ def prepare(
             f"(first: row {f.row(gone[0])})" + (f", and {also:,} of {p.size:,} probabilities." if also else "."),
             f"leave these rows out:  {names.option('missing', 'drop')}",
         )
-    for column, code in (("weights", "zero_weight"), ("counts", "zero_count")):
+    for column, kind in (("weights", of_input.ZeroWeight), ("counts", of_input.ZeroCount)):
         values = getattr(part.f, column)
         if values is not None and not (names.whole and values.all()):
-            part.leave_out(values == 0, code)
+            part.leave_out(values == 0, kind)
     if part.shares is not None:
         part.settle_soft(part.shares, soft)
     elif soft == "omit":
-        part.leave_out(np.zeros(len(part.f), dtype=bool), "soft_omitted")
+        part.leave_out(np.zeros(len(part.f), dtype=bool), of_input.SoftOmitted)
     f, findings = part.f, part.findings
     if outcome.swap and p.ndim == 2:
         f = replace(f, probabilities=f.scores[:, ::-1], ideal=None if f.ideal is None else f.ideal[:, ::-1])
     if scale == "percent":
         if names.whole and len(f) >= FEW and np.nanmax(f.scores) <= 1.0:
-            findings.append(Finding.of("small_percentages", len(f), len(f)))
+            findings.append(of_input.SmallPercentages(len(f), len(f)))
         f = replace(f, probabilities=f.scores / 100.0)
     elif scale in LOGS:
         f = from_logs(f, scale)
@@ -173,7 +174,7 @@ def prepare_realised(
     f = Forecasts(None, None, (), log_realised=p, first_row=first_row, rows=_numbers(rows), model=model, names=names)
     part = InputRows(replace(f, **columns_of(f, **columns)))
     if missing == "drop":
-        part.leave_out(np.isnan(p), "missing_rows")
+        part.leave_out(np.isnan(p), of_input.MissingRows)
     f = part.f
     assert f.log_realised is not None
     log_p = f.log_realised.astype(np.float64)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from . import findings_of_input as of_input
 from .arguments import cluster_keys, groups_of, moments_of, row_column
 from .columns import NothingLeft, case_weights, whole_counts
-from .findings import Finding
+from .findings import Finding, first_rows
 from .names import listed, number
 from .types import Array, Forecasts
 
@@ -32,9 +33,17 @@ def columns_of(
         "counts": whole_counts(counts, n, f.row, names),
         "case": row_column(case, n, "case", names),
         "clusters": cluster_keys(row_column(clusters, n, "clusters", names), f.row, names),
-        "time": moments_of(row_column(time, n, "time", names), names),
+        "time": moments_of(row_column(time, n, "time", names), f.row, names),
         "groups": groups_of(groups, n, names),
     }
+
+
+NOTHING_LEFT = {
+    of_input.MissingRows: "missing values",
+    of_input.ZeroWeight: "weight 0",
+    of_input.ZeroCount: "count 0",
+    of_input.SoftOmitted: "outcomes between 0 and 1",
+}
 
 
 @dataclass
@@ -45,23 +54,22 @@ class InputRows:
     shares: Array | None = None
     findings: list[Finding] = field(default_factory=list)
 
-    def leave_out(self, out: Array, code: str) -> None:
+    def leave_out(self, out: Array, kind: type[of_input.RowsLeftOut]) -> None:
         """Leave out the rows where `out` holds, and add the finding that counts them."""
         total, names = len(out), self.f.names
         if not out.any():  # each of many parts states its rows, so that the total is that of all parts
-            self.findings += [] if names.whole else [Finding.of(code, 0, total)]
+            self.findings += [] if names.whole else [kind(0, total)]
             return
         gone = self.f.numbers[out]
         if len(gone) == total:
-            why = {"missing_rows": "missing values", "zero_weight": "weight 0", "zero_count": "count 0"}
             problem = names.error(
-                f"no row is left: all {total:,} have {why.get(code, 'outcomes between 0 and 1')}.",
+                f"no row is left: all {total:,} have {NOTHING_LEFT[kind]}.",
                 "look at the columns; there is nothing to assess",
             )
-            raise NothingLeft(str(problem), Finding.of(code, total, total, gone))
+            raise NothingLeft(str(problem), kind(total, total, first_rows(gone)))
         kept = np.flatnonzero(~out)
         self.f, self.shares = self.f.take(kept), None if self.shares is None else self.shares[kept]
-        self.findings.append(Finding.of(code, len(gone), total, gone))
+        self.findings.append(kind(len(gone), total, first_rows(gone)))
 
     def settle_soft(self, shares: Array, soft: str) -> None:
         """Split outcomes between 0 and 1 into fractions of one case per class, leave them out, or refuse them."""
@@ -70,7 +78,7 @@ class InputRows:
         total, found = int(f.copies.sum()), f.numbers[between]
         self.f = replace(f, outcomes=np.argmax(shares, axis=1))
         if soft == "omit":
-            self.leave_out(between, "soft_omitted")
+            self.leave_out(between, of_input.SoftOmitted)
         elif len(found) and soft == "refuse":
             raise names.error(
                 f"{len(found):,} of {total:,} outcomes are between 0 and 1 (first: row {found[0]}).",
@@ -82,7 +90,8 @@ class InputRows:
             whole = replace(f, case=f.numbers, split=True) if f.case is None else f
             self.f = replace(whole.take(row), outcomes=column, weights=fractions)
             cases = int(f.copies[between].sum())
-            self.findings.append(Finding.of("soft_outcomes", cases, total, found, omit=names.option("soft", "omit")))
+            option = names.option("soft", "omit")
+            self.findings.append(of_input.SoftOutcomes(cases, total, first_rows(found), option=option))
 
 
 def from_logs(f: Forecasts, scale: str) -> Forecasts:
@@ -154,4 +163,4 @@ def normalised(f: Forecasts) -> tuple[Forecasts, list[Finding]]:
     p = p.astype(np.float64)
     p[off] /= sums[off, None]
     rows = f.numbers[off]
-    return replace(f, probabilities=p), [Finding.of("rescaled_rows", len(rows), len(p), rows)]
+    return replace(f, probabilities=p), [of_input.RescaledRows(len(rows), len(p), first_rows(rows))]

@@ -1,13 +1,34 @@
-"""The calibration verdict as a frozen record: its tests, its sizes and its sentences."""
+"""The calibration verdict as a frozen record: its tests and its sizes; `words/calibration.py` has the sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
 
 from .findings import Finding
 from .reading import Reading
-from .records import ClassLevel, Section
+from .records import ClassLevel, Section, Surprise
+
+State = Literal["found", "slight", "calibrated", "none found", "too few", "not measurable"]
+Direction = Literal["over-confident", "under-confident"]
+Bend = Literal["too high at both ends", "too low at both ends"]
+
+
+class Reason(StrEnum):
+    """Why there is no verdict, or why it says less than usual."""
+
+    EMPTY = "empty"
+    SINGLE_CLASS = "single_class"  # only one is possible
+    ONLY_REALISED = "only_realised"  # probabilities of the outcomes alone are given
+    ONLY_SHARES = "only_shares"  # of an unknown number of cases
+    TOO_FEW_CASES = "too_few_cases"
+    TOO_FEW_CLUSTERS = "too_few_clusters"
+    TOO_FEW_BLOCKS = "too_few_blocks"  # to judge one of several groups
+    ONLY_CERTAIN_FORECASTS = "only_certain_forecasts"  # every forecast is 0 or 1
+    CONSTANT = "constant"  # the forecast is the same in every case
+    ONE_CLASS = "one_class"  # only one was observed
 
 
 @dataclass(frozen=True)
@@ -41,7 +62,7 @@ class ConfidenceTest(Section):
     """
 
     p: float | None
-    direction: str | None = None  # "over-confident" | "under-confident"
+    direction: Direction | None = None
     expected: float | None = None
     realised: float | None = None
     where: Range | None = None
@@ -59,10 +80,10 @@ class ShapeTest(Section):
 
 @dataclass(frozen=True)
 class CurvatureTest(Section):
-    """Two classes: is the calibration curve bent? `direction` is "too high at both ends" or "too low at both ends"."""
+    """Two classes: is the calibration curve bent?"""
 
     p: float | None
-    direction: str | None = None
+    direction: Bend | None = None
 
 
 @dataclass(frozen=True)
@@ -84,10 +105,15 @@ class JointTest(Section):
 
 @dataclass(frozen=True)
 class Verdict(Section):
-    """Can the probabilities be taken at face value? `p` is that of all tests together."""
+    """Can the probabilities be taken at face value? `p` is that of all tests together.
+
+    number, needed   how many cases or clusters there are where these are too few, and from how many on they are not
+    ruled_out        the first cases whose outcome had probability 0, of `zero_rows`
+    floored_loss     log loss with the minimum probability `floor`, where it is infinite without
+    """
 
     word: str
-    state: str  # "found" | "slight" | "calibrated" | "none found" | "too few" | "not measurable"
+    state: State
     p: float | None
     level: LevelTest
     confidence: ConfidenceTest
@@ -100,10 +126,17 @@ class Verdict(Section):
     zero_rows: int
     curvature: CurvatureTest | None = None
     joint: JointTest | None = None
-    reason: str | None = None
+    reason: Reason | None = None
+    number: int | None = None
+    needed: int | None = None
     method: str = ""
+    cases: int = 0
     tested: int | None = None  # cases that the tests used, where these are a sample
-    sentences: tuple[str, ...] = ()
+    class_count: int = 2
+    picks_only: bool = False
+    ruled_out: tuple[Surprise, ...] = ()
+    floor: float | None = None
+    floored_loss: float | None = None
     findings: tuple[Finding, ...] = ()
 
     @property

@@ -1,70 +1,147 @@
-"""Files that appear whole or not at all: written under a temporary name in the same folder, then renamed."""
+"""Files that appear whole or not at all: written under a name of their own in the same folder, then renamed.
+
+The name is random and the file made by its writer alone, so that threads, processes and containers that write the same
+file never mix, and no link laid in its way is followed. Its writer holds a lock on it; what has lost its writer is
+removed by the next one.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import secrets
 import shutil
 import stat
-import time
 from pathlib import Path
 
-ABANDONED = 60.0  # seconds without a change after which a part of a process that is gone is removed
+try:
+    import fcntl
+except ImportError:  # no locks on this system: what was left stays
+    fcntl = None  # type: ignore[assignment]
+
+NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+LOOK = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # a named pipe must not stop us
 
 
 def write_whole(path: str | Path, data: bytes, *, safely: bool = False) -> None:
     """Write a file whole or not at all; `safely`: it is on the disk before the one it replaces is gone."""
-    target = Path(os.path.realpath(path))
-    part = part_of(target)
-    try:
-        with part.open("wb") as file:
+    with Unfinished(path) as unfinished:
+        unfinished.write(data, safely=safely)
+        unfinished.finish()
+
+
+class Unfinished:
+    """A file or folder on its way to `target`: at `path` until `finish`; without it, leaving the block removes it.
+
+    It has the mode of the file that it will replace from the start, and its owner may write it.
+    """
+
+    def __init__(self, target: str | Path, *, folder: bool = False) -> None:
+        self.target = Path(os.path.realpath(target))  # a link stays a link
+        _remove_abandoned(self.target)
+        self._mode = None if folder else _mode_of(self.target)
+        self._descriptor: int | None = None
+        made = False
+        while not made:
+            self.path = self.target.with_name(f"{_prefix(self.target)}{secrets.token_hex(8)}.part")
+            try:
+                made = self._made(folder)
+            except FileExistsError:
+                continue
+            except BaseException:
+                self.discard()
+                raise
+
+    def _made(self, folder: bool) -> bool:
+        """Make and lock it; False if somebody else took it for abandoned in between."""
+        if folder:
+            self.path.mkdir()
+            self._descriptor = None if fcntl is None else os.open(self.path, LOOK)
+        else:
+            writable = None if self._mode is None else self._mode | stat.S_IWUSR
+            self._descriptor = os.open(self.path, NEW_FILE, 0o666 if writable is None else writable)
+            if writable is not None:  # the umask took some of it away
+                os.chmod(self._descriptor if os.chmod in os.supports_fd else self.path, writable)
+        if self._descriptor is not None and fcntl is not None:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        if self.path.exists():
+            return True
+        self._close()
+        return False
+
+    def write(self, data: bytes, *, safely: bool = False) -> None:
+        """Fill the file; `safely`: wait until the disk has it."""
+        assert self._descriptor is not None
+        with open(self._descriptor, "wb", closefd=False) as file:
             file.write(data)
             if safely:
                 file.flush()
                 os.fsync(file.fileno())
-        put(part, target)
-    finally:
-        discard(part)
+
+    def finish(self) -> None:
+        """Take the place of the target."""
+        if self._mode is not None and not self._mode & stat.S_IWUSR:
+            os.chmod(self.path, self._mode)
+        if fcntl is None:  # where an open file cannot be renamed
+            self._close()
+        os.replace(self.path, self.target)
+
+    def discard(self) -> None:
+        """Remove what has not taken its place, and give the lock back."""
+        _remove(self.path)
+        self._close()
+
+    def _close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def __enter__(self) -> Unfinished:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard()
 
 
-def part_of(target: Path) -> Path:
-    """Return the name under which a file or folder is written until it is whole.
+def _prefix(target: Path) -> str:
+    return f".{os.fsdecode(os.fsencode(target.name)[:200])}."
 
-    What processes that were killed left behind under such names is removed.
-    """
-    own = f".{target.name[:200]}."
-    pattern = re.compile(re.escape(own) + r"(\d+)\.part")
+
+def _mode_of(target: Path) -> int | None:
+    """Return the mode of the file that will be replaced, if there is one."""
+    try:
+        held = target.stat().st_mode
+    except OSError:
+        return None
+    return stat.S_IMODE(held) if stat.S_ISREG(held) else None
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what writers of this target left behind: its lock is free."""
+    pattern = re.compile(re.escape(_prefix(target)) + r"[0-9a-f]{16}\.part")
     with contextlib.suppress(OSError):
         for name in os.listdir(target.parent):
-            if (found := pattern.fullmatch(name)) and _abandoned(target.with_name(name), int(found[1])):
-                discard(target.with_name(name))
-    return target.with_name(f"{own}{os.getpid()}.part")
+            if pattern.fullmatch(name):
+                with contextlib.suppress(OSError):
+                    _remove_if_free(target.with_name(name))
 
 
-def put(part: Path, target: Path) -> None:
-    """Rename the temporary file, with the mode of the file that it replaces."""
-    with contextlib.suppress(FileNotFoundError):
-        if stat.S_ISREG((held := target.stat()).st_mode):
-            os.chmod(part, stat.S_IMODE(held.st_mode))
-    os.replace(part, target)
+def _remove_if_free(part: Path) -> None:
+    if fcntl is None or not (stat.S_ISREG(held := part.lstat().st_mode) or stat.S_ISDIR(held)):
+        return
+    descriptor = os.open(part, LOOK)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while its writer lives
+        _remove(part)
+    finally:
+        os.close(descriptor)
 
 
-def discard(part: Path) -> None:
-    """Remove a file or folder that did not become whole."""
+def _remove(part: Path) -> None:
     if part.is_dir() and not part.is_symlink():
         shutil.rmtree(part, ignore_errors=True)
     else:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
-
-
-def _abandoned(part: Path, process: int) -> bool:
-    """Whether nobody writes this any more: its process is gone, and it has not changed for a while."""
-    try:
-        os.kill(process, 0)
-        return False
-    except (ProcessLookupError, OverflowError):
-        return time.time() - part.lstat().st_mtime > ABANDONED
-    except OSError:
-        return False

@@ -20,12 +20,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from veracity.engines._one_model import OneModel
     from veracity.engines._sums import Tallies
-    from veracity.engines.local import Progress
     from veracity.read import ReadOptions, Source
     from veracity.read.pairing import Paired
     from veracity.results.assessment import Assessment
+    from veracity.results.recalibration_job import RecalibrationJob
+    from veracity.state.accumulator import Progress
     from veracity.state.plan import Plan
 
     Watch = Callable[[str], Callable[[Progress], None] | None]
@@ -72,11 +72,11 @@ class Engine:
         source: Source = self.module.open(data, reading or ReadOptions(), how, self.options)
         return source
 
-    def one_model(self, data: Any, reading: ReadOptions | None = None) -> OneModel:
+    def recalibration(self, data: Any, reading: ReadOptions | None = None) -> RecalibrationJob:
         """Return the forecasts of the only model in the data, to be mapped and written."""
-        from veracity.engines._one_model import OneModel
+        from veracity.results.recalibration_job import RecalibrationJob
 
-        return OneModel(self, self.open(data, reading))
+        return RecalibrationJob(self, self.open(data, reading))
 
     def total(
         self,
@@ -114,7 +114,7 @@ class Engine:
         from veracity.state.plan import Plan
 
         plan = plan or Plan()
-        has_ids = source.layout.case and not any(finding.code in EXPLAINED for finding in source.layout.findings)
+        has_ids = source.layout.case and not any(isinstance(finding, EXPLAINED) for finding in source.layout.findings)
         make = partial(Tallies, plan, source.files, cases="repeated" if has_ids else "")
         counted: Tallies = self.total(source, make, plan=plan, **how)
         return counted

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from veracity.data import Finding, Forecasts
+from veracity.data import findings_of_input as of_input
 from veracity.data.check import EXPLAINED
 from veracity.read.pairing import Keys, cases_of, keys_of_ids, mixed
 
@@ -17,7 +18,7 @@ MOST_IDS = 1 << 23  # rows whose ids are compared; 64 MB
 WHOLE = (1 << 64) - 1
 
 
-class Cases:
+class CaseIndex:
     """The cases of each model, as far as they are needed later.
 
     wanted  "repeated"  keys of ids, up to a number of rows, to find repeated cases
@@ -37,7 +38,7 @@ class Cases:
         """Remember the cases; return the forecasts for counting, without keys."""
         model = f.model or ""
         if self.wanted == "repeated":
-            if f.case is not None and not any(finding.code in EXPLAINED for finding in f.findings):
+            if f.case is not None and not any(isinstance(finding, EXPLAINED) for finding in f.findings):
                 keys = keys_of_ids(f.case)
                 self._hold(model, keys, keys[:0])
             return f
@@ -80,12 +81,11 @@ class Cases:
         if self.wanted != "repeated":
             return ()
         if self._held is None:
-            message = f"more than {MOST_IDS:,} rows have ids: whether cases repeat was not looked at"
-            return (Finding("cases_not_looked_at", "note", message),)
+            return (of_input.CasesNotLookedAt(MOST_IDS),)
         keys, _ = self.of(model)
         _, times = np.unique(keys, return_counts=True)
         shared = int(times[times > 1].sum())
-        return (Finding.of("repeated_cases", shared, len(keys)),) if shared else ()
+        return (of_input.RepeatedCases(shared, len(keys)),) if shared else ()
 
     def state(self) -> dict[str, Any]:
         """Return the cases as plain values: the arguments of `merge`."""

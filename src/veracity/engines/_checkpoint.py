@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from veracity.data.whole_files import write_whole
-from veracity.engines._sums import Sum
 from veracity.read import Part, ReadOptions
-from veracity.state.plain_bytes import opened, sealed
+from veracity.state.accumulator import Accumulator
+from veracity.state.plain_bytes import dumps_checked, loads_checked
 from veracity.state.plan import Plan
 
 KIND = b"veracity checkpoint 2\n"
@@ -34,15 +34,12 @@ class Checkpoint:
             "reading options": _digest(asdict(reading)),
         }
 
-    def resume(self, total: Sum) -> tuple[int, int, int]:
+    def resume(self, total: Accumulator) -> tuple[int, int, int]:
         """Add the saved state to `total`; return the part, the rows of it and all rows that are done."""
-        if not self.path.exists():
+        if not self._exists():
             return 0, 0, 0
-        data = self.path.read_bytes() if self.path.is_file() else b""  # a device may have no end
-        if not data.startswith(KIND):
-            raise ValueError(f"checkpoint: {self.path} is a file of another kind\n  give another name")
         try:
-            held = opened(KIND, data)
+            held = loads_checked(KIND, self.path.read_bytes())
             differing = [what for what, digest in self._of.items() if held["of"][what] != digest]
             if not differing:
                 total.merge(held["state"])
@@ -59,14 +56,28 @@ class Checkpoint:
             )
         return done
 
-    def write(self, total: Sum, part: int, skip: int, rows: int) -> None:
+    def _exists(self) -> bool:
+        """Return whether there is a checkpoint; refuse a file of another kind, which must not be lost."""
+        if not self.path.exists():
+            return False
+        begin = b""
+        if self.path.is_file():  # a device may have no end
+            with self.path.open("rb") as file:
+                begin = file.read(len(KIND))
+        if begin != KIND:
+            raise ValueError(f"checkpoint: {self.path} is a file of another kind\n  give another name")
+        return True
+
+    def write(self, total: Accumulator, part: int, skip: int, rows: int) -> None:
         """Replace the file at once, so that it is whole whenever the run is killed."""
+        self._exists()  # nobody else's file lies there by now
         held = {"of": self._of, "part": part, "skip": skip, "rows": rows, "state": total.state()}
-        write_whole(self.path, sealed(KIND, held), safely=True)
+        write_whole(self.path, dumps_checked(KIND, held), safely=True)
 
     def remove(self) -> None:
         """Delete the file after a complete run."""
-        self.path.unlink(missing_ok=True)
+        if self._exists():
+            self.path.unlink()
 
 
 def _weights(reading: ReadOptions) -> list[Part]:

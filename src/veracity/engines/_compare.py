@@ -16,7 +16,7 @@ from veracity.read.pairing import Paired, with_file
 from veracity.read.parts import Batch
 from veracity.results.compare import scorer_of
 from veracity.state.pairs import Pairs
-from veracity.state.plain_bytes import packed, unpacked
+from veracity.state.plain_bytes import dumps, loads
 from veracity.state.plan import Plan
 
 
@@ -32,13 +32,13 @@ class PairedTallies(Tallies):
         self.pairs.take(replace(with_file(f, self._files), model=f.model) for f in batch.forecasts)
 
     def merge(self, state: bytes) -> None:
-        tallies, pairs = unpacked(state)
+        tallies, pairs = loads(state)
         super().merge(tallies)
         self.pairs.add_bytes(pairs)
 
     def state(self) -> bytes:
         self.pairs.settle()
-        return packed([super().state(), self.pairs.to_bytes()])
+        return dumps([super().state(), self.pairs.to_bytes()])
 
 
 def count_paired(engine: Engine, source: Paired, plan: Plan | None = None, **how: Any) -> tuple[PairedTallies, str]:

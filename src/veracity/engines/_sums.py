@@ -7,38 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from veracity.data import Finding, Forecasts, check, merge
-from veracity.data.findings import without_empty
+from veracity.data import findings_of_input as of_input
+from veracity.data.findings import FIRST
+from veracity.data.findings_of_input import without_empty
 from veracity.data.places import decoded
-from veracity.engines._cases import Cases
+from veracity.engines._cases import CaseIndex
 from veracity.read import Source
 from veracity.read.pairing import Paired, with_file
 from veracity.read.parts import Batch
-from veracity.state.packing import stored_finding
-from veracity.state.plain_bytes import packed, unpacked
+from veracity.state.accumulator import Accumulator
+from veracity.state.packing import packed_finding, stored_finding
+from veracity.state.plain_bytes import dumps, loads
 from veracity.state.plan import Plan
 from veracity.state.tally import RunningTally, Tally
-
-
-class Sum:
-    """A sum over rows: taking rows in parts and merging gives the same as taking all."""
-
-    def take(self, batch: Batch) -> None:
-        """Add the rows of a batch."""
-        raise NotImplementedError
-
-    def merge(self, state: bytes) -> None:
-        """Add the sum that has this state."""
-        raise NotImplementedError
-
-    def state(self) -> bytes:
-        """Return the sum so far."""
-        raise NotImplementedError
-
-    def name(self, *parts: str) -> None:
-        """Remember the names of counted parts, for messages about parts that do not fit."""
-
-    def skip(self, part: str, reason: str) -> None:
-        """Remember a part that could not be read."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +27,7 @@ class Job:
     """The work for every part; it is sent to the workers."""
 
     source: Source | Paired
-    make: Callable[[], Sum]
+    make: Callable[[], Accumulator]
     skip_broken: bool = False
 
 
@@ -58,16 +39,16 @@ def merged(make: Callable[[], Any], states: Iterable[bytes]) -> bytes:
     return bytes(total.state())
 
 
-class Tallies(Sum):
+class Tallies(Accumulator):
     """A running tally for each model.
 
     files  of the source where there are several, so that rows are named with their file
-    cases  see `Cases`
+    cases  see `CaseIndex`
     """
 
     def __init__(self, plan: Plan, files: tuple[str, ...] = (), cases: str = "") -> None:
         self._plan, self._files = plan, files
-        self.cases = Cases(cases)
+        self.cases = CaseIndex(cases)
         self._running: dict[str, RunningTally] = {}
         self._of: list[str] = []  # the part or parts that were counted
         self._findings: dict[str, tuple[Finding, ...]] = {}
@@ -103,7 +84,7 @@ class Tallies(Sum):
         self._skipped[part] = reason
 
     def merge(self, state: bytes) -> None:
-        held = unpacked(state)
+        held = loads(state)
         self._skipped |= held["skipped"]
         for model, tally in held["tallies"].items():
             try:
@@ -117,8 +98,9 @@ class Tallies(Sum):
 
     def state(self) -> bytes:
         tallies = {model: running.tally().to_bytes() for model, running in self._running.items()}
-        held = {"of": self._of, "skipped": self._skipped, "findings": self._findings, "cases": self.cases.state()}
-        return packed(held | {"tallies": tallies})
+        findings = {model: [packed_finding(one) for one in several] for model, several in self._findings.items()}
+        held = {"of": self._of, "skipped": self._skipped, "findings": findings, "cases": self.cases.state()}
+        return dumps(held | {"tallies": tallies})
 
     def tallies(self) -> dict[str, Tally]:
         """Return the tally of each model so far."""
@@ -133,9 +115,7 @@ class Tallies(Sum):
         found = self.cases.repeated(model)
         if self._skipped:
             names = sorted(self._skipped)
-            shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-            message = f"{len(names):,} of the files could not be read and are left out: {shown}"
-            found = (*found, Finding("skipped_files", "changes the meaning", message, len(names)))
+            found = (*found, of_input.SkippedFiles(len(names), files=tuple(names[:FIRST])))
         return found
 
 

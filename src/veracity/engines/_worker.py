@@ -12,11 +12,12 @@ import numpy as np
 from veracity import read
 from veracity.data import Forecasts
 from veracity.engines import local
-from veracity.engines._mapped import WriteJob
 from veracity.engines._sums import Job
 from veracity.read import Part, ReadOptions, Source
 from veracity.read.parts import PART_BYTES, Batch
 from veracity.read.paths import listed
+from veracity.results.mapped_files import WriteJob
+from veracity.state.accumulator import Progress
 
 FAN = 8  # states that one task adds
 
@@ -64,7 +65,7 @@ def count(job: Job | WriteJob, part: Any, number: int) -> bytes:
 class PartsDone:
     """The parts that are done, each once however often it was tried."""
 
-    def __init__(self, parts: int, progress: Callable[[local.Progress], None] | None) -> None:
+    def __init__(self, parts: int, progress: Callable[[Progress], None] | None) -> None:
         self.parts, self._progress = parts, progress
         self._seen: set[int] = set()
         self._started = time.monotonic()
@@ -76,4 +77,4 @@ class PartsDone:
     def report(self, done: int) -> None:
         if self._progress is not None:
             seconds = time.monotonic() - self._started
-            self._progress(local.Progress(0, done / self.parts, seconds, (done, self.parts)))
+            self._progress(Progress(0, done / self.parts, seconds, (done, self.parts)))

@@ -17,11 +17,11 @@ from dask.delayed import Delayed, delayed
 from distributed import Client, KilledWorker, default_client, get_worker
 
 from veracity.data import Forecasts
-from veracity.engines._sums import Job, Sum, merged
+from veracity.engines._sums import Job, merged
 from veracity.engines._worker import FAN, PartsDone, count, grouped, open_for_workers
-from veracity.engines.local import Progress
 from veracity.read import Match, Part, ReadOptions, Source
 from veracity.read.parts import source_of_frame
+from veracity.state.accumulator import Accumulator, Progress
 
 OPTIONS = {"scheduler": str, "timeout": float, "part_bytes": int}
 SAMPLE = 20_000  # rows of a frame in which the layout is recognised
@@ -49,7 +49,7 @@ def run(
     *,
     progress: Callable[[Progress], None] | None = None,
     **_: Any,
-) -> Sum:
+) -> Accumulator:
     """Return the sum over all parts, counted by the open client or on this machine's threads."""
     total = job.make()
     total.merge(_computed(Tasks(job, parts, progress), options))

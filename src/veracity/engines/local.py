@@ -4,37 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 from veracity import read
 from veracity.engines._checkpoint import Checkpoint
-from veracity.engines._sums import Job, Sum
+from veracity.engines._sums import Job
 from veracity.read import Part, ReadOptions, Source
 from veracity.read.parts import Unreadable
+from veracity.state.accumulator import Accumulator, Progress
 
 OPTIONS = {"checkpoint_seconds": float}
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The progress of a run. `share` of the whole input is None where it cannot be known."""
-
-    rows: int
-    share: float | None
-    seconds: float
-    parts: tuple[int, int] | None = None  # done and all, where rows are counted elsewhere
-
-    @property
-    def rate(self) -> float:
-        """Rows a second."""
-        return self.rows / self.seconds if self.seconds > 0.0 else 0.0
-
-    @property
-    def left(self) -> float | None:
-        """Seconds to go at this rate."""
-        return self.seconds * (1.0 - self.share) / self.share if self.share else None
 
 
 def open(data: Any, reading: ReadOptions, how: Mapping[str, Any], options: Mapping[str, Any]) -> Source:
@@ -49,7 +29,7 @@ def run(
     *,
     checkpoint: Checkpoint | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> Sum:
+) -> Accumulator:
     """Return the sum over all parts, in order."""
     total = job.make()
     first, skip, rows = checkpoint.resume(total) if checkpoint else (0, 0, 0)

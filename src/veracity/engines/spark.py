@@ -21,11 +21,11 @@ from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from veracity.engines._sums import Job, Sum, merged
+from veracity.engines._sums import Job, merged
 from veracity.engines._worker import FAN, PartsDone, count, open_for_workers
-from veracity.engines.local import Progress
 from veracity.read import Part, ReadOptions, Source
 from veracity.read.parts import source_of_frame
+from veracity.state.accumulator import Accumulator, Progress
 
 OPTIONS = {"master": str, "part_bytes": int}
 STATE = "key long, state binary"
@@ -53,7 +53,7 @@ def open(data: Any, reading: ReadOptions, how: Mapping[str, Any], options: Mappi
 
 def run(
     job: Job, parts: Any, options: Mapping[str, Any], *, progress: Callable[[Progress], None] | None = None, **_: Any
-) -> Sum:
+) -> Accumulator:
     """Return the sum over all partitions."""
     with _one_message():
         if isinstance(parts, DataFrame):

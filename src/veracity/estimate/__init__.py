@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from veracity.estimate.calibration import calibration_error, reliability
-from veracity.estimate.conclusion import verdict
+from veracity.estimate.conclusion import nothing, surprises, verdict
 from veracity.estimate.decomposition import adjustment, corp, decomposed_profile, decomposition
 from veracity.estimate.expected import expected_at, expected_score
 from veracity.estimate.findings import findings
+from veracity.estimate.fix import advice
 from veracity.estimate.groups import group
 from veracity.estimate.ideal import ideal
 from veracity.estimate.ladder import losses, no_losses
@@ -22,6 +23,7 @@ from veracity.estimate.windows import drifts, windows
 __all__ = [
     "NOT_MEASURABLE",
     "adjustment",
+    "advice",
     "baseline",
     "calibration_error",
     "corp",
@@ -37,6 +39,7 @@ __all__ = [
     "measured_by",
     "no_losses",
     "no_scores",
+    "nothing",
     "per_class",
     "recalibration",
     "reliability",
@@ -46,6 +49,7 @@ __all__ = [
     "skill",
     "source_divergence",
     "source_means",
+    "surprises",
     "unmeasured",
     "verdict",
     "windows",

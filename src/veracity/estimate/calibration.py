@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data.records import CalibrationError, CalibrationErrors, CurvePoint, Curves, HistogramBar, RocPoint
+from veracity.estimate.binning import bin_sums, binned_calibration_errors
 from veracity.estimate.curves import Curve, collect, shown
 from veracity.estimate.scores import few_misses
 from veracity.formulas.intervals import consistency_band, quantile, wilson
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import MANY, joined
-from veracity.kernels.statistics import bin_sums, gaps
 from veracity.state.plan import ERROR_BINS
 from veracity.state.tally import Tally
 
@@ -54,7 +54,7 @@ def calibration_error(tally: Tally) -> CalibrationErrors:
         for histograms, grid in (((tally.picks, tally.pooled), tally.grid), (tally.classwise, class_grid(tally)))
     )
     of, sums = np.append(of, 2 + of_class), np.hstack([sums, sums_of_class])
-    found = gaps(of, sums, 2 + tally.k, tally.sums.n_eff / tally.sums.weight)
+    found = binned_calibration_errors(of, sums, 2 + tally.k, tally.sums.n_eff / tally.sums.weight)
     top, pooled = found[:, :2].T.tolist()
     *by_class, largest, chance = found[:, 2:].tolist()
     # Classes share rows; the largest possible error of their average adds their errors up.

@@ -10,20 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity import maps
+from veracity import calibrators
+from veracity.calibrators import beta, platt, temperature, temperature_levels, vector
 from veracity.estimate.cases import LEAST_IN_FIT, Many, Two
 from veracity.estimate.slope import RIDGE, dependence, fit, gains
 from veracity.formulas.intervals import quantile
-from veracity.maps import beta, platt, temperature, temperature_levels, vector
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 BETA_FROM, BETTER = 1000, 6.63  # cases, and likelihood ratio beyond Platt's (1 % of χ² with 1 df), for a third number
 PER_NUMBER = 3.0  # likelihood ratio that each number of a map of more classes must add
+LEAST_SLOPE = -0.99  # of a temperature: beyond, it would turn forecasts round
 CAUTION = 1.5  # standard errors of √LR by which the step is shortened
 POSSIBLE, CLEAR = 0.05, 0.01  # p-values of verdict and correction below which it is a possible fix, and a fix
 
@@ -40,7 +43,7 @@ class Correction:
     """
 
     map: str
-    fitted: maps.Fitted | None
+    fitted: calibrators.Fitted | None
     ratio: float
     df: int
     n: float
@@ -75,15 +78,18 @@ def strength(ratio: float, df: int) -> float:
     return max(0.0, 1.0 - df / ratio - CAUTION / math.sqrt(ratio)) if ratio > 0.0 else 0.0
 
 
-def correction(cases: Two | Many, p: Floats, classes: tuple[object, ...], flipped: bool = False) -> Correction:
+def correction(cases: Two | Many, p: Floats, classes: tuple[Any, ...], order: Ints) -> Correction:
     """Return the simple map that the evidence favours, with its careful step.
 
-    p are the forecasts of the cases (`cases.prepared`), `classes` their names in the order of the columns; `flipped`
-    says that p of two classes is that of the first of them.
+    p are the forecasts of the cases (`cases.prepared`), its columns those of `classes` in this order; of two classes
+    p is that of the second.
     """
     cases = cases.for_fit(p)
     excess = dependence(cases, p)
-    tried = _of_two(cases, p, classes, flipped) if isinstance(cases, Two) else _of_many(cases, p, classes)
+    if isinstance(cases, Two):
+        tried = _of_two(cases, p, classes, flipped=bool(order[0] == 1))
+    else:
+        tried = _of_many(cases, p, classes, order)
     found = []
     for name, df, better, make in tried:
         gained = gains(cases, p, better)
@@ -98,15 +104,15 @@ def correction(cases: Two | Many, p: Floats, classes: tuple[object, ...], flippe
     return max(found, key=lambda one: one.ratio - PER_NUMBER * one.df)
 
 
-Tried = list[tuple[str, int, Floats, Callable[[float], maps.Fitted]]]
+Tried = list[tuple[str, int, Floats, Callable[[float], calibrators.Fitted]]]
 
 
-def _of_two(cases: Two, p: Floats, classes: tuple[object, ...], flipped: bool) -> Tried:
+def _of_two(cases: Two, p: Floats, classes: tuple[Any, ...], flipped: bool) -> Tried:
     line = fit(cases, p, level=True, scalar=True)
     a, b = line.theta[0], line.theta[1]
     sign = -1.0 if flipped else 1.0
 
-    def of_platt(s: float) -> maps.Fitted:
+    def of_platt(s: float) -> calibrators.Fitted:
         return platt.Platt(classes, coefficients=np.array([[1.0 + s * b, sign * s * a]]))
 
     tried: Tried = [("platt", 2, line.p, of_platt)]
@@ -114,7 +120,7 @@ def _of_two(cases: Two, p: Floats, classes: tuple[object, ...], flipped: bool) -
         features = np.column_stack([_logs(p), -_logs(1.0 - p), np.ones(len(p))])
         theta, bent = _tilted(cases, p, features)
 
-        def of_beta(s: float) -> maps.Fitted:
+        def of_beta(s: float) -> calibrators.Fitted:
             low, high, shift = s * theta
             one = (1.0 + high, 1.0 + low, -shift) if flipped else (1.0 + low, 1.0 + high, shift)
             return beta.Beta(classes, coefficients=np.array([one]))
@@ -143,26 +149,28 @@ def _logs(p: Floats) -> Floats:
     return np.asarray(np.log(np.maximum(p, LEAST_IN_FIT)))
 
 
-def _of_many(cases: Many, p: Floats, classes: tuple[object, ...]) -> Tried:
-    k = cases.levels
+def _of_many(cases: Many, p: Floats, classes: tuple[Any, ...], order: Ints) -> Tried:
+    k, back = cases.levels, np.argsort(order)  # the place of each class in that order
     one = fit(cases, p, scalar=True)
     slope = float(one.theta[k])
     tried: Tried = [
         ("temperature", 1, one.p, lambda s: temperature.Temperature(classes, temperature=1.0 / (1.0 + s * slope)))
     ]
+    if slope <= LEAST_SLOPE:  # forecasts that are worse than none
+        tried = []
     if cases.n >= 20 * k:
         both = fit(cases, p, level=True, scalar=True)
         b, levels = float(both.theta[k]), both.theta[:k]
 
-        def of_levels(s: float) -> maps.Fitted:
-            return temperature_levels.TemperatureLevels(classes, slope=1.0 + s * b, intercepts=s * levels)
+        def of_levels(s: float) -> calibrators.Fitted:
+            return temperature_levels.TemperatureLevels(classes, slope=1.0 + s * b, intercepts=s * levels[back])
 
         tried.append(("temperature_levels", k, both.p, of_levels))
     if cases.n >= 40 * k and k <= 100:
         found = vector.slopes_and_intercepts(p, cases.y, cases.mass, RIDGE)
 
-        def of_vector(s: float) -> maps.Fitted:
-            return vector.Vector(classes, slopes=1.0 + s * (found[:k] - 1.0), intercepts=s * found[k:])
+        def of_vector(s: float) -> calibrators.Fitted:
+            return vector.Vector(classes, slopes=1.0 + s * (found[:k][back] - 1.0), intercepts=s * found[k:][back])
 
-        tried.append(("vector", 2 * k - 1, of_vector(1.0)(p), of_vector))
+        tried.append(("vector", 2 * k - 1, of_vector(1.0)(p[:, back])[:, order], of_vector))
     return tried

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Finding
+from veracity.data import findings_of_results as of_results
 from veracity.data.comparison import CasesNeeded, Deciding, DecidingRow, Differences, PairDifference
 from veracity.data.places import decoded, file_of
 from veracity.formulas import differences as formulas
-from veracity.state.keyed import CLUSTER, KeyedSums
+from veracity.state.clusters import CLUSTER, ClusterSums
 from veracity.state.pairs import EXTREMES, Extremes, Moments, pairs_of
 from veracity.state.sums import squared_deviations
 
@@ -64,7 +65,7 @@ class Dependence:
             return formulas.bartlett_error(u, self.lags), math.inf
         return formulas.cosine_error(u)
 
-    def check(self, keyed: KeyedSums | None) -> None:
+    def check(self, keyed: ClusterSums | None) -> None:
         """Refuse too few clusters or times."""
         if keyed is None:
             return
@@ -75,7 +76,7 @@ class Dependence:
             leave = f"leave {self.dashes}{'cluster' if clustered else 'time'} out, or name a finer column"
             raise ValueError(f"{self.called}: {n} {what} at least {least}\n  {leave}")
 
-    def method(self, keyed: KeyedSums | None) -> str:
+    def method(self, keyed: ClusterSums | None) -> str:
         """Return how intervals are made, in words."""
         if keyed is None:
             return "paired t, independent cases"
@@ -89,31 +90,23 @@ class Dependence:
         return f"paired t in time, {formulas.number_of_cosines(n)} equally weighted cosines"
 
 
-def findings_of_time(keyed: KeyedSums | None, dependence: Dependence, u: Floats | None) -> tuple[Finding, ...]:
+def findings_of_time(keyed: ClusterSums | None, dependence: Dependence, u: Floats | None) -> tuple[Finding, ...]:
     """Return findings about repeated times, gaps, and differences that persist; u: influences by time."""
     if keyed is None or dependence.kind == CLUSTER:
         return ()
-    found, called = [], f"`{dependence.name or 'time'}`"
+    found: list[Finding] = []
+    time = dependence.name or "time"
     shared = int(keyed.cases[keyed.cases > 1].sum())
     if shared:
-        message = (
-            f"{called}: {shared:,} of {int(keyed.cases.sum()):,} cases share their time with another; "
-            "cases of one time are taken together"
-        )
-        found.append(Finding("repeated_times", "note", message, shared))
+        found.append(of_results.RepeatedTimes(shared, int(keyed.cases.sum()), time=time))
     steps = np.diff(keyed.keys.astype(np.float64))
     gaps = int((steps > GAP * np.median(steps)).sum()) if len(steps) else 0
     if gaps:
-        message = (
-            f"{called}: {gaps:,} of {len(steps):,} steps are longer than usual; the times on both sides are taken as "
-            "neighbours"
-        )
-        found.append(Finding("gaps_in_time", "note", message, gaps))
+        found.append(of_results.GapsInTime(gaps, len(steps), time=time))
     if u is not None and u.size:
         largest = float(np.max(formulas.first_autocorrelation(u)))
         if largest > PERSISTENT:
-            message = f"differences persist in time (autocorrelation {largest:.2f}): the intervals are too short"
-            found.append(Finding("persistent_differences", "warning", message))
+            found.append(of_results.PersistentDifferences(autocorrelation=largest))
     return tuple(found)
 
 

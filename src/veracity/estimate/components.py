@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity import maps
+from veracity import calibrators
 from veracity.data import Forecasts
 from veracity.estimate.cases import Many, Two, cases_of, ranges_of
 from veracity.estimate.compare import NORMAL
@@ -54,7 +54,7 @@ def shortfall(found: Recalibration | None, upper: float | None = None) -> dict[s
     """
     if found is None:
         return {"CL": (0.0, 0.0), "AL": (0.0, 0.0)}
-    effective = max(maps.effective_rows(found.rows) / _design_effect(found), 1.0)
+    effective = max(calibrators.effective_rows(found.rows) / _design_effect(found), 1.0)
     cases = 2.0 * (1.0 - 1.0 / len(found.folds.used)) * effective
     k = found.rows.k
     numbers = np.array([NUMBERS[name](k) for name in found.members], dtype=np.float64)

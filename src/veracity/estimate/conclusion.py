@@ -1,4 +1,4 @@
-"""The verdict of a tally: the tests of its analysis rows, with the gain of the one cross-validation, in sentences."""
+"""The verdict of a tally: the tests of its analysis rows, with the gain of the one cross-validation, as a record."""
 
 from __future__ import annotations
 
@@ -7,47 +7,74 @@ from dataclasses import replace
 
 import numpy as np
 
+from veracity.data.places import file_of
 from veracity.data.reading import Reading
-from veracity.data.verdict import Verdict
+from veracity.data.records import Surprise
+from veracity.data.verdict import Reason, Verdict
 from veracity.estimate.calibration_tests import ALPHA
 from veracity.estimate.expected import Expected
-from veracity.estimate.measured import NOT_MEASURABLE
 from veracity.estimate.recalibration import Recalibration
 from veracity.estimate.reported import Entries
-from veracity.estimate.verdict import AllEntries, judge, not_measurable
+from veracity.estimate.verdict import AllEntries, Judged, judge, not_measurable
 from veracity.state.tally import Tally
-from veracity.words.calibration import sentences
 
-ONLY_SHARES = "only shares of cases are given, so the number of cases is unknown and nothing can be tested"
 MOST_ROWS, MOST_ENTRIES = 1 << 17, 1_000_000  # of analysis rows that are tested
 MOST_VERDICTS = 20  # that share the chance of a false one: 999 draws give no p below .001
 FLOOR = 0.001  # minimum probability with which an infinite log loss is shown
 
 
-def verdict(tally: Tally, recalibration: Recalibration | None = None, nothing: str = "", among: int = 1) -> Verdict:
-    """Return the calibration verdict with its sentences; `nothing` says why there is nothing to judge.
+def verdict(tally: Tally, recalibration: Recalibration | None = None, among: int = 1) -> Verdict:
+    """Return the calibration verdict.
 
     `among` is the number of verdicts that share the chance of a false one, such as those of groups.
     """
-    reason = nothing or ("" if tally.measurable else NOT_MEASURABLE) or (ONLY_SHARES if tally.shares_only else "")
+    reason = unjudged(tally) or (Reason.ONLY_SHARES if tally.shares_only else None)
     found = not_measurable(reason) if reason else _judged(tally, recalibration, among)
-    found = replace(found, zero_rows=tally.sums.zeros)
-    floored = Entries.of(tally.pooled, tally.grid, FLOOR).means()["geometric_accuracy"] if found.zero_rows else 1.0
-    said = sentences(
+    found = replace(found, cases=tally.cases, class_count=tally.k, picks_only=tally.picks_only)
+    if not tally.sums.zeros:
+        return found
+    floored = float(Entries.of(tally.pooled, tally.grid, FLOOR).means()["geometric_accuracy"])
+    return replace(
         found,
-        tally.cases,
-        tally.k,
-        picks_only=tally.picks_only,
-        zero_rows=[low.row for low in tally.lowest if low.p == 0.0],
+        zero_rows=tally.sums.zeros,
+        ruled_out=tuple(case for case in surprises(tally) if case.probability == 0.0),
         floor=FLOOR,
         floored_loss=-math.log(floored),
     )
-    return replace(found, sentences=said)
+
+
+def nothing(tally: Tally) -> Reason | None:
+    """Return why there is nothing to assess, if so."""
+    if tally.sums.rows:
+        return None
+    return Reason.SINGLE_CLASS if tally.cases else Reason.EMPTY
+
+
+def unjudged(tally: Tally) -> Reason | None:
+    """Return why forecasts cannot be compared with outcomes, if so."""
+    return nothing(tally) or (None if tally.measurable else Reason.ONLY_REALISED)
+
+
+def surprises(tally: Tally) -> tuple[Surprise, ...]:
+    """Return the cases that gave least to their outcome."""
+    return tuple(
+        Surprise(
+            int(low.row), None if low.outcome < 0 else str(tally.classes[low.outcome]), float(low.p), file_of(low.row)
+        )
+        for low in tally.lowest
+    )
 
 
 def alpha_of(among: int) -> float:
     """Return the chance of a false verdict of one among so many."""
     return ALPHA / min(max(among, 1), MOST_VERDICTS)
+
+
+def judged_rows(tally: Tally) -> Judged:
+    """Return the rows that the tests judge, as they are tested and corrected."""
+    rows = tally.few_rows(MOST_ROWS, MOST_ENTRIES)
+    given = (rows.probabilities, rows.outcomes, tally.classes, rows.counts, rows.weights)
+    return Judged.of(*given, tally.dependent(rows), rows.time, tally.picks_only)  # type: ignore[arg-type]
 
 
 def _judged(tally: Tally, recalibration: Recalibration | None, among: int) -> Verdict:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.estimate.binning import bin_starts, binned
 from veracity.formulas.isotonic import pooled_blocks
 from veracity.kernels import Histogram
-from veracity.kernels.cuts import bin_starts, binned
 from veracity.kernels.grid import Grid
 
 Floats = NDArray[np.float64]

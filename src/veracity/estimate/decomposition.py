@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity import maps
+from veracity import calibrators
 from veracity.data import Forecasts
 from veracity.data.reading import Reading, undefined
 from veracity.data.records import (
@@ -125,7 +125,7 @@ def _exact_profile(steps: Chain, few: Forecasts | None) -> DecomposedProfile:
         rule = rule_of(r)
         loss, start = _adjustment_loss(few, rule, r, start)
         if loss is not None:
-            share = loss / float(rule.entropy(steps.frequencies))
+            share = min(loss / float(rule.entropy(steps.frequencies)), rest)  # from fewer rows
             shares["adjustment"][at], shares["post_calibration"][at] = share, rest - share
     return DecomposedProfile(**{name: tuple(values) for name, values in shares.items()})
 
@@ -143,8 +143,8 @@ def _adjustment_loss(
     """Return adjustment loss at r without what chance adds, and the shift for the next r to start from."""
     s, mass = rows.matrix, rows.mass / rows.mass.sum()
     try:
-        fitted: Any = maps.fit("coherent", rows, r=r, start=start)
-    except maps.InfeasibleTarget:
+        fitted: Any = calibrators.fit("coherent", rows, r=r, start=start)
+    except calibrators.InfeasibleTarget:
         return None, None
     loss = float(mass @ rule.divergence(s, fitted(s)))
     return max(loss - chance_of_adjustment(rows, r), 0.0), fitted.shift if r >= 0.0 else None
@@ -161,10 +161,10 @@ def adjustment(rows: Forecasts) -> Adjustment:
     names = [str(c) for c in rows.classes]
     found: dict[str, Adjusted] = {}
     for rule, attribute in (("log", "weights"), ("brier", "shift")):
-        name, options = maps.adjustment(rule)
+        name, options = calibrators.adjustment(rule)
         try:
-            fitted = maps.fit(name, rows, **options)
-        except maps.InfeasibleTarget as error:
+            fitted = calibrators.fit(name, rows, **options)
+        except calibrators.InfeasibleTarget as error:
             found[rule] = Adjusted(reason=str(error))
             continue
         moved = dict(zip(names, getattr(fitted, attribute).tolist(), strict=True))
@@ -194,7 +194,7 @@ def corp(rows: Forecasts) -> Corp:
 def _corp(rows: Forecasts, scores: Floats, event: NDArray[np.bool_]) -> CorpRules:
     p = scores[:, 1]
     f = Forecasts(p, event.astype(np.int64), (False, True), rows.weights, rows.counts)
-    calibrated = maps.fit("isotonic", f)(p)
+    calibrated = calibrators.fit("isotonic", f)(p)
     terms = {
         rule: CorpTerms(**{n: Reading(v) for n, v in corp_terms(rule, scores, calibrated, f.observed, f.mass).items()})
         for rule in ("brier", "log")

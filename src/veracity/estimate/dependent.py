@@ -20,7 +20,7 @@ from veracity.estimate.compare import FEWEST_CLUSTERS, FEWEST_TIMES, Dependence
 from veracity.formulas.differences import half_width
 from veracity.formulas.intervals import quantile, wilson
 from veracity.measures import PERPLEXITY, quantities
-from veracity.state.keyed import CLUSTER, POWERS, SCORES, KeyedScores
+from veracity.state.clusters import CLUSTER, POWERS, SCORES, ClusterScores
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -49,7 +49,7 @@ class Widening:
     tally: Tally
 
     @property
-    def held(self) -> KeyedScores:
+    def held(self) -> ClusterScores:
         """The sums of clusters or times."""
         assert self.tally.by_key is not None
         return self.tally.by_key

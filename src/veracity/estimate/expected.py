@@ -24,13 +24,13 @@ from veracity.data.reading import Reading, around, unknown
 from veracity.data.records import ExpectedScore, Means
 from veracity.estimate.measured import NOT_MEASURABLE
 from veracity.estimate.reported import AT, three
+from veracity.estimate.row_sums import true_cells
 from veracity.estimate.scores import zeros_reason
 from veracity.formulas.intervals import quantile
 from veracity.formulas.rules import power
 from veracity.kernels import Histogram
 from veracity.kernels.grid import COARSE, Grid
 from veracity.kernels.result import R
-from veracity.kernels.statistics import true_cells
 from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from veracity.data import Finding
+from veracity.data import findings_of_input as of_input
+from veracity.data import findings_of_results as of_results
+from veracity.data.findings import first_rows
 from veracity.data.records import Scores
 from veracity.estimate.reported import Entries
 from veracity.kernels.result import MANY
 from veracity.state.tally import Tally
-from veracity.words import percent
 
 SURPRISES, SURPRISES_SHARE = 5, 0.1  # the largest ones, and their share of the log loss before it is a finding
 FEW_EVENTS, FEW_IN_BINS = 20, 5
@@ -21,40 +23,35 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
     s, found = tally.sums, list(tally.findings)
     if s.zeros:
         zeros = [low.row for low in tally.lowest if low.p == 0.0]
-        found.insert(0, Finding.of("zero_probability", s.zeros, max(tally.cases, s.zeros), zeros))
+        found.insert(0, of_input.ZeroProbability(s.zeros, max(tally.cases, s.zeros), first_rows(zeros)))
     if s.rows == 1:
-        found.append(Finding("one_row", "changes the meaning", "there is only one row: nothing can be compared", 1))
+        found.append(of_results.OneRow(1))
     if tally.measurable and s.rows > 1:
         seen = [j for j, weight in enumerate(s.by_class[:, 0].tolist()) if weight > 0.0]
         if len(seen) == 1:
-            found.append(Finding.of("one_outcome", s.rows, s.rows, outcome=str(tally.classes[seen[0]])))
+            found.append(of_input.OneOutcome(s.rows, s.rows, outcome=str(tally.classes[seen[0]])))
         elif (
             tally.k == 2
             and not tally.shares_only
             and (events := int(min(h.true.sum() for h in tally.classwise))) < FEW_EVENTS
         ):
             name = tally.classes[int(np.argmin([h.true.sum() for h in tally.classwise]))]
-            outcomes = "outcome is" if events == 1 else "outcomes are"
-            message = f"only {events} {outcomes} {name}: read the intervals, not the values"
-            found.append(Finding("few_events", "warning", message, events))
+            found.append(of_results.FewEvents(events, outcome=str(name)))
         auc, picks = scores.auc, scores.accuracy
         assert picks is not None
         if tally.k > 2 and s.rows >= FEWEST_TO_RANK and picks.high is not None and picks.high < 1.0 / tally.k:
-            shares = {"share": percent(float(picks), 1), "chance": percent(1.0 / tally.k, 1)}
-            found.append(Finding.of("picks_below_chance", s.rows, s.rows, **shares))
+            found.append(of_results.PicksBelowChance(s.rows, s.rows, share=float(picks), chance=1.0 / tally.k))
         if s.rows >= FEW_EVENTS and _only_certain(tally):
-            found.append(Finding.of("only_certain", s.rows, s.rows))
+            found.append(of_results.OnlyCertain(s.rows, s.rows))
         if auc is not None and auc < CHANCE and s.rows >= FEWEST_TO_RANK:
             option = tally.names.option("positive", tally.classes[0])
-            found.append(Finding.of("worse_than_chance", s.rows, s.rows, option=option))
+            found.append(of_results.WorseThanChance(s.rows, s.rows, option=option))
         if _constant(tally):
-            found.append(Finding.of("constant_forecast", s.rows, s.rows))
+            found.append(of_input.ConstantForecast(s.rows, s.rows))
         if tally.plan.bins != "auto" and s.rows < FEW_IN_BINS * int(tally.plan.bins):
-            message = f"{tally.plan.bins:,} bins for {s.rows:,} rows: bins so small repeat the outcomes; give fewer"
-            found.append(Finding("many_bins", "warning", message, s.rows))
+            found.append(of_results.ManyBins(s.rows, bins=int(tally.plan.bins)))
         if s.n_eff < 1.0 + 1e-9:
-            message = "all weight is on one row: no interval can be given"
-            found.append(Finding("one_weight", "changes the meaning", message, 1))
+            found.append(of_results.OneWeight(1))
     if not s.zeros and s.rows >= 50:
         total, worst, wanted = float(s.score[0, 0]), 0.0, SURPRISES
         for cases, logs in zip(entries.rows[:SURPRISES].tolist(), entries.sums[1][:SURPRISES].tolist(), strict=True):
@@ -63,8 +60,7 @@ def findings(tally: Tally, scores: Scores, entries: Entries) -> tuple[Finding, .
         share = worst / total if total > 0.0 else 0.0
         if share > SURPRISES_SHARE * (1.0 + 1e-9):  # equal shares of 50 cases are no surprise, whatever rounding says
             rows = [low.row for low in tally.lowest[:SURPRISES]]
-            message = f"the {SURPRISES} biggest misses make up {percent(share, 0)} of the log loss"
-            found.append(Finding("surprises", "note", message, SURPRISES, tuple(rows)))
+            found.append(of_results.Surprises(SURPRISES, rows=tuple(rows), share=share))
     return tuple(found)
 
 

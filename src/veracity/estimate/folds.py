@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from veracity.data import Forecasts
 from veracity.kernels.hashes import SEED, mix
 from veracity.state.content import Hashes, cluster_keys, cluster_numbers, row_hashes
-from veracity.state.rows import earlier
+from veracity.state.rows import count_before
 
 Array = NDArray[Any]
 
@@ -61,7 +61,7 @@ def folds(
     if clusters is not None:
         number = cluster_numbers(clusters, key, counts)
         held = cluster_keys(number, key, counts)
-        return _whole(_fold_of(held, earlier(held, np.ones(len(held), np.int64)))[number], counts, number)
+        return _whole(_fold_of(held, count_before(held, np.ones(len(held), np.int64)))[number], counts, number)
     if rows.case is not None:
         return _whole_cases(np.unique(rows.case, return_inverse=True)[1].ravel(), key, counts)
     row, fold, copies = _spread(key, counts)
@@ -101,7 +101,7 @@ def _spread(key: Hashes, counts: Array) -> tuple[Array, Array, Array]:
 
     Rows with one key are copies of one case, however many rows hold them.
     """
-    n, first = len(key), earlier(key, counts)
+    n, first = len(key), count_before(key, counts)
     held, at = np.unique(key, return_inverse=True)
     total = np.bincount(at, weights=counts).astype(np.int64)
     few = np.flatnonzero(total[at] <= ONE_BY_ONE)

@@ -27,8 +27,8 @@ from veracity.estimate.scores import mean_and_error, scores
 from veracity.formulas.differences import between_groups, influences, shrunk_means
 from veracity.kernels.hashes import SEED, mix
 from veracity.measures import BRIER, LOG_LOSS
+from veracity.state.clusters import CLUSTER
 from veracity.state.content import Array, Hashes
-from veracity.state.keyed import CLUSTER
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
 

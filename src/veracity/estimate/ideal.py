@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from veracity.calibrators import InfeasibleTarget, bins, class_means, copies, equal_rows, multiplicative
 from veracity.data import Finding, Forecasts
+from veracity.data import findings_of_results as of_results
 from veracity.estimate.recalibration import select
 from veracity.formulas.rules import rule as rule_of
-from veracity.maps import InfeasibleTarget, bins, class_means, copies, equal_rows, multiplicative
 from veracity.state.content import row_hashes
 
 Array = NDArray[Any]
@@ -34,16 +35,14 @@ class Ideal:
 def ideal(forecasts: Forecasts, *, seed: int = 0) -> Ideal:
     """Return Q as given, from equal features, or from repeated outcomes of a case; else a bound, else nothing."""
     if forecasts.ideal is not None:
-        return Ideal(forecasts.ideal_matrix, None, _note("ideal_given", "ideal as given"))
+        return Ideal(forecasts.ideal_matrix, None, of_results.IdealGiven())
     if forecasts.features is not None:
         return ideal_from_features(forecasts, seed=seed)
     if forecasts.case is not None:
         label = np.unique(forecasts.case, return_inverse=True)[1].ravel()
         if label.max() + 1 <= forecasts.copies.sum() / 2:
-            message = "ideal probabilities are the outcome frequencies of each case; few outcomes make them extreme"
-            return Ideal(_frequencies(forecasts, label), None, _note("ideal_from_cases", message))
-    message = "refinement = grouping + irreducible; not separable from these inputs"
-    return Ideal(None, None, _note("not_separable", message))
+            return Ideal(_frequencies(forecasts, label), None, of_results.IdealFromCases())
+    return Ideal(None, None, of_results.NotSeparable())
 
 
 def ideal_from_features(forecasts: Forecasts, *, seed: int = 0) -> Ideal:
@@ -52,19 +51,12 @@ def ideal_from_features(forecasts: Forecasts, *, seed: int = 0) -> Ideal:
     n = int(forecasts.copies.sum())
     label, first = equal_rows(features)
     if len(first) <= n / 2:
-        message = f"ideal probabilities are the outcome frequencies of {len(first)} distinct feature rows of {n}"
-        return Ideal(_frequencies(forecasts, label), None, _note("ideal_from_features", message))
+        finding = of_results.IdealFromFeatures(total=n, distinct=len(first))
+        return Ideal(_frequencies(forecasts, label), None, finding)
     bound = grouping_bound(forecasts, features, seed=seed)
-    message = (
-        f"{len(first)} of {n} feature rows are distinct, too many for ideal probabilities; grouping loss is at least "
-        + ", ".join(f"{value:.4g} ({name})" for name, value in bound.items())
-        + ", from a cross-fitted partition of the features"
+    return Ideal(
+        None, bound, of_results.GroupingBound(total=n, distinct=len(first), log=bound["log"], brier=bound["brier"])
     )
-    return Ideal(None, bound, _note("grouping_bound", message))
-
-
-def _note(code: str, message: str) -> Finding:
-    return Finding(code=code, severity="note", message=message)
 
 
 def _frequencies(forecasts: Forecasts, label: Array) -> Array:

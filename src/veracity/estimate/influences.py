@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Forecasts
+from veracity.estimate import row_sums
 from veracity.estimate.curves import Curve
 from veracity.estimate.reported import AT, DIVISOR, MEANS, ZERO, Profile, coarse_places
-from veracity.kernels import statistics
 from veracity.kernels.result import R
 from veracity.state.cells import forecasts_from_cells, regrouped
 from veracity.state.plan import Plan
@@ -44,7 +44,7 @@ class Influences:
     @classmethod
     def of(cls, tally: Tally, curve: Curve, profile: Profile, measured: Floats) -> Influences:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            bins = BinMoves.of(curve, tally.plan.floor)
+            bins = BinInfluences.of(curve, tally.plan.floor)
             rows = few_rows(tally)
             if rows is not None:
                 moves = of_rows(rows, bins, tally.plan)
@@ -60,7 +60,7 @@ class Influences:
             ratio = np.array([own, -own.sum() / spread.sum() * spread]) / spread.sum()
             mixes = np.zeros((len(SPARSE) + len(MEANS) + 1, len(moves.columns)))
             mixes[MIXES] = np.concatenate([SIGNS, *ratio]) * scale[MIXES[1]]
-            errors = statistics.mixed_errors(moves.columns, moves.share, moves.square, mixes)
+            errors = row_sums.mixed_errors(moves.columns, moves.share, moves.square, mixes)
         errors *= math.sqrt(tally.sums.weight2) / tally.sums.weight
         errors[errors < 1e-13] = 0.0  # rounding of sums that cancel
         # Straight lines between every third r, which no one can tell apart.
@@ -92,7 +92,7 @@ def _spread(values: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class BinMoves:
+class BinInfluences:
     """(bins, SPARSE) what a true entry in a bin adds to its row's move of S_r, and what every entry takes off.
 
     d ln S_r is (1+r) c_y^r − r Σ_j c_j^(1+r), relative to the mean (`scale`); ln c_y + 1 − Σ_j c_j for r = 0.
@@ -104,7 +104,7 @@ class BinMoves:
     scale: Floats
 
     @classmethod
-    def of(cls, curve: Curve, floor: float) -> BinMoves:
+    def of(cls, curve: Curve, floor: float) -> BinInfluences:
         r, log, free = SPARSE, curve.log_source(floor)[:, None], (curve.source > floor)[:, None]
         power = np.exp(log * r)
         own = np.where(free, 1.0 + r, 1.0) * power
@@ -117,13 +117,13 @@ class BinMoves:
     def fill(self, columns: Floats, f: Forecasts) -> None:
         """Return the moves of rows along SPARSE, then p of the outcome."""
         assert f.outcomes is not None
-        statistics.row_moves(_clipped(f, self.curve), f.outcomes, self.curve.low, self.own, self.every, columns)
+        row_sums.row_influences(_clipped(f, self.curve), f.outcomes, self.curve.low, self.own, self.every, columns)
         if f.offered is not None:
             columns[:-1] += (~f.offered).sum(axis=1) * self.every[0][:, None]  # not offered: 0, but in no bin
 
 
 @dataclass(frozen=True)
-class Moves:
+class RowInfluences:
     """(SPARSE, then MEANS; rows) what each row adds: moves of measured means, and p, ln p and p^(−2/3).
 
     share   of the rows, for means; they sum to one
@@ -135,7 +135,7 @@ class Moves:
     square: Floats
 
 
-def of_rows(f: Forecasts, bins: BinMoves, plan: Plan) -> Moves:
+def of_rows(f: Forecasts, bins: BinInfluences, plan: Plan) -> RowInfluences:
     columns = np.empty((len(SPARSE) + len(MEANS), len(f)))
     bins.fill(columns[: len(SPARSE) + 1], f)
     p, log, power = columns[-len(MEANS) :]
@@ -143,10 +143,10 @@ def of_rows(f: Forecasts, bins: BinMoves, plan: Plan) -> Moves:
         p.clip(*plan.limits, out=p)
     np.log(p, out=log)
     np.exp(log * MEANS["robustness"], out=power)
-    return Moves(columns, *_shares(f))
+    return RowInfluences(columns, *_shares(f))
 
 
-def from_sample(f: Forecasts, bins: BinMoves, profile: Profile) -> Moves:
+def from_sample(f: Forecasts, bins: BinInfluences, profile: Profile) -> RowInfluences:
     """Return the moves of all rows: what their true entries add is known from cells, the rest from a sample f.
 
     The true entries that move a mean most are few, and a sample has too many of them or none. The other entries of a
@@ -177,7 +177,7 @@ def from_sample(f: Forecasts, bins: BinMoves, profile: Profile) -> Moves:
     varying = np.tile((main @ main_share)[:, None], len(f))
     varying[:m] += others - average.at(sampled[m])
     varying_square = square * (curve.true_weight2 / np.bincount(at, square, len(curve)))[at]
-    return Moves(
+    return RowInfluences(
         np.hstack([main, varying]),
         np.append(main_share, np.zeros(len(f))),
         np.append(squares / squares.sum(), varying_square / varying_square.sum()),
@@ -231,7 +231,7 @@ def sample_of_rows(tally: Tally) -> Forecasts:
 def row_bins(f: Forecasts, curve: Curve) -> tuple[Floats, Ints]:
     """Return (rows, bins) how many entries of a row lie in each bin, and the bin of the true entry."""
     assert f.outcomes is not None
-    hits, true = statistics.row_bins(_clipped(f, curve), f.outcomes, curve.low)
+    hits, true = row_sums.row_bins(_clipped(f, curve), f.outcomes, curve.low)
     if f.offered is not None:
         hits[:, 0] -= (~f.offered).sum(axis=1)  # what was not offered holds 0, but lies in no bin
     return hits, true

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity import maps
+from veracity import calibrators
 from veracity.data import Finding, Forecasts
+from veracity.data import findings_of_results as of_results
 from veracity.data.reading import Reading, around, undefined, unknown
 from veracity.data.records import Losses
 from veracity.estimate.folds import blocks
@@ -114,7 +115,7 @@ def _crossfitted(
         **_with_ideal(rows, rule, q, whole, cl, al if values["AL"].known else None, soft, level),
         "raw": values["raw"] | {"CL": raw, "CL_error": error},
     }
-    notes = () if q.finding.code == "not_separable" else (q.finding,)
+    notes = () if isinstance(q.finding, of_results.NotSeparable) else (q.finding,)
     return Losses(**values, findings=(*found.findings, *notes))
 
 
@@ -150,7 +151,7 @@ def chance_of_adjustment(rows: Forecasts, r: float, folds: int | None = None) ->
     rest[np.arange(len(s)), rows.observed] += 1.0
     gap = mass @ rest
     varied = (rest * mass[:, None]).T @ rest - np.outer(gap, gap)
-    n = maps.effective_rows(rows) * (1.0 if folds is None else 1.0 - 1.0 / folds)
+    n = calibrators.effective_rows(rows) * (1.0 if folds is None else 1.0 - 1.0 / folds)
     if np.trace(curved) < 1e-200:  # only certain forecasts: nothing moves
         return 0.0
     # Rows of H sum to zero: its smallest eigenvalue is rounding, which the default limit of 1e-15 may invert.
@@ -219,7 +220,7 @@ def row_mean(rows: Forecasts, values: Floats, level: float) -> Reading:
     value = float(rows.mass @ values / rows.mass.sum())
     if not np.isfinite(value):
         return around(value, np.nan, level)
-    n, error = maps.effective_rows(rows), error_of(rows, rows.mass * (values - value) / rows.mass.sum())
+    n, error = calibrators.effective_rows(rows), error_of(rows, rows.mass * (values - value) / rows.mass.sum())
     if rows.clusters is None and rows.time is None:
         error = error * float(np.sqrt(n / (n - 1.0))) if n > 1.0 + 1e-9 else np.nan
     return around(value, error, level, (0.0, np.inf), IN_SAMPLE)
@@ -244,7 +245,7 @@ def chain(rows: Forecasts, map: str, *, q: Ideal | None = None, prior: Floats | 
 
     Where ideal probabilities are given, cells have their mean as C instead of the outcomes' frequencies.
     """
-    fitted = maps.fit(map, rows)
+    fitted = calibrators.fit(map, rows)
     outside = getattr(fitted, "outside", 0)
     if outside:
         raise NoProbabilities(f"map: {map!r} gives {outside:,} values that are no probabilities; choose another")
@@ -270,10 +271,10 @@ def chain(rows: Forecasts, map: str, *, q: Ideal | None = None, prior: Floats | 
 
 
 def _adjusted(rows: Forecasts, rule: ScoringRule) -> Floats | None:
-    name, options = maps.adjustment(rule)
+    name, options = calibrators.adjustment(rule)
     try:
-        return np.asarray(maps.fit(name, rows, **options)(rows.scores))
-    except maps.InfeasibleTarget:
+        return np.asarray(calibrators.fit(name, rows, **options)(rows.scores))
+    except calibrators.InfeasibleTarget:
         return None
 
 
@@ -309,19 +310,11 @@ def _influenced(rows: Forecasts, steps: Chain, rule: ScoringRule, name: str, val
 
 def _findings(q: Ideal, steps: Chain, map: str, found: dict[str, Reading], rule: ScoringRule) -> tuple[Finding, ...]:
     """Return findings about the origin of Q, infinite steps where C rules an outcome out, and coarse cells."""
-    notes = [] if q.finding.code == "not_separable" else [q.finding]
+    notes = [] if isinstance(q.finding, of_results.NotSeparable) else [q.finding]
     infinite = [name for name in ("PCL", "GL", "RL") if np.isinf(found[name])]
     if infinite and np.isfinite(found["L"]):
-        message = (
-            f"the map {map!r} rules out some outcomes ({', '.join(infinite)} infinite): the smoothed maps and the pool "
-            "(--map auto) rule nothing out"
-        )
-        notes.append(Finding("infinite_calibrated", "warning", message))
+        notes.append(of_results.InfiniteCalibrated(map=map, steps=tuple(infinite)))
     left, whole = found["remainder"], found["L"]
     if rule.key == "log" and steps.cells is not None and np.isfinite(left) and abs(left) > EXPLAINED * whole:
-        message = (
-            f"the cells of the map {map!r} are too coarse: calibration loss holds what rows of one cell differ by, and "
-            f"{left:.3g} of {whole:.3g} nats are left over; the pool (--map auto) has no cells"
-        )
-        notes.append(Finding("coarse_cells", "warning", message))
+        notes.append(of_results.CoarseCells(map=map, left=float(left), loss=float(whole)))
     return tuple(notes)

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Finding
+from veracity.data import findings_of_results as of_results
 from veracity.data.reading import Reading, around, around_log, undefined, unknown
 from veracity.data.records import Bin, Means
+from veracity.data.verdict import Reason
 from veracity.estimate.curves import Curve, equal_true, equal_width, fit, number_of_bins, shown
 from veracity.estimate.influences import Influences
 from veracity.estimate.reported import AT, ENOUGH, Profile, three
@@ -22,10 +24,11 @@ from veracity.kernels.result import MANY, R
 from veracity.state.cells import regrouped
 from veracity.state.plan import ERROR_BINS
 from veracity.state.tally import Tally
+from veracity.words.calibration import why_not
 
 Floats = NDArray[np.float64]
 
-NOT_MEASURABLE = "only the probability of the outcome is given, so it cannot be compared with frequencies"
+NOT_MEASURABLE = why_not(Reason.ONLY_REALISED)
 
 
 def clipped_entries(tally: Tally) -> Histogram:
@@ -168,16 +171,11 @@ class Measured:
         return around(ratio, error, self.tally.plan.level)  # nearly no measured spread: its logarithm says nothing
 
     def findings(self) -> tuple[Finding, ...]:
-        found = []
+        found: list[Finding] = []
         if np.isnan(self.values).any():
-            message = "too many bins for so few rows: some measured means are undefined (--bins takes fewer)"
-            found.append(Finding("too_many_bins", "warning", message))
+            found.append(of_results.TooManyBins())
         if self.tally.k >= 100 and self.tally.plan.floor == 0.0:
-            message = (
-                f"with {self.tally.k} classes and no minimum probability the measured pessimistic average cannot be "
-                "estimated well; with a minimum probability of 0.005 it can"
-            )
-            found.append(Finding("measured_robustness", "note", message))
+            found.append(of_results.MeasuredRobustness(classes=self.tally.k))
         return tuple(found)
 
 

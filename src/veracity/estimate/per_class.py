@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from veracity.calibrators._logistic import logistic
 from veracity.data.reading import Reading, around, undefined
 from veracity.data.records import ClassReading
 from veracity.formulas.differences import holm
 from veracity.formulas.intervals import quantile
 from veracity.kernels import Histogram
-from veracity.maps._logistic import logistic
 
 Floats = NDArray[np.float64]
 FEWEST = 10  # events, and non-events, for a slope with an interval

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity import maps
+from veracity import calibrators
 from veracity.data import Finding, Forecasts
+from veracity.data import findings_of_results as of_results
 from veracity.estimate.folds import Folds, folds
-from veracity.estimate.scores import FEW_MISSES, FEWEST
+from veracity.estimate.scores import FEWEST
 from veracity.formulas.differences import normal_cluster_error
 from veracity.formulas.rules import ScoringRule
 from veracity.formulas.rules import rule as rule_of
@@ -77,7 +78,7 @@ class Recalibration:
     rows: Forecasts
     folds: Folds
     members: tuple[str, ...]
-    fitted: dict[int, tuple[maps.Fitted, ...]]
+    fitted: dict[int, tuple[calibrators.Fitted, ...]]
     realised: Array
     weights: Array
     findings: tuple[Finding, ...] = ()
@@ -154,7 +155,7 @@ class Recalibration:
         if "multiplicative" in self.exclude:
             return NO_FREQUENCIES
         needed = ROWS_PER_NUMBER * NUMBERS["multiplicative"](self.rows.k)
-        if needed > maps.effective_rows(self.rows):
+        if needed > calibrators.effective_rows(self.rows):
             return f"too few cases for the frequencies of {self.rows.k:,} classes (from {needed:,})"
         return None
 
@@ -168,19 +169,19 @@ class Recalibration:
             return None
         return self._by_fold(lambda fold, p: found[fold](p))
 
-    def _adjustments(self, rule: ScoringRule) -> dict[int, maps.Fitted]:
+    def _adjustments(self, rule: ScoringRule) -> dict[int, calibrators.Fitted]:
         """Return the adjustment fitted without each fold; none where there are too few cases."""
-        name, options = maps.adjustment(rule)
+        name, options = calibrators.adjustment(rule)
         if self.why_not_adjusted or (name == "coherent" and self.rows.k > MANY_CLASSES):
             return {}
         few = None if name != "coherent" else fit_rows(forecast_hashes(self.rows), self.rows.k, COHERENT_ENTRIES)
-        found: dict[int, maps.Fitted] = {}
+        found: dict[int, calibrators.Fitted] = {}
         for fold in self.fitted:
             if name in self.members:
                 found[fold] = self.fitted[fold][self.members.index(name)]
             else:
                 rest = _without(self.rows, self.folds, fold, few)
-                found[fold] = adjusted_to_outcomes(name, rest, **options) or maps.fit("identity", rest)
+                found[fold] = adjusted_to_outcomes(name, rest, **options) or calibrators.fit("identity", rest)
         return found
 
     def scores(self, rule: Rule, stage: str = "C") -> Array | None:
@@ -257,7 +258,7 @@ class Recalibration:
         number, at = np.unique(self.folds.cluster, return_index=True)
         sums = np.bincount(self.folds.cluster, weights=influence)[number]
         if self.folds.repeats:
-            return mean, float(np.sqrt((sums**2 / self.folds.copies[at]).sum()))
+            sums = sums / np.sqrt(self.folds.copies[at])
         return mean, float(normal_cluster_error(sums)[0])
 
 
@@ -278,7 +279,7 @@ def recalibration(
     few = fit_rows(hashes, rows.k)
     members, findings = members_of(rows, hashes, few)
     members = tuple(name for name in members if name not in exclude)
-    fitted: dict[int, tuple[maps.Fitted, ...]] = {}
+    fitted: dict[int, tuple[calibrators.Fitted, ...]] = {}
     realised = np.empty((len(split.row), len(members)))
     matrix, outcomes = rows.matrix, rows.observed
     for fold in split.used:
@@ -295,7 +296,7 @@ def recalibration(
     cases = found.mass * (found.mass.sum() / squares)
     weights = pool_weights(realised, split.fold, cases, members)
     if found.few_misses:
-        findings += (Finding("few_misses", "note", f"{FEW_MISSES} of what recalibrations gain"),)
+        findings += (of_results.FewMisses(fewest=FEWEST),)
     return replace(found, weights=weights, findings=findings)
 
 
@@ -303,21 +304,22 @@ def members_of(rows: Forecasts, hashes: Hashes, few: Array | None) -> tuple[tupl
     """Return the maps of the pool, and a finding about those that were not tried."""
     k = rows.k
     names = OF_TWO if k == 2 else OF_MORE if k <= MANY_CLASSES else OF_MANY
-    all_rows = maps.effective_rows(rows)
-    some = all_rows if few is None else maps.effective_rows(select(rows, few))
-    tried, hopeless = [], []
+    all_rows = calibrators.effective_rows(rows)
+    some = all_rows if few is None else calibrators.effective_rows(select(rows, few))
+    tried: list[str] = []
+    hopeless: dict[str, int] = {}  # the cases that each would need
     for name in names:
         needed = ROWS_PER_NUMBER * NUMBERS[name](k)
         if needed <= (all_rows if name in CHEAP else some):
             tried.append(name)
         else:
-            hopeless.append(f"{maps.label(name)} ({needed:,} cases)")
+            hopeless[calibrators.label(name)] = needed
     if repeated(rows, hashes):
         tried.append("smoothed_grouped")
     if not hopeless:
         return tuple(tried), ()
-    message = f"too few cases for some recalibrations, which were not tried: {', '.join(hopeless)}"
-    return tuple(tried), (Finding("too_few_for_maps", "note", message, count=len(hopeless)),)
+    finding = of_results.TooFewForMaps(len(hopeless), maps=tuple(hopeless), needed=tuple(hopeless.values()))
+    return tuple(tried), (finding,)
 
 
 def repeated(rows: Forecasts, hashes: Hashes) -> bool:
@@ -377,23 +379,23 @@ def _without(rows: Forecasts, split: Folds, fold: int, chosen: Array | None = No
     return select(rows, np.flatnonzero(kept), counts)
 
 
-def fit_member(name: str, rows: Forecasts) -> maps.Fitted:
+def fit_member(name: str, rows: Forecasts) -> calibrators.Fitted:
     if name == "multiplicative":
-        return adjusted_to_outcomes(name, rows) or maps.fit("identity", rows)
-    return maps.fit(name, rows)
+        return adjusted_to_outcomes(name, rows) or calibrators.fit("identity", rows)
+    return calibrators.fit(name, rows)
 
 
-def adjusted_to_outcomes(name: str, rows: Forecasts, **options: Any) -> maps.Fitted | None:
+def adjusted_to_outcomes(name: str, rows: Forecasts, **options: Any) -> calibrators.Fitted | None:
     """Return the adjustment to the class frequencies of the outcomes; None where zeros among forecasts rule it out.
 
     A class that is missing from these rows is not ruled out by that: then frequencies have one more row shared by all.
     """
     target = rows.prior
     if (target == 0.0).any():
-        target = maps.fit("prior", rows).frequencies  # type: ignore[attr-defined]
+        target = calibrators.fit("prior", rows).frequencies  # type: ignore[attr-defined]
     try:
-        return maps.fit(name, rows, target=target, **options)
-    except maps.InfeasibleTarget:
+        return calibrators.fit(name, rows, target=target, **options)
+    except calibrators.InfeasibleTarget:
         return None
 
 
@@ -416,7 +418,8 @@ def mixture_weights(realised: Array, rows: Array, pseudo: Array) -> Array:
     """Return (m,) weights w that maximise Σ rows · ln(realised · w) + Σ pseudo · ln w.
 
     Minimising total·Σw − Σ rows · ln(realised · w) with total = Σ rows + Σ pseudo gives Σw = 1. Primal-dual Newton
-    steps: the gradient equals the multipliers s > 0 of w > 0, and w·s comes down to the pseudo-rows.
+    steps: the gradient equals the multipliers s > 0 of w > 0, and w·s comes down to the pseudo-rows. (Maps of a pool
+    are nearly collinear: with the order of the rows SciPy's SLSQP changes weights by up to 3e-7, these by 1e-12.)
     """
     m = len(pseudo)
     goal = pseudo + LEAST

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veracity import maps
+from veracity import calibrators
 from veracity.data import Forecasts
 from veracity.data.records import Gain, Remedy
 from veracity.estimate.recalibration import CHEAP, Recalibration, fit_member, fit_rows, recalibration, select
@@ -46,7 +46,7 @@ def remedies(found: Recalibration | None, *, level: float = 0.95) -> tuple[Remed
     return tuple(sorted(made, key=lambda entry: (_order(entry.log.gain), entry.map)))
 
 
-def best_map(forecasts: Forecasts) -> maps.Fitted | None:
+def best_map(forecasts: Forecasts) -> calibrators.Fitted | None:
     """Return the map with the largest cross-validated gain in log loss, fitted on all rows; None when none gains."""
     best = next(iter(remedies(recalibration(forecasts))), None)
     if best is None or best.log.gain is None or not best.log.gain > 0.0:

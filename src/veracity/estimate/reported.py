@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Finding
+from veracity.data import findings_of_results as of_results
 from veracity.data.reading import DELTA, HALL, Reading
 from veracity.data.records import FloorMeans, Means
+from veracity.estimate.row_sums import power_moments, true_cells
 from veracity.estimate.scores import mean_and_error, zeros_reason
 from veracity.formulas.intervals import hall, quantile
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
 from veracity.kernels.result import LOWEST, R
-from veracity.kernels.statistics import power_moments, true_cells
 from veracity.state.plan import FLOORS
 from veracity.state.tally import Low, Tally
-from veracity.words import chance
 
 Floats = NDArray[np.float64]
 
@@ -221,24 +221,21 @@ class Profile:
 
     def findings(self) -> tuple[Finding, ...]:
         """Return findings about the rows that decide robustness, and whether its interval can be trusted."""
-        at, found = AT["robustness"], []
+        found: list[Finding] = []
+        at = AT["robustness"]
+        value = float(self.values[at])
         if self.values[at] > 0.0 and self.failures[at] == SHORT and self.tally.sums.n_eff >= ENOUGH:
-            message = "a few surprises weigh so much that the interval of the pessimistic average is too short"
-            found.append(Finding("short_interval", "note", message))
+            found.append(of_results.ShortInterval())
         none = self.values[at] > 0.0 and self.failures[at] == NONE
         decides = self.deciding_rows() if none else None
         if none and decides is None and len(self.tally.lowest) > 1:
             rows = tuple(low.row for low in self.tally.lowest[:NAMED])
-            floored = self.floors[FLOORS.index(0.005)].robustness
-            message = "a few rows with very low probabilities decide the pessimistic average, so it has no interval"
-            message += _instead(self.values[at], floored, "with a minimum probability of 0.5 %")
+            floored = float(self.floors[FLOORS.index(0.005)].robustness)
             cases = min(NAMED, sum(low.cases for low in self.tally.lowest))
-            found.append(Finding("heavy_tail", "note", message, cases, rows))
+            found.append(of_results.HeavyTail(cases, rows=rows, value=value, floored=floored))
         if decides is not None and f"{decides[2]:.3g}" != f"{self.values[at]:.3g}":
             cases, rows, without = decides
-            message = f"{'one case decides' if cases == 1 else f'{cases} cases decide'} the pessimistic average"
-            message += _instead(self.values[at], without, f"without {'it' if cases == 1 else 'them'}")
-            found.append(Finding("rows_decide", "note", message, cases, rows))
+            found.append(of_results.RowsDecide(cases, rows=rows, value=value, without=without))
         return tuple(found)
 
     @cached_property
@@ -296,12 +293,6 @@ class Profile:
             if left[cell] < 1e-9 * e.sums[2][cell]:
                 left[cell] = 0.0
         return float(left.sum())
-
-
-def _instead(value: float, other: float, how: str) -> str:
-    """Return what a mean is and would be, in words, where these differ."""
-    is_now, would_be = chance(float(value)), chance(float(other))
-    return f": it is {is_now}, but {would_be} {how}" if is_now != would_be else ""
 
 
 def three(reading: Callable[[str], Reading], findings: tuple[Finding, ...] = ()) -> Means:

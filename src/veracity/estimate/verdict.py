@@ -15,7 +15,7 @@ pick and its confidence alone there is no level: confidence is then the mean con
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,13 +25,17 @@ from veracity.data import Forecasts
 from veracity.data.reading import Reading, unknown
 from veracity.data.records import ClassLevel
 from veracity.data.verdict import (
+    Bend,
     ClassPair,
     ConfidenceTest,
     CurvatureTest,
+    Direction,
     JointTest,
     LevelTest,
     Range,
+    Reason,
     ShapeTest,
+    State,
     Verdict,
 )
 from veracity.estimate.calibration_tests import ALPHA, WEIGHTS, Tests, run_tests
@@ -47,6 +51,7 @@ from veracity.estimate.slope import (
 )
 from veracity.formulas.intervals import quantile
 from veracity.state.content import class_order, row_hashes
+from veracity.words.calibration import why_not
 
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
@@ -58,12 +63,12 @@ TOO_FEW = 0.25  # share of the loss: where only larger errors would show, nothin
 FEWEST_ROWS = 20
 EVENTS = 100  # expected events below which signs of blocks are approximate
 LIKELY = 0.6  # from here on a forecast names the outcome
-TOO_HIGH, TOO_LOW = "too high at both ends", "too low at both ends"
-OVER, UNDER, BIASED = "over-confident", "under-confident", "biased"
+TOO_HIGH: Bend = "too high at both ends"
+TOO_LOW: Bend = "too low at both ends"
+OVER: Direction = "over-confident"
+UNDER: Direction = "under-confident"
+BIASED = "biased"
 
-ONLY_CERTAIN = "every forecast is 0 or 1: these are decisions, not probabilities"
-CONSTANT = "the forecast is the same in every case: only its level can be judged"
-ONE_CLASS = "only one class was observed"
 GAIN = "5-fold cross-validation; upper end also from level, slope and ranges fitted in sample"
 IN_SAMPLE = "level, slope and ranges fitted in sample"
 TINY = 2.0**-53  # p and 1 − p of two classes are both kept above this, unless they are 0
@@ -82,6 +87,62 @@ class AllEntries(NamedTuple):
         b = ranges_of(p)
         inside = (b >= first) & (b <= last)
         return float(self.mass[inside].sum()), float(self.mass[inside] @ p[inside]), float(true[inside].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Forecasts as they are tested and corrected: positive rows, classes in the order of what they hold.
+
+    p        (m,) of the second class in that order, or (m, k); zeros among realised probabilities are spread
+    order    which of the given classes comes first, second, …
+    blocks   number of clusters or blocks of time; None of independent cases
+    rows     number of cases
+    zeros    outcomes with probability 0
+    certain  whether every forecast is 0 or 1
+    """
+
+    p: Floats
+    cases: Two | Many
+    order: NDArray[np.int64]
+    blocks: int | None
+    rows: int
+    zeros: int
+    certain: bool
+
+    @property
+    def flipped(self) -> bool:
+        """Whether p is that of the first of two classes."""
+        return self.p.ndim == 1 and bool(self.order[0] == 1)
+
+    @classmethod
+    def of(
+        cls,
+        probabilities: Array,
+        outcomes: Array,
+        classes: Sequence[Any],
+        counts: Array | None,
+        weights: Array | None,
+        clusters: Array | None,
+        time: Array | None,
+        picks_only: bool,
+    ) -> Judged:
+        p = np.asarray(probabilities, dtype=np.float64)
+        y = np.asarray(outcomes, dtype=np.int64)
+        count = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
+        weight = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
+        some = (count > 0.0) & (weight > 0.0)
+        p, y, count, weight = p[some], y[some], count[some], weight[some]
+        clusters, time = (None if x is None else np.asarray(x)[some] for x in (clusters, time))
+        rows = int(count.sum())
+        held = Forecasts(p, y, tuple(map(str, classes)), weights=weight, counts=count.astype(np.int64))
+        block = blocks(clusters, time, count, None if clusters is None else row_hashes(held))
+        order = np.arange(len(classes)) if picks_only or not rows else class_order(held)
+        p, y = _in_order(p, y, order)
+        realised = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1.0 - p)
+        zeros = int(count[realised <= 0.0].sum())
+        certain, ranges = bool(((p == 0.0) | (p == 1.0)).all()), ranges_of(p)
+        p, cases = prepared(spread_zeros(p, rows) if zeros else p, y, count, weight, block, ranges)
+        return cls(p, cases, order, None if block is None else len(np.unique(block)), rows, zeros, certain)
 
 
 def judge(
@@ -108,37 +169,19 @@ def judge(
     fitted to. `zero_rows` counts the outcomes with probability 0 where the rows are a sample. `alpha` is the chance of
     a false verdict about calibrated forecasts. `every` holds the forecasts of all cases where the rows are a sample.
     """
-    p = np.asarray(probabilities, dtype=np.float64)
-    y = np.asarray(outcomes, dtype=np.int64)
-    count = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
-    weight = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
-    some = (count > 0.0) & (weight > 0.0)
-    p, y, count, weight = p[some], y[some], count[some], weight[some]
-    clusters, time = (None if x is None else np.asarray(x)[some] for x in (clusters, time))
-    rows = int(count.sum())
+    held = Judged.of(probabilities, outcomes, classes, counts, weights, clusters, time, picks_only)
+    rows = held.rows
     if rows < FEWEST_ROWS:
-        return not_measurable(f"{rows} case{'' if rows == 1 else 's'}: too few to judge, at least {FEWEST_ROWS} needed")
-    names = tuple(str(name) for name in classes)
-    held = Forecasts(p, y, names, weights=weight, counts=count.astype(np.int64))
-    block = blocks(clusters, time, count, None if clusters is None else row_hashes(held))
-    number = 0 if block is None else len(np.unique(block))
-    if block is not None and number < BLOCKS:
-        return not_measurable(f"{number} clusters: too few to judge, at least {BLOCKS} needed")
-    if block is not None and 2.0 ** (1 - number) > max(WEIGHTS.values()) * alpha:
-        return not_measurable(f"{number} clusters or blocks of time: too few to judge one of several groups")
-    order = np.arange(len(names)) if picks_only else class_order(held)
-    p, y = _in_order(p, y, order)
-    realised = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1.0 - p)
-    zeros = int(count[realised <= 0.0].sum()) if zero_rows is None else zero_rows
-    certain = bool(((p == 0.0) | (p == 1.0)).all())
-    ranges = ranges_of(p)
-    if (realised <= 0.0).any():
-        p = spread_zeros(p, rows)
-    p, cases = prepared(p, y, count, weight, block, ranges)
+        return not_measurable(Reason.TOO_FEW_CASES, rows, FEWEST_ROWS)
+    if held.blocks is not None and held.blocks < BLOCKS:
+        return not_measurable(Reason.TOO_FEW_CLUSTERS, held.blocks, BLOCKS)
+    if held.blocks is not None and 2.0 ** (1 - held.blocks) > max(WEIGHTS.values()) * alpha:
+        return not_measurable(Reason.TOO_FEW_BLOCKS, held.blocks)
+    p, cases, order, flipped = held.p, held.cases, held.order, held.flipped
+    names, zeros = tuple(map(str, classes)), held.zeros if zero_rows is None else zero_rows
     several = cases.levels == 1 or cases.n >= PER_CLASS * cases.levels  # cases enough for a level of each class
     tests = run_tests(cases, p, seed, picks_only)
     rejected = tests.together <= alpha
-    flipped = len(names) == 2 and bool(order[0] == 1)
     level_test = LevelTest(tests.p.get("level"))
     confidence, shape = ConfidenceTest(tests.p["confidence"]), ShapeTest(tests.p["shape"])
     curvature = CurvatureTest(tests.p["curvature"]) if "curvature" in tests.p else None
@@ -146,7 +189,7 @@ def judge(
     if rejected:
         if tests.p.get("level", 1.0) <= NAMED:
             level_test = _level(tests, p, names, order, several)
-        confidence = _confidence(tests, p, len(names), zeros > 0, flipped, picks_only, every)
+        confidence = _confidence(tests, held, len(names), zeros > 0, picks_only, seed, every)
         if tests.p["shape"] <= ALPHA and not zeros and (b := _shape(tests, p, several)) is not None:
             where = _range(tests, p, b, b, flipped, every)
             shape = ShapeTest(tests.p["shape"], where.low, where.high, where)
@@ -181,12 +224,15 @@ def judge(
         gain=Reading(share, low, high, GAIN if gain is not None else IN_SAMPLE),
         detectable=detectable,
         zero_rows=zeros,
-        reason=_reason(cases, p, certain),
+        reason=_reason(cases, p, held.certain),
         method=_method(cases, p),
+        cases=rows,
+        class_count=len(names),
+        picks_only=picks_only,
     )
 
 
-def state_of(rejected: bool, upper: float, detectable: float | None, zeros: int) -> str:
+def state_of(rejected: bool, upper: float, detectable: float | None, zeros: int) -> State:
     """Return the state: what was found, and whether it matters."""
     if rejected:
         return "found" if upper >= SMALL or zeros else "slight"
@@ -196,7 +242,7 @@ def state_of(rejected: bool, upper: float, detectable: float | None, zeros: int)
     return "calibrated" if small and not zeros else "none found"
 
 
-def word_of(state: str, level: LevelTest, confidence: ConfidenceTest) -> str:
+def word_of(state: State, level: LevelTest, confidence: ConfidenceTest) -> str:
     """Return the word for what was found."""
     if state == "calibrated":
         return "calibrated"
@@ -204,14 +250,14 @@ def word_of(state: str, level: LevelTest, confidence: ConfidenceTest) -> str:
         return "no miscalibration found"
     if state == "too few":
         return "too few cases"
-    named = [confidence.direction] if confidence.direction else []
+    named: list[str] = [confidence.direction] if confidence.direction else []
     named += [BIASED] if level.classes else []
     return ("slightly " if state == "slight" else "") + (" and ".join(named) or "miscalibrated")
 
 
-def not_measurable(reason: str) -> Verdict:
+def not_measurable(reason: Reason, number: int | None = None, needed: int | None = None) -> Verdict:
     """Return the verdict of data that allow none."""
-    nothing = unknown(reason)
+    nothing = unknown(why_not(reason, number, needed))
     return Verdict(
         "not measurable",
         "not measurable",
@@ -226,6 +272,8 @@ def not_measurable(reason: str) -> Verdict:
         detectable=None,
         zero_rows=0,
         reason=reason,
+        number=number,
+        needed=needed,
     )
 
 
@@ -273,18 +321,22 @@ def _level(tests: Tests, p: Floats, names: Sequence[str], order: NDArray[np.int6
 
 
 def _confidence(
-    tests: Tests, p: Floats, classes: int, zeros: bool, flipped: bool, picks: bool, every: AllEntries | None
+    tests: Tests, held: Judged, classes: int, zeros: bool, picks: bool, seed: int, every: AllEntries | None
 ) -> ConfidenceTest:
     """Return the direction of confidence: that of what the level does not explain, or of all where the level is right.
 
-    An outcome that was ruled out was too confident a forecast.
+    Where the level is wrong the class frequencies are matched first: the level explains more than its tangent does. An
+    outcome that was ruled out was too confident a forecast.
     """
+    cases, p, flipped = tests.cases, held.p, held.flipped
     own, (projected, sign) = tests.p["confidence"], tests.slope
-    if own <= NAMED and tests.p.get("level", 1.0) > ALPHA and projected > NAMED:
-        sign = float(np.sign(tests.residuals[0 if picks else tests.cases.levels]))
-    elif projected > NAMED:
-        sign = 0.0
-    direction = OVER if sign < 0.0 or zeros else UNDER if sign > 0.0 else None
+    if tests.p.get("level", 1.0) <= ALPHA:
+        matched = fit(cases.for_fit(p), p, level=True).p
+        projected, sign = run_tests(cases.for_test(matched), matched, seed).slope
+    elif own <= NAMED < projected:
+        projected, sign = own, float(np.sign(tests.residuals[0 if picks else cases.levels]))
+    named = sign if projected <= NAMED else 0.0
+    direction = OVER if named < 0.0 or zeros else UNDER if named > 0.0 else None
     ends = _where(tests, direction, classes, zeros, flipped) if direction else None
     return ConfidenceTest(own, direction, where=_range(tests, p, *ends, flipped, every) if ends else None)
 
@@ -380,12 +432,12 @@ def _means_of_picks(cases: Two | Many, p: Floats) -> tuple[float, float]:
     return float(cases.mass @ p / cases.n), float(cases.mass @ cases.y / cases.n)
 
 
-def _reason(cases: Two | Many, p: Floats, certain: bool) -> str | None:
+def _reason(cases: Two | Many, p: Floats, certain: bool) -> Reason | None:
     if certain:
-        return ONLY_CERTAIN
+        return Reason.ONLY_CERTAIN_FORECASTS
     if (p == p[0]).all():
-        return CONSTANT
-    return ONE_CLASS if (cases.y == cases.y[0]).all() else None
+        return Reason.CONSTANT
+    return Reason.ONE_CLASS if (cases.y == cases.y[0]).all() else None
 
 
 def _method(cases: Two | Many, p: Floats) -> str:

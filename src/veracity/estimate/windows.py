@@ -11,7 +11,7 @@ from veracity.data.reading import Reading
 from veracity.data.records import Drift, Window
 from veracity.estimate.compare import FEWEST_TIMES, Dependence
 from veracity.formulas.differences import drift, half_width
-from veracity.state.keyed import CLUSTER, SCORES, TIME, KeyedSums
+from veracity.state.clusters import CLUSTER, SCORES, TIME, ClusterSums
 from veracity.state.tally import Tally
 
 Ints = NDArray[np.int64]
@@ -25,11 +25,11 @@ def windows(tally: Tally) -> tuple[Window, ...]:
     if tally.plan.window is None or tally.by_key is None:
         return ()
     sums = tally.by_key.sums
-    place = _windows_of(sums, tally.plan.window, tally.names.dates)
+    place = _windows_of(sums, tally.plan.window)
     found = []
     for number in np.unique(place):
         index = np.flatnonzero(place == number)
-        part = KeyedSums(TIME, sums.keys[index], sums.cases[index], sums.weight[index], sums.values[index])
+        part = ClusterSums(TIME, sums.keys[index], sums.cases[index], sums.weight[index], sums.values[index])
         found.append(_window(part, tally))
     return tuple(found)
 
@@ -48,10 +48,8 @@ def drifts(tally: Tally) -> Drift | None:
     return Drift(p[0], p[1] if tally.measurable else None, f"two slowest of {df + 2} cosines")
 
 
-def _windows_of(sums: KeyedSums, window: str, dates: bool) -> Ints:
+def _windows_of(sums: ClusterSums, window: str) -> Ints:
     """(times,) number of the window of each time."""
-    if window[-1] in "dm" and not dates:
-        raise ValueError(f"window {window}: the times are numbers, not dates\n  give a number of cases, such as 100")
     if window.endswith("d"):
         days = sums.keys - np.floor(sums.keys[0])
         return np.asarray(np.floor(days / int(window[:-1])).astype(np.int64))
@@ -66,7 +64,7 @@ def _dates(days: NDArray[np.float64]) -> NDArray[np.datetime64]:
     return (days * 86_400e6).round().astype(np.int64).astype("datetime64[us]")
 
 
-def _window(part: KeyedSums, tally: Tally) -> Window:
+def _window(part: ClusterSums, tally: Tally) -> Window:
     dependence = Dependence(TIME, None if tally.plan.lags is None else min(tally.plan.lags, len(part) - 1))
     total = part.weight.sum()
     means = part.values.sum(axis=0) / total

@@ -28,7 +28,7 @@ def numbers(name: str, x: ArrayLike) -> Array:
     """Return a float64 array; text and ragged rows are refused."""
     try:
         return np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError, RuntimeError):
         raise ValueError(f"{name}: {x!r:.80} is not an array of numbers") from None
 
 
@@ -98,7 +98,7 @@ def above(name: str, x: float, bound: float = -np.inf) -> float:
     """Return one finite number above a bound."""
     try:
         value = float(x)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):
         raise ValueError(f"{name}: {x!r:.80} is not a number") from None
     if not bound < value < np.inf:
         raise ValueError(f"{name}: {x!r} is outside ({bound:g}, inf)")

@@ -252,6 +252,7 @@ def _steep_inverse(u: Array, r: float) -> Array:
 
     Sorted, the number m of positive entries is found by halving; then the smallest one, a, is the unknown: the
     others are r-norms of a and their excess over it, so their sum is convex in a and Newton comes down from a = 1/m.
+    (SciPy's `newton` takes arrays too, but goes on with every row until the last one has converged.)
     """
     v = u.reshape(-1, u.shape[-1])
     order = np.argsort(-v, axis=1)

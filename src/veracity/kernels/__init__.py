@@ -7,7 +7,7 @@ from types import ModuleType
 
 import numpy as np
 
-from veracity.kernels import twin
+from veracity.kernels import reference
 from veracity.kernels.grid import Grid
 from veracity.kernels.hashes import forecast_hashes
 from veracity.kernels.result import Array, Histogram, Pass, tolerance
@@ -67,4 +67,4 @@ def scan(
             raise ValueError("kernel: 'native' was not compiled in this installation; use 'numpy'")
         found: Pass = native.scan(p, y, grid, weights, counts, threads, allowed)
         return found
-    return twin.scan(p, y, grid, weights, counts, allowed)
+    return reference.scan(p, y, grid, weights, counts, allowed)

@@ -75,7 +75,7 @@ class Lowest:
         self.rows, self.realised = rows[order], realised[order]
 
 
-class Mass:
+class RowWeights:
     """Counts c, weights w, cw and cw² of the rows of a block; None means ones."""
 
     def __init__(self, counts: Array | None, weights: Array | None):
@@ -93,8 +93,8 @@ class Mass:
             return rows, float(n), float(n)
         return rows, float(self.first.sum()), float(self.second.sum())
 
-    def at(self, rows: Any) -> Mass:
-        part = object.__new__(Mass)
+    def at(self, rows: Any) -> RowWeights:
+        part = object.__new__(RowWeights)
         part.weighted = self.weighted
         held = (self.counts, self.first, self.second)
         part.counts, part.first, part.second = (None if x is None else x[rows] for x in held)
@@ -117,7 +117,9 @@ class Counter:
         self.parts: list[Histogram] = []
         self.dense: dict[str, Array] = {}
 
-    def add(self, cells: Array, p: Array, mass: Mass, at: Array, true: Mass, log: Array, power: Array) -> None:
+    def add(
+        self, cells: Array, p: Array, mass: RowWeights, at: Array, true: RowWeights, log: Array, power: Array
+    ) -> None:
         """Add entries p in cells; those at `at` are true, with their mass, ln p and p^(-2/3)."""
         few = len(cells) < self.size // 8
         if few:  # sorting few entries is cheaper than a sum for every cell

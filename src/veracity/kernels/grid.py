@@ -183,3 +183,10 @@ def grid(cuts: tuple[float, ...] = (), coarse: bool = False) -> Grid:
     for array in (edges, nested_edges, nested):
         array.setflags(write=False)
     return Grid(edges, cuts, coarse, nested_edges, nested)
+
+
+def round_significant(x: Array) -> Array:
+    """Return x rounded to 40 significant bits."""
+    mantissa, exponent = np.frexp(x)
+    rounded: Array = np.ldexp(np.round(mantissa * 2.0**40), exponent - 40)
+    return rounded

@@ -10,8 +10,8 @@ from functools import cache
 import numpy as np
 
 from veracity.kernels import _native  # type: ignore[attr-defined]
+from veracity.kernels.binary_moments import BinaryMomentCounter
 from veracity.kernels.grid import COARSE, Grid
-from veracity.kernels.pair import Pair
 from veracity.kernels.result import FIRST, LOWEST, MANY, PROBLEMS, Array, Histogram, Histograms, Pass, Problem
 
 # Rows up to which clearing the histograms of every class would cost more than counting class by class in one.
@@ -20,7 +20,7 @@ HELD = 3 << 14
 # clearing, joining and starting. Beyond 50 classes histograms are small, and entries count.
 ROWS_OF_THREAD, ROWS_OF_THREAD_OF_MANY, ENTRIES_OF_THREAD = 1 << 18, 10_000, 30_000_000
 MOST_THREADS = 16
-PAIRED = 1 << 20  # rows of two classes in one column from which counting them by `Pair` is faster
+PAIRED = 1 << 20  # rows of two classes in one column from which counting them by `BinaryMomentCounter` is faster
 ALL = ("all", "all_sum", "all_weight", "all_weight2")
 TRUE = ("true", "true_sum", "true_log", "true_power", "true_weight", "true_weight2")
 WEIGHTED = tuple(name for name in ALL + TRUE if "weight" in name)
@@ -121,7 +121,7 @@ def _by_place(p: Array, y: Array, grid: Grid, threads: int | None, allowed: floa
     threads = threads or min(processors(), MOST_THREADS, 1 + n // PAIRED)
     starts = [n * i // threads for i in range(threads)]
     parts = [slice(start, n * (i + 1) // threads) for i, start in enumerate(starts)]
-    pairs = [Pair(grid) for _ in parts]
+    pairs = [BinaryMomentCounter(grid) for _ in parts]
     with ThreadPoolExecutor(threads) as pool:
         rests = list(pool.map(lambda pair, part: pair.add(p[part], y[part]), pairs, parts))
     found = [rest for rest in rests if rest is not None]

@@ -97,7 +97,7 @@ typedef struct {
 } Ends;
 #define KEEP_IN_MEMORY(x) __asm__ volatile("" : : "r"(x) : "memory")
 
-/* Of both what lies below an end. */
+/* Sum of the elements of a and b below `end`. */
 INLINE __m256d sum_below(__m256d a, __m256d b, __m256d end) {
     return _mm256_add_pd(_mm256_and_pd(a, _mm256_cmp_pd(a, end, _CMP_LT_OQ)),
                          _mm256_and_pd(b, _mm256_cmp_pd(b, end, _CMP_LT_OQ)));

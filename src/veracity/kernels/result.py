@@ -124,7 +124,7 @@ class Pass:
     pooled: Histogram
     top: Histogram
     classwise: Sequence[Histogram]
-    hashes: Array | None = None  # (n,) uint64 of each forecast, as hashes.py makes them; None where nobody needs them
+    hashes: Array | None = None  # (n,) uint64 of each forecast, as hashes.py makes them; None where the pass made none
 
 
 def tolerance(dtype: np.dtype[Any], k: int) -> float:

@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 import polars as pl
 
-from ..data import Finding
+from ..data import findings_of_input as of_input
 from ..data.names import listed, many
 from . import roles
 from .match import Match
@@ -74,7 +74,7 @@ class Pairing:
                 f"  correct the ids, or leave these {self.held}s out:  {table.option('missing', 'drop')}"
             )
         if number:
-            note = Finding.of("foreign_ids", number, self.size, held=f"{self.held}s", file=self.file)
+            note = of_input.ForeignIds(number, self.size, held=self.held, file=self.file)
             findings = (*findings, note)
         unused = tuple((name, why) for name, why in layout.unused if name not in self.on)
         return replace(layout, findings=findings, unused=unused, joined_on=self.on)

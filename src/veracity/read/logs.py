@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from ..data import Finding
+from ..data import findings_of_input as of_input
 from . import strings
 from .match import of_picks
 from .paths import Scratch
@@ -147,7 +147,7 @@ def _stated(samples: Callable[[], Iterator[dict[str, Any]]], shown: str) -> Tabl
             f"{shown}: no probabilities: neither log-probabilities of the options nor a stated confidence\n"
             "  run the evaluation with --logprobs --top-logprobs 20, or ask the model for its confidence"
         )
-    spoken = Finding.of("spoken", spool.rows - silent, spool.rows, column="confidence")
+    spoken = of_input.VerbalConfidence(spool.rows - silent, spool.rows, column="confidence")
     note, why = "event = the answer was scored as right", "confidence that the answer states (rule 1)"
     picks = of_picks("", "confidence", "correct", spoken, outcome_note=note, why=why, **PICKED)
     return spool.table(shown, picks)

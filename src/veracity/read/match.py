@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..data import Finding
+from ..data import findings_of_input as of_input
 from ..data.names import listed, many
 
 INDENT = 15  # width of the column names in the printed block
@@ -78,6 +79,14 @@ class Match:
         special = self.roles or self.outcomes or self.undivided or self.picks_only or self.model_column or self.derived
         return not special and bool(self.classes) and len(self.models) == 1
 
+    @property
+    def holds_its_forecasts(self) -> bool:
+        """Whether each row holds one forecast as it is, in a column for each class or in one of two."""
+        special = self.stacked or self.undivided or self.derived
+        columns = len(self.forecasts)
+        whole = columns == len(self.classes) or (columns == 1 and len(self.classes) == 2)
+        return not special and len(self.models) == 1 and whole
+
     def _forecast(self) -> str:
         if len(self.models) > 1 and not self.model_column:
             return " · ".join(dict.fromkeys(run_of(columns) for _, columns in self.models))
@@ -136,7 +145,7 @@ class Match:
 
 def of_picks(model: str, confidence: str, right: str, *findings: Finding, **more: Any) -> Match:
     """Return the match of the confidence in a pick and of the column that tells whether it was right."""
-    found = (Finding.of("pick_only"), *findings)
+    found = (of_input.PickOnly(), *findings)
     shown = ("wrong", "right")
     return Match(((model, (confidence,)),), shown, right, findings=found, picks_only=True, certain=True, **more)
 

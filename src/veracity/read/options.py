@@ -60,8 +60,11 @@ class ReadOptions:
             if given is not None and not isinstance(given, str):
                 object.__setattr__(self, name, NAMES.join([*_texts(given, split=False), ""]))
         for name in ("label", "weight", "count", "model", "cluster", "time", "pick"):
-            if isinstance(getattr(self, name), int):
-                object.__setattr__(self, name, str(getattr(self, name)))
+            given = getattr(self, name)
+            if isinstance(given, int) and not isinstance(given, bool):
+                object.__setattr__(self, name, str(given))
+            elif given is not None and not isinstance(given, str):
+                raise ValueError(f"{name}: {given!r:.80} is not the name of a column\n  give one name, such as 'y'")
         object.__setattr__(self, "cut", _limits("cut", self.cut))
         words = _texts(self.exceeds, split=True)
         limits = _limits("exceeds", tuple(word for word in words if word != "raw"))
@@ -110,8 +113,8 @@ def _texts(value: Any, split: bool) -> tuple[str, ...]:
 def _limits(name: str, value: Any) -> tuple[float, ...]:
     try:
         limits = tuple(float(x) for x in ([value] if isinstance(value, (int, float)) else _texts(value, split=True)))
-    except ValueError:
-        raise ValueError(f"{name}: {value!r} is no list of numbers\n  write limits such as 0.2,4.4") from None
+    except (ValueError, ArithmeticError):
+        raise ValueError(f"{name}: {value!r:.80} is no list of numbers\n  write limits such as 0.2,4.4") from None
     if any(x != x for x in limits) or (isinstance(value, str) and not limits):
         raise ValueError(f"{name}: {value!r} is no list of numbers\n  write limits such as 0.2,4.4")
     if list(limits) != sorted(set(limits)):

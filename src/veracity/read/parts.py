@@ -18,7 +18,8 @@ from typing import Any
 import polars as pl
 
 from ..data import Finding, Forecasts, Names, check, merge
-from ..data.findings import without_empty
+from ..data.arguments import texts_of_times
+from ..data.findings_of_input import without_empty
 from ..data.names import many
 from .build import Builder
 from .files import WeightsFile, is_parquet, pairing_of, parquet_rows, rows_of_parquet, table_of, weights_file
@@ -128,16 +129,30 @@ class Source:
         sample = self._table.sample
         return any(may_be_outcome(sample[name], self.layout.classes) for name, _ in self.layout.unused)
 
+    @property
+    def in_place(self) -> bool:
+        """Return whether mapped probabilities can take the place of the columns that hold the forecasts."""
+        together = bool(self.options.versus_rest) and len(self.layout.forecasts) > 1
+        return self.layout.holds_its_forecasts and not together
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Return the keys of JSON lines that hold lists or objects, which no mapped row has."""
+        return self._table.nested if self._table is not None else ()
+
     @cached_property
     def passthrough(self) -> dict[str, Any]:
-        """Return the columns that are neither outcome nor forecast with their kinds: text where files differ."""
+        """Return the columns that mapped rows keep, with their kinds: text where files differ.
+
+        Where forecasts are mapped in place these are all columns, else those that are neither outcome nor forecast.
+        """
         assert self._table is not None
         tables = [self._table]
         for path in dict.fromkeys(Path(part.path) for part in self._parts if part.path):
             with suppress(*BROKEN):  # reading it will raise the error
                 if path != self._table.path and is_parquet(path):
                     tables.append(rows_of_parquet(path, "", 0, None, ReadOptions()))
-        return Passthrough.types(tables, self.layout, self.options)
+        return Passthrough.types(tables, self.layout, self.options, every=self.in_place)
 
     def batches(
         self, part: Part, skip: int = 0, *, rows: int | None = None, passthrough: Mapping[str, Any] | None = None
@@ -222,7 +237,14 @@ class Source:
         before = self.weights.before(path) if self.weights is not None else 0
         kept = passthrough or {}
         table = table.with_letters(kept) if kept else table
-        builder = Builder(table, self.layout, self.options, self.weights, before, passthrough=tuple(kept))
+        builder = Builder(
+            table,
+            self.layout,
+            self.options,
+            self.weights,
+            before,
+            passthrough=[name for name in kept if name in table.columns],
+        )
         size = rows or min(MOST_ROWS, max(FEWEST_ROWS, ENTRIES // len(builder.columns)))
         # Findings about all rows hold for each batch.
         whole = len(self._parts) == 1 and table.rows <= size and not skip
@@ -305,6 +327,11 @@ def _attempt(file: File, options: ReadOptions) -> None:
 
 def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts: Any = None) -> Source:
     """Return a frame as one part; or `parts` of a distributed frame of which `data` are some rows."""
+    held = getattr(data, "dtypes", {})
+    if (
+        options.time and hasattr(held, "get") and str(held.get(options.time)) == "object"
+    ):  # polars would take zones away
+        texts_of_times(list(data[options.time]), int, Names("frame"))
     made = polars_frame(data)
     if made.height == 0:
         raise ValueError(f"the {name} has no rows\n  there is nothing to assess")

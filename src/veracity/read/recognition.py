@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ..data import Finding, check
+from ..data import check
+from ..data import findings_of_input as of_input
 from ..data.names import many
 from . import layouts, roles, unlabelled
 from .build import Builder
@@ -76,7 +77,7 @@ def _recognised(table: Table, options: ReadOptions, model: str) -> Match:
     percent = [c for c in found.columns if "percent" in table.kinds.get(c, "")]
     if percent:
         count = sum(table.sample[c].count() for c in percent)
-        found = replace(found, findings=(*found.findings, Finding.of("percent_signs", count)))
+        found = replace(found, findings=(*found.findings, of_input.PercentSigns(count)))
     return replace(found, files=(table.name,), facts=table.facts, rows=table.rows)
 
 
@@ -109,7 +110,8 @@ def _with_spoken(table: Table, options: ReadOptions, found: Match) -> Match:
         said = table.said[name]
         mute = table.sample[name].is_null() & said.is_not_null()
         stated, without = table.sample[name].count(), int(mute.sum())
-        found = replace(found, findings=(*found.findings, Finding.of("spoken", stated, said.len(), column=name)))
+        spoken = of_input.VerbalConfidence(stated, said.len(), column=name)
+        found = replace(found, findings=(*found.findings, spoken))
         if not without:
             continue
         first = int(mute.arg_max() or 0)
@@ -120,8 +122,8 @@ def _with_spoken(table: Table, options: ReadOptions, found: Match) -> Match:
                 Proposal("leave these rows out", {"missing": "drop"}),
                 file=table.names().file,
             )
-        examples = ", ".join(repr(v) for v in said.filter(mute).unique(maintain_order=True).head(3).to_list())
-        note = Finding.of("unspoken", without, said.len(), column=name, examples=examples)
+        examples = tuple(said.filter(mute).unique(maintain_order=True).head(3).to_list())
+        note = of_input.NoConfidenceStated(without, said.len(), column=name, examples=examples)
         found = replace(found, findings=(*found.findings, note))
     return found
 
@@ -286,10 +288,15 @@ def _with_dependence(columns: Columns, found: Match) -> Match:
                 continue
             distinct, shared = values.n_unique(), int(values.is_duplicated().sum())
             if distinct >= FEWEST_UNITS and shared >= REPEATED * sample.height:
-                rows = f"{'' if columns.table.whole else 'first '}{sample.height:,} rows"
-                details = {"column": name, "values": f"{distinct:,}", "seen": rows}
-                option = columns.option(option, name)
-                note = Finding.of("dependent_rows", shared, sample.height, **details, option=option)
+                note = of_input.DependentRows(
+                    shared,
+                    sample.height,
+                    column=name,
+                    values=distinct,
+                    seen=sample.height,
+                    whole=columns.table.whole,
+                    option=columns.option(option, name),
+                )
                 return replace(found, findings=(*found.findings, note))
     return found
 
@@ -305,9 +312,9 @@ def _with_separation(columns: Columns, found: Match) -> Match:
         forecasts = own if classes else own[-1:]
         if is_decided(columns, columns.all[name], forecasts, classes):
             parted = None if classes else separation(columns.all[name], columns.all[own[-1]])
-            details = {"low": parted.low, "high": parted.high} if parted else {}
-            rows = columns.all[name].present.len()
-            note = Finding.of("perfect_separation", rows, rows, column=name, forecast=run_of(forecasts), **details)
+            low, high = (parted.low, parted.high) if parted else (None, None)
+            rows, forecast = columns.all[name].present.len(), run_of(forecasts)
+            note = of_input.PerfectSeparation(rows, rows, column=name, forecast=forecast, low=low, high=high)
             return replace(found, findings=(*found.findings, note))
     return found
 

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from ..data import Finding
+from ..data import findings_of_input as of_input
 from . import layouts
 from .match import Match
 from .paths import Scratch
@@ -166,7 +167,7 @@ def likelihoods(rows: Rows, shown: str, key: str) -> Table:
 def of_likelihoods(key: str, text: str) -> Match:
     """Return the match of a column of log-likelihoods of whole texts."""
     why = f"log-likelihood of {text} (rule 1): it cannot be compared with frequencies"
-    return Match((("", (key,)),), scale="log", layout="realised", why=why, findings=(Finding.of("summed_tokens"),))
+    return Match((("", (key,)),), scale="log", layout="realised", why=why, findings=(of_input.SummedTokens(),))
 
 
 # -------------------------------------------------------------------- one log-probability of each token
@@ -264,11 +265,11 @@ def tokens(rows: Rows, shown: str, key: str) -> Table:
                     )
     if not spool.rows:
         raise ValueError(f"{shown}: no log-probability in `{key}`\n  there is nothing to assess")
-    findings = [Finding.of("first_tokens", missing, total)] if missing else []
-    findings += [Finding.of("dependent_tokens", spool.rows, answers)] if spool.rows > answers else []
-    findings += [Finding.of("own_tokens")] if key.endswith("content") else []
-    findings += [Finding.of("stand_ins", stand_ins, spool.rows)] if stand_ins else []
-    findings += [Finding.of("other_tokens", alternatives, total)] if alternatives else []
+    findings: list[Finding] = [of_input.FirstTokens(missing, total)] if missing else []
+    findings += [of_input.DependentTokens(spool.rows, answers)] if spool.rows > answers else []
+    findings += [of_input.OwnTokens()] if key.endswith("content") else []
+    findings += [of_input.StandIns(stand_ins, spool.rows)] if stand_ins else []
+    findings += [of_input.OtherTokens(alternatives, total)] if alternatives else []
     match = Match(
         (("", (key,)),),
         # probabilities under a name of logarithms are taken as what they are; none is below 0, and not all are 0

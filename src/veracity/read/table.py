@@ -64,6 +64,7 @@ class Table:
     keep: Any = None
     path: Path | None = None
     empty: tuple[str, ...] = ()  # columns of a text file without a value, which are not among the others
+    header: tuple[str, ...] = ()  # all columns of a text file in order, also the empty ones
     same: Mapping[str, str] = field(default_factory=dict)  # columns that share a name with another, and that name
     said: Mapping[str, pl.Series] = field(default_factory=dict)  # confidences in words, as they are in the sample
     labels: str = ""  # the column of outcomes from a file of their own
@@ -314,7 +315,7 @@ def narrow(table: Table, reading: ReadOptions) -> None:
     table.lazy = table.lazy.filter(*conditions)
 
 
-# -- columns that are neither outcome nor forecast, copied unchanged from the input files to mapped output ------------
+# -- columns copied unchanged from the input files to mapped output ---------------------------------------------------
 # Only of texts beyond 16 MB, blanks around words and words for "missing" are lost.
 
 
@@ -326,15 +327,20 @@ class Passthrough:
     numbers: Any
 
     @staticmethod
-    def types(tables: Sequence[Table], match: Match, options: ReadOptions) -> dict[str, Any]:
-        """Return the columns to be copied with their types: text where files do not agree, or where all is missing."""
+    def types(tables: Sequence[Table], match: Match, options: ReadOptions, *, every: bool) -> dict[str, Any]:
+        """Return the columns to be copied with their types: text where files do not agree, or where all is missing.
+
+        `every`: all columns of the files, not only those that are neither outcome nor forecast.
+        """
         if not match.classes:
             return {}
         taken = {*match.forecasts, match.outcome, *match.outcomes, *match.roles.values(), options.weight, options.count}
+        first, unwanted = tables[0], {tables[0].labels} if every else taken
         schemas = [table.lazy.collect_schema() for table in tables]
         types: dict[str, Any] = {}
-        for name in (c for c in tables[0].columns if c not in taken):
-            found = {schema[table.as_given(name)] for table, schema in zip(tables, schemas, strict=True)} - {pl.Null()}
+        for name in (c for c in ((first.header if every else ()) or first.columns) if c not in unwanted):
+            held = [(table, schema) for table, schema in zip(tables, schemas, strict=True) if name in table.columns]
+            found = {schema[table.as_given(name)] for table, schema in held} - {pl.Null()}
             text = any(table.kinds for table in tables) or len(found) != 1
             types[name] = pl.String() if text else found.pop()
         return types
@@ -342,7 +348,12 @@ class Passthrough:
     @classmethod
     def of(cls, table: Table, frame: pl.DataFrame, start: int, numbers: Any, types: Mapping[str, Any]) -> Passthrough:
         """Return the columns of these types in a frame of a table."""
-        columns = [_cast(table, frame[table.as_given(name)].alias(name), kind) for name, kind in types.items()]
+        columns = [
+            _cast(table, frame[table.as_given(name)].alias(name), kind)
+            if name in table.columns
+            else pl.Series(name, [None] * frame.height, kind)
+            for name, kind in types.items()
+        ]
         plain = np.arange(start, start + frame.height)
         return cls(pl.DataFrame(columns), plain if numbers is None else np.asarray(numbers))
 

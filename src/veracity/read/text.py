@@ -177,6 +177,7 @@ def table_of(path: Path, shown: str, reading: ReadOptions) -> Table:
         numbered=True,
         keep=keep,
         empty=tuple(names[c] for c in empty),
+        header=tuple(name for c, name in names.items() if c in filled or bare_names[c]),
         converted=converted,
         written=as_written if small else None,
         same=same,

@@ -12,22 +12,24 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from veracity import __version__, kernels, maps
-from veracity.data import Forecasts, prepare
-from veracity.data.arguments import swapped_error
+from veracity import __version__, calibrators, kernels
+from veracity.data import Forecasts, check, prepare
+from veracity.data.arguments import is_empty, swapped_error
 from veracity.data.extras import extras
+from veracity.data.findings_of_input import SoftOmitted, SoftOutcomes
 from veracity.data.records import Provenance
 from veracity.results.assessment import Assessment
-from veracity.results.document import parse
+from veracity.results.document import expect_schema, parse
 from veracity.results.presented import Presented
-from veracity.state.keyed import TIME
+from veracity.state.clusters import TIME
 from veracity.state.plan import USUAL, Plan
 from veracity.state.tally import Tally
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
 
-SEVERAL = "veracity/assessments/1"
+SEVERAL = "veracity/assessments/2"
+SOFT = (SoftOutcomes, SoftOmitted)  # findings that some outcomes were between 0 and 1
 OF_ARRAYS = ("missing", "soft", "normalise", "scale")  # options of Forecasts.of beyond those of assess
 OF_FRAME = {  # arguments with arrays, and the options that name their columns in a frame
     "sample_weight": "weight",
@@ -60,9 +62,10 @@ class Assessments(Presented):
     def from_json(cls, text: str) -> Assessments:
         """Return the assessments that `to_json` wrote."""
         document = parse(text)
-        models = document.get("models") if isinstance(document, dict) else None
-        if not isinstance(models, dict) or document.get("schema") != SEVERAL:
-            raise ValueError(f"text: not a document of schema {SEVERAL!r}")
+        expect_schema(document, SEVERAL, "several assessments")
+        models = document.get("models")
+        if not isinstance(models, dict):
+            raise ValueError("text: without models")
         return cls({name: Assessment.from_document(one) for name, one in models.items()})
 
     def plot(self, name: str | None = "compare", **options: Any) -> ChartType:
@@ -217,13 +220,12 @@ def assess(
     (0.299, 1.0)
     """
     started = perf_counter()
-    if map != "auto" and map not in maps.names():
-        raise ValueError(f"map: {map!r} is not one of auto, {', '.join(maps.names())}")
-    further = tuple(float(x) for x in np.atleast_1d(r).tolist())
+    if not isinstance(map, str) or (map != "auto" and map not in calibrators.names()):
+        raise ValueError(f"map: {map!r} is not one of auto, {', '.join(calibrators.names())}")
     in_time: dict[str, Any] = {"lags": lags, "window": window, "shrink": shrink}
     of_preset: dict[str, Any] = {"floor": floor, "end_width": end_width, "preset": preset, "bins": bins}
     resampled: dict[str, Any] = {"bootstrap": bootstrap, "random_state": random_state}
-    plan = Plan(**of_preset, map=map, level=level, r=further, **resampled, **in_time)
+    plan = Plan(**of_preset, map=map, level=level, r=r, **resampled, **in_time)
     columns = {"sample_weight": sample_weight, "counts": counts, "labels": labels, "pos_label": pos_label}
     columns |= {"groups": groups, "clusters": clusters, "time": time, "ideal": ideal, "features": features}
     given = {name: value for name, value in columns.items() if value is not None}
@@ -235,18 +237,20 @@ def assess(
         return _of_frame(y_true, plan, given, reading)
     for option in reading:
         raise TypeError(f"assess() of arrays has no option {option!r}; {_instead(option)}")
-    if np.size(y_true) == 0 and np.size(y_proba) == 0:
+    if is_empty(y_true) and is_empty(y_proba):
         return assessment(Tally.of(y_true, y_proba, labels=labels, pos_label=pos_label, plan=plan), started=started)
     alone = single_class(y_true, y_proba, labels)
     if alone is not None and sample_weight is None and counts is None:
         return assessment(replace(Tally.zero([alone], plan), cases=len(y_true)), started=started)
     forecasts = prepare(y_true, y_proba, **{**columns, "groups": _columns(groups)})
+    if ideal is not None:
+        check(forecasts)  # the pass looks at the forecasts alone
     return assessment(Tally.of(forecasts, plan=plan), started=started)
 
 
 def _refuse_swapped(tally: Tally) -> None:
     """Refuse fractions as outcomes with forecasts of 0 and 1 alone: a part may be so by chance, but not all of them."""
-    soft = any(finding.code.startswith("soft_") for finding in tally.findings)
+    soft = any(isinstance(finding, SOFT) for finding in tally.findings)
     rows, h = tally.analysis.rows.probabilities, tally.pooled
     if soft and tally.k == 2 and rows is not None and rows.ndim == 1:
         every = h.all if h.all_weight is None else h.all_weight
@@ -264,7 +268,7 @@ def assessment(
         keyed = [] if tally.by_key is None else [tally.by_key.sums]
         times = min((len(sums) for sums in keyed if sums.kind == TIME), default=math.inf)
         held += [sums.kind for sums in keyed]
-        tally.plan.require(held, "--" if tally.names.style == "file" else "", times)
+        tally.plan.require(held, "--" if tally.names.style == "file" else "", times, dates=tally.names.dates)
     made = Provenance(
         command=None,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -281,7 +285,11 @@ def assessment(
 
 def single_class(y_true: Any, y_proba: Any, labels: Any) -> Any:
     """Return the label if the input has exactly one class with probability 1, else None."""
-    if np.ndim(y_proba) != 2 or np.shape(y_proba)[1] != 1 or np.ndim(y_true) != 1 or len(y_true) != len(y_proba):
+    try:
+        shapes = np.shape(y_true), np.shape(y_proba)
+    except (ValueError, TypeError, RuntimeError):  # no arrays: reading them will raise the error
+        return None
+    if len(shapes[0]) != 1 or shapes[1] != (*shapes[0], 1):
         return None
     seen = list({value for value in np.asarray(y_true).tolist() if value is not None and value == value})
     if len(seen) != 1 or len([value for value in y_true if value in seen]) < len(y_true):

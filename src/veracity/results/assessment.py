@@ -14,18 +14,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veracity import estimate
+from veracity.calibrators import Fitted
 from veracity.data import Finding, records
+from veracity.data import findings_of_results as of_results
 from veracity.data.extras import extras
 from veracity.data.findings import unique
+from veracity.data.fix import Fix
 from veracity.data.papers import Papers
-from veracity.data.places import file_of
 from veracity.data.reading import Reading, undefined, unknown
 from veracity.data.verdict import Verdict
+from veracity.estimate.fix import Advice
 from veracity.estimate.ladder import NoProbabilities
 from veracity.kernels.result import R
-from veracity.results.document import RULES, build, encode, parameter_of, parse, plain, readings, rule_key, rule_of
+from veracity.results.document import (
+    RULES,
+    build,
+    encode,
+    expect_schema,
+    parameter_of,
+    parse,
+    plain,
+    readings,
+    rule_key,
+    rule_of,
+)
 from veracity.results.presented import Presented
-from veracity.results.schema import SCHEMA, SECTIONS, section_types
+from veracity.results.schema import OPTIONAL, SCHEMA, SECTIONS, section_types
 from veracity.results.shared import Shared
 from veracity.state.plan import FLOORS
 from veracity.state.tally import Tally
@@ -81,7 +95,7 @@ class Assessment(Presented):
     def scores(self) -> records.Scores:
         """Proper scores, accuracy and ranking."""
         if self._shared.nothing:
-            nothing = Finding("one_class" if self.n else "empty", "changes the meaning", self._shared.nothing)
+            nothing = of_results.OneClass() if self.n else of_results.Empty()
             found = estimate.no_scores(self._state, self._shared.nothing)
             return replace(found, findings=(*self._state.findings, nothing))
         found = estimate.scores(self._state)
@@ -193,7 +207,7 @@ class Assessment(Presented):
     @cached_property
     def verdict_detail(self) -> Verdict:
         """Can the probabilities be taken at face value? Tests, sizes and sentences."""
-        return self._shared.shown(estimate.verdict(self._state, self._shared.recalibration, self._shared.nothing))
+        return self._shared.shown(estimate.verdict(self._state, self._shared.recalibration))
 
     @cached_property
     def remedies(self) -> tuple[records.Remedy, ...]:
@@ -201,6 +215,25 @@ class Assessment(Presented):
         if self._shared.unjudged:
             return ()
         return estimate.remedies(self._shared.recalibration, level=self._state.plan.level)
+
+    @cached_property
+    def advice(self) -> Fix:
+        """What to do about what the verdict found: a map with its gain, or the reason why there is none."""
+        return self._advised.fix
+
+    @cached_property
+    def _advised(self) -> Advice:
+        """The advice with the map that it means."""
+        held, baseline = self._shared, self.baseline.log_loss
+        if held.unjudged or baseline is None:
+            return Advice(Fix("none", held.unjudged or None))
+        loss, upper = float(self.scores.log_loss), self.losses("log").CL.high
+        return estimate.advice(self._state, self.verdict_detail, held.recalibration, loss, baseline, upper)
+
+    @property
+    def advised_map(self) -> Fitted | None:
+        """The map that the advice means, fitted; None where none is advised."""
+        return self._advised.fitted
 
     @cached_property
     def _losses_by_rule(self) -> Mapping[str, records.Losses]:
@@ -269,11 +302,7 @@ class Assessment(Presented):
     @cached_property
     def surprises(self) -> tuple[records.Surprise, ...]:
         """The cases that gave least to their outcome."""
-        found = []
-        for low in self._state.lowest:
-            outcome = None if low.outcome < 0 else str(self.classes[low.outcome])
-            found.append(records.Surprise(int(low.row), outcome, low.p, file_of(low.row)))
-        return tuple(found)
+        return estimate.surprises(self._state)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -319,9 +348,10 @@ class Assessment(Presented):
     @classmethod
     def from_document(cls, document: Any) -> Assessment:
         """Return the assessment of a document; anything else is a ValueError with the place."""
-        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-            schema = document.get("schema") if isinstance(document, dict) else None
-            raise ValueError(f"text: schema {schema!r} is not {SCHEMA!r}; give the document of one assessment")
+        expect_schema(document, SCHEMA, "one assessment")
+        lacking = [name for name in SECTIONS if name not in document and name not in OPTIONAL]
+        if lacking:
+            raise ValueError(f"text: a document without {lacking[0]}; give all that to_json() returned")
         made = cls(None)
         for name, kind in section_types().items():
             if name in document:
@@ -350,7 +380,7 @@ class Assessment(Presented):
     # -- what sections share --------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_shared"}
+        return {name: value for name, value in vars(self).items() if name not in ("_shared", "_advised")}
 
     @property
     def _state(self) -> Tally:

@@ -19,7 +19,7 @@ from veracity.results.assess import _columns, assessment, models_of
 from veracity.results.assessment import Assessment
 from veracity.results.comparison import Comparison
 from veracity.results.document import rule_key
-from veracity.state.keyed import CLUSTER, TIME
+from veracity.state.clusters import CLUSTER, TIME
 from veracity.state.pairs import Pairs
 from veracity.state.plan import Plan
 from veracity.state.tally import Tally
@@ -148,7 +148,7 @@ def comparison(
 ) -> Comparison:
     """Return the comparison of counted models; an unknown reference and too few clusters or times are refused."""
     if reference is not None and reference not in models:
-        near = get_close_matches(reference, list(models), n=1)
+        near = get_close_matches(str(reference), list(models), n=1)
         hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(models)}"
         chosen = dependence.option("reference", near[0] if near else next(iter(models)))
         raise ValueError(f"{dependence.dashes}reference {reference}: no such model; {hint}\n  choose:  {chosen}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from veracity.data import Finding, Forecasts
+from veracity.data import findings_of_results as of_results
 from veracity.data.comparison import CasesNeeded, ComparisonRecord, Differences
 from veracity.data.findings import unique
 from veracity.estimate import compare as estimates
@@ -19,10 +20,10 @@ from veracity.estimate.components import components, shortfall
 from veracity.estimate.paired import EXCESS, Scorer, comparable, score_of
 from veracity.measures import HIGHER
 from veracity.results.assessment import Assessment
-from veracity.results.document import build, encode, parse, plain, rule_key, rule_of
+from veracity.results.document import build, encode, expect_schema, parse, plain, rule_key, rule_of
 from veracity.results.presented import Presented
 from veracity.results.schema import COMPARISON as SCHEMA
-from veracity.state.keyed import CLUSTER
+from veracity.state.clusters import CLUSTER
 from veracity.state.pairs import CaseScores, Moments, Pairs
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 FROM_JSON = "this comparison was read from a document that does not hold this; make it again from the forecasts"
 Held = TypeVar("Held")
 INDEPENDENT = Dependence()
-OWN_PICKS = "each model is judged by its own picks: log loss and Brier score are about different events"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,8 +145,7 @@ class Comparison(Presented):
     def from_json(cls, text: str) -> Comparison:
         """Return the comparison that `to_json` wrote."""
         document = parse(text)
-        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-            raise ValueError(f"text: not a document of schema {SCHEMA!r}")
+        expect_schema(document, SCHEMA, "a comparison")
         for part in ("models", "comparison"):
             if not isinstance(document.get(part), dict):
                 raise ValueError(f"text: without {part}")
@@ -292,12 +291,11 @@ class Comparison(Presented):
         u = None if moments.keyed is None else estimates.influences(moments, 0)
         found = [*estimates.findings_of_time(moments.keyed, self.dependence, u)]
         if all(a.tally is not None and a.tally.picks_only for a in self.models.values()):
-            found.append(Finding("own_picks", "changes the meaning", OWN_PICKS))
+            found.append(of_results.OwnPicks())
         sample = self._pairs.samples[self._names[0]]
         if not sample.complete and self._measurable:
             n = len(np.unique(np.asarray(next(iter(self._samples.values())).case)))
-            message = f"components are compared in a sample of {n:,} of {moments.cases:,} cases"
-            found.append(Finding("sampled_components", "note", message, n))
+            found.append(of_results.SampledComponents(n, moments.cases))
         return tuple(found)
 
 

@@ -10,12 +10,13 @@ import re
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
+from enum import Enum
 from functools import cache
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from veracity.data.findings import Finding
+from veracity.data.findings import Finding, kind_of
 from veracity.data.places import Row
 from veracity.data.reading import Reading
 from veracity.data.records import RiskProfile, Scores, Section, document_fields
@@ -26,6 +27,7 @@ RULES = ("log", "brier")
 NO_CASES = "the number of cases is unknown: no intervals"
 # what JSON may hold as it is and a terminal would obey, and half a character, which cannot be written as such
 _CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+LARGEST = 2**63 - 1  # of whole numbers in a document
 WORDS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
 
 
@@ -47,9 +49,10 @@ def plain(value: Any) -> Any:
 
 
 def _plain_finding(finding: Finding) -> dict[str, Any]:
-    held = {name: getattr(finding, name) for name in ("code", "severity", "message", "count")}
     files = [row.file for row in finding.rows if isinstance(row, Row)]
-    return held | {"rows": [int(row) for row in finding.rows]} | ({"files": files} if files else {})
+    held = {name: getattr(finding, name) for name in ("code", "severity", "message", "count")}
+    held |= {"rows": [int(row) for row in finding.rows]} | ({"files": files} if files else {})
+    return held | {"fields": plain(finding.own_fields)}
 
 
 def encode(document: Any, indent: int | None = None) -> str:
@@ -70,10 +73,28 @@ def _words(value: Any) -> Any:
 
 def parse(text: str) -> Any:
     """Return the values of JSON text, with a ValueError that names the argument otherwise."""
+    if not isinstance(text, (str, bytes, bytearray)):
+        raise TypeError(f"text: a {type(text).__name__}, not JSON; give what to_json() returned")
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"text: this is no JSON ({error}); give what to_json() returned") from None
+
+
+def expect_schema(document: Any, wanted: str, what: str) -> None:
+    """Refuse anything but a document of this schema; one of another version by its name and who wrote it."""
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema == wanted:
+        return
+    kind = wanted.rpartition("/")[0]
+    if isinstance(schema, str) and schema.rpartition("/")[0] == kind:
+        models = document.get("models")
+        one = next(iter(models.values()), {}) if isinstance(models, dict) else document
+        made = one.get("provenance") if isinstance(one, dict) else None
+        version = made.get("version") if isinstance(made, dict) else None
+        writer = f"written by veracity {version}" if version else "written by another version"
+        raise ValueError(f"text: this document is schema {schema}, {writer}; make it again")
+    raise ValueError(f"text: schema {schema!r} is not {wanted!r}; give the document of {what}")
 
 
 def rule_key(rule: str | float) -> str:
@@ -152,7 +173,13 @@ def build(kind: Any, value: Any, where: str) -> Any:
     if kind in (int, str, bool):
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise ValueError(f"{where}: {value!r} is no {kind.__name__}")
+        if kind is int and abs(value) > LARGEST:
+            raise ValueError(f"{where}: a number beyond {LARGEST:,}")
         return value
+    if origin is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):
+        if value not in (options or list(kind)):
+            raise ValueError(f"{where}: {value!r} is not one of {', '.join(options or kind)}")
+        return value if options else kind(value)
     if kind is Finding:
         return _finding(value, where)
     if origin is tuple:
@@ -174,6 +201,8 @@ def _float(value: Any, where: str) -> float:
         return WORDS[value]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"{where}: {value!r} is not a number")
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise ValueError(f"{where}: a number beyond {LARGEST:,}")
     return float(value)
 
 
@@ -184,7 +213,8 @@ def _reading(value: Any, where: str) -> Reading:
         raise ValueError(f"{where}: a reading without {', '.join(sorted(missing))}")
     number, low, high = (None if value[k] is None else _float(value[k], where) for k in ("value", "low", "high"))
     known = number is not None
-    return Reading(np.nan if number is None else number, low, high, value["method"], value.get("reason"), known)
+    method, reason = (build(str | None, value.get(k), f"{where}.{k}") for k in ("method", "reason"))
+    return Reading(np.nan if number is None else number, low, high, method, reason, known)
 
 
 def _finding(value: Any, where: str) -> Finding:
@@ -192,8 +222,9 @@ def _finding(value: Any, where: str) -> Finding:
     try:
         rows, files = build(tuple[int, ...], value["rows"], f"{where}.rows"), value.get("files")
         placed = tuple(rows) if files is None else tuple(map(Row, rows, files))
-        return Finding(value["code"], value["severity"], value["message"], value["count"], placed)
-    except (KeyError, TypeError) as problem:
+        made: Finding = _record(kind_of(value["code"]), {"count": value["count"], **value["fields"]}, where)
+        return replace(made, rows=placed)
+    except (LookupError, TypeError) as problem:
         raise ValueError(f"{where}: no finding ({type(problem).__name__} {problem})") from None
 
 

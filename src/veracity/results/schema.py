@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import types
 from dataclasses import is_dataclass
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from enum import Enum
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from veracity.data.findings import Finding
+from veracity.data.findings import SEVERITIES, Finding
 from veracity.data.reading import Reading
 from veracity.data.records import Scores, Section, document_fields
 from veracity.results.document import WORDS, hints, is_required
 
-SCHEMA, COMPARISON = "veracity/assessment/1", "veracity/comparison/1"
+SCHEMA, COMPARISON = "veracity/assessment/2", "veracity/comparison/2"
 NUMBER: dict[str, Any] = {"$ref": "#/$defs/number"}
 READING: dict[str, Any] = {"$ref": "#/$defs/reading"}
 
 # Names of the document, in its order, and the attributes that hold them.
+OPTIONAL = ("model",)  # sections that a document may lack
 SECTIONS = {
-    name: {"decomposition": "_decompositions", "losses": "_losses_by_rule"}.get(name, name)
+    name: {"decomposition": "_decompositions", "losses": "_losses_by_rule", "fix": "advice"}.get(name, name)
     for name in (
         "model", "n", "classes", "floor", "level", "scores", "skill", "baseline", "reported", "expected",
         "measured", "divergence", "papers", "source", "source_divergence", "calibration_slope", "spread_ratio",
         "verdict", "verdict_detail", "risk_profile", "floors", "decomposition", "losses", "decomposed_profile", "corp",
-        "calibration_error", "curves", "bins", "adjustment", "remedies", "groups", "windows", "drift", "surprises",
-        "findings", "provenance",
+        "calibration_error", "curves", "bins", "adjustment", "remedies", "fix", "groups", "windows", "drift",
+        "surprises", "findings", "provenance",
     )
 }  # fmt: skip
 
@@ -46,7 +48,7 @@ def schema() -> dict[str, Any]:
     kinds = section_types()
     held = {name: schema_of(kind) for name, kind in kinds.items()}
     whole = _document(SCHEMA, "An assessment of probabilistic forecasts", held, definitions(list(kinds.values())))
-    return whole | {"required": [name for name in whole["required"] if name != "model"]}
+    return whole | {"required": [name for name in whole["required"] if name not in OPTIONAL]}
 
 
 def _document(name: str, title: str, held: dict[str, Any], defined: dict[str, Any]) -> dict[str, Any]:
@@ -88,6 +90,8 @@ def schema_of(kind: Any) -> dict[str, Any]:
     simple = {float: NUMBER, int: {"type": "integer"}, str: {"type": "string"}, bool: {"type": "boolean"}}
     if kind in simple:
         return dict(simple[kind])
+    if origin is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):
+        return {"enum": list(options or kind)}
     if kind is Reading:
         return dict(READING)
     if kind is Finding:
@@ -147,13 +151,14 @@ def definitions(kinds: list[Any]) -> dict[str, Any]:
         "type": "object",
         "properties": {
             "code": text,
-            "severity": {"enum": ["changes the meaning", "warning", "note"]},
+            "severity": {"enum": list(SEVERITIES)},
             "message": text,
             "count": {"type": "integer"},
             "rows": {"type": "array", "items": {"type": "integer"}},
             "files": {"type": "array", "items": text},
+            "fields": {"type": "object"},
         },
-        "required": ["code", "severity", "message", "count", "rows"],
+        "required": ["code", "severity", "message", "count", "rows", "fields"],
         "additionalProperties": False,
     }
     return dict(sorted(found.items()))

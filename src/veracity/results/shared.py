@@ -20,9 +20,8 @@ from veracity.estimate.reported import Profile
 from veracity.estimate.scores import FEW_MISSES, few_misses
 from veracity.results.document import RULES, Shown, rule_key, without_intervals
 from veracity.state.tally import Tally
+from veracity.words.calibration import why_not
 
-EMPTY = "there are no rows"
-ONE_CLASS = "there is only one class: the outcome is certain, and nothing can be compared"
 MOST_ROWS, MOST_ENTRIES = 20_000, 1_000_000  # of analysis rows that recalibrations are fitted on and judged by
 
 # scores and losses see to it themselves
@@ -38,7 +37,8 @@ class Shared:
     @cached_property
     def nothing(self) -> str:
         """Why there is nothing to assess; empty where there is something."""
-        return "" if self.tally.sums.rows else ONE_CLASS if self.tally.cases else EMPTY
+        reason = estimate.nothing(self.tally)
+        return why_not(reason) if reason else ""
 
     @cached_property
     def unjudged(self) -> str:

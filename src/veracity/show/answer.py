@@ -90,14 +90,12 @@ def sentences(a: Assessment) -> tuple[list[Sentence], list[Sentence]]:
     worse = useful is not None and useful.mark == BAD
     if useful is not None and worse:  # said first of all
         lead.insert(0, Sentence(*useful, lead=True))
-    said_before = " ".join(said.text for said in verdict)
     zeros = detail.zero_rows
-    codes = {"zero_probability"} if zeros else set()
     notes = [words.worst_group(a.groups), drifts, words.biggest_miss(a.surprises, zeros)]
-    notes += words.notes([f for f in a.findings if f.code not in codes], said_before)
+    notes += words.notes(a.findings, detail)
     known = [said for said in notes if said is not None]
     more = words.Said(NOTICE, "Note", f"{count(len(known) - MOST_NOTES, 'more note')}: see the findings below.")
-    rest = [None if worse else useful, _fix(a, useful is not None and useful.mark != GOOD), *known[:MOST_NOTES]]
+    rest = [None if worse else useful, _fix(a), *known[:MOST_NOTES]]
     rest += [more] if len(known) > MOST_NOTES else []
     return lead, [Sentence(*said) for said in rest if said is not None]
 
@@ -108,26 +106,10 @@ def _hidden_drift(a: Assessment) -> bool:
     return p is not None and p < words.BESIDE and a.verdict_detail.state in UNSEEN
 
 
-def _faulty(a: Assessment) -> bool:
-    """Whether something was found that "nothing to fix" would contradict."""
-    detail = a.verdict_detail
-    return detail.state == "found" or detail.zero_rows > 0 or _hidden_drift(a)
-
-
-def _unseen(a: Assessment) -> bool:
-    """Whether no test found a fault."""
-    return a.verdict_detail.state in UNSEEN and not _faulty(a)
-
-
-def _fix(a: Assessment, poor: bool) -> words.Said | None:
-    """Return the best recalibration with a command that runs on the same input; of poor forecasts, what it leaves."""
-    rule = words.judged_by(a.scores)
-    said = words.fix(a.remedies, rule, wanted=_faulty(a), unseen=_unseen(a))
-    best = words.best_remedy(a.remedies, rule)
-    left = words.left_by(best[1], a.scores, a.baseline, rule) if best is not None and poor else None
-    if said is not None and left is not None:
-        said = said._replace(text=f"{said.text} That leaves {left[0]}.")
-    if said is None or a.provenance is None:
+def _fix(a: Assessment) -> words.Said | None:
+    """Return what to do, with a command that runs on the same input."""
+    said = words.fix(a.advice, a.verdict_detail, changes=_hidden_drift(a))
+    if said is None or a.provenance is None or not said.command:
         return said
     return said._replace(command=commands.ready(said.command, a.provenance.given, a.model, _inputs(a)))
 
@@ -166,25 +148,13 @@ def _calibration_card(a: Assessment) -> Card:
 
 
 def _fix_card(a: Assessment) -> Card | None:
-    if not a.remedies:
+    said = words.fix(a.advice, a.verdict_detail, changes=_hidden_drift(a))
+    if said is None:
         return None
-    rule = words.judged_by(a.scores)
-    best = words.best_remedy(a.remedies, rule)
-    if best is not None:
-        remedy, gain = best
-        left = words.left_by(gain, a.scores, a.baseline, rule)
-        if left is not None and left[1]:
-            return Card("Fixable?", "Hardly", f"recalibrated {words.RULES[rule]} {left[0]}", NOTICE)
-        saved = f"{words.RULES[rule]} −{number(gain.gain, words.decimals(gain))}"
-        answer = "Perhaps" if _unseen(a) else "Yes"
-        return Card("Fixable?", answer, f"{words.remedy_name(remedy).partition(' (')[0]}: {saved}", words.ACTION)
-    if not _faulty(a):
-        return Card("Fixable?", "Nothing to fix", "no recalibration helps", GOOD)
-    unclear = words.best_remedy(a.remedies, rule, clear=False)
-    if unclear is None:
-        return Card("Fixable?", "Not clearly", "no recalibration helps", NOTICE)
-    cut = f"best cuts the {words.RULES[rule]} by {words.gain_text(unclear[1])}"
-    return Card("Fixable?", "Not clearly", cut, NOTICE)
+    answers = {"Fix": "Yes", "Possible fix": "Perhaps", "Use the base rate": "Hardly", "No simple fix": "Not simply"}
+    gain, name = a.advice.log, str(a.advice.parameters or "").partition(" (")[0]
+    detail = f"{name}: log loss −{words.saved(gain)}" if gain is not None else name or words.FIXABLE[a.advice.advice]
+    return Card("Fixable?", answers.get(said.title, said.title), detail, said.mark)
 
 
 def _sure_card(a: Assessment) -> Card | None:

@@ -6,6 +6,7 @@ import math
 
 from veracity import words
 from veracity.data.comparison import ComparisonRecord, Deciding, PairDifference
+from veracity.data.findings_of_input import ZeroProbability
 from veracity.measures import power_score, scores
 from veracity.results.comparison import Comparison
 from veracity.show import models
@@ -62,7 +63,7 @@ def _sentences(result: Comparison) -> list[Block]:
     for found in (words.comparison.infinite(record, rows, counts), words.comparison.deciding(record, _level(result))):
         if found is not None:
             said.append(Sentence(*found))
-    notes = models.notes_of_models(models.ranked(result), without=("zero_probability",))
+    notes = models.notes_of_models(models.ranked(result), without=(ZeroProbability,))
     return [*said, *notes, *(FindingBlock(finding) for finding in record.findings)]
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from veracity import plots, words
+from veracity.data import Finding
 from veracity.data.reading import Reading
 from veracity.data.records import Level, Provenance
 from veracity.measures import Measure, scores
@@ -110,8 +111,8 @@ def _heading(models: Ranked) -> Heading:
     return Heading(f"{count(len(models), 'model')} side by side", " · ".join(about))
 
 
-def notes_of_models(models: Ranked, lead: bool = False, without: tuple[str, ...] = ()) -> list[Sentence]:
-    """Return models worse than the baseline, and findings that change the meaning of numbers, but for some codes."""
+def notes_of_models(models: Ranked, lead: bool = False, without: tuple[type[Finding], ...] = ()) -> list[Sentence]:
+    """Return models worse than the baseline, and findings that change the meaning of numbers, but for some kinds."""
     said = []
     worse = [name for name, a in models if (u := words.usefulness(a.scores, a.skill, a.baseline)) and u.mark == BAD]
     if worse:
@@ -119,7 +120,7 @@ def notes_of_models(models: Ranked, lead: bool = False, without: tuple[str, ...]
     models_of: dict[str, list[str]] = {}
     for name, a in models:
         for finding in a.findings:
-            if finding.severity == "changes the meaning" and finding.code not in without:
+            if finding.severity == "critical" and not isinstance(finding, without):
                 models_of.setdefault(words.finding(finding), []).append(name)
     for message, names in list(models_of.items())[:4]:
         who = ", ".join(names) if len(names) <= 3 else count(len(names), "model")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from veracity import plots, words
+from veracity.data.findings_of_results import Orientation
 from veracity.data.reading import Reading
 from veracity.show.blocks import Block, Chart, Contents, Details, Heading, Sentence
 from veracity.show.cells import Cell, Interval, Label, Table, Value, table
@@ -13,8 +14,6 @@ from veracity.table.records import Limits, TableIntervals
 from veracity.words import BAD, NOTICE, count, number, tables
 
 CALIBRATION = "attributes"  # the picture of predicted against observed shares
-GRAVE, ASKED = "changes the meaning", "orientation"
-TITLES = {ASKED: "Which way round?"}
 GLOSSES = {
     "Sensitivity": "Share of events that the test found.",
     "Specificity": "Share of non-events that the test left alone.",
@@ -34,7 +33,7 @@ def summary(t: TableAssessment) -> list[Block]:
         Heading("Prediction table", "shares of cases" if t.n is None else count(t.n, "case")),
         _counts(t),
         *_sentences(t),
-        *(Sentence(NOTICE, "Note", words.sentence(f.message)) for f in t.findings if f.severity == "warning"),
+        *(Sentence(NOTICE, "Note", words.finding(f)) for f in t.findings if f.severity == "warning"),
         *([] if clinical is None else [clinical]),
         *(Chart(plots.name_of(module), t) for module in _pictures(t)[:1]),
         Contents(),
@@ -62,11 +61,9 @@ def _quoted(name: str) -> str:
 
 
 def _sentences(t: TableAssessment) -> list[Sentence]:
-    grave = [f for f in t.findings if f.severity == GRAVE]
-    said = [
-        Sentence(NOTICE if f.code == ASKED else BAD, TITLES.get(f.code, ""), words.sentence(f.message), lead=True)
-        for f in grave
-    ]
+    grave = [f for f in t.findings if f.severity == "critical"]
+    heads = [(NOTICE, "Which way round?") if isinstance(f, Orientation) else (BAD, "") for f in grave]
+    said = [Sentence(*head, words.finding(f), lead=True) for head, f in zip(heads, grave, strict=True)]
     said.append(Sentence(*tables.informative(t), lead=not grave))
     missed = tables.miscalibration(t)
     return said if missed is None else [*said, Sentence(*missed)]
@@ -185,7 +182,7 @@ def _hb17(t: TableAssessment) -> Table:
         "Normalised (share of H(o); McFadden R²)": t.normalized_mutual_information,
     }
     rows += [(Label(name), Value(x), "") for name, x in information.items()]
-    notes = [words.sentence(f.message) for f in t.findings if f.severity == "note"]
+    notes = [words.finding(f) for f in t.findings if f.severity == "note"]
     columns = ("value", words.level(t.level))
     return table("Separation and information (nats)", columns, rows, (*notes, f"HB17: {words.PAPERS['HB17']}."))
 

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from veracity.data import Forecasts
 from veracity.data.types import Array
 from veracity.kernels import Histogram
-from veracity.kernels.collect import Counter, Mass
-from veracity.kernels.cuts import round_significant
-from veracity.kernels.grid import Grid
+from veracity.kernels.collect import Counter, RowWeights
+from veracity.kernels.grid import Grid, round_significant
 from veracity.kernels.result import joined
 
 COUNTS = {"all_weight": "all", "all_weight2": "all", "true_weight": "true", "true_weight2": "true"}
@@ -98,6 +97,6 @@ def true_entries(f: Forecasts, p: Array, grid: Grid) -> Histogram:
     """Return the histogram of realised probabilities, where the others are unknown."""
     every, above = np.arange(len(p)), p > 0.0
     safe = np.where(above, p, 1.0)
-    mass, counter = Mass(f.counts, f.weights).at(every), Counter(len(grid))
+    mass, counter = RowWeights(f.counts, f.weights).at(every), Counter(len(grid))
     counter.add(grid.locate(p), p, mass, every, mass, np.log(safe), above * safe ** (-2 / 3))
     return counter.histogram()

@@ -5,15 +5,13 @@ Errors are `Damaged` with a few words; the reader of the bytes adds where they c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data import Finding, Forecasts, Names
-from veracity.data.findings import TEXTS
 from veracity.data.types import COLUMNS
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
@@ -43,12 +41,12 @@ def check(tally: Tally, cells: Grid) -> None:
         _check_histogram(h, edges, tally.sums.rows * (max(tally.k, 1) if i == 0 else 1))
     _check_totals(tally)
     _check_rows(tally.analysis.rows, tally.analysis.complete, tally.sums.rows, tally.k)
-    beyond = tally.analysis.beyond
-    _require(beyond is None or (0 <= beyond < 1 << 64 and not tally.complete), "the smallest hash left out")
+    hash_limit = tally.analysis.hash_limit
+    _require(hash_limit is None or (0 <= hash_limit < 1 << 64 and not tally.complete), "the smallest hash left out")
     most = tally.sums.weight * (1 + NEAR)
     lowest = tally.lowest
     _require(len(lowest) <= LOWEST and all(_is_low(low, tally.k, most) for low in lowest), "the lowest rows")
-    _check_findings(tally.findings, tally.names)
+    _check_names(tally.names)
     counted = tally.pooled.cells[tally.pooled.true > 0]
     _require(np.isin(cells.locate(np.array([low.p for low in tally.lowest])), counted).all(), "the lowest rows")
     _require(0 <= tally.cases <= tally.sums.rows, "the number of cases")
@@ -144,15 +142,24 @@ def _check_rows(f: Forecasts, complete: bool, rows: int, k: int) -> None:
     _require(held_rows <= rows * (1 + NEAR) and (not complete or _near(held_rows, rows)), "the number of rows")
 
 
-def _check_findings(findings: Iterable[Finding], names: Names) -> None:
-    for finding in findings:
-        words = (finding.code, finding.severity, finding.message)
-        numbers = (finding.count, finding.total, *finding.rows)
-        _require(all(isinstance(word, str) for word in words), "the words of a finding")
-        _require(all(type(x) is int and abs(x) < MOST for x in numbers), "the numbers of a finding")
-        _require(all(isinstance(v, (str, int, float)) for _, v in finding.details), "the details of a finding")
-        if finding.code in TEXTS:
-            Finding.of(finding.code, finding.count, finding.total, finding.rows, **dict(finding.details))
+def check_finding(finding: Finding) -> None:
+    """Raise `Damaged` for fields that no finding of this kind has."""
+    numbers = (finding.count, finding.total, *finding.rows)
+    _require(all(type(x) is int and abs(x) < MOST for x in numbers), "the numbers of a finding")
+    kinds = get_type_hints(type(finding))
+    _require(all(_fits(value, kinds[name]) for name, value in vars(finding).items()), f"the fields of {finding.code}")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Return whether a value has the type of its field."""
+    if get_origin(kind) is tuple:
+        return isinstance(value, tuple) and all(_fits(one, get_args(kind)[0]) for one in value)
+    if get_args(kind):  # a union
+        return any(_fits(value, one) for one in get_args(kind))
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+def _check_names(names: Names) -> None:
     texts = (names.style, names.outcome, names.forecast, names.weight, names.count, names.file, *names.columns)
     _require(all(isinstance(text, str) for text in texts) and isinstance(names.whole, bool), "names")
 

@@ -6,23 +6,24 @@ from typing import Any
 from zlib import crc32
 
 from veracity.data import Finding, Forecasts, Names
+from veracity.data.findings import kind_of
 from veracity.data.types import COLUMNS
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid
-from veracity.state.checks import check
-from veracity.state.keyed import SCORES, KeyedScores, KeyedSums
-from veracity.state.plain_bytes import Damaged, opened, sealed
+from veracity.state.checks import check, check_finding
+from veracity.state.clusters import SCORES, ClusterScores, ClusterSums
+from veracity.state.plain_bytes import Damaged, dumps_checked, loads_checked
 from veracity.state.plan import Plan
 from veracity.state.rows import AnalysisRows
 from veracity.state.sums import Sums
 from veracity.state.tally import Low, Tally, grid_of
 
-KIND = b"veracity tally 5\n"
+KIND = b"veracity tally 6\n"
 
 
 def pack(tally: Tally) -> bytes:
     """Return the bytes of a tally."""
-    return sealed(KIND, _state(tally))
+    return dumps_checked(KIND, _state(tally))
 
 
 def _state(tally: Tally) -> dict[str, Any]:
@@ -33,10 +34,10 @@ def _state(tally: Tally) -> dict[str, Any]:
         "sums": tally.sums,
         "histograms": [tally.pooled, tally.top, *tally.classwise],
         "lowest": tally.lowest,
-        "findings": tally.findings,
+        "findings": [packed_finding(finding) for finding in tally.findings],
         "cases": tally.cases,
         "complete": tally.analysis.complete,
-        "beyond": tally.analysis.beyond,
+        "beyond": tally.analysis.hash_limit,
         "rows": {name: getattr(tally.analysis.rows, name) for name in COLUMNS},
         "names": tally.names,
         "flags": [tally.picks_only, tally.shares_only, tally.analysis.rows.split],
@@ -47,10 +48,10 @@ def _state(tally: Tally) -> dict[str, Any]:
 
 def unpack(data: bytes) -> Tally:
     """Return the tally of these bytes; whatever else is given is a ValueError."""
-    if not data.startswith(KIND):
+    if not isinstance(data, bytes) or not data.startswith(KIND):
         raise ValueError("data: these bytes are not a tally of this version; give what Tally.to_bytes() returned")
     try:
-        return _tally(opened(KIND, data))
+        return _tally(loads_checked(KIND, data))
     except Damaged as problem:
         why = str(problem)
     except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
@@ -96,14 +97,25 @@ def fingerprint(cells: Grid) -> int:
     return crc32(cells.nested_edges.tobytes(), crc32(cells.edges.tobytes()))
 
 
+def packed_finding(finding: Finding) -> dict[str, Any]:
+    """Return a finding as plain values: its code and its fields."""
+    return {"code": finding.code, **vars(finding)}
+
+
 def stored_finding(stored: dict[str, Any]) -> Finding:
-    """Return the finding of a record that was packed."""
-    details = tuple((name, value) for name, value in stored["details"])
-    return Finding(**stored | {"rows": tuple(stored["rows"]), "details": details})
+    """Return the finding of plain values; those that no finding has are a ValueError."""
+    kind = kind_of(stored["code"])
+    finding = kind(**{name: _tuples(value) for name, value in stored.items() if name != "code"})
+    check_finding(finding)
+    return finding
 
 
-def _keyed(sums: dict[str, Any], weight2: float, plain: Any) -> KeyedScores:
-    found = KeyedScores(KeyedSums(**sums), float(weight2), plain)
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def _keyed(sums: dict[str, Any], weight2: float, plain: Any) -> ClusterScores:
+    found = ClusterScores(ClusterSums(**sums), float(weight2), plain)
     lengths = {len(sums[name]) for name in ("keys", "cases", "weight", "values")}
     if len(lengths) > 1 or len(plain) != len(SCORES):
         raise Damaged("sums by key of several lengths")

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from veracity.data import Forecasts
 from veracity.state.case_sample import SAMPLED, Sample
-from veracity.state.keyed import CLUSTER, TIME, KeyedSums
-from veracity.state.plain_bytes import packed, unpacked
+from veracity.state.clusters import CLUSTER, TIME, ClusterSums
+from veracity.state.plain_bytes import dumps, loads
 from veracity.state.sums import plus
 
 Array = NDArray[Any]
@@ -92,7 +92,7 @@ class Moments:
     total: Floats
     infinite: Array
     pairs: Floats
-    keyed: KeyedSums | None = None
+    keyed: ClusterSums | None = None
 
     def __add__(self, other: Moments) -> Moments:
         sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "keyed"}
@@ -121,7 +121,7 @@ class Moments:
         keyed = None
         if by is not None:
             columns = (safe * weight).reshape(scores * models, n).T
-            keyed = KeyedSums.of(*by, cases, weight, columns)
+            keyed = ClusterSums.of(*by, cases, weight, columns)
         return cls(
             int(cases.sum()),
             float(weight.sum()),
@@ -295,7 +295,7 @@ class Pairs:
         """Return the state as bytes that hold no code."""
         rows = {name: sample.rows() for name, sample in self.samples.items()}
         stored = {name: {c: getattr(f, c) for c in STORED} for name, f in rows.items() if f is not None}
-        return packed(
+        return dumps(
             {
                 "kind": self.kind,
                 "unequal_weights": self.unequal_weights,
@@ -309,7 +309,7 @@ class Pairs:
 
     def add_bytes(self, data: bytes) -> None:
         """Add the state that `to_bytes` wrote."""
-        held = unpacked(data)
+        held = loads(data)
         other = Pairs(self.models, self.scorer)
         other.kind, other.unequal_weights = held["kind"], held["unequal_weights"]
         other.moments = None if held["moments"] is None else _restored(held["moments"])
@@ -326,4 +326,4 @@ def _joined(parts: Sequence[Any], names: Iterable[str]) -> dict[str, Array]:
 
 
 def _restored(held: dict[str, Any]) -> Moments:
-    return Moments(**{**held, "keyed": None if held["keyed"] is None else KeyedSums(**held["keyed"])})
+    return Moments(**{**held, "keyed": None if held["keyed"] is None else ClusterSums(**held["keyed"])})

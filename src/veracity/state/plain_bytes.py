@@ -18,7 +18,7 @@ class Damaged(ValueError):
     """Why nothing of ours can have written these bytes."""
 
 
-def packed(value: Any) -> bytes:
+def dumps(value: Any) -> bytes:
     """Return bytes of dicts by text, records, lists, numbers, texts, bytes, and arrays of numbers or texts."""
     bodies: list[bytes] = []
 
@@ -41,8 +41,8 @@ def packed(value: Any) -> bytes:
     return b"".join([len(head).to_bytes(8, "little"), head, *bodies])
 
 
-def unpacked(data: bytes) -> Any:
-    """Return the value given to `packed`, records as dicts and tuples as lists; other bytes are `Damaged`."""
+def loads(data: bytes) -> Any:
+    """Return the value given to `dumps`, records as dicts and tuples as lists; other bytes are `Damaged`."""
     at = 8 + int.from_bytes(data[:8], "little")
 
     def get(held: Any) -> Any:
@@ -73,16 +73,16 @@ def unpacked(data: bytes) -> Any:
         raise Damaged(f"{type(problem).__name__} {problem}") from None
 
 
-def sealed(kind: bytes, value: Any) -> bytes:
+def dumps_checked(kind: bytes, value: Any) -> bytes:
     """Return the packed value behind the name of its kind and a checksum."""
-    body = packed(value)
+    body = dumps(value)
     return kind + crc32(body).to_bytes(4, "little") + body
 
 
-def opened(kind: bytes, data: bytes) -> Any:
+def loads_checked(kind: bytes, data: bytes) -> Any:
     """Return the value in sealed bytes of this kind."""
     at = len(kind) + 4
     body = data[at:]
     if crc32(body) != int.from_bytes(data[at - 4 : at], "little"):
         raise Damaged("checksum differs")
-    return unpacked(body)
+    return loads(body)

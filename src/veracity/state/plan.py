@@ -15,6 +15,7 @@ ERROR_BINS = 15  # bins of a calibration error, the number other libraries repor
 USUAL = {"floor": 0.0, "end_width": 0.005}  # where they are not given
 PRESETS = {"CQ": USUAL | {"floor": 0.005}, "N17": USUAL | {"floor": 0.01}}  # the same by the papers' procedures
 MOST_DRAWS = 100_000  # of a bootstrap: more change no printed digit, and their sums would not fit in memory
+MOST_R = 20.0  # of a score: beyond, p^(1 - r) of unlikely outcomes is too large for a computer
 # what data must hold for an option to have an effect
 NEEDS = {"bins": "classes", "end_width": "classes", "shrink": "groups"} | dict.fromkeys(
     ("window", "lags", "horizon"), "time"
@@ -49,14 +50,17 @@ class Plan:
         for name, width in (USUAL if self.preset is None else PRESETS[self.preset]).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, width)
+        for name in ("floor", "end_width", "level"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, given if type(given) in (int, float) else _number(name, given))
         for name, usual in (("bins", "auto"), ("end_width", USUAL["end_width"])):
             value: Any = getattr(self, name)
             if self.preset == "N17" and value != usual:
                 raise ValueError(f"{name}: {value!r} with preset N17, which has its own bins; leave one of them out")
         if not 0.0 <= self.floor < 0.5:
             raise ValueError(f"floor: {self.floor!r} is outside [0, 0.5); 0 means no floor")
-        if not 0.0 <= self.end_width < 0.5:
-            raise ValueError(f"end_width: {self.end_width!r} is outside [0, 0.5)")
+        if not 0.0 <= self.end_width < 0.5 or (self.end_width and 1.0 - self.end_width == 1.0):
+            raise ValueError(f"end_width: {self.end_width!r} is outside [0, 0.5), or too small; 0.005 is usual")
         if self.bins != "auto" and (isinstance(self.bins, (str, bool)) or self.bins < 1 or self.bins % 1):
             raise ValueError(f"bins: {self.bins!r} is neither 'auto' nor a whole number from 1")
         if not 0.0 < self.level < 1.0:
@@ -64,13 +68,14 @@ class Plan:
         draws: Any = 2 if self.bootstrap is None else self.bootstrap
         if isinstance(draws, bool) or not isinstance(draws, Integral) or not 2 <= int(draws) <= MOST_DRAWS:
             raise ValueError(f"bootstrap: {self.bootstrap!r} draws; give 2 to {MOST_DRAWS:,}, or leave it out")
-        object.__setattr__(self, "r", tuple(float(r) for r in self.r))
-        if not all(r > -1.0 for r in self.r):
-            raise ValueError(f"r: {min(self.r):g}; scores are proper for r > -1")
+        object.__setattr__(self, "r", _numbers("r", self.r))
+        for r in self.r:
+            if not -1.0 < r <= MOST_R:
+                raise ValueError(f"r: {r:g}; scores are proper for r > -1, and computed up to {MOST_R:g}")
         if self.window is not None:
             object.__setattr__(self, "window", str(self.window))
-            if not re.fullmatch(r"[1-9]\d*[dm]?", self.window):
-                raise ValueError(f"window: {self.window!r} is none of 30d (days), 12m (months), 100 (cases)")
+            if not re.fullmatch(r"[1-9]\d{0,8}[dm]?", self.window):
+                raise ValueError(f"window: {self.window!r:.40} is none of 30d (days), 12m (months), 100 (cases)")
         if self.shrink not in ("auto", "none"):
             raise ValueError(f"shrink: {self.shrink!r} is none of 'auto', 'none'")
         for name, least in (("lags", 0), ("horizon", 1)):
@@ -85,11 +90,12 @@ class Plan:
                 f"random_state: {self.random_state!r} is not a whole number from 0; it is the seed of draws"
             )
 
-    def require(self, held: Collection[str], dashes: str = "", times: float = math.inf) -> None:
+    def require(self, held: Collection[str], dashes: str = "", times: float = math.inf, *, dates: bool = True) -> None:
         """Refuse options without effect on data that hold only these: classes, groups, time or cluster.
 
         dashes  "--" where options were typed
         times   number of different times
+        dates   False: they are plain numbers
         """
         for name, needed in NEEDS.items():
             value = getattr(self, name)
@@ -100,6 +106,10 @@ class Plan:
             option = f"{dashes}{name.replace('_', '-') if dashes else name} {value}"
             remedy = "leave it out" if needed == "classes" else f"add {add}, or leave it out"
             raise ValueError(f"{option} has no effect without {needed}\n  {remedy}")
+        if self.window is not None and self.window[-1] in "dm" and not dates:
+            raise ValueError(
+                f"{dashes}window {self.window}: the times are numbers, not dates\n  give a number of cases, such as 100"
+            )
         for name in ("lags", "horizon"):
             if (getattr(self, name) or 0) >= times:
                 value = getattr(self, name)
@@ -117,6 +127,22 @@ class Plan:
 
     def options(self) -> dict[str, object]:
         return dict(vars(self))
+
+
+def _number(name: str, value: Any) -> float:
+    """Return an option as a float; texts and truth values are none."""
+    try:
+        if isinstance(value, (str, bytes, bool)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, ArithmeticError):
+        raise ValueError(f"{name}: {value!r:.80} is not a number") from None
+
+
+def _numbers(name: str, values: Any) -> tuple[float, ...]:
+    """Return one number or several as floats."""
+    one = isinstance(values, (str, bytes)) or not hasattr(values, "__iter__") or getattr(values, "ndim", 1) == 0
+    return tuple(_number(name, value) for value in ([values] if one else values))
 
 
 @lru_cache(maxsize=64)

@@ -30,11 +30,11 @@ CONTENT = ("log_realised", "ideal", "features", "case", "clusters", "time", "off
 
 @dataclass(frozen=True, eq=False)
 class AnalysisRows:
-    """Distinct rows with counts. `complete`: no row was left out; `beyond`: the smallest hash that was left out."""
+    """Distinct rows with counts. `complete`: no row was left out; `hash_limit`: the smallest hash that was left out."""
 
     rows: Forecasts
     complete: bool
-    beyond: int | None = None
+    hash_limit: int | None = None
 
 
 def capacity(k: int) -> int:
@@ -56,23 +56,23 @@ class RunningRows:
         self._parts: list[Forecasts] = []
         self._hashes: list[Hashes] = []
         self._waiting, self._cases, self._complete = 0, 0, True
-        self._beyond: int | None = None  # forecasts with this or a larger hash can no longer be analysis rows
+        self._hash_limit: int | None = None  # forecasts with this or a larger hash can no longer be analysis rows
 
-    def add(self, f: Forecasts, complete: bool = True, h: Hashes | None = None, beyond: int | None = None) -> None:
+    def add(self, f: Forecasts, complete: bool = True, h: Hashes | None = None, hash_limit: int | None = None) -> None:
         """Add rows; `complete` says that they are all rows of their part, h their hashes where they are known.
 
-        beyond  the smallest hash that the part left out: larger ones are no longer complete.
+        hash_limit  the smallest hash that the part left out: larger ones are no longer complete.
         """
         self._complete &= complete
-        self._leave_out(beyond)
+        self._leave_out(hash_limit)
         self._cases += len(f) if f.counts is None else int(f.counts.sum())
-        if is_plain_pair(f) and (self._cases > MOST_ROWS or not self._complete):
+        if fits_binary_histogram(f) and (self._cases > MOST_ROWS or not self._complete):
             self._complete = False  # cells of the grid serve
             f, h = f.take(slice(0)), None
             self._parts, self._hashes, self._waiting = [], [], 0
         h = hashes(f) if h is None else h
-        order, beyond = _nearest(h, capacity(f.k), self._beyond)
-        self._leave_out(beyond)
+        order, hash_limit = _nearest(h, capacity(f.k), self._hash_limit)
+        self._leave_out(hash_limit)
         self._complete &= len(order) == len(f)
         self._parts.append(_copied(f, order))
         self._hashes.append(h[order])
@@ -80,9 +80,9 @@ class RunningRows:
         if self._waiting > 2 * capacity(f.k):
             self._settle()
 
-    def _leave_out(self, beyond: int | None) -> None:
-        if beyond is not None:
-            self._beyond = beyond if self._beyond is None else min(beyond, self._beyond)
+    def _leave_out(self, hash_limit: int | None) -> None:
+        if hash_limit is not None:
+            self._hash_limit = hash_limit if self._hash_limit is None else min(hash_limit, self._hash_limit)
 
     def _settle(self) -> None:
         """Sort, merge equal rows, and cut at whole forecasts."""
@@ -98,7 +98,7 @@ class RunningRows:
             assert f.counts is not None
             f, h = replace(f.take(order[first]), counts=np.add.reduceat(f.counts[order], first)), h[first]
         most = capacity(f.k)
-        end = len(h) if self._beyond is None else int(np.searchsorted(h, np.uint64(self._beyond)))
+        end = len(h) if self._hash_limit is None else int(np.searchsorted(h, np.uint64(self._hash_limit)))
         if end > most:
             end = int(np.searchsorted(h, h[most]))  # forecasts with all their outcomes, at least one of them
             end = end if end else int(np.searchsorted(h, h[0], "right"))
@@ -112,10 +112,10 @@ class RunningRows:
     def rows(self) -> AnalysisRows:
         """Return the analysis rows of everything added, at least one part."""
         self._settle()
-        return AnalysisRows(self._parts[0], self._complete, self._beyond)
+        return AnalysisRows(self._parts[0], self._complete, self._hash_limit)
 
 
-def is_plain_pair(f: Forecasts) -> bool:
+def fits_binary_histogram(f: Forecasts) -> bool:
     """Return whether the cells of the grid hold everything about these forecasts of two classes."""
     return f.k == 2 and f.probabilities is not None and all(getattr(f, name) is None for name in ("weights", *CONTENT))
 
@@ -180,7 +180,7 @@ def _with_cases(f: Forecasts, numbers: NDArray[Any] | None = None) -> Forecasts:
     return replace(f, case=case[at.ravel()])
 
 
-def cases_apart(f: Forecasts) -> Forecasts:
+def split_copies(f: Forecasts) -> Forecasts:
     """Return the analysis rows of split outcomes with new keys, which tell what a case holds and not where it was.
 
     Copies of a case become cases by themselves, unless they are more than there may be analysis rows.
@@ -193,7 +193,7 @@ def cases_apart(f: Forecasts) -> Forecasts:
     _, first, case = np.unique(f.case, return_index=True, return_inverse=True)  # type: ignore[call-overload]
     whole = np.zeros(len(first), np.uint64)
     np.add.at(whole, case.ravel(), mix(mix(place.astype(np.uint64) * SEED) * SEED))
-    before = earlier(whole, copies[first])
+    before = count_before(whole, copies[first])
     row = np.repeat(np.arange(len(f)), copies)
     copy = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
     at = case.ravel()[row]
@@ -215,7 +215,7 @@ def in_order(f: Forecasts) -> Forecasts:
     return replace(f.take(np.lexsort(keys)), rows=None)
 
 
-def earlier(key: Hashes, counts: NDArray[Any]) -> NDArray[np.int64]:
+def count_before(key: Hashes, counts: NDArray[Any]) -> NDArray[np.int64]:
     """Return (n,) how many cases with the same key come before each row."""
     order = np.argsort(key, kind="stable")
     sums = np.cumsum(counts[order]) - counts[order]
@@ -232,14 +232,14 @@ def _numbered(features: NDArray[Any]) -> NDArray[np.float64]:
     return np.column_stack(numbers)
 
 
-def _nearest(h: Hashes, most: int, beyond: int | None) -> tuple[NDArray[np.int64], int | None]:
-    """Return the rows with hashes below `beyond`, or else those of the `most` forecasts with the smallest hashes.
+def _nearest(h: Hashes, most: int, hash_limit: int | None) -> tuple[NDArray[np.int64], int | None]:
+    """Return the rows with hashes below `hash_limit`, or else those of the `most` forecasts with the smallest hashes.
 
     By ascending hash, with the smallest hash that is left out. Hashes are spread evenly, so not all need to be sorted.
     """
-    if beyond is not None:
-        near = np.flatnonzero(h < np.uint64(beyond))
-        return near[_order(h[near])], beyond
+    if hash_limit is not None:
+        near = np.flatnonzero(h < np.uint64(hash_limit))
+        return near[_order(h[near])], hash_limit
     share = 1.05 * most / max(len(h), 1)  # rows of different forecasts: seldom fewer than `most`
     while share < 0.9:
         near = np.flatnonzero(h <= np.uint64(share * 2.0**64))

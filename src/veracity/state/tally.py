@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 
 from veracity import kernels
 from veracity.data import Finding, Forecasts, Names, NothingLeft, merge, prepare, refuse
+from veracity.data import findings_of_input as of_input
+from veracity.data.arguments import is_empty
 from veracity.kernels import Histogram
 from veracity.kernels.grid import Grid, grid
 from veracity.kernels.result import LOWEST, MANY
 from veracity.state.cells import Cells, forecasts_from_cells, true_entries, without_not_offered
-from veracity.state.keyed import KeyedScores
+from veracity.state.clusters import ClusterScores
 from veracity.state.plan import Plan
-from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows, cases_apart, in_order
+from veracity.state.rows import MOST_ROWS, AnalysisRows, RunningRows, analysis_rows, in_order, split_copies
 from veracity.state.sums import Sums, plus, with_logs, with_tiny
 
 Floats = NDArray[np.float64]
@@ -30,8 +32,8 @@ Groups = Mapping[str, Mapping[str, "Tally"]]
 
 VERY_MANY_CLASSES = 128  # beyond, the grid is coarse below 2^-22
 FEWEST = 30  # rows of a sample, however many classes
-SPLIT = ("soft_outcomes", "no_number_of_cases")  # findings about several rows for one case
-DERIVED = ("zero_probability", "constant_forecast", "one_outcome")  # findings that follow from the sums
+SPLIT = (of_input.SoftOutcomes, of_input.NoNumberOfCases)  # findings about several rows for one case
+DERIVED = (of_input.ZeroProbability, of_input.ConstantForecast, of_input.OneOutcome)  # follow from the sums
 
 
 class Low(NamedTuple):
@@ -67,7 +69,7 @@ class Tally:
     names: Names = field(default_factory=Names)  # how messages call the forecast and the options
     picks_only: bool = False
     shares_only: bool = False
-    by_key: KeyedScores | None = None  # scores by cluster or time, where these are given
+    by_key: ClusterScores | None = None  # scores by cluster or time, where these are given
 
     @classmethod
     def of(
@@ -86,10 +88,12 @@ class Tally:
 
         A part without rows adds nothing.
         """
+        if not isinstance(plan, Plan | None):
+            raise TypeError(f"plan: a {type(plan).__name__}; give a Plan, or its options by name")
         plan = plan or Plan(**options)
         if isinstance(y_true, Forecasts):
             return _with_groups(y_true, plan)
-        if np.size(y_true) == 0 and np.size(y_proba) == 0:
+        if is_empty(y_true) and is_empty(y_proba):
             k = np.shape(y_proba)[1] if np.ndim(y_proba) == 2 else 2
             classes = list(range(k) if labels is None else labels)
             if len(classes) != k:
@@ -128,13 +132,13 @@ class Tally:
     def rows(self) -> Forecasts:
         """The analysis rows in float64; of two classes beyond 2^17 cases the cells, a row per cell and outcome."""
         if not self.on_cells:
-            return self._cases_apart.precise()
+            return self._split_copies.precise()
         rows = forecasts_from_cells(self.classwise[1], self.grid.edges, self.classes)
         return replace(rows, picks_only=self.picks_only, shares_only=self.shares_only)
 
     @cached_property
-    def _cases_apart(self) -> Forecasts:
-        return in_order(cases_apart(self.analysis.rows))
+    def _split_copies(self) -> Forecasts:
+        return in_order(split_copies(self.analysis.rows))
 
     @property
     def on_cells(self) -> bool:
@@ -159,7 +163,7 @@ class Tally:
         Cells of the grid are returned whole.
         """
         most = max(FEWEST, min(most, entries // max(self.k, 1)))
-        held = self._cases_apart
+        held = self._split_copies
         return self.rows if self.on_cells or len(held) <= most else held.take(slice(most)).precise()
 
     @staticmethod
@@ -258,7 +262,7 @@ class RunningTally:
         whole.add((tally.pooled, tally.top))
         if tally.classwise:
             classwise.add(tally.classwise)
-        self._rows.add(tally.analysis.rows, tally.analysis.complete, beyond=tally.analysis.beyond)
+        self._rows.add(tally.analysis.rows, tally.analysis.complete, hash_limit=tally.analysis.hash_limit)
         for column, levels in tally.groups.items():
             for level, part in levels.items():
                 self._groups.setdefault(column, {}).setdefault(level, []).append(part)
@@ -287,7 +291,7 @@ class RunningTally:
             pooled=pooled,
             top=top,
             classwise=classwise.histograms() if held.classwise else (),
-            findings=tuple(sorted(_of_all(held.findings, held.cases), key=lambda f: (f.code, f.message))),
+            findings=tuple(sorted(_of_all(held.findings, held.cases), key=lambda f: (f.code, repr(f)))),
             analysis=self._rows.rows(),
             groups={c: {v: parts[0] for v, parts in sorted(ls.items())} for c, ls in self._groups.items()},
         )
@@ -303,10 +307,7 @@ def total(tallies: Iterable[Tally]) -> Tally:
 
 def _of_all(findings: Iterable[Finding], cases: int) -> list[Finding]:
     """Return the findings of a sum; parts in which no outcome was split said nothing of it, but count."""
-    return [
-        Finding.of(f.code, f.count, cases, f.rows, **dict(f.details)) if f.code == "soft_outcomes" else f
-        for f in findings
-    ]
+    return [replace(f, total=cases) if isinstance(f, of_input.SoftOutcomes) else f for f in findings]
 
 
 def _restored(data: bytes, lowest: tuple[Low, ...], findings: tuple[Finding, ...]) -> Tally:
@@ -360,13 +361,13 @@ def _counted(f: Forecasts, plan: Plan) -> Tally:
         plan=plan,
         classes=f.classes,
         **counted,
-        findings=tuple(known for known in f.findings if known.code not in DERIVED),
+        findings=tuple(known for known in f.findings if not isinstance(known, DERIVED)),
         cases=_cases(f),
         analysis=analysis_rows(f, h),
         names=f.names,
         picks_only=f.picks_only,
         shares_only=f.shares_only,
-        by_key=KeyedScores.of(f),
+        by_key=ClusterScores.of(f),
     )
 
 
@@ -415,7 +416,7 @@ def _lowest(f: Forecasts, at: NDArray[Any], p: Floats) -> tuple[Low, ...]:
 def _cases(f: Forecasts) -> int:
     """Return the number of cases: rows, the parts of a split outcome counted once."""
     counts = f.counts
-    if f.rows is not None and any(finding.code in SPLIT for finding in f.findings):
+    if f.rows is not None and any(isinstance(finding, SPLIT) for finding in f.findings):
         first = np.unique(f.rows, return_index=True)[1]
         return len(first) if counts is None else int(counts[first].sum())
     return len(f) if counts is None else int(counts.sum())

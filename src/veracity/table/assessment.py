@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veracity.data import Finding
-from veracity.data.names import listed
+from veracity.data import findings_of_results as of_results
 from veracity.formulas import tables as formula
 from veracity.formulas.domain import Array
 from veracity.formulas.intervals import clopper_pearson, ratio_limits, wilson
 from veracity.formulas.rules import ScoringRule, rule
 from veracity.results.document import plain
 from veracity.results.presented import Presented
-from veracity.words import percent
 from veracity.words import tables as words
 
 from . import check, records
@@ -229,21 +228,19 @@ class TableAssessment(Presented):
         """Yield the facts that a reader must know before the numbers, those that change their meaning first."""
         rows, columns, counts = self.rows, self.columns, self.counts
         for i, j in np.argwhere(np.isinf(formula.cell_divergences(self.stated, rule("log"))) & (counts > 0)):
-            times = "A share of" if self.n is None else "Once" if counts[i, j] == 1 else f"{counts[i, j]:,.6g} times"
-            yield Finding.of("ruled_out", int(counts[i, j]), times=times, outcome=columns[j], category=rows[i])
+            times = None if self.n is None else float(counts[i, j])
+            yield of_results.RuledOut(int(counts[i, j]), times=times, outcome=columns[j], category=rows[i])
         if self.other_reading and _like_a_textbook(self.counts, self.psep):
-            yield Finding.of("orientation", event=columns[1], positive=rows[1], command=self.other_reading)
+            yield of_results.Orientation(event=columns[1], positive=rows[1], command=self.other_reading)
         if self.psep < 0:
-            yield Finding.of("reversed", event=columns[-1], best=rows[0], worst=rows[-1])
+            yield of_results.Reversed(event=columns[-1], best=rows[0], worst=rows[-1])
         if self.n is not None and formula.expected(counts).min() < FEW:
-            yield Finding.of("few_cases", fewest=FEW)
+            yield of_results.FewCases(fewest=FEW)
         if len(empty := np.argwhere(counts == 0)):
-            cells = listed([f"“{columns[j]}” after “{rows[i]}”" for i, j in empty], 3)
-            yield Finding.of("empty_cell", len(empty), cells=cells)
+            yield of_results.EmptyCell(len(empty), cells=tuple((columns[j], rows[i]) for i, j in empty))
         if len(rows) > 2:
-            share, unused = percent(self.psep_unused / counts.sum(), 0), self.psep_unused
-            few = f"{unused:,.6g} of {self.n:,.6g} cases" if self.n else f"{share} of the cases"
-            yield Finding.of("psep_unused", int(unused), unused=few)
+            unused, share = float(self.psep_unused), float(self.psep_unused / counts.sum())
+            yield of_results.PsepUnused(int(unused), unused=unused, cases=self.n or None, share=share)
 
     def tangents(self, name: Rule = "log") -> records.Tangents:
         """Return curve, tangents and Bregman divergences of HB17 Figs 1–4 for any rule of the risk axis."""

@@ -23,7 +23,7 @@ NEVER_HAPPENED = (
 def grid(counts: ArrayLike) -> Array:
     try:
         cells = np.array(counts, dtype=np.float64, order="C")  # sums do not depend on the layout in memory
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError, RuntimeError):
         raise ValueError(
             "counts: rows of different length, or something that is not a number; "
             "every forecast category (row) needs one number per outcome (column)"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from veracity.formulas import domain
 from veracity.formulas import tables as formula
 from veracity.formulas.domain import Array
 from veracity.results.document import parse
@@ -93,7 +94,7 @@ class PredictionTable(TableAssessment):
         names, notes = order.outcomes(order.distinct(outcome), columns)
         counts = np.zeros((len(seen), len(names)))
         cells = order.places(category, seen), order.places(outcome, names)
-        np.add.at(counts, cells, 1.0 if n is None else np.asarray(n, dtype=np.float64))
+        np.add.at(counts, cells, 1.0 if n is None else domain.numbers("n", n))
         if rows is None:
             by = order.by_event_share(counts)
             said = f"Rows are ordered by the observed share of “{names[-1]}”, lowest first; --rows gives another order."
@@ -123,7 +124,8 @@ class PredictionTable(TableAssessment):
             raise ValueError("give either categories or y_proba: the one names the forecast, the other says how likely")
         if categories is not None:
             return cls.from_tidy(categories, y_true, rows=rows, columns=columns, **options)
-        p = np.asarray(y_proba, dtype=np.float64)
+        assert y_proba is not None
+        p = domain.numbers("y_proba", y_proba)
         check.same_length(y_true=y_true, y_proba=p)
         check.present(y_true=y_true)
         names, notes = order.outcomes(order.distinct(y_true), columns)
@@ -144,7 +146,8 @@ class PredictionTable(TableAssessment):
         >>> round(PredictionTable.from_probabilities([0.1, 0.8], [50, 20], [4, 17]).half_brier, 4)
         0.09
         """
-        stated, total, happened = (np.asarray(given, dtype=np.float64) for given in (p, n, events))
+        given = {"p": p, "n": n, "events": events}
+        stated, total, happened = (domain.numbers(name, values) for name, values in given.items())
         check.same_length(p=stated, n=total, events=happened)
         for i in np.flatnonzero(happened > total):
             raise ValueError(
@@ -168,6 +171,8 @@ class PredictionTable(TableAssessment):
     @classmethod
     def pooled(cls, tables: Mapping[str, PredictionTable | str]) -> PredictionTable:
         """Return the sum of several tables (years, sites), with each as a stratum."""
+        if not isinstance(tables, Mapping):
+            raise TypeError('tables: give tables by name, such as {"2024": first, "2025": second}')
         usable = [table for table in tables.values() if isinstance(table, PredictionTable)]
         if not usable:
             raise ValueError("; ".join(f"{name}: {why}" for name, why in tables.items()) or "tables: none given")
@@ -231,15 +236,19 @@ class PredictionTable(TableAssessment):
 
     @classmethod
     def from_json(cls, text: str) -> PredictionTable:
-        """Return the table that `to_json` wrote."""
-        document = parse(text)
-        schema = document.get("schema") if isinstance(document, dict) else None
+        """Return the table that `to_json` wrote; anything else is a ValueError."""
+        found = parse(text)
+        schema = found.get("schema") if isinstance(found, dict) else None
         if schema != SCHEMA:
             raise ValueError(f"schema: {schema!r}; a table is {SCHEMA!r}")
-        strata = {name: s if isinstance(s, str) else cls._rebuilt(s) for name, s in document["strata"].items()}
-        train = None if document["train"] is None else cls._rebuilt(document["train"])
-        prevalences = tuple(entry["prevalence"] for entry in document["prevalence"])
-        return replace(cls._rebuilt(document), train=train, strata=strata, prevalences=prevalences)
+        try:
+            strata = {name: s if isinstance(s, str) else cls._rebuilt(s) for name, s in found["strata"].items()}
+            train = None if found["train"] is None else cls._rebuilt(found["train"])
+            prevalences = tuple(entry["prevalence"] for entry in found["prevalence"])
+            return replace(cls._rebuilt(found), train=train, strata=strata, prevalences=prevalences)
+        except (LookupError, TypeError, AttributeError, ArithmeticError) as problem:
+            said = f"{type(problem).__name__} {problem}"
+            raise ValueError(f"text: a table that is damaged ({said}); give what to_json() returned") from None
 
     @classmethod
     def _rebuilt(cls, core: dict[str, Any]) -> PredictionTable:

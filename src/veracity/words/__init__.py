@@ -1,8 +1,8 @@
 """Labels, numbers and sentences as people read them, the same in terminal, report, notebook and Markdown.
 
 `labels`, `numbers` and `text` serve every page; `assessment` holds the sentences about one set of forecasts,
-`calibration` those of its verdict, `comparison` those about several sets, `tables` those about a table of counts. The
-names of the first four are here too.
+`calibration` those of its verdict, `findings` that of every kind of finding, `comparison` those about several sets,
+`tables` those about a table of counts. The names of the first four are here too.
 """
 
 # ruff: noqa: F403
@@ -12,6 +12,9 @@ from __future__ import annotations
 from . import calibration as calibration
 from . import comparison as comparison
 from .assessment import *
+from .calibration import mark_of as mark_of
+from .calibration import verdict as verdict
+from .findings import sentence_of as sentence_of
 from .labels import *
 from .numbers import *
 from .text import *

@@ -3,67 +3,30 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from veracity.data import Finding
+from veracity.data.findings_of_input import ZeroProbability
+from veracity.data.findings_of_results import Empty, OneClass
+from veracity.data.fix import Fix
 from veracity.data.reading import Reading
 from veracity.data.records import Baseline, Drift, ExpectedScore, Gain, Group, Remedy, Scores, Skill, Surprise, Window
-from veracity.data.verdict import Verdict
+from veracity.data.verdict import Reason, Verdict
 
-from .calibration import CLEARLY
-from .labels import ACTION, BAD, GOOD, MARK_OF_STATE, NEUTRAL, NOTICE, RULES, SCORE_OF, Said
+from .calibration import mark_of
+from .findings import sentence_of
+from .labels import ACTION, BAD, GOOD, NOTICE, RULES, SCORE_OF, Said
 from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, why
 from .text import capital, sentence
 
-LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apart as a title
 MOST_ROWS = 3  # row numbers named in a sentence
 SIGNIFICANT = 0.05
-NEAR_BASELINE = 0.95  # of the baseline's loss: forecasts with a larger one are hardly better
+FULL = 0.99  # share of the fitted step from which a correction is as long as it was fitted
 SLOPE_DIFFERS = (
     "The verdict is about forecasts on average, the slope about sure ones beside unsure ones: here they point in "
     "opposite directions, for the gap is widest where the forecasts are least sure."
 )
 BESIDE = 0.01  # p of a test beside the verdict below which it claims something: together they keep the 5 % of one
-
-
-def verdict(word: str, detail: Verdict | None) -> list[Said]:
-    """Return the sentences of the calibration verdict, each with its mark and title."""
-    if detail is None:
-        return [Said(NOTICE, capital(word), "")]
-    mark = mark_of(detail)
-    if not detail.sentences:
-        return [Said(mark, capital(word), sentence(detail.reason) if detail.reason else "")]
-    said: list[Said] = []
-    for i, text in enumerate(detail.sentences):
-        title, rest = _titled(text, word)
-        if not title and said and said[-1].title:  # goes on with the sentence before
-            said[-1] = said[-1]._replace(text=f"{said[-1].text} {rest}")
-        else:
-            said.append(Said(BAD if i == 0 and detail.zero_rows else mark, title, rest))
-    return said
-
-
-def mark_of(detail: Verdict) -> str:
-    """Return the mark of a verdict: a tick only where errors of a tenth of the loss would have shown."""
-    unclear = detail.detectable is not None and detail.detectable >= CLEARLY
-    if detail.state == "none found" and (unclear or detail.zero_rows):
-        return NEUTRAL
-    return MARK_OF_STATE.get(detail.state, NOTICE)
-
-
-def _titled(text: str, word: str) -> tuple[str, str]:
-    """Split **Title.** from a sentence; one that begins with an emphasised verb has the verdict as its title.
-
-    >>> _titled("**Calibrated.** At most 0.4 %.", "calibrated")
-    ('Calibrated', 'At most 0.4 %.')
-    >>> _titled("**Over-predicts** cat (14 %, was 10 %).", "biased")
-    ('Biased', '**Over-predicts** cat (14 %, was 10 %).')
-    """
-    found = re.match(r"\*\*(.+?)([.:]?)\*\*\s*(.*)", text, re.DOTALL)
-    if found is None or len(found[1]) > LONGEST_TITLE:
-        return "", text
-    return (found[1], found[3]) if found[2] else ("Biased" if "biased" in word else capital(word), text)
 
 
 def usefulness(scores: Scores, skill: Skill, baseline: Baseline) -> Said | None:
@@ -118,58 +81,55 @@ def any_infinite(scores: Iterable[Scores]) -> bool:
     return all(finite(one.brier) is not None for one in held) and any(one.log_loss == math.inf for one in held)
 
 
-def best_remedy(
-    remedies: Iterable[Remedy] | None, rule: str = "log", *, clear: bool = True
-) -> tuple[Remedy, Gain] | None:
-    """Return the recalibration with the largest gain, and that gain, if there is one.
-
-    `clear`: among those whose interval excludes 0; otherwise whatever the interval.
-    """
-    gains = [(remedy, remedy.log if rule == "log" else remedy.brier) for remedy in remedies or ()]
-    known = [pair for pair in gains if finite(pair[1].gain) is not None]
-    some = [pair for pair in known if (finite(pair[1].low if clear else pair[1].gain) or 0.0) > 0.0]
-    return max(some, key=lambda pair: pair[1].gain or 0.0) if some else None
-
-
 def remedy_name(remedy: Remedy) -> str:
     """Return a recalibration with its parameters: what `parameters` says, else the name of the map."""
     return (remedy.parameters or remedy.map.replace("_", " ")).replace(" -", " −")
 
 
-def fix(
-    remedies: Sequence[Remedy] | None, rule: str = "log", *, wanted: bool = False, unseen: bool = False
-) -> Said | None:
-    """Return the best recalibration with its command for FILE; where none helps clearly, that is said.
+def fix(advised: Fix | None, verdict: Verdict | None, *, changes: bool = False) -> Said | None:
+    """Return what to do, with the command for FILE.
 
-    `wanted`: a fault was found, so that "nothing to fix" would contradict it; `unseen`: no test found miscalibration.
+    changes  calibration differs over time or between groups, so that "nothing to fix" would contradict it
     """
-    if not remedies:
+    if advised is None or verdict is None or verdict.p is None:
         return None
-    best = best_remedy(remedies, rule)
-    if best is not None:
-        remedy, gain = best
-        share = f", {percent(gain.share, 0)}" if finite(gain.share) is not None else ""
-        text = f"{capital(remedy_name(remedy))} cuts the {RULES[rule]} by {gain_text(gain)}{share}."
-        return Said(ACTION, "Possible fix" if unseen else "Fix", text, remedy.command or "")
-    if not wanted:
-        return Said(GOOD, "Nothing to fix", "No recalibration helps.")
-    unclear = best_remedy(remedies, rule, clear=False)
-    if unclear is None:
-        text = f"No recalibration lowered the {RULES[rule]} of cases it was not fitted to."
-        return Said(NOTICE, "No fix found", text)
-    remedy, gain = unclear
-    text = f"No recalibration helps clearly. The best, {remedy_name(remedy)}, cuts the {RULES[rule]} by "
-    return Said(NOTICE, "No clear fix", f"{text}{gain_text(gain)}, which may be chance.")
+    command = advised.command or ""
+    if advised.advice in ("fix", "possible fix") and advised.log is not None:
+        name = capital((advised.parameters or advised.map or "").replace(" -", " −"))
+        careful = "" if advised.strength is None or advised.strength > FULL else ", a careful correction,"
+        text = f"{name}{careful} cuts the log loss by about {saved(advised.log)}."
+        return Said(ACTION, capital(advised.advice), text, command)
+    if advised.advice == "base rate":
+        text = "Corrected, it would be no better than always predicting the class frequencies: predict those."
+        return Said(ACTION, "Use the base rate", text, command)
+    if advised.advice == "floor":
+        text = "No outcome should be ruled out: a minimum probability makes the log loss finite."
+        return Said(ACTION, "Fix", text, command)
+    if verdict.state in ("found", "slight"):
+        text = "None of the simple corrections fits: it needs more cases, or another model."
+        return Said(NOTICE, "No simple fix", text)
+    shown = verdict.state == "calibrated" or (verdict.state == "none found" and mark_of(verdict) == GOOD)
+    return Said(GOOD, "Nothing to fix", "No recalibration is called for.") if shown and not changes else None
 
 
-def left_by(fixed: Gain, scores: Scores, baseline: Baseline, rule: str = "log") -> tuple[str, bool] | None:
-    """Return the loss that a recalibration leaves beside the baseline's, and whether it is hardly lower."""
-    loss = scores.reading(SCORE_OF[rule])
-    before, base = finite(loss), finite(baseline.score(SCORE_OF[rule]))
-    if before is None or base is None:
-        return None
-    left, digits = before - (fixed.gain or 0.0), decimals(loss)
-    return f"{number(left, digits)}, against {number(base, digits)} for the baseline", left > NEAR_BASELINE * base
+def advised_nothing(advised: Fix, word: str) -> str:
+    """Return why no map is advised."""
+    return f"no correction is advised ({word}" + (f": {advised.reason})" if advised.reason else ")")
+
+
+def saved(gain: Gain) -> str:
+    """Return a gain in percent of the loss with its interval, or as a number where the loss is infinite.
+
+    >>> saved(Gain(0.003, 0.0, 0.007, 0.006)), saved(Gain(0.2134, 0.16, 0.26))
+    ('0.6 % (0 to 1.4 %)', '0.213 (0.160–0.260)')
+    """
+    if gain.share is None or gain.gain is None or gain.low is None or gain.high is None or gain.gain <= 0.0:
+        return gain_text(gain)
+    scale = 100.0 * gain.share / gain.gain
+    low, high = max(gain.low, 0.0) * scale, gain.high * scale
+    digits = 0 if scale * gain.gain >= 10.0 else 1 if scale * gain.gain >= 0.1 else 2
+    least = "0" if low <= 0.5 * 10.0**-digits else f"{low:.{digits}f}"
+    return f"{scale * gain.gain:.{digits}f} % ({least} to {high:.{digits}f} %)"
 
 
 def gain_text(gain: Gain) -> str:
@@ -248,19 +208,27 @@ def place(case: Surprise) -> str:
     return f"Row {case.row}" + (f" of {case.file}" if case.file else "")
 
 
-def notes(findings: Iterable[Finding], said_before: str = "") -> list[Said]:
-    """Return the warnings that earlier sentences do not contain yet, gravest first."""
-    order = {"changes the meaning": 0, "warning": 1}
-    kept = [f for f in findings if f.severity in order and f.message.lower().rstrip(".") not in said_before.lower()]
+def notes(findings: Iterable[Finding], verdict: Verdict | None = None) -> list[Said]:
+    """Return the warnings that the sentences of the verdict do not tell, gravest first."""
+    order = {"critical": 0, "warning": 1}
+    kept = [f for f in findings if f.severity in order and not (verdict and _told(f, verdict))]
     return [Said(NOTICE, "Note", finding(f)) for f in sorted(kept, key=lambda f: order[f.severity])]
+
+
+def _told(finding: Finding, verdict: Verdict) -> bool:
+    """Whether the sentences of the verdict say this too."""
+    if isinstance(finding, ZeroProbability):
+        return verdict.zero_rows > 0
+    return isinstance(finding, (Empty, OneClass)) and verdict.reason in (Reason.EMPTY, Reason.SINGLE_CLASS)
 
 
 def finding(found: Finding) -> str:
     """Return a finding as a sentence with its first rows, which no message names itself."""
+    message = sentence_of(found)
     if not found.rows:
-        return sentence(found.message)
+        return sentence(message)
     named = ", ".join(str(row) for row in found.rows[:MOST_ROWS]) + (", …" if len(found.rows) > MOST_ROWS else "")
-    return sentence(f"{found.message.removesuffix('.')} ({'row' if len(found.rows) == 1 else 'rows'} {named})")
+    return sentence(f"{message.removesuffix('.')} ({'row' if len(found.rows) == 1 else 'rows'} {named})")
 
 
 def minimum(floor: float | None) -> str:

@@ -1,16 +1,19 @@
-"""The calibration verdict in sentences, each said only where it is true; a title between ** comes first."""
+"""The calibration verdict in sentences, each with its title and said only where it is true."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from veracity.data.records import ClassLevel
-from veracity.data.verdict import ClassPair, Range, Verdict
+from veracity.data.records import ClassLevel, Surprise
+from veracity.data.verdict import ClassPair, Range, Reason, Verdict
 
+from .labels import BAD, MARK_OF_STATE, NEUTRAL, NOTICE, Said
 from .numbers import count, magnitude, rounded
 from .text import capital, event_name, listing, sentence
 
+LONGEST_TITLE = 28  # characters of a title that can be set apart; a longer one is the emphasised beginning of its text
 NAMED_ROWS = 5
 NAMED_CLASSES = 2  # of those predicted too often, and of those predicted too rarely
 LIKELY = 0.6  # from here on a forecast names the outcome, and may be right
@@ -19,59 +22,124 @@ COUNTED = 0.5  # of an event: differences smaller than this are not told
 TOLD = 1.95  # units of the last digit by which two shares differ at least: 2 but for rounding
 
 
-def sentences(
-    verdict: Verdict,
-    cases: int,
-    classes: int = 2,
-    *,
-    picks_only: bool = False,
-    zero_rows: Sequence[object] = (),
-    floor: float | None = None,
-    floored_loss: float | None = None,
-) -> tuple[str, ...]:
-    """Return what is said about calibration, most important first.
+WHY_NOT = {
+    Reason.EMPTY: "there are no rows",
+    Reason.SINGLE_CLASS: "there is only one class: the outcome is certain, and nothing can be compared",
+    Reason.ONLY_REALISED: "only the probability of the outcome is given, so it cannot be compared with frequencies",
+    Reason.ONLY_SHARES: "only shares of cases are given, so the number of cases is unknown and nothing can be tested",
+    Reason.TOO_FEW_CASES: "{cases}: too few to judge, at least {needed} needed",
+    Reason.TOO_FEW_CLUSTERS: "{number} clusters: too few to judge, at least {needed} needed",
+    Reason.TOO_FEW_BLOCKS: "{number} clusters or blocks of time: too few to judge one of several groups",
+    Reason.ONLY_CERTAIN_FORECASTS: "every forecast is 0 or 1: these are decisions, not probabilities",
+    Reason.CONSTANT: "the forecast is the same in every case: only its level can be judged",
+    Reason.ONE_CLASS: "only one class was observed",
+}
 
-    `zero_rows` are the numbers of rows whose outcome had probability 0, `floored_loss` is the log loss with the minimum
-    probability `floor`.
+
+def why_not(reason: Reason, number: int | None = None, needed: int | None = None) -> str:
+    """Return in words why there is no verdict, or why it says less than usual.
+
+    >>> why_not(Reason.TOO_FEW_CASES, 7, 20)
+    '7 cases: too few to judge, at least 20 needed'
     """
-    said = []
-    if verdict.zero_rows:
-        said.append(_zeros(verdict.zero_rows, cases, zero_rows, floor, floored_loss))
-    if verdict.reason and "decisions" in verdict.reason:
-        said.append(_decisions(verdict.zero_rows, cases))
-    said += _verdict(verdict, cases, classes, picks_only)
+    return WHY_NOT[reason].format(cases=count(number or 0, "case"), number=number, needed=needed)
+
+
+def verdict(word: str, detail: Verdict | None) -> list[Said]:
+    """Return the sentences of the calibration verdict, most important first, each with its mark and title."""
+    if detail is None:
+        return [Said(NOTICE, capital(word), "")]
+    mark, said = mark_of(detail), list[Said]()
+    for i, one in enumerate(sentences(detail)):
+        title, text = one if len(one.title) <= LONGEST_TITLE else ("", str(one))
+        if not title and said and said[-1].title:  # goes on with the sentence before
+            said[-1] = said[-1]._replace(text=f"{said[-1].text} {text}")
+        else:
+            said.append(Said(BAD if i == 0 and detail.zero_rows else mark, title, text))
+    return said
+
+
+def mark_of(detail: Verdict) -> str:
+    """Return the mark of a verdict: a tick only where errors of a tenth of the loss would have shown."""
+    unclear = detail.detectable is not None and detail.detectable >= CLEARLY
+    if detail.state == "none found" and (unclear or detail.zero_rows):
+        return NEUTRAL
+    return MARK_OF_STATE.get(detail.state, NOTICE)
+
+
+class Titled(NamedTuple):
+    """A sentence behind its title; without one it goes on with the sentence before."""
+
+    title: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"**{self.title}.** {self.text}" if self.title else self.text
+
+
+def sentences(verdict: Verdict) -> list[Titled]:
+    """Return what is said about calibration, most important first."""
+    told = [*_exceptions(verdict), *_judged(verdict)]
     if verdict.tested is not None and verdict.state != "not measurable":
-        said.append(f"The tests used {verdict.tested:,} of {count(cases, 'case')}.")
-    return tuple(said)
+        told.append(Titled("", f"The tests used {verdict.tested:,} of {count(verdict.cases, 'case')}."))
+    return told
 
 
-def _verdict(verdict: Verdict, cases: int, classes: int, picks_only: bool) -> list[str]:
-    title = f"**{verdict.word[0].upper()}{verdict.word[1:]}{' to judge' if verdict.state == 'too few' else ''}.**"
+def _exceptions(verdict: Verdict) -> Iterator[Titled]:
+    """Yield what must be known before the verdict: outcomes that were ruled out, decisions instead of forecasts."""
+    zeros, cases = verdict.zero_rows, verdict.cases
+    if zeros:
+        rows, loss = verdict.ruled_out, verdict.floored_loss
+        listed = ", ".join(_row(case) for case in rows[:NAMED_ROWS]) + (", …" if zeros > NAMED_ROWS and rows else "")
+        named = f" ({'row' if zeros == 1 else 'rows'} {listed})" if rows else ""
+        happened = f"what happened in {zeros:,} of {count(cases, 'case')}"
+        text = f"**It ruled out {happened}**{named}, so its log loss is infinite."
+        if verdict.floor and loss is not None and math.isfinite(loss):
+            text += f" With a minimum probability of {percent(verdict.floor)} it would be {loss:.2f}."
+        yield Titled("", text)
+    if verdict.reason is Reason.ONLY_CERTAIN_FORECASTS:
+        right = f", and all were right: misses are rarer than {at_most(min(3.0 / cases, 1.0))}."
+        if zeros:
+            right = f": right in {percent((cases - zeros) / cases)} of the cases."
+        yield Titled("These are decisions, not probabilities", f"Every forecast is 0 or 1{right}")
+
+
+def _row(case: Surprise) -> str:
+    return f"{case.row} of {case.file}" if case.file else str(case.row)
+
+
+def _judged(verdict: Verdict) -> list[Titled]:
+    title = capital(verdict.word) + (" to judge" if verdict.state == "too few" else "")
     if verdict.state == "not measurable":
-        return [f"{title} {sentence(verdict.reason or '')}".strip()]
+        return [Titled(title, sentence(_why_not(verdict)))]
     if verdict.state == "calibrated":
         most = at_most(max(verdict.gain.high or 0.0, verdict.detectable or 0.0))
-        return [f"{title} Correcting level, slope and ranges would save at most {most} of the log loss."]
+        return [Titled(title, f"Correcting level, slope and ranges would save at most {most} of the log loss.")]
     if verdict.state == "slight":
-        return [f"{title} Recalibrating saves at most {at_most(verdict.gain.high or 0.0)} of the log loss."]
+        return [Titled(title, f"Recalibrating saves at most {at_most(verdict.gain.high or 0.0)} of the log loss.")]
     if verdict.state in ("none found", "too few"):
-        return [f"{title} {_unseen(verdict, cases, classes)}".strip()]
-    said = []
+        return [Titled(title, _unseen(verdict))]
+    classes, told = verdict.class_count, list[Titled]()
     if verdict.confidence.direction:
-        said.append(_confidence(verdict, classes, picks_only))
+        told.append(_confidence(verdict))
     if verdict.level.classes:
-        said.append(_level(verdict.level.classes, classes))
+        told.append(_level(verdict.level.classes, classes))
     if verdict.curvature is not None and verdict.curvature.direction and not verdict.zero_rows:
-        start = "Besides, its" if said else "**Curved.** Its"
-        said.append(f"{start} probabilities are {verdict.curvature.direction}: where it says little and where much.")
-    if verdict.joint is not None and verdict.joint.pairs and not said:
-        said.append(_confused(verdict.joint.pairs))
+        start, ends = ("", "Besides, its") if told else ("Curved", "Its"), verdict.curvature.direction
+        told.append(Titled(start[0], f"{start[1]} probabilities are {ends} of the scale."))
+    if verdict.joint is not None and verdict.joint.pairs and not told:
+        told.append(_confused(verdict.joint.pairs))
     where = verdict.shape.where
     if where is not None and not _told(where, verdict.confidence.where):
-        start = "Besides, when" if said else f"{title} When"
-        said.append(f"{start} it says {_range(where, classes, picks_only)}")
+        named = _range(where, classes, verdict.picks_only)
+        told.append(Titled("", f"Besides, when it says {named}") if told else Titled(title, f"When it says {named}"))
     one = "range" if classes == 2 else "class or range"
-    return said or [f"{title} Outcomes differ from the forecasts by more than chance, but no single {one} stands out."]
+    nothing = f"Outcomes differ from the forecasts by more than chance, but no single {one} stands out."
+    return told or [Titled(title, nothing)]
+
+
+def _why_not(verdict: Verdict) -> str:
+    return why_not(verdict.reason, verdict.number, verdict.needed) if verdict.reason else ""
 
 
 def _told(where: Range, before: Range | None) -> bool:
@@ -79,55 +147,41 @@ def _told(where: Range, before: Range | None) -> bool:
     return before is not None and before.low <= where.low and where.high <= before.high
 
 
-def _zeros(zeros: int, cases: int, rows: Sequence[object], floor: float | None, loss: float | None) -> str:
-    listed = ", ".join(str(row) for row in rows[:NAMED_ROWS]) + (", …" if zeros > NAMED_ROWS and rows else "")
-    named = f" ({'row' if zeros == 1 else 'rows'} {listed})" if rows else ""
-    said = f"**It ruled out what happened in {zeros:,} of {count(cases, 'case')}**{named}, so its log loss is infinite."
-    if floor and loss is not None and math.isfinite(loss):
-        said += f" With a minimum probability of {percent(floor)} it would be {loss:.2f}."
-    return said
-
-
-def _decisions(zeros: int, cases: int) -> str:
-    said = "**These are decisions, not probabilities.** Every forecast is 0 or 1"
-    if zeros:
-        return f"{said}: right in {percent((cases - zeros) / cases)} of the cases."
-    return f"{said}, and all were right: misses are rarer than {at_most(min(3.0 / cases, 1.0))}."
-
-
-def _unseen(verdict: Verdict, cases: int, classes: int) -> str:
+def _unseen(verdict: Verdict) -> str:
     """Return what could have been seen."""
-    if verdict.reason and "same in every case" in verdict.reason:
-        return sentence(verdict.reason)
+    cases = verdict.cases
+    if verdict.reason is Reason.CONSTANT:
+        return sentence(_why_not(verdict))
     if verdict.detectable is None:
         return f"Every forecast is certain, so only misses could show it, and there is none in {count(cases, 'case')}."
     if verdict.detectable >= 1.0:
         return f"{count(cases, 'case')} {'is' if cases == 1 else 'are'} too few to judge."
     cases = cases if verdict.tested is None else verdict.tested
-    errors = "level or slope errors" if classes == 2 else "slope errors"
+    errors = "level or slope errors" if verdict.class_count == 2 else "slope errors"
     return f"With {count(cases, 'case')}, {errors} above {at_most(verdict.detectable)} of the loss would show."
 
 
-def _confidence(verdict: Verdict, classes: int, picks_only: bool) -> str:
-    test = verdict.confidence
+def _confidence(verdict: Verdict) -> Titled:
+    test, picks_only = verdict.confidence, verdict.picks_only
     over = test.direction == "over-confident"
-    title = f"**{'Over' if over else 'Under'}-confident.**"
+    title = capital(test.direction or "")
     if picks_only and verdict.slope_differs and test.expected is not None and test.realised is not None:
         says, was = two_percents(test.expected, test.realised)
-        return (
-            f"{title} It says {says} on average; {was} of its picks are right. The gap is widest where it is least "
-            f"sure, so the calibration slope is {'above' if over else 'below'} 1."
+        return Titled(
+            title,
+            f"It says {says} on average; {was} of its picks are right. The gap is widest where it is least sure, so "
+            f"the calibration slope is {'above' if over else 'below'} 1.",
         )
     if test.where is not None:
-        return f"{title} When it says {_range(test.where, classes, picks_only)}"
+        return Titled(title, f"When it says {_range(test.where, verdict.class_count, picks_only)}")
     extreme = f"Its probabilities are too {'extreme' if over else 'cautious'}"
     expected, realised = test.expected, test.realised
     if expected is not None and realised is not None and (realised < expected) == over and realised > 0.0:
         says, was = two_percents(expected, realised)
         if picks_only:
-            return f"{title} It says {says} on average; {was} of its picks are right."
-        return f"{title} {extreme}: it expects to give the outcome {says} (typically); it gave {was}."
-    return f"{title} {extreme}."
+            return Titled(title, f"It says {says} on average; {was} of its picks are right.")
+        return Titled(title, f"{extreme}: it expects to give the outcome {says} (typically); it gave {was}.")
+    return Titled(title, f"{extreme}.")
 
 
 def _range(where: Range, classes: int, picks_only: bool) -> str:
@@ -154,14 +208,14 @@ def _expected(expected: float, events: float) -> str:
     return f"{text} {'was' if text == '1.0' else 'were'}"
 
 
-def _level(levels: Mapping[str, ClassLevel], classes: int) -> str:
+def _level(levels: Mapping[str, ClassLevel], classes: int) -> Titled:
     if classes == 2:
         ((label, held),) = levels.items()
         says, was = two_percents(held.predicted, held.observed)
         word = "high" if held.predicted > held.observed else "low"
         name = event_name(label)
         whom = "It" if name == event_name(None) else f"For {name} it"
-        return f"**Too {word} overall.** {whom} predicts {says} on average; {was} happened."
+        return Titled(f"Too {word} overall", f"{whom} predicts {says} on average; {was} happened.")
     parts: list[str] = []
     for verb, over in (("Over-predicts", True), ("Under-predicts", False)):
         some = [(name, held) for name, held in levels.items() if (held.predicted > held.observed) == over]
@@ -170,14 +224,14 @@ def _level(levels: Mapping[str, ClassLevel], classes: int) -> str:
             listed = [f"{_class(name)} ({says}, was {was})" for name, says, was in shares]
             more = [f"{len(some) - NAMED_CLASSES} more"] if len(some) > NAMED_CLASSES else []
             parts.append(f"**{verb if not parts else verb.lower()}** {listing([*listed, *more])}")
-    return ("; " if len(levels) > len(parts) else " and ").join(parts) + "."
+    return Titled("Biased", ("; " if len(levels) > len(parts) else " and ").join(parts) + ".")
 
 
-def _confused(pairs: Sequence[ClassPair]) -> str:
+def _confused(pairs: Sequence[ClassPair]) -> Titled:
     """Return which classes happen where others were forecast."""
     named = [f"{_class(pair.observed)} happens where {_class(pair.given)} was given" for pair in pairs[:NAMED_CLASSES]]
     more = [f"{len(pairs) - NAMED_CLASSES} more pairs"] if len(pairs) > NAMED_CLASSES else []
-    return f"**Confuses classes.** {capital(listing([*named, *more]))}, more often than its probabilities say."
+    return Titled("Confuses classes", f"{capital(listing([*named, *more]))}, more often than its probabilities say.")
 
 
 def _class(name: str) -> str:

@@ -27,6 +27,7 @@ FOUND = (
 VERDICTS = (*FOUND, *(f"slightly {word}" for word in FOUND), "calibrated", "no miscalibration found")
 VERDICTS += ("too few cases", "not measurable")
 
+FIXABLE = {"none": "no recalibration is called for", "floor": "a minimum probability", "base rate": "class frequencies"}
 RULES = {"log": "log loss", "brier": "Brier score"}
 SCORE_OF = {"log": "log_loss", "brier": "brier"}
 GOOD, BAD, ACTION, NOTICE, NEUTRAL, UNKNOWN = "✓", "✗", "→", "!", "·", "?"

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...data import Finding, Forecasts, prepare
+from ...data import Forecasts, prepare
+from ...data import findings_of_input as of_input
 from .. import roles
 from ..build import Array, ModelRows, numbers_in, prepared, repeated
 from ..columns import Columns
@@ -64,7 +65,7 @@ def _frequency(columns: Columns, frequency: str, n: str | None) -> Match | None:
             most=1 if n else 3,
         )
     found = _match(columns, forecast, frequency, "observed frequency (rule 2)", {"frequency": frequency})
-    return found if options.count else replace(found, findings=(Finding.of("no_number_of_cases"),), shares_only=True)
+    return found if options.count else replace(found, findings=(of_input.NoNumberOfCases(),), shares_only=True)
 
 
 def _match(columns: Columns, forecast: str, outcome: str, note: str, found: dict[str, str]) -> Match:
@@ -118,7 +119,9 @@ def build(rows: ModelRows) -> Forecasts:
         given["counts"] = _twice(events, n - events)
     outcomes = np.tile(np.array([1, 0]), frame.height)
     made = prepare(outcomes, np.repeat(numbers_in(frame[rows.columns[0]]), 2), **given)
-    return replace(made, findings=tuple(f for f in made.findings if f.code not in ("zero_count", "zero_weight")))
+    return replace(
+        made, findings=tuple(f for f in made.findings if not isinstance(f, (of_input.ZeroCount, of_input.ZeroWeight)))
+    )
 
 
 def _twice(events: Array, others: Array) -> Array:

@@ -10,7 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...data import Finding, Forecasts, prepare
+from ...data import Forecasts, prepare
+from ...data import findings_of_input as of_input
 from .. import roles
 from ..build import Array, ModelRows, between, matrix, numbers_in
 from ..columns import Columns
@@ -32,13 +33,12 @@ def match(columns: Columns) -> Match | None:
     between = [f"{low}–{high}" for low, high in pairwise(limits)]
     several = len(limits) > 1
     labels = (f"≤{limits[0]}", *between, f">{limits[-1]}") if several else ("0", "1")
-    rule = f"(m + 1/3)/(M + {len(labels)}/3)"
     return Match(
         ((columns.model, members),),
         labels if several else (0, 1),
         outcome,
         labels=labels,
-        findings=(Finding.of("raw_shares") if "raw" in options.exceeds else Finding.of("ensemble", rule=rule),),
+        findings=(of_input.RawShares() if "raw" in options.exceeds else of_input.Ensemble(classes=len(labels)),),
         certain=True,
         derived=True,
         outcome_note=f"classes {' '.join(labels)}" if several else f"event = above {limits[0]}",

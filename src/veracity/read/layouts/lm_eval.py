@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...data import Finding, Forecasts
+from ...data import findings_of_input as of_input
+from ...data.findings import first_rows
 from ..build import ModelRows, prepared
 from ..columns import Columns
 from ..match import Match
@@ -65,7 +67,7 @@ def flatten(rows: Callable[[], Rows], name: str, first: Row, label: str | None =
         spool.add(others | logs | {answer: right})
     as_given, why = low >= 0 and "logit" not in key.lower(), "probabilities per option (rule 1)"
     more: dict[str, Any] = {"scale": "probability", "why": why} if as_given else {"scale": "logit", "why": f"log-{why}"}
-    more["findings"] = () if as_given else (Finding.of("softmax"),)
+    more["findings"] = () if as_given else (of_input.Softmax(),)
     return spool.table(name, _match(key, options, answer, model_column="model" if len(models) > 1 else None, **more))
 
 
@@ -183,9 +185,9 @@ def _of_likely_tokens(
         unlisted += shares[1]
         others = {k: v for k, v in flat({k: v for k, v in row.items() if k != "output"}).items() if k != answer}
         spool.add(others | {f"option.{option}": p for option, p in shares[0].items()} | {answer: right, ROW: number})
-    findings = [Finding.of("likely_tokens")]
-    findings += [Finding.of("unlisted_options", unlisted, spool.rows)] if unlisted else []
-    findings += [Finding.of("no_answers", len(silent), total, rows=silent)] if silent else []
+    findings: list[Finding] = [of_input.LikelyTokens()]
+    findings += [of_input.UnlistedOptions(unlisted, spool.rows)] if unlisted else []
+    findings += [of_input.NoAnswers(len(silent), total, first_rows(silent))] if silent else []
     why = "probabilities of the options among the likely tokens (rule 1)"
     made = _match("option", everything, answer, why=why, findings=tuple(findings), no_answers=tuple(silent))
     return spool.table(name, made, numbered=True)

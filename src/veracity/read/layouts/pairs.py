@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...data import Finding, Forecasts, prepare
+from ...data import Forecasts, prepare
+from ...data import findings_of_input as of_input
+from ...data.findings import first_rows
 from .. import roles
 from ..build import ModelRows, matrix, prepared, repeated
 from ..classes import class_sets
@@ -51,7 +53,7 @@ def match(columns: Columns) -> Match | None:
         ((columns.model, forecasts),),
         (0, 1),
         outcomes=outcomes,
-        findings=(Finding.of("separate_events", len(forecasts)),),
+        findings=(of_input.SeparateEvents(len(forecasts)),),
         stacked=True,
         certain=True,
         may_have_models=False,
@@ -121,5 +123,5 @@ def _with_decided(made: Forecasts) -> Forecasts:
     true = np.flatnonzero(((p == 0) | (p == 1)) & (p == made.outcomes))
     if len(true) < DECIDED * len(p):
         return made
-    found = Finding.of("already_decided", len(true), len(p), [made.row(i) for i in true[:20]])
+    found = of_input.AlreadyDecided(len(true), len(p), first_rows([made.row(i) for i in true[:20]]))
     return replace(made, findings=(*made.findings, found))

@@ -1,0 +1,69 @@
+"""Class frequencies estimated from unlabelled scores under label shift (Saerens, Latinne & Decaestecker 2002)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from veracity.data import Finding, Forecasts
+from veracity.data import findings_of_results as of_results
+
+from ._dual_solver import Chunks, in_memory, moments
+from ._fitted import Array
+from ._target import checked_target
+from .multiplicative import tilt
+
+CHANGE = 1e-10  # of a frequency in one round, below which the rounds have converged
+MOST_ROUNDS = 5000
+ABSENT = 1e-6  # a frequency below this is on its way to zero
+
+
+def em(forecasts: Forecasts, trained_on: ArrayLike) -> tuple[Array, Finding]:
+    """Return class frequencies here, given those the model was `trained_on`, and a warning about the assumptions.
+
+    Rounds of π ← mean over rows of S·π/trained_on, normalised (EM), or Newton steps where they are short: both climb
+    the likelihood of π. Labels are not used. Each is one pass over rows that may be on a cluster, which SciPy's
+    optimisers would repeat for the loss alone.
+    A maximum at the edge of the simplex means that label shift does not describe the scores: ValueError.
+    """
+    return em_chunks(in_memory(forecasts), trained_on, forecasts.classes)
+
+
+def em_chunks(
+    chunks: Chunks, trained_on: ArrayLike, classes: tuple[Any, ...], start: Array | None = None
+) -> tuple[Array, Finding]:
+    """Return the same from passes over rows (m, k) with their shares of the mass, beginning at `start`."""
+    before = checked_target(trained_on, classes)
+    if (before == 0.0).any():
+        name = classes[int(np.argmin(before))]
+        raise ValueError(f"trained_on: class {name} has frequency 0; a model cannot have learned it: leave it out")
+    pi = before if start is None else start
+
+    def place(rows: Array, u: Array) -> tuple[Array, Array, float]:
+        a = tilt(rows, u)
+        return a, a, 1.0
+
+    for _ in range(MOST_ROUNDS):
+        found, coupling = moments(chunks, place, np.log(pi / before))
+        change = np.abs(found - pi).max()
+        gone = (found < ABSENT) & (found < pi)
+        if gone.any():
+            names = ", ".join(str(c) for c, out in zip(classes, gone, strict=True) if out)
+            raise ValueError(
+                f"em: the estimate leaves the simplex at {names}: the scores ask for fewer than no cases of it; label "
+                "shift does not describe these scores, or the training frequencies are wrong: give the target instead"
+            )
+        pi = _newton(pi, found, coupling)
+        if change < CHANGE:
+            break
+    else:
+        raise ValueError(f"em: no estimate in {MOST_ROUNDS} rounds; the scores say too little about the frequencies")
+    return pi / pi.sum(), of_results.LabelShift(classes=tuple(map(str, classes)), frequencies=tuple(pi.tolist()))
+
+
+def _newton(pi: Array, found: Array, coupling: Array) -> Array:
+    """Return the frequencies after a Newton step on ln π (M = mean A Aᵀ) if it is short, else after a round of EM."""
+    step, _, rank, _ = np.linalg.lstsq(coupling, found - pi)
+    return np.asarray(pi * np.exp(step) if rank == len(pi) and np.abs(step).max() < 0.5 else found)

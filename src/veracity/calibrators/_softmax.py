@@ -1,0 +1,110 @@
+"""Softmax regression of the outcome on the logarithms of the probabilities, for vector and matrix scaling."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from veracity.data import Forecasts
+
+from ._fitted import Array, as_rows
+from ._grouping import row_mass
+from ._logistic import Curvature, Measured, logs, minimise
+
+
+def softmax(z: Array) -> tuple[Array, Array]:
+    """Return rows e^z/Σe^z, and ln Σe^z."""
+    top = z.max(axis=1, keepdims=True)
+    q = np.exp(z - top)
+    total = (q @ np.ones(q.shape[1]))[:, None]  # quicker than a sum along rows
+    q /= total
+    return q, (top + np.log(total))[:, 0]
+
+
+def log_scores(forecasts: Forecasts) -> tuple[Array, Array, Array, Array]:
+    """Return logarithms (n, k) of the rows with mass, their outcomes, their mass in rows, and the scale of a column."""
+    scores, outcomes = forecasts.scores, forecasts.observed
+    rows = row_mass(forecasts)
+    used = rows > 0.0
+    if not used.all():
+        scores, outcomes, rows = scores[used], outcomes[used], rows[used]
+    x = logs(as_rows(scores, forecasts.k))
+    scale = np.sqrt(np.maximum(rows @ x**2 / rows.sum(), 1e-12))
+    return x, outcomes, rows, np.full(forecasts.k, float(np.sqrt((scale**2).mean())))
+
+
+def diagonal_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float) -> Array:
+    """Return (2k,) slopes and intercepts of z_j = slope_j x_j + intercept_j with the least log loss.
+
+    `ridge` adds ½ ridge (coefficient − centre)².
+    """
+    n, k = x.shape
+    here = np.arange(n)
+
+    def measure(c: Array) -> Measured:
+        z = x * c[:k] + c[k:]
+        q, total = softmax(z)
+        loss = float(rows @ (total - z[here, y])) + 0.5 * ridge * float(((c - centre) ** 2).sum())
+        rest = q.copy()
+        rest[here, y] -= 1.0
+        rest *= rows[:, None]
+        gradient = np.concatenate([np.einsum("ij,ij->j", rest, x), rest.sum(axis=0)]) + ridge * (c - centre)
+        return loss, gradient, q
+
+    def curvature(q: Array) -> Curvature:
+        both = np.concatenate([q * x, q], axis=1)
+        weighted = both * rows[:, None]
+        hessian = -(weighted.T @ both)
+        cross = weighted[:, :k].sum(axis=0)
+        square = np.einsum("ij,ij->j", weighted[:, :k], x)
+        one, two = np.arange(k), np.arange(k, 2 * k)
+        hessian[one, one] += square + ridge
+        hessian[two, two] += weighted[:, k:].sum(axis=0) + ridge
+        hessian[one, two] += cross
+        hessian[two, one] += cross
+        return partial(np.dot, hessian)
+
+    return minimise(measure, curvature, centre, float(rows.sum()))
+
+
+def full_fit(x: Array, y: Array, rows: Array, centre: Array, ridge: float) -> Array:
+    """Return (k, d) weights W of z = x Wᵀ with the least log loss plus ½ ridge |W − centre|², x (n, d).
+
+    No matrix of k·d parameters is built. In units of the curvature of each class alone, at the centre, conjugate
+    gradients need a few products.
+    """
+    n, d = x.shape
+    k = len(centre)
+    here = np.arange(n)
+    weighted_x = x * rows[:, None]
+    q, _ = softmax(x @ centre.T)
+    own = [(weighted_x * (q[:, [j]] * (1.0 - q[:, [j]]))).T @ x + ridge * np.eye(d) for j in range(k)]
+    unit = np.linalg.inv(np.linalg.cholesky(np.array(own) / rows.sum()))
+
+    def outward(v: Array) -> Array:
+        return np.asarray(np.einsum("kij,ki->kj", unit, v.reshape(k, d)))
+
+    def inward(w: Array) -> Array:
+        return np.asarray(np.einsum("kij,kj->ki", unit, w).ravel())
+
+    def measure(v: Array) -> Measured:
+        moved = outward(v)
+        z = x @ (centre + moved).T
+        q, total = softmax(z)
+        loss = float(rows @ (total - z[here, y])) + 0.5 * ridge * float((moved**2).sum())
+        rest = q.copy()
+        rest[here, y] -= 1.0
+        return loss, inward(rest.T @ weighted_x + ridge * moved), q
+
+    def curvature(q: Array) -> Curvature:
+        def product(v: Array) -> Array:
+            w = outward(v)
+            t = x @ w.T
+            t -= np.einsum("ij,ij->i", q, t)[:, None]
+            t *= q
+            return inward(t.T @ weighted_x + ridge * w)
+
+        return product
+
+    return centre + outward(minimise(measure, curvature, np.zeros(k * d), float(rows.sum())))
