@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from veracity.data import Finding
 from veracity.data.findings_of_input import ZeroProbability
 from veracity.data.findings_of_results import Empty, OneClass
 from veracity.data.fix import Fix
-from veracity.data.records import Baseline, ExpectedScore, Gain, Means, Remedy, Scores, Skill, Surprise
+from veracity.data.reading import Reading
+from veracity.data.records import (
+    Baseline,
+    Drift,
+    ExpectedScore,
+    Gain,
+    Group,
+    Means,
+    Remedy,
+    Scores,
+    Skill,
+    Surprise,
+    Window,
+)
 from veracity.data.verdict import Reason, Verdict
 
 from .calibration import mark_of
 from .findings import sentence_of
 from .labels import ACTION, BAD, GOOD, NOTICE, RECALIBRATED, RULES, SCORE_OF, WITHIN_CHANCE, Said
-from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, value, why
+from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, why
 from .text import capital, sentence
 
 MOST_ROWS = 3  # row numbers named in a sentence
@@ -33,22 +45,20 @@ def recalibrated(reported: Means, measured: Means, detail: Verdict | None) -> st
     """Return what recalibrated means are, and whether they differ from those given by chance only."""
     if detail is None or detail.state in ("found", "slight", "not measurable") or detail.zero_rows:
         return RECALIBRATED
-    differ = any(abs(measured[name] - reported[name]) > 1e-9 for name in measured if name in reported)
+    differ = any(abs(measured.reading(name) - held) > 1e-9 for name, held in reported.readings().items())
     return f"{RECALIBRATED} {WITHIN_CHANCE}" if differ else RECALIBRATED
 
 
-def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | None) -> Said | None:
+def usefulness(scores: Scores, skill: Skill, baseline: Baseline) -> Said | None:
     """Return whether the forecasts are better than always predicting the class frequencies."""
-    if scores is None or skill is None or baseline is None:
-        return None
-    name, label, gain = "log_loss", "Log loss", skill.log
+    loss: Reading | None
+    label, loss, base, gain = "Log loss", scores.log_loss, baseline.log_loss, skill.log
     if finite(gain) is None:  # an infinite log loss says nothing about usefulness, the Brier score does
-        name, label, gain = "brier", "Brier score", skill.brier
-    if finite(gain) is None or name not in scores or name not in baseline:
+        label, loss, base, gain = "Brier score", scores.brier, baseline.brier, skill.brier
+    share = finite(gain)
+    if share is None or loss is None or base is None:
         return None
-    share = float(gain)  # type: ignore[arg-type]
-    base = number(baseline[name], decimals(scores[name]))
-    against = f"{label} {number(scores[name])} against {base} for the baseline"
+    against = f"{label} {number(loss)} against {number(base, decimals(loss))} for the baseline"
     limits = ends(gain)
     if limits is not None and limits[0] <= 0.0 <= limits[1]:
         worse = f"{percent(-limits[0], 0)} worse" if limits[0] < 0.0 else "no better"
@@ -62,34 +72,33 @@ def usefulness(scores: Scores | None, skill: Skill | None, baseline: Baseline | 
     return Said(GOOD, "Useful", f"{against} ({percent(share, 0)} better).")
 
 
-def expectation(scores: Scores | None, expected: Mapping[str, ExpectedScore] | None, verdict: Verdict | None) -> str:
+def expectation(scores: Scores, expected: Mapping[str, ExpectedScore], verdict: Verdict) -> str:
     """Return whether the log loss was worse or better than the forecasts expected of themselves.
 
     A direction is named only where the calibration verdict found something and chance does not explain the difference.
     """
     rule = judged_by(scores)
-    found, observed = (expected or {}).get(rule), None if scores is None else scores[SCORE_OF[rule]]
+    found, observed = expected.get(rule), scores.reading(SCORE_OF[rule])
     if found is None or found.expected is None or finite(observed) is None:
         return ""
     name, gap = RULES[rule], abs(float(found.excess))
     both = f"{name} {number(observed)}, expected {number(found.expected, decimals(observed))}"
-    named = verdict is not None and verdict.state in ("found", "slight")
+    named = verdict.state in ("found", "slight")
     if not named or found.p is None or found.p >= SIGNIFICANT:
         return f"About as good as it expected of itself: {both}."
     word = "Worse" if found.excess > 0.0 else "Better"
     return f"{word} than it expected of itself: {both}, a difference of {number(gap, decimals(found.excess))}."
 
 
-def judged_by(scores: Scores | None) -> str:
+def judged_by(scores: Scores) -> str:
     """Return the rule that recalibrations are judged by: "brier" where the log loss is infinite."""
-    return "brier" if scores is not None and finite(scores.log_loss) is None else "log"
+    return "brier" if finite(scores.log_loss) is None else "log"
 
 
-def any_infinite(scores: Iterable[Scores | None]) -> bool:
+def any_infinite(scores: Iterable[Scores]) -> bool:
     """Return whether a log loss is infinite, so that these are judged by the Brier score, which all of them have."""
     held = list(scores)
-    known = all(one is not None and finite(one.get("brier")) is not None for one in held)
-    return known and any(value(one.log_loss) == math.inf for one in held if one is not None)
+    return all(finite(one.brier) is not None for one in held) and any(one.log_loss == math.inf for one in held)
 
 
 def remedy_name(remedy: Remedy) -> str:
@@ -155,11 +164,11 @@ def gain_text(gain: Gain) -> str:
 NOT_THROUGHOUT = Said(NOTICE, "Otherwise none found", "All times together show no miscalibration beyond chance.")
 
 
-def worst_group(groups: Any) -> Said | None:
+def worst_group(groups: Mapping[str, Group]) -> Said | None:
     """Return the worst group of the first column whose groups differ significantly."""
-    for column, group in (groups or {}).items():
+    for column, group in groups.items():
         p = group.differ.p if group.differ is not None else None
-        if p is not None and p < BESIDE and group.worst in group.levels:
+        if p is not None and p < BESIDE and group.worst is not None and group.worst in group.levels:
             loss = group.levels[group.worst].scores.log_loss
             loss_text = f"log loss {number(loss)}" if finite(loss) is not None else "an infinite log loss"
             text = f"{column} = {group.worst} is worst, with {loss_text}; groups differ ({p_equals(p)})."
@@ -167,7 +176,7 @@ def worst_group(groups: Any) -> Said | None:
     return None
 
 
-def group_verdicts(group: Any) -> str:
+def group_verdicts(group: Group) -> str:
     """Return at which p the verdicts of groups are found; empty where that is unknown or that of one verdict."""
     if group.alpha is None or group.alpha >= SIGNIFICANT:
         return ""
@@ -175,7 +184,7 @@ def group_verdicts(group: Any) -> str:
     return f"p: of the calibration tests of a group. {judged}; alone, it would be at {SIGNIFICANT}."
 
 
-def drift(found: Any) -> str:
+def drift(found: Drift | None) -> str:
     """Return whether log loss and calibration drift, in a sentence; empty where that was not tested."""
     if found is None or found.p is None:
         return ""
@@ -187,25 +196,25 @@ def drift(found: Any) -> str:
     return f"{said}."
 
 
-def drifting(found: Any, windows: Any) -> Said | None:
+def drifting(found: Drift | None, windows: Sequence[Window]) -> Said | None:
     """Return that log loss or calibration drifts, with the first and the last window; None where neither does."""
     if found is None or not any(p is not None and p < BESIDE for p in (found.p, found.calibration_p)):
         return None
     text = drift(found)
-    if windows and len(windows) > 1:
+    if len(windows) > 1:
         first, last = windows[0], windows[-1]
         text += f" Log loss {number(first.log_loss)} from {first.start}, {number(last.log_loss)} from {last.start} on"
-        excess = [finite(window.excess) for window in (first, last)]
-        if None not in excess:
-            expected = [number(w.log_loss - w.excess, decimals(w.log_loss)) for w in (first, last)]
+        excesses = [(w.log_loss, excess) for w in (first, last) if (excess := finite(w.excess)) is not None]
+        if len(excesses) == 2:
+            expected = [number(loss - excess, decimals(loss)) for loss, excess in excesses]
             text += f"; expected by the forecasts: {expected[0]} and {expected[1]}"
         text += "."
     return Said(NOTICE, "Drift", text)
 
 
-def biggest_miss(surprises: Sequence[Surprise] | None, zero_rows: int = 0) -> Said | None:
+def biggest_miss(surprises: Sequence[Surprise], zero_rows: int = 0) -> Said | None:
     """Return the case with the lowest probability of its outcome, if that is tiny and no zeros are reported."""
-    rare = [case for case in surprises or () if 0 < case.probability < TINY]
+    rare = [case for case in surprises if 0 < case.probability < TINY]
     if not rare or zero_rows:
         return None
     return Said(NOTICE, "Note", f"{place(rare[0])} gave its outcome a probability of {chance(rare[0].probability)}.")
