@@ -221,7 +221,7 @@ def test_a_sole_or_named_outcome_that_the_forecast_separates_is_read_with_a_find
     (finding,) = (f for f in found.findings if f.code == "perfect_separation")
     below, above = P[P <= 0.5].max(), P[P > 0.5].min()
     assert found.outcome == name
-    assert dict(finding.details) == {"column": name, "forecast": "score", "low": below, "high": above}
+    assert (finding.column, finding.forecast, finding.low, finding.high) == (name, "score", below, above)
     assert (finding.count, finding.total) == (N, N)
 
 

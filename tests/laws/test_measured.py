@@ -142,7 +142,7 @@ def test_rows_in_parts_counted_or_in_another_order_measure_the_same() -> None:
     for one, other in others:
         for section in ("measured", "divergence"):
             for name in MEANS:
-                first, second = (getattr(a, section)[name] for a in (one, other))
+                first, second = (getattr(a, section).reading(name) for a in (one, other))
                 assert float(first) == pytest.approx(float(second), rel=1e-9)
                 assert (first.high is None) == (second.high is None)
                 assert (first.high or 0.0) == pytest.approx(second.high or 0.0, rel=1e-9)
