@@ -327,10 +327,8 @@ def _attempt(file: File, options: ReadOptions) -> None:
 
 def source_of_frame(data: Any, options: ReadOptions, name: str = "frame", parts: Any = None) -> Source:
     """Return a frame as one part; or `parts` of a distributed frame of which `data` are some rows."""
-    held = getattr(data, "dtypes", {})
-    if (
-        options.time and hasattr(held, "get") and str(held.get(options.time)) == "object"
-    ):  # polars would take zones away
+    held = getattr(data, "dtypes", {}) if options.time and type(data).__module__.startswith("pandas") else {}
+    if hasattr(held, "get") and str(held.get(options.time)) == "object":  # polars would take zones away
         texts_of_times(list(data[options.time]), int, Names("frame"))
     made = polars_frame(data)
     if made.height == 0:

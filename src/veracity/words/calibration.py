@@ -274,6 +274,8 @@ def at_most(share: float) -> str:
     >>> at_most(0.0041), at_most(0.00013), at_most(0.14)
     ('0.5 %', '0.02 %', '14 %')
     """
+    if not math.isfinite(share):
+        return "an unknown share"
     digits = 0 if share >= 0.0995 else max(1, -magnitude(max(100.0 * share, 1e-6)))
     scale = 10.0**digits
     return _percent(math.ceil(100.0 * share * scale - 1e-9) / scale / 100.0, digits)

@@ -257,10 +257,9 @@ SHAPES = [
         says=(
             "m.csv: one probability column `p_win`, but `outcome` has three values (lost, void, "
             "won). An outcome for one probability has two values.\n"
-            "  if one value is the event:  --label outcome --where 'outcome!=void' --versus-rest "
-            "won"
+            "  if one value is the event:  --label outcome --versus-rest won --where 'outcome!=void'"
         ),
-        remedy="--label outcome --where 'outcome!=void' --versus-rest won",
+        remedy="--label outcome --versus-rest won --where 'outcome!=void'",
     ),
     Shape(
         "states of an election, shares of the vote beside",

@@ -141,7 +141,7 @@ SHAPES = [
             "risk.csv: one probability column `risk`, but `died` has three values ((120 rows "
             "affected), 0, 1). An outcome for one probability has two values.\n"
             "  if a value is no outcome, which one?  --label died --where 'died!=VALUE'      if one value is "
-            "the event:  --label died --missing drop --versus-rest 1"
+            "the event:  --label died --versus-rest 1 --missing drop"
         ),
         remedy="--label died --where 'died!=(120 rows affected)'",
         filled=("VALUE", "(120 rows affected)"),
