@@ -127,7 +127,7 @@ def judge(
     if block is not None and 2.0 ** (1 - number) > max(WEIGHTS.values()) * alpha:
         return not_measurable(f"{number} clusters or blocks of time: too few to judge one of several groups")
     order = np.arange(len(names)) if picks_only else class_order(held)
-    p, y = _in_order(p, y, order)
+    p, y = in_class_order(p, y, order)
     realised = p[np.arange(len(y)), y] if p.ndim == 2 else np.where(y == 1, p, 1.0 - p)
     zeros = int(count[realised <= 0.0].sum()) if zero_rows is None else zero_rows
     certain = bool(((p == 0.0) | (p == 1.0)).all())
@@ -239,7 +239,7 @@ def spread_zeros(p: Floats, rows: int) -> Floats:
     return np.where(zero, share / np.maximum(number, 1), np.where(number > 0, p * (1.0 - share), p))
 
 
-def _in_order(p: Floats, y: NDArray[np.int64], order: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
+def in_class_order(p: Floats, y: NDArray[np.int64], order: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
     """Return forecasts and outcomes with the classes in this order; of two classes the probability of the second."""
     if len(order) > 2:
         return p[:, order], np.argsort(order)[y]
