@@ -1,0 +1,196 @@
+"""Do rows seem to repeat? Outcomes of neighbouring forecasts that agree more than those of forecasts a little apart.
+
+Copies of a case have nearly the same forecast and the same outcome. With C the forecasts recalibrated on average and
+residuals r of the outcomes, T = Σ_i [s(i, nearest) − mean of s(i, neighbours further off)], s the product of residuals:
+a wrong calibration curve moves both alike, copies only the first. T is compared with that of outcomes drawn from C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+import numpy as np
+from numpy.typing import NDArray
+
+from veracity.data import Forecasts
+from veracity.estimate.cases import DRAWS, Many
+from veracity.estimate.slope import PER_CLASS, fit
+from veracity.estimate.stability import aligned
+from veracity.state.content import forecast_hashes
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_CASES = 20_000  # that are looked at
+MOST_OF_MANY = 5_000  # of more than two classes
+FEWEST = 100  # cases below which nothing is looked for
+FURTHER, FURTHER_OF_MANY = (20, 40), (6, 15)  # neighbours that the nearest is compared with
+SUSPICIOUS = 3.5  # z, from the exact variance, from which outcomes are drawn
+FIRES = 4.0  # z among the draws
+LEAST = 1e-6  # probabilities below are as near to each other as this
+TIED = 0.5  # share of T from equal forecasts from which these are taken as the copies
+AT_ONCE = 1 << 22  # numbers held together
+BY_TREE = 20  # classes up to which a tree finds the nearest forecasts faster than all distances
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """How far neighbours agree: z among draws, cases that were looked at, and whether equal forecasts are the copies."""
+
+    z: float
+    cases: int
+    tied: bool
+
+
+def repetition(rows: Forecasts, seed: int = 0) -> Repetition | None:
+    """Return that rows seem to repeat; None where they do not, or where there are too few to tell."""
+    most = MOST_CASES if rows.k == 2 else MOST_OF_MANY
+    rows = rows.take(np.flatnonzero(np.cumsum(rows.copies) <= most))
+    if int(rows.copies.sum()) < FEWEST:
+        return None
+    p, cases, key = aligned(rows, forecast_hashes(rows))
+    c = fit(cases.for_fit(p), p, level=rows.k == 2 or cases.n >= PER_CLASS * cases.levels, scalar=True).p
+    row = np.repeat(np.arange(len(p)), cases.count.astype(np.int64))
+    if p.ndim == 1:
+        row, key = row[np.argsort(p[row], kind="stable")], p
+    rng, tie = np.random.default_rng(seed), _numbered(key[row])
+    y = cases.y[row][np.lexsort([rng.random(len(row)), tie])]  # outcomes of equal forecasts in a random order
+    least = 1.0 / (2.0 * len(row))
+    if isinstance(cases, Many):
+        c = np.maximum(c[row], least / rows.k)
+        return _OfMany.of(p[row], c / c.sum(axis=1, keepdims=True), tie).judged(y, rng)
+    return _OfTwo(np.clip(c[row], least, 1.0 - least), tie).judged(y, rng)
+
+
+def _numbered(key: NDArray[Any]) -> Ints:
+    """(n,) number of the forecast of each row; equal ones are one after another."""
+    return np.cumsum(np.concatenate([[True], key[1:] != key[:-1]]))
+
+
+class _Neighbours:
+    """How far outcomes of neighbours agree: T and its part from equal forecasts, its variance, and draws of outcomes."""
+
+    c: Floats
+
+    def agreement(self, y: Ints) -> tuple[Floats, Floats]:
+        """(draws,) T of outcomes (draws, n), and its part from equal forecasts."""
+        raise NotImplementedError
+
+    @property
+    def variance(self) -> float:
+        raise NotImplementedError
+
+    def drawn(self, number: int, rng: np.random.Generator) -> Ints:
+        """(number, n) outcomes drawn from C."""
+        raise NotImplementedError
+
+    def judged(self, y: Ints, rng: np.random.Generator) -> Repetition | None:
+        """Return that T is beyond all draws, and by more than four of their standard deviations."""
+        (found,), (equal,) = self.agreement(y[None])
+        if found < SUSPICIOUS * np.sqrt(self.variance):
+            return None
+        step = max(1, AT_ONCE // self.c.size)
+        sizes = [min(step, DRAWS - start) for start in range(0, DRAWS, step)]
+        draws = np.concatenate([self.agreement(self.drawn(size, rng))[0] for size in sizes])
+        z = float((found - draws.mean()) / max(float(draws.std()), 1e-300))
+        return Repetition(z, len(y), bool(equal >= TIED * found)) if z > FIRES and found > draws.max() else None
+
+
+@dataclass(frozen=True, eq=False)
+class _OfTwo(_Neighbours):
+    """Cases in the order of their forecasts, residuals in units of their standard deviation."""
+
+    c: Floats
+    tie: Ints
+
+    def agreement(self, y: Ints) -> tuple[Floats, Floats]:
+        r = (y - self.c) / np.sqrt(self.c * (1.0 - self.c))
+        near, far = FURTHER
+        own = r[:, : r.shape[1] - far]
+        sums = np.concatenate([np.zeros((len(r), 1)), np.cumsum(r, axis=1)], axis=1)
+        apart = sums[:, far + 1 :] - sums[:, near : sums.shape[1] - 1 - far + near]
+        next_to = own * r[:, 1 : own.shape[1] + 1]
+        equal = self.tie[1 : own.shape[1] + 1] == self.tie[: own.shape[1]]
+        total = next_to.sum(axis=1) - np.einsum("ij,ij->i", own, apart) / (far - near + 1)
+        return total, next_to[:, equal].sum(axis=1)
+
+    @property
+    def variance(self) -> float:
+        near, far = FURTHER
+        return (len(self.c) - far) * (1.0 + 1.0 / (far - near + 1))  # products of different pairs are uncorrelated
+
+    def drawn(self, number: int, rng: np.random.Generator) -> Ints:
+        return (rng.random((number, len(self.c))) < self.c).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfMany(_Neighbours):
+    """Pairs of cases i, j with what the product of their residuals counts in T: 1 the nearest, less further ones."""
+
+    c: Floats
+    tie: Ints
+    i: Ints
+    j: Ints
+    share: Floats
+
+    @classmethod
+    def of(cls, p: Floats, c: Floats, tie: Ints) -> _OfMany:
+        first, last = FURTHER_OF_MANY
+        near = nearest(np.log(np.maximum(p, LEAST)), last)
+        used = near[:, [0, *range(first - 1, last)]]
+        share = np.append(1.0, np.full(last - first + 1, -1.0 / (last - first + 1)))
+        i = np.repeat(np.arange(len(p)), len(share))
+        return cls(c, tie, i, used.ravel(), np.tile(share, len(p)))
+
+    @cached_property
+    def _both(self) -> Floats:
+        """(pairs,) c_i·c_j."""
+        return np.asarray(np.einsum("ij,ij->i", self.c[self.i], self.c[self.j]))
+
+    def agreement(self, y: Ints) -> tuple[Floats, Floats]:
+        equal = self.share * (self.tie[self.i] == self.tie[self.j]) * (self.share > 0.0)
+        found = np.empty((2, len(y)))
+        for place, one in enumerate(y):
+            a, b = one[self.i], one[self.j]
+            s = (a == b) - self.c[self.j, a] - self.c[self.i, b] + self._both
+            found[:, place] = self.share @ s, equal @ s
+        return found[0], found[1]
+
+    @property
+    def variance(self) -> float:
+        """Σ over pairs of (their share)²·tr(V_i V_j), V = diag(c) − cc′."""
+        n = len(self.c)
+        pair, at = np.unique(np.minimum(self.i, self.j) * n + np.maximum(self.i, self.j), return_inverse=True)
+        share = np.bincount(at.ravel(), self.share)
+        a, b = self.c[pair // n], self.c[pair % n]
+        trace = np.einsum("ij,ij->i", a * b, 1.0 - a - b) + np.einsum("ij,ij->i", a, b) ** 2
+        return float(share**2 @ trace)
+
+    def drawn(self, number: int, rng: np.random.Generator) -> Ints:
+        ends = np.cumsum(self.c, axis=1)
+        ends[:, -1] = 1.0
+        n, k = ends.shape
+        flat = (ends + np.arange(n)[:, None]).ravel()
+        found = [np.searchsorted(flat, np.arange(n) + rng.random(n), "right") - k * np.arange(n) for _ in range(number)]
+        return np.minimum(np.array(found), k - 1)
+
+
+def nearest(x: Floats, number: int) -> Ints:
+    """(n, number) the nearest other rows of each row, by Euclidean distance."""
+    n = len(x)
+    if x.shape[1] <= BY_TREE:
+        from scipy.spatial import cKDTree
+
+        place = np.asarray(cKDTree(x).query(x, number + 1)[1])
+    else:
+        place, square, step = np.empty((n, number + 1), np.int64), np.einsum("ij,ij->i", x, x), max(1, AT_ONCE // n)
+        for start in range(0, n, step):
+            part = slice(start, min(start + step, n))
+            distance = square - 2.0 * x[part] @ x.T
+            some = np.argpartition(distance, number, axis=1)[:, : number + 1]
+            order = np.argsort(np.take_along_axis(distance, some, axis=1), axis=1, kind="stable")
+            place[part] = np.take_along_axis(some, order, axis=1)
+    itself = place == np.arange(n)[:, None]
+    itself[~itself.any(axis=1), -1] = True  # one of many equal rows
+    return place[~itself].reshape(n, number)
