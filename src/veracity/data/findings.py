@@ -39,6 +39,16 @@ TEXTS = {
         "rows look dependent (`{column}`: {values} values, {seen}); add {option}, the intervals may be too narrow "
         "without",
     ),
+    "repeated_forecasts": (
+        "changes the meaning",
+        "rows seem to repeat: equal forecasts have equal outcomes more often than chance explains, so they count as "
+        "one cluster each ({option} names the cases)",
+    ),
+    "repeated_rows": (
+        "changes the meaning",
+        "rows seem to repeat: nearly equal forecasts have equal outcomes more often than chance explains; name the "
+        "case of each row with {option}",
+    ),
     "event": ("note", "the event is {event}, the last of the sorted labels ({option} chooses)"),
     "already_decided": (
         "changes the meaning",

@@ -15,6 +15,7 @@ from veracity.estimate.per_class import per_class
 from veracity.estimate.profile import risk_profile
 from veracity.estimate.recalibration import recalibration
 from veracity.estimate.remedies import remedies
+from veracity.estimate.repeated import forecasts_as_clusters, repeated_rows
 from veracity.estimate.scores import baseline, no_scores, scores, skill
 from veracity.estimate.source import source_divergence, source_means, with_source
 from veracity.estimate.windows import drifts, windows
@@ -31,6 +32,7 @@ __all__ = [
     "expected_at",
     "expected_score",
     "findings",
+    "forecasts_as_clusters",
     "group",
     "ideal",
     "losses",
@@ -41,6 +43,7 @@ __all__ = [
     "recalibration",
     "reliability",
     "remedies",
+    "repeated_rows",
     "risk_profile",
     "scores",
     "skill",

@@ -7,17 +7,20 @@ a wrong calibration curve moves both alike, copies only the first. T is compared
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.data import Forecasts
+from veracity.data import Finding, Forecasts
 from veracity.estimate.cases import DRAWS, Many
 from veracity.estimate.slope import PER_CLASS, fit
 from veracity.estimate.stability import aligned
 from veracity.state.content import forecast_hashes
+from veracity.state.keyed import KeyedScores
+from veracity.state.rows import hashes
+from veracity.state.tally import Tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,6 +34,7 @@ FIRES = 4.0  # z among the draws
 LEAST = 1e-6  # probabilities below are as near to each other as this
 TIED = 0.5  # share of T from equal forecasts from which these are taken as the copies
 AT_ONCE = 1 << 22  # numbers held together
+FEW_ROWS = 2_000  # of which all distances are taken
 BY_TREE = 20  # classes up to which a tree finds the nearest forecasts faster than all distances
 
 
@@ -43,13 +47,36 @@ class Repetition:
     tied: bool
 
 
+def repeated_rows(tally: Tally) -> Repetition | None:
+    """Return that the rows of a tally seem to repeat; None where clusters, time or cases tell which belong together."""
+    rows = tally.analysis.rows
+    known = tally.by_key is not None or rows.case is not None or rows.clusters is not None
+    if known or tally.shares_only or not tally.measurable or not len(rows):
+        return None
+    return repetition(rows.precise(), tally.plan.random_state)
+
+
+def forecasts_as_clusters(tally: Tally) -> Tally:
+    """Return a tally whose rows with equal forecasts depend on each other."""
+    rows = tally.analysis.rows
+    if not len(rows):
+        return tally
+    rows = replace(rows, clusters=hashes(rows))
+    return replace(tally, analysis=replace(tally.analysis, rows=rows), by_key=KeyedScores.of(rows.precise()))
+
+
+def finding(found: Repetition, option: str) -> Finding:
+    """Return what must be known about rows that seem to repeat; `option` names their cases."""
+    return Finding.of("repeated_forecasts" if found.tied else "repeated_rows", total=found.cases, option=option)
+
+
 def repetition(rows: Forecasts, seed: int = 0) -> Repetition | None:
     """Return that rows seem to repeat; None where they do not, or where there are too few to tell."""
     most = MOST_CASES if rows.k == 2 else MOST_OF_MANY
     rows = rows.take(np.flatnonzero(np.cumsum(rows.copies) <= most))
     if int(rows.copies.sum()) < FEWEST:
         return None
-    p, cases, key = aligned(rows, forecast_hashes(rows))
+    p, cases, key, _ = aligned(rows, forecast_hashes(rows))
     c = fit(cases.for_fit(p), p, level=rows.k == 2 or cases.n >= PER_CLASS * cases.levels, scalar=True).p
     row = np.repeat(np.arange(len(p)), cases.count.astype(np.int64))
     if p.ndim == 1:
@@ -126,43 +153,52 @@ class _OfTwo(_Neighbours):
 
 @dataclass(frozen=True, eq=False)
 class _OfMany(_Neighbours):
-    """Pairs of cases i, j with what the product of their residuals counts in T: 1 the nearest, less further ones."""
+    """Cases with their neighbours (n, 1 + further): the nearest counts 1 in T, all further ones together −1."""
 
     c: Floats
     tie: Ints
-    i: Ints
-    j: Ints
-    share: Floats
+    near: Ints
 
     @classmethod
     def of(cls, p: Floats, c: Floats, tie: Ints) -> _OfMany:
         first, last = FURTHER_OF_MANY
-        near = nearest(np.log(np.maximum(p, LEAST)), last)
-        used = near[:, [0, *range(first - 1, last)]]
-        share = np.append(1.0, np.full(last - first + 1, -1.0 / (last - first + 1)))
-        i = np.repeat(np.arange(len(p)), len(share))
-        return cls(c, tie, i, used.ravel(), np.tile(share, len(p)))
+        return cls(c, tie, nearest(np.log(np.maximum(p, LEAST)), last)[:, [0, *range(first - 1, last)]])
+
+    @property
+    def _share(self) -> Floats:
+        """What the product of the residuals of a case and of each neighbour counts in T."""
+        further = self.near.shape[1] - 1
+        return np.append(1.0, np.full(further, -1.0 / further))
 
     @cached_property
-    def _both(self) -> Floats:
-        """(pairs,) c_i·c_j."""
-        return np.asarray(np.einsum("ij,ij->i", self.c[self.i], self.c[self.j]))
+    def _expected(self) -> tuple[Floats, Floats]:
+        """Σ_j over neighbours, both ways, of share·c_j (n, k), and Σ over pairs of share·c_i·c_j; nearest and equal."""
+        share = self._share * np.ones(self.near.shape)
+        equal = np.where((self.tie[self.near] == self.tie[:, None]) & (share > 0.0), share, 0.0)
+        sums, both = np.zeros((2, *self.c.shape)), np.zeros(2)
+        for column, other in enumerate(self.near.T):
+            for place, w in enumerate((share[:, column], equal[:, column])):
+                sums[place] += w[:, None] * self.c[other]
+                np.add.at(sums[place], other, w[:, None] * self.c)
+                both[place] += w @ np.einsum("ij,ij->i", self.c, self.c[other])
+        return sums, both
 
     def agreement(self, y: Ints) -> tuple[Floats, Floats]:
-        equal = self.share * (self.tie[self.i] == self.tie[self.j]) * (self.share > 0.0)
-        found = np.empty((2, len(y)))
-        for place, one in enumerate(y):
-            a, b = one[self.i], one[self.j]
-            s = (a == b) - self.c[self.j, a] - self.c[self.i, b] + self._both
-            found[:, place] = self.share @ s, equal @ s
-        return found[0], found[1]
+        sums, both = self._expected
+        same = [(y == y[:, other]) for other in self.near.T]
+        equal = self.tie[self.near[:, 0]] == self.tie
+        found = sum(w * one.sum(axis=1) for w, one in zip(self._share, same, strict=True))
+        held = np.arange(len(self.c))
+        less = [one[held, y].sum(axis=1) for one in sums]
+        return np.asarray(found - less[0] + both[0]), np.asarray(same[0][:, equal].sum(axis=1) - less[1] + both[1])
 
     @property
     def variance(self) -> float:
         """Σ over pairs of (their share)²·tr(V_i V_j), V = diag(c) − cc′."""
         n = len(self.c)
-        pair, at = np.unique(np.minimum(self.i, self.j) * n + np.maximum(self.i, self.j), return_inverse=True)
-        share = np.bincount(at.ravel(), self.share)
+        i, j = np.repeat(np.arange(n), self.near.shape[1]), self.near.ravel()
+        pair, at = np.unique(np.minimum(i, j) * n + np.maximum(i, j), return_inverse=True)
+        share = np.bincount(at.ravel(), np.tile(self._share, n))
         a, b = self.c[pair // n], self.c[pair % n]
         trace = np.einsum("ij,ij->i", a * b, 1.0 - a - b) + np.einsum("ij,ij->i", a, b) ** 2
         return float(share**2 @ trace)
@@ -179,7 +215,7 @@ class _OfMany(_Neighbours):
 def nearest(x: Floats, number: int) -> Ints:
     """(n, number) the nearest other rows of each row, by Euclidean distance."""
     n = len(x)
-    if x.shape[1] <= BY_TREE:
+    if n > FEW_ROWS and x.shape[1] <= BY_TREE:
         from scipy.spatial import cKDTree
 
         place = np.asarray(cKDTree(x).query(x, number + 1)[1])

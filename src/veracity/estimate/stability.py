@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,17 @@ LEVEL, SLOPE = "level", "slope"
 NOTHING = 1e-9  # variance of a direction below which it is 0 but for rounding
 
 
-def aligned(rows: Forecasts, beside: Array, block: Array | None = None) -> tuple[Floats, Two | Many, Array]:
-    """Return forecasts, their cases, and what stands beside the rows, in an order of `beside` and of content."""
+class Aligned(NamedTuple):
+    """Forecasts, their cases, and what stands beside them; `flipped`: p is that of the first of two classes."""
+
+    p: Floats
+    cases: Two | Many
+    beside: Array
+    flipped: bool
+
+
+def aligned(rows: Forecasts, beside: Array, block: Array | None = None) -> Aligned:
+    """Return rows for tests, in an order of `beside` and of content."""
     some = np.flatnonzero((rows.copies > 0) & (rows.mass > 0.0))
     key = row_hashes(rows)
     some = some[np.lexsort([key[some], beside[some]])]
@@ -50,7 +59,7 @@ def aligned(rows: Forecasts, beside: Array, block: Array | None = None) -> tuple
         p = spread_zeros(p, int(count.sum()))
     block = None if block is None else np.asarray(block)[some]
     p, cases = cases_of(p, y, count, weight, block, ranges, np.arange(len(some)))
-    return p, cases, beside[some]
+    return Aligned(p, cases, beside[some], rows.k == 2 and bool(order[0] == 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veracity import estimate
-from veracity.data import Finding, records
+from veracity.data import Finding, records, stability
 from veracity.data.extras import extras
 from veracity.data.findings import unique
 from veracity.data.papers import Papers
@@ -22,6 +22,7 @@ from veracity.data.places import file_of
 from veracity.data.reading import Reading, undefined, unknown
 from veracity.data.verdict import Verdict
 from veracity.estimate.ladder import NoProbabilities
+from veracity.estimate.repeated import finding
 from veracity.kernels.result import R
 from veracity.results.document import RULES, build, encode, parameter_of, parse, plain, readings, rule_key, rule_of
 from veracity.results.presented import Presented
@@ -61,21 +62,21 @@ class Assessment(Presented):
     @cached_property
     def n(self) -> int:
         """Number of cases."""
-        return self._state.cases
+        return self._counted.cases
 
     @cached_property
     def classes(self) -> tuple[Any, ...]:
-        return self._state.classes
+        return self._counted.classes
 
     @cached_property
     def floor(self) -> float:
         """Minimum probability of the reported means."""
-        return self._state.plan.limits[0]
+        return self._counted.plan.limits[0]
 
     @cached_property
     def level(self) -> float:
         """Level of the intervals."""
-        return self._state.plan.level
+        return self._counted.plan.level
 
     @cached_property
     def scores(self) -> records.Scores:
@@ -199,12 +200,16 @@ class Assessment(Presented):
     @cached_property
     def verdict_detail(self) -> Verdict:
         """Can the probabilities be taken at face value? Tests, sizes and sentences."""
-        return self._shared.shown(estimate.verdict(self._state, self._shared.recalibration, self._shared.nothing))
+        held = self._shared
+        found = estimate.verdict(self._state, held.recalibration, held.nothing or held.repeating)
+        if held.repetition is not None:
+            found = replace(found, findings=(*found.findings, finding(held.repetition, held.cluster_option)))
+        return held.shown(found)
 
     @cached_property
     def remedies(self) -> tuple[records.Remedy, ...]:
         """What each recalibration gains on cases it was not fitted to, best first."""
-        if self._shared.unjudged:
+        if self._shared.unjudged or self._shared.repeating:
             return ()
         return estimate.remedies(self._shared.recalibration, level=self._state.plan.level)
 
@@ -257,19 +262,23 @@ class Assessment(Presented):
         return records.Curves() if published is None else estimate.reliability(self._state, published.curve)
 
     @cached_property
-    def groups(self) -> Mapping[str, records.Group]:
+    def groups(self) -> Mapping[str, stability.Group]:
         """Readings of each level of each group."""
-        groups = self._state.groups
-        return {column: estimate.group(levels, self._shared.recalibration) for column, levels in groups.items()}
+        held, found = self._shared, {}
+        tied = held.repetition is not None and held.repetition.tied
+        for column, levels in self._state.groups.items():
+            parts = {name: estimate.forecasts_as_clusters(part) if tied else part for name, part in levels.items()}
+            found[column] = estimate.group(parts, held.recalibration, held.repeating)
+        return found
 
     @cached_property
-    def windows(self) -> tuple[records.Window, ...]:
+    def windows(self) -> tuple[stability.Window, ...]:
         """Readings of each window of time, where the plan has windows."""
         return estimate.windows(self._state)
 
     @cached_property
-    def drift(self) -> records.Drift | None:
-        """Whether log loss and calibration change slowly in time; None without times."""
+    def drift(self) -> stability.Drift | None:
+        """Whether calibration changes slowly in time; None without times."""
         return estimate.drifts(self._state)
 
     @cached_property
@@ -372,19 +381,25 @@ class Assessment(Presented):
         return {name: value for name, value in vars(self).items() if name != "_shared"}
 
     @property
-    def _state(self) -> Tally:
+    def _counted(self) -> Tally:
+        """The tally as it was counted."""
         if self.tally is None:
             raise AttributeError(FROM_JSON)
         return self.tally
 
+    @property
+    def _state(self) -> Tally:
+        """The tally that estimates are made from."""
+        return self._shared.tally
+
     @cached_property
     def _shared(self) -> Shared:
-        return Shared(self._state)
+        return Shared.of(self._counted)
 
     def _losses(self, key: str) -> records.Losses:
         tally, plan = self._state, self._state.plan
-        if self._shared.unjudged:
-            return estimate.no_losses(self._shared.unjudged)
+        if self._shared.unjudged or self._shared.repeating:
+            return estimate.no_losses(self._shared.unjudged or self._shared.repeating)
         score = {"log": self.scores.log_loss, "brier": self.scores.brier}.get(key)
         upper = None
         if key == "log" and plan.map == "auto" and self.verdict_detail.gain.high is not None and score is not None:

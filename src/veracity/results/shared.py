@@ -15,6 +15,7 @@ from veracity.estimate.expected import Expected
 from veracity.estimate.ideal import Ideal
 from veracity.estimate.measured import Measured, Published
 from veracity.estimate.recalibration import Recalibration
+from veracity.estimate.repeated import Repetition
 from veracity.estimate.reported import Profile
 from veracity.estimate.scores import FEW_MISSES, few_misses
 from veracity.results.document import RULES, Shown, rule_key, without_intervals
@@ -30,9 +31,31 @@ DECIDED_BY_MISSES = (Reading, Means, ExpectedScore, RiskProfile, Decomposition)
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """The estimates of one tally that more than one section needs."""
+    """The estimates of one tally that more than one section needs.
+
+    repetition  that rows seem to repeat; where those with equal forecasts do, these are clusters of the tally
+    """
 
     tally: Tally
+    repetition: Repetition | None = None
+
+    @classmethod
+    def of(cls, tally: Tally) -> Shared:
+        """Return the estimates of a tally whose rows may repeat."""
+        found = estimate.repeated_rows(tally)
+        return cls(estimate.forecasts_as_clusters(tally) if found is not None and found.tied else tally, found)
+
+    @property
+    def repeating(self) -> str:
+        """Why there is no verdict though forecasts can be compared with outcomes: copies of cases cannot be told."""
+        if self.repetition is None or self.repetition.tied:
+            return ""
+        return f"rows seem to repeat: name the case of each with {self.cluster_option}"
+
+    @property
+    def cluster_option(self) -> str:
+        """How the caller names the clusters of rows."""
+        return {"file": "--cluster", "frame": "cluster="}.get(self.tally.names.style, "clusters=")
 
     @cached_property
     def nothing(self) -> str:
@@ -95,8 +118,8 @@ class Shared:
 
     @cached_property
     def recalibration(self) -> Recalibration | None:
-        """The one cross-validation of verdict, losses and remedies."""
-        if self.unjudged:
+        """The one cross-validation of verdict, losses and remedies; None where copies could be on both its sides."""
+        if self.unjudged or self.repeating:
             return None
         rows = self.tally.few_rows(MOST_ROWS, MOST_ENTRIES)
         clusters = self.tally.dependent(rows)

@@ -17,7 +17,7 @@ from veracity.state.rows import AnalysisRows
 from veracity.state.sums import Sums
 from veracity.state.tally import Low, Tally, grid_of
 
-KIND = b"veracity tally 5\n"
+KIND = b"veracity tally 6\n"
 
 
 def pack(tally: Tally) -> bytes:

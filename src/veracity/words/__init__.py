@@ -1,7 +1,7 @@
 """Labels, numbers and sentences as people read them, the same in terminal, report, notebook and Markdown.
 
 `labels`, `numbers` and `text` serve every page; `assessment` holds the sentences about one set of forecasts,
-`calibration` those of its verdict, `comparison` those about several sets. The names of the first four are here too.
+`calibration` those of its verdict, `stability` those about time and groups, `comparison` those about several sets. The names of the first four are here too.
 """
 
 # ruff: noqa: F403
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from . import calibration as calibration
 from . import comparison as comparison
+from . import stability as stability
 from .assessment import *
 from .labels import *
 from .numbers import *

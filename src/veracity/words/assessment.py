@@ -1,4 +1,4 @@
-"""Sentences about one set of forecasts: use, calibration, remedy, groups, drift and what else must be known."""
+"""Sentences about one set of forecasts: use, calibration, remedy and what else must be known."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ SLOPE_DIFFERS = (
     "The verdict is about forecasts on average, the slope about sure ones beside unsure ones: here they point in "
     "opposite directions, for the gap is widest where the forecasts are least sure."
 )
-BESIDE = 0.01  # p of a test beside the verdict below which it claims something: together they keep the 5 % of one
 
 
 def verdict(word: str, detail: Verdict | None) -> list[Said]:
@@ -157,6 +156,9 @@ def fix(
     return Said(NOTICE, "No clear fix", f"{text}{gain_text(gain)}, which may be chance.")
 
 
+NO_SINGLE_FIX = Said(NOTICE, "No single fix", "One recalibration of all cases does not help: it is right on average.")
+
+
 def left_by(fixed: Gain, scores: Scores, baseline: Baseline | None, rule: str = "log") -> tuple[str, bool] | None:
     """Return the loss that a recalibration leaves beside the baseline's, and whether it is hardly lower."""
     name = SCORE_OF[rule]
@@ -174,49 +176,6 @@ def gain_text(gain: Gain) -> str:
     """
     shown, limits = number(gain.gain, decimals(gain)), interval(gain)
     return f"{shown} ({limits})" if limits else shown
-
-
-NOT_THROUGHOUT = Said(NOTICE, "Otherwise none found", "All times together show no miscalibration beyond chance.")
-
-
-def worst_group(groups: Any) -> Said | None:
-    """Return the worst group of the first column whose groups differ significantly."""
-    for column, group in (groups or {}).items():
-        p = group.differ.p if group.differ is not None else None
-        if p is not None and p < BESIDE and group.worst in group.levels:
-            loss = group.levels[group.worst].scores.log_loss
-            loss_text = f"log loss {number(loss)}" if finite(loss) is not None else "an infinite log loss"
-            text = f"{column} = {group.worst} is worst, with {loss_text}; groups differ ({p_equals(p)})."
-            return Said(NOTICE, "Groups", text)
-    return None
-
-
-def drift(found: Any) -> str:
-    """Return whether log loss and calibration drift, in a sentence; empty where that was not tested."""
-    if found is None or found.p is None:
-        return ""
-    said = "The log loss drifts" if found.p < BESIDE else "The log loss does not clearly drift"
-    said = f"{said} ({p_equals(found.p)})"
-    if found.calibration_p is not None:
-        also = f"calibration {'drifts' if found.calibration_p < BESIDE else 'does not clearly drift'}"
-        said += f"; {also} ({p_equals(found.calibration_p)})"
-    return f"{said}."
-
-
-def drifting(found: Any, windows: Any) -> Said | None:
-    """Return that log loss or calibration drifts, with the first and the last window; None where neither does."""
-    if found is None or not any(p is not None and p < BESIDE for p in (found.p, found.calibration_p)):
-        return None
-    text = drift(found)
-    if windows and len(windows) > 1:
-        first, last = windows[0], windows[-1]
-        text += f" Log loss {number(first.log_loss)} from {first.start}, {number(last.log_loss)} from {last.start} on"
-        excess = [finite(window.excess) for window in (first, last)]
-        if None not in excess:
-            expected = [number(w.log_loss - w.excess, decimals(w.log_loss)) for w in (first, last)]
-            text += f"; expected by the forecasts: {expected[0]} and {expected[1]}"
-        text += "."
-    return Said(NOTICE, "Drift", text)
 
 
 def biggest_miss(surprises: Sequence[Surprise] | None, zero_rows: int = 0) -> Said | None:
