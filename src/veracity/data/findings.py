@@ -46,8 +46,8 @@ TEXTS = {
     ),
     "repeated_rows": (
         "changes the meaning",
-        "rows seem to repeat: nearly equal forecasts have equal outcomes more often than chance explains; name the "
-        "case of each row with {option}",
+        "nearly equal forecasts have equal outcomes more often than chance explains, as copies of a case would: the "
+        "intervals are too narrow; name the case of each row with {option}",
     ),
     "event": ("note", "the event is {event}, the last of the sorted labels ({option} chooses)"),
     "already_decided": (

@@ -10,7 +10,7 @@ from .records import Level, Section
 
 
 @dataclass(frozen=True)
-class Test(Section):
+class PValue(Section):
     """A p-value; None where nothing could be tested."""
 
     p: float | None
@@ -20,8 +20,8 @@ class Test(Section):
 class Drift(Section):
     """A test that calibration changes slowly in time: its level, its slope, and both together (Holm)."""
 
-    level: Test
-    slope: Test
+    level: PValue
+    slope: PValue
     p: float | None
     method: str
     reason: str | None = None  # why nothing was tested
@@ -79,8 +79,8 @@ class GroupCalibration(Section):
     shifts  two classes: log-odds by which each group is off, shrunk by what chance explains
     """
 
-    level: Test
-    slope: Test
+    level: PValue
+    slope: PValue
     p: float | None
     names: tuple[str, ...]
     method: str

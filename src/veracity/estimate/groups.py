@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from veracity.data.reading import Reading, around
 from veracity.data import Forecasts
 from veracity.data.records import ClassLevel, Level
-from veracity.data.stability import Difference, Group, GroupCalibration, GroupShift, Test
+from veracity.data.stability import Difference, Group, GroupCalibration, GroupShift, PValue
 from veracity.estimate.calibration_tests import ALPHA, signs
 from veracity.estimate.compare import FEWEST_CLUSTERS
 from veracity.estimate.components import Judge
@@ -140,8 +140,8 @@ def calibration(levels: Mapping[str, Tally], seed: int, untested: str = "") -> G
         sign = -1.0 if held.flipped else 1.0
         shifts = {name: sign * float(shift[ordered.index(name)]) for name in levels if name in used}
     return GroupCalibration(
-        Test(p[LEVEL]),
-        Test(p[SLOPE]),
+        PValue(p[LEVEL]),
+        PValue(p[SLOPE]),
         min(adjusted.values()),
         tuple(dict.fromkeys(one.group for one in off)),
         method(held.cases, held.beside),
@@ -151,7 +151,7 @@ def calibration(levels: Mapping[str, Tally], seed: int, untested: str = "") -> G
 
 
 def _no_calibration(reason: str) -> GroupCalibration:
-    return GroupCalibration(Test(None), Test(None), None, (), "", reason=reason)
+    return GroupCalibration(PValue(None), PValue(None), None, (), "", reason=reason)
 
 
 def _together(levels: Sequence[Tally]) -> tuple[Forecasts, Ints]:

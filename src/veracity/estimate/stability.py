@@ -21,6 +21,7 @@ from veracity.estimate.cases import LEAST_IN_FIT, Many, Two, cases_of, ranges_of
 from veracity.estimate.joint import MOST, frequent_classes
 from veracity.estimate.slope import RIDGE, fit
 from veracity.estimate.verdict import in_class_order, spread_zeros
+from veracity.formulas.differences import number_of_cosines
 from veracity.state.content import class_order, row_hashes
 
 Floats = NDArray[np.float64]
@@ -163,7 +164,7 @@ class Cosines:
     @classmethod
     def of(cls, time: Array) -> Cosines:
         first = np.flatnonzero(np.concatenate([[True], time[1:] != time[:-1]]))
-        return cls(first, max(FEWEST_COSINES, int(0.41 * len(first) ** (2.0 / 3.0))))
+        return cls(first, max(FEWEST_COSINES, number_of_cosines(len(first))))
 
     @property
     def times(self) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veracity.data.reading import Reading
-from veracity.data.stability import Drift, Test, Window
+from veracity.data.stability import Drift, PValue, Window
 from veracity.estimate import stability
 from veracity.estimate.compare import FEWEST_TIMES, Dependence
 from veracity.estimate.stability import LEVEL, SLOPE, aligned
@@ -44,8 +44,9 @@ def drifts(tally: Tally) -> Drift | None:
     times = len(tally.by_key.sums)
     if not tally.measurable or tally.shares_only:
         return _untested("forecasts cannot be compared with outcomes")
-    if times < FEWEST_TIMES:
-        return _untested(f"{times} different time{'' if times == 1 else 's'}: too few to test, at least {FEWEST_TIMES} needed")
+    if times < stability.FEWEST_TIMES:
+        number = f"{times} different time{'' if times == 1 else 's'}"
+        return _untested(f"{number}: too few to test, at least {stability.FEWEST_TIMES} needed")
     rows = tally.few_rows(MOST_ROWS, MOST_ENTRIES)
     assert rows.time is not None
     held = aligned(rows, np.asarray(rows.time))
@@ -54,11 +55,11 @@ def drifts(tally: Tally) -> Drift | None:
         return _untested(f"too few times in a sample of {len(rows):,} rows to test")
     cosines = stability.Cosines.of(held.beside)
     method = f"two slowest of {cosines.number} cosines of {cosines.times:,} times"
-    return Drift(Test(found[LEVEL]), Test(found[SLOPE]), float(holm(list(found.values())).min()), method)
+    return Drift(PValue(found[LEVEL]), PValue(found[SLOPE]), float(holm(list(found.values())).min()), method)
 
 
 def _untested(reason: str) -> Drift:
-    return Drift(Test(None), Test(None), None, "", reason)
+    return Drift(PValue(None), PValue(None), None, "", reason)
 
 
 def _windows_of(sums: KeyedSums, window: str, dates: bool) -> Ints:

@@ -50,7 +50,7 @@ class Shared:
         """Why there is no verdict though forecasts can be compared with outcomes: copies of cases cannot be told."""
         if self.repetition is None or self.repetition.tied:
             return ""
-        return f"rows seem to repeat: name the case of each with {self.cluster_option}"
+        return f"rows seem to repeat: name the case of each row with {self.cluster_option}"
 
     @property
     def cluster_option(self) -> str:

@@ -341,7 +341,8 @@ def _group_table(a: Any, column: str, group: Any) -> Table:
         notes.append("Shrunk: log loss drawn towards the mean of all groups, as small groups vary by chance.")
     if shifts:
         notes.append("Off by: log-odds beside the calibration of all cases, drawn towards 0 as chance explains it.")
-    if any(part.verdict == "not measurable" for _, part in largest):
+    untested = group.calibration is not None and group.calibration.reason is not None  # that is said already
+    if not untested and any(part.verdict == "not measurable" for _, part in largest):
         notes.append("Not measurable: too few cases, clusters or blocks of time in the group.")
     verdict = Column("verdict", number=False)
     return table(f"By {column}", ["cases", "log loss", limits, *shrunk, *pairs, verdict], rows, notes)

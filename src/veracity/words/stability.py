@@ -29,7 +29,7 @@ def drifting(drift: Drift | None) -> bool:
 def differing(groups: Mapping[str, Group] | None) -> dict[str, Group]:
     """Return the columns whose groups differ in calibration by more than chance explains."""
     columns = groups or {}
-    least = BESIDE / min(max(len(columns), 1), MOST_COLUMNS)
+    least = BESIDE / min(max(len(columns), 1), MOST_COLUMNS) * (1.0 + 1e-9)
     found = {name: (group, _p(group.calibration)) for name, group in columns.items()}
     return {name: group for name, (group, p) in found.items() if p is not None and p <= least}
 
@@ -38,7 +38,7 @@ def unstable(drift: Drift | None, windows: Sequence[Window] | None, groups: Mapp
     """Return that calibration holds on average only; None where it holds throughout as far as can be seen."""
     parts = ["not over time" + _bracketed(when(drift, windows))] if drift is not None and drifting(drift) else []
     parts += [f"not in {where(column, group)}" for column, group in differing(groups).items()]
-    return Said(NOTICE, ON_AVERAGE, f"but {listing(parts)}.") if parts else None
+    return Said(NOTICE, ON_AVERAGE, f"But {listing(parts)}.") if parts else None
 
 
 def notes(
@@ -138,7 +138,7 @@ def group_notes(column: str, group: Group) -> list[str]:
         elif p is not None and p > IN_TABLE and group.worst in group.levels:
             loss = group.levels[group.worst].scores.log_loss
             size = f"log loss {number(loss)}" if finite(loss) is not None else "an infinite log loss"
-            said.append(f"Cases of {group.worst} are harder, with {size} {how}.")
+            said.append(f"Cases of {column} = {group.worst} are harder, with {size} {how}.")
         else:
             said.append(f"The log losses of groups differ {how}.")
     return said
