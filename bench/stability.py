@@ -196,12 +196,13 @@ def repeating(kind: str, n: int, error: str = "", copies: int = 1, jitter: float
         elif error == "bend":
             p = pair(x[:, 1] - x[:, 0] + 0.5 * (np.abs(x[:, 1] - x[:, 0]) - 1.0))
         elif error == "waves":
-            q = pair(x[:, 1] - x[:, 0] + np.sin(4.0 * (x[:, 1] - x[:, 0])))
+            q = pair(x[:, 1] - x[:, 0] + 0.5 * np.sin(4.0 * (x[:, 1] - x[:, 0])))
         elif error == "swap":
             k = q.shape[1]
             q = 0.8 * q + 0.2 * np.roll(q, 1, axis=1) if k > 2 else q
         y, i = draw(q, rng), rng.permutation(np.repeat(np.arange(cases), copies))
-        p = softmax(np.log(p[i]) + rng.normal(0.0, jitter, p[i].shape)) if jitter else p[i]
+        noise = np.outer(rng.normal(0.0, jitter, n), np.eye(p.shape[1])[0])  # of the log-odds of the first class
+        p = softmax(np.log(p[i]) + noise) if jitter else p[i]
         return {"p": p, "y": y[i]}
 
     return make

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from veracity.data import Finding, Forecasts
 from veracity.estimate.cases import DRAWS, Many
+from veracity.estimate.recalibration import recalibration
 from veracity.estimate.slope import PER_CLASS, fit
 from veracity.estimate.stability import aligned
 from veracity.state.content import forecast_hashes
@@ -33,6 +34,7 @@ SUSPICIOUS = 3.5  # z, from the exact variance, from which outcomes are drawn
 FIRES = 4.0  # z among the draws
 LEAST = 1e-6  # probabilities below are as near to each other as this
 TIED = 0.5  # share of T from equal forecasts from which these are taken as the copies
+LITTLE = 0.1  # of the mean variance of outcomes
 AT_ONCE = 1 << 22  # numbers held together
 FEW_ROWS = 2_000  # of which all distances are taken
 BY_TREE = 20  # classes up to which a tree finds the nearest forecasts faster than all distances
@@ -85,9 +87,31 @@ def repetition(rows: Forecasts, seed: int = 0) -> Repetition | None:
     y = cases.y[row][np.lexsort([rng.random(len(row)), tie])]  # outcomes of equal forecasts in a random order
     least = 1.0 / (2.0 * len(row))
     if isinstance(cases, Many):
-        c = np.maximum(c[row], least / rows.k)
-        return _OfMany.of(p[row], c / c.sum(axis=1, keepdims=True), tie).judged(y, rng)
+        held = _OfMany.of(p[row], _floored(c[row], least), tie)
+        if not held.suspicious(y):
+            return None
+        pooled = recalibrated(rows, p, cases)  # whatever curve or confusion of classes the first one missed
+        return replace(held, c=_floored(pooled[row], least)).judged(y, rng)
     return _OfTwo(np.clip(c[row], least, 1.0 - least), tie).judged(y, rng)
+
+
+def _floored(c: Floats, least: float) -> Floats:
+    c = np.maximum(c, least / c.shape[1])
+    return np.asarray(c / c.sum(axis=1, keepdims=True))
+
+
+def recalibrated(rows: Forecasts, p: Floats, cases: Many) -> Floats:
+    """Return p recalibrated by the pool of all maps, cross-fitted; p itself of too few rows."""
+    held = Forecasts(
+        p, cases.y, tuple(range(rows.k)), weights=cases.weight, counts=cases.count.astype(np.int64)
+    )  # in the order of the cases
+    found = recalibration(held)
+    if found is None:
+        return p
+    share = found.folds.copies / np.bincount(found.folds.row, found.folds.copies)[found.folds.row]
+    out = np.zeros(p.shape)
+    np.add.at(out, found.folds.row, found.calibrated * share[:, None])
+    return out
 
 
 def _numbered(key: NDArray[Any]) -> Ints:
@@ -112,11 +136,15 @@ class _Neighbours:
         """(number, n) outcomes drawn from C."""
         raise NotImplementedError
 
+    def suspicious(self, y: Ints) -> bool:
+        """Return whether T is so large by its variance that outcomes need to be drawn."""
+        return bool(self.agreement(y[None])[0][0] >= SUSPICIOUS * np.sqrt(self.variance))
+
     def judged(self, y: Ints, rng: np.random.Generator) -> Repetition | None:
         """Return that T is beyond all draws, and by more than four of their standard deviations."""
-        (found,), (equal,) = self.agreement(y[None])
-        if found < SUSPICIOUS * np.sqrt(self.variance):
+        if not self.suspicious(y):
             return None
+        (found,), (equal,) = self.agreement(y[None])
         step = max(1, AT_ONCE // self.c.size)
         sizes = [min(step, DRAWS - start) for start in range(0, DRAWS, step)]
         draws = np.concatenate([self.agreement(self.drawn(size, rng))[0] for size in sizes])
@@ -126,29 +154,40 @@ class _Neighbours:
 
 @dataclass(frozen=True, eq=False)
 class _OfTwo(_Neighbours):
-    """Cases in the order of their forecasts, residuals in units of their standard deviation."""
+    """Cases in the order of their forecasts, residuals about in units of their standard deviation."""
 
     c: Floats
     tie: Ints
 
+    @cached_property
+    def _scale(self) -> Floats:
+        """(n,) variance of the outcome, and a little: a miss of a nearly certain forecast must not decide alone."""
+        v = self.c * (1.0 - self.c)
+        return v + LITTLE * v.mean()
+
     def agreement(self, y: Ints) -> tuple[Floats, Floats]:
-        r = (y - self.c) / np.sqrt(self.c * (1.0 - self.c))
-        near, far = FURTHER
-        own = r[:, : r.shape[1] - far]
-        sums = np.concatenate([np.zeros((len(r), 1)), np.cumsum(r, axis=1)], axis=1)
-        apart = sums[:, far + 1 :] - sums[:, near : sums.shape[1] - 1 - far + near]
-        next_to = own * r[:, 1 : own.shape[1] + 1]
-        equal = self.tie[1 : own.shape[1] + 1] == self.tie[: own.shape[1]]
-        total = next_to.sum(axis=1) - np.einsum("ij,ij->i", own, apart) / (far - near + 1)
+        r = (y - self.c) / np.sqrt(self._scale)
+        next_to, apart = _beside(r)
+        equal = self.tie[1 : next_to.shape[1] + 1] == self.tie[: next_to.shape[1]]
+        total = next_to.sum(axis=1) - apart.sum(axis=1) / (FURTHER[1] - FURTHER[0] + 1)
         return total, next_to[:, equal].sum(axis=1)
 
     @property
     def variance(self) -> float:
-        near, far = FURTHER
-        return (len(self.c) - far) * (1.0 + 1.0 / (far - near + 1))  # products of different pairs are uncorrelated
+        """Products of different pairs are uncorrelated."""
+        next_to, apart = _beside((self.c * (1.0 - self.c) / self._scale)[None])
+        return float(next_to.sum() + apart.sum() / (FURTHER[1] - FURTHER[0] + 1) ** 2)
 
     def drawn(self, number: int, rng: np.random.Generator) -> Ints:
         return (rng.random((number, len(self.c))) < self.c).astype(np.int64)
+
+
+def _beside(r: Floats) -> tuple[Floats, Floats]:
+    """(draws, cases) of values times those of the next case, and times the sum of those of further ones."""
+    near, far = FURTHER
+    own = r[:, : r.shape[1] - far]
+    sums = np.concatenate([np.zeros((len(r), 1)), np.cumsum(r, axis=1)], axis=1)
+    return own * r[:, 1 : own.shape[1] + 1], own * (sums[:, far + 1 :] - sums[:, near : sums.shape[1] - 1 - far + near])
 
 
 @dataclass(frozen=True, eq=False)
