@@ -1,7 +1,8 @@
 """Time, groups and repeated rows: how often the tests are wrong, and how often they find what is there.
 
-`python -m bench.stability [--draws N] [drift|groups|repeated …]` prints the tables. True probabilities are known; a share
-above 7 % by more than two standard errors of the simulation, or a power more than 5 points below its aim, is MISSED.
+`python -m bench.stability [--draws N] [drift|groups|repeated …]` prints the tables. True probabilities are known. A
+share above 7 %, or a power more than 5 points below its aim, each by more than two standard errors of the simulation,
+is MISSED.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 import veracity as vc
 from bench import row
-from bench._truth import Floats, draw, pair, softmax, truth
+from bench._truth import draw, pair, softmax, truth
 from veracity.data import prepare
 from veracity.estimate.groups import calibration
 from veracity.estimate.repeated import repeated_rows
@@ -107,7 +108,9 @@ def over_time() -> list[Row]:
     rows = [Row(f"{e or 'calibrated'}, n={n}", in_time(n, e), drift_found) for n in (300, 1000, 3000) for e in stable]
     rows.append(Row("weights, n=1000", in_time(1000, weights=True), drift_found))
     for kind in ("k3", "k10"):
-        rows += [Row(f"{kind}{', ' + e if e else ''}, n=1000", in_time(1000, e, kind=kind), drift_found) for e in ("", "T")]
+        rows += [
+            Row(f"{kind}{', ' + e if e else ''}, n=1000", in_time(1000, e, kind=kind), drift_found) for e in ("", "T")
+        ]
     powers = {"bias .6": (0.97, 1.0), "bias .3": (0.41, 0.85), "step": (0.66, 1.0), "slope": (0.27, 0.63)}
     for moved, aims in powers.items():
         for n, aim in zip((1000, 3000), aims, strict=True):

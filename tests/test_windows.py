@@ -127,10 +127,14 @@ def test_windows_are_the_same_in_parts() -> None:
     for one, other in zip(total.windows, whole.windows, strict=True):
         assert (one.start, one.end, one.n) == (other.start, other.end, other.n)
         assert (one.log_loss, one.log_loss.low) == pytest.approx((other.log_loss, other.log_loss.low), rel=1e-10)
-        assert (one.predicted, one.observed, one.z) == pytest.approx((other.predicted, other.observed, other.z), rel=1e-9)
+        assert (one.predicted, one.observed, one.z) == pytest.approx(
+            (other.predicted, other.observed, other.z), rel=1e-9
+        )
     assert total.drift is not None
     assert whole.drift is not None
-    assert (total.drift.level.p, total.drift.slope.p) == pytest.approx((whole.drift.level.p, whole.drift.slope.p), rel=1e-6)
+    assert (total.drift.level.p, total.drift.slope.p) == pytest.approx(
+        (whole.drift.level.p, whole.drift.slope.p), rel=1e-6
+    )
 
 
 def test_command_prints_windows_and_drift(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -107,7 +107,9 @@ def test_drift_of_calibration_replaces_the_tick(filled: Callable[..., Any]) -> N
     assert next(card.answer for card in cards if card.question == "Calibrated?") == "On average"
     still = replace(fine, drift=Drift(PValue(0.02), PValue(0.4), 0.04, "cosines"))  # only in the table
     assert show.first_screen(still)[1] == show.first_screen(fine)[1]
-    assert "Calibration seems to change over time (p = 0.040; level p = 0.020" in words.stability.drift_note(still.drift)
+    assert "Calibration seems to change over time (p = 0.040; level p = 0.020" in words.stability.drift_note(
+        still.drift
+    )
 
 
 def test_a_skill_whose_interval_holds_zero_is_not_called_useful(filled: Callable[..., Any]) -> None:
@@ -394,7 +396,7 @@ def test_groups_replace_the_tick_at_one_percent_shared_by_their_columns(
     expected = ("!", "Calibrated on average", f"But not in site = west ({shares}).")
     assert (expected in [(s.mark, s.title, s.text) for s in found if s.lead]) == said
     assert ("Nothing to fix" in [s.title for s in found]) != said
-    assert any("Nothing to fix" == b.title for b in show.first_screen(result) if isinstance(b, Sentence))
+    assert any(b.title == "Nothing to fix" for b in show.first_screen(result) if isinstance(b, Sentence))
 
 
 def test_groups_are_a_note_beside_a_fault_of_all_cases(filled: Callable[..., Any]) -> None:

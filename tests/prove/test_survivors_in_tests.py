@@ -12,8 +12,10 @@ import pytest
 import veracity as vc
 from veracity.data import Forecasts
 from veracity.data.reading import Reading
+from veracity.estimate import stability
 from veracity.estimate.bootstrap import Bootstrap
-from veracity.estimate.cases import RANGES, prepared
+from veracity.estimate.calibration_tests import run_tests
+from veracity.estimate.cases import RANGES, cases_of, prepared, ranges_of
 from veracity.estimate.components import shortfall
 from veracity.estimate.expected import expected_score
 from veracity.estimate.influences import BinMoves, from_sample, of_rows
@@ -23,11 +25,8 @@ from veracity.estimate.recalibration import recalibration
 from veracity.estimate.reported import Profile
 from veracity.estimate.scores import auc
 from veracity.estimate.source import source_means
-from veracity.estimate.calibration_tests import run_tests
 from veracity.estimate.verdict import _shape, _where
 from veracity.estimate.windows import drifts
-from veracity.estimate import stability
-from veracity.estimate.cases import cases_of, ranges_of
 from veracity.formulas.rules import power
 from veracity.state.pairs import Pairs
 from veracity.state.plan import Plan

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from veracity.data.reading import Reading, around
 from veracity.data import Forecasts
+from veracity.data.reading import Reading, around
 from veracity.data.records import ClassLevel, Level
 from veracity.data.stability import Difference, Group, GroupCalibration, GroupShift, PValue
 from veracity.estimate.calibration_tests import ALPHA, signs
@@ -20,7 +20,7 @@ from veracity.estimate.conclusion import verdict
 from veracity.estimate.dependent import Widening
 from veracity.estimate.expected import Expected
 from veracity.estimate.folds import BLOCKS, blocks
-from veracity.estimate.group_calibration import group_scores, method
+from veracity.estimate.group_calibration import group_scores
 from veracity.estimate.ladder import error_of
 from veracity.estimate.measured import Measured, unmeasured
 from veracity.estimate.per_class import residual
@@ -144,7 +144,7 @@ def calibration(levels: Mapping[str, Tally], seed: int, untested: str = "") -> G
         PValue(p[SLOPE]),
         min(adjusted.values()),
         tuple(dict.fromkeys(one.group for one in off)),
-        method(held.cases, held.beside),
+        scores[LEVEL].method,
         tuple(off),
         shifts,
     )

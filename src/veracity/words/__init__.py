@@ -1,7 +1,8 @@
 """Labels, numbers and sentences as people read them, the same in terminal, report, notebook and Markdown.
 
 `labels`, `numbers` and `text` serve every page; `assessment` holds the sentences about one set of forecasts,
-`calibration` those of its verdict, `stability` those about time and groups, `comparison` those about several sets. The names of the first four are here too.
+`calibration` those of its verdict, `stability` those about time and groups, `comparison` those about several sets. The
+names of the first four are here too.
 """
 
 # ruff: noqa: F403

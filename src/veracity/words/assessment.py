@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from veracity.data import Finding
 from veracity.data.records import Baseline, ExpectedScore, Gain, Remedy, Scores, Skill, Surprise
@@ -12,7 +11,7 @@ from veracity.data.verdict import Verdict
 
 from .calibration import CLEARLY
 from .labels import ACTION, BAD, GOOD, MARK_OF_STATE, NEUTRAL, NOTICE, RULES, SCORE_OF, Said
-from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, p_equals, percent, why
+from .numbers import TINY, chance, decimals, ends, finite, in_full, interval, number, percent, why
 from .text import capital, sentence
 
 LONGEST_TITLE = 28  # characters of an emphasised beginning that can be set apart as a title
