@@ -1,7 +1,8 @@
 """Time, groups and repeated rows: how often the tests are wrong, and how often they find what is there.
 
-`python -m bench.stability [--draws N] [drift|groups|repeated …]` prints the tables. True probabilities are known; a share
-above 7 % by more than two standard errors of the simulation, or a power more than 5 points below its aim, is MISSED.
+`python -m bench.stability [--draws N] [drift|groups|repeated …]` prints the tables. True probabilities are known. A
+share above 7 %, or a power more than 5 points below its aim, each by more than two standard errors of the simulation,
+is MISSED.
 """
 
 from __future__ import annotations

@@ -97,3 +97,4 @@ class Group(Section):
     differ: Difference | None = None
     calibration: GroupCalibration | None = None
     worst: str | None = None
+    alpha: float | None = None  # of the verdict of each level: a share of the chance of a false one

@@ -35,12 +35,14 @@ class GroupScores:
 
     z         (groups,) score over (its variance under C + 1)^½; of the levels of several classes its length
     drawn     (draws, groups) the same of outcomes that follow C
+    method    how z is judged
     complete  whether the draws are all that there can be, the outcomes themselves first
     shift     (groups,) log-odds by which the group is off, shrunk by what chance explains; None of several classes
     """
 
     z: Floats
     drawn: Floats
+    method: str
     complete: bool = False
     shift: Floats | None = None
 
@@ -71,20 +73,20 @@ def shrunk(score: Floats, variance: Floats) -> Floats:
 
 
 def group_scores(cases: Two | Many, p: Floats, group: Ints, seed: int = 0) -> dict[str, GroupScores]:
-    """Return the scores of level and slope in every group; `group` numbers the groups of the cases, in order, from 0."""
+    """Return the scores of level and slope in every group; `group` numbers those of the cases, in order, from 0."""
     rng = np.random.default_rng(seed)
     return _of_two(cases, p, group, rng) if isinstance(cases, Two) else _of_many(cases, p, group, rng)
 
 
-def method(cases: Two | Many, group: Ints) -> str:
-    """Return how the scores are judged."""
-    if cases.block is not None:
-        return f"signs of {min(len(np.unique(cases.block)), MOST_UNITS):,} clusters or blocks of time"
-    if (
-        isinstance(cases, Two) and len(_cells(cases, group, cases.x)[0]) <= MOST_CELLS
-    ) or cases.count.sum() <= MOST_ROWS:
-        return f"{DRAWS} draws of outcomes from the recalibrated forecasts"
-    return f"{DRAWS} normal draws"
+OUTCOMES = f"{DRAWS} draws of outcomes from the recalibrated forecasts"
+NORMAL = f"{DRAWS} normal draws"
+
+
+def _by_signs(cases: Two | Many) -> tuple[str, bool]:
+    """Return the method of clusters or blocks of time, and whether all their signs are taken."""
+    assert cases.block is not None
+    number = min(len(np.unique(cases.block)), MOST_UNITS)
+    return f"signs of {number:,} clusters or blocks of time", number <= ALL_SIGNS
 
 
 def _starts(group: Ints) -> Ints:
@@ -114,51 +116,50 @@ def _of_two(cases: Two, p: Floats, group: Ints, rng: np.random.Generator) -> dic
         score[name] = np.add.reduceat(held.u * z, first) - along[name] @ held.left
         whole = np.add.reduceat(held.w * z**2, first)
         variance[name] = np.maximum(whole - np.einsum("ij,ij->i", along[name], common), 0.0)
-    drawn, complete = _drawn_of_two(cases, held, group, along, rng), False
-    if cases.block is not None:
-        complete = len(np.unique(cases.block)) <= ALL_SIGNS
+    drawn, exact = _drawn_of_two(cases, held, group, along, rng)
+    how, complete = (OUTCOMES if exact else NORMAL, False) if cases.block is None else _by_signs(cases)
     found = {}
     for name in (LEVEL, SLOPE):
         scale = np.sqrt(variance[name] + 1.0)
         shift = shrunk(score[name], variance[name])
-        found[name] = GroupScores(score[name] / scale, drawn[name] / scale, complete, shift)
+        found[name] = GroupScores(score[name] / scale, drawn[name] / scale, how, complete, shift)
     return found
 
 
 def _drawn_of_two(
     cases: Two, held: Recalibrated, group: Ints, along: dict[str, Floats], rng: np.random.Generator
-) -> dict[str, Floats]:
-    """Return (draws, groups) scores of level and slope as outcomes that follow C would show them."""
+) -> tuple[dict[str, Floats], bool]:
+    """Return (draws, groups) scores of level and slope of outcomes that follow C, and whether these were drawn."""
     z, m = held.direction(SLOPE), held.nuisance.shape[1]
     features = np.column_stack([np.ones(len(z)), z, held.nuisance])
     if cases.block is not None:
         raw = _signed(cases, group, features * held.u[:, None], rng)
         total, own = raw[:, :, 2:].sum(axis=1), {LEVEL: raw[:, :, 0], SLOPE: raw[:, :, 1]}
-        return {name: own[name] - total @ along[name].T for name in own}
-    cell, of_cell = _cells(cases, group, held.x, held.ranges)
-    size = np.bincount(cell, cases.count)
+        return {name: own[name] - total @ along[name].T for name in own}, False
+    cell, of_cell = _cells(cases, group, held)
+    size: Floats = np.bincount(cell, cases.count).astype(np.float64)
     c = np.clip(np.bincount(cell, cases.count * held.c) / size, 0.0, 1.0)
     weight = np.sqrt(np.bincount(cell, cases.mass2) / size)
     mean = np.column_stack([np.bincount(cell, cases.count * f) / size for f in features.T]) * weight[:, None]
     first = _starts(of_cell)
     if len(size) > MOST_CELLS:
-        return _normal_of_two(mean, size, c, first, along, rng)
+        return _normal_of_two(mean, size, c, first, along, rng), False
     found = {name: np.empty((DRAWS, len(first))) for name in (LEVEL, SLOPE)}
     step = max(1, AT_ONCE // len(size))
     for start in range(0, DRAWS, step):
         part = slice(start, min(start + step, DRAWS))
-        rest = rng.binomial(size.astype(np.int64), c, (part.stop - start, len(size))) - size * c
+        events: Floats = rng.binomial(size.astype(np.int64), c, (part.stop - start, len(size))).astype(np.float64)
+        rest = events - size * c
         total = rest @ mean[:, 2 : 2 + m]
         for place, name in enumerate((LEVEL, SLOPE)):
-            own = np.add.reduceat(rest * mean[:, place], first, axis=1)
-            found[name][part] = own - total @ along[name].T
-    return found
+            sums = np.add.reduceat(rest * mean[:, place], first, axis=1)
+            found[name][part] = sums - total @ along[name].T
+    return found, True
 
 
-def _cells(cases: Two, group: Ints, x: Floats, ranges: Ints | None = None) -> tuple[Ints, Ints]:
+def _cells(cases: Two, group: Ints, of: Recalibrated) -> tuple[Ints, Ints]:
     """Return (n,) number of each row's cell of group and nearly equal forecast and weight, and the group of each."""
-    key = group * 8 + (0 if ranges is None else ranges)
-    key = key * 4096 + np.clip(np.rint(x / CELL), -2047, 2047).astype(np.int64) + 2048
+    key = (group * 8 + of.ranges) * 4096 + np.clip(np.rint(of.x / CELL), -2047, 2047).astype(np.int64) + 2048
     key = key * 4096 + np.clip(np.rint(np.log(cases.weight) / CELL), -2047, 2047).astype(np.int64) + 2048
     held, place = np.unique(key, return_inverse=True)
     return place.ravel(), held // (8 * 4096 * 4096)
@@ -195,15 +196,14 @@ def _of_many(cases: Many, p: Floats, group: Ints, rng: np.random.Generator) -> d
     """Return the scores for more classes; the slope is projected on the levels."""
     number, first = int(group.max()) + 1, _starts(group)
     held = Residuals.of(cases, p, most=int(np.clip(MOST_SCORES // number, 3, MOST)))
-    k, complete = held.levels, False
+    k, (how, complete) = held.levels, (NORMAL, False) if cases.block is None else _by_signs(cases)
     covariance = np.stack([np.add.reduceat(held.column(a), first, axis=0) for a in range(k + 1)], axis=1)
     along = covariance @ np.linalg.pinv(covariance.sum(axis=0), rcond=1e-10, hermitian=True)  # what the fit of C takes
     left = covariance - along @ covariance
     if cases.block is not None:
         drawn = _signed(cases, group, held.u, rng)
-        complete = len(np.unique(cases.block)) <= ALL_SIGNS
     elif cases.count.sum() <= MOST_ROWS:
-        drawn = _outcomes(held, group, cases, rng)
+        drawn, how = _outcomes(held, group, cases, rng), OUTCOMES
     else:
         drawn = np.stack([_root(one, rng) for one in covariance], axis=1)
     every = np.concatenate([np.add.reduceat(held.u, first, axis=0)[None], drawn])
@@ -216,8 +216,8 @@ def _of_many(cases: Many, p: Floats, group: Ints, rng: np.random.Generator) -> d
         spread = left[g][k, k] - share @ left[g][:k, k]
         slopes[:, g] = (every[:, g, k] - every[:, g, :k] @ share) / math.sqrt(max(spread, 0.0) + 1.0)
     return {
-        LEVEL: GroupScores(levels[0], levels[1:], complete),
-        SLOPE: GroupScores(slopes[0], slopes[1:], complete),
+        LEVEL: GroupScores(levels[0], levels[1:], how, complete),
+        SLOPE: GroupScores(slopes[0], slopes[1:], how, complete),
     }
 
 

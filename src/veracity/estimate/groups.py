@@ -21,7 +21,7 @@ from veracity.estimate.conclusion import alpha_of, verdict
 from veracity.estimate.dependent import Widening
 from veracity.estimate.expected import Expected
 from veracity.estimate.folds import BLOCKS, blocks
-from veracity.estimate.group_calibration import group_scores, method
+from veracity.estimate.group_calibration import group_scores
 from veracity.estimate.ladder import ONE_FOLD, error_of
 from veracity.estimate.measured import Measured, spread_ratio, unmeasured
 from veracity.estimate.per_class import residual
@@ -172,7 +172,7 @@ def calibration(levels: Mapping[str, Tally], seed: int, untested: Reason | None 
         PValue(p[SLOPE]),
         min(adjusted.values()),
         tuple(dict.fromkeys(one.group for one in off)),
-        method(held.cases, held.beside),
+        scores[LEVEL].method,
         tuple(off),
         shifts,
     )

@@ -44,7 +44,7 @@ BY_TREE = 20  # classes up to which a tree finds the nearest forecasts faster th
 
 @dataclass(frozen=True)
 class Repetition:
-    """How far neighbours agree: z among draws, cases that were looked at, and whether equal forecasts are the copies."""
+    """How far neighbours agree: z among draws, cases looked at, and whether equal forecasts are the copies."""
 
     z: float
     cases: int
@@ -122,7 +122,7 @@ def _numbered(key: NDArray[Any]) -> Ints:
 
 
 class _Neighbours:
-    """How far outcomes of neighbours agree: T and its part from equal forecasts, its variance, and draws of outcomes."""
+    """How far outcomes of neighbours agree: T, its part from equal forecasts, its variance, and draws of outcomes."""
 
     c: Floats
 
@@ -165,7 +165,7 @@ class _OfTwo(_Neighbours):
     def _scale(self) -> Floats:
         """(n,) variance of the outcome, and a little: a miss of a nearly certain forecast must not decide alone."""
         v = self.c * (1.0 - self.c)
-        return v + LITTLE * v.mean()
+        return np.asarray(v + LITTLE * v.mean())
 
     def agreement(self, y: Ints) -> tuple[Floats, Floats]:
         r = (y - self.c) / np.sqrt(self._scale)
@@ -250,7 +250,7 @@ class _OfMany(_Neighbours):
         n, k = ends.shape
         flat = (ends + np.arange(n)[:, None]).ravel()
         found = [np.searchsorted(flat, np.arange(n) + rng.random(n), "right") - k * np.arange(n) for _ in range(number)]
-        return np.minimum(np.array(found), k - 1)
+        return np.asarray(np.minimum(np.array(found), k - 1))
 
 
 def nearest(x: Floats, number: int) -> Ints:
@@ -270,4 +270,4 @@ def nearest(x: Floats, number: int) -> Ints:
             place[part] = np.take_along_axis(some, order, axis=1)
     itself = place == np.arange(n)[:, None]
     itself[~itself.any(axis=1), -1] = True  # one of many equal rows
-    return place[~itself].reshape(n, number)
+    return np.asarray(place[~itself].reshape(n, number))

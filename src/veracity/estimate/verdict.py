@@ -389,10 +389,8 @@ def _where(tests: Tests, direction: str, classes: int, zeros: bool, flipped: boo
     at, last = np.array([*range(RANGES), *named]), 0 if flipped else RANGES - 1
     spans = [(b, b) for b in range(RANGES)] + [(min(b, last), max(b, last)) for b in named]
     chosen = np.array([[first <= b <= end for b in range(RANGES)] for first, end in spans], dtype=np.float64)
-    columns = slice(
-        tests.cases.levels + 1, tests.cases.beyond
-    )  # at most one entry of a row is likely: variances add up
-    scale = np.sqrt(chosen @ tests.variances[columns] + 1.0)
+    columns = slice(tests.cases.levels + 1, tests.cases.beyond)
+    scale = np.sqrt(chosen @ tests.variances[columns] + 1.0)  # at most one entry of a row is likely: variances add up
     z, drawn = chosen @ tests.residuals[columns] / scale, tests.draws[:, columns] @ chosen.T / scale
     fits = (np.abs(z) > np.quantile(np.abs(drawn).max(axis=1), 1.0 - ALPHA) * (1.0 + 1e-9)) & (sign[at] * z > 0.0)
     if (fits & likely[at]).any():
@@ -442,9 +440,8 @@ def _reason(cases: Two | Many, p: Floats, certain: bool) -> Reason | None:
 
 
 def _method(cases: Two | Many, approximate: bool) -> str:
-    if cases.block is None:
-        return f"{DRAWS} draws of outcomes from the forecasts"
-    return f"signs of {len(np.unique(cases.block))} blocks" + (", approximate" if approximate else "")
+    signs = "" if cases.block is None else f"signs of {len(np.unique(cases.block))} blocks"
+    return signs + (", approximate" if approximate else "") or f"{DRAWS} draws of outcomes from the forecasts"
 
 
 def _few_events(cases: Two | Many, p: Floats) -> bool:

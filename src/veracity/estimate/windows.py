@@ -100,7 +100,7 @@ def _window(part: ClusterSums, tally: Tally) -> Window:
     ends = [_text(float(key), tally.names.dates) for key in (part.keys[0], part.keys[-1])]
     found = {name: reading(name) for name in names}
     shares = _shares(part, tally)
-    return Window(ends[0], ends[1], int(part.cases.sum()), found.pop("log_loss"), **found, **shares)
+    return Window(ends[0], ends[1], int(part.cases.sum()), found.pop("log_loss"), **found, **shares)  # type: ignore[arg-type]
 
 
 def _shares(part: ClusterSums, tally: Tally) -> dict[str, float | None]:

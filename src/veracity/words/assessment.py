@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from veracity.data import Finding
 from veracity.data.findings_of_input import ZeroProbability
 from veracity.data.findings_of_results import Empty, OneClass
 from veracity.data.fix import Fix
 from veracity.data.records import Baseline, ExpectedScore, Gain, Means, Remedy, Scores, Skill, Surprise
+from veracity.data.stability import Group
 from veracity.data.verdict import Reason, Verdict
 
 from .calibration import mark_of
@@ -156,7 +156,7 @@ def gain_text(gain: Gain) -> str:
     return f"{shown} ({limits})" if limits else shown
 
 
-def group_verdicts(group: Any) -> str:
+def group_verdicts(group: Group) -> str:
     """Return at which p the verdicts of groups are found; empty where that is unknown or that of one verdict."""
     if group.alpha is None or group.alpha >= SIGNIFICANT:
         return ""

@@ -135,7 +135,7 @@ def group_notes(column: str, group: Group) -> list[str]:
         how = f"({p_equals(harder)}; {group.differ.method})"
         if harder >= BESIDE:
             said.append(f"The log losses of groups do not clearly differ {how}.")
-        elif p is not None and p > IN_TABLE and group.worst in group.levels:
+        elif p is not None and p > IN_TABLE and group.worst is not None and group.worst in group.levels:
             loss = group.levels[group.worst].scores.log_loss
             size = f"log loss {number(loss)}" if finite(loss) is not None else "an infinite log loss"
             said.append(f"Cases of {column} = {group.worst} are harder, with {size} {how}.")
